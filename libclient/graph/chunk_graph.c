@@ -64,7 +64,7 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
     switch (op) {
     case GR_CHUNK_null:
         *ret_outputs = 0;
-        return user_check_null(node);
+        return node_check_values(node, GR_TILE_null);
     case GR_CHUNK_sort_split: /* packed frames */
     case GR_CHUNK_shuffle_split:
     case GR_CHUNK_window_split:
@@ -85,9 +85,9 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
         return GRANARY_OK;
     case GR_CHUNK_call:
         *ret_outputs = 0;
-        return user_check_call(node);
+        return node_check_values(node, GR_TILE_call);
     case GR_CHUNK_exec:
-        return user_check_exec(node);
+        return node_check_values(node, GR_TILE_exec);
     default:
         return GRANARY_OK;
     }

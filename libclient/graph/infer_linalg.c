@@ -3,10 +3,11 @@
 
 #include "base/error.h"
 #include "graph/infer_private.h"
+#include "graph/operator.h"
 #include "graph/tensor_types.h"
 
 granary_err
-infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_matmul(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *a = inputs[0];
     const struct gr_node_type *b = inputs[1];
@@ -14,6 +15,7 @@ infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type
     struct infer_shown b_shown;
     int64_t count;
 
+    (void)node;
     if (a->dims < 2 || b->dims != a->dims ||
         memcmp(a->shape, b->shape, (size_t)(a->dims - 2) * sizeof a->shape[0]) != 0) {
         return gr_fail(GRANARY_EINVAL, "it needs two tensors of 1 dimension or more, not of shapes %s and %s",
@@ -30,22 +32,6 @@ infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type
     return infer_count(type->dims, type->shape, &count);
 }
 
-/* One of the letters in `parts`, each a name. */
-static granary_err
-read_part(const struct gr_graph_node *node, const char *const *parts, const char **ret_part)
-{
-    const char *part = gr_attr_string(node->node->attrs, node->node->n_attrs, "part", "");
-
-    for (size_t i = 0; parts[i] != NULL; i++) {
-        if (strcmp(parts[i], part) == 0) {
-            *ret_part = parts[i];
-            return GRANARY_OK;
-        }
-    }
-    return gr_fail(GRANARY_EINVAL, "parameter 'part' is '%.20s'; it can be '%s', '%s'%s%s%s", part, parts[0], parts[1],
-                   parts[2] == NULL ? "" : ", '", parts[2] == NULL ? "" : parts[2], parts[2] == NULL ? "" : "'");
-}
-
 static void
 set_matrix(struct gr_node_type *type, int dims, int64_t rows, int64_t columns)
 {
@@ -55,13 +41,10 @@ set_matrix(struct gr_node_type *type, int dims, int64_t rows, int64_t columns)
 static granary_err
 infer_factors(const struct gr_graph_node *node, const struct gr_node_type *a, struct gr_node_type *type)
 {
-    static const char *const parts[][4] = {{"q", "r"}, {"u", "s", "vt"}, {"p", "l", "u"}, {"w", "v"}};
     int64_t m = a->shape[0], n = a->shape[1], k = m < n ? m : n;
-    int which = node->op == GR_TILE_qr ? 0 : node->op == GR_TILE_svd ? 1 : node->op == GR_TILE_lu ? 2 : 3;
-    const char *part = "";
-    granary_err err = read_part(node, parts[which], &part);
+    bool svd = node->op == GR_TILE_svd;
 
-    switch (part[0]) {
+    switch (infer_find(node, "part")->strings[0][0]) {
     case 'q':
     case 'l':
         set_matrix(type, 2, m, k);
@@ -70,22 +53,22 @@ infer_factors(const struct gr_graph_node *node, const struct gr_node_type *a, st
         set_matrix(type, 2, k, n);
         break;
     case 'u':
-        set_matrix(type, 2, which == 1 ? m : k, which == 1 ? k : n);
+        set_matrix(type, 2, svd ? m : k, svd ? k : n);
         break;
     case 's':
     case 'w':
         set_matrix(type, 1, k, 0);
         break;
     case 'v':
-        set_matrix(type, 2, which == 1 ? k : n, n);
+        set_matrix(type, 2, svd ? k : n, n);
         break;
     default:
         set_matrix(type, 2, m, m);
     }
-    return err;
+    return GRANARY_OK;
 }
 
-granary_err
+static granary_err
 infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *a = inputs[0];
@@ -117,3 +100,16 @@ infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const 
     }
     return GRANARY_OK;
 }
+
+#define LINALG(name) const struct gr_operator gr_op_##name = {.infer = infer_linalg};
+LINALG(qr)
+LINALG(svd)
+LINALG(cholesky)
+LINALG(det)
+LINALG(inv)
+LINALG(solve)
+LINALG(solve_triangular)
+LINALG(lstsq)
+LINALG(lu)
+LINALG(eigh)
+#undef LINALG

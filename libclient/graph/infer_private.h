@@ -23,14 +23,12 @@ granary_err infer_read_shape(const Granary__Attr *attr, struct gr_node_type *typ
 /* The parameter "chunk", if there is one. Errors: EINVAL it does not fit */
 granary_err infer_check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type);
 
-/* The operators, a family each. */
-granary_err infer_array(const struct gr_graph_node *node, struct gr_node_type *type);
-granary_err infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type);
-granary_err infer_linspace(const struct gr_graph_node *node, struct gr_node_type *type);
-granary_err infer_random(const struct gr_graph_node *node, struct gr_node_type *type);
-granary_err infer_arange(const struct gr_graph_node *node, struct gr_node_type *type);
-granary_err infer_matmul(const struct gr_node_type *const *inputs, struct gr_node_type *type);
+/* Several dtypes are promoted in two turns, floats first, as NumPy does: whether this one's is the first. */
+bool infer_is_turn_of(granary_dtype dtype, bool first);
+
 granary_err
-infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+infer_array(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+granary_err
+infer_matmul(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 
 #endif

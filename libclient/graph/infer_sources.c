@@ -6,12 +6,13 @@
 #include "contract/int128.h"
 #include "data/frame.h"
 #include "graph/infer_private.h"
+#include "graph/operator.h"
 #include "graph/tensor_map.h"
 #include "graph/tensor_random.h"
 #include "graph/tensor_types.h"
 
 granary_err
-infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
+infer_array(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const Granary__Attr *shape = infer_find(node, "shape");
     const Granary__Attr *chunk = infer_find(node, "chunk");
@@ -20,6 +21,7 @@ infer_array(const struct gr_graph_node *node, struct gr_node_type *type)
     int64_t count;
     granary_err err;
 
+    (void)inputs;
     if (ids == NULL || shape == NULL) {
         return gr_fail(GRANARY_EINVAL, "parameter 'name': what a scheduler keeps is known to it alone");
     }
@@ -57,9 +59,10 @@ read_dtype(const struct gr_graph_node *node, granary_dtype fallback, granary_dty
 }
 
 /* Tensors of one value, and the diagonals and triangles of it. */
-granary_err
-infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+static granary_err
+infer_full(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    const struct gr_node_type *input = node->input_count > 0 ? inputs[0] : NULL;
     const Granary__Attr *shape = infer_find(node, "shape");
     const Granary__Attr *value = infer_find(node, "value");
     granary_dtype fallback = input != NULL                                                 ? input->dtype
@@ -97,25 +100,54 @@ infer_full(const struct gr_graph_node *node, const struct gr_node_type *input, s
     return err;
 }
 
-granary_err
-infer_linspace(const struct gr_graph_node *node, struct gr_node_type *type)
+#define FULL(name) const struct gr_operator gr_op_##name = {.infer = infer_full};
+FULL(zeros)
+FULL(ones)
+FULL(empty)
+FULL(full)
+FULL(eye)
+FULL(tri)
+FULL(zeros_like)
+FULL(ones_like)
+FULL(empty_like)
+FULL(full_like)
+FULL(triu)
+FULL(tril)
+#undef FULL
+
+static granary_err
+infer_linspace(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     int64_t count = infer_int(node, "count", 50);
 
-    if (count < 0 || count > INT64_MAX / 16) {
+    (void)inputs;
+    if (count > INT64_MAX / 16) {
         return gr_fail(GRANARY_EINVAL, "parameter 'count' cannot be %lld", (long long)count);
     }
     *type = (struct gr_node_type){.dtype = GRANARY_FLOAT64, .dims = 1, .shape = {count}};
     return infer_check_chunk(node, type);
 }
 
-granary_err
-infer_random(const struct gr_graph_node *node, struct gr_node_type *type)
+const struct gr_operator gr_op_linspace = {.infer = infer_linspace};
+
+static granary_err
+check_random(const Granary__Node *node, enum gr_tile_op op)
+{
+    struct gr_random random;
+
+    (void)op;
+    return gr_random_read(gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform"), node->attrs,
+                          node->n_attrs, &random);
+}
+
+static granary_err
+infer_random(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     struct gr_random random;
     int64_t count;
     granary_err err = infer_read_shape(infer_find(node, "shape"), type);
 
+    (void)inputs;
     if (err == GRANARY_OK) {
         err = gr_random_read(gr_attr_string(node->node->attrs, node->node->n_attrs, "distribution", "uniform"),
                              node->node->attrs, node->node->n_attrs, &random);
@@ -125,6 +157,24 @@ infer_random(const struct gr_graph_node *node, struct gr_node_type *type)
         err = infer_check_chunk(node, type);
     }
     return err;
+}
+
+const struct gr_operator gr_op_random = {.check = check_random, .infer = infer_random};
+
+static granary_err
+check_arange(const Granary__Node *node, enum gr_tile_op op)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+
+    (void)op;
+    for (int i = 0; i < 3; i++) {
+        if (!isfinite(gr_attr_double(node->attrs, node->n_attrs, names[i], 1))) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' is not finite", names[i]);
+        }
+    }
+    return gr_attr_double(node->attrs, node->n_attrs, "step", 1) == 0
+               ? gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0")
+               : GRANARY_OK;
 }
 
 static bool
@@ -162,14 +212,15 @@ count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_
     return GRANARY_OK;
 }
 
-granary_err
-infer_arange(const struct gr_graph_node *node, struct gr_node_type *type)
+static granary_err
+infer_arange(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const Granary__Attr *shape = infer_find(node, "shape");
     int64_t elements = 0;
     int64_t count = 0;
     granary_err err;
 
+    (void)inputs;
     type->dtype =
         is_int(node, "start") && is_int(node, "stop") && is_int(node, "step") ? GRANARY_INT64 : GRANARY_FLOAT64;
     if ((err = count_range(node, type->dtype, &count)) != GRANARY_OK) {
@@ -191,3 +242,5 @@ infer_arange(const struct gr_graph_node *node, struct gr_node_type *type)
     }
     return infer_check_chunk(node, type);
 }
+
+const struct gr_operator gr_op_arange = {.check = check_arange, .infer = infer_arange};

@@ -1,12 +1,11 @@
 /* Shapes and dtypes of what the tensor operators yield. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "data/frame.h"
 #include "graph/infer_private.h"
+#include "graph/operator.h"
 #include "graph/tensor_map.h"
-#include "graph/user.h"
 #include "graph/view/view.h"
 
 /* NumPy's broadcasting: aligned at the last dimension, 1 stretches. */
@@ -75,9 +74,23 @@ read_axes(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[
     return GRANARY_OK;
 }
 
+#define TENSOR_UNARY(name, rule, summary)                                                                              \
+    const struct gr_operator gr_op_##name = {.traits = GR_OP_TAKES_UNSIZED, .check = gr_map_check, .infer = infer_map};
+#define TENSOR_BINARY(name, rule, summary) TENSOR_UNARY(name, rule, summary)
+#include "contract/tensor_functions.def"
+TENSOR_UNARY(astype, , )
+TENSOR_UNARY(where, , )
+TENSOR_UNARY(clip, , )
+TENSOR_UNARY(nan_to_num, , )
+TENSOR_UNARY(round, , )
+TENSOR_UNARY(isclose, , )
+#undef TENSOR_UNARY
+#undef TENSOR_BINARY
+
 static granary_err
-infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    const struct gr_node_type *input = inputs[0];
     enum gr_reduction reduction = gr_op_reduction((enum gr_tile_op)node->op);
     const Granary__Attr *axes = infer_find(node, "axes");
     bool keep = gr_attr_bool(node->node->attrs, node->node->n_attrs, "keepdims", false);
@@ -109,6 +122,12 @@ infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *input,
     return GRANARY_OK;
 }
 
+#define TENSOR_REDUCTION(name, how, gives, summary)                                                                    \
+    const struct gr_operator gr_op_##name = {                                                                          \
+        .traits = GR_REDUCE_BY_##how == GR_REDUCE_BY_ARG ? 0 : GR_OP_TAKES_UNSIZED, .infer = infer_reduce};
+#include "contract/tensor_reductions.def"
+#undef TENSOR_REDUCTION
+
 static granary_err
 infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -131,10 +150,12 @@ infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *cons
     return GRANARY_OK;
 }
 
+const struct gr_operator gr_op_bincount = {.infer = infer_bincount};
+
 /* Several dtypes are promoted in two turns, floats first, as NumPy does: int8, uint16 and float32 make float32 in any
  * order, though int8 and uint16 alone make int32. */
-static bool
-is_turn_of(granary_dtype dtype, bool first)
+bool
+infer_is_turn_of(granary_dtype dtype, bool first)
 {
     return gr_dtype_is_float(dtype) == first;
 }
@@ -158,21 +179,23 @@ infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *i
 
         if (!gr_tensor_dtype_good(inputs[i]->dtype)) {
             err = gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s", i, granary_dtype_name(inputs[i]->dtype));
-        } else if (op != GR_TILE_setitem && is_turn_of(inputs[i]->dtype, turn < node->input_count)) {
+        } else if (op != GR_TILE_setitem && infer_is_turn_of(inputs[i]->dtype, turn < node->input_count)) {
             type->dtype = gr_dtype_promote(type->dtype, inputs[i]->dtype);
         }
     }
     return err == GRANARY_OK && op == GR_TILE_rechunk ? infer_check_chunk(node, type) : err;
 }
 
+#define TENSOR_VIEW(name, min, max, summary) const struct gr_operator gr_op_##name = {.infer = infer_view};
+#include "contract/tensor_views.def"
+#undef TENSOR_VIEW
+
 static granary_err
-infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+infer_along(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    const struct gr_node_type *input = inputs[0];
     enum gr_tile_op op = (enum gr_tile_op)node->op;
     bool quantile = false;
-    double most = op == GR_TILE_percentile || op == GR_TILE_nanpercentile ? 100 : 1;
-    double q = gr_attr_double(node->node->attrs, node->node->n_attrs, "q", 0.5);
-    const char *method = gr_attr_string(node->node->attrs, node->node->n_attrs, "method", "linear");
     int64_t axis = infer_int(node, "axis", -1);
     int64_t k = infer_int(node, "k", 0);
     int64_t n = infer_int(node, "n", 1);
@@ -197,18 +220,6 @@ infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, 
         quantile = true;
         type->dtype = gr_dtype_is_float(input->dtype) ? input->dtype : GRANARY_FLOAT64;
     }
-    if (!(q >= 0 && q <= most)) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'q' is %g; it can be 0 to %g", q, most);
-    }
-    if (strcmp(method, "linear") != 0 && strcmp(method, "lower") != 0 && strcmp(method, "higher") != 0 &&
-        strcmp(method, "nearest") != 0 && strcmp(method, "midpoint") != 0) {
-        return gr_fail(GRANARY_EINVAL,
-                       "parameter 'method' is '%.20s'; it can be 'linear', 'lower', 'higher', 'nearest', 'midpoint'",
-                       method);
-    }
-    if (k < 0 || n < 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' cannot be negative", k < 0 ? "k" : "n");
-    }
     if (quantile && infer_find(node, "axis") == NULL) {
         type->dims = 0;
         return GRANARY_OK;
@@ -231,9 +242,28 @@ infer_along(const struct gr_graph_node *node, const struct gr_node_type *input, 
     return GRANARY_OK;
 }
 
+#define ALONG(name) const struct gr_operator gr_op_##name = {.infer = infer_along};
+ALONG(tensor_sort)
+ALONG(argsort)
+ALONG(topk)
+ALONG(argtopk)
+ALONG(cumsum)
+ALONG(cumprod)
+ALONG(cummax)
+ALONG(cummin)
+ALONG(diff)
+ALONG(median)
+ALONG(nanmedian)
+ALONG(tensor_quantile)
+ALONG(nanquantile)
+ALONG(percentile)
+ALONG(nanpercentile)
+#undef ALONG
+
 static granary_err
-infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    const struct gr_node_type *input = inputs[0];
     const Granary__Attr *shape = infer_find(node, "shape");
     int64_t elements, count, known = 1;
     int left = -1;
@@ -277,19 +307,18 @@ infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *input
     return err;
 }
 
+const struct gr_operator gr_op_reshape = {.infer = infer_reshape};
+const struct gr_operator gr_op_ravel = {.infer = infer_reshape};
+
 static granary_err
 infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     bool second = node->op == GR_TILE_searchsorted || node->op == GR_TILE_take_at;
     const struct gr_node_type *sought = inputs[second];
     const struct gr_node_type *table = inputs[!second];
-    const char *side = gr_attr_string(node->node->attrs, node->node->n_attrs, "side", "left");
     struct infer_shown shown;
     int64_t count;
 
-    if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'side' is '%.20s'; it can be 'left' or 'right'", side);
-    }
     if (node->op != GR_TILE_take_at) {
         if (node->op != GR_TILE_isin && table->dims != 1) {
             return gr_fail(GRANARY_EINVAL, "it needs %s of one dimension, not of shape %s",
@@ -314,164 +343,9 @@ infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const 
     return infer_count(type->dims, type->shape, &count);
 }
 
-static granary_err
-infer_to_tensor(const struct gr_graph_node *node, const struct gr_schema *schema, struct gr_node_type *type)
-{
-    const Granary__Attr *columns = infer_find(node, "columns");
-    size_t count = columns != NULL ? columns->n_strings : schema->count;
-    int64_t rows = infer_int(node, "rows", GR_SIZE_UNKNOWN);
-    bool flat = gr_attr_bool(node->node->attrs, node->node->n_attrs, "flat", false);
-    int64_t elements;
-
-    if (flat && count > 1) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'flat' is for one column, not for %zu", count);
-    }
-    if ((rows < 0 && infer_find(node, "rows") != NULL) || count == 0) {
-        return rows < 0 ? gr_fail(GRANARY_EINVAL, "parameter 'rows' cannot be negative")
-                        : gr_fail(GRANARY_EINVAL, "there is no column");
-    }
-    for (size_t turn = 0; turn < 2 * count; turn++) {
-        size_t c = turn % count;
-        int at = columns != NULL ? gr_schema_find(schema, columns->strings[c]) : (int)c;
-        const struct gr_field *field = at < 0 ? NULL : &schema->fields[at];
-
-        if (field == NULL) {
-            return gr_fail_in(gr_schema_no_column(schema, columns->strings[c]), "parameter 'columns'");
-        }
-        if (!gr_tensor_dtype_good(field->dtype)) {
-            return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s; tensors are of bool, integers and floats",
-                           field->name, granary_dtype_name(field->dtype));
-        }
-        if (turn == 0) {
-            type->dtype = field->dtype;
-        } else if (is_turn_of(field->dtype, turn < count)) {
-            type->dtype = gr_dtype_promote(type->dtype, field->dtype);
-        }
-    }
-    type->dims = flat ? 1 : 2;
-    type->shape[0] = rows;
-    type->shape[1] = (int64_t)count;
-    return infer_count(type->dims, type->shape, &elements);
-}
-
-/* Whether an operator makes do with an input whose size is not known before it has run. */
-static bool
-takes_unsized(enum gr_tile_op op)
-{
-    switch (op) {
-    case GR_TILE_searchsorted:
-    case GR_TILE_digitize:
-    case GR_TILE_isin:
-    case GR_TILE_take_at:
-    case GR_TILE_map_chunk:
-    case GR_TILE_unique:
-    case GR_TILE_ptp:
-        return true;
-    default:
-        return gr_op_is_map(op) ||
-               (gr_op_reduction(op) != GR_REDUCE_COUNT && gr_reduction_how(gr_op_reduction(op)) != GR_REDUCE_BY_ARG);
-    }
-}
-
-granary_err
-infer_check_sizes(const struct gr_graph_node *node, const struct gr_node_type *const *inputs)
-{
-    for (size_t k = 0; k < node->input_count; k++) {
-        if (inputs[k]->is_tensor && gr_type_is_unsized(inputs[k]) && !takes_unsized((enum gr_tile_op)node->op)) {
-            return gr_fail(GRANARY_EINVAL,
-                           "how large its input '%.100s' is turns out only when it has run: element-wise operators, "
-                           "reductions and `from_tensor` take such a tensor, and so do other graphs when it is kept",
-                           node->node->inputs[k]);
-        }
-    }
-    return GRANARY_OK;
-}
-
-granary_err
-infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
-{
-    granary_err err = infer_check_sizes(node, inputs);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (gr_op_is_map((enum gr_tile_op)node->op)) {
-        return infer_map(node, inputs, type);
-    }
-    if (gr_op_reduction((enum gr_tile_op)node->op) != GR_REDUCE_COUNT) {
-        return infer_reduce(node, inputs[0], type);
-    }
-    if (gr_op_is_view((enum gr_tile_op)node->op)) {
-        return infer_view(node, inputs, type);
-    }
-    switch (node->op) {
-    case GR_TILE_searchsorted:
-    case GR_TILE_digitize:
-    case GR_TILE_isin:
-    case GR_TILE_take_at:
-        return infer_lookup(node, inputs, type);
-    case GR_TILE_to_tensor:
-        return infer_to_tensor(node, &inputs[0]->schema, type);
-    case GR_TILE_zeros:
-    case GR_TILE_ones:
-    case GR_TILE_empty:
-    case GR_TILE_full:
-    case GR_TILE_eye:
-    case GR_TILE_tri:
-        return infer_full(node, NULL, type);
-    case GR_TILE_zeros_like:
-    case GR_TILE_ones_like:
-    case GR_TILE_empty_like:
-    case GR_TILE_full_like:
-    case GR_TILE_triu:
-    case GR_TILE_tril:
-        return infer_full(node, inputs[0], type);
-    case GR_TILE_tensor_sort:
-    case GR_TILE_argsort:
-    case GR_TILE_topk:
-    case GR_TILE_argtopk:
-    case GR_TILE_cumsum:
-    case GR_TILE_cumprod:
-    case GR_TILE_cummax:
-    case GR_TILE_cummin:
-    case GR_TILE_diff:
-    case GR_TILE_median:
-    case GR_TILE_nanmedian:
-    case GR_TILE_tensor_quantile:
-    case GR_TILE_nanquantile:
-    case GR_TILE_percentile:
-    case GR_TILE_nanpercentile:
-        return infer_along(node, inputs[0], type);
-    case GR_TILE_reshape:
-    case GR_TILE_ravel:
-        return infer_reshape(node, inputs[0], type);
-    case GR_TILE_linspace:
-        return infer_linspace(node, type);
-    case GR_TILE_qr:
-    case GR_TILE_svd:
-    case GR_TILE_cholesky:
-    case GR_TILE_det:
-    case GR_TILE_inv:
-    case GR_TILE_solve:
-    case GR_TILE_solve_triangular:
-    case GR_TILE_lstsq:
-    case GR_TILE_lu:
-    case GR_TILE_eigh:
-        return infer_linalg(node, inputs, type);
-    case GR_TILE_array:
-        return infer_array(node, type);
-    case GR_TILE_random:
-        return infer_random(node, type);
-    case GR_TILE_arange:
-        return infer_arange(node, type);
-    case GR_TILE_matmul:
-        return infer_matmul(inputs, type);
-    case GR_TILE_bincount:
-        return infer_bincount(node, inputs, type);
-    case GR_TILE_map_chunk:
-        return user_infer_tensor(node, inputs[0], type);
-    default:
-        assert(!"an operator that yields a tensor has no rule");
-        return gr_fail(GRANARY_EUNSUPPORTED, "its shape cannot be told");
-    }
-}
+#define LOOKUP(name) const struct gr_operator gr_op_##name = {.traits = GR_OP_TAKES_UNSIZED, .infer = infer_lookup};
+LOOKUP(searchsorted)
+LOOKUP(digitize)
+LOOKUP(isin)
+LOOKUP(take_at)
+#undef LOOKUP

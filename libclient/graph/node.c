@@ -1,24 +1,16 @@
 /* The check of one node's parameters. */
 #include "graph/node.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "data/frame.h"
-#include "data/tensor.h"
-#include "graph/aggregate.h"
-#include "graph/concat.h"
-#include "graph/expr.h"
-#include "graph/join.h"
-#include "graph/lower.h"
 #include "graph/nearest.h"
-#include "graph/tensor_map.h"
-#include "graph/tensor_random.h"
-#include "graph/user.h"
-#include "graph/window.h"
+#include "graph/operator.h"
 
 granary_err
 node_fail(const Granary__Node *node, granary_err err)
@@ -228,467 +220,180 @@ node_check_attrs(Granary__Node *node, const struct gr_param_info *params, size_t
     return GRANARY_OK;
 }
 
-/* ---- what each operator demands beyond the kinds ---- */
+/* ---- rules ---- */
 
-/* A list of column names: there is one, none is empty, none comes twice. */
+/* A list of names: none is empty, none comes twice. */
 static granary_err
-check_names(const Granary__Node *node, const char *name)
+check_names(const Granary__Attr *attr)
 {
-    const Granary__Attr *attr = find(node, name);
     const char *repeated = NULL;
-    granary_err err;
+    granary_err err = find_repeated(attr->strings, attr->n_strings, &repeated);
 
-    if (attr == NULL) {
+    if (repeated != NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' names column '%s' twice", attr->name, repeated);
+    }
+    for (size_t i = 0; i < attr->n_strings && err == GRANARY_OK; i++) {
+        if (attr->strings[i][0] == '\0') {
+            err = gr_fail(GRANARY_EINVAL, "parameter '%s' has an empty column name", attr->name);
+        }
+    }
+    return err;
+}
+
+/* Whether a list of words, one space between each, has one. */
+static bool
+has_word(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (const char *at = words; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
+        if (strcspn(at, " ") == size && strncmp(at, word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static granary_err
+check_words(const char *words, const Granary__Attr *attr)
+{
+    struct gr_buf text = {0};
+
+    for (size_t i = 0; i < attr->n_strings; i++) {
+        if (has_word(words, attr->strings[i])) {
+            continue;
+        }
+        for (const char *at = words; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
+            int size = (int)strcspn(at, " ");
+
+            gr_buf_addf(&text, "%s'%.*s'", at == words ? "" : at[size] == '\0' ? " or " : ", ", size, at);
+        }
+        (void)gr_fail(GRANARY_EINVAL, "parameter '%s' is '%.40s'; it can be %s", attr->name, attr->strings[i],
+                      gr_buf_ok(&text) ? text.bytes : words);
+        gr_buf_free(&text);
+        return GRANARY_EINVAL;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+check_number(const struct gr_param_rule *rule, const Granary__Attr *attr)
+{
+    bool whole = attr->kind == GRANARY__ATTR__KIND__INT;
+    char *end;
+    double least = strtod(rule->text, &end);
+    double most = rule->kind == GR_RULE_WITHIN ? strtod(end, NULL) : HUGE_VAL;
+    double value = whole ? (double)attr->ints[0] : attr->doubles[0];
+    char text[40];
+
+    if (value >= least && value <= most) {
         return GRANARY_OK;
     }
-    if (attr->n_strings == 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' names no column", name);
+    if (whole) {
+        (void)snprintf(text, sizeof text, "%" PRId64, attr->ints[0]);
+    } else {
+        (void)snprintf(text, sizeof text, "%g", value);
     }
-    if ((err = find_repeated(attr->strings, attr->n_strings, &repeated)) != GRANARY_OK) {
-        return err;
+    if (rule->kind == GR_RULE_WITHIN) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' is %s; it can be %.15g to %.15g", attr->name, text, least, most);
     }
-    if (repeated != NULL) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' names column '%s' twice", name, repeated);
-    }
-    for (size_t i = 0; i < attr->n_strings; i++) {
-        if (attr->strings[i][0] == '\0') {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' has an empty column name", name);
-        }
-    }
-    return GRANARY_OK;
+    return least == 0
+               ? gr_fail(GRANARY_EINVAL, "parameter '%s' is %s; it cannot be negative", attr->name, text)
+               : gr_fail(GRANARY_EINVAL, "parameter '%s' is %s; it must be at least %s", attr->name, text, rule->text);
 }
 
 static granary_err
-check_expression(const char *text)
+check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr)
 {
-    struct gr_expr *expr = NULL;
-    granary_err err = gr_expr_parse(text, &expr);
-
-    gr_expr_destroy(expr);
-    return err;
+    switch (rule->kind) {
+    case GR_RULE_COLUMNS:
+    case GR_RULE_NAMES:
+        return attr->n_strings == 0 ? gr_fail(GRANARY_EINVAL, "parameter '%s' names no column", attr->name)
+                                    : check_names(attr);
+    case GR_RULE_COLUMNS_OR_NONE:
+        return check_names(attr);
+    case GR_RULE_LISTED:
+    case GR_RULE_SOME:
+        return attr->n_strings == 0 ? gr_fail(GRANARY_EINVAL, "parameter '%s' is empty", attr->name) : GRANARY_OK;
+    case GR_RULE_FILLED:
+        return attr->strings[0][0] == '\0' ? gr_fail(GRANARY_EINVAL, "parameter '%s' is empty", attr->name)
+                                           : GRANARY_OK;
+    case GR_RULE_ONE_OF:
+        return check_words(rule->text, attr);
+    case GR_RULE_FROM:
+    case GR_RULE_WITHIN:
+        return check_number(rule, attr);
+    default: /* columns of the inputs, which are not known yet */
+        return GRANARY_OK;
+    }
 }
 
 static granary_err
-check_delimiter(const Granary__Node *node)
+check_rules(const Granary__Node *node, enum gr_tile_op op)
 {
-    const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
+    size_t count;
+    const struct gr_param_rule *rules = gr_param_rules(&count);
+    granary_err err = GRANARY_OK;
 
-    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL || (unsigned char)delimiter[0] >= 0x80) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'delimiter' needs one ASCII character, no quote and no line end");
-    }
-    return GRANARY_OK;
-}
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        const Granary__Attr *attr = rules[i].op == (int)op ? find(node, rules[i].name) : NULL;
 
-static granary_err
-check_path(const Granary__Node *node)
-{
-    return gr_attr_string(node->attrs, node->n_attrs, "path", "")[0] == '\0'
-               ? gr_fail(GRANARY_EINVAL, "parameter 'path' is empty")
-               : GRANARY_OK;
-}
-
-static granary_err
-check_read_parquet(const Granary__Node *node)
-{
-    (void)node;
-    return gr_fail(GRANARY_EUNSUPPORTED, "Parquet files cannot be read yet: write the data as an Arrow file");
-}
-
-static granary_err
-check_read_raw(const Granary__Node *node)
-{
-    const Granary__Attr *shape = find(node, "shape");
-    const char *name = gr_attr_string(node->attrs, node->n_attrs, "dtype", "");
-    granary_tensor tensor;
-    granary_err err = check_path(node);
-
-    if (err == GRANARY_OK && gr_dtype_parse(name) == GRANARY_NULLTYPE) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no dtype '%.40s'", name);
-    }
-    if (err == GRANARY_OK && gr_attr_int(node->attrs, node->n_attrs, "offset", 0) < 0) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'offset' is negative");
-    }
-    return err == GRANARY_OK ? gr_npy_plan(gr_dtype_parse(name), (int)shape->n_ints, shape->ints, &tensor) : err;
-}
-
-static granary_err
-check_write_csv(const Granary__Node *node)
-{
-    const char *null = gr_attr_string(node->attrs, node->n_attrs, "null_value", "");
-    const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
-    granary_err err = check_path(node);
-
-    if (err == GRANARY_OK) {
-        err = check_delimiter(node);
-    }
-    return err == GRANARY_OK && (strpbrk(null, "\"\r\n") != NULL || strchr(null, delimiter[0]) != NULL)
-               ? gr_fail(GRANARY_EINVAL,
-                         "parameter 'null_value' has a quote, a line end or the delimiter, and could not "
-                         "be read back: choose another text")
-               : err;
-}
-
-static granary_err
-check_read_csv(const Granary__Node *node)
-{
-    const Granary__Attr *dtypes = find(node, "dtypes");
-    granary_err err = check_path(node);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t i = 0; dtypes != NULL && i < dtypes->n_strings; i++) {
-        granary_dtype dtype;
-
-        if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
-            return gr_fail(GRANARY_EINVAL,
-                           "parameter 'dtypes', column '%s': no dtype '%.40s'; there are: " GR_CSV_DTYPES,
-                           dtypes->keys[i], dtypes->strings[i]);
-        }
-    }
-    return check_delimiter(node);
-}
-
-static granary_err
-check_table(const Granary__Node *node)
-{
-    const Granary__Attr *name = find(node, "name");
-    const Granary__Attr *ids = find(node, "ids");
-
-    if ((name == NULL) == (ids == NULL)) {
-        return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name' or parameter 'ids'");
-    }
-    if (ids != NULL && ids->n_strings == 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'ids' is empty");
-    }
-    return name == NULL || name->strings[0][0] != '\0' ? GRANARY_OK
-                                                       : gr_fail(GRANARY_EINVAL, "parameter 'name' is empty");
-}
-
-static granary_err
-check_array(const Granary__Node *node)
-{
-    const Granary__Attr *name = find(node, "name");
-    bool whole = find(node, "ids") != NULL && find(node, "shape") != NULL && find(node, "dtype") != NULL;
-    bool none = find(node, "ids") == NULL && find(node, "shape") == NULL && find(node, "dtype") == NULL &&
-                find(node, "chunk") == NULL;
-
-    if (name != NULL ? !none : !whole) {
-        return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name', or 'ids', 'shape' and 'dtype'");
-    }
-    if (name != NULL && name->strings[0][0] == '\0') {
-        return gr_fail(GRANARY_EINVAL, "parameter 'name' is empty");
-    }
-    return name != NULL ? GRANARY_OK : user_check_object(node);
-}
-
-static granary_err
-check_select(const Granary__Node *node)
-{
-    return check_names(node, "columns");
-}
-
-static granary_err
-check_filter(const Granary__Node *node)
-{
-    return check_expression(gr_attr_string(node->attrs, node->n_attrs, "where", ""));
-}
-
-/* A mapping whose keys are names of new columns. */
-static granary_err
-check_new_columns(const Granary__Attr *attr)
-{
-    if (attr->n_keys == 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter '%s' is empty: it needs one new column or more", attr->name);
-    }
-    for (size_t i = 0; i < attr->n_keys; i++) {
-        if (attr->keys[i][0] == '\0') {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' has an empty column name", attr->name);
-        }
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_assign(const Granary__Node *node)
-{
-    const Granary__Attr *columns = find(node, "columns");
-    granary_err err = check_new_columns(columns);
-
-    for (size_t i = 0; i < columns->n_strings && err == GRANARY_OK; i++) {
-        err = check_expression(columns->strings[i]);
-        if (err != GRANARY_OK) {
-            err = gr_fail_in(err, "column '%.100s'", columns->keys[i]);
-        }
+        err = attr != NULL ? check_rule(&rules[i], attr) : GRANARY_OK;
     }
     return err;
 }
 
-static granary_err
-check_groupby(const Granary__Node *node)
+granary_err
+node_check_values(const Granary__Node *node, enum gr_tile_op op)
 {
-    const Granary__Attr *keys = find(node, "keys");
-    const Granary__Attr *attr = find(node, "aggregate");
-    struct gr_aggregate *aggregates = NULL;
-    size_t count = 0;
-    granary_err err;
+    granary_err err = check_rules(node, op);
 
-    if ((keys->n_strings > 0 && (err = check_names(node, "keys")) != GRANARY_OK) ||
-        (err = check_new_columns(attr)) != GRANARY_OK ||
-        (err = gr_aggregates_parse(attr, &aggregates, &count)) != GRANARY_OK) {
-        return err;
+    return err == GRANARY_OK && gr_operator(op)->check != NULL ? gr_operator(op)->check(node, op) : err;
+}
+
+/* Whether a rule says that the parameter names columns of that input. */
+static bool
+is_of_input(enum gr_rule_kind kind, size_t input)
+{
+    switch (kind) {
+    case GR_RULE_COLUMNS:
+    case GR_RULE_COLUMNS_OR_NONE:
+    case GR_RULE_LISTED:
+    case GR_RULE_LISTED_OR_NONE:
+    case GR_RULE_COLUMN:
+        return true;
+    case GR_RULE_COLUMN_LEFT:
+        return input == 0;
+    case GR_RULE_COLUMN_RIGHT:
+        return input == 1;
+    default:
+        return false;
     }
-    gr_aggregates_free(aggregates, count);
-    for (size_t i = 0; i < attr->n_keys; i++) {
-        for (size_t j = 0; j < keys->n_strings; j++) {
-            if (strcmp(attr->keys[i], keys->strings[j]) == 0) {
-                return gr_fail(GRANARY_EINVAL, "aggregate '%s' has the name of a key; choose another one",
-                               attr->keys[i]);
+}
+
+granary_err
+node_check_columns(const Granary__Node *node, enum gr_tile_op op, size_t input, const struct gr_schema *schema)
+{
+    size_t count;
+    const struct gr_param_rule *rules = gr_param_rules(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        const Granary__Attr *attr =
+            rules[i].op == (int)op && is_of_input(rules[i].kind, input) ? find(node, rules[i].name) : NULL;
+        char *const *names = attr != NULL && attr->kind == GRANARY__ATTR__KIND__MAP ? attr->keys
+                             : attr != NULL                                         ? attr->strings
+                                                                                    : NULL;
+
+        for (size_t k = 0; attr != NULL && k < attr->n_strings; k++) {
+            if (gr_schema_find(schema, names[k]) < 0) {
+                return gr_fail_in(gr_schema_no_column(schema, names[k]), "parameter '%s'", attr->name);
             }
         }
     }
     return GRANARY_OK;
 }
 
-/* distinct, duplicated */
-static granary_err
-check_distinct(const Granary__Node *node)
-{
-    const char *keep = gr_attr_string(node->attrs, node->n_attrs, "keep", "first");
-    granary_err err = check_names(node, "subset");
-
-    if (err == GRANARY_OK && strcmp(keep, "first") != 0 && strcmp(keep, "last") != 0 && strcmp(keep, "none") != 0) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'keep' is '%.40s'; it can be 'first', 'last' or 'none'", keep);
-    }
-    return err;
-}
-
-/* value_counts, describe */
-static granary_err
-check_columns(const Granary__Node *node)
-{
-    return check_names(node, "columns");
-}
-
-/* Where nulls go: for all of so many keys, or for each. */
-static granary_err
-check_nulls(const Granary__Node *node, size_t keys)
-{
-    const Granary__Attr *nulls = find(node, "nulls");
-
-    if (nulls != NULL && nulls->n_strings != 1 && nulls->n_strings != keys) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'nulls' has %zu values for %zu columns: give one, or one a column",
-                       nulls->n_strings, keys);
-    }
-    for (size_t i = 0; nulls != NULL && i < nulls->n_strings; i++) {
-        if (strcmp(nulls->strings[i], "first") != 0 && strcmp(nulls->strings[i], "last") != 0) {
-            return gr_fail(GRANARY_EINVAL, "parameter 'nulls' is '%.40s'; it can be 'first' or 'last'",
-                           nulls->strings[i]);
-        }
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_sort(const Granary__Node *node)
-{
-    const Granary__Attr *by = find(node, "by");
-    const Granary__Attr *descending = find(node, "descending");
-    granary_err err = check_names(node, "by");
-
-    if (err == GRANARY_OK && descending != NULL && descending->n_ints != 1 && descending->n_ints != by->n_strings) {
-        err =
-            gr_fail(GRANARY_EINVAL, "parameter 'descending' has %zu values for %zu columns: give one, or one a column",
-                    descending->n_ints, by->n_strings);
-    }
-    return err == GRANARY_OK ? check_nulls(node, by->n_strings) : err;
-}
-
-static granary_err
-check_window(const Granary__Node *node)
-{
-    const Granary__Attr *by = find(node, "by");
-    const Granary__Attr *descending = find(node, "descending");
-    struct gr_window *windows = NULL;
-    size_t count = 0;
-    granary_err err = check_new_columns(find(node, "columns"));
-
-    if (err == GRANARY_OK && (err = check_names(node, "partition")) == GRANARY_OK) {
-        err = check_names(node, "by");
-    }
-    if (err == GRANARY_OK && by == NULL && (descending != NULL || find(node, "nulls") != NULL)) {
-        err = gr_fail(GRANARY_EINVAL, "'descending' and 'nulls' belong to 'by', which is missing");
-    }
-    if (err == GRANARY_OK && descending != NULL && descending->n_ints != 1 && descending->n_ints != by->n_strings) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'descending' has %zu values for %zu columns", descending->n_ints,
-                      by->n_strings);
-    }
-    if (err == GRANARY_OK && by != NULL) {
-        err = check_nulls(node, by->n_strings);
-    }
-    if (err == GRANARY_OK) {
-        err = gr_windows_parse(find(node, "columns"), &windows, &count);
-    }
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        bool by_order = (windows[i].function == GR_WINDOW_RANK || windows[i].function == GR_WINDOW_DENSE_RANK) &&
-                        windows[i].value == NULL;
-
-        if (by_order && by == NULL) {
-            err = gr_fail(GRANARY_EINVAL, "column '%.100s': a rank of no value needs 'by'", windows[i].name);
-        }
-    }
-    gr_windows_free(windows, count);
-    return err;
-}
-
-static granary_err
-check_slice(const Granary__Node *node)
-{
-    if (gr_attr_int(node->attrs, node->n_attrs, "step", 1) == 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0");
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_sample(const Granary__Node *node)
-{
-    double fraction = gr_attr_double(node->attrs, node->n_attrs, "fraction", 0);
-
-    if ((find(node, "rows") != NULL) == (find(node, "fraction") != NULL)) {
-        return gr_fail(GRANARY_EINVAL, "it needs 'rows' or 'fraction', and not both");
-    }
-    if (gr_attr_int(node->attrs, node->n_attrs, "rows", 0) < 0 || !(fraction >= 0 && fraction <= 1e6)) {
-        return gr_fail(GRANARY_EINVAL, "parameters 'rows' and 'fraction' cannot be negative");
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_melt(const Granary__Node *node)
-{
-    const Granary__Attr *ids = find(node, "id_vars");
-    granary_err err = ids == NULL || ids->n_strings == 0 ? GRANARY_OK : check_names(node, "id_vars"); /* none is fine */
-
-    return err == GRANARY_OK ? check_names(node, "value_vars") : err;
-}
-
-static granary_err
-check_explode(const Granary__Node *node)
-{
-    if (gr_attr_string(node->attrs, node->n_attrs, "separator", "")[0] == '\0') {
-        return gr_fail(GRANARY_EINVAL, "parameter 'separator' is empty");
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_rebalance(const Granary__Node *node)
-{
-    if (gr_attr_int(node->attrs, node->n_attrs, "rows", 0) < 1) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'rows' must be at least 1");
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_head(const Granary__Node *node)
-{
-    int64_t rows = gr_attr_int(node->attrs, node->n_attrs, "rows", 0);
-
-    if (rows < 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'rows' is %lld; it cannot be negative", (long long)rows);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_join(const Granary__Node *node)
-{
-    struct gr_join join;
-    granary_err err = gr_join_parse(node->attrs, node->n_attrs, &join);
-
-    if (err == GRANARY_OK && (err = check_names(node, "on")) == GRANARY_OK &&
-        (err = check_names(node, "left_on")) == GRANARY_OK) {
-        err = check_names(node, "right_on");
-    }
-    return err;
-}
-
-static granary_err
-check_concat(const Granary__Node *node)
-{
-    struct gr_concat concat;
-
-    return gr_concat_parse(node->attrs, node->n_attrs, &concat);
-}
-
-static granary_err
-check_random(const Granary__Node *node)
-{
-    struct gr_random random;
-
-    return gr_random_read(gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform"), node->attrs,
-                          node->n_attrs, &random);
-}
-
-static granary_err
-check_arange(const Granary__Node *node)
-{
-    static const char *const names[] = {"start", "stop", "step"};
-
-    for (int i = 0; i < 3; i++) {
-        if (!isfinite(gr_attr_double(node->attrs, node->n_attrs, names[i], 1))) {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' is not finite", names[i]);
-        }
-    }
-    if (gr_attr_double(node->attrs, node->n_attrs, "step", 1) == 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0");
-    }
-    return GRANARY_OK;
-}
-
-/* NULL: nothing beyond the kinds. */
-/* clang-format off */
-static granary_err (*const checks[GR_TILE_COUNT])(const Granary__Node *node) = {
-    [GR_TILE_read_csv] = check_read_csv,
-    [GR_TILE_read_arrow] = check_path,
-    [GR_TILE_read_parquet] = check_read_parquet,
-    [GR_TILE_read_npy] = check_path,
-    [GR_TILE_read_raw] = check_read_raw,
-    [GR_TILE_write_csv] = check_write_csv,
-    [GR_TILE_write_arrow] = check_path,
-    [GR_TILE_write_npy] = check_path,
-    [GR_TILE_select] = check_select,
-    [GR_TILE_filter] = check_filter,
-    [GR_TILE_assign] = check_assign,
-    [GR_TILE_groupby] = check_groupby,
-    [GR_TILE_distinct] = check_distinct,
-    [GR_TILE_duplicated] = check_distinct,
-    [GR_TILE_value_counts] = check_columns,
-    [GR_TILE_describe] = check_columns,
-    [GR_TILE_sort] = check_sort,
-    [GR_TILE_head] = check_head,
-    [GR_TILE_project] = check_assign,
-    [GR_TILE_window] = check_window,
-    [GR_TILE_slice] = check_slice,
-    [GR_TILE_sample] = check_sample,
-    [GR_TILE_melt] = check_melt,
-    [GR_TILE_explode] = check_explode,
-    [GR_TILE_rebalance] = check_rebalance,
-    [GR_TILE_join] = check_join,
-    [GR_TILE_concat] = check_concat,
-    [GR_TILE_random] = check_random,
-    [GR_TILE_arange] = check_arange,
-    [GR_TILE_array] = check_array,
-    [GR_TILE_object] = user_check_object,
-    [GR_TILE_map_chunk] = user_check_map_chunk,
-    [GR_TILE_call] = user_check_call,
-    [GR_TILE_exec] = user_check_exec,
-    [GR_TILE_null] = user_check_null,
-    [GR_TILE_table] = check_table,
-};
-/* clang-format on */
+/* ---- the whole ---- */
 
 static granary_err
 check_inputs(const Granary__Node *node, enum gr_tile_op op)
@@ -719,11 +424,5 @@ node_check(Granary__Node *node, enum gr_tile_op op)
     if (err == GRANARY_OK) {
         err = node_check_attrs(node, params, count, (int)op);
     }
-    if (err == GRANARY_OK && gr_op_is_map(op)) {
-        return gr_map_check(op, node);
-    }
-    if (err == GRANARY_OK && gr_op_is_lowered(op)) {
-        return gr_lower_check(node, op);
-    }
-    return err == GRANARY_OK && checks[op] != NULL ? checks[op](node) : err;
+    return err == GRANARY_OK ? node_check_values(node, op) : err;
 }

@@ -17,16 +17,19 @@ granary_err node_check(Granary__Node *node, enum gr_tile_op op);
 /* The attributes by themselves, against a list of parameters of which those of `op` count. Errors: as node_check() */
 granary_err node_check_attrs(Granary__Node *node, const struct gr_param_info *params, size_t count, int op);
 
+/* What the operator says of its parameters' values, once their kinds are right. Errors: EINVAL; without the node's
+ * name */
+granary_err node_check_values(const Granary__Node *node, enum gr_tile_op op);
+
 /* A string that a list has twice, or NULL. Errors: ENOMEM */
 granary_err find_repeated(char *const *strings, size_t count, const char **ret_string);
 
-/* The type of a node whose inputs' types are known. *type is all zero before. Errors: ENOENT, ETYPE, EINVAL, ENOMEM;
- * without the node's name */
+/* Whether the columns that its parameters name are in that input, a frame. Errors: ENOENT; without the node's name */
 granary_err
-infer_frame(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
-granary_err
-infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
-/* Whether the operator makes do with inputs whose size is not known. Errors: EINVAL; without the node's name */
-granary_err infer_check_sizes(const struct gr_graph_node *node, const struct gr_node_type *const *inputs);
+node_check_columns(const Granary__Node *node, enum gr_tile_op op, size_t input, const struct gr_schema *schema);
+
+/* The type of a node of the graph, whose inputs' types are known. *type is all zero before. Errors: ENOENT, ETYPE,
+ * EINVAL, ENOMEM; without the node's name */
+granary_err node_infer(const struct gr_graph *graph, const struct gr_graph_node *node, struct gr_node_type *type);
 
 #endif

@@ -40,6 +40,23 @@ static const char *const notes[GR_TILE_COUNT] = {
 #undef PARAM
 };
 
+static const struct gr_param_rule rules[] = {
+#define OP(name, yields, min_inputs, max_inputs, summary)
+#define PARAM(op, name, kind, need, summary)
+#define RULE(rule_op, rule_name, rule_kind, rule_text)                                                                 \
+    {.op = GR_TILE_##rule_op, .name = #rule_name, .kind = GR_RULE_##rule_kind, .text = (rule_text)},
+#include "contract/ops.def"
+#undef OP
+#undef PARAM
+};
+
+const struct gr_param_rule *
+gr_param_rules(size_t *ret_count)
+{
+    *ret_count = sizeof rules / sizeof rules[0];
+    return rules;
+}
+
 const char *
 gr_op_note(enum gr_tile_op op)
 {

@@ -52,6 +52,33 @@ struct gr_param_info {
     const char *summary;
 };
 
+/* What a parameter may be, beyond its kind. */
+enum gr_rule_kind {
+    GR_RULE_COLUMNS,         /* a list of names, one or more, each once: columns of the inputs */
+    GR_RULE_COLUMNS_OR_NONE, /* ... or of none */
+    GR_RULE_NAMES,           /* as COLUMNS, but not of the inputs */
+    GR_RULE_LISTED,          /* names, or a mapping's keys, one or more: columns of the inputs */
+    GR_RULE_LISTED_OR_NONE,
+    GR_RULE_COLUMN, /* one column of the inputs */
+    GR_RULE_COLUMN_LEFT,
+    GR_RULE_COLUMN_RIGHT,
+    GR_RULE_SOME,   /* one entry or more */
+    GR_RULE_FILLED, /* not the empty string */
+    GR_RULE_ONE_OF, /* one of the words in text, each of its strings */
+    GR_RULE_FROM,   /* the number in text, or a larger one */
+    GR_RULE_WITHIN, /* from the first number in text to the second */
+};
+
+struct gr_param_rule {
+    int op; /* enum gr_tile_op */
+    const char *name;
+    enum gr_rule_kind kind;
+    const char *text;
+};
+
+/* Every rule of every operator, those of one operator together. */
+const struct gr_param_rule *gr_param_rules(size_t *ret_count);
+
 /* Every parameter of every operator, those of one operator together. */
 const struct gr_param_info *gr_param_info(size_t *ret_count);
 /* NULL when the operator has none of that name. */

@@ -67,11 +67,10 @@ check_operands(const Granary__Node *node, size_t operands, const char *const *na
 }
 
 granary_err
-gr_map_check(enum gr_tile_op op, const Granary__Node *node)
+gr_map_check(const Granary__Node *node, enum gr_tile_op op)
 {
     static const char *const value[] = {"value"};
     static const char *const choices[] = {"then", "otherwise"};
-    int64_t decimals = gr_attr_int(node->attrs, node->n_attrs, "decimals", 0);
 
     if (op == GR_TILE_where) {
         return check_operands(node, 3, choices, 2);
@@ -90,9 +89,6 @@ gr_map_check(enum gr_tile_op op, const Granary__Node *node)
     if (op == GR_TILE_clip && gr_attr_find(node->attrs, node->n_attrs, "min") == NULL &&
         gr_attr_find(node->attrs, node->n_attrs, "max") == NULL) {
         return gr_fail(GRANARY_EINVAL, "one of the parameters 'min' and 'max' is missing");
-    }
-    if (op == GR_TILE_round && (decimals < -300 || decimals > 300)) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'decimals' is %lld; it can be -300 to 300", (long long)decimals);
     }
     if (function_of[op] != 0 && gr_map_operands((enum gr_map_function)(function_of[op] - 1)) == 2) {
         granary_err err = check_operands(node, 2, value, 1);

@@ -14,7 +14,7 @@ bool gr_op_is_map(enum gr_tile_op op);
 enum gr_reduction gr_op_reduction(enum gr_tile_op op);
 
 /* Errors, without the node's name: EINVAL too many or too few operands, ... */
-granary_err gr_map_check(enum gr_tile_op op, const Granary__Node *node);
+granary_err gr_map_check(const Granary__Node *node, enum gr_tile_op op);
 /* Errors: ETYPE, EINVAL */
 granary_err gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
                          const granary_dtype *inputs, size_t input_count, granary_dtype *ret_dtype);

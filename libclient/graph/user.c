@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "graph/function.h"
+#include "graph/operator.h"
 
 static const Granary__Attr *
 find(const Granary__Node *node, const char *name)
@@ -76,14 +77,6 @@ check_function(const Granary__Node *node)
     return err == GRANARY_OK ? check_limits(node) : gr_fail_in(err, "parameter 'function'");
 }
 
-static granary_err
-check_array(const Granary__Node *node)
-{
-    granary_err err = check_range(node, "count", 1, GR_CALLS_MAX);
-
-    return err == GRANARY_OK ? check_range(node, "block", 1, GR_BLOCK_MAX) : err;
-}
-
 /* ---- the operators ---- */
 
 bool
@@ -96,7 +89,7 @@ gr_id_text_good(const char *text)
 }
 
 granary_err
-user_check_object(const Granary__Node *node)
+user_check_ids(const Granary__Node *node)
 {
     const Granary__Attr *ids = find(node, "ids");
 
@@ -113,12 +106,22 @@ user_check_object(const Granary__Node *node)
     return GRANARY_OK;
 }
 
-granary_err
-user_check_map_chunk(const Granary__Node *node)
+static granary_err
+check_object(const Granary__Node *node, enum gr_tile_op op)
+{
+    (void)op;
+    return user_check_ids(node);
+}
+
+const struct gr_operator gr_op_object = {.check = check_object};
+
+static granary_err
+check_map_chunk(const Granary__Node *node, enum gr_tile_op op)
 {
     const Granary__Attr *columns = find(node, "columns");
     granary_err err = check_function(node);
 
+    (void)op;
     if (err == GRANARY_OK && gr_attr_bool(node->attrs, node->n_attrs, "only", false) &&
         (columns == NULL || columns->n_keys == 0)) {
         return gr_fail(GRANARY_EINVAL, "parameter 'only' needs 'columns': which ones the result has");
@@ -137,39 +140,36 @@ user_check_map_chunk(const Granary__Node *node)
     return err;
 }
 
-granary_err
-user_check_call(const Granary__Node *node)
+static granary_err
+check_call(const Granary__Node *node, enum gr_tile_op op)
 {
     granary_err err = check_function(node);
 
-    if (err == GRANARY_OK) {
-        err = check_array(node);
-    }
+    (void)op;
     return err == GRANARY_OK ? check_range(node, "outputs", 1, GR_CALLS_MAX / int_of(node, "count", 1)) : err;
 }
 
-granary_err
-user_check_exec(const Granary__Node *node)
+const struct gr_operator gr_op_call = {.check = check_call};
+
+static granary_err
+check_exec(const Granary__Node *node, enum gr_tile_op op)
 {
     const Granary__Attr *command = find(node, "command");
     granary_err err = check_limits(node);
 
-    if (err == GRANARY_OK && (command->n_strings == 0 || command->strings[0][0] == '\0')) {
-        err = gr_fail(GRANARY_EINVAL, "parameter 'command' names no program");
-    }
-    return err == GRANARY_OK ? check_array(node) : err;
+    (void)op;
+    return err == GRANARY_OK && (command->n_strings == 0 || command->strings[0][0] == '\0')
+               ? gr_fail(GRANARY_EINVAL, "parameter 'command' names no program")
+               : err;
 }
 
-granary_err
-user_check_null(const Granary__Node *node)
-{
-    return check_range(node, "count", 1, GR_ARRAY_MAX);
-}
+const struct gr_operator gr_op_exec = {.check = check_exec};
+const struct gr_operator gr_op_null = {0};
 
 /* ---- types ---- */
 
-granary_err
-user_infer_frame(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+static granary_err
+infer_frame(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
 {
     const Granary__Attr *columns = find(node->node, "columns");
     bool only = gr_attr_bool(node->node->attrs, node->node->n_attrs, "only", false);
@@ -192,8 +192,8 @@ user_infer_frame(const struct gr_graph_node *node, const struct gr_schema *input
     return err;
 }
 
-granary_err
-user_infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+static granary_err
+infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
     const char *dtype = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
 
@@ -210,3 +210,17 @@ user_infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *i
     }
     return GRANARY_OK;
 }
+
+static granary_err
+infer_map_chunk(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    return node->yields == GR_YIELDS_FRAME ? infer_frame(node, &inputs[0]->schema, &type->schema)
+                                           : infer_tensor(node, inputs[0], type);
+}
+
+const struct gr_operator gr_op_map_chunk = {
+    .traits = GR_OP_HAS_EFFECTS | GR_OP_TAKES_UNSIZED,
+    .check = check_map_chunk,
+    .infer = infer_map_chunk,
+    .columns = GR_COLUMNS_ALL, /* the function makes what was declared, too */
+};

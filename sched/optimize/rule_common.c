@@ -34,32 +34,14 @@ no_memory(void)
 static bool
 is_pure(const struct gr_step *step)
 {
-    switch (step->op) {
-    case GR_TILE_write_csv:
-    case GR_TILE_write_arrow:
-    case GR_TILE_write_npy:
-    case GR_TILE_map_chunk:
-        return false;
-    default:
-        return step->yields == GR_YIELDS_FRAME || step->yields == GR_YIELDS_TENSOR;
-    }
+    return !gr_op_has(step->op, GR_OP_HAS_EFFECTS) &&
+           (step->yields == GR_YIELDS_FRAME || step->yields == GR_YIELDS_TENSOR);
 }
 
 static bool
 is_cheap(enum gr_tile_op op)
 {
-    switch (op) {
-    case GR_TILE_table:
-    case GR_TILE_select:
-    case GR_TILE_filter:
-    case GR_TILE_assign:
-    case GR_TILE_project:
-    case GR_TILE_head:
-    case GR_TILE_slice:
-        return true;
-    default:
-        return false;
-    }
+    return gr_op_has(op, GR_OP_IS_CHEAP);
 }
 
 static int

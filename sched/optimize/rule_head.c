@@ -22,12 +22,6 @@ rows_of(const struct gr_step *head)
     return gr_attr_int(attrs, count, "rows", 0);
 }
 
-static bool
-is_row_map(enum gr_tile_op op)
-{
-    return op == GR_TILE_select || op == GR_TILE_assign;
-}
-
 static granary_err
 merge_heads(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
 {
@@ -107,7 +101,7 @@ push_down(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
             }
         } else if (readers[position] != 1 || below->is_target) {
             return GRANARY_OK;
-        } else if (is_row_map(below->op)) {
+        } else if (gr_op_has(below->op, GR_OP_ROW_BY_ROW)) {
             swap_with_map(steps, head, below);
             head = below;
         } else if (below->op == GR_TILE_sort && limit_of(head, below) <= SORT_LIMIT_MAX) {

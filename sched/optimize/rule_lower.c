@@ -1,5 +1,5 @@
 /* Operators that say nothing new become those they are written as; rules, tiling and kernels know only the others. */
-#include "graph/lower.h"
+#include "graph/lower/lower.h"
 #include "optimize/rules.h"
 
 granary_err
@@ -13,7 +13,7 @@ rule_lower(struct gr_steps *steps)
         size_t count;
         Granary__Attr *const *attrs = gr_step_attrs(step, &count);
 
-        if (step->dead || !gr_op_is_lowered(step->op)) {
+        if (step->dead || gr_operator(step->op)->lower == NULL) {
             continue;
         }
         err = gr_lower(step->op, attrs, count, &steps->steps[step->inputs[0]].type->schema, &lowered);

@@ -31,25 +31,6 @@ no_memory(void)
     return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
 }
 
-/* Steps whose inputs are read through tiling_input(). */
-static bool
-takes_conditions(const struct gr_step *step)
-{
-    switch (step->op) {
-    case GR_TILE_select:
-    case GR_TILE_filter:
-    case GR_TILE_assign:
-    case GR_TILE_project:
-    case GR_TILE_groupby:
-    case GR_TILE_sort:
-    case GR_TILE_head:
-    case GR_TILE_join:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Add to what rows of input k must fulfil; before: the new part is looked at first. Errors: as gr_expr_both() */
 static granary_err
 add_condition(struct gr_step *step, size_t k, const char *text, bool before)
@@ -133,59 +114,6 @@ origins_fini(struct origins *o)
     free(o->of);
 }
 
-/* The entry that counts of a mapping: the last of its name. */
-static const char *
-entry_of(const Granary__Attr *map, const char *name)
-{
-    for (size_t i = map->n_keys; i-- > 0;) {
-        if (strcmp(map->keys[i], name) == 0) {
-            return map->strings[i];
-        }
-    }
-    return NULL;
-}
-
-/* What an expression is when it is no more than a column's name; borrowed from schema. */
-static const char *
-plain_column(const char *text, const struct gr_schema *schema)
-{
-    struct gr_expr *expr = NULL;
-    int at = -1;
-
-    if (gr_expr_parse(text, &expr) == GRANARY_OK && expr->kind == GR_EXPR_COLUMN) {
-        at = gr_schema_find(schema, expr->column);
-    }
-    gr_expr_destroy(expr);
-    return at < 0 ? NULL : schema->fields[at].name;
-}
-
-static void
-origins_of_map(const struct gr_step *step, const struct gr_schema *input, struct origins *o)
-{
-    const Granary__Attr *columns = gr_step_attr(step, "columns");
-
-    for (size_t c = 0; c < o->schema->count; c++) {
-        const char *name = o->schema->fields[c].name;
-        const char *made = step->op == GR_TILE_select ? NULL : entry_of(columns, name);
-
-        o->of[c].name = made != NULL ? plain_column(made, input) : name;
-    }
-}
-
-static void
-origins_of_groupby(const struct gr_step *step, struct origins *o)
-{
-    const Granary__Attr *keys = gr_step_attr(step, "keys");
-
-    for (size_t k = 0; keys != NULL && k < keys->n_strings; k++) {
-        int at = gr_schema_find(o->schema, keys->strings[k]);
-
-        if (at >= 0) {
-            o->of[at].name = o->schema->fields[at].name;
-        }
-    }
-}
-
 /* Which sides of a join may lose rows before it. */
 static void
 join_sides(const struct gr_join *join, bool *ret_left, bool *ret_right)
@@ -231,6 +159,8 @@ origins_of_join(const struct pushing *p, const struct gr_step *step, struct orig
 static granary_err
 origins_init(const struct pushing *p, const struct gr_step *step, struct origins *o)
 {
+    struct gr_op_use use;
+
     *o = (struct origins){.schema = &step->type->schema};
     o->of = calloc(o->schema->count + 1, sizeof *o->of);
     o->made = calloc(o->schema->count + 1, sizeof(struct gr_expr *));
@@ -240,41 +170,23 @@ origins_init(const struct pushing *p, const struct gr_step *step, struct origins
     for (size_t c = 0; c < o->schema->count; c++) {
         o->of[c].both = -1;
     }
-    switch (step->op) {
-    case GR_TILE_sort:
-    case GR_TILE_select:
-        for (size_t c = 0; c < o->schema->count; c++) {
-            o->of[c].name = o->schema->fields[c].name;
-        }
-        return GRANARY_OK;
-    case GR_TILE_assign:
-    case GR_TILE_project:
-        origins_of_map(step, &p->steps->steps[step->inputs[0]].type->schema, o);
-        return GRANARY_OK;
-    case GR_TILE_groupby:
-        origins_of_groupby(step, o);
-        return GRANARY_OK;
-    default:
+    if (step->op == GR_TILE_join) { /* its sides may not both lose rows */
         return origins_of_join(p, step, o);
     }
+    use = gr_steps_use(p->steps, (size_t)(step - p->steps->steps));
+    for (size_t c = 0; c < o->schema->count; c++) {
+        if (!gr_operator(step->op)->origin(&use, o->schema->fields[c].name, &o->of[c].input, &o->of[c].name)) {
+            o->of[c].name = NULL;
+        }
+    }
+    return GRANARY_OK;
 }
 
-/* Whether a condition may move into the step at all. */
+/* Whether a condition may move into the step at all: not before a sort that keeps only the first rows. */
 static bool
 lets_through(const struct gr_step *step)
 {
-    switch (step->op) {
-    case GR_TILE_select:
-    case GR_TILE_assign:
-    case GR_TILE_project:
-    case GR_TILE_groupby:
-    case GR_TILE_join:
-        return true;
-    case GR_TILE_sort:
-        return step->limit == GR_STEP_NO_LIMIT;
-    default:
-        return false;
-    }
+    return gr_op_has(step->op, GR_OP_LETS_CONDITIONS_DOWN) && step->limit == GR_STEP_NO_LIMIT;
 }
 
 static const struct gr_expr *
@@ -389,13 +301,6 @@ ask_of_pairs(struct pushing *p, struct gr_step *below, const struct gr_expr *par
     return err;
 }
 
-/* Every row that comes out of it came in: a condition that fails fails all the same. */
-static bool
-keeps_rows(const struct gr_step *step)
-{
-    return step->op != GR_TILE_join && step->op != GR_TILE_groupby;
-}
-
 /* Move what can be moved of a parsed and checked condition; what is left stays. */
 static granary_err
 push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_expr *plain,
@@ -425,7 +330,7 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
         bool moved = false;
         bool asked = false;
 
-        if (safe || (all_moved && keeps_rows(below))) {
+        if (safe || (all_moved && !gr_op_has(below->op, GR_OP_DROPS_ROWS))) {
             err = push_part(below, &o, parts[i], &moved);
         }
         if (err == GRANARY_OK && !moved && below->op == GR_TILE_join && (safe || all_moved)) {
@@ -507,7 +412,7 @@ rule_predicate(struct gr_steps *steps)
         struct gr_step *step = &steps->steps[i];
 
         for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
-            if (!step->dead && takes_conditions(step)) {
+            if (!step->dead && gr_op_has(step->op, GR_OP_TAKES_CONDITIONS)) {
                 err = push_into_input(&p, step, k);
             }
         }

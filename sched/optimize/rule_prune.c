@@ -11,8 +11,21 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "graph/expr.h"
-#include "optimize/prune.h"
+#include "graph/operator.h"
 #include "optimize/rules.h"
+
+/* One rule at work. Flags are by column of the step's (or the input's) schema. */
+struct pruning {
+    struct gr_steps *steps;
+    bool **needed;     /* by step; NULL: no frame */
+    bool *(*reads)[2]; /* by step and input */
+};
+
+static const struct gr_schema *
+input_schema(const struct pruning *p, const struct gr_step *step, size_t k)
+{
+    return &p->steps->steps[step->inputs[k]].type->schema;
+}
 
 static granary_err
 no_memory(void)
@@ -141,7 +154,7 @@ present_from_input(const struct pruning *p, struct gr_step *step)
 
     for (size_t c = 0; c < schema->count; c++) {
         if (comes_in(step, input, 0, c)) {
-            prune_mark(&step->type->schema, step->present, schema->fields[c].name);
+            gr_columns_mark(&step->type->schema, step->present, schema->fields[c].name);
         }
     }
 }
@@ -167,7 +180,7 @@ settle_assign(struct pruning *p, size_t i)
     granary_err err;
 
     if (!assigns_needed(step, p->needed[i])) {
-        err = assign_to_select(p->steps, step, prune_input_schema(p, step, 0), p->reads[i][0]);
+        err = assign_to_select(p->steps, step, input_schema(p, step, 0), p->reads[i][0]);
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return err;
     }
@@ -176,7 +189,46 @@ settle_assign(struct pruning *p, size_t i)
     if (err == GRANARY_OK) {
         const Granary__Attr *columns = gr_step_attr(step, "columns");
 
-        prune_mark_names(own, step->present, columns->keys, columns->n_keys);
+        gr_columns_mark_names(own, step->present, columns->keys, columns->n_keys);
+    }
+    return err;
+}
+
+/* Columns that a groupby computes of its input are left out when no key and no aggregate reads them. */
+static granary_err
+keep_computed(struct pruning *p, size_t i)
+{
+    struct gr_step *step = &p->steps->steps[i];
+    const Granary__Attr *columns = gr_step_attr(step, "columns");
+    struct gr_op_use use = gr_steps_use(p->steps, i);
+    struct gr_schema schema = {0};
+    bool *read = NULL;
+    granary_err err = columns == NULL ? GRANARY_OK : gr_groupby_schema(&use, &schema);
+
+    if (err == GRANARY_OK && columns != NULL) {
+        read = flags_create(&schema);
+        err = read == NULL ? no_memory() : gr_groupby_reads(&use, &schema, p->needed[i], read);
+    }
+    if (err == GRANARY_OK && columns != NULL) {
+        size_t before = use.inputs[0]->count;
+        struct gr_schema computed = {.fields = schema.fields + before, .count = schema.count - before};
+
+        err = keep_needed(step, "columns", &computed, read + before);
+    }
+    free(read);
+    gr_schema_free(&schema);
+    return err;
+}
+
+/* A filter before a join would copy what is for its condition alone. */
+static granary_err
+narrow_conditions(struct pruning *p, size_t i)
+{
+    struct gr_step *step = &p->steps->steps[i];
+    granary_err err = GRANARY_OK;
+
+    for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
+        err = step->where[k] != NULL ? narrow(p, step, k, p->reads[i][k]) : GRANARY_OK;
     }
     return err;
 }
@@ -185,6 +237,7 @@ static granary_err
 settle(struct pruning *p, size_t i)
 {
     struct gr_step *step = &p->steps->steps[i];
+    const struct gr_operator *op = gr_operator(step->op);
     const struct gr_schema *own = &step->type->schema;
     granary_err err = GRANARY_OK;
 
@@ -192,59 +245,31 @@ settle(struct pruning *p, size_t i)
     if (step->present == NULL) {
         return no_memory();
     }
-    switch (step->op) {
-    case GR_TILE_read_csv:
-    case GR_TILE_read_arrow:
-    case GR_TILE_table:
+    switch (op->columns) {
+    case GR_COLUMNS_SOURCE:
         return settle_source(p, step, p->needed[i]);
-    case GR_TILE_select:
-    case GR_TILE_project:
-        err = keep_needed(step, "columns", own, p->needed[i]);
-        memcpy(step->present, p->needed[i], own->count * sizeof(bool));
-        return err;
-    case GR_TILE_groupby:
-        err = keep_needed(step, "aggregate", own, p->needed[i]);
-        memcpy(step->present, p->needed[i], own->count * sizeof(bool));
-        return err;
-    case GR_TILE_assign:
-    case GR_TILE_window:
+    case GR_COLUMNS_ENTRIES:
+        err = step->op == GR_TILE_groupby ? keep_computed(p, i) : GRANARY_OK;
+        err = err == GRANARY_OK ? keep_needed(step, op->entries, own, p->needed[i]) : err;
+        break;
+    case GR_COLUMNS_ADDED:
         return settle_assign(p, i);
-    case GR_TILE_value_counts: /* they make what they say, whoever reads it */
-    case GR_TILE_describe:
-    case GR_TILE_duplicated:
-    case GR_TILE_write_csv:
-    case GR_TILE_write_arrow:
-    case GR_TILE_write_npy:
-    case GR_TILE_melt:
-    case GR_TILE_from_tensor:
-    case GR_TILE_map_chunk: /* the function makes what was declared, too */
-        memset(step->present, true, own->count * sizeof(bool));
-        return GRANARY_OK;
-    case GR_TILE_join: /* a filter before it would copy what is for its condition alone */
-        for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
-            err = step->where[k] != NULL ? narrow(p, step, k, p->reads[i][k]) : GRANARY_OK;
-        }
-        memcpy(step->present, p->needed[i], own->count * sizeof(bool));
-        return err;
-    case GR_TILE_concat: /* takes what it needs of its inputs, and makes no more than is needed */
-        memcpy(step->present, p->needed[i], own->count * sizeof(bool));
-        return GRANARY_OK;
-    case GR_TILE_filter: /* their columns are the input's, under the same names */
-    case GR_TILE_distinct:
-    case GR_TILE_explode:
-    case GR_TILE_sort:
-    case GR_TILE_head:
-    case GR_TILE_slice:
-    case GR_TILE_sample:
-    case GR_TILE_rebalance:
-    case GR_TILE_encode:
+    case GR_COLUMNS_INPUT:
         err = narrow(p, step, 0, p->reads[i][0]);
         present_from_input(p, step);
         return err;
-    default: /* taken for one of those, an operator that renames columns would lose them */
+    case GR_COLUMNS_PICKED:
+        err = narrow_conditions(p, i);
+        break;
+    case GR_COLUMNS_ALL:
+        memset(step->present, true, own->count * sizeof(bool));
+        return GRANARY_OK;
+    case GR_COLUMNS_NONE: /* it yields a frame, and its object does not say of which columns */
         return gr_fail(GRANARY_EFAILED, "node '%s': pruning columns does not know what %s yields: report this",
                        step->origin->name, gr_op_info(step->op)->name);
     }
+    memcpy(step->present, p->needed[i], own->count * sizeof(bool));
+    return err;
 }
 
 /* ---- columns that are replaced unread ---- */
@@ -253,7 +278,7 @@ settle(struct pruning *p, size_t i)
 static bool
 replaces_unreadable(const struct pruning *p, const struct gr_step *step)
 {
-    const struct gr_schema *schema = prune_input_schema(p, step, 0);
+    const struct gr_schema *schema = input_schema(p, step, 0);
     const Granary__Attr *columns = gr_step_attr(step, "columns");
     bool any = false;
 
@@ -325,7 +350,7 @@ prepare(struct pruning *p, size_t i)
         memset(p->needed[i], true, step->type->schema.count * sizeof(bool));
     }
     for (size_t k = 0; k < step->input_count && k < 2; k++) {
-        p->reads[i][k] = flags_create(prune_input_schema(p, step, k));
+        p->reads[i][k] = flags_create(input_schema(p, step, k));
         if (p->reads[i][k] == NULL) {
             return no_memory();
         }
@@ -362,7 +387,7 @@ need_named(struct pruning *p, size_t i)
     for (size_t k = 0; k < step->input_count; k++) {
         for (size_t c = 0; c < schema->count; c++) {
             if (p->needed[i][c]) {
-                prune_mark(prune_input_schema(p, step, k), p->needed[step->inputs[k]], schema->fields[c].name);
+                gr_columns_mark(input_schema(p, step, k), p->needed[step->inputs[k]], schema->fields[c].name);
             }
         }
     }
@@ -379,12 +404,28 @@ need_read(struct pruning *p, const struct gr_step *step)
         const struct gr_step *input = &p->steps->steps[step->inputs[k]];
 
         if (columns != NULL) {
-            prune_mark_names(prune_input_schema(p, step, k), p->needed[step->inputs[k]], columns->strings,
-                             columns->n_strings);
+            gr_columns_mark_names(input_schema(p, step, k), p->needed[step->inputs[k]], columns->strings,
+                                  columns->n_strings);
         } else if (all && is_frame(input)) {
             memset(p->needed[step->inputs[k]], true, input->type->schema.count * sizeof(bool));
         }
     }
+}
+
+/* What the step reads of its inputs. */
+static granary_err
+find_reads(struct pruning *p, size_t i)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    struct gr_op_use use = gr_steps_use(p->steps, i);
+
+    if (gr_operator(step->op)->reads != NULL) {
+        return gr_operator(step->op)->reads(&use, p->needed[i], p->reads[i]);
+    }
+    for (size_t k = 0; k < step->input_count && k < 2; k++) {
+        memset(p->reads[i][k], true, use.inputs[k]->count * sizeof(bool));
+    }
+    return GRANARY_OK;
 }
 
 static granary_err
@@ -406,13 +447,13 @@ collect_needs(struct pruning *p)
             need_named(p, i);
             continue;
         }
-        err = prune_reads(p, i);
+        err = find_reads(p, i);
         for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
-            for (size_t c = 0; c < prune_input_schema(p, step, k)->count; c++) {
+            for (size_t c = 0; c < input_schema(p, step, k)->count; c++) {
                 p->needed[step->inputs[k]][c] |= p->reads[i][k][c];
             }
             if (err == GRANARY_OK && step->where[k] != NULL) {
-                err = prune_mark_expression(prune_input_schema(p, step, k), p->needed[step->inputs[k]], step->where[k]);
+                err = gr_columns_mark_expression(input_schema(p, step, k), p->needed[step->inputs[k]], step->where[k]);
             }
         }
     }

@@ -94,21 +94,14 @@ is_sorted(const struct gr_steps *steps, size_t position, const struct gr_step *s
     for (;;) {
         const struct gr_step *step = &steps->steps[position];
 
-        switch (step->op) {
-        case GR_TILE_sort:
+        if (step->op == GR_TILE_sort) {
             return is_begun_by(step, sort);
-        case GR_TILE_groupby:
+        }
+        if (step->op == GR_TILE_groupby) {
             return is_in_order_of_groups(step, sort);
-        case GR_TILE_assign:
-            if (!leaves_keys_alone(step, sort)) {
-                return false;
-            }
-            break;
-        case GR_TILE_select:
-        case GR_TILE_filter:
-        case GR_TILE_head:
-            break;
-        default:
+        }
+        if (!gr_op_has(step->op, GR_OP_KEEPS_ORDER) ||
+            (gr_operator(step->op)->columns == GR_COLUMNS_ADDED && !leaves_keys_alone(step, sort))) {
             return false;
         }
         position = step->inputs[0];
@@ -217,12 +210,6 @@ sort_is_blind(const struct gr_step *upper, const struct gr_step *lower)
     return true;
 }
 
-static bool
-passes_rows_on(enum gr_tile_op op)
-{
-    return op == GR_TILE_select || op == GR_TILE_filter || op == GR_TILE_assign || op == GR_TILE_project;
-}
-
 /* Whether the step does not see the order of that sort's rows, which come to its input k through `between`. */
 static bool
 cannot_see(const struct dropping *d, const struct gr_step *step, size_t k, const struct gr_step *sort, bool between)
@@ -247,7 +234,7 @@ drop_lower(struct dropping *d, struct gr_step *step, size_t k)
     bool between = false;
     struct gr_step *below = &d->steps->steps[*place];
 
-    while (passes_rows_on(below->op) && d->readers[*place] == 1 && !below->is_target) {
+    while (gr_op_has(below->op, GR_OP_PASSES_ROWS) && d->readers[*place] == 1 && !below->is_target) {
         place = &below->inputs[0];
         below = &d->steps->steps[*place];
         between = true;

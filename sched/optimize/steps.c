@@ -88,6 +88,19 @@ gr_step_attr(const struct gr_step *step, const char *name)
     return gr_attr_find(attrs, count, name);
 }
 
+struct gr_op_use
+gr_steps_use(const struct gr_steps *steps, size_t i)
+{
+    const struct gr_step *step = &steps->steps[i];
+    struct gr_op_use use = {.op = step->op, .own = &step->type->schema};
+
+    use.attrs = gr_step_attrs(step, &use.attr_count);
+    for (size_t k = 0; k < step->input_count && k < 2; k++) {
+        use.inputs[k] = &steps->steps[step->inputs[k]].type->schema;
+    }
+    return use;
+}
+
 bool
 gr_step_flag(const struct gr_step *step, const char *name)
 {

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "graph/graph.h"
-#include "graph/ops.h"
+#include "graph/operator.h"
 
 #define GR_STEP_NO_LIMIT (-1)
 
@@ -51,6 +51,8 @@ void gr_steps_destroy(struct gr_steps *steps);
 /* The attributes a step has now. */
 Granary__Attr *const *gr_step_attrs(const struct gr_step *step, size_t *ret_count);
 const Granary__Attr *gr_step_attr(const struct gr_step *step, const char *name);
+/* The step's operator at work: its attributes, and the frames it takes and yields before pruning. */
+struct gr_op_use gr_steps_use(const struct gr_steps *steps, size_t i);
 /* Of a bool; false where there is none. */
 bool gr_step_flag(const struct gr_step *step, const char *name);
 

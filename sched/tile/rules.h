@@ -62,9 +62,11 @@ struct tiling {
 /* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
 #define TILE_WAIT ((granary_err)1)
 
-/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def. */
+/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def that is not written as
+ * others. */
 typedef granary_err tile_rule(struct tiling *t, size_t i);
 #define OP(name, yields, min_inputs, max_inputs, summary) tile_rule tile_##name;
+#define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
 #define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
 #undef OP

@@ -7,6 +7,7 @@
 #include "tile/rules.h"
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
+#define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
 #define PARAM(op, name, kind, need, summary)
 static tile_rule *const rules[GR_TILE_COUNT] = {
 #include "contract/ops.def"
@@ -330,7 +331,8 @@ static granary_err
 tile_step(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    granary_err err = rules[step->op](t, i);
+    granary_err err = rules[step->op] == NULL ? gr_fail(GRANARY_EFAILED, "it was not written as others: report this")
+                                              : rules[step->op](t, i);
 
     if (err == TILE_WAIT) {
         tiled_fini(&t->tiled[i]);

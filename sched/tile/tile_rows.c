@@ -5,10 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "graph/compose/compose.h"
-#include "graph/expand/expand.h"
 #include "graph/expr.h"
-#include "graph/lower.h"
 #include "tile/rules.h"
 
 granary_err
@@ -427,16 +424,3 @@ tile_melt(struct tiling *t, size_t i)
     }
     return GRANARY_OK;
 }
-
-/* The optimiser, or before it the check, has written them as others. */
-#define LOWERED(lowered)                                                                                               \
-    granary_err tile_##lowered(struct tiling *t, size_t i)                                                             \
-    {                                                                                                                  \
-        return gr_fail(GRANARY_EINVAL, "'%s' was not lowered", t->steps->steps[i].origin->name);                       \
-    }
-GR_LOWERED_OPS(LOWERED)
-GR_EXPANDED_OPS(LOWERED)
-#define COMPOSED(name, room) LOWERED(name)
-GR_COMPOSED_OPS(COMPOSED)
-#undef COMPOSED
-#undef LOWERED

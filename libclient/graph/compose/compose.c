@@ -9,26 +9,10 @@
 #include "data/frame.h"
 #include "graph/node.h"
 
-static const struct {
-    bool composed;
-    size_t room;
-    size_t (*write)(struct composition *x);
-} compositions[GR_TILE_COUNT] = {
-#define COMPOSED(name, room) [GR_TILE_##name] = {true, room, compose_##name},
-    GR_COMPOSED_OPS(COMPOSED) GR_COMPOSED_AT_TIMES_OPS(COMPOSED)
-#undef COMPOSED
-};
-
-bool
-gr_op_is_composed(enum gr_tile_op op)
-{
-    return compositions[op].composed;
-}
-
 size_t
 gr_compose_room(enum gr_tile_op op, size_t inputs)
 {
-    return compositions[op].composed ? compositions[op].room + inputs + 1 : 0;
+    return gr_operator(op)->compose != NULL ? gr_operator(op)->compose_room + inputs + 1 : 0;
 }
 
 /* ---- nodes ---- */
@@ -70,22 +54,8 @@ new_message(const struct composition *x, enum gr_tile_op op, const size_t *input
 static granary_err
 infer(struct gr_graph *graph, struct gr_graph_node *node)
 {
-    const struct gr_node_type **inputs = calloc(node->input_count + 1, sizeof *inputs);
-    granary_err err;
-
-    if (inputs == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    for (size_t k = 0; k < node->input_count; k++) {
-        inputs[k] = &graph->nodes[node->inputs[k]].type;
-    }
     node->type = (struct gr_node_type){.known = false};
-    err = node->yields == GR_YIELDS_FRAME ? infer_frame(node, inputs, &node->type)
-                                          : infer_tensor(node, inputs, &node->type);
-    node->type.known = true;
-    node->type.is_tensor = node->yields == GR_YIELDS_TENSOR;
-    free(inputs);
-    return err;
+    return node_infer(graph, node, &node->type);
 }
 
 size_t
@@ -184,7 +154,7 @@ gr_compose(struct gr_graph *graph, size_t i, bool *ret_stays)
     const struct gr_graph_node *node = &graph->nodes[i];
     struct composition x = {
         .graph = graph, .node = i, .next = i - gr_compose_room((enum gr_tile_op)node->op, node->input_count)};
-    size_t last = compositions[node->op].write(&x);
+    size_t last = gr_operator((enum gr_tile_op)node->op)->compose(&x);
 
     *ret_stays = x.err == GRANARY_OK && last == i;
     return x.err != GRANARY_OK || last == i ? x.err : take_place(&x, last);

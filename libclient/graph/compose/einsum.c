@@ -281,7 +281,7 @@ multiply(struct composition *x, const struct equation *e)
     return in_order(x, compose_reshape(x, product, shape, n), letters, e->result);
 }
 
-size_t
+static size_t
 compose_einsum(struct composition *x)
 {
     struct equation e = {.count = 0};
@@ -298,3 +298,5 @@ compose_einsum(struct composition *x)
     }
     return e.count == 1 ? in_order(x, e.operands[0].node, e.operands[0].letters, e.result) : multiply(x, &e);
 }
+
+const struct gr_operator gr_op_einsum = {.compose = compose_einsum, .compose_room = 16};

@@ -13,7 +13,7 @@ flip(struct composition *x, size_t a, int64_t axis)
     return compose_add(x, GR_TILE_flip, a, NO_NODE, compose_ints(x, "axes", &axis, 1), NULL);
 }
 
-size_t
+static size_t
 compose_fliplr(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -21,7 +21,9 @@ compose_fliplr(struct composition *x)
     return compose_type(x, a)->dims < 2 ? compose_fail(x, "it needs 2 dimensions or more") : flip(x, a, 1);
 }
 
-size_t
+const struct gr_operator gr_op_fliplr = {.compose = compose_fliplr, .compose_room = 1};
+
+static size_t
 compose_flipud(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -29,7 +31,9 @@ compose_flipud(struct composition *x)
     return compose_type(x, a)->dims < 1 ? compose_fail(x, "it needs a dimension") : flip(x, a, 0);
 }
 
-size_t
+const struct gr_operator gr_op_flipud = {.compose = compose_flipud, .compose_room = 1};
+
+static size_t
 compose_rot90(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -61,6 +65,8 @@ compose_rot90(struct composition *x)
     }
 }
 
+const struct gr_operator gr_op_rot90 = {.compose = compose_rot90, .compose_room = 3};
+
 /* ---- beside one another ---- */
 
 /* Every input with at least `dims` dimensions, then behind one another along the axis. columns: vectors stand upright.
@@ -87,29 +93,37 @@ join(struct composition *x, int dims, int axis, bool columns)
     return compose_add_many(x, GR_TILE_concatenate, inputs, count, attrs);
 }
 
-size_t
+static size_t
 compose_vstack(struct composition *x)
 {
     return join(x, 2, 0, false);
 }
 
-size_t
+const struct gr_operator gr_op_vstack = {.compose = compose_vstack, .compose_room = 0};
+
+static size_t
 compose_hstack(struct composition *x)
 {
     return join(x, 1, compose_type(x, compose_input(x, 0))->dims > 1, false);
 }
 
-size_t
+const struct gr_operator gr_op_hstack = {.compose = compose_hstack, .compose_room = 0};
+
+static size_t
 compose_dstack(struct composition *x)
 {
     return join(x, 3, 2, false);
 }
 
-size_t
+const struct gr_operator gr_op_dstack = {.compose = compose_dstack, .compose_room = 0};
+
+static size_t
 compose_column_stack(struct composition *x)
 {
     return join(x, 2, 1, true);
 }
+
+const struct gr_operator gr_op_column_stack = {.compose = compose_column_stack, .compose_room = 0};
 
 /* ---- grids ---- */
 
@@ -124,7 +138,7 @@ stretch(struct composition *x, size_t vector, int axis, const int64_t *shape, in
                        compose_ints(x, "shape", shape, (size_t)dims), NULL);
 }
 
-size_t
+static size_t
 compose_meshgrid(struct composition *x)
 {
     int dims = (int)compose_inputs(x);
@@ -147,7 +161,9 @@ compose_meshgrid(struct composition *x)
     return stretch(x, compose_input(x, (size_t)part), swapped && part < 2 ? 1 - part : part, shape, dims);
 }
 
-size_t
+const struct gr_operator gr_op_meshgrid = {.compose = compose_meshgrid, .compose_room = 2};
+
+static size_t
 compose_indices(struct composition *x)
 {
     const Granary__Attr *shape = compose_param(x, "shape");
@@ -169,6 +185,8 @@ compose_indices(struct composition *x)
     return compose_add_many(x, GR_TILE_stack, grids, (size_t)dims, attrs);
 }
 
+const struct gr_operator gr_op_indices = {.compose = compose_indices, .compose_room = 26};
+
 /* ---- along an axis ---- */
 
 /* Elements [from, to) along an axis; `to` 0: to the end. */
@@ -189,7 +207,7 @@ slice(struct composition *x, size_t a, int axis, int64_t from, int64_t to)
     return compose_add(x, GR_TILE_getitem, a, NO_NODE, compose_text(x, "index", index), NULL);
 }
 
-size_t
+static size_t
 compose_gradient(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -216,6 +234,8 @@ compose_gradient(struct composition *x)
     return compose_add_many(x, GR_TILE_concatenate, parts, 3, attrs);
 }
 
+const struct gr_operator gr_op_gradient = {.compose = compose_gradient, .compose_room = 12};
+
 /* So many elements in front of or behind the others: of a value, or like the one at the edge. */
 static size_t
 padding(struct composition *x, size_t a, int axis, int64_t many, bool front, bool edge, const Granary__Attr *value)
@@ -232,7 +252,7 @@ padding(struct composition *x, size_t a, int axis, int64_t many, bool front, boo
                        compose_ints(x, "shape", shape, (size_t)type->dims), NULL);
 }
 
-size_t
+static size_t
 compose_pad(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -280,7 +300,9 @@ compose_pad(struct composition *x)
     return a;
 }
 
-size_t
+const struct gr_operator gr_op_pad = {.compose = compose_pad, .compose_room = 24};
+
+static size_t
 compose_diag(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -310,6 +332,8 @@ compose_diag(struct composition *x)
     return compose_add_many(x, GR_TILE_where, placed, 3, (Granary__Attr *const[3]){NULL});
 }
 
+const struct gr_operator gr_op_diag = {.compose = compose_diag, .compose_room = 9};
+
 /* ---- chance ---- */
 
 /* The numbers below n, in another order. */
@@ -322,7 +346,7 @@ shuffled(struct composition *x, int64_t n)
     return compose_unary(x, GR_TILE_argsort, keys);
 }
 
-size_t
+static size_t
 compose_permutation(struct composition *x)
 {
     size_t a;
@@ -339,7 +363,9 @@ compose_permutation(struct composition *x)
     return compose_binary(x, GR_TILE_take_at, a, shuffled(x, compose_type(x, a)->shape[0]));
 }
 
-size_t
+const struct gr_operator gr_op_permutation = {.compose = compose_permutation, .compose_room = 3};
+
+static size_t
 compose_choice(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -378,23 +404,29 @@ compose_choice(struct composition *x)
     return compose_binary(x, GR_TILE_take_at, a, drawn);
 }
 
+const struct gr_operator gr_op_choice = {.compose = compose_choice, .compose_room = 8};
+
 /* ---- others by another name ---- */
 
-size_t
+static size_t
 compose_partition(struct composition *x)
 {
     return compose_add(x, GR_TILE_tensor_sort, compose_input(x, 0), NO_NODE,
                        compose_int(x, "axis", compose_param_int(x, "axis", -1)), NULL);
 }
 
-size_t
+const struct gr_operator gr_op_partition = {.compose = compose_partition, .compose_room = 1};
+
+static size_t
 compose_argpartition(struct composition *x)
 {
     return compose_add(x, GR_TILE_argsort, compose_input(x, 0), NO_NODE,
                        compose_int(x, "axis", compose_param_int(x, "axis", -1)), NULL);
 }
 
-size_t
+const struct gr_operator gr_op_argpartition = {.compose = compose_argpartition, .compose_room = 1};
+
+static size_t
 compose_logspace(struct composition *x)
 {
     static const char *const names[] = {"start", "stop", "count"};
@@ -410,3 +442,5 @@ compose_logspace(struct composition *x)
     return compose_add(x, GR_TILE_power, powers, NO_NODE, compose_number(x, "value", of),
                        compose_bool(x, "left", true));
 }
+
+const struct gr_operator gr_op_logspace = {.compose = compose_logspace, .compose_room = 3};

@@ -1,8 +1,12 @@
-/* What the files that write operators as others share: nodes are added one by one, each from those before it. */
+/*
+ * What the files that write operators as others share: nodes are added one by one, each from those before it. The
+ * compose() of an operator returns the position of the last one; the operator's own: it stays as it is.
+ */
 #ifndef GRAPH_COMPOSE_PRIVATE_H
 #define GRAPH_COMPOSE_PRIVATE_H
 
 #include "graph/compose/compose.h"
+#include "graph/operator.h"
 
 #define NO_NODE SIZE_MAX
 
@@ -58,12 +62,5 @@ size_t
 compose_full(struct composition *x, const int64_t *shape, int dims, const Granary__Attr *value, granary_dtype dtype);
 /* Integers before `count`. */
 size_t compose_range(struct composition *x, int64_t count);
-
-/* What the operators are written as: compose_OP() returns the position of the last node; the
- * operator's own: it stays as it is. */
-#define COMPOSED(name, room) size_t compose_##name(struct composition *x);
-GR_COMPOSED_OPS(COMPOSED)
-GR_COMPOSED_AT_TIMES_OPS(COMPOSED)
-#undef COMPOSED
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/compose/private.h"
+#include "graph/infer_private.h"
 #include "graph/tensor_types.h"
 
 static size_t
@@ -22,7 +23,7 @@ sum_of_products(struct composition *x, size_t a, size_t b)
                           dtype);
 }
 
-size_t
+static size_t
 compose_outer(struct composition *x)
 {
     size_t rows = compose_reshape(x, compose_input(x, 0), (int64_t[]){-1, 1}, 2);
@@ -31,7 +32,9 @@ compose_outer(struct composition *x)
     return compose_binary(x, GR_TILE_multiply, rows, columns);
 }
 
-size_t
+const struct gr_operator gr_op_outer = {.compose = compose_outer, .compose_room = 2};
+
+static size_t
 compose_vdot(struct composition *x)
 {
     size_t a = compose_input(x, 0), b = compose_input(x, 1);
@@ -49,6 +52,8 @@ compose_vdot(struct composition *x)
     }
     return sum_of_products(x, a, b);
 }
+
+const struct gr_operator gr_op_vdot = {.compose = compose_vdot, .compose_room = 4};
 
 /* ---- contraction ---- */
 
@@ -136,19 +141,23 @@ contract_last(struct composition *x, int from_end)
     return compose_contract(x, a, b, &left, &right, 1);
 }
 
-size_t
+static size_t
 compose_inner(struct composition *x)
 {
     return contract_last(x, 1);
 }
 
-size_t
+const struct gr_operator gr_op_inner = {.compose = compose_inner, .compose_room = 10};
+
+static size_t
 compose_dot(struct composition *x)
 {
     return contract_last(x, 2);
 }
 
-size_t
+const struct gr_operator gr_op_dot = {.compose = compose_dot, .compose_room = 10};
+
+static size_t
 compose_tensordot(struct composition *x)
 {
     size_t inputs[2] = {compose_input(x, 0), compose_input(x, 1)};
@@ -179,8 +188,10 @@ compose_tensordot(struct composition *x)
     return compose_contract(x, inputs[0], inputs[1], axes[0], axes[1], (int)pairs);
 }
 
+const struct gr_operator gr_op_tensordot = {.compose = compose_tensordot, .compose_room = 10};
+
 /* a[i, j] b as blocks: a's axes stand before b's, one for one. */
-size_t
+static size_t
 compose_kron(struct composition *x)
 {
     size_t inputs[2] = {compose_input(x, 0), compose_input(x, 1)};
@@ -208,7 +219,9 @@ compose_kron(struct composition *x)
     return compose_reshape(x, compose_binary(x, GR_TILE_multiply, inputs[0], inputs[1]), whole, (size_t)most);
 }
 
-size_t
+const struct gr_operator gr_op_kron = {.compose = compose_kron, .compose_room = 4};
+
+static size_t
 compose_cross(struct composition *x)
 {
     static const int64_t next[3] = {1, 2, 0}, after[3] = {2, 0, 1};
@@ -230,6 +243,8 @@ compose_cross(struct composition *x)
     return compose_binary(x, GR_TILE_subtract, compose_binary(x, GR_TILE_multiply, rotated[0], rotated[1]),
                           compose_binary(x, GR_TILE_multiply, rotated[2], rotated[3]));
 }
+
+const struct gr_operator gr_op_cross = {.compose = compose_cross, .compose_room = 8};
 
 /* ---- matmul ---- */
 
@@ -271,7 +286,7 @@ common_batch(struct composition *x, const struct gr_node_type *a, const struct g
     return dims;
 }
 
-size_t
+static size_t
 compose_matmul(struct composition *x)
 {
     size_t a = compose_input(x, 0), b = compose_input(x, 1);
@@ -304,9 +319,11 @@ compose_matmul(struct composition *x)
     return left.dims > 1 && right.dims > 1 ? a : compose_reshape(x, a, shape, (size_t)used);
 }
 
+const struct gr_operator gr_op_matmul = {.infer = infer_matmul, .compose = compose_matmul, .compose_room = 6};
+
 /* ---- matrices ---- */
 
-size_t
+static size_t
 compose_trace(struct composition *x)
 {
     Granary__Attr *const attrs[3] = {compose_int(x, "offset", compose_param_int(x, "offset", 0)),
@@ -319,7 +336,9 @@ compose_trace(struct composition *x)
                           false);
 }
 
-size_t
+const struct gr_operator gr_op_trace = {.compose = compose_trace, .compose_room = 2};
+
+static size_t
 compose_norm(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -352,8 +371,10 @@ compose_norm(struct composition *x)
     return p == 1 ? powers : compose_value(x, GR_TILE_power, powers, 1 / p);
 }
 
+const struct gr_operator gr_op_norm = {.compose = compose_norm, .compose_room = 4};
+
 /* The x for which a x is nearest to 1. */
-size_t
+static size_t
 compose_pinv(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -367,7 +388,9 @@ compose_pinv(struct composition *x)
     return compose_add(x, GR_TILE_lstsq, a, one, compose_number(x, "rcond", 1e-15), NULL);
 }
 
-size_t
+const struct gr_operator gr_op_pinv = {.compose = compose_pinv, .compose_room = 3};
+
+static size_t
 compose_matrix_rank(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -382,3 +405,5 @@ compose_matrix_rank(struct composition *x)
                           (double)(type->shape[0] > type->shape[1] ? type->shape[0] : type->shape[1]) * 0x1p-52);
     return compose_reduce(x, GR_TILE_count_nonzero, compose_binary(x, GR_TILE_greater, s, least), -1, false);
 }
+
+const struct gr_operator gr_op_matrix_rank = {.compose = compose_matrix_rank, .compose_room = 8};

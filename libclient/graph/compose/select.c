@@ -50,7 +50,7 @@ masked(struct composition *x, size_t a, size_t mask)
     return column(x, rows_where(x, vectors, 2), 0);
 }
 
-size_t
+static size_t
 compose_select_where(struct composition *x)
 {
     size_t a = compose_input(x, 0), mask = compose_input(x, 1);
@@ -63,7 +63,9 @@ compose_select_where(struct composition *x)
     return masked(x, a, mask);
 }
 
-size_t
+const struct gr_operator gr_op_select_where = {.compose = compose_select_where, .compose_room = 12};
+
+static size_t
 compose_flatnonzero(struct composition *x)
 {
     size_t a = flat(x, compose_input(x, 0));
@@ -71,8 +73,10 @@ compose_flatnonzero(struct composition *x)
     return x->err == GRANARY_OK ? masked(x, compose_range(x, compose_type(x, a)->shape[0]), a) : x->node;
 }
 
+const struct gr_operator gr_op_flatnonzero = {.compose = compose_flatnonzero, .compose_room = 10};
+
 /* Beside each element its position, one column a dimension. */
-size_t
+static size_t
 compose_argwhere(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -100,6 +104,8 @@ compose_argwhere(struct composition *x)
                        compose_names(x, "columns", names, (size_t)dims), NULL);
 }
 
+const struct gr_operator gr_op_argwhere = {.compose = compose_argwhere, .compose_room = 40};
+
 /* Each value of vectors once, ascending, and how often it comes. */
 static size_t
 groups(struct composition *x, size_t vector)
@@ -121,7 +127,7 @@ unique_of(struct composition *x, size_t vector)
     return column(x, groups(x, vector), 0);
 }
 
-size_t
+static size_t
 compose_unique(struct composition *x)
 {
     const Granary__Attr *part = compose_param(x, "part");
@@ -142,14 +148,18 @@ compose_unique(struct composition *x)
     return compose_fail(x, "parameter 'part' is '%.20s'; it can be 'values', 'counts' or 'inverse'", part->strings[0]);
 }
 
+const struct gr_operator gr_op_unique = {.traits = GR_OP_TAKES_UNSIZED, .compose = compose_unique, .compose_room = 8};
+
 /* ---- sets ---- */
 
-size_t
+static size_t
 compose_union1d(struct composition *x)
 {
     return unique_of(x, compose_add(x, GR_TILE_concatenate, flat(x, compose_input(x, 0)), flat(x, compose_input(x, 1)),
                                     compose_int(x, "axis", 0), NULL));
 }
+
+const struct gr_operator gr_op_union1d = {.compose = compose_union1d, .compose_room = 12};
 
 static size_t
 chosen(struct composition *x, bool invert, granary_dtype dtype)
@@ -161,7 +171,7 @@ chosen(struct composition *x, bool invert, granary_dtype dtype)
     return unique_of(x, table);
 }
 
-size_t
+static size_t
 compose_intersect1d(struct composition *x)
 {
     return chosen(
@@ -169,8 +179,12 @@ compose_intersect1d(struct composition *x)
         gr_dtype_promote(compose_type(x, compose_input(x, 0))->dtype, compose_type(x, compose_input(x, 1))->dtype));
 }
 
-size_t
+const struct gr_operator gr_op_intersect1d = {.compose = compose_intersect1d, .compose_room = 24};
+
+static size_t
 compose_setdiff1d(struct composition *x)
 {
     return chosen(x, true, compose_type(x, compose_input(x, 0))->dtype);
 }
+
+const struct gr_operator gr_op_setdiff1d = {.compose = compose_setdiff1d, .compose_room = 24};

@@ -26,7 +26,7 @@ count_along(const struct composition *x, size_t a, int axis)
     return count;
 }
 
-size_t
+static size_t
 compose_ptp(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -36,7 +36,9 @@ compose_ptp(struct composition *x)
                           compose_reduce(x, GR_TILE_min, a, axis, false));
 }
 
-size_t
+const struct gr_operator gr_op_ptp = {.traits = GR_OP_TAKES_UNSIZED, .compose = compose_ptp, .compose_room = 3};
+
+static size_t
 compose_average(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -68,6 +70,8 @@ compose_average(struct composition *x)
     return compose_binary(x, GR_TILE_divide, a, total);
 }
 
+const struct gr_operator gr_op_average = {.compose = compose_average, .compose_room = 8};
+
 /* ---- moments ---- */
 
 /* The mean of the power of what is left when the mean is taken off. */
@@ -85,7 +89,7 @@ without_mean(struct composition *x, size_t a, int axis)
     return compose_binary(x, GR_TILE_subtract, a, compose_reduce(x, GR_TILE_mean, a, axis, true));
 }
 
-size_t
+static size_t
 compose_moment(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -97,7 +101,9 @@ compose_moment(struct composition *x)
     return central(x, without_mean(x, a, axis_or_all(x, a)), axis_or_all(x, a), (int)order);
 }
 
-size_t
+const struct gr_operator gr_op_moment = {.compose = compose_moment, .compose_room = 5};
+
+static size_t
 compose_skew(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -108,7 +114,9 @@ compose_skew(struct composition *x)
     return compose_binary(x, GR_TILE_divide, central(x, off, axis, 3), spread);
 }
 
-size_t
+const struct gr_operator gr_op_skew = {.compose = compose_skew, .compose_room = 10};
+
+static size_t
 compose_kurtosis(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -121,7 +129,9 @@ compose_kurtosis(struct composition *x)
     return fisher != NULL && fisher->ints[0] == 0 ? ratio : compose_value(x, GR_TILE_subtract, ratio, 3);
 }
 
-size_t
+const struct gr_operator gr_op_kurtosis = {.compose = compose_kurtosis, .compose_room = 10};
+
+static size_t
 compose_sem(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -132,6 +142,8 @@ compose_sem(struct composition *x)
 
     return compose_value(x, GR_TILE_divide, spread, sqrt((double)count_along(x, a, axis)));
 }
+
+const struct gr_operator gr_op_sem = {.compose = compose_sem, .compose_room = 3};
 
 /* ---- covariance ---- */
 
@@ -177,13 +189,15 @@ covariance(struct composition *x, int64_t ddof)
     return x->err == GRANARY_OK && compose_type(x, off)->shape[0] == 1 ? compose_unary(x, GR_TILE_squeeze, off) : off;
 }
 
-size_t
+static size_t
 compose_tensor_cov(struct composition *x)
 {
     return covariance(x, compose_param_int(x, "ddof", 1));
 }
 
-size_t
+const struct gr_operator gr_op_tensor_cov = {.compose = compose_tensor_cov, .compose_room = 12};
+
+static size_t
 compose_corrcoef(struct composition *x)
 {
     size_t c = covariance(x, 0);
@@ -206,6 +220,8 @@ compose_corrcoef(struct composition *x)
     return compose_add_many(x, GR_TILE_clip, &c, 1, limits);
 }
 
+const struct gr_operator gr_op_corrcoef = {.compose = compose_corrcoef, .compose_room = 20};
+
 /* ---- without NaN ---- */
 
 static size_t
@@ -225,19 +241,23 @@ along_without_nan(struct composition *x, enum gr_tile_op op, double value)
     return compose_add(x, op, a, NO_NODE, compose_int(x, "axis", compose_param_int(x, "axis", -1)), NULL);
 }
 
-size_t
+static size_t
 compose_nancumsum(struct composition *x)
 {
     return along_without_nan(x, GR_TILE_cumsum, 0);
 }
 
-size_t
+const struct gr_operator gr_op_nancumsum = {.compose = compose_nancumsum, .compose_room = 3};
+
+static size_t
 compose_nancumprod(struct composition *x)
 {
     return along_without_nan(x, GR_TILE_cumprod, 1);
 }
 
-size_t
+const struct gr_operator gr_op_nancumprod = {.compose = compose_nancumprod, .compose_room = 3};
+
+static size_t
 compose_nanargmax(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -245,7 +265,9 @@ compose_nanargmax(struct composition *x)
     return compose_reduce(x, GR_TILE_argmax, instead_of_nan(x, a, -INFINITY), axis_or_all(x, a), false);
 }
 
-size_t
+const struct gr_operator gr_op_nanargmax = {.compose = compose_nanargmax, .compose_room = 3};
+
+static size_t
 compose_nanargmin(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -253,9 +275,11 @@ compose_nanargmin(struct composition *x)
     return compose_reduce(x, GR_TILE_argmin, instead_of_nan(x, a, INFINITY), axis_or_all(x, a), false);
 }
 
+const struct gr_operator gr_op_nanargmin = {.compose = compose_nanargmin, .compose_room = 3};
+
 /* ---- both alike ---- */
 
-size_t
+static size_t
 compose_allclose(struct composition *x)
 {
     static const char *const names[] = {"rtol", "atol", "equal_nan"};
@@ -268,7 +292,9 @@ compose_allclose(struct composition *x)
     return compose_reduce(x, GR_TILE_all, compose_add_many(x, GR_TILE_isclose, inputs, 2, attrs), -1, false);
 }
 
-size_t
+const struct gr_operator gr_op_allclose = {.compose = compose_allclose, .compose_room = 2};
+
+static size_t
 compose_array_equal(struct composition *x)
 {
     const struct gr_node_type *a = compose_type(x, compose_input(x, 0)), *b = compose_type(x, compose_input(x, 1));
@@ -279,6 +305,8 @@ compose_array_equal(struct composition *x)
     return compose_reduce(x, GR_TILE_all, compose_binary(x, GR_TILE_equal, compose_input(x, 0), compose_input(x, 1)),
                           -1, false);
 }
+
+const struct gr_operator gr_op_array_equal = {.compose = compose_array_equal, .compose_room = 2};
 
 /* ---- counts ---- */
 
@@ -338,7 +366,7 @@ bin_edges(struct composition *x, size_t a)
                           gr_dtype_is_float(compose_type(x, a)->dtype) ? compose_type(x, a)->dtype : GRANARY_FLOAT64);
 }
 
-size_t
+static size_t
 compose_histogram(struct composition *x)
 {
     size_t a = compose_input(x, 0);
@@ -384,3 +412,5 @@ compose_histogram(struct composition *x)
     counts = compose_binary(x, GR_TILE_divide, counts, compose_reduce(x, GR_TILE_sum, counts, -1, false));
     return compose_binary(x, GR_TILE_divide, counts, compose_unary(x, GR_TILE_diff, edges));
 }
+
+const struct gr_operator gr_op_histogram = {.compose = compose_histogram, .compose_room = 34};

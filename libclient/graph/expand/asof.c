@@ -107,7 +107,7 @@ match_text(struct expansion *e, const struct asof *asof)
                        back, forward, back);
 }
 
-void
+static void
 expand_merge_asof(struct expansion *e)
 {
     const char *left = e->node->inputs[0];
@@ -156,3 +156,5 @@ expand_merge_asof(struct expansion *e)
     (void)expand_add(e, NULL, "drop", rows, NULL);
     expand_set_string1(e, "columns", "#right");
 }
+
+const struct gr_operator gr_op_merge_asof = {.expand = expand_merge_asof};

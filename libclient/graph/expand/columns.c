@@ -10,7 +10,7 @@
 
 /* ---- numbers for values ---- */
 
-void
+static void
 expand_factorize(struct expansion *e)
 {
     const char *column = expand_string(e, "column", "");
@@ -34,6 +34,8 @@ expand_factorize(struct expansion *e)
     (void)expand_add(e, NULL, "drop", rows, NULL);
     expand_set_string1(e, "columns", "#code");
 }
+
+const struct gr_operator gr_op_factorize = {.expand = expand_factorize};
 
 /* The shares between which the bins are, as text, ascending; bins[count] is the last one's end. */
 static size_t
@@ -65,7 +67,7 @@ read_shares(struct expansion *e, const char **shares)
     return count > 0 ? count - 1 : (size_t)q;
 }
 
-void
+static void
 expand_qcut(struct expansion *e)
 {
     const char *shares[BINS_MAX + 1];
@@ -99,6 +101,8 @@ expand_qcut(struct expansion *e)
     (void)expand_add(e, NULL, "drop", rows, NULL);
     expand_set_strings(e, "columns", edges, bins + 1);
 }
+
+const struct gr_operator gr_op_qcut = {.expand = expand_qcut};
 
 /* ---- another frame's values ---- */
 
@@ -164,7 +168,7 @@ drop_right(struct expansion *e, const char *part, const char *rows)
     return rows;
 }
 
-void
+static void
 expand_update(struct expansion *e)
 {
     char *const *columns;
@@ -178,7 +182,9 @@ expand_update(struct expansion *e)
     (void)drop_right(e, NULL, rows);
 }
 
-void
+const struct gr_operator gr_op_update = {.expand = expand_update};
+
+static void
 expand_combine_first(struct expansion *e)
 {
     char *const *on;
@@ -189,6 +195,8 @@ expand_combine_first(struct expansion *e)
     (void)expand_add(e, NULL, "sort", rows, NULL);
     expand_set_strings(e, "by", (const char *const *)on, on_count);
 }
+
+const struct gr_operator gr_op_combine_first = {.expand = expand_combine_first};
 
 /* ---- columns with columns ---- */
 
@@ -234,21 +242,25 @@ add_matrix(struct expansion *e, const char *function)
     }
 }
 
-void
+static void
 expand_corr(struct expansion *e)
 {
     add_matrix(e, "corr");
 }
 
-void
+const struct gr_operator gr_op_corr = {.expand = expand_corr};
+
+static void
 expand_cov(struct expansion *e)
 {
     add_matrix(e, "cov");
 }
 
+const struct gr_operator gr_op_cov = {.expand = expand_cov};
+
 /* ---- between values ---- */
 
-void
+static void
 expand_interpolate(struct expansion *e)
 {
     char *const *columns;
@@ -300,6 +312,8 @@ expand_interpolate(struct expansion *e)
     free(own);
 }
 
+const struct gr_operator gr_op_interpolate = {.expand = expand_interpolate};
+
 /* ---- series of dates ---- */
 
 /* The n-th month's first day, from the first one that is not before the start; or start + n steps. */
@@ -337,7 +351,7 @@ date_text(struct expansion *e, const char *start, const char *freq)
     return "";
 }
 
-void
+static void
 expand_date_range(struct expansion *e)
 {
     const char *start = expand_text(e, "cast(%s as timestamp)", expand_quote(e, expand_string(e, "start", "")));
@@ -356,3 +370,5 @@ expand_date_range(struct expansion *e)
     (void)expand_add(e, NULL, "project", rows, NULL);
     expand_map(e, "columns", expand_string(e, "name", "date"), text);
 }
+
+const struct gr_operator gr_op_date_range = {.expand = expand_date_range};

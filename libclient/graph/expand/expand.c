@@ -225,12 +225,6 @@ expand_map(struct expansion *e, const char *name, const char *key, const char *t
 
 /* ---- the graph ---- */
 
-static expand_rule *const rules[GR_TILE_COUNT] = {
-#define EXPANDED(op) [GR_TILE_##op] = expand_##op,
-    GR_EXPANDED_OPS(EXPANDED)
-#undef EXPANDED
-};
-
 static void
 expansion_free(struct expansion *e)
 {
@@ -257,8 +251,8 @@ expansion_put(struct expansion *e, Granary__Graph *graph, size_t position, struc
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     origins->all = all;
-    all[origins->count++] =
-        (struct gr_origin){.node = nodes[position], .last = position, .first = graph->n_nodes, .count = e->count - 1};
+    all[origins->count++] = (struct gr_origin){
+        .node = nodes[position], .op = e->op, .last = position, .first = graph->n_nodes, .count = e->count - 1};
     nodes[position] = e->nodes[--e->count];
     for (size_t i = 0; i < e->count; i++) {
         nodes[graph->n_nodes++] = e->nodes[i];
@@ -270,11 +264,11 @@ expansion_put(struct expansion *e, Granary__Graph *graph, size_t position, struc
 static granary_err
 expand_node(Granary__Graph *graph, size_t position, enum gr_tile_op op, struct gr_origins *origins)
 {
-    struct expansion e = {.node = graph->nodes[position]};
+    struct expansion e = {.node = graph->nodes[position], .op = op};
 
     e.err = node_check(graph->nodes[position], op);
     if (e.err == GRANARY_OK) {
-        rules[op](&e);
+        gr_operator(op)->expand(&e);
     }
     if (e.err == GRANARY_OK) {
         e.err = expansion_put(&e, graph, position, origins);
@@ -294,7 +288,7 @@ gr_graph_expand(Granary__Graph *graph, struct gr_origins *ret_origins)
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         int op = gr_op_find(graph->nodes[i]->op);
 
-        if (op >= 0 && rules[op] != NULL) {
+        if (op >= 0 && gr_operator((enum gr_tile_op)op)->expand != NULL) {
             err = expand_node(graph, i, (enum gr_tile_op)op, ret_origins);
         }
     }
@@ -309,31 +303,4 @@ gr_origins_free(struct gr_origins *origins)
     }
     free(origins->all);
     *origins = (struct gr_origins){0};
-}
-
-/* ---- the columns its parameters name ---- */
-
-/* Parameters that name columns are called so in every operator here; those that do not say a side are of all inputs. */
-static const struct {
-    const char *name;
-    int input; /* -1: all */
-} column_params[] = {{"column", -1}, {"columns", -1}, {"values", -1}, {"index", -1},  {"keys", -1},
-                     {"on", -1},     {"by", -1},      {"left_on", 0}, {"right_on", 1}};
-
-granary_err
-gr_origin_check_columns(const struct gr_origin *origin, size_t input, const struct gr_schema *schema)
-{
-    for (size_t i = 0; i < sizeof column_params / sizeof column_params[0]; i++) {
-        const Granary__Attr *attr = gr_attr_find(origin->node->attrs, origin->node->n_attrs, column_params[i].name);
-
-        if (attr == NULL || (column_params[i].input >= 0 && (size_t)column_params[i].input != input)) {
-            continue;
-        }
-        for (size_t k = 0; k < attr->n_strings; k++) {
-            if (gr_schema_find(schema, attr->strings[k]) < 0) {
-                return gr_fail_in(gr_schema_no_column(schema, attr->strings[k]), "parameter '%s'", attr->name);
-            }
-        }
-    }
-    return GRANARY_OK;
 }

@@ -10,18 +10,13 @@
 #include "graph/ops.h"
 #include "graph/schema.h"
 
-/* clang-format off */
-#define GR_EXPANDED_OPS(X) \
-    X(merge_asof) X(group_head) X(group_tail) X(group_nth) X(idxmax) X(idxmin) X(factorize) X(qcut) X(pivot_table) \
-    X(update) X(combine_first) X(corr) X(cov) X(interpolate) X(date_range)
-/* clang-format on */
-
 /* What the operators above have of inputs at most. */
 #define GR_EXPANDED_INPUTS 2
 
 /* A node that was written out: who it is in messages, whatever of it is wrong. */
 struct gr_origin {
-    Granary__Node *node;               /* owned: as the user wrote it */
+    Granary__Node *node; /* owned: as the user wrote it */
+    enum gr_tile_op op;
     size_t last;                       /* the position of the part that has its name */
     size_t first, count;               /* the positions of the others */
     size_t inputs[GR_EXPANDED_INPUTS]; /* places in the struct gr_graph, when that is made */
@@ -36,9 +31,5 @@ struct gr_origins {
  * *ret_origins is all zero before, and to be freed in any case. */
 granary_err gr_graph_expand(Granary__Graph *graph, struct gr_origins *ret_origins);
 void gr_origins_free(struct gr_origins *origins);
-
-/* Whether the columns that parameters of the node name are in one of its inputs. Errors: ENOENT; without the node's
- * name */
-granary_err gr_origin_check_columns(const struct gr_origin *origin, size_t input, const struct gr_schema *schema);
 
 #endif

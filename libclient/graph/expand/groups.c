@@ -26,7 +26,7 @@ pick_rows(struct expansion *e, const char *where)
     expand_set_strings(e, "columns", own, 2);
 }
 
-void
+static void
 expand_group_head(struct expansion *e)
 {
     int64_t rows = gr_attr_int(e->node->attrs, e->node->n_attrs, "rows", 0);
@@ -35,7 +35,9 @@ expand_group_head(struct expansion *e)
                            : expand_text(e, "`#place` < `#size` + (%" PRId64 ")", rows));
 }
 
-void
+const struct gr_operator gr_op_group_head = {.expand = expand_group_head};
+
+static void
 expand_group_tail(struct expansion *e)
 {
     int64_t rows = gr_attr_int(e->node->attrs, e->node->n_attrs, "rows", 0);
@@ -44,7 +46,9 @@ expand_group_tail(struct expansion *e)
                           : expand_text(e, "`#place` >= `#size` - %" PRId64, rows));
 }
 
-void
+const struct gr_operator gr_op_group_tail = {.expand = expand_group_tail};
+
+static void
 expand_group_nth(struct expansion *e)
 {
     const Granary__Attr *places = gr_attr_find(e->node->attrs, e->node->n_attrs, "n");
@@ -56,6 +60,8 @@ expand_group_nth(struct expansion *e)
     }
     pick_rows(e, where);
 }
+
+const struct gr_operator gr_op_group_nth = {.expand = expand_group_nth};
 
 /* ---- where the extreme values are ---- */
 
@@ -90,17 +96,21 @@ add_extremes(struct expansion *e, const char *function)
     }
 }
 
-void
+static void
 expand_idxmax(struct expansion *e)
 {
     add_extremes(e, "max");
 }
 
-void
+const struct gr_operator gr_op_idxmax = {.expand = expand_idxmax};
+
+static void
 expand_idxmin(struct expansion *e)
 {
     add_extremes(e, "min");
 }
+
+const struct gr_operator gr_op_idxmin = {.expand = expand_idxmin};
 
 /* ---- groups as columns ---- */
 
@@ -145,7 +155,7 @@ check_pivot(struct expansion *e, char *const *index, size_t index_count, char *c
     return e->err == GRANARY_OK;
 }
 
-void
+static void
 expand_pivot_table(struct expansion *e)
 {
     const char *column = expand_name(e, expand_string(e, "columns", ""));
@@ -183,3 +193,5 @@ expand_pivot_table(struct expansion *e)
                                expand_name(e, size ? expand_text(e, "#rows %zu", i) : categories[i]), fill));
     }
 }
+
+const struct gr_operator gr_op_pivot_table = {.expand = expand_pivot_table};

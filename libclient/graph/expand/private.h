@@ -3,33 +3,17 @@
 #define GRAPH_EXPAND_PRIVATE_H
 
 #include "graph/expand/expand.h"
+#include "graph/operator.h"
 
 struct expansion {
     const Granary__Node *node; /* what is written out */
-    Granary__Node **nodes;     /* made so far, owned; the last one has the node's name */
+    enum gr_tile_op op;
+    Granary__Node **nodes; /* made so far, owned; the last one has the node's name */
     size_t count;
     char **texts; /* owned */
     size_t text_count;
     granary_err err;
 };
-
-typedef void expand_rule(struct expansion *e);
-
-expand_rule expand_merge_asof; /* asof.c */
-expand_rule expand_group_head; /* groups.c */
-expand_rule expand_group_tail;
-expand_rule expand_group_nth;
-expand_rule expand_idxmax;
-expand_rule expand_idxmin;
-expand_rule expand_pivot_table;
-expand_rule expand_factorize; /* columns.c */
-expand_rule expand_qcut;
-expand_rule expand_update;
-expand_rule expand_combine_first;
-expand_rule expand_corr;
-expand_rule expand_cov;
-expand_rule expand_interpolate;
-expand_rule expand_date_range;
 
 /* The node's parameters. Lists that are not there are empty. */
 const char *expand_string(const struct expansion *e, const char *name, const char *fallback);

@@ -5,19 +5,6 @@
 
 #include "base/error.h"
 
-bool
-gr_op_is_view(enum gr_tile_op op)
-{
-    switch (op) {
-#define TENSOR_VIEW(name, min, max, summary) case GR_TILE_##name:
-#include "contract/tensor_views.def"
-#undef TENSOR_VIEW
-        return true;
-    default:
-        return false;
-    }
-}
-
 void
 gr_view_fini(struct gr_view *view)
 {

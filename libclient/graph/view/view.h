@@ -29,9 +29,6 @@ struct gr_view {
     struct gr_view_box *boxes; /* later ones cover earlier ones; together they cover everything */
 };
 
-/* Whether an operator does no more. */
-bool gr_op_is_view(enum gr_tile_op op);
-
 /*
  * What an operator does to inputs of these shapes.
  *

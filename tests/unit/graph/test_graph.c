@@ -168,7 +168,7 @@ static const struct wrong {
     {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"left_on\": \"a\"", GRANARY_EINVAL, "both 'left_on'"},
     {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"left_on\": [\"a\", \"b\"], \"right_on\": \"a\"", GRANARY_EINVAL,
      "'left_on' has 2 columns, but 'right_on' 1"},
-    {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"on\": []", GRANARY_EINVAL, "no key columns"},
+    {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"on\": []", GRANARY_EINVAL, "names no column"},
     {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"on\": \"a\", \"how\": \"full\"", GRANARY_EINVAL,
      "parameter 'how' is 'full'; it can be inner, left, right"},
     {"\"op\": \"join\", \"inputs\": [\"f\", \"f\"], \"on\": \"a\", \"how\": \"cross\"", GRANARY_EINVAL,

@@ -1,0 +1,191 @@
+/* Operators that compute columns: assign, project and window. */
+#include "base/error.h"
+#include "graph/expr.h"
+#include "graph/operators/private.h"
+#include "graph/window.h"
+
+/* ---- assign, project ---- */
+
+static granary_err
+check_assign(const Granary__Node *node, enum gr_tile_op op)
+{
+    const Granary__Attr *columns = op_param(node, "columns");
+    granary_err err = op_check_new_columns(columns);
+
+    (void)op;
+    for (size_t i = 0; i < columns->n_strings && err == GRANARY_OK; i++) {
+        err = op_check_expression(columns->strings[i]);
+        if (err != GRANARY_OK) {
+            err = gr_fail_in(err, "column '%.100s'", columns->keys[i]);
+        }
+    }
+    return err;
+}
+
+/* The columns of the expressions, over those that are there. */
+static granary_err
+add_expressions(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+{
+    const Granary__Attr *columns = op_param(node->node, "columns");
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < columns->n_keys && err == GRANARY_OK; i++) {
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        err = op_expression_dtype(columns->strings[i], input, &dtype);
+        err = err == GRANARY_OK ? op_set_column(schema, columns->keys[i], dtype)
+                                : gr_fail_in(err, "column '%.100s'", columns->keys[i]);
+    }
+    return err;
+}
+
+static granary_err
+infer_assign(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    granary_err err = op_infer_same(node, inputs, type);
+
+    return err == GRANARY_OK ? add_expressions(node, &inputs[0]->schema, &type->schema) : err;
+}
+
+static granary_err
+infer_project(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    return add_expressions(node, &inputs[0]->schema, &type->schema);
+}
+
+static granary_err
+reads_project(const struct gr_op_use *use, bool *needed, bool *const reads[2])
+{
+    const Granary__Attr *columns = op_use_param(use, "columns");
+    granary_err err = GRANARY_OK;
+
+    for (size_t k = 0; k < columns->n_keys && err == GRANARY_OK; k++) {
+        int at = gr_schema_find(use->own, columns->keys[k]);
+
+        if (at >= 0 && needed[at]) {
+            err = gr_columns_mark_expression(use->inputs[0], reads[0], columns->strings[k]);
+        }
+    }
+    return err;
+}
+
+static granary_err
+reads_assign(const struct gr_op_use *use, bool *needed, bool *const reads[2])
+{
+    /* A replaced column, too, even when no expression reads it: it keeps the place. */
+    op_reads_by_name(use, needed, reads[0]);
+    return reads_project(use, needed, reads);
+}
+
+const struct gr_operator gr_op_assign = {
+    .traits = GR_OP_IS_CHEAP | GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN | GR_OP_PASSES_ROWS |
+              GR_OP_KEEPS_ORDER | GR_OP_ROW_BY_ROW,
+    .check = check_assign,
+    .infer = infer_assign,
+    .columns = GR_COLUMNS_ADDED,
+    .entries = "columns",
+    .reads = reads_assign,
+    .origin = op_origin_map,
+};
+
+const struct gr_operator gr_op_project = {
+    .traits = GR_OP_IS_CHEAP | GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN | GR_OP_PASSES_ROWS,
+    .check = check_assign,
+    .infer = infer_project,
+    .columns = GR_COLUMNS_ENTRIES,
+    .entries = "columns",
+    .reads = reads_project,
+    .origin = op_origin_map,
+};
+
+/* ---- window ---- */
+
+static granary_err
+check_window(const Granary__Node *node, enum gr_tile_op op)
+{
+    const Granary__Attr *by = op_param(node, "by");
+    struct gr_window *windows = NULL;
+    size_t count = 0;
+    granary_err err = op_check_new_columns(op_param(node, "columns"));
+
+    (void)op;
+    if (err == GRANARY_OK && by == NULL && (op_param(node, "descending") != NULL || op_param(node, "nulls") != NULL)) {
+        err = gr_fail(GRANARY_EINVAL, "'descending' and 'nulls' belong to 'by', which is missing");
+    }
+    if (err == GRANARY_OK && by != NULL) {
+        err = op_check_flags(node, by->n_strings);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_windows_parse(op_param(node, "columns"), &windows, &count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        bool by_order = (windows[i].function == GR_WINDOW_RANK || windows[i].function == GR_WINDOW_DENSE_RANK) &&
+                        windows[i].value == NULL;
+
+        if (by_order && by == NULL) {
+            err = gr_fail(GRANARY_EINVAL, "column '%.100s': a rank of no value needs 'by'", windows[i].name);
+        }
+    }
+    gr_windows_free(windows, count);
+    return err;
+}
+
+static granary_err
+infer_window(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    struct gr_window *windows = NULL;
+    size_t count = 0;
+    granary_err err = op_infer_same(node, inputs, type);
+
+    if (err == GRANARY_OK) {
+        err = gr_windows_parse(op_param(node->node, "columns"), &windows, &count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        err = windows[i].value != NULL ? op_expression_dtype(windows[i].value, &inputs[0]->schema, &dtype) : GRANARY_OK;
+        if (err == GRANARY_OK) {
+            err = gr_window_dtype(&windows[i], dtype, &dtype);
+        }
+        err = err == GRANARY_OK ? op_set_column(&type->schema, windows[i].name, dtype)
+                                : gr_fail_in(err, "column '%.100s'", windows[i].name);
+    }
+    gr_windows_free(windows, count);
+    return err;
+}
+
+static granary_err
+reads_window(const struct gr_op_use *use, bool *needed, bool *const reads[2])
+{
+    static const char *const names[] = {"partition", "by"};
+    struct gr_window *windows;
+    size_t count;
+    granary_err err = gr_windows_parse(op_use_param(use, "columns"), &windows, &count);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (op_use_param(use, names[i]) != NULL) {
+            op_reads_named(use, names[i], reads[0]);
+        }
+    }
+    op_reads_by_name(use, needed, reads[0]); /* a replaced column, too: it keeps the place */
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        int at = gr_schema_find(use->own, windows[k].name);
+
+        if (at >= 0 && needed[at] && windows[k].value != NULL) {
+            err = gr_columns_mark_expression(use->inputs[0], reads[0], windows[k].value);
+        }
+    }
+    gr_windows_free(windows, count);
+    return err;
+}
+
+const struct gr_operator gr_op_window = {
+    .check = check_window,
+    .infer = infer_window,
+    .columns = GR_COLUMNS_ADDED,
+    .entries = "columns",
+    .reads = reads_window,
+};

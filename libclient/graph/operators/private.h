@@ -1,0 +1,48 @@
+/* Within the folder: what operators' checks and types have in common. Messages come without the node's name. */
+#ifndef GRAPH_OPERATORS_PRIVATE_H
+#define GRAPH_OPERATORS_PRIVATE_H
+
+#include "graph/operator.h"
+
+/* A parameter of a node, or of an operator in a plan; NULL: it is not there. */
+static inline const Granary__Attr *
+op_param(const Granary__Node *node, const char *name)
+{
+    return gr_attr_find(node->attrs, node->n_attrs, name);
+}
+static inline const Granary__Attr *
+op_use_param(const struct gr_op_use *use, const char *name)
+{
+    return gr_attr_find(use->attrs, use->attr_count, name);
+}
+
+/* A mapping whose keys are names of new columns: there is one, none is empty. Errors: EINVAL */
+granary_err op_check_new_columns(const Granary__Attr *attr);
+/* Errors: EINVAL it cannot be parsed */
+granary_err op_check_expression(const char *text);
+/* descending, nulls: for all of so many columns, or one for each. Errors: EINVAL */
+granary_err op_check_flags(const Granary__Node *node, size_t columns);
+
+/* The dtype of an expression over a frame; a message names the expression. Errors: ENOENT, ETYPE, EINVAL, ENOMEM */
+granary_err op_expression_dtype(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype);
+/* Add columns of the input, by name; ENOENT: there is none. */
+granary_err op_add_columns(const Granary__Attr *names, const struct gr_schema *input, struct gr_schema *schema);
+/* Give a column a dtype; it is added when it is not there. Errors: ENOMEM */
+granary_err op_set_column(struct gr_schema *schema, const char *name, granary_dtype dtype);
+/* infer(): it yields its input's columns. */
+granary_err
+op_infer_same(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+
+/* reads(): the columns needed, which are the input's. */
+granary_err op_reads_same(const struct gr_op_use *use, bool *needed, bool *const reads[2]);
+/* ... found by name. */
+void op_reads_by_name(const struct gr_op_use *use, const bool *needed, bool *reads);
+/* The columns a list names, or all without it. */
+void op_reads_named(const struct gr_op_use *use, const char *name, bool *reads);
+
+/* origin(): the input's column of that name. */
+bool op_origin_same(const struct gr_op_use *use, const char *column, size_t *ret_input, const char **ret_name);
+/* ... or the one that the entry of that name in `columns` hands through. */
+bool op_origin_map(const struct gr_op_use *use, const char *column, size_t *ret_input, const char **ret_name);
+
+#endif

@@ -1,0 +1,168 @@
+/* Operators that give a frame another form: melt and explode; from_tensor and to_tensor. */
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/infer_private.h"
+#include "graph/operators/private.h"
+#include "graph/tensor_types.h"
+
+/* ---- melt ---- */
+
+static bool
+is_listed(const Granary__Attr *names, const char *name)
+{
+    for (size_t i = 0; names != NULL && i < names->n_strings; i++) {
+        if (strcmp(names->strings[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The columns that become rows have one dtype. */
+static granary_err
+melted_dtype(const struct gr_graph_node *node, const struct gr_schema *input, granary_dtype *ret_dtype)
+{
+    const Granary__Attr *ids = op_param(node->node, "id_vars");
+    const Granary__Attr *values = op_param(node->node, "value_vars");
+    const struct gr_field *first = NULL;
+
+    for (size_t i = 0; i < input->count; i++) {
+        const struct gr_field *field = &input->fields[i];
+
+        if (values != NULL ? !is_listed(values, field->name) : is_listed(ids, field->name)) {
+            continue;
+        }
+        first = first == NULL ? field : first;
+        if (field->dtype != first->dtype) {
+            return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s, but '%.100s' is %s: the values need one dtype",
+                           field->name, granary_dtype_name(field->dtype), first->name,
+                           granary_dtype_name(first->dtype));
+        }
+    }
+    if (first == NULL) {
+        return gr_fail(GRANARY_EINVAL, "no column is left to become rows");
+    }
+    *ret_dtype = first->dtype;
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_melt(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const Granary__Attr *ids = op_param(node->node, "id_vars");
+    const char *var_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "var_name", "variable");
+    const char *value_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "value_name", "value");
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    granary_err err = ids != NULL ? op_add_columns(ids, &inputs[0]->schema, &type->schema) : GRANARY_OK;
+
+    if (err == GRANARY_OK) {
+        err = melted_dtype(node, &inputs[0]->schema, &dtype);
+    }
+    if (err == GRANARY_OK && (strcmp(var_name, value_name) == 0 || gr_schema_find(&type->schema, var_name) >= 0 ||
+                              gr_schema_find(&type->schema, value_name) >= 0)) {
+        err = gr_fail(GRANARY_EINVAL, "two columns would have one name: choose another 'var_name' or 'value_name'");
+    }
+    if (err == GRANARY_OK) {
+        err = gr_schema_add(&type->schema, var_name, GRANARY_STRING);
+    }
+    return err == GRANARY_OK ? gr_schema_add(&type->schema, value_name, dtype) : err;
+}
+
+const struct gr_operator gr_op_melt = {.infer = infer_melt, .columns = GR_COLUMNS_ALL};
+
+/* ---- explode ---- */
+
+static granary_err
+infer_explode(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_schema *input = &inputs[0]->schema;
+    const char *column = op_param(node->node, "column")->strings[0];
+    granary_dtype dtype = input->fields[gr_schema_find(input, column)].dtype;
+
+    return dtype == GRANARY_STRING
+               ? op_infer_same(node, inputs, type)
+               : gr_fail(GRANARY_ETYPE, "column '%.100s' is %s, not string", column, granary_dtype_name(dtype));
+}
+
+static granary_err
+reads_explode(const struct gr_op_use *use, bool *needed, bool *const reads[2])
+{
+    (void)op_reads_same(use, needed, reads);
+    op_reads_named(use, "column", reads[0]);
+    return GRANARY_OK;
+}
+
+const struct gr_operator gr_op_explode = {.infer = infer_explode, .columns = GR_COLUMNS_INPUT, .reads = reads_explode};
+
+/* ---- frames of tensors, tensors of frames ---- */
+
+static granary_err
+infer_from_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_node_type *tensor = inputs[0];
+    const Granary__Attr *columns = op_param(node->node, "columns");
+    int64_t count = tensor->dims == 2 ? tensor->shape[1] : 1;
+    granary_err err = GRANARY_OK;
+
+    if (tensor->dims != 1 && tensor->dims != 2) {
+        return gr_fail(GRANARY_EINVAL, "it needs a tensor of 1 or 2 dimensions, not of %d", tensor->dims);
+    }
+    if (count == 0 || (uint64_t)count != columns->n_strings) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'columns' has %zu names for %lld columns", columns->n_strings,
+                       (long long)count);
+    }
+    for (size_t c = 0; c < columns->n_strings && err == GRANARY_OK; c++) {
+        err = gr_schema_add(&type->schema, columns->strings[c], tensor->dtype);
+    }
+    return err;
+}
+
+const struct gr_operator gr_op_from_tensor = {.infer = infer_from_tensor, .columns = GR_COLUMNS_ALL};
+
+/* The dtype of a tensor of these columns; NULL: of all. */
+static granary_err
+common_dtype(const struct gr_schema *schema, const Granary__Attr *columns, size_t count, granary_dtype *ret_dtype)
+{
+    for (size_t turn = 0; turn < 2 * count; turn++) {
+        size_t c = turn % count;
+        const struct gr_field *field =
+            &schema->fields[columns != NULL ? (size_t)gr_schema_find(schema, columns->strings[c]) : c];
+
+        if (!gr_tensor_dtype_good(field->dtype)) {
+            return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s; tensors are of bool, integers and floats",
+                           field->name, granary_dtype_name(field->dtype));
+        }
+        if (turn == 0) {
+            *ret_dtype = field->dtype;
+        } else if (infer_is_turn_of(field->dtype, turn < count)) {
+            *ret_dtype = gr_dtype_promote(*ret_dtype, field->dtype);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_to_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_schema *schema = &inputs[0]->schema;
+    const Granary__Attr *columns = op_param(node->node, "columns");
+    size_t count = columns != NULL ? columns->n_strings : schema->count;
+    bool flat = gr_attr_bool(node->node->attrs, node->node->n_attrs, "flat", false);
+    int64_t elements;
+    granary_err err;
+
+    if (flat && count > 1) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'flat' is for one column, not for %zu", count);
+    }
+    if (count == 0) {
+        return gr_fail(GRANARY_EINVAL, "there is no column");
+    }
+    type->dims = flat ? 1 : 2;
+    type->shape[0] = infer_int(node, "rows", GR_SIZE_UNKNOWN);
+    type->shape[1] = (int64_t)count;
+    err = common_dtype(schema, columns, count, &type->dtype);
+    return err == GRANARY_OK ? infer_count(type->dims, type->shape, &elements) : err;
+}
+
+const struct gr_operator gr_op_to_tensor = {.infer = infer_to_tensor};
