@@ -33,20 +33,21 @@ action_name(unsigned bit)
 int
 command_faults(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
+    static const struct arguments arguments = {
+        .doc =
+            "List the points where a process can be made to fail.\v"
+            "GRANARY_FAULT=\"[PROCESS/]POINT:ACTION@WHEN[;...]\" in a process's environment asks for faults. POINT is "
+            "one "
+            "of "
+            "these, or `any`: each of them that knows the action, `call.*` and `alloc.*` apart; `call.any` is each "
+            "system "
+            "call. ACTION is kill, delay=DURATION, errno=NAME, short, corrupt or drop. WHEN is N, the N-th time in a "
+            "process; N+, from then on; or N%, each time with that probability (GRANARY_FAULT_SEED). With "
+            "GRANARY_FAULT_NOTE=FILE only the first process whose fault is due has it, and tells so in FILE; FILE.hits "
+            "tells how often each process came to which point."};
     struct json json = {0};
 
-    (void)arguments_read(
-        NULL, arguments_parse, "",
-        "List the points where a process can be made to fail.\v"
-        "GRANARY_FAULT=\"[PROCESS/]POINT:ACTION@WHEN[;...]\" in a process's environment asks for faults. POINT is one "
-        "of "
-        "these, or `any`: each of them that knows the action, `call.*` and `alloc.*` apart; `call.any` is each system "
-        "call. ACTION is kill, delay=DURATION, errno=NAME, short, corrupt or drop. WHEN is N, the N-th time in a "
-        "process; N+, from then on; or N%, each time with that probability (GRANARY_FAULT_SEED). With "
-        "GRANARY_FAULT_NOTE=FILE only the first process whose fault is due has it, and tells so in FILE; FILE.hits "
-        "tells how often each process came to which point.",
-        0, 0, argc, argv, &arguments);
+    (void)arguments_read(&arguments, NULL, cli, argc, argv);
     if (cli->json) {
         json_open(&json, NULL, '[');
     }

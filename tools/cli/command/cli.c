@@ -17,49 +17,6 @@
 #include "base/text.h"
 #include "client/resolve.h"
 
-enum { KEY_SESSION = 0x1000, KEY_JSON };
-
-static const struct argp_option common_options[] = {
-    {"instance", 'i', "NAME|DIR", 0, "the instance; else $GRANARY_INSTANCE, else 'default'", 10},
-    {"session", KEY_SESSION, "NAME", 0, "the session; default 'default'", 10},
-    {"json", KEY_JSON, NULL, 0, "print JSON", 10},
-    {0},
-};
-
-static error_t
-parse_common(int key, char *arg, struct argp_state *state)
-{
-    struct cli *cli = state->input;
-
-    switch (key) {
-    case 'i':
-        cli->instance = arg;
-        return 0;
-    case KEY_SESSION:
-        cli->session = arg;
-        return 0;
-    case KEY_JSON:
-        cli->json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
-
-void
-cli_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-    static char name[64]; /* argv[0] from now on */
-
-    /* argp names the program by argv[0] in usage and errors. */
-    (void)snprintf(name, sizeof name, "granary %s", argv[0]);
-    argv[0] = name;
-    argp_err_exit_status = 2;
-    (void)argp_parse(argp, argc, argv, 0, NULL, input);
-}
-
 /*
  * Names in messages come from files: what would command a terminal is shown instead of sent. Lines (of what user code
  * printed last) are set off by two spaces, so that none looks like one of ours.

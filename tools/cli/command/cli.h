@@ -6,7 +6,6 @@
 #ifndef CLI_H
 #define CLI_H
 
-#include <argp.h>
 #include <limits.h>
 #include <stdbool.h>
 
@@ -24,12 +23,6 @@ struct cli {
 #include "cli/command/commands.def"
 #undef COMMAND
 #undef GROUP
-
-/* Options every command takes (--instance, --session, --json), to be named in .children; input is the struct cli *. */
-extern const struct argp cli_common_argp;
-
-/* Parse with argp; usage errors exit with status 2. children_input reaches cli_common_argp as its input. */
-void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Print `granary: WHAT: message` of the calling thread's last error and return its exit status. */
 int cli_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -60,16 +60,14 @@ open_instance(struct doctor *doctor)
 int
 command_doctor(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.doc =
-                                         "Tell what this machine and the instance achieve, what limits them, and how "
-                                         "to do better. Exit status 1 when something needs attention.",
-                                     .children = children};
+    static const struct arguments arguments = {
+        .doc = "Tell what this machine and the instance achieve, what limits them, and how to do better. Exit status 1 "
+               "when something needs attention."};
     struct doctor doctor = {.look = {.cli = cli}};
     struct gr_instance instance;
     int status;
 
-    cli_parse(&argp, argc, argv, &doctor.look);
+    (void)look_arguments(&arguments, NULL, &doctor.look, argc, argv);
     status = open_instance(&doctor);
     if (status == 0 && gr_instance_resolve(cli->instance, &instance) != GRANARY_OK) {
         status = cli_fail_plain(GRANARY_EINVAL);

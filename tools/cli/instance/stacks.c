@@ -261,12 +261,13 @@ executor_pid(struct cli *cli, const char *text)
 int
 command_stacks(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
-    int first =
-        arguments_read(NULL, arguments_parse, "EXECUTOR | PID | store | sched | pool | all",
-                       "Print where the threads of a process of the instance are: for the search of what hangs. "
-                       "They are asked by a signal; one that is stopped or in the kernel is told of by that.",
-                       1, 1, argc, argv, &arguments);
+    static const struct arguments arguments = {
+        .usage = "EXECUTOR | PID | store | sched | pool | all",
+        .doc = "Print where the threads of a process of the instance are: for the search of what hangs. "
+               "They are asked by a signal; one that is stopped or in the kernel is told of by that.",
+        .least = 1,
+        .most = 1};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     struct gr_instance instance;
     struct process *processes = NULL;
     size_t count = 0;

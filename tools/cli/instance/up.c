@@ -10,7 +10,6 @@
 #include "base/executor_page.h"
 #include "base/limits.h"
 #include "base/roster.h"
-#include "base/size.h"
 #include "cli/command/arguments.h"
 #include "cli/command/cli.h"
 #include "cli/instance/daemons.h"
@@ -19,22 +18,6 @@
 #include "cli/look/look.h"
 #include "cli/scheduler/scheduler.h"
 
-enum {
-    KEY_MEMORY = 0x2000,
-    KEY_SPILL_DIR,
-    KEY_DISK_QUOTA,
-    KEY_REMOTE_DIR,
-    KEY_LEVELS,
-    KEY_STATE,
-    KEY_CHUNK_BYTES,
-    KEY_RESOURCE,
-    KEY_TOPOLOGY,
-    KEY_SCHEDULERS,
-    KEY_CONFINE,
-    KEY_CONFINE_READ,
-    KEY_CONFINE_WRITE
-};
-
 struct up {
     struct cli *cli;
     struct supervisor_options options;
@@ -42,142 +25,120 @@ struct up {
     char spill_dir[PATH_MAX], remote_dir[PATH_MAX];
 };
 
-static const struct argp_option up_options[] = {
-    {"executors", 'e', "N", 0, "executor processes; default: one a cpu", 0},
-    {"schedulers", KEY_SCHEDULERS, "N", 0, "how many: one is active, the others take over when it ends; default: 1", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0, "budget for objects in memory; default: half of what the machine allows", 0},
-    {"spill-dir", KEY_SPILL_DIR, "DIR", 0, "where objects go when memory is full; default: below /var/tmp", 0},
-    {"disk-quota", KEY_DISK_QUOTA, "SIZE", 0, "most bytes of files there; default: what the disk holds", 0},
-    {"remote-dir", KEY_REMOTE_DIR, "DIR", 0, "the remote level: a directory, such as a mounted share; default: none",
-     0},
-    {"levels", KEY_LEVELS, "SET", 0, "levels to use, such as 'memory|disk'; default: all that are there", 0},
-    {"state", KEY_STATE, "memory|sqlite", 0, "where the scheduler keeps graphs; default: sqlite", 0},
-    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
-    {"resource", KEY_RESOURCE, "NAME=AMOUNT", 0,
-     "there is so much of what subtasks may ask for by that name, such as gpu=2; may be given several times", 0},
-    {"topology", KEY_TOPOLOGY, "FILE", 0,
-     "the NUMA nodes there are; default: $GRANARY_TOPOLOGY, or those of the machine", 0},
-    {"confine", KEY_CONFINE, "strict", OPTION_ARG_OPTIONAL,
-     "executors give up what they do not need before they run anything; strict: all of it, or none starts", 1},
-    {"confine-read", KEY_CONFINE_READ, "DIR", 0,
-     "confined executors may read below it; may be given several times; implies --confine", 1},
-    {"confine-write", KEY_CONFINE_WRITE, "DIR", 0, "... and write; likewise", 1},
-    {0},
-};
+/* For the processes of the instance. */
+static granary_err
+set_variable(const char *name, const char *value, bool overwrite)
+{
+    return setenv(name, value, overwrite) == 0 ? GRANARY_OK : gr_fail_errno("%s", name);
+}
 
-/* For the processes of the instance: a variable that lists directories as PATH does. */
-static void
-add_confined(const char *variable, const char *directory, struct argp_state *state)
+/* A variable that lists directories as PATH does. */
+static granary_err
+add_confined(const char *variable, const char *directory)
 {
     const char *before = getenv(variable);
     char path[PATH_MAX];
     char *list = NULL;
+    granary_err err;
 
     if (realpath(directory, path) == NULL || strchr(path, ':') != NULL) {
-        argp_error(state, "'%s' is no directory that executors could use: %s", directory,
-                   strchr(directory, ':') != NULL ? "it has a ':' in its name" : strerror(errno));
+        return gr_fail(GRANARY_EINVAL, "'%s' is no directory that executors could use: %s", directory,
+                       strchr(directory, ':') != NULL ? "it has a ':' in its name" : strerror(errno));
     }
     if (asprintf(&list, "%s%s%s", before == NULL ? "" : before, before == NULL || before[0] == '\0' ? "" : ":", path) <
-            0 ||
-        setenv(variable, list, 1) < 0 || setenv("GRANARY_CONFINE", "yes", 0) < 0) {
-        argp_failure(state, 1, errno, "--confine");
+        0) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
+    err = set_variable(variable, list, true);
     free(list);
+    return err == GRANARY_OK ? set_variable("GRANARY_CONFINE", "yes", false) : err;
 }
 
-static void
-add_resource(struct up *up, const char *arg, struct argp_state *state)
+static granary_err
+take_confine(void *target, char *text)
 {
+    (void)target;
+    if (text != NULL && strcmp(text, "strict") != 0) {
+        return gr_fail(GRANARY_EINVAL, "'%s': only strict may follow", text);
+    }
+    return set_variable("GRANARY_CONFINE", text == NULL ? "yes" : "strict", true);
+}
+
+static granary_err
+take_confine_read(void *target, char *text)
+{
+    (void)target;
+    return add_confined("GRANARY_CONFINE_READ", text);
+}
+
+static granary_err
+take_confine_write(void *target, char *text)
+{
+    (void)target;
+    return add_confined("GRANARY_CONFINE_WRITE", text);
+}
+
+static granary_err
+take_topology(void *target, char *text)
+{
+    (void)target;
+    return set_variable("GRANARY_TOPOLOGY", text, true);
+}
+
+static granary_err
+take_resource(void *target, char *text)
+{
+    struct up *up = target;
     size_t used = strlen(up->resources);
-    const char *equals = strchr(arg, '=');
-    char *end = NULL;
+    const char *equals = strchr(text, '=');
+    int64_t amount;
 
-    if (equals == NULL || equals == arg || strchr(arg, ',') != NULL || equals[1] < '1' || equals[1] > '9' ||
-        strtoull(equals + 1, &end, 10) == UINT64_MAX || *end != '\0') {
-        argp_error(state, "--resource: '%s' is not NAME=AMOUNT with a whole number from 1 up", arg);
-    } else if (strncmp(arg, "slots=", 6) == 0 || strncmp(arg, "memory=", 7) == 0) {
-        argp_error(state, "--resource: slots and memory are there already: --executors and --memory say how much");
-    } else if (used + strlen(arg) + 2 > sizeof up->resources) {
-        argp_error(state, "--resource: more than %zu bytes of names", sizeof up->resources);
-    } else {
-        (void)snprintf(up->resources + used, sizeof up->resources - used, "%s%s", used > 0 ? "," : "", arg);
-        up->options.resources = up->resources;
+    if (equals == NULL || equals == text || strchr(text, ',') != NULL || equals[1] == '+' ||
+        gr_option_number(equals + 1, 1, UINT64_MAX - 1, &amount) != GRANARY_OK) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is not NAME=AMOUNT with a whole number from 1 up", text);
     }
+    if (strncmp(text, "slots=", 6) == 0 || strncmp(text, "memory=", 7) == 0) {
+        return gr_fail(GRANARY_EINVAL, "slots and memory are there already: --executors and --memory say how much");
+    }
+    if (used + strlen(text) + 2 > sizeof up->resources) {
+        return gr_fail(GRANARY_EINVAL, "more than %zu bytes of names", sizeof up->resources);
+    }
+    (void)snprintf(up->resources + used, sizeof up->resources - used, "%s%s", used > 0 ? "," : "", text);
+    up->options.resources = up->resources;
+    return GRANARY_OK;
 }
 
-static error_t
-parse_up(int key, char *arg, struct argp_state *state)
-{
-    struct up *up = state->input;
-    granary_levels levels;
-    uint64_t bytes;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = up->cli;
-        return 0;
-    case 'e':
-        up->options.executors = (int)arguments_number(state, arg, 0, 1024);
-        return 0;
-    case KEY_SCHEDULERS:
-        up->options.schedulers = (int)arguments_number(state, arg, 1, SUPERVISOR_SCHEDULERS_MAX);
-        return 0;
-    case KEY_MEMORY:
-    case KEY_CHUNK_BYTES:
-        if (gr_size_parse(arg, &bytes) != GRANARY_OK || bytes == 0) {
-            argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T",
-                       key == KEY_MEMORY ? "memory" : "chunk-bytes", arg);
-        }
-        *(key == KEY_MEMORY ? &up->options.memory : &up->options.chunk_bytes) = arg;
-        return 0;
-    case KEY_RESOURCE:
-        add_resource(up, arg, state);
-        return 0;
-    case KEY_SPILL_DIR:
-        up->options.spill_dir = arg;
-        return 0;
-    case KEY_DISK_QUOTA:
-        if (gr_size_parse(arg, &bytes) != GRANARY_OK) {
-            argp_error(state, "--disk-quota: %s", granary_error_message());
-        }
-        up->options.disk_quota = arg;
-        return 0;
-    case KEY_REMOTE_DIR:
-        up->options.remote_dir = arg;
-        return 0;
-    case KEY_LEVELS:
-        if (granary_levels_parse(arg, &levels) != GRANARY_OK) {
-            argp_error(state, "%s", granary_error_message());
-        }
-        up->options.levels = arg;
-        return 0;
-    case KEY_STATE:
-        if (strcmp(arg, "memory") != 0 && strcmp(arg, "sqlite") != 0) {
-            argp_error(state, "--state: '%s' is neither memory nor sqlite", arg);
-        }
-        up->options.state = arg;
-        return 0;
-    case KEY_CONFINE:
-        if ((arg != NULL && strcmp(arg, "strict") != 0) ||
-            setenv("GRANARY_CONFINE", arg == NULL ? "yes" : "strict", 1) < 0) {
-            argp_error(state, "--confine: '%s': only strict may follow", arg);
-        }
-        return 0;
-    case KEY_CONFINE_READ:
-        add_confined("GRANARY_CONFINE_READ", arg, state);
-        return 0;
-    case KEY_CONFINE_WRITE:
-        add_confined("GRANARY_CONFINE_WRITE", arg, state);
-        return 0;
-    case KEY_TOPOLOGY:
-        if (setenv("GRANARY_TOPOLOGY", arg, 1) < 0) { /* for every process of the instance */
-            argp_failure(state, 1, errno, "--topology");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct gr_option up_options[] = {
+    {"executors", 'e', "N", "executor processes; default: one a cpu",
+     GR_OPTION_NUMBER(struct up, options.executors, 0, 1024)},
+    {"schedulers", 0, "N", "how many: one is active, the others take over when it ends; default: 1",
+     GR_OPTION_NUMBER(struct up, options.schedulers, 1, SUPERVISOR_SCHEDULERS_MAX)},
+    {"memory", 0, "SIZE", "budget for objects in memory; default: half of what the machine allows",
+     GR_OPTION_SIZE(struct up, options.memory, 1), .as_text = true},
+    {"spill-dir", 0, "DIR", "where objects go when memory is full; default: below /var/tmp",
+     GR_OPTION_TEXT(struct up, options.spill_dir)},
+    {"disk-quota", 0, "SIZE", "most bytes of files there; default: what the disk holds",
+     GR_OPTION_SIZE(struct up, options.disk_quota, 0), .as_text = true},
+    {"remote-dir", 0, "DIR", "the remote level: a directory, such as a mounted share; default: none",
+     GR_OPTION_TEXT(struct up, options.remote_dir)},
+    {"levels", 0, "SET", "levels to use, such as 'memory|disk'; default: all that are there",
+     GR_OPTION_LEVELS(struct up, options.levels), .as_text = true},
+    {"state", 0, "memory|sqlite", "where the scheduler keeps graphs; default: sqlite",
+     GR_OPTION_CHOICE(struct up, options.state, "memory|sqlite")},
+    {"chunk-bytes", 0, "SIZE", "wished size of chunks; default: automatic",
+     GR_OPTION_SIZE(struct up, options.chunk_bytes, 1), .as_text = true},
+    {"resource", 0, "NAME=AMOUNT",
+     "there is so much of what subtasks may ask for by that name, such as gpu=2; may be given several times",
+     GR_OPTION_TAKE(take_resource)},
+    {"topology", 0, "FILE", "the NUMA nodes there are; default: $GRANARY_TOPOLOGY, or those of the machine",
+     GR_OPTION_TAKE(take_topology)},
+    {"confine", 0, "strict",
+     "executors give up what they do not need before they run anything; strict: all of it, or none starts",
+     GR_OPTION_TAKE(take_confine), .optional = true, .group = 1},
+    {"confine-read", 0, "DIR", "confined executors may read below it; may be given several times; implies --confine",
+     GR_OPTION_TAKE(take_confine_read), .group = 1},
+    {"confine-write", 0, "DIR", "... and write; likewise", GR_OPTION_TAKE(take_confine_write), .group = 1},
+    {0}};
 
 /*
  * A directory for the daemons, who run elsewhere: its whole path, in ret_path, replaces *dir. The last part is made when
@@ -273,15 +234,14 @@ tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
 int
 command_up(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        up_options, parse_up, "", "Start an instance and return when everything is ready.", children, NULL, NULL};
+    static const struct arguments arguments = {.options = up_options,
+                                               .doc = "Start an instance and return when everything is ready."};
     struct up up = {.cli = cli, .options = {.executors = supervisor_usable_cpus()}};
     struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
     pid_t pid = 0;
     granary_err err;
 
-    cli_parse(&argp, argc, argv, &up);
+    (void)arguments_read(&arguments, &up, cli, argc, argv);
     err = gr_instance_resolve(cli->instance, &up.options.instance);
     if (err == GRANARY_OK) {
         err = settle_directory("--spill-dir", &up.options.spill_dir, up.spill_dir);
@@ -302,15 +262,13 @@ command_up(struct cli *cli, int argc, char **argv)
 int
 command_down(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.doc = "Stop an instance, or clean up after one that was killed.",
-                                     .children = children};
+    static const struct arguments arguments = {.doc = "Stop an instance, or clean up after one that was killed."};
     struct gr_instance instance;
     char logs[LEFTOVERS_LOGS_MAX];
     bool stale = false;
     granary_err err;
 
-    cli_parse(&argp, argc, argv, cli);
+    (void)arguments_read(&arguments, NULL, cli, argc, argv);
     err = gr_instance_resolve(cli->instance, &instance);
     if (err == GRANARY_OK) {
         err = supervisor_stop(&instance, &stale);
@@ -445,8 +403,7 @@ print_status_json(const struct gr_instance *instance, pid_t pid, const granary_s
 int
 command_status(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.doc = "Tell what runs, where, and how full it is.", .children = children};
+    static const struct arguments arguments = {.doc = "Tell what runs, where, and how full it is."};
     struct gr_instance instance;
     granary_executor_info *executors = NULL;
     struct daemon daemons[DAEMONS];
@@ -459,7 +416,7 @@ command_status(struct cli *cli, int argc, char **argv)
     int status = 0;
     granary_err err;
 
-    cli_parse(&argp, argc, argv, cli);
+    (void)arguments_read(&arguments, NULL, cli, argc, argv);
     err = gr_instance_resolve(cli->instance, &instance);
     if (err != GRANARY_OK) {
         return cli_fail(err, "status");

@@ -10,22 +10,8 @@
 #include "cli/print/json.h"
 
 struct version {
-    struct arguments arguments;
     bool all;
 };
-
-static error_t
-parse_version(int key, char *arg, struct argp_state *state)
-{
-    struct version *version = state->input;
-
-    (void)arg;
-    if (key == 'a') {
-        version->all = true;
-        return 0;
-    }
-    return arguments_key(key, state);
-}
 
 /* Exit status 1 when one runs another version than this program. */
 static int
@@ -73,13 +59,16 @@ print_all(const struct cli *cli, const struct gr_instance *instance)
 int
 command_version(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"all", 'a', NULL, 0, "of every process of the instance; status 1 when one is not of this version", 0}, {0}};
-    struct version version = {.arguments = {.cli = cli}};
+    static const struct gr_option options[] = {
+        {"all", 'a', NULL, "of every process of the instance; status 1 when one is not of this version",
+         GR_OPTION_FLAG(struct version, all)},
+        {0}};
+    static const struct arguments arguments = {.options = options, .doc = "Print the version."};
+    struct version version = {.all = false};
     struct gr_instance instance;
     granary_err err;
 
-    (void)arguments_read(options, parse_version, "", "Print the version.", 0, 0, argc, argv, &version.arguments);
+    (void)arguments_read(&arguments, &version, cli, argc, argv);
     if (version.all) {
         err = gr_instance_resolve(cli->instance, &instance);
         return err == GRANARY_OK ? print_all(cli, &instance) : cli_fail_plain(err);

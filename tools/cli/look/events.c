@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "cli/look/look.h"
 #include "cli/print/json.h"
 #include "cli/print/show.h"
@@ -18,27 +19,15 @@ struct events {
     bool follow;
 };
 
-static error_t
-parse_events(int key, char *arg, struct argp_state *state)
+static granary_err
+take_id(void *target, char *text)
 {
-    struct events *events = state->input;
+    struct events *events = target;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &events->look;
-        return 0;
-    case 'f':
-        events->follow = true;
-        return 0;
-    case 'o':
-        if (strlen(arg) > GRANARY_ID_TEXT || strspn(arg, "0123456789abcdefABCDEF") != strlen(arg)) {
-            argp_error(state, "--id: '%s' is no beginning of an object's id", arg);
-        }
-        events->id = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    events->id = text;
+    return strlen(text) <= GRANARY_ID_TEXT && strspn(text, "0123456789abcdefABCDEF") == strlen(text)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "'%s' is no beginning of an object's id", text);
 }
 
 /* The word for a or b of an event, from "...; a: bytes, b: segment" of its sentence; false: it has no such value. */
@@ -141,27 +130,20 @@ int
 command_events(struct cli *cli, int argc, char **argv)
 {
     static const struct timespec pause = {.tv_nsec = POLL_NS};
-    static const struct argp_option options[] = {
-        {"follow", 'f', NULL, 0, "go on until the instance ends", 0},
-        {"id", 'o', "ID", 0, "only those of this object; the beginning of its id is enough", 0},
-        {0},
-    };
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        parse_events,
-        NULL,
-        "Print the flight recorder: what the store did last, also when it is dead. --json prints an object a line.",
-        children,
-        NULL,
-        NULL};
+    static const struct gr_option options[] = {
+        {"follow", 'f', NULL, "go on until the instance ends", GR_OPTION_FLAG(struct events, follow)},
+        {"id", 'o', "ID", "only those of this object; the beginning of its id is enough", GR_OPTION_TAKE(take_id)},
+        {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .doc = "Print the flight recorder: what the store did last, also when "
+                                                      "it is dead. --json prints an object a line."};
     struct events events = {.look = {.cli = cli}};
     uint64_t next = 0;
     uint64_t last = 0;
     int status;
     granary_err err;
 
-    cli_parse(&argp, argc, argv, &events);
+    (void)look_arguments(&arguments, &events, &events.look, argc, argv);
     status = look_open(&events.look);
     if (status != 0) {
         return status;

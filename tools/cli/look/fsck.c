@@ -3,69 +3,36 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "cli/look/look.h"
 #include "cli/print/json.h"
 #include "cli/print/show.h"
 
 /* ---- snapshot ---- */
 
-struct snapshot {
-    struct look look;
-    const char *directory;
-};
-
-static error_t
-parse_snapshot(int key, char *arg, struct argp_state *state)
-{
-    struct snapshot *snapshot = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &snapshot->look;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (snapshot->directory != NULL) {
-            argp_usage(state);
-        }
-        snapshot->directory = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (snapshot->directory == NULL) {
-            argp_error(state, "which directory? it is made");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 int
 command_snapshot(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL,
-        parse_snapshot,
-        "DIR",
-        "Copy an instance's shared memory and spill files into a new directory, for fsck and "
-        "every other command with --copy. A copy of one moment needs a store that is stopped or dead.",
-        children,
-        NULL,
-        NULL};
-    struct snapshot snapshot = {.look = {.cli = cli}};
+    static const struct arguments arguments = {
+        .usage = "DIR",
+        .doc = "Copy an instance's shared memory and spill files into a new directory, for fsck and "
+               "every other command with --copy. A copy of one moment needs a store that is stopped or dead.",
+        .least = 1,
+        .most = 1};
+    struct look look = {.cli = cli};
+    int first = look_arguments(&arguments, NULL, &look, argc, argv);
     granary_err err;
     int status;
 
-    cli_parse(&argp, argc, argv, &snapshot);
-    status = look_open(&snapshot.look);
+    status = look_open(&look);
     if (status != 0) {
         return status;
     }
-    err = granary_inspect_snapshot(snapshot.look.inspector, snapshot.directory);
+    err = granary_inspect_snapshot(look.inspector, argv[first]);
     if (err != GRANARY_OK) {
         status = cli_fail(err, "snapshot");
     }
-    look_close(&snapshot.look);
+    look_close(&look);
     return status;
 }
 
@@ -73,37 +40,10 @@ command_snapshot(struct cli *cli, int argc, char **argv)
 
 struct fsck {
     struct look look;
-    int flags;
+    bool verify;
     bool quiet; /* no notes */
     struct json json;
 };
-
-static error_t
-parse_fsck(int key, char *arg, struct argp_state *state)
-{
-    struct fsck *fsck = state->input;
-
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &fsck->look;
-        return 0;
-    case 'v':
-        fsck->flags |= GRANARY_CHECK_VERIFY;
-        return 0;
-    case 'q':
-        fsck->quiet = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (fsck->look.cli->instance != NULL) {
-            argp_usage(state);
-        }
-        fsck->look.cli->instance = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* Nothing is printed before it is certain that there is a result. */
 static void
@@ -174,7 +114,7 @@ print_summary(struct fsck *fsck, const granary_check_summary *summary)
                  summary->sessions, cli_plural(summary->sessions), summary->segments, cli_plural(summary->segments),
                  summary->spill_files, cli_plural(summary->spill_files), summary->holds, cli_plural(summary->holds),
                  summary->leases, cli_plural(summary->leases));
-    if ((fsck->flags & GRANARY_CHECK_VERIFY) != 0) {
+    if (fsck->verify) {
         (void)printf(", %" PRIu64 " bytes verified", summary->verified_bytes);
     }
     (void)printf("; %" PRIu64 " damage%s, %" PRIu64 " note%s\n", summary->damages, cli_plural(summary->damages),
@@ -184,32 +124,35 @@ print_summary(struct fsck *fsck, const granary_check_summary *summary)
 int
 command_fsck(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"verify", 'v', NULL, 0, "also read all spill files and compare every checksum", 0},
-        {"quiet", 'q', NULL, 0, "no notes: what a store that died may leave, and the next one puts right", 0},
-        {0},
-    };
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        parse_fsck,
-        "[INSTANCE]",
-        "Check that objects, index, segments, ledger, account and spill files of an instance fit together, whether its "
-        "store serves, is stopped, or is dead. Nothing is changed. Exit status 8 when something is damaged.",
-        children,
-        NULL,
-        NULL};
+    static const struct gr_option options[] = {
+        {"verify", 'v', NULL, "also read all spill files and compare every checksum",
+         GR_OPTION_FLAG(struct fsck, verify)},
+        {"quiet", 'q', NULL, "no notes: what a store that died may leave, and the next one puts right",
+         GR_OPTION_FLAG(struct fsck, quiet)},
+        {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "[INSTANCE]",
+        .doc =
+            "Check that objects, index, segments, ledger, account and spill files of an instance fit together, whether "
+            "its store serves, is stopped, or is dead. Nothing is changed. Exit status 8 when something is damaged.",
+        .most = 1};
     struct fsck fsck = {.look = {.cli = cli}};
+    int first = look_arguments(&arguments, &fsck, &fsck.look, argc, argv);
     granary_check_summary summary;
     granary_err err;
     int status;
 
-    cli_parse(&argp, argc, argv, &fsck);
+    if (first < argc && cli->instance != NULL) {
+        return cli_fail(gr_fail(GRANARY_EINVAL, "two instances: '%s' and '%s'", cli->instance, argv[first]), "fsck");
+    }
+    cli->instance = first < argc ? argv[first] : cli->instance;
     status = look_open(&fsck.look);
     if (status != 0) {
         return status;
     }
-    err = granary_inspect_check(fsck.look.inspector, fsck.flags, print_finding, &fsck, &summary);
+    err = granary_inspect_check(fsck.look.inspector, fsck.verify ? GRANARY_CHECK_VERIFY : 0, print_finding, &fsck,
+                                &summary);
     if (err != GRANARY_OK) {
         status = cli_fail(err, "fsck");
     } else {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/order.h"
-#include "base/size.h"
 #include "cli/look/failure.h"
 #include "cli/look/named.h"
 #include "cli/print/json.h"
@@ -118,20 +117,6 @@ struct ls {
     uint64_t cursor;
 };
 
-enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_LEAST, KEY_MOST, KEY_PINNED, KEY_OWNER, KEY_LIMIT, KEY_CURSOR };
-
-static uint64_t
-parse_count(struct argp_state *state, const char *option, const char *text)
-{
-    char *end;
-    uint64_t value = strtoull(text, &end, 10);
-
-    if (text[0] < '0' || text[0] > '9' || *end != '\0') {
-        argp_error(state, "%s: '%s' is no number", option, text);
-    }
-    return value;
-}
-
 static unsigned
 state_bit(const char *name)
 {
@@ -143,58 +128,23 @@ state_bit(const char *name)
     return 0;
 }
 
-static error_t
-parse_ls(int key, char *arg, struct argp_state *state)
+static granary_err
+take_state(void *target, char *text)
 {
-    struct ls *ls = state->input;
-    granary_levels levels;
-    unsigned bit;
+    unsigned bit = state_bit(text);
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &ls->look;
-        return 0;
-    case KEY_STATE:
-        bit = state_bit(arg);
-        if (bit == 0) {
-            argp_error(state, "--state: '%s' is none of memory, disk, deleting, alias", arg);
-        }
-        ls->filter.states |= bit;
-        return 0;
-    case KEY_LEVEL:
-        if (granary_levels_parse(arg, &levels) != GRANARY_OK) {
-            argp_error(state, "--level: %s", granary_error_message());
-        } else {
-            ls->filter.levels |= levels;
-        }
-        return 0;
-    case KEY_LEAST:
-    case KEY_MOST:
-        if (gr_size_parse(arg, key == KEY_LEAST ? &ls->filter.least_size : &ls->filter.most_size) != GRANARY_OK) {
-            argp_error(state, "%s", granary_error_message());
-        }
-        return 0;
-    case KEY_PINNED:
-        ls->filter.pinned = true;
-        return 0;
-    case KEY_OWNER:
-        ls->filter.owner = arg;
-        return 0;
-    case KEY_LIMIT:
-        ls->limit = parse_count(state, "--limit", arg);
-        return 0;
-    case KEY_CURSOR:
-        ls->cursor = parse_count(state, "--cursor", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (ls->filter.prefix != NULL) {
-            argp_usage(state);
-        }
-        ls->filter.prefix = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    ((struct ls *)target)->filter.states |= bit;
+    return bit != 0 ? GRANARY_OK : gr_fail(GRANARY_EINVAL, "'%s' is none of memory, disk, deleting, alias", text);
+}
+
+static granary_err
+take_level(void *target, char *text)
+{
+    granary_levels levels = 0;
+    granary_err err = granary_levels_parse(text, &levels);
+
+    ((struct ls *)target)->filter.levels |= levels;
+    return err;
 }
 
 static granary_err
@@ -307,27 +257,29 @@ print_list(const struct ls *ls, const struct gr_ordered *list)
 int
 command_ls(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"state", KEY_STATE, "STATE", 0, "only those in memory, disk, deleting or alias; may be given again", 0},
-        {"level", KEY_LEVEL, "LEVELS", 0, "only those with a copy at one of these levels", 0},
-        {"least", KEY_LEAST, "SIZE", 0, "only those of so many bytes or more", 0},
-        {"most", KEY_MOST, "SIZE", 0, "only those of so many bytes or less", 0},
-        {"pinned", KEY_PINNED, NULL, 0, "only those that are pinned", 0},
-        {"owner", KEY_OWNER, "TEXT", 0, "only those that this owner refers to", 0},
-        {"limit", KEY_LIMIT, "N", 0, "so many at a time, in no order; stderr tells the cursor of the next ones", 0},
-        {"cursor", KEY_CURSOR, "CURSOR", 0, "go on where a listing with --limit ended", 0},
-        {0},
-    };
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options,  parse_ls, "[PREFIX]", "List the objects of the session, oldest first.",
-                                     children, NULL,     NULL};
+    static const struct gr_option options[] = {
+        {"state", 0, "STATE", "only those in memory, disk, deleting or alias; may be given again",
+         GR_OPTION_TAKE(take_state)},
+        {"level", 0, "LEVELS", "only those with a copy at one of these levels", GR_OPTION_TAKE(take_level)},
+        {"least", 0, "SIZE", "only those of so many bytes or more", GR_OPTION_SIZE(struct ls, filter.least_size, 0)},
+        {"most", 0, "SIZE", "only those of so many bytes or less", GR_OPTION_SIZE(struct ls, filter.most_size, 0)},
+        {"pinned", 0, NULL, "only those that are pinned", GR_OPTION_FLAG(struct ls, filter.pinned)},
+        {"owner", 0, "TEXT", "only those that this owner refers to", GR_OPTION_TEXT(struct ls, filter.owner)},
+        {"limit", 0, "N", "so many at a time, in no order; stderr tells the cursor of the next ones",
+         GR_OPTION_NUMBER(struct ls, limit, 0, UINT64_MAX)},
+        {"cursor", 0, "CURSOR", "go on where a listing with --limit ended",
+         GR_OPTION_NUMBER(struct ls, cursor, 0, UINT64_MAX)},
+        {0}};
+    static const struct arguments arguments = {
+        .options = options, .usage = "[PREFIX]", .doc = "List the objects of the session, oldest first.", .most = 1};
     struct ls ls = {.look = {.cli = cli}};
+    int first = look_arguments(&arguments, &ls, &ls.look, argc, argv);
     struct gr_ordered *list = NULL;
     bool there = false;
     granary_err err = GRANARY_OK;
     int status;
 
-    cli_parse(&argp, argc, argv, &ls);
+    ls.filter.prefix = first < argc ? argv[first] : NULL;
     status = look_open_or_join(&ls.look);
     if (status == 0) {
         status = look_session(&ls.look, &there);
@@ -359,37 +311,8 @@ command_ls(struct cli *cli, int argc, char **argv)
 
 struct stat {
     struct look look;
-    const char *text; /* of an object's id, or NULL */
     bool nodes;
 };
-
-static error_t
-parse_stat(int key, char *arg, struct argp_state *state)
-{
-    struct stat *stat = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &stat->look;
-        return 0;
-    case 'n':
-        stat->nodes = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (stat->text != NULL) {
-            argp_usage(state);
-        }
-        stat->text = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (stat->nodes && stat->text != NULL) {
-            argp_error(state, "--nodes tells of the whole instance: leave out '%s'", stat->text);
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void
 print_account(const struct look *look, const granary_store_stat *stat)
@@ -577,28 +500,28 @@ stat_object(struct look *look, const char *text)
 int
 command_stat(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"nodes", 'n', NULL, 0, "what lies on each NUMA node, and how much memory is behind it", 0}, {0}};
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options,
-                                     parse_stat,
-                                     "[ID]",
-                                     "Print the store's account and the session's counters, or what is known of one "
-                                     "object.",
-                                     children,
-                                     NULL,
-                                     NULL};
+    static const struct gr_option options[] = {{"nodes", 'n', NULL,
+                                                "what lies on each NUMA node, and how much memory is behind it",
+                                                GR_OPTION_FLAG(struct stat, nodes)},
+                                               {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "[ID]",
+        .doc = "Print the store's account and the session's counters, or what is known of one object.",
+        .most = 1};
     struct stat stat = {.look = {.cli = cli}};
+    int first = look_arguments(&arguments, &stat, &stat.look, argc, argv);
+    const char *id = first < argc ? argv[first] : NULL;
     int status;
 
-    cli_parse(&argp, argc, argv, &stat);
+    if (stat.nodes && id != NULL) {
+        return cli_fail(gr_fail(GRANARY_EINVAL, "--nodes tells of the whole instance: leave out '%s'", id), "stat");
+    }
     status = stat.nodes ? look_open(&stat.look) : look_open_or_join(&stat.look);
     if (status != 0) {
         return status;
     }
-    status = stat.nodes          ? stat_nodes(&stat.look)
-             : stat.text != NULL ? stat_object(&stat.look, stat.text)
-                                 : stat_account(&stat.look);
+    status = stat.nodes ? stat_nodes(&stat.look) : id != NULL ? stat_object(&stat.look, id) : stat_account(&stat.look);
     look_close(&stat.look);
     return status;
 }

@@ -3,40 +3,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 
 #define PAGE_OBJECTS 256
 
-enum { KEY_COPY = 0x3000 };
+static const struct gr_option look_options[] = {{"copy", 0, "DIR",
+                                                 "look at a copy of an instance, as `granary snapshot` makes it",
+                                                 GR_OPTION_TEXT(struct look, copy), .group = 9},
+                                                {0}};
 
-static const struct argp_option look_options[] = {
-    {"copy", KEY_COPY, "DIR", 0, "look at a copy of an instance, as `granary snapshot` makes it", 9},
-    {0},
-};
-
-static error_t
-parse_look(int key, char *arg, struct argp_state *state)
+int
+look_arguments(const struct arguments *arguments, void *target, struct look *look, int argc, char **argv)
 {
-    struct look *look = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = look->cli;
-        return 0;
-    case KEY_COPY:
-        look->copy = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return arguments_read_with(arguments, target, (struct gr_option_set){look_options, look}, look->cli, argc, argv);
 }
-
-static const struct argp_child look_children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-const struct argp look_argp = {.options = look_options, .parser = parse_look, .children = look_children};
 
 /* Whoever reads what follows must know that it may be old. */
 static void

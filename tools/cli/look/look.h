@@ -5,7 +5,7 @@
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H
 
-#include "cli/command/cli.h"
+#include "cli/command/arguments.h"
 #include "granary/inspect.h"
 
 struct look {
@@ -17,8 +17,8 @@ struct look {
     uint32_t session;           /* look_session() */
 };
 
-/* --copy and what every command takes; input is the struct look *. */
-extern const struct argp look_argp;
+/* arguments_read() with --copy, which goes into look. */
+int look_arguments(const struct arguments *arguments, void *target, struct look *look, int argc, char **argv);
 
 /* Returns the exit status; when it is not 0, the error is printed. Whoever opens it closes it. */
 int look_open(struct look *look);

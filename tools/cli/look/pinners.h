@@ -2,8 +2,8 @@
 #ifndef CLI_PINNERS_H
 #define CLI_PINNERS_H
 
-#include "granary/inspect.h"
 #include "cli/print/show.h"
+#include "granary/inspect.h"
 
 struct pinners {
     uint64_t bytes; /* pinned, of all sessions */

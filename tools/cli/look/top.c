@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "cli/command/arguments.h"
 #include "cli/look/look.h"
 #include "cli/look/top_work.h"
@@ -18,8 +19,6 @@
 #define TOP_CLIENTS 15
 #define BAR         50
 #define EVENTS      4096
-
-enum { KEY_ONCE = 0x4000 };
 
 struct top {
     struct look look;
@@ -396,27 +395,14 @@ stop(int signal)
     stopped = 1;
 }
 
-static error_t
-parse_top(int key, char *arg, struct argp_state *state)
+static granary_err
+check_top(void *target)
 {
-    struct top *top = state->input;
+    const struct top *top = target;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &top->look;
-        return 0;
-    case KEY_ONCE:
-        top->once = true;
-        return 0;
-    case 'd':
-        top->interval_ms = arguments_duration(state, arg);
-        if (top->interval_ms < 50 || top->interval_ms > 3600000) {
-            argp_error(state, "--interval: '%s' is not from 50ms to 1h", arg);
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return top->interval_ms >= 50 && top->interval_ms <= 3600000
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "--interval: it is from 50ms to 1h");
 }
 
 /* A terminal that gives keys at once; ret_before: how it was. False: there is none, or it is another job's. */
@@ -477,17 +463,14 @@ show(struct top *top, struct screen *before, bool terminal)
 int
 command_top(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"once", KEY_ONCE, NULL, 0, "print one screen", 0},
-        {"interval", 'd', "DURATION", 0, "between two screens; default 1", 0},
-        {0},
-    };
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,  parse_top,
-        NULL,     "Show what the instance does: memory, rates, sessions, and who leases most. `q` ends it.",
-        children, NULL,
-        NULL};
+    static const struct gr_option options[] = {
+        {"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, once)},
+        {"interval", 'd', "DURATION", "between two screens; default 1", GR_OPTION_MS(struct top, interval_ms)},
+        {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .doc = "Show what the instance does: memory, rates, sessions, and who leases most. `q` ends it.",
+        .check = check_top};
     struct top top = {.look = {.cli = cli}, .interval_ms = 1000};
     struct sigaction action = {.sa_handler = stop};
     struct screen before = {.at_ns = 0};
@@ -496,7 +479,7 @@ command_top(struct cli *cli, int argc, char **argv)
     int status;
     granary_err err;
 
-    cli_parse(&argp, argc, argv, &top);
+    (void)look_arguments(&arguments, &top, &top.look, argc, argv);
     status = look_open(&top.look);
     if (status == 0 && cli->session != NULL && (status = look_session(&top.look, &there)) != 0) {
         look_close(&top.look);

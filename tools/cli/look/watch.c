@@ -10,33 +10,12 @@
 #include "cli/print/show.h"
 #include "granary/stream.h"
 
-enum { KEY_ANY = 0x3000, KEY_ALL, KEY_TIMEOUT, KEY_KINDS };
-
 /* ---- wait ---- */
 
 struct wait {
-    struct arguments arguments;
     bool any;
     int timeout_ms;
 };
-
-static error_t
-parse_wait(int key, char *arg, struct argp_state *state)
-{
-    struct wait *wait = state->input;
-
-    switch (key) {
-    case KEY_ANY:
-    case KEY_ALL:
-        wait->any = key == KEY_ANY;
-        return 0;
-    case KEY_TIMEOUT:
-        wait->timeout_ms = arguments_duration(state, arg);
-        return 0;
-    default:
-        return arguments_key(key, state);
-    }
-}
 
 /* Whole ids: what is not there yet has no beginning that is unique. Returns the exit status. */
 static int
@@ -58,15 +37,20 @@ parse_ids(char **texts, size_t count, granary_id *ids)
 int
 command_wait(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"any", KEY_ANY, NULL, 0, "until one of them is there", 0},
-        {"all", KEY_ALL, NULL, 0, "until all are there; the default", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "give up after so long, with status 6; default: never", 0},
+    static const struct gr_option options[] = {
+        {"any", 0, NULL, "until one of them is there", GR_OPTION_FLAG(struct wait, any)},
+        {"all", 0, NULL, "until all are there; the default", GR_OPTION_SET(struct wait, any, 0)},
+        {"timeout", 0, "DURATION", "give up after so long, with status 6; default: never",
+         GR_OPTION_MS(struct wait, timeout_ms)},
         {0}};
-    struct wait wait = {.arguments = {.cli = cli}, .timeout_ms = GRANARY_FOREVER};
-    int first = arguments_read(options, parse_wait, "ID...",
-                               "Wait until objects exist, and print the ids of those that do. Ids are given in full.",
-                               1, ARGUMENTS_MANY, argc, argv, &wait.arguments);
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "ID...",
+        .doc = "Wait until objects exist, and print the ids of those that do. Ids are given in full.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
+    struct wait wait = {.timeout_ms = GRANARY_FOREVER};
+    int first = arguments_read(&arguments, &wait, cli, argc, argv);
     size_t count = (size_t)(argc - first);
     granary_id *ids = calloc(count, sizeof *ids);
     bool *there = calloc(count, sizeof *there);
@@ -78,11 +62,8 @@ command_wait(struct cli *cli, int argc, char **argv)
     if (status == 0 && (client = cli_connect_existing(cli, &status)) != NULL) {
         err = granary_object_wait(client, ids, count, wait.any ? 1 : count, wait.timeout_ms, there);
         for (size_t i = 0; i < count; i++) {
-            char text[GRANARY_ID_TEXT + 1];
-
             if (there[i]) {
-                granary_id_format(ids[i], text);
-                (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
+                cli_print_id(cli, ids[i]);
             }
         }
     }
@@ -106,44 +87,30 @@ static const char *const kind_names[] = {
 #define KINDS (sizeof kind_names / sizeof kind_names[0])
 
 struct watch {
-    struct arguments arguments;
     unsigned kinds;
     long count; /* 0: for ever */
 };
 
-static void
-parse_kinds(struct argp_state *state, const char *text, unsigned *kinds)
+static granary_err
+take_kinds(void *target, char *text)
 {
-    while (*text != '\0') {
-        size_t length = strcspn(text, ",");
+    struct watch *watch = target;
+
+    for (const char *at = text; *at != '\0';) {
+        size_t length = strcspn(at, ",");
         size_t kind = 1;
 
-        while (kind < KINDS && (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], text, length) != 0)) {
+        while (kind < KINDS && (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], at, length) != 0)) {
             kind++;
         }
         if (kind == KINDS) {
-            argp_error(state, "'%.*s' is no kind of event: seal, delete, spill, evict, restore", (int)length, text);
+            return gr_fail(GRANARY_EINVAL, "'%.*s' is no kind of event: seal, delete, spill, evict, restore",
+                           (int)length, at);
         }
-        *kinds |= 1u << kind;
-        text += length + (text[length] == ',');
+        watch->kinds |= 1u << kind;
+        at += length + (at[length] == ',');
     }
-}
-
-static error_t
-parse_watch(int key, char *arg, struct argp_state *state)
-{
-    struct watch *watch = state->input;
-
-    switch (key) {
-    case KEY_KINDS:
-        parse_kinds(state, arg, &watch->kinds);
-        return 0;
-    case 'n':
-        watch->count = arguments_number(state, arg, 1, 1000000000);
-        return 0;
-    default:
-        return arguments_key(key, state);
-    }
+    return GRANARY_OK;
 }
 
 static void
@@ -177,21 +144,21 @@ print_event(const struct cli *cli, const granary_event *event)
 int
 command_watch(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"kinds", KEY_KINDS, "KIND,...", 0, "of seal, delete, spill, evict, restore; default: all", 0},
-        {"count", 'n', "N", 0, "end after so many", 0},
+    static const struct gr_option options[] = {
+        {"kinds", 0, "KIND,...", "of seal, delete, spill, evict, restore; default: all", GR_OPTION_TAKE(take_kinds)},
+        {"count", 'n', "N", "end after so many", GR_OPTION_NUMBER(struct watch, count, 1, 1000000000)},
         {0}};
-    struct watch watch = {.arguments = {.cli = cli}};
+    static const struct arguments arguments = {
+        .options = options,
+        .doc = "Print what happens to the session's objects from now on. 'lost' says how many events came too "
+               "fast to be told, 'restart' that the store was started again."};
+    struct watch watch = {.kinds = 0};
     granary_subscription *subscription = NULL;
     granary_client *client;
     granary_err err;
     int status = 0;
 
-    (void)arguments_read(
-        options, parse_watch, "",
-        "Print what happens to the session's objects from now on. 'lost' says how many events came too "
-        "fast to be told, 'restart' that the store was started again.",
-        0, 0, argc, argv, &watch.arguments);
+    (void)arguments_read(&arguments, &watch, cli, argc, argv);
     client = cli_connect_existing(cli, &status);
     if (client == NULL) {
         return status;

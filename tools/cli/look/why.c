@@ -205,26 +205,6 @@ tell_all(struct why *why)
 
 /* ---- the command ---- */
 
-static error_t
-parse_why(int key, char *arg, struct argp_state *state)
-{
-    struct why *why = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &why->look;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (why->text != NULL) {
-            argp_usage(state);
-        }
-        why->text = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* In the session that was named, else in any: the default one first. */
 static granary_err
 find(struct why *why, bool there, granary_object_info *ret_info)
@@ -253,24 +233,21 @@ find(struct why *why, bool there, granary_object_info *ret_info)
 int
 command_why(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&look_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL,
-        parse_why,
-        "[ID | GRAPH | GRAPH/SUBTASK]",
-        "Tell why an object is in memory, on disk, not freed yet, or not there; or what a graph or a subtask waits "
-        "for, who holds that, and since when. Without an argument: who waits for what in the whole instance.",
-        children,
-        NULL,
-        NULL};
+    static const struct arguments arguments = {
+        .usage = "[ID | GRAPH | GRAPH/SUBTASK]",
+        .doc =
+            "Tell why an object is in memory, on disk, not freed yet, or not there; or what a graph or a subtask waits "
+            "for, who holds that, and since when. Without an argument: who waits for what in the whole instance.",
+        .most = 1};
     struct why why = {.look = {.cli = cli}};
+    int first = look_arguments(&arguments, NULL, &why.look, argc, argv);
     char id[GRANARY_ID_TEXT + 1];
     granary_object_info info;
     bool there = false;
     granary_err err;
     int status;
 
-    cli_parse(&argp, argc, argv, &why);
+    why.text = first < argc ? argv[first] : NULL;
     status = look_open(&why.look);
     if (status == 0) {
         status = look_session(&why.look, &there);

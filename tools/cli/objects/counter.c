@@ -1,6 +1,5 @@
 /* granary counter, counters: numbers that the processes of a session share. */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,24 +11,9 @@
 #include "cli/print/show.h"
 #include "granary/session.h"
 
-enum { KEY_TIMEOUT = 0x3000 };
-
 struct counting {
-    struct arguments arguments;
     int timeout_ms;
 };
-
-static error_t
-parse_counter(int key, char *arg, struct argp_state *state)
-{
-    struct counting *counting = state->input;
-
-    if (key == KEY_TIMEOUT) {
-        counting->timeout_ms = arguments_duration(state, arg);
-        return 0;
-    }
-    return arguments_key(key, state);
-}
 
 /* Whatever it is at the moment. Returns value. */
 static int64_t
@@ -58,17 +42,6 @@ act(granary_counter *counter, const char *verb, int64_t number, int timeout_ms, 
     return GRANARY_OK;
 }
 
-/* False: it is no number. */
-static bool
-read_number(const char *text, int64_t *ret_number)
-{
-    char *end;
-
-    errno = 0;
-    *ret_number = strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0';
-}
-
 /* The arguments with "--" in front of the first negative number, which is no option. To be freed. */
 static char **
 guard_numbers(int *argc, char **argv)
@@ -92,14 +65,18 @@ guard_numbers(int *argc, char **argv)
 static int
 counter_command(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long `wait` waits; default: for ever", 0}, {0}};
-    struct counting counting = {.arguments = {.cli = cli}, .timeout_ms = GRANARY_FOREVER};
-    int first =
-        arguments_read(options, parse_counter, "NAME [add NUMBER | set NUMBER | wait NUMBER]",
-                       "Print a counter of the session, which is made when it is not there; add to it or set it "
-                       "first, or wait until it is at least so much.",
-                       1, 3, argc, argv, &counting.arguments);
+    static const struct gr_option options[] = {{"timeout", 0, "DURATION", "how long `wait` waits; default: for ever",
+                                                GR_OPTION_MS(struct counting, timeout_ms)},
+                                               {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "NAME [add NUMBER | set NUMBER | wait NUMBER]",
+        .doc = "Print a counter of the session, which is made when it is not there; add to it or set it "
+               "first, or wait until it is at least so much.",
+        .least = 1,
+        .most = 3};
+    struct counting counting = {.timeout_ms = GRANARY_FOREVER};
+    int first = arguments_read(&arguments, &counting, cli, argc, argv);
     const char *verb = argc > first + 1 ? argv[first + 1] : NULL;
     granary_counter *counter = NULL;
     granary_client *client;
@@ -110,10 +87,10 @@ counter_command(struct cli *cli, int argc, char **argv)
 
     if (argc == first + 2 ||
         (verb != NULL && strcmp(verb, "add") != 0 && strcmp(verb, "set") != 0 && strcmp(verb, "wait") != 0) ||
-        (verb != NULL && !read_number(argv[first + 2], &number))) {
-        (void)fprintf(stderr, "granary: counter: NAME, and add, set or wait with a number: `granary counter --help` "
-                              "tells more\n");
-        return 2;
+        (verb != NULL && gr_option_number(argv[first + 2], INT64_MIN, INT64_MAX, &number) != GRANARY_OK)) {
+        return cli_fail(
+            gr_fail(GRANARY_EINVAL, "NAME, and add, set or wait with a number: `granary counter --help` tells more"),
+            "counter");
     }
     client = cli_connect(cli, &status);
     if (client == NULL) {
@@ -179,14 +156,14 @@ print_counters(const struct cli *cli, const granary_counter_info *infos, size_t 
 int
 command_counters(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
+    static const struct arguments arguments = {.doc = "Print the counters of the session."};
     granary_counter_info *infos = NULL;
     granary_client *client;
     size_t count = 0;
     int status = 0;
     granary_err err;
 
-    (void)arguments_read(NULL, arguments_parse, "", "Print the counters of the session.", 0, 0, argc, argv, &arguments);
+    (void)arguments_read(&arguments, NULL, cli, argc, argv);
     client = cli_connect_existing(cli, &status);
     if (client == NULL) {
         return status;

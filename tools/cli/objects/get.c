@@ -15,12 +15,9 @@
 #include "data/arrow.h"
 #include "granary/stream.h"
 
-enum { KEY_RANGE = 0x3000, KEY_ROWS, KEY_COLUMNS, KEY_NAME, KEY_TIMEOUT };
-
 #define PIECE ((uint64_t)8 << 20)
 
 struct get {
-    struct arguments arguments;
     const char *output;
     uint64_t from, to; /* bytes, or rows; to UINT64_MAX: the end */
     bool rows;         /* of a frame */
@@ -30,38 +27,32 @@ struct get {
     int timeout_ms;   /* for what is not there yet */
 };
 
-static error_t
-parse_get(int key, char *arg, struct argp_state *state)
+static granary_err
+take_range(void *target, char *text)
 {
-    struct get *get = state->input;
+    struct get *get = target;
 
-    switch (key) {
-    case 'o':
-        get->output = arg;
-        return 0;
-    case KEY_NAME:
-        get->name = arg;
-        return 0;
-    case KEY_RANGE:
-    case KEY_ROWS:
-        arguments_range(state, arg, &get->from, &get->to);
-        *(key == KEY_ROWS ? &get->rows : &get->bytes) = true;
-        return 0;
-    case KEY_COLUMNS:
-        get->columns = arg;
-        get->rows = true;
-        return 0;
-    case KEY_TIMEOUT:
-        get->timeout_ms = arguments_duration(state, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (get->rows && get->bytes) {
-            argp_error(state, "--range is of bytes, --rows and --columns are of a frame: one or the other");
-        }
-        return arguments_key(key, state);
-    default:
-        return arguments_key(key, state);
-    }
+    get->bytes = true;
+    return arguments_range(text, &get->from, &get->to);
+}
+
+static granary_err
+take_rows(void *target, char *text)
+{
+    struct get *get = target;
+
+    get->rows = true;
+    return arguments_range(text, &get->from, &get->to);
+}
+
+static granary_err
+check_get(void *target)
+{
+    const struct get *get = target;
+
+    return (get->rows || get->columns != NULL) && get->bytes
+               ? gr_fail(GRANARY_EINVAL, "--range is of bytes, --rows and --columns are of a frame: one or the other")
+               : GRANARY_OK;
 }
 
 /* Where bytes go: a file, or stdout ("-"). */
@@ -264,29 +255,39 @@ refuse_terminal(const struct get *get, const char *command)
 int
 command_get(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "write there instead of to stdout", 0},
-        {"range", KEY_RANGE, "FROM:TO", 0, "these bytes only; of a spilled object no more is read than needed", 0},
-        {"rows", KEY_ROWS, "FROM:TO", 0, "these rows of a frame, as an Arrow file", 0},
-        {"columns", KEY_COLUMNS, "NAME,...", 0, "these columns of a frame, as an Arrow file", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for an object that is not there yet; default 0", 0},
+    static const struct gr_option options[] = {
+        {"output", 'o', "FILE", "write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
+        {"range", 0, "FROM:TO", "these bytes only; of a spilled object no more is read than needed",
+         GR_OPTION_TAKE(take_range)},
+        {"rows", 0, "FROM:TO", "these rows of a frame, as an Arrow file", GR_OPTION_TAKE(take_rows)},
+        {"columns", 0, "NAME,...", "these columns of a frame, as an Arrow file", GR_OPTION_TEXT(struct get, columns)},
+        {"timeout", 0, "DURATION", "how long to wait for an object that is not there yet; default 0",
+         GR_OPTION_MS(struct get, timeout_ms)},
         {0}};
-    struct get get = {.arguments = {.cli = cli}, .output = "-", .to = UINT64_MAX};
-    int first =
-        arguments_read(options, parse_get, "ID", "Write an object's bytes. A unique beginning of the id is enough.", 1,
-                       1, argc, argv, &get.arguments);
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "ID",
+                                               .doc =
+                                                   "Write an object's bytes. A unique beginning of the id is enough.",
+                                               .least = 1,
+                                               .most = 1,
+                                               .check = check_get};
+    struct get get = {.output = "-", .to = UINT64_MAX};
+    int first = arguments_read(&arguments, &get, cli, argc, argv);
     int status = refuse_terminal(&get, "get");
 
-    return status != 0 ? status : get_to(cli, argv[first], &get, get.rows ? copy_rows : copy_object);
+    return status != 0 ? status
+                       : get_to(cli, argv[first], &get, get.rows || get.columns != NULL ? copy_rows : copy_object);
 }
 
 int
 command_cat(struct cli *cli, int argc, char **argv)
 {
-    struct get get = {.arguments = {.cli = cli}, .output = "-", .to = UINT64_MAX};
-    int first =
-        arguments_read(NULL, arguments_parse, "ID...", "Write the bytes of objects to stdout, one after another.", 1,
-                       ARGUMENTS_MANY, argc, argv, &get.arguments);
+    static const struct arguments arguments = {.usage = "ID...",
+                                               .doc = "Write the bytes of objects to stdout, one after another.",
+                                               .least = 1,
+                                               .most = ARGUMENTS_MANY};
+    struct get get = {.output = "-", .to = UINT64_MAX};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     int status = 0;
 
     for (int i = first; i < argc && status == 0; i++) {
@@ -308,15 +309,20 @@ export_object(granary_client *client, granary_id id, const struct get *get, stru
 int
 command_export(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"name", KEY_NAME, "NAME", 0, "of the library; default: its file's name without 'lib' and '.so'", 0},
-        {"output", 'o', "FILE", 0, "of an object: write there instead of to stdout", 0},
+    static const struct gr_option options[] = {
+        {"name", 0, "NAME", "of the library; default: its file's name without 'lib' and '.so'",
+         GR_OPTION_TEXT(struct get, name)},
+        {"output", 'o', "FILE", "of an object: write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
         {0}};
-    struct get get = {.arguments = {.cli = cli}, .output = "-"};
-    int first = arguments_read(options, parse_get, "LIBRARY.so | ID",
-                               "Make the functions of a shared object callable by graphs of the session, and print its "
-                               "version. Or write an object with its metadata and checksums, for `granary import`.",
-                               1, 1, argc, argv, &get.arguments);
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "LIBRARY.so | ID",
+        .doc = "Make the functions of a shared object callable by graphs of the session, and print its "
+               "version. Or write an object with its metadata and checksums, for `granary import`.",
+        .least = 1,
+        .most = 1};
+    struct get get = {.output = "-"};
+    int first = arguments_read(&arguments, &get, cli, argc, argv);
     int status;
 
     if (library_is_file(argv[first])) {
@@ -329,9 +335,9 @@ command_export(struct cli *cli, int argc, char **argv)
 int
 command_digest(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
-    int first = arguments_read(NULL, arguments_parse, "ID...", "Print the XXH3-128 of objects' data.", 1,
-                               ARGUMENTS_MANY, argc, argv, &arguments);
+    static const struct arguments arguments = {
+        .usage = "ID...", .doc = "Print the XXH3-128 of objects' data.", .least = 1, .most = ARGUMENTS_MANY};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     granary_client *client;
     int status = 0;
 

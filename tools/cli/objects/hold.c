@@ -10,50 +10,23 @@
 #include "cli/print/show.h"
 #include "granary/hold.h"
 
-enum { KEY_SCOPE = 0x4000, KEY_REASON, KEY_TOKEN, KEY_OWNER, KEY_EXPECT, KEY_DROP };
-
 #define NAMES_PAGE 500u
 
 struct hold {
-    struct arguments arguments;
-    granary_pin_scope scope;
+    struct cli *cli;
+    const char *scope; /* "session" or "persistent" */
     const char *reason;
+    int first; /* argument */
     bool tokens;
     const char *owner;
     const char *expect;
     bool drop;
 };
 
-static error_t
-parse_hold(int key, char *arg, struct argp_state *state)
+static granary_pin_scope
+scope_of(const struct hold *hold)
 {
-    struct hold *hold = state->input;
-
-    switch (key) {
-    case KEY_SCOPE:
-        if (strcmp(arg, "session") != 0 && strcmp(arg, "persistent") != 0) {
-            argp_error(state, "--scope %s: session or persistent", arg);
-        }
-        hold->scope = arg[0] == 's' ? GRANARY_PIN_SESSION : GRANARY_PIN_PERSISTENT;
-        return 0;
-    case KEY_REASON:
-        hold->reason = arg;
-        return 0;
-    case KEY_TOKEN:
-        hold->tokens = true;
-        return 0;
-    case KEY_OWNER:
-        hold->owner = arg;
-        return 0;
-    case KEY_EXPECT:
-        hold->expect = arg;
-        return 0;
-    case KEY_DROP:
-        hold->drop = true;
-        return 0;
-    default:
-        return arguments_key(key, state);
-    }
+    return strcmp(hold->scope, "session") == 0 ? GRANARY_PIN_SESSION : GRANARY_PIN_PERSISTENT;
 }
 
 /* Do one thing to each argument; goes on after a failure and returns the first one's status. */
@@ -62,9 +35,9 @@ for_each(const struct hold *hold, int argc, char **argv,
          int (*act)(granary_client *client, const struct hold *hold, const char *argument))
 {
     int status = 0;
-    granary_client *client = cli_connect_existing(hold->arguments.cli, &status);
+    granary_client *client = cli_connect_existing(hold->cli, &status);
 
-    for (int i = hold->arguments.first; client != NULL && i < argc; i++) {
+    for (int i = hold->first; client != NULL && i < argc; i++) {
         int one = act(client, hold, argv[i]);
 
         status = status == 0 ? one : status;
@@ -85,11 +58,11 @@ pin(granary_client *client, const struct hold *hold, const char *argument)
     if (status != 0) {
         return status;
     }
-    err = granary_pin(client, id, hold->scope, hold->reason, &token);
+    err = granary_pin(client, id, scope_of(hold), hold->reason, &token);
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    if (hold->arguments.cli->json) {
+    if (hold->cli->json) {
         granary_id_format(id, text);
         (void)printf("{\"id\": \"%s\", \"token\": %" PRIu64 "}\n", text, token);
     }
@@ -116,37 +89,45 @@ unpin(granary_client *client, const struct hold *hold, const char *argument)
     if (status != 0) {
         return status;
     }
-    err = granary_object_unpin(client, id, hold->scope);
+    err = granary_object_unpin(client, id, scope_of(hold));
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
 int
 command_pin(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"scope", KEY_SCOPE, "SCOPE", 0, "session (default), or persistent: also kept on disk", 0},
-        {"reason", KEY_REASON, "TEXT", 0, "what for; listings show it", 0},
-        {0},
-    };
-    struct hold hold = {.arguments = {.cli = cli}, .scope = GRANARY_PIN_SESSION};
+    static const struct gr_option options[] = {
+        {"scope", 0, "SCOPE", "session (default), or persistent: also kept on disk",
+         GR_OPTION_CHOICE(struct hold, scope, "session|persistent")},
+        {"reason", 0, "TEXT", "what for; listings show it", GR_OPTION_TEXT(struct hold, reason)},
+        {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "ID...",
+                                               .doc = "Keep objects in memory until they are unpinned. Pins count.",
+                                               .least = 1,
+                                               .most = ARGUMENTS_MANY};
+    struct hold hold = {.cli = cli, .scope = "session"};
 
-    (void)arguments_read(options, parse_hold, "ID...", "Keep objects in memory until they are unpinned. Pins count.", 1,
-                         ARGUMENTS_MANY, argc, argv, &hold.arguments);
+    hold.first = arguments_read(&arguments, &hold, cli, argc, argv);
     return for_each(&hold, argc, argv, pin);
 }
 
 int
 command_unpin(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"scope", KEY_SCOPE, "SCOPE", 0, "session (default), or persistent", 0},
-        {"token", KEY_TOKEN, NULL, 0, "the arguments are tokens of pins", 0},
-        {0},
-    };
-    struct hold hold = {.arguments = {.cli = cli}, .scope = GRANARY_PIN_SESSION};
+    static const struct gr_option options[] = {
+        {"scope", 0, "SCOPE", "session (default), or persistent",
+         GR_OPTION_CHOICE(struct hold, scope, "session|persistent")},
+        {"token", 0, NULL, "the arguments are tokens of pins", GR_OPTION_FLAG(struct hold, tokens)},
+        {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "ID...",
+                                               .doc = "Take one pin of each object back.",
+                                               .least = 1,
+                                               .most = ARGUMENTS_MANY};
+    struct hold hold = {.cli = cli, .scope = "session"};
 
-    (void)arguments_read(options, parse_hold, "ID...", "Take one pin of each object back.", 1, ARGUMENTS_MANY, argc,
-                         argv, &hold.arguments);
+    hold.first = arguments_read(&arguments, &hold, cli, argc, argv);
     return for_each(&hold, argc, argv, unpin);
 }
 
@@ -182,10 +163,13 @@ static int
 for_each_of_owner(struct cli *cli, int argc, char **argv, const char *doc,
                   int (*act)(granary_client *client, const struct hold *hold, const char *argument))
 {
-    static const struct argp_option options[] = {{"owner", KEY_OWNER, "OWNER", 0, "for whom: any text", 0}, {0}};
-    struct hold hold = {.arguments = {.cli = cli}};
+    static const struct gr_option options[] = {
+        {"owner", 0, "OWNER", "for whom: any text", GR_OPTION_TEXT(struct hold, owner)}, {0}};
+    const struct arguments arguments = {
+        .options = options, .usage = "ID...", .doc = doc, .least = 1, .most = ARGUMENTS_MANY};
+    struct hold hold = {.cli = cli};
 
-    (void)arguments_read(options, parse_hold, "ID...", doc, 1, ARGUMENTS_MANY, argc, argv, &hold.arguments);
+    hold.first = arguments_read(&arguments, &hold, cli, argc, argv);
     if (hold.owner == NULL) {
         (void)fprintf(stderr, "granary: usage: %s --owner OWNER ID...\n", argv[0]);
         return 2;
@@ -232,31 +216,35 @@ set_name(granary_client *client, const struct hold *hold, const char *name, cons
 int
 command_name(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"expect", KEY_EXPECT, "ID|new", 0, "only if it is bound to that object now, or to none", 0},
-        {"drop", KEY_DROP, NULL, 0, "it is no object's name any more", 0},
-        {0},
-    };
-    struct hold hold = {.arguments = {.cli = cli}};
+    static const struct gr_option options[] = {
+        {"expect", 0, "ID|new", "only if it is bound to that object now, or to none",
+         GR_OPTION_TEXT(struct hold, expect)},
+        {"drop", 0, NULL, "it is no object's name any more", GR_OPTION_FLAG(struct hold, drop)},
+        {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "NAME [ID]",
+        .doc =
+            "Bind a name to an object, in one step for everybody; without an ID, print the one it is bound to. Where "
+            "an ID is expected, name:NAME stands for it.",
+        .least = 1,
+        .most = 2};
+    struct hold hold = {.cli = cli};
+    int first = arguments_read(&arguments, &hold, cli, argc, argv);
     granary_client *client;
     granary_id id;
     granary_err err;
     int status = 0;
 
-    (void)arguments_read(
-        options, parse_hold, "NAME [ID]",
-        "Bind a name to an object, in one step for everybody; without an ID, print the one it is bound to. Where "
-        "an ID is expected, name:NAME stands for it.",
-        1, 2, argc, argv, &hold.arguments);
-    if (hold.drop && argc - hold.arguments.first == 2) {
+    if (hold.drop && argc - first == 2) {
         (void)fprintf(stderr, "granary: usage: %s --drop NAME\n", argv[0]);
         return 2;
     }
     client = cli_connect_existing(cli, &status);
-    if (client != NULL && (hold.drop || argc - hold.arguments.first == 2)) {
-        status = set_name(client, &hold, argv[hold.arguments.first], hold.drop ? NULL : argv[hold.arguments.first + 1]);
+    if (client != NULL && (hold.drop || argc - first == 2)) {
+        status = set_name(client, &hold, argv[first], hold.drop ? NULL : argv[first + 1]);
     } else if (client != NULL) {
-        err = granary_name_get(client, argv[hold.arguments.first], &id);
+        err = granary_name_get(client, argv[first], &id);
         if (err == GRANARY_OK) {
             cli_print_id(cli, id);
         } else {
@@ -287,7 +275,8 @@ print_name(const granary_name *name, struct json *json)
 int
 command_names(struct cli *cli, int argc, char **argv)
 {
-    struct hold hold = {.arguments = {.cli = cli}};
+    static const struct arguments arguments = {
+        .doc = "List names in the order of their bytes, with the ids they are bound to."};
     struct json json = {0};
     granary_name *names = malloc(NAMES_PAGE * sizeof *names);
     granary_err err = names == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
@@ -296,9 +285,7 @@ command_names(struct cli *cli, int argc, char **argv)
     size_t shown = 0;
     int status = 0;
 
-    (void)arguments_read(NULL, parse_hold, "",
-                         "List names in the order of their bytes, with the ids they are bound to.", 0, 0, argc, argv,
-                         &hold.arguments);
+    (void)arguments_read(&arguments, NULL, cli, argc, argv);
     client = cli_connect_existing(cli, &status);
     if (client != NULL && cli->json) {
         json_open(&json, NULL, '[');
@@ -328,20 +315,20 @@ command_names(struct cli *cli, int argc, char **argv)
 int
 command_alias(struct cli *cli, int argc, char **argv)
 {
-    struct hold hold = {.arguments = {.cli = cli}};
+    static const struct arguments arguments = {
+        .usage = "ALIAS ID", .doc = "Let ALIAS (32 hex digits) stand for the object ID.", .least = 2, .most = 2};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     granary_client *client;
     granary_id alias, id;
     granary_err err;
     int status = 0;
 
-    (void)arguments_read(NULL, parse_hold, "ALIAS ID", "Let ALIAS (32 hex digits) stand for the object ID.", 2, 2, argc,
-                         argv, &hold.arguments);
-    err = granary_id_parse(argv[hold.arguments.first], strlen(argv[hold.arguments.first]), &alias);
+    err = arguments_id(argv[first], &alias);
     if (err != GRANARY_OK) {
         return cli_fail(err, "alias");
     }
     client = cli_connect_existing(cli, &status);
-    if (client != NULL && (status = cli_find(client, argv[hold.arguments.first + 1], &id)) == 0) {
+    if (client != NULL && (status = cli_find(client, argv[first + 1], &id)) == 0) {
         err = granary_alias(client, alias, id);
         status = err == GRANARY_OK ? 0 : cli_fail_plain(err);
     }

@@ -49,11 +49,12 @@ library_export(struct cli *cli, const char *path, const char *name)
 int
 command_unexport(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
-    int first = arguments_read(NULL, arguments_parse, "NAME[@VERSION]",
-                               "Forget an exported library: all its versions, or one. Graphs that use it keep it until "
-                               "they end.",
-                               1, 1, argc, argv, &arguments);
+    static const struct arguments arguments = {
+        .usage = "NAME[@VERSION]",
+        .doc = "Forget an exported library: all its versions, or one. Graphs that use it keep it until they end.",
+        .least = 1,
+        .most = 1};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     char *version = strchr(argv[first], '@');
     granary_client *client;
     granary_err err;

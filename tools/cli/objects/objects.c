@@ -60,10 +60,12 @@ delete_all(granary_client *client, const granary_id *ids, size_t count)
 int
 command_rm(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
-    int first = arguments_read(NULL, arguments_parse, "ID...",
-                               "Delete objects. Processes that have them mapped keep them until they let go.", 1,
-                               ARGUMENTS_MANY, argc, argv, &arguments);
+    static const struct arguments arguments = {
+        .usage = "ID...",
+        .doc = "Delete objects. Processes that have them mapped keep them until they let go.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
 
     return with_all(cli, argv + first, argc - first, delete_all);
 }
@@ -71,60 +73,50 @@ command_rm(struct cli *cli, int argc, char **argv)
 int
 command_prefetch(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
-    int first = arguments_read(NULL, arguments_parse, "ID...",
-                               "Bring spilled objects back before they are needed. Does not wait for them.", 1,
-                               ARGUMENTS_MANY, argc, argv, &arguments);
+    static const struct arguments arguments = {
+        .usage = "ID...",
+        .doc = "Bring spilled objects back before they are needed. Does not wait for them.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
 
     return with_all(cli, argv + first, argc - first, granary_object_prefetch);
 }
 
-enum { KEY_TO = 0x3000, KEY_FROM, KEY_TIMEOUT };
-
 struct move {
-    struct arguments arguments;
     granary_levels to, from;
     int timeout_ms;
 };
 
-static error_t
-parse_move(int key, char *arg, struct argp_state *state)
+static granary_err
+check_move(void *target)
 {
-    struct move *move = state->input;
+    const struct move *move = target;
 
-    switch (key) {
-    case KEY_TO:
-        move->to = arguments_levels(state, arg);
-        return 0;
-    case KEY_FROM:
-        move->from = arguments_levels(state, arg);
-        return 0;
-    case KEY_TIMEOUT:
-        move->timeout_ms = arguments_duration(state, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (move->to == 0 && move->from == 0) {
-            argp_error(state, "where to? --to LEVELS, --from LEVELS, or both");
-        }
-        return 0;
-    default:
-        return arguments_key(key, state);
-    }
+    return move->to == 0 && move->from == 0 ? gr_fail(GRANARY_EINVAL, "where to? --to LEVELS, --from LEVELS, or both")
+                                            : GRANARY_OK;
 }
 
 int
 command_move(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"to", KEY_TO, "LEVELS", 0, "where copies are made: memory, disk, remote, or several: disk+remote", 0},
-        {"from", KEY_FROM, "LEVELS", 0, "where copies are dropped then", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for each; default 60; 0: do not wait", 0},
+    static const struct gr_option options[] = {
+        {"to", 0, "LEVELS", "where copies are made: memory, disk, remote, or several: disk+remote",
+         GR_OPTION_LEVELS(struct move, to)},
+        {"from", 0, "LEVELS", "where copies are dropped then", GR_OPTION_LEVELS(struct move, from)},
+        {"timeout", 0, "DURATION", "how long to wait for each; default 60; 0: do not wait",
+         GR_OPTION_MS(struct move, timeout_ms)},
         {0}};
-    struct move move = {.arguments = {.cli = cli}, .timeout_ms = 60000};
-    int first = arguments_read(options, parse_move, "ID...",
-                               "Move objects between levels: `--to disk` makes a copy that survives the machine's "
-                               "restart, `--from memory` spills now.",
-                               1, ARGUMENTS_MANY, argc, argv, &move.arguments);
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "ID...",
+        .doc = "Move objects between levels: `--to disk` makes a copy that survives the machine's "
+               "restart, `--from memory` spills now.",
+        .least = 1,
+        .most = ARGUMENTS_MANY,
+        .check = check_move};
+    struct move move = {.timeout_ms = 60000};
+    int first = arguments_read(&arguments, &move, cli, argc, argv);
     granary_client *client;
     int status = 0;
 

@@ -14,12 +14,9 @@
 #include "cli/objects/put.h"
 #include "granary/stream.h"
 
-enum { KEY_ID = 0x3000, KEY_ID_FROM, KEY_IMPORTANCE, KEY_NEXT_USE, KEY_PERSIST, KEY_CONTAINS, KEY_TIMEOUT };
-
 #define ROOM_WAIT_MS 30000
 
 struct put {
-    struct arguments arguments;
     granary_id id; /* all zero: not given */
     bool has_id;
     const char *id_from;
@@ -27,43 +24,32 @@ struct put {
     granary_object_options options;
 };
 
-static error_t
-parse_put(int key, char *arg, struct argp_state *state)
+static granary_err
+take_id(void *target, char *text)
 {
-    struct put *put = state->input;
+    struct put *put = target;
 
-    switch (key) {
-    case KEY_ID:
-        put->id = arguments_id(state, arg);
-        put->has_id = true;
-        return 0;
-    case KEY_ID_FROM:
-        put->id_from = arg;
-        return 0;
-    case KEY_IMPORTANCE:
-        put->options.importance = (int)arguments_number(state, arg, 0, 255);
-        return 0;
-    case KEY_NEXT_USE:
-        put->options.next_use = (int)arguments_number(state, arg, 0, 255);
-        return 0;
-    case KEY_CONTAINS:
-        put->contains = arg;
-        return 0;
-    case KEY_TIMEOUT:
-        put->options.timeout_ms = arguments_duration(state, arg);
-        put->options.timeout_ms = put->options.timeout_ms == 0 ? GRANARY_AT_ONCE : put->options.timeout_ms;
-        return 0;
-    case KEY_PERSIST:
-        put->options.persist = arg == NULL ? GRANARY_LEVEL_DISK : arguments_levels(state, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (put->has_id && put->id_from != NULL) {
-            argp_error(state, "--id and --id-from: one or the other");
-        }
-        return arguments_key(key, state);
-    default:
-        return arguments_key(key, state);
-    }
+    put->has_id = true;
+    return arguments_id(text, &put->id);
+}
+
+static granary_err
+take_persist(void *target, char *text)
+{
+    struct put *put = target;
+
+    put->options.persist = GRANARY_LEVEL_DISK;
+    return text == NULL ? GRANARY_OK : granary_levels_parse(text, &put->options.persist);
+}
+
+static granary_err
+check_put(void *target)
+{
+    struct put *put = target;
+
+    put->options.timeout_ms = put->options.timeout_ms == 0 ? GRANARY_AT_ONCE : put->options.timeout_ms;
+    return put->has_id && put->id_from != NULL ? gr_fail(GRANARY_EINVAL, "--id and --id-from: one or the other")
+                                               : GRANARY_OK;
 }
 
 /* A stream of unknown length: the object grows as it comes. */
@@ -194,21 +180,30 @@ name_taken(granary_err err, granary_id id, const struct put *put)
 int
 command_put(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"id", KEY_ID, "ID", 0, "32 hex digits; default: a fresh one", 0},
-        {"id-from", KEY_ID_FROM, "NAME", 0, "the id that is made of the session and this name, everywhere the same", 0},
-        {"importance", KEY_IMPORTANCE, "N", 0, "0 to 255: who is more important leaves memory later", 0},
-        {"next-use", KEY_NEXT_USE, "N", 0, "1 soonest to 255 never again; 0 unknown", 0},
-        {"persist", KEY_PERSIST, "LEVELS", OPTION_ARG_OPTIONAL,
-         "copy it to these levels too; default: disk, to survive the machine's restart", 0},
-        {"contains", KEY_CONTAINS, "ID,...", 0, "objects that live at least as long as this one", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for room when memory is full; default: 30 s", 0},
-        {0},
-    };
-    struct put put = {.arguments = {.cli = cli}, .options = {.timeout_ms = ROOM_WAIT_MS}};
+    static const struct gr_option options[] = {
+        {"id", 0, "ID", "32 hex digits; default: a fresh one", GR_OPTION_TAKE(take_id)},
+        {"id-from", 0, "NAME", "the id that is made of the session and this name, everywhere the same",
+         GR_OPTION_TEXT(struct put, id_from)},
+        {"importance", 0, "N", "0 to 255: who is more important leaves memory later",
+         GR_OPTION_NUMBER(struct put, options.importance, 0, 255)},
+        {"next-use", 0, "N", "1 soonest to 255 never again; 0 unknown",
+         GR_OPTION_NUMBER(struct put, options.next_use, 0, 255)},
+        {"persist", 0, "LEVELS", "copy it to these levels too; default: disk, to survive the machine's restart",
+         GR_OPTION_TAKE(take_persist), .optional = true},
+        {"contains", 0, "ID,...", "objects that live at least as long as this one",
+         GR_OPTION_TEXT(struct put, contains)},
+        {"timeout", 0, "DURATION", "how long to wait for room when memory is full; default: 30 s",
+         GR_OPTION_MS(struct put, options.timeout_ms)},
+        {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "FILE",
+                                               .doc = "Put a file ('-': stdin) into the store and print its id.",
+                                               .least = 1,
+                                               .most = 1,
+                                               .check = check_put};
+    struct put put = {.options = {.timeout_ms = ROOM_WAIT_MS}};
     struct notice notice;
-    int first = arguments_read(options, parse_put, "FILE", "Put a file ('-': stdin) into the store and print its id.",
-                               1, 1, argc, argv, &put.arguments);
+    int first = arguments_read(&arguments, &put, cli, argc, argv);
     const char *path = argv[first];
     granary_id id = put.has_id ? put.id : granary_id_random();
     granary_id *contained = NULL;
@@ -257,15 +252,19 @@ fail_taken(void)
 int
 command_import(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"id", KEY_ID, "ID", 0, "32 hex digits; default: the id it had", 0},
-        {"id-from", KEY_ID_FROM, "NAME", 0, "the id that is made of the session and this name, everywhere the same", 0},
-        {0},
-    };
-    struct put put = {.arguments = {.cli = cli}};
-    int first = arguments_read(options, parse_put, "[FILE]",
-                               "Take one exported object from a file, or from stdin, and print its id.", 0, 1, argc,
-                               argv, &put.arguments);
+    static const struct gr_option options[] = {
+        {"id", 0, "ID", "32 hex digits; default: the id it had", GR_OPTION_TAKE(take_id)},
+        {"id-from", 0, "NAME", "the id that is made of the session and this name, everywhere the same",
+         GR_OPTION_TEXT(struct put, id_from)},
+        {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "[FILE]",
+        .doc = "Take one exported object from a file, or from stdin, and print its id.",
+        .most = 1,
+        .check = check_put};
+    struct put put = {.id_from = NULL};
+    int first = arguments_read(&arguments, &put, cli, argc, argv);
     const char *path = first < argc ? argv[first] : "-";
     granary_client *client;
     granary_id id;

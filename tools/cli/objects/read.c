@@ -15,10 +15,8 @@
 
 #define REPLACED_MAX 100 /* times a table is looked up again that was replaced while it was read */
 
-enum { KEY_ROWS = 0x3000, KEY_INDEX, KEY_BYTES, KEY_COLUMNS, KEY_ACCEPT, KEY_CSV, KEY_TIMEOUT };
-
 struct read {
-    struct arguments arguments;
+    struct cli *cli;
     granary_selection select;
     granary_read_options options;
     const char *output; /* file; NULL: stdout */
@@ -31,144 +29,130 @@ struct read {
 
 /* ---- options ---- */
 
-/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Of bytes it may have K, M, G or T behind it.
- */
-static int64_t
-read_number(struct argp_state *state, const char **text, bool bytes)
+/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Of bytes it may have K, M, G or T behind it. */
+static granary_err
+read_number(const char **text, bool bytes, int64_t *ret_number)
 {
     static const char units[] = "KMGT";
     char *end;
     long long value = strtoll(*text, &end, 10);
     const char *unit = bytes && end != *text && *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
 
+    *ret_number = end == *text ? GRANARY_OMITTED : value;
     if (end == *text) {
-        return GRANARY_OMITTED;
+        return GRANARY_OK;
     }
-    if (value == INT64_MIN || value == INT64_MAX) {
-        argp_error(state, "'%s' is too large", *text);
-    }
-    if (unit != NULL && __builtin_mul_overflow(value, 1ll << (10 * (unit - units + 1)), &value)) {
-        argp_error(state, "'%s' is too large", *text);
+    if (value == INT64_MIN || value == INT64_MAX ||
+        (unit != NULL && __builtin_mul_overflow(value, 1ll << (10 * (unit - units + 1)), ret_number))) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is too large", *text);
     }
     *text = unit != NULL ? end + 1 : end;
-    return value;
+    return GRANARY_OK;
+}
+
+/* The step of a slice, behind its second colon. */
+static granary_err
+read_step(const char **at, bool bytes, int64_t *ret_step)
+{
+    granary_err err;
+
+    *ret_step = 1;
+    if (**at != ':') {
+        return GRANARY_OK;
+    }
+    ++*at;
+    err = read_number(at, bytes, ret_step);
+    *ret_step = *ret_step == GRANARY_OMITTED ? 1 : *ret_step;
+    return err == GRANARY_OK && *ret_step == 0 ? gr_fail(GRANARY_EINVAL, "a step cannot be 0") : err;
 }
 
 /* "3", "A:B", "A:B:STEP", any of them left out, up to a comma or the end. */
-static granary_slice
-read_slice(struct argp_state *state, const char **text, bool bytes)
+static granary_err
+read_slice(const char **text, bool bytes, granary_slice *ret_slice)
 {
     const char *at = *text;
-    granary_slice slice = {.start = read_number(state, &at, bytes), .stop = GRANARY_OMITTED, .step = 0};
+    granary_slice slice = {.stop = GRANARY_OMITTED, .step = 0};
+    granary_err err = read_number(&at, bytes, &slice.start);
+    bool is_slice = err == GRANARY_OK && *at == ':';
 
-    if (*at == ':') {
+    if (is_slice) {
         at++;
-        slice.stop = read_number(state, &at, bytes);
-        slice.step = 1;
-        if (*at == ':') {
-            at++;
-            slice.step = read_number(state, &at, bytes);
-            slice.step = slice.step == GRANARY_OMITTED ? 1 : slice.step;
-            if (slice.step == 0) {
-                argp_error(state, "'%s': a step cannot be 0", *text);
-            }
-        }
-    } else if (slice.start == GRANARY_OMITTED) {
-        at = "?";
+        err = read_number(&at, bytes, &slice.stop);
+        err = err == GRANARY_OK ? read_step(&at, bytes, &slice.step) : err;
     }
-    if (*at != '\0' && *at != ',') {
-        argp_error(state, "'%s' is no slice: a position or FROM:TO:STEP is expected", *text);
+    if (err == GRANARY_OK && ((*at != '\0' && *at != ',') || (!is_slice && slice.start == GRANARY_OMITTED))) {
+        err = gr_fail(GRANARY_EINVAL, "'%s' is no slice: a position or FROM:TO:STEP is expected", *text);
     }
     *text = at;
-    return slice;
+    *ret_slice = slice;
+    return err;
 }
 
-static void
-select_once(struct argp_state *state, granary_selection *select, granary_selection_kind kind)
+static granary_err
+select_once(granary_selection *select, granary_selection_kind kind)
 {
-    if (select->kind != GRANARY_SELECT_ALL) {
-        argp_error(state, "--rows, --index or --bytes: one of them");
-    }
+    bool first = select->kind == GRANARY_SELECT_ALL;
+
     select->kind = kind;
+    return first ? GRANARY_OK : gr_fail(GRANARY_EINVAL, "--rows, --index or --bytes: one of them");
 }
 
 /* A slice, or positions with commas between. */
-static void
-parse_rows(struct argp_state *state, const char *text, granary_selection *select)
+static granary_err
+take_rows(void *target, char *arg)
 {
-    int64_t *indices;
+    granary_selection *select = &((struct read *)target)->select;
+    const char *text = arg;
+    bool several = strchr(text, ',') != NULL;
+    granary_err err = select_once(select, several ? GRANARY_SELECT_INDICES : GRANARY_SELECT_ROWS);
+    int64_t *indices = several ? calloc(strlen(text), sizeof *indices) : NULL;
 
-    select_once(state, select, strchr(text, ',') == NULL ? GRANARY_SELECT_ROWS : GRANARY_SELECT_INDICES);
-    if (select->kind == GRANARY_SELECT_ROWS) {
-        select->rows = read_slice(state, &text, false);
-        return;
+    if (err == GRANARY_OK && !several) {
+        return read_slice(&text, false, &select->rows);
     }
-    indices = calloc(strlen(text), sizeof *indices);
     select->indices = indices;
-    for (; indices != NULL; text++) {
-        granary_slice row = read_slice(state, &text, false);
+    while (err == GRANARY_OK && indices != NULL) {
+        granary_slice row;
 
-        if (row.step != 0) {
-            argp_error(state, "--rows: positions or one slice, not both");
+        err = read_slice(&text, false, &row);
+        if (err == GRANARY_OK && row.step != 0) {
+            err = gr_fail(GRANARY_EINVAL, "positions or one slice, not both");
         }
         indices[select->index_count++] = row.start;
-        if (*text == '\0') {
+        if (*text++ == '\0') {
             break;
         }
     }
+    return err;
 }
 
-static void
-parse_index(struct argp_state *state, const char *text, granary_selection *select)
+static granary_err
+take_index(void *target, char *arg)
 {
-    select_once(state, select, GRANARY_SELECT_ELEMENTS);
-    for (;; text++) {
-        if (select->dim_count == (int)(sizeof select->dims / sizeof select->dims[0])) {
-            argp_error(state, "--index: at most %d dimensions", select->dim_count);
-            return;
-        }
-        select->dims[select->dim_count++] = read_slice(state, &text, false);
-        if (*text == '\0') {
-            return;
-        }
-    }
-}
-
-static error_t
-parse_read(int key, char *arg, struct argp_state *state)
-{
-    struct read *read = state->input;
+    granary_selection *select = &((struct read *)target)->select;
     const char *text = arg;
+    granary_err err = select_once(select, GRANARY_SELECT_ELEMENTS);
 
-    switch (key) {
-    case 'o':
-        read->output = arg;
-        return 0;
-    case KEY_ROWS:
-        parse_rows(state, arg, &read->select);
-        return 0;
-    case KEY_INDEX:
-        parse_index(state, arg, &read->select);
-        return 0;
-    case KEY_BYTES:
-        select_once(state, &read->select, GRANARY_SELECT_BYTES);
-        read->select.rows = read_slice(state, &text, true);
-        return 0;
-    case KEY_COLUMNS:
-        read->columns = arg;
-        return 0;
-    case KEY_ACCEPT:
-        read->accept = arg;
-        return 0;
-    case KEY_CSV:
-        read->format = OUTPUT_CSV;
-        return 0;
-    case KEY_TIMEOUT:
-        read->options.timeout_ms = arguments_duration(state, arg);
-        return 0;
-    default:
-        return arguments_key(key, state);
+    while (err == GRANARY_OK) {
+        if (select->dim_count == (int)(sizeof select->dims / sizeof select->dims[0])) {
+            return gr_fail(GRANARY_EINVAL, "at most %d dimensions", select->dim_count);
+        }
+        err = read_slice(&text, false, &select->dims[select->dim_count++]);
+        if (*text++ == '\0') {
+            break;
+        }
     }
+    return err;
+}
+
+static granary_err
+take_bytes(void *target, char *arg)
+{
+    granary_selection *select = &((struct read *)target)->select;
+    const char *text = arg;
+    granary_err err = select_once(select, GRANARY_SELECT_BYTES);
+
+    return err == GRANARY_OK ? read_slice(&text, true, &select->rows) : err;
 }
 
 /* ---- printing ---- */
@@ -248,7 +232,7 @@ write_output(const struct read *read)
 static int
 print_chunk(struct read *read, const granary_chunk *chunk, const char *name)
 {
-    bool json = read->output == NULL && read->arguments.cli->json;
+    bool json = read->output == NULL && read->cli->json;
     struct gr_buf out = {0};
     granary_err err;
     int status;
@@ -311,7 +295,7 @@ is_read_whole(const struct read *read, const granary_result *result)
         return result->complete && read->accept == NULL;
     }
     return result->complete && read->accept == NULL && !read->options.as_file &&
-           (read->output != NULL || !read->arguments.cli->json) &&
+           (read->output != NULL || !read->cli->json) &&
            (is_table(result) ? read->select.kind != GRANARY_SELECT_BYTES && read->select.kind != GRANARY_SELECT_ELEMENTS
                              : result->is_tensor && all);
 }
@@ -319,7 +303,7 @@ is_read_whole(const struct read *read, const granary_result *result)
 static granary_err
 append_elements(const struct read *read, granary_client *client, const granary_result *result, struct gr_buf *out)
 {
-    bool json = read->output == NULL && read->arguments.cli->json;
+    bool json = read->output == NULL && read->cli->json;
     enum output_format format = json ? OUTPUT_JSON : read->options.as_file ? OUTPUT_NPY : read->format;
     const granary_read_options options = {.timeout_ms = read->options.timeout_ms};
     struct gr_tensor tensor = {.owned = NULL};
@@ -461,7 +445,7 @@ prepare(struct read *read)
         err = arguments_names(read->accept, &names, &read->options.accept_count);
         read->options.accept = names;
     }
-    read->options.checksum = read->accept != NULL || read->arguments.cli->json;
+    read->options.checksum = read->accept != NULL || read->cli->json;
     if (err == GRANARY_OK && read->output != NULL && read->accept == NULL &&
         output_format_of(read->output, &read->format) != GRANARY_OK) {
         read->options.as_file = true; /* an ending that says nothing: the bytes of an Arrow or NPY file */
@@ -472,22 +456,29 @@ prepare(struct read *read)
 int
 command_read(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"rows", KEY_ROWS, "FROM:TO:STEP", 0, "rows of a frame; or one, or several with commas: 3,-1,7", 0},
-        {"index", KEY_INDEX, "SLICE,...", 0, "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", 0},
-        {"bytes", KEY_BYTES, "FROM:TO", 0, "bytes of an object; K, M, G, T are powers of 1024", 0},
-        {"cols", KEY_COLUMNS, "NAME,...", 0, "columns of a frame", 0},
-        {"accept", KEY_ACCEPT, "CODEC,...", 0, "how bytes may come, the best first: none, lz4", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "how long to wait for what is not there yet; default 0", 0},
-        {"csv", KEY_CSV, NULL, 0, "frames as CSV", 0},
-        {"output", 'o', "FILE", 0, "write there; .csv .json .arrow .npy .txt tell the format", 0},
+    static const struct gr_option options[] = {
+        {"rows", 0, "FROM:TO:STEP", "rows of a frame; or one, or several with commas: 3,-1,7",
+         GR_OPTION_TAKE(take_rows)},
+        {"index", 0, "SLICE,...", "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", GR_OPTION_TAKE(take_index)},
+        {"bytes", 0, "FROM:TO", "bytes of an object; K, M, G, T are powers of 1024", GR_OPTION_TAKE(take_bytes)},
+        {"cols", 0, "NAME,...", "columns of a frame", GR_OPTION_TEXT(struct read, columns)},
+        {"accept", 0, "CODEC,...", "how bytes may come, the best first: none, lz4",
+         GR_OPTION_TEXT(struct read, accept)},
+        {"timeout", 0, "DURATION", "how long to wait for what is not there yet; default 0",
+         GR_OPTION_MS(struct read, options.timeout_ms)},
+        {"csv", 0, NULL, "frames as CSV", GR_OPTION_SET(struct read, format, OUTPUT_CSV)},
+        {"output", 'o', "FILE", "write there; .csv .json .arrow .npy .txt tell the format",
+         GR_OPTION_TEXT(struct read, output)},
         {0}};
-    struct read read = {.arguments = {.cli = cli}, .format = OUTPUT_TABLE};
-    int first =
-        arguments_read(options, parse_read, "ID|name:NAME|GRAPH/TARGET[[N]]...",
-                       "Print parts of objects and of graphs' results: of all of a target, or of its chunk N. Of "
-                       "what is spilled no more is read than needed.",
-                       1, ARGUMENTS_MANY, argc, argv, &read.arguments);
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "ID|name:NAME|GRAPH/TARGET[[N]]...",
+        .doc = "Print parts of objects and of graphs' results: of all of a target, or of its chunk N. Of "
+               "what is spilled no more is read than needed.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
+    struct read read = {.cli = cli, .format = OUTPUT_TABLE};
+    int first = arguments_read(&arguments, &read, cli, argc, argv);
     granary_client *client;
     int status = 0;
     granary_err err = prepare(&read);

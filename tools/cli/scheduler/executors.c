@@ -7,43 +7,14 @@
 #include "cli/scheduler/executor_list.h"
 #include "granary/pool.h"
 
-enum { KEY_NODE = 0x5000, KEY_TIMEOUT, KEY_PAGES };
-
 struct executors {
     struct table_view view;
     bool pages;
     int node;
     int timeout_ms;
-    int first; /* argument that is no option */
 };
 
 /* ---- orders ---- */
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    struct executors *self = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &self->view;
-        return 0;
-    case KEY_PAGES:
-        self->pages = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        self->first = state->next;
-        return 0;
-    case KEY_NODE:
-        self->node = (int)arguments_number(state, arg, 0, 1023);
-        return 0;
-    case KEY_TIMEOUT:
-        self->timeout_ms = arguments_duration(state, arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* Numbers of executors, or for add how many. -1: one is no number; said */
 static int
@@ -104,35 +75,36 @@ out:
 int
 command_executors(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"node", KEY_NODE, "NODE", 0, "add: NUMA node to be on; default: where fewest are", 0},
-        {"timeout", KEY_TIMEOUT, "DURATION", 0,
-         "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes", 0},
-        {"pages", KEY_PAGES, NULL, 0, "list what their pages tell, without asking the scheduler", 0},
+    static const struct gr_option options[] = {
+        {"node", 0, "NODE", "add: NUMA node to be on; default: where fewest are",
+         GR_OPTION_NUMBER(struct executors, node, 0, 1023)},
+        {"timeout", 0, "DURATION",
+         "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes",
+         GR_OPTION_MS(struct executors, timeout_ms)},
+        {"pages", 0, NULL, "list what their pages tell, without asking the scheduler",
+         GR_OPTION_FLAG(struct executors, pages)},
         {0}};
-    static const struct argp_child children[] = {{&table_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        parse,
-        "[NUMBER...]\nadd N\ndrain NUMBER...\nkill NUMBER...\nrecycle [NUMBER...]",
-        "List executors; start more; let some finish their work and leave; kill some; replace some, or all, by new "
-        "processes once they have finished their work. When no scheduler answers, the list is what their pages tell.",
-        children,
-        NULL,
-        NULL};
-    struct executors self = {.view = {.cli = cli}, .node = -1, .timeout_ms = GRANARY_FOREVER, .first = argc};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "[NUMBER...]\nadd N\ndrain NUMBER...\nkill NUMBER...\nrecycle [NUMBER...]",
+        .doc =
+            "List executors; start more; let some finish their work and leave; kill some; replace some, or all, by new "
+            "processes once they have finished their work. When no scheduler answers, the list is what their pages "
+            "tell.",
+        .most = ARGUMENTS_MANY};
+    struct executors self = {.view = {.cli = cli}, .node = -1, .timeout_ms = GRANARY_FOREVER};
+    int first = table_arguments(&arguments, &self, &self.view, argc, argv);
     granary_client *client;
     int status = 0;
 
-    cli_parse(&argp, argc, argv, &self);
-    if (self.first == argc || (argv[self.first][0] >= '0' && argv[self.first][0] <= '9')) {
-        self.view.keys = (const char *const *)(argv + self.first);
-        self.view.key_count = (size_t)(argc - self.first);
+    if (first == argc || (argv[first][0] >= '0' && argv[first][0] <= '9')) {
+        self.view.keys = (const char *const *)(argv + first);
+        self.view.key_count = (size_t)(argc - first);
         return executor_list(&self.view, self.pages);
     }
     client = cli_connect_existing(cli, &status);
     if (client != NULL) {
-        status = order(&self, client, argv[self.first], argv + self.first + 1, (size_t)(argc - self.first - 1));
+        status = order(&self, client, argv[first], argv + first + 1, (size_t)(argc - first - 1));
         granary_disconnect(client);
     }
     return status;

@@ -30,7 +30,7 @@ struct log {
 };
 
 struct logs {
-    struct arguments arguments;
+    struct cli *cli;
     bool follow;
     long tail; /* lines; -1: all */
     char key[GRANARY_KEY_MAX];
@@ -220,17 +220,17 @@ show_json(struct logs *logs, const struct log *log)
 static void
 show_all(struct logs *logs)
 {
-    if (logs->arguments.cli->json) {
+    if (logs->cli->json) {
         json_open(&logs->json, NULL, '[');
     }
     for (size_t i = 0; i < logs->count; i++) {
-        if (logs->arguments.cli->json) {
+        if (logs->cli->json) {
             show_json(logs, &logs->items[i]);
         } else {
             show(logs, &logs->items[i]);
         }
     }
-    if (logs->arguments.cli->json) {
+    if (logs->cli->json) {
         json_close(&logs->json);
     }
     (void)fflush(stdout);
@@ -327,35 +327,21 @@ check_subtask(const struct logs *logs, const granary_connect_options *connect, g
 
 /* ---- the command ---- */
 
-static error_t
-parse_logs(int key, char *arg, struct argp_state *state)
-{
-    struct logs *logs = state->input;
-
-    switch (key) {
-    case 'f':
-        logs->follow = true;
-        return 0;
-    case 'n':
-        logs->tail = arguments_number(state, arg, 0, 1 << 30);
-        return 0;
-    default:
-        return arguments_key(key, state);
-    }
-}
-
 int
 command_logs(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"follow", 'f', NULL, 0, "go on until the graph has ended", 0},
-        {"tail", 'n', "LINES", 0, "only the last lines of each subtask", 0},
-        {0},
-    };
-    struct logs logs = {.arguments = {.cli = cli}, .tail = -1};
-    int first = arguments_read(options, parse_logs, "GRAPH[/SUBTASK]",
-                               "Print what functions and programs of a graph have printed, also when no daemon runs.",
-                               1, 1, argc, argv, &logs.arguments);
+    static const struct gr_option options[] = {
+        {"follow", 'f', NULL, "go on until the graph has ended", GR_OPTION_FLAG(struct logs, follow)},
+        {"tail", 'n', "LINES", "only the last lines of each subtask", GR_OPTION_NUMBER(struct logs, tail, 0, 1 << 30)},
+        {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "GRAPH[/SUBTASK]",
+        .doc = "Print what functions and programs of a graph have printed, also when no daemon runs.",
+        .least = 1,
+        .most = 1};
+    struct logs logs = {.cli = cli, .tail = -1};
+    int first = arguments_read(&arguments, &logs, cli, argc, argv);
     granary_connect_options connect = {.instance = cli->instance, .session = cli->session, .tag = "granary"};
     granary_client *client = NULL;
     struct gr_instance instance;

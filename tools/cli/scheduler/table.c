@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/command/arguments.h"
 #include "cli/print/json.h"
 #include "cli/print/show.h"
 #include "cli/scheduler/scheduler.h"
@@ -19,33 +18,16 @@
 #define CELL        1024
 #define CELL_SHOWN  60 /* of the columns but the last */
 
-static error_t
-parse_table(int key, char *arg, struct argp_state *state)
+static const struct gr_option table_options[] = {
+    {"fields", 'f', "FIELD,...", "only these columns, in this order", GR_OPTION_TEXT(struct table_view, fields)},
+    {"watch", 'w', NULL, "again whenever something changes", GR_OPTION_FLAG(struct table_view, watch)},
+    {0}};
+
+int
+table_arguments(const struct arguments *arguments, void *target, struct table_view *view, int argc, char **argv)
 {
-    struct table_view *view = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = view->cli;
-        return 0;
-    case 'f':
-        view->fields = arg;
-        return 0;
-    case 'w':
-        view->watch = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return arguments_read_with(arguments, target, (struct gr_option_set){table_options, view}, view->cli, argc, argv);
 }
-
-static const struct argp_option table_options[] = {
-    {"fields", 'f', "FIELD,...", 0, "only these columns, in this order", 0},
-    {"watch", 'w', NULL, 0, "again whenever something changes", 0},
-    {0},
-};
-static const struct argp_child table_children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-const struct argp table_argp = {.options = table_options, .parser = parse_table, .children = table_children};
 
 /* ---- cells ---- */
 

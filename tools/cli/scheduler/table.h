@@ -2,7 +2,7 @@
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
-#include "cli/command/cli.h"
+#include "cli/command/arguments.h"
 
 struct table_view {
     struct cli *cli;
@@ -17,8 +17,8 @@ struct table_view {
     bool watch;          /* again whenever something changes, until interrupted */
 };
 
-/* --fields and --watch, for .children; input is the struct table_view *. */
-extern const struct argp table_argp;
+/* arguments_read() with --fields and --watch, which go into the view. */
+int table_arguments(const struct arguments *arguments, void *target, struct table_view *view, int argc, char **argv);
 
 /* Connect, print, close. Returns the exit status. */
 int table_show(struct table_view *view);

@@ -9,13 +9,10 @@
 #include "cli/scheduler/scheduler.h"
 #include "cli/scheduler/table.h"
 
-enum { KEY_STATE = 0x6000, KEY_LEVEL, KEY_CHUNKS };
-
 struct tables {
     struct table_view view;
     const char *level; /* of `graph` */
     bool chunks;       /* of `meta` */
-    int first;         /* argument that is no option */
 };
 
 /* --session means those of one, of what belongs to sessions. */
@@ -30,8 +27,8 @@ choose_session(struct tables *tables)
 }
 
 /* The states there are, so that a wrong one is told. */
-static void
-choose_state(struct tables *tables, const char *state, struct argp_state *parser)
+static granary_err
+choose_state(void *target, char *state)
 {
     static const char *const graphs[] = {
 #define GRAPH_STATE(name, NAME) #name,
@@ -42,76 +39,43 @@ choose_state(struct tables *tables, const char *state, struct argp_state *parser
 #define SUBTASK_STATE(name, NAME) #name,
 #include "contract/states.def"
         NULL};
+    struct tables *tables = target;
     const char *const *states = strcmp(tables->view.subject, "graphs") == 0 ? graphs : subtasks;
-    size_t i = 0;
 
-    while (states[i] != NULL && strcmp(states[i], state) != 0) {
-        i++;
-    }
-    if (states[i] == NULL) {
-        argp_error(parser, "--state: %s have no state '%s': --help lists them", tables->view.subject, state);
+    while (*states != NULL && strcmp(*states, state) != 0) {
+        states++;
     }
     tables->view.where = "state";
     tables->view.is = state;
+    return *states != NULL
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "%s have no state '%s': --help lists them", tables->view.subject, state);
 }
 
-static error_t
-parse_tables(int key, char *arg, struct argp_state *state)
-{
-    struct tables *tables = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &tables->view;
-        return 0;
-    case KEY_STATE:
-        choose_state(tables, arg, state);
-        return 0;
-    case KEY_LEVEL:
-        if (strcmp(arg, "tileable") != 0 && strcmp(arg, "chunk") != 0 && strcmp(arg, "subtask") != 0) {
-            argp_error(state, "--level %s: tileable, chunk or subtask", arg);
-        }
-        tables->level = arg;
-        return 0;
-    case KEY_CHUNKS:
-        tables->chunks = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        tables->first = state->next;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/* Parse options and keys; fewer than least keys end the program. */
+/* Parse options and keys. */
 static void
-begin(struct tables *tables, const struct argp_option *options, const char *usage, const char *doc, int least, int argc,
-      char **argv)
+begin(struct tables *tables, const struct arguments *arguments, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&table_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse_tables, usage, doc, children, NULL, NULL};
+    int first = table_arguments(arguments, tables, &tables->view, argc, argv);
 
-    tables->first = argc;
-    cli_parse(&argp, argc, argv, tables);
-    if (argc - tables->first < least) {
-        (void)fprintf(stderr, "granary: usage: %s %s: `%s --help` tells more\n", argv[0], usage, argv[0]);
-        exit(2);
-    }
-    tables->view.keys = (const char *const *)(argv + tables->first);
-    tables->view.key_count = (size_t)(argc - tables->first);
+    tables->view.keys = (const char *const *)(argv + first);
+    tables->view.key_count = (size_t)(argc - first);
     choose_session(tables);
 }
 
 int
 command_info(struct cli *cli, int argc, char **argv)
 {
+    static const struct arguments arguments = {
+        .usage = "SUBJECT [KEY...]",
+        .doc =
+            "Print a table of what the scheduler knows: schedulers, executors, bands, graphs, subtasks, runs, chunks, "
+            "tileables, functions or sessions. docs/operations.md tells their fields.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
     struct tables tables = {.view = {.cli = cli}};
 
-    begin(&tables, NULL, "SUBJECT [KEY...]",
-          "Print a table of what the scheduler knows: schedulers, executors, bands, graphs, subtasks, runs, chunks, "
-          "tileables, functions or sessions. docs/operations.md tells their fields.",
-          1, argc, argv);
+    begin(&tables, &arguments, argc, argv);
     tables.view.subject = tables.view.keys[0];
     tables.view.keys++;
     tables.view.key_count--;
@@ -122,70 +86,86 @@ command_info(struct cli *cli, int argc, char **argv)
 int
 command_bands(struct cli *cli, int argc, char **argv)
 {
+    static const struct arguments arguments = {
+        .usage = "[NODE...]", .doc = "Print the NUMA nodes with executors.", .most = ARGUMENTS_MANY};
     struct tables tables = {.view = {.cli = cli, .subject = "bands"}};
 
-    begin(&tables, NULL, "[NODE...]", "Print the NUMA nodes with executors.", 0, argc, argv);
+    begin(&tables, &arguments, argc, argv);
     return table_show(&tables.view);
 }
 
 int
 command_functions(struct cli *cli, int argc, char **argv)
 {
+    static const struct arguments arguments = {.usage = "[NAME...]",
+                                               .doc =
+                                                   "Print the functions and reusable variables that libraries export.",
+                                               .most = ARGUMENTS_MANY};
     struct tables tables = {.view = {.cli = cli, .subject = "functions"}};
 
-    begin(&tables, NULL, "[NAME...]", "Print the functions and reusable variables that libraries export.", 0, argc,
-          argv);
+    begin(&tables, &arguments, argc, argv);
     return table_show(&tables.view);
 }
 
 int
 command_graphs(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"state", KEY_STATE, "STATE", 0, "only those in this state, one of:"
+    static const struct gr_option options[] = {{"state", 0, "STATE", "only those in this state, one of:"
 #define GRAPH_STATE(name, NAME) " " #name
 #define GRAPH_MARK(name)        " " #name
 #include "contract/states.def"
-                                                  ,
-                                                  0},
-                                                 {0}};
+                                                ,
+                                                GR_OPTION_TAKE(choose_state)},
+                                               {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "[KEY...]",
+                                               .doc = "Print submissions: how far they are, and what became of them.",
+                                               .most = ARGUMENTS_MANY};
     struct tables tables = {
         .view = {.cli = cli,
                  .subject = "graphs",
                  .shown = "key,session,state,progress,done,subtasks,running,ready,retries,submitted_ms,message"}};
 
-    begin(&tables, options, "[KEY...]", "Print submissions: how far they are, and what became of them.", 0, argc, argv);
+    begin(&tables, &arguments, argc, argv);
     return table_show(&tables.view);
 }
 
 int
 command_tasks(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"state", KEY_STATE, "STATE", 0, "only those in this state, one of:"
+    static const struct gr_option options[] = {{"state", 0, "STATE", "only those in this state, one of:"
 #define SUBTASK_STATE(name, NAME) " " #name
 #include "contract/states.def"
-                                                  ,
-                                                  0},
-                                                 {0}};
+                                                ,
+                                                GR_OPTION_TAKE(choose_state)},
+                                               {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "[KEY[/SUBTASK]...]",
+        .doc = "Print the subtasks of graphs, of all that are known without KEY: who runs them, and what failed.",
+        .most = ARGUMENTS_MANY};
     struct tables tables = {
         .view = {.cli = cli,
                  .subject = "subtasks",
                  .shown = "subtask,node,ops,state,attempt,executor,band,in_bytes,out_bytes,lease_ns,store_ns,error"}};
 
-    begin(&tables, options, "[KEY[/SUBTASK]...]",
-          "Print the subtasks of graphs, of all that are known without KEY: who runs them, and what failed.", 0, argc,
-          argv);
+    begin(&tables, &arguments, argc, argv);
     return table_show(&tables.view);
 }
 
 int
 command_meta(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"chunks", KEY_CHUNKS, NULL, 0, "the chunks of the results, object by object", 0}, {0}};
+    static const struct gr_option options[] = {
+        {"chunks", 0, NULL, "the chunks of the results, object by object", GR_OPTION_FLAG(struct tables, chunks)}, {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "KEY[/TARGET]...",
+                                               .doc = "Print what results are: dtypes, shapes, and how they are cut.",
+                                               .least = 1,
+                                               .most = ARGUMENTS_MANY};
     struct tables tables = {.view = {.cli = cli}};
 
-    begin(&tables, options, "KEY[/TARGET]...", "Print what results are: dtypes, shapes, and how they are cut.", 1, argc,
-          argv);
+    begin(&tables, &arguments, argc, argv);
     tables.view.subject = tables.chunks ? "chunks" : "tileables";
     return table_show(&tables.view);
 }
@@ -209,14 +189,21 @@ print_plan(struct cli *cli, granary_client *client, const char *key)
 int
 command_graph(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"level", KEY_LEVEL, "LEVEL", 0, "tileable: its targets; chunk: its plan; subtask: its subtasks", 0}, {0}};
+    static const struct gr_option options[] = {{"level", 0, "LEVEL",
+                                                "tileable: its targets; chunk: its plan; subtask: its subtasks",
+                                                GR_OPTION_CHOICE(struct tables, level, "tileable|chunk|subtask")},
+                                               {0}};
+    static const struct arguments arguments = {.options = options,
+                                               .usage = "KEY",
+                                               .doc = "Print one submission, and with --level what it consists of.",
+                                               .least = 1,
+                                               .most = ARGUMENTS_MANY};
     struct tables tables = {.view = {.cli = cli}};
     granary_client *client;
     int status = 0;
     granary_err err = GRANARY_OK;
 
-    begin(&tables, options, "KEY", "Print one submission, and with --level what it consists of.", 1, argc, argv);
+    begin(&tables, &arguments, argc, argv);
     client = scheduler_connect(cli, &status);
     if (client == NULL) {
         return status;

@@ -19,7 +19,6 @@
 #define EXECUTORS_MAX 4096
 
 struct timeline {
-    struct arguments arguments;
     bool all;
     struct json json;
     bool *named; /* executors that have a name in the trace */
@@ -183,28 +182,18 @@ print_subject(struct timeline *timeline, granary_client *client, granary_query *
     return err;
 }
 
-static error_t
-parse_timeline(int key, char *arg, struct argp_state *state)
-{
-    struct timeline *timeline = state->input;
-
-    (void)arg;
-    if (key == 'a') {
-        timeline->all = true;
-        return 0;
-    }
-    return arguments_key(key, state);
-}
-
 int
 command_timeline(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"all", 'a', NULL, 0, "of all graphs that are known", 0}, {0}};
-    struct timeline timeline = {.arguments = {.cli = cli}};
-    int first = arguments_read(options, parse_timeline, "GRAPH...",
-                               "Print when which executor ran what, as a Chrome trace: open it in chrome://tracing or "
-                               "ui.perfetto.dev.",
-                               0, ARGUMENTS_MANY, argc, argv, &timeline.arguments);
+    static const struct gr_option options[] = {
+        {"all", 'a', NULL, "of all graphs that are known", GR_OPTION_FLAG(struct timeline, all)}, {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "GRAPH...",
+        .doc = "Print when which executor ran what, as a Chrome trace: open it in chrome://tracing or ui.perfetto.dev.",
+        .most = ARGUMENTS_MANY};
+    struct timeline timeline = {.all = false};
+    int first = arguments_read(&arguments, &timeline, cli, argc, argv);
     granary_query query = {.limit = 10000};
     granary_table *table = NULL;
     granary_client *client;

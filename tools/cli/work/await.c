@@ -9,24 +9,9 @@
 #include "cli/scheduler/scheduler.h"
 #include "granary/graph.h"
 
-enum { KEY_TIMEOUT = 0x5300 };
-
 struct await {
-    struct arguments arguments;
     int timeout_ms;
 };
-
-static error_t
-parse_await(int key, char *arg, struct argp_state *state)
-{
-    struct await *await = state->input;
-
-    if (key != KEY_TIMEOUT) {
-        return arguments_key(key, state);
-    }
-    await->timeout_ms = arguments_duration(state, arg);
-    return 0;
-}
 
 static void
 print_end(const struct cli *cli, const char *key, const granary_graph_status *status)
@@ -48,12 +33,18 @@ print_end(const struct cli *cli, const char *key, const granary_graph_status *st
 int
 command_await(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"timeout", KEY_TIMEOUT, "DURATION", 0, "give up after so long, with status 6; default: never", 0}, {0}};
-    struct await await = {.arguments = {.cli = cli}, .timeout_ms = GRANARY_FOREVER};
-    int first = arguments_read(options, parse_await, "KEY...",
-                               "Wait until graphs have ended. The first that has failed is told, and ends it.", 1,
-                               ARGUMENTS_MANY, argc, argv, &await.arguments);
+    static const struct gr_option options[] = {{"timeout", 0, "DURATION",
+                                                "give up after so long, with status 6; default: never",
+                                                GR_OPTION_MS(struct await, timeout_ms)},
+                                               {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "KEY...",
+        .doc = "Wait until graphs have ended. The first that has failed is told, and ends it.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
+    struct await await = {.timeout_ms = GRANARY_FOREVER};
+    int first = arguments_read(&arguments, &await, cli, argc, argv);
     int64_t deadline_ns = gr_deadline_ns(await.timeout_ms);
     int status = 0;
     granary_client *client = scheduler_connect(cli, &status);
@@ -76,10 +67,12 @@ command_await(struct cli *cli, int argc, char **argv)
 int
 command_forget(struct cli *cli, int argc, char **argv)
 {
-    struct arguments arguments = {.cli = cli};
-    int first = arguments_read(NULL, arguments_parse, "KEY...",
-                               "Delete graphs: their records, and their results. One that runs is stopped first.", 1,
-                               ARGUMENTS_MANY, argc, argv, &arguments);
+    static const struct arguments arguments = {
+        .usage = "KEY...",
+        .doc = "Delete graphs: their records, and their results. One that runs is stopped first.",
+        .least = 1,
+        .most = ARGUMENTS_MANY};
+    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     int status = 0;
     granary_client *client = scheduler_connect(cli, &status);
 

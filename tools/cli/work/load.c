@@ -20,10 +20,7 @@
 #define NULLS_MAX   16
 #define MESSAGE_MAX 1024
 
-enum { KEY_REPLACE = 0x5900, KEY_DTYPE, KEY_DELIMITER, KEY_NULL, KEY_CHUNK_BYTES };
-
 struct load {
-    struct arguments arguments;
     bool replace;
     const char *delimiter;
     int64_t chunk_bytes;
@@ -33,49 +30,43 @@ struct load {
     size_t dtype_count;
 };
 
-static const struct argp_option options[] = {
-    {"replace", KEY_REPLACE, NULL, 0, "instead of the table, or any graph, that has the name now", 0},
-    {"dtype", KEY_DTYPE, "COLUMN=DTYPE", 0, "of a CSV file's column, instead of the one that is found by looking", 0},
-    {"delimiter", KEY_DELIMITER, "BYTE", 0, "of CSV files; default: a comma, in .tsv files a tab", 0},
-    {"null", KEY_NULL, "TEXT", 0, "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
-     0},
-    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
-    {0}};
-
-static error_t
-parse_load(int key, char *arg, struct argp_state *state)
+static granary_err
+take_dtype(void *target, char *text)
 {
-    struct load *load = state->input;
-    const char *equals;
+    struct load *load = target;
+    const char *equals = strrchr(text, '=');
 
-    switch (key) {
-    case KEY_REPLACE:
-        load->replace = true;
-        return 0;
-    case KEY_DTYPE:
-        equals = strrchr(arg, '=');
-        if (equals == NULL || equals == arg || load->dtype_count == DTYPES_MAX) {
-            argp_error(state, "--dtype: '%s' is not COLUMN=DTYPE", arg);
-            return 0;
-        }
-        load->dtypes[load->dtype_count++] = arg;
-        return 0;
-    case KEY_DELIMITER:
-        load->delimiter = arg;
-        return 0;
-    case KEY_NULL:
-        if (load->null_count == NULLS_MAX) {
-            argp_error(state, "--null: more than %d", NULLS_MAX);
-        }
-        load->nulls[load->null_count++] = arg;
-        return 0;
-    case KEY_CHUNK_BYTES:
-        load->chunk_bytes = (int64_t)arguments_size(state, arg);
-        return 0;
-    default:
-        return arguments_key(key, state);
+    if (equals == NULL || equals == text || load->dtype_count == DTYPES_MAX) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is not COLUMN=DTYPE", text);
     }
+    load->dtypes[load->dtype_count++] = text;
+    return GRANARY_OK;
 }
+
+static granary_err
+take_null(void *target, char *text)
+{
+    struct load *load = target;
+
+    if (load->null_count == NULLS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d", NULLS_MAX);
+    }
+    load->nulls[load->null_count++] = text;
+    return GRANARY_OK;
+}
+
+static const struct gr_option options[] = {
+    {"replace", 0, NULL, "instead of the table, or any graph, that has the name now",
+     GR_OPTION_FLAG(struct load, replace)},
+    {"dtype", 0, "COLUMN=DTYPE", "of a CSV file's column, instead of the one that is found by looking",
+     GR_OPTION_TAKE(take_dtype)},
+    {"delimiter", 0, "BYTE", "of CSV files; default: a comma, in .tsv files a tab",
+     GR_OPTION_TEXT(struct load, delimiter)},
+    {"null", 0, "TEXT", "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
+     GR_OPTION_TAKE(take_null)},
+    {"chunk-bytes", 0, "SIZE", "wished size of chunks; default: automatic",
+     GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
+    {0}};
 
 static bool
 ends_with(const char *name, const char *ending)
@@ -279,6 +270,15 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
 int
 command_load(struct cli *cli, int argc, char **argv)
 {
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "NAME FILE...",
+        .doc = "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
+               "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
+               "it. Several files are put one below the other; columns go by name. When the command is "
+               "interrupted, nothing of what it loads stays.",
+        .least = 1,
+        .most = 1 + FILES_MAX};
     static struct load load;
     struct discard remains;
     char what[160];
@@ -288,13 +288,8 @@ command_load(struct cli *cli, int argc, char **argv)
     int status = 0;
     int first;
 
-    load = (struct load){.arguments = {.cli = cli}};
-    first = arguments_read(options, parse_load, "NAME FILE...",
-                           "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
-                           "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
-                           "it. Several files are put one below the other; columns go by name. When the command is "
-                           "interrupted, nothing of what it loads stays.",
-                           1, 1 + FILES_MAX, argc, argv, &load.arguments);
+    load = (struct load){.replace = false};
+    first = arguments_read(&arguments, &load, cli, argc, argv);
     if (argc - first < 2) {
         (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n", argv[first]);
         return 2;

@@ -3,40 +3,17 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/command/cli.h"
+#include "cli/command/arguments.h"
 #include "graph/chunk_ops.h"
-
-enum { KEY_MARKDOWN = 0x6100 };
 
 struct operators {
     bool markdown;
-    const char *name;
 };
 
 static const char *const yields[] = {
     [GR_YIELDS_NONE] = "nothing",    [GR_YIELDS_FRAME] = "frame",       [GR_YIELDS_TENSOR] = "tensor",
     [GR_YIELDS_OBJECTS] = "objects", [GR_YIELDS_SAME] = "as its input",
 };
-
-static error_t
-parse_operators(int key, char *arg, struct argp_state *state)
-{
-    struct operators *operators = state->input;
-
-    switch (key) {
-    case KEY_MARKDOWN:
-        operators->markdown = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (operators->name != NULL) {
-            argp_error(state, "one operator at most");
-        }
-        operators->name = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void
 print_inputs(const struct gr_op_info *info)
@@ -118,32 +95,28 @@ print_markdown(void)
 int
 command_operators(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"markdown", KEY_MARKDOWN, NULL, 0, "All of them, as docs/operators.md", 0},
-        {0},
-    };
-    static const struct argp argp = {
-        options,
-        parse_operators,
-        "[NAME]",
-        "List the operators of graphs, or tell one with its parameters, and how it treats nulls, dtypes and order.",
-        NULL,
-        NULL,
-        NULL};
-    struct operators operators = {0};
+    static const struct gr_option options[] = {
+        {"markdown", 0, NULL, "All of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)}, {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "[NAME]",
+        .doc =
+            "List the operators of graphs, or tell one with its parameters, and how it treats nulls, dtypes and order.",
+        .most = 1};
+    struct operators operators = {.markdown = false};
+    int first = arguments_read(&arguments, &operators, NULL, argc, argv);
 
     (void)cli;
-    cli_parse(&argp, argc, argv, &operators);
     if (operators.markdown) {
         print_markdown();
         return 0;
     }
-    if (operators.name != NULL) {
-        int op = gr_op_find(operators.name);
+    if (first < argc) {
+        int op = gr_op_find(argv[first]);
 
         if (op < 0) {
             return cli_fail_plain(
-                gr_fail(GRANARY_ENOENT, "no operator '%s': `granary operators` lists them", operators.name));
+                gr_fail(GRANARY_ENOENT, "no operator '%s': `granary operators` lists them", argv[first]));
         }
         print_operator((enum gr_tile_op)op);
         return 0;

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/size.h"
 #include "cli/command/arguments.h"
 #include "cli/command/cli.h"
 #include "cli/instance/supervisor.h"
@@ -31,24 +30,6 @@
 #define OUTPUTS_MAX    64
 #define PATIENCE_MS    5000
 
-enum {
-    KEY_CSV = 0x4000,
-    KEY_ARROW,
-    KEY_NPY,
-    KEY_ANALYZE,
-    KEY_EXPLAIN,
-    KEY_CHUNK_BYTES,
-    KEY_MEMORY,
-    KEY_TIMEOUT,
-    KEY_DISCARD,
-    KEY_PRIORITY,
-    KEY_KEEP_GOING,
-    KEY_KEEP,
-    KEY_SCHEMA,
-    KEY_REPLACE,
-    KEY_GRAPH
-};
-
 struct run {
     struct cli *cli;
     const struct run_source *source;
@@ -56,6 +37,7 @@ struct run {
     const char *command; /* in messages: "run", "sql" */
     const char *label;   /* of the graph, in messages */
     bool show_graph;
+    bool csv, schema;          /* as asked for: `format` says what comes of it */
     enum output_format format; /* of what goes to stdout */
     bool explain;
     bool analyze; /* explain, and what it took */
@@ -78,177 +60,128 @@ struct run {
     struct discard remains; /* of a graph that is to leave nothing in an instance of others */
 };
 
-static const struct argp_option run_options[] = {
-    {"csv", KEY_CSV, NULL, 0, "print CSV", 0},
-    {"schema", KEY_SCHEMA, NULL, 0, "print the columns and their dtypes, instead of the rows", 0},
-    {"arrow", KEY_ARROW, "FILE", 0, "write the target as an Arrow file", 0},
-    {"npy", KEY_NPY, "FILE", 0, "write the target as an NPY file", 0},
-    {"output", 'o', "NAME=FILE", 0, "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
-     0},
-    {"graph", KEY_GRAPH, NULL, 0, "show the graph as JSON, and do not run it", 0},
-    {"analyze", KEY_ANALYZE, NULL, 0, "run it, and show the same with what each step took: time, rows, bytes", 0},
-    {"explain", KEY_EXPLAIN, NULL, 0, "show the graph before and after optimisation, its chunks and subtasks", 0},
-    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of chunks; default: automatic", 0},
-    {"timeout", KEY_TIMEOUT, "DURATION", 0, "the graph fails when it has not ended after this long", 0},
-    {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default: 0", 0},
-    {"keep-going", KEY_KEEP_GOING, NULL, 0, "when a subtask fails, still run what does not need it", 0},
-    {"discard", KEY_DISCARD, NULL, 0, "delete the results from the store when they are printed", 0},
-    {"keep", KEY_KEEP, "NAME", 0, "keep the results in the store, as a table or graph of this name", 0},
-    {"replace", KEY_REPLACE, NULL, 0, "with --keep: instead of the table, or any graph, that has the name now", 0},
-    {"executors", 'e', "N", 0, "of the private instance, when none is up", 1},
-    {"memory", KEY_MEMORY, "SIZE", 0, "of the private instance, when none is up", 1},
-    {0},
-};
-
-/* The options, in the words of the source: a value without a name has no NAME=. */
-static void
-choose_options(const struct run_source *source, struct argp_option options[])
+static granary_err
+take_single(struct run *run, const char *path, enum output_format format)
 {
-    memcpy(options, run_options, sizeof run_options);
-    for (struct argp_option *option = options; source->target != NULL && option->key != 0; option++) {
-        if (option->key == 'o') {
-            option->arg = "FILE";
-            option->doc = "write the rows to FILE (.csv .json .arrow .txt) instead of printing them";
-        } else if (option->key == KEY_DISCARD) {
-            option->doc = "the same as without: nothing stays, unless --keep says so";
-        } else if (option->key == KEY_ARROW) {
-            option->doc = "write the rows as an Arrow file";
-        } else if (option->key == KEY_NPY) {
-            option->flags = OPTION_HIDDEN; /* rows are no tensor */
-        } else if (option->key == KEY_KEEP) {
-            option->doc = "keep the rows in the store, as a table of this name";
-        }
-    }
+    bool first = run->single_file == NULL;
+
+    run->single_file = path;
+    run->single_format = format;
+    return first ? GRANARY_OK
+                 : gr_fail(GRANARY_EINVAL, "--arrow and --npy are for one file: -o NAME=FILE takes several");
 }
 
-static void
-add_output(struct run *run, char *arg, struct argp_state *state)
+static granary_err
+take_arrow(void *target, char *text)
 {
-    char *equals = strchr(arg, '=');
+    return take_single(target, text, OUTPUT_ARROW);
+}
+
+static granary_err
+take_npy(void *target, char *text)
+{
+    return take_single(target, text, OUTPUT_NPY);
+}
+
+static granary_err
+take_output(void *target, char *text)
+{
+    struct run *run = target;
+    char *equals = strchr(text, '=');
 
     if (run->source->target != NULL) { /* there is one, so its name goes without saying */
         run->outputs[0].target = run->source->target;
-        run->outputs[0].path = arg;
+        run->outputs[0].path = text;
         run->output_count = 1;
-        return;
+        return GRANARY_OK;
     }
-    if (equals == NULL || equals == arg || equals[1] == '\0') {
-        argp_error(state, "-o: '%s' is not NAME=FILE", arg);
-        return;
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+        return gr_fail(GRANARY_EINVAL, "'%s' is not NAME=FILE", text);
     }
     if (run->output_count == OUTPUTS_MAX) {
-        argp_error(state, "-o: more than %d outputs", OUTPUTS_MAX);
-        return;
+        return gr_fail(GRANARY_EINVAL, "more than %d outputs", OUTPUTS_MAX);
     }
     *equals = '\0';
-    run->outputs[run->output_count].target = arg;
+    run->outputs[run->output_count].target = text;
     run->outputs[run->output_count].path = equals + 1;
     run->output_count++;
+    return GRANARY_OK;
 }
 
-static int64_t
-size_option(const char *name, const char *arg, struct argp_state *state)
+static granary_err
+check_run(void *target)
 {
-    uint64_t bytes = 0;
+    struct run *run = target;
 
-    if (gr_size_parse(arg, &bytes) != GRANARY_OK || bytes == 0) {
-        argp_error(state, "--%s: '%s' is no size: write bytes, or a number with K, M, G or T", name, arg);
+    run->explain = run->explain || run->analyze;
+    if (run->csv && run->schema) {
+        return gr_fail(GRANARY_EINVAL,
+                       "--csv and --schema: one prints the rows, the other their columns: name one of them");
     }
-    return (int64_t)bytes;
+    if (run->csv && run->cli->json) {
+        return gr_fail(GRANARY_EINVAL, "--csv and --json: name one of them");
+    }
+    run->format = run->schema ? OUTPUT_SCHEMA : run->cli->json ? OUTPUT_JSON : run->csv ? OUTPUT_CSV : OUTPUT_TABLE;
+    return run->single_file != NULL && run->output_count > 0
+               ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
+               : GRANARY_OK;
 }
 
+static const struct gr_option run_options[] = {
+    {"csv", 0, NULL, "print CSV", GR_OPTION_FLAG(struct run, csv)},
+    {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
+    {"arrow", 0, "FILE", "write the target as an Arrow file", GR_OPTION_TAKE(take_arrow)},
+    {"npy", 0, "FILE", "write the target as an NPY file", GR_OPTION_TAKE(take_npy)},
+    {"output", 'o', "NAME=FILE", "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
+     GR_OPTION_TAKE(take_output)},
+    {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
+    {"analyze", 0, NULL, "run it, and show the same with what each step took: time, rows, bytes",
+     GR_OPTION_FLAG(struct run, analyze)},
+    {"explain", 0, NULL, "show the graph before and after optimisation, its chunks and subtasks",
+     GR_OPTION_FLAG(struct run, explain)},
+    {"chunk-bytes", 0, "SIZE", "wished size of chunks; default: automatic", GR_OPTION_SIZE(struct run, chunk_bytes, 1)},
+    {"timeout", 0, "DURATION", "the graph fails when it has not ended after this long",
+     GR_OPTION_MS_FROM(struct run, timeout_ms, 1)},
+    {"priority", 0, "N", "graphs of a higher one go first; default: 0",
+     GR_OPTION_NUMBER(struct run, priority, -1000000, 1000000)},
+    {"keep-going", 0, NULL, "when a subtask fails, still run what does not need it",
+     GR_OPTION_FLAG(struct run, keep_going)},
+    {"discard", 0, NULL, "delete the results from the store when they are printed",
+     GR_OPTION_FLAG(struct run, discard)},
+    {"keep", 0, "NAME", "keep the results in the store, as a table or graph of this name",
+     GR_OPTION_TEXT(struct run, keep)},
+    {"replace", 0, NULL, "with --keep: instead of the table, or any graph, that has the name now",
+     GR_OPTION_FLAG(struct run, replace)},
+    {"executors", 'e', "N", "of the private instance, when none is up",
+     GR_OPTION_NUMBER(struct run, private.executors, 1, 1024), .group = 1},
+    {"memory", 0, "SIZE", "of the private instance, when none is up", GR_OPTION_SIZE(struct run, private.memory, 1),
+     .as_text = true, .group = 1},
+    {0}};
+
+/* Of a source whose value has no name. */
+static const struct {
+    const char *name, *value, *help;
+} unnamed[] = {
+    {"output", "FILE", "write the rows to FILE (.csv .json .arrow .txt) instead of printing them"},
+    {"discard", NULL, "the same as without: nothing stays, unless --keep says so"},
+    {"arrow", "FILE", "write the rows as an Arrow file"},
+    {"npy", "FILE", NULL}, /* rows are no tensor */
+    {"keep", "NAME", "keep the rows in the store, as a table of this name"},
+};
+
+/* The options, in the words of the source. */
 static void
-set_format(struct run *run, enum output_format format, struct argp_state *state)
+choose_options(const struct run_source *source, struct gr_option options[])
 {
-    if (run->format != OUTPUT_TABLE && run->format != format) {
-        argp_error(state, "--csv and --schema: one prints the rows, the other their columns: name one of them");
-    }
-    run->format = format;
-}
-
-static error_t
-parse_run(int key, char *arg, struct argp_state *state)
-{
-    struct run *run = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = run->cli;
-        return 0;
-    case KEY_CSV:
-    case KEY_SCHEMA:
-        set_format(run, key == KEY_CSV ? OUTPUT_CSV : OUTPUT_SCHEMA, state);
-        return 0;
-    case KEY_ARROW:
-    case KEY_NPY:
-        if (run->single_file != NULL) {
-            argp_error(state, "--arrow and --npy are for one file: -o NAME=FILE takes several");
+    memcpy(options, run_options, sizeof run_options);
+    for (struct gr_option *option = options; source->target != NULL && option->name != NULL; option++) {
+        for (size_t i = 0; i < sizeof unnamed / sizeof unnamed[0]; i++) {
+            if (strcmp(option->name, unnamed[i].name) == 0) {
+                option->value = unnamed[i].value;
+                option->help = unnamed[i].help;
+                option->hidden = unnamed[i].help == NULL;
+            }
         }
-        run->single_file = arg;
-        run->single_format = key == KEY_ARROW ? OUTPUT_ARROW : OUTPUT_NPY;
-        return 0;
-    case 'o':
-        add_output(run, arg, state);
-        return 0;
-    case KEY_GRAPH:
-        run->show_graph = true;
-        return 0;
-    case KEY_EXPLAIN:
-        run->explain = true;
-        return 0;
-    case KEY_ANALYZE:
-        run->explain = run->analyze = true;
-        return 0;
-    case KEY_DISCARD:
-        run->discard = true;
-        return 0;
-    case KEY_KEEP:
-        run->keep = arg;
-        return 0;
-    case KEY_REPLACE:
-        run->replace = true;
-        return 0;
-    case KEY_CHUNK_BYTES:
-        run->chunk_bytes = size_option("chunk-bytes", arg, state);
-        return 0;
-    case KEY_MEMORY:
-        (void)size_option("memory", arg, state);
-        run->private.memory = arg;
-        return 0;
-    case 'e':
-        run->private.executors = (int)arguments_number(state, arg, 1, 1024);
-        return 0;
-    case KEY_PRIORITY:
-        run->priority = (int)arguments_number(state, arg, -1000000, 1000000);
-        return 0;
-    case KEY_KEEP_GOING:
-        run->keep_going = true;
-        return 0;
-    case KEY_TIMEOUT:
-        run->timeout_ms = arguments_duration(state, arg);
-        if (run->timeout_ms <= 0) {
-            argp_error(state, "--timeout: '%s' leaves no time", arg);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        if (run->graph != NULL) {
-            argp_error(state, "one %s at a time: '%.60s' is one too many", run->source->what, arg);
-        }
-        run->graph = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (run->format == OUTPUT_CSV && run->cli->json) {
-            argp_error(state, "--csv and --json: name one of them");
-        }
-        if (run->single_file != NULL && run->output_count > 0) {
-            argp_error(state, "--arrow, --npy and -o: each writes the result to one file: name one of them");
-        }
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which %s? %s", run->source->what, run->source->how);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -655,27 +588,29 @@ show_graph(const struct parsed *parsed)
 int
 run_command(struct cli *cli, int argc, char **argv, const struct run_source *source)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    struct argp_option options[sizeof run_options / sizeof run_options[0]];
-    const struct argp argp = {options, parse_run, source->arguments, source->doc, children, NULL, NULL};
-    struct run run = {.cli = cli,
-                      .command = source->label != NULL ? source->label : "run",
-                      .format = OUTPUT_TABLE,
-                      .source = source,
-                      .remains = {.fd = -1}};
+    struct gr_option options[sizeof run_options / sizeof run_options[0]];
+    const struct arguments arguments = {
+        .options = options, .usage = source->arguments, .doc = source->doc, .most = ARGUMENTS_MANY, .check = check_run};
+    struct run run = {
+        .cli = cli, .command = source->label != NULL ? source->label : "run", .source = source, .remains = {.fd = -1}};
     struct parsed parsed = {0};
     granary_client *client = NULL;
     char *text = NULL;
     size_t size = 0;
     int status = 0;
+    int first;
     granary_err err = GRANARY_OK;
 
     choose_options(source, options);
-    cli_parse(&argp, argc, argv, &run);
-    run.label = source->label != NULL ? source->label : run.graph;
-    if (cli->json && run.format != OUTPUT_SCHEMA) {
-        run.format = OUTPUT_JSON;
+    first = arguments_read(&arguments, &run, cli, argc, argv);
+    if (argc - first != 1) {
+        err = argc == first
+                  ? gr_fail(GRANARY_EINVAL, "which %s? %s", source->what, source->how)
+                  : gr_fail(GRANARY_EINVAL, "one %s at a time: '%.60s' is one too many", source->what, argv[first + 1]);
+        return cli_fail(err, "%s", run.command);
     }
+    run.graph = argv[first];
+    run.label = source->label != NULL ? source->label : run.graph;
     if (run.replace && run.keep == NULL) {
         err = gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }

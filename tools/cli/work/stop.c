@@ -13,8 +13,6 @@
 
 #define KILL_AFTER_MS 10000
 
-enum { KEY_KILL_AFTER = 0x5200, KEY_NO_WAIT, KEY_FOLLOW };
-
 /* ---- stop ---- */
 
 struct stop {
@@ -23,35 +21,6 @@ struct stop {
     int kill_after_ms;
     bool no_wait;
 };
-
-static error_t
-parse_stop(int key, char *arg, struct argp_state *state)
-{
-    struct stop *stop = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = stop->cli;
-        return 0;
-    case KEY_KILL_AFTER:
-        stop->kill_after_ms = arguments_duration(state, arg);
-        return 0;
-    case KEY_NO_WAIT:
-        stop->no_wait = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (stop->key != NULL) {
-            argp_usage(state);
-        }
-        stop->key = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void
 print_receipt(const struct stop *stop, const granary_receipt *receipt)
@@ -79,28 +48,28 @@ print_receipt(const struct stop *stop, const granary_receipt *receipt)
 int
 command_stop(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"kill-after", KEY_KILL_AFTER, "DURATION", 0,
-         "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never", 0},
-        {"no-wait", KEY_NO_WAIT, NULL, 0, "ask only: return before its subtasks have stopped, and kill none", 0},
+    static const struct gr_option options[] = {
+        {"kill-after", 0, "DURATION",
+         "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never",
+         GR_OPTION_MS(struct stop, kill_after_ms)},
+        {"no-wait", 0, NULL, "ask only: return before its subtasks have stopped, and kill none",
+         GR_OPTION_FLAG(struct stop, no_wait)},
         {0}};
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,
-        parse_stop,
-        "KEY",
-        "Stop a graph: what waits is dropped, what runs is asked to stop, then killed, and "
-        "what was made is freed. Prints what that gave back when it is done.",
-        children,
-        NULL,
-        NULL};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "KEY",
+        .doc = "Stop a graph: what waits is dropped, what runs is asked to stop, then killed, and "
+               "what was made is freed. Prints what that gave back when it is done.",
+        .least = 1,
+        .most = 1};
     struct stop stop = {.cli = cli, .kill_after_ms = KILL_AFTER_MS};
+    int first = arguments_read(&arguments, &stop, cli, argc, argv);
     granary_receipt receipt;
     granary_client *client;
     granary_err err;
     int status = 0;
 
-    cli_parse(&argp, argc, argv, &stop);
+    stop.key = argv[first];
     client = scheduler_connect(cli, &status);
     if (client == NULL) {
         return status;
@@ -125,36 +94,6 @@ struct results {
     const char *target;
     bool follow;
 };
-
-static error_t
-parse_results(int key, char *arg, struct argp_state *state)
-{
-    struct results *results = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = results->cli;
-        return 0;
-    case KEY_FOLLOW:
-        results->follow = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (results->target != NULL) {
-            argp_usage(state);
-        }
-        *(results->key == NULL ? &results->key : &results->target) = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (results->key == NULL) {
-            argp_error(state, "which graph's? `granary graphs` lists them");
-        } else if (results->target == NULL) {
-            argp_error(state, "which target of graph '%s'? `granary meta %s` lists them", results->key, results->key);
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* A line for a chunk, at once: who reads it may be a pipe. */
 static void
@@ -206,20 +145,29 @@ list(const struct results *results, granary_client *client)
 int
 command_results(struct cli *cli, int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"follow", KEY_FOLLOW, NULL, 0, "each as soon as it is made, in order, until there are no more", 0}, {0}};
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options,      parse_results,
-        "KEY TARGET", "Print the ids of a target's chunks, one a line; with --json an object a line.",
-        children,     NULL,
-        NULL};
+    static const struct gr_option options[] = {{"follow", 0, NULL,
+                                                "each as soon as it is made, in order, until there are no more",
+                                                GR_OPTION_FLAG(struct results, follow)},
+                                               {0}};
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "KEY TARGET",
+        .doc = "Print the ids of a target's chunks, one a line; with --json an object a line.",
+        .most = 2};
     struct results results = {.cli = cli};
+    int first = arguments_read(&arguments, &results, cli, argc, argv);
     granary_client *client;
     granary_err err;
     int status = 0;
 
-    cli_parse(&argp, argc, argv, &results);
+    if (argc - first < 2) {
+        err = argc == first ? gr_fail(GRANARY_EINVAL, "which graph's? `granary graphs` lists them")
+                            : gr_fail(GRANARY_EINVAL, "which target of graph '%s'? `granary meta %s` lists them",
+                                      argv[first], argv[first]);
+        return cli_fail(err, "results");
+    }
+    results.key = argv[first];
+    results.target = argv[first + 1];
     client = scheduler_connect(cli, &status);
     if (client == NULL) {
         return status;

@@ -1,6 +1,7 @@
 /* granary submit: an exported function, called on objects as a graph of one node. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,46 +18,12 @@
 
 #define INPUTS_MAX 1024
 #define NODE       "call"
-
-enum {
-    KEY_ARG = 0x5000,
-    KEY_INPUT,
-    KEY_OUTPUTS,
-    KEY_COUNT,
-    KEY_BLOCK,
-    KEY_RETRIES,
-    KEY_TIMEOUT,
-    KEY_MEMORY,
-    KEY_RESOURCE,
-    KEY_PRIORITY,
-    KEY_KEY,
-    KEY_WAIT,
-    KEY_KEEP
-};
-
-static const struct argp_option options[] = {
-    {"arg", KEY_ARG, "NAME=VALUE", 0, "a parameter of the function; may be repeated", 0},
-    {"input", KEY_INPUT, "ID|name:NAME|FILE", 0,
-     "an input, in order; a CSV file (.csv, .tsv) is read as one frame, the bytes of any other file are put into the "
-     "store; may be repeated",
-     0},
-    {"outputs", KEY_OUTPUTS, "N", 0, "objects it makes; default what the function declares", 0},
-    {"count", KEY_COUNT, "N", 0, "an array: call it so many times, each with its index", 0},
-    {"block", KEY_BLOCK, "N", 0, "calls of the array that run one after the other as one subtask", 0},
-    {"retries", KEY_RETRIES, "N", 0, "times a call is tried again when it has failed", 0},
-    {"timeout", KEY_TIMEOUT, "DURATION", 0, "a call at work longer than this fails", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0, "private memory a call may use", 0},
-    {"resource", KEY_RESOURCE, "NAME=N", 0, "what a call takes of a resource while it runs; may be repeated", 0},
-    {"priority", KEY_PRIORITY, "N", 0, "graphs of a higher one go first; default 0", 0},
-    {"key", KEY_KEY, "KEY", 0, "of the graph; the same key again is the same graph", 0},
-    {"wait", KEY_WAIT, NULL, 0, "wait for the end and print the results' ids", 1},
-    {"output", 'o', "FILE", 0, "wait, write the results' bytes there ('-': stdout), and delete them", 1},
-    {"keep", KEY_KEEP, NULL, 0, "with -o: leave the results in the store", 1},
-    {0},
-};
+#define NOT_GIVEN  INT_MIN
 
 struct submit {
-    struct arguments arguments;
+    struct cli *cli;
+    int64_t outputs, count, block, retries, memory; /* NOT_GIVEN, or what the node is told */
+    int timeout_ms;
     granary_graph *graph;
     granary_node node;
     char *inputs[INPUTS_MAX];
@@ -70,80 +37,87 @@ struct submit {
     struct discard remains; /* with wait: of the graph of a command that is interrupted */
 };
 
-static void
-set_entry(struct submit *submit, struct argp_state *state, const char *map, char *arg)
+static granary_err
+set_entry(struct submit *submit, const char *map, char *text)
 {
-    char *equals = strchr(arg, '=');
+    char *equals = strchr(text, '=');
 
-    if (equals == NULL || equals == arg) {
-        argp_error(state, "'%s' is not NAME=VALUE", arg);
-        return;
+    if (equals == NULL || equals == text) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is not NAME=VALUE", text);
     }
     *equals = '\0';
-    granary_node_set_entry(submit->graph, submit->node, map, arg, equals + 1);
+    granary_node_set_entry(submit->graph, submit->node, map, text, equals + 1);
+    return GRANARY_OK;
 }
 
-static void
-set_int(struct submit *submit, const char *name, int64_t value)
+static granary_err
+take_parameter(void *target, char *text)
 {
-    granary_node_set_int(submit->graph, submit->node, name, value);
+    return set_entry(target, "params", text);
 }
 
-static error_t
-parse_submit(int key, char *arg, struct argp_state *state)
+static granary_err
+take_resource(void *target, char *text)
 {
-    struct submit *submit = state->input;
+    return set_entry(target, "resources", text);
+}
 
-    switch (key) {
-    case KEY_ARG:
-        set_entry(submit, state, "params", arg);
-        return 0;
-    case KEY_RESOURCE:
-        set_entry(submit, state, "resources", arg);
-        return 0;
-    case KEY_INPUT:
-        if (submit->input_count == INPUTS_MAX) {
-            argp_error(state, "--input: more than %d", INPUTS_MAX);
-        }
-        submit->inputs[submit->input_count++] = arg;
-        return 0;
-    case KEY_OUTPUTS:
-        set_int(submit, "outputs", arguments_number(state, arg, 1, 1024));
-        return 0;
-    case KEY_COUNT:
-        set_int(submit, "count", arguments_number(state, arg, 1, 1 << 20));
-        return 0;
-    case KEY_BLOCK:
-        set_int(submit, "block", arguments_number(state, arg, 1, 1024));
-        return 0;
-    case KEY_RETRIES:
-        set_int(submit, "retries", arguments_number(state, arg, 0, 1000));
-        return 0;
-    case KEY_TIMEOUT:
-        set_int(submit, "timeout_ms", arguments_duration(state, arg));
-        return 0;
-    case KEY_MEMORY:
-        set_int(submit, "memory", (int64_t)arguments_size(state, arg));
-        return 0;
-    case KEY_PRIORITY:
-        submit->graph_options.priority = (int)arguments_number(state, arg, -1000000, 1000000);
-        return 0;
-    case KEY_KEY:
-        submit->graph_options.key = arg;
-        return 0;
-    case KEY_WAIT:
-        submit->wait = true;
-        return 0;
-    case 'o':
-        submit->output = arg;
-        submit->wait = true;
-        return 0;
-    case KEY_KEEP:
-        submit->keep = true;
-        return 0;
-    default:
-        return arguments_key(key, state);
+static granary_err
+take_input(void *target, char *text)
+{
+    struct submit *submit = target;
+
+    if (submit->input_count == INPUTS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d", INPUTS_MAX);
     }
+    submit->inputs[submit->input_count++] = text;
+    return GRANARY_OK;
+}
+
+static const struct gr_option options[] = {
+    {"arg", 0, "NAME=VALUE", "a parameter of the function; may be repeated", GR_OPTION_TAKE(take_parameter)},
+    {"input", 0, "ID|name:NAME|FILE",
+     "an input, in order; a CSV file (.csv, .tsv) is read as one frame, the bytes of any other file are put into the "
+     "store; may be repeated",
+     GR_OPTION_TAKE(take_input)},
+    {"outputs", 0, "N", "objects it makes; default what the function declares",
+     GR_OPTION_NUMBER(struct submit, outputs, 1, 1024)},
+    {"count", 0, "N", "an array: call it so many times, each with its index",
+     GR_OPTION_NUMBER(struct submit, count, 1, 1 << 20)},
+    {"block", 0, "N", "calls of the array that run one after the other as one subtask",
+     GR_OPTION_NUMBER(struct submit, block, 1, 1024)},
+    {"retries", 0, "N", "times a call is tried again when it has failed",
+     GR_OPTION_NUMBER(struct submit, retries, 0, 1000)},
+    {"timeout", 0, "DURATION", "a call at work longer than this fails", GR_OPTION_MS(struct submit, timeout_ms)},
+    {"memory", 0, "SIZE", "private memory a call may use", GR_OPTION_SIZE(struct submit, memory, 0)},
+    {"resource", 0, "NAME=N", "what a call takes of a resource while it runs; may be repeated",
+     GR_OPTION_TAKE(take_resource)},
+    {"priority", 0, "N", "graphs of a higher one go first; default 0",
+     GR_OPTION_NUMBER(struct submit, graph_options.priority, -1000000, 1000000)},
+    {"key", 0, "KEY", "of the graph; the same key again is the same graph",
+     GR_OPTION_TEXT(struct submit, graph_options.key)},
+    {"wait", 0, NULL, "wait for the end and print the results' ids", GR_OPTION_FLAG(struct submit, wait), .group = 1},
+    {"output", 'o', "FILE", "wait, write the results' bytes there ('-': stdout), and delete them",
+     GR_OPTION_TEXT(struct submit, output), .group = 1},
+    {"keep", 0, NULL, "with -o: leave the results in the store", GR_OPTION_FLAG(struct submit, keep), .group = 1},
+    {0}};
+
+/* What was given goes to the node. */
+static void
+set_numbers(struct submit *submit)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"outputs", submit->outputs}, {"count", submit->count},   {"block", submit->block},
+                   {"retries", submit->retries}, {"memory", submit->memory}, {"timeout_ms", submit->timeout_ms}};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].value != NOT_GIVEN) {
+            granary_node_set_int(submit->graph, submit->node, numbers[i].name, numbers[i].value);
+        }
+    }
+    submit->wait = submit->wait || submit->output != NULL;
 }
 
 /* What an input names: an object that is there, else a file. */
@@ -219,7 +193,7 @@ add_inputs(granary_client *client, struct submit *submit)
 static void
 print_ids(const struct submit *submit, const char *key, const granary_result *result)
 {
-    bool json = submit->arguments.cli->json;
+    bool json = submit->cli->json;
     char id[GRANARY_ID_TEXT + 1];
 
     if (json) {
@@ -338,7 +312,7 @@ submit_graph(granary_client *client, struct submit *submit)
     if (submit->wait) {
         return tell_results(client, submit, key);
     }
-    (void)printf(submit->arguments.cli->json ? "{\"graph\": \"%s\"}\n" : "%s\n", key);
+    (void)printf(submit->cli->json ? "{\"graph\": \"%s\"}\n" : "%s\n", key);
     for (size_t i = 0; i < submit->input_count; i++) {
         if (submit->is_ours[i]) {
             granary_id_format(submit->ids[i], id);
@@ -351,24 +325,36 @@ submit_graph(granary_client *client, struct submit *submit)
 int
 command_submit(struct cli *cli, int argc, char **argv)
 {
+    static const struct arguments arguments = {
+        .options = options,
+        .usage = "FUNCTION",
+        .doc =
+            "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
+            "key, of which `granary results KEY call` tells the results' ids when they are there; with --wait "
+            "those ids. Results stay until the graph is deleted. When a command that waits is interrupted, its graph "
+            "is deleted, unless --key names it.",
+        .least = 1,
+        .most = 1};
     static struct submit submit;
     granary_client *client;
     int status = 0;
     int first;
 
-    submit = (struct submit){.arguments = {.cli = cli}, .graph = granary_graph_create()};
+    submit = (struct submit){.cli = cli,
+                             .graph = granary_graph_create(),
+                             .outputs = NOT_GIVEN,
+                             .count = NOT_GIVEN,
+                             .block = NOT_GIVEN,
+                             .retries = NOT_GIVEN,
+                             .memory = NOT_GIVEN,
+                             .timeout_ms = NOT_GIVEN};
     if (submit.graph == NULL) {
         return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "submit");
     }
     submit.node = granary_graph_add(submit.graph, NODE, "call", NULL, 0);
     granary_graph_target(submit.graph, submit.node);
-    first = arguments_read(
-        options, parse_submit, "FUNCTION",
-        "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
-        "key, of which `granary results KEY call` tells the results' ids when they are there; with --wait "
-        "those ids. Results stay until the graph is deleted. When a command that waits is interrupted, its graph is "
-        "deleted, unless --key names it.",
-        1, 1, argc, argv, &submit.arguments);
+    first = arguments_read(&arguments, &submit, cli, argc, argv);
+    set_numbers(&submit);
     granary_node_set_string(submit.graph, submit.node, "function", argv[first]);
     submit.remains = (struct discard){.fd = -1};
     if (submit.wait && submit.graph_options.key == NULL) {
