@@ -1,5 +1,4 @@
 /* granary-executor: the pool's supervisor (--pool), or the executor of one slot, which the supervisor starts. */
-#include <argp.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,99 +13,52 @@
 #include "contract/executor_page.h"
 #include "executor/pool/pool.h"
 #include "executor/worker/slot.h"
+#include "options/options.h"
 #include "try.h"
-
-const char *argp_program_version = "granary-executor " GRANARY_VERSION;
-
-enum { OPTION_READY = 256, OPTION_DIE, OPTION_SLOT, OPTION_NODE, OPTION_PARENT, OPTION_TRY, OPTION_ANSWER };
 
 struct arguments {
     bool pool;
     const char *instance;
-    long executors;
-    long ready_fd;
+    int executors;
+    int ready_fd;
     bool die_with_parent;
-    long slot;
-    long node;
-    long parent;
+    int slot;
+    int node;
+    int parent;
     const char *library;
-    long answer_fd;
+    int answer_fd;
 };
 
-static const struct argp_option options[] = {
-    {"pool", 'p', NULL, 0, "Start executors and keep them running", 0},
-    {"instance", 'i', "NAME", 0, "Instance: a name, or its directory", 0},
-    {"executors", 'n', "COUNT", 0, "With --pool: how many", 0},
-    {"ready-fd", OPTION_READY, "FD", 0, "Say \"READY\" there, or \"ERROR <status> <why>\"", 0},
-    {"die-with-parent", OPTION_DIE, NULL, 0, "With --pool: leave when the parent dies", 0},
-    {"slot", OPTION_SLOT, "NUMBER", 0, "Be the executor of this slot", 1},
-    {"node", OPTION_NODE, "NUMBER", 0, "NUMA node it is on", 1},
-    {"parent", OPTION_PARENT, "PID", 0, "The pool: without it there is no reason to live", 1},
-    {"try-library", OPTION_TRY, "FILE", 0, "Load a library on trial and answer what it declares", 2},
-    {"answer-fd", OPTION_ANSWER, "FD", 0, "Where to answer; standard output", 2},
-    {0},
-};
-
-static long
-parse_number(struct argp_state *state, const char *option, const char *text, long min, long max)
+static granary_err
+check(void *target)
 {
-    char *rest;
-    long value = strtol(text, &rest, 10);
+    const struct arguments *arguments = target;
+    bool complete = arguments->pool ? arguments->executors >= 0 : arguments->slot >= 0;
 
-    if (*text == '\0' || *rest != '\0' || value < min || value > max) {
-        argp_error(state, "--%s: '%s' is not a number from %ld to %ld", option, text, min, max);
-    }
-    return value;
+    return arguments->library != NULL || complete
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "either --pool with --executors, or --slot");
 }
 
-static error_t
-parse(int key, char *text, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-
-    switch (key) {
-    case 'p':
-        arguments->pool = true;
-        return 0;
-    case 'i':
-        arguments->instance = text;
-        return 0;
-    case 'n':
-        arguments->executors = parse_number(state, "executors", text, 0, POOL_SLOTS_MAX);
-        return 0;
-    case OPTION_READY:
-        arguments->ready_fd = parse_number(state, "ready-fd", text, 0, INT_MAX);
-        return 0;
-    case OPTION_DIE:
-        arguments->die_with_parent = true;
-        return 0;
-    case OPTION_SLOT:
-        arguments->slot = parse_number(state, "slot", text, 0, 1023);
-        return 0;
-    case OPTION_NODE:
-        arguments->node = parse_number(state, "node", text, 0, INT_MAX);
-        return 0;
-    case OPTION_PARENT:
-        arguments->parent = parse_number(state, "parent", text, 1, INT_MAX);
-        return 0;
-    case OPTION_TRY:
-        arguments->library = text;
-        return 0;
-    case OPTION_ANSWER:
-        arguments->answer_fd = parse_number(state, "answer-fd", text, 0, INT_MAX);
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->library != NULL) {
-            return 0;
-        }
-        if (arguments->pool ? arguments->executors < 0 : arguments->slot < 0) {
-            argp_error(state, "either --pool with --executors, or --slot");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct gr_option options[] = {
+    {"pool", 'p', NULL, "Start executors and keep them running", GR_OPTION_FLAG(struct arguments, pool)},
+    {"instance", 'i', "NAME", "Instance: a name, or its directory", GR_OPTION_TEXT(struct arguments, instance)},
+    {"executors", 'n', "COUNT", "With --pool: how many",
+     GR_OPTION_NUMBER(struct arguments, executors, 0, POOL_SLOTS_MAX)},
+    {"ready-fd", 0, "FD", "Say \"READY\" there, or \"ERROR <status> <why>\"",
+     GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
+    {"die-with-parent", 0, NULL, "With --pool: leave when the parent dies",
+     GR_OPTION_FLAG(struct arguments, die_with_parent)},
+    {"slot", 0, "NUMBER", "Be the executor of this slot", GR_OPTION_NUMBER(struct arguments, slot, 0, 1023),
+     .group = 1},
+    {"node", 0, "NUMBER", "NUMA node it is on", GR_OPTION_NUMBER(struct arguments, node, 0, INT_MAX), .group = 1},
+    {"parent", 0, "PID", "The pool: without it there is no reason to live",
+     GR_OPTION_NUMBER(struct arguments, parent, 1, INT_MAX), .group = 1},
+    {"try-library", 0, "FILE", "Load a library on trial and answer what it declares",
+     GR_OPTION_TEXT(struct arguments, library), .group = 2},
+    {"answer-fd", 0, "FD", "Where to answer; standard output",
+     GR_OPTION_NUMBER(struct arguments, answer_fd, 0, INT_MAX), .group = 2},
+    {0}};
 
 /*
  * OpenBLAS starts its threads when it is loaded. Executors are the parallelism here, and the pool must have no threads
@@ -138,18 +90,18 @@ run(const struct arguments *arguments, bool *ret_replace)
         return pool_run(&(struct pool_options){
             .program = program,
             .instance = arguments->instance,
-            .executors = (int)arguments->executors,
-            .ready_fd = (int)arguments->ready_fd,
+            .executors = arguments->executors,
+            .ready_fd = arguments->ready_fd,
             .die_with_parent = arguments->die_with_parent,
         });
     }
     return slot_run(
         &(struct slot_options){
             .instance = arguments->instance,
-            .slot = (int)arguments->slot,
-            .node = (int)arguments->node,
-            .parent = (int)arguments->parent,
-            .ready_fd = (int)arguments->ready_fd,
+            .slot = arguments->slot,
+            .node = arguments->node,
+            .parent = arguments->parent,
+            .ready_fd = arguments->ready_fd,
         },
         ret_replace);
 }
@@ -157,7 +109,7 @@ run(const struct arguments *arguments, bool *ret_replace)
 static granary_err
 arm_faults(const struct arguments *arguments)
 {
-    int ready_fd = (int)arguments->ready_fd;
+    int ready_fd = arguments->ready_fd;
     granary_err err = gr_fault_arm(GR_FAULT_EXECUTOR);
 
     if (err != GRANARY_OK) {
@@ -169,21 +121,19 @@ arm_faults(const struct arguments *arguments)
 int
 main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Run the subtasks of a granary instance.\vgranary up starts it; nobody else needs to.",
-    };
     struct arguments arguments = {.executors = -1, .ready_fd = -1, .slot = -1, .answer_fd = STDOUT_FILENO};
+    const struct gr_options table = {
+        .doc = "Run the subtasks of a granary instance.\vgranary up starts it; nobody else needs to.",
+        .sets = {{options, &arguments}},
+        .check = check};
     bool replace = false;
     granary_err err;
 
     without_blas_threads(argv);
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
+    (void)gr_options_parse(&table, argc, argv);
     gr_log_init(arguments.pool ? "pool" : "executor");
     if (arguments.library != NULL) {
-        err = try_library(arguments.library, (int)arguments.answer_fd);
+        err = try_library(arguments.library, arguments.answer_fd);
         _exit(granary_error_exit_status(err));
     }
     err = arm_faults(&arguments);

@@ -1,5 +1,5 @@
 /* granary-sched: the scheduler of an instance. */
-#include <argp.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,24 +17,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/roster.h"
-#include "base/size.h"
 #include "base/stacks.h"
+#include "options/options.h"
 #include "sched/peers.h"
 #include "sched/server.h"
 #include "simulate/simulate.h"
 #include "state/state.h"
-
-const char *argp_program_version = "granary-sched " GRANARY_VERSION;
-
-enum {
-    KEY_STANDBY = 255,
-    KEY_READY_FD = 256,
-    KEY_DIE_WITH_PARENT,
-    KEY_MEMORY,
-    KEY_CHUNK_BYTES,
-    KEY_TASK_MEMORY,
-    KEY_RESOURCE
-};
 
 #define RESOURCES_MAX 64
 
@@ -48,98 +36,53 @@ struct arguments {
     struct resource_amount resources[RESOURCES_MAX];
 };
 
-static const struct argp_option options[] = {
-    {"instance", 'i', "NAME|DIR", 0, "the instance to serve", 0},
-    {"state", 's', "memory|sqlite", 0, "where accepted graphs are kept (default sqlite)", 0},
-    {"ready-fd", KEY_READY_FD, "N", 0, "write READY, or ERROR STATUS MESSAGE, to this descriptor", 0},
-    {"die-with-parent", KEY_DIE_WITH_PARENT, NULL, 0, "stop when the parent process ends", 0},
-    {"standby", KEY_STANDBY, NULL, 0, "when another scheduler serves the instance, wait and take over when it ends", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0, "the store's memory budget", 0},
-    {"chunk-bytes", KEY_CHUNK_BYTES, "SIZE", 0, "wished size of a chunk (default: automatic)", 0},
-    {"task-memory", KEY_TASK_MEMORY, "SIZE", 0,
-     "private memory a subtask with user code may use (default: half of what this process may have)", 0},
-    {"resource", KEY_RESOURCE, "NAME=AMOUNT,...", 0, "what subtasks may ask for by name, and how much there is", 0},
-    {0},
-};
-
 /* "gpu=2,license=1"; the text is cut up, and stays. */
-static void
-add_resources(struct arguments *arguments, char *text, struct argp_state *state)
+static granary_err
+take_resources(void *target, char *text)
 {
+    struct arguments *arguments = target;
     char *rest = NULL;
 
     for (char *item = strtok_r(text, ",", &rest); item != NULL; item = strtok_r(NULL, ",", &rest)) {
         struct resource_amount *resource = &arguments->resources[arguments->manager.resource_count];
         char *equals = strchr(item, '=');
-        char *end = NULL;
+        int64_t amount = 0;
+        granary_err err;
 
         if (equals == NULL || equals == item || arguments->manager.resource_count == RESOURCES_MAX) {
-            argp_error(state, "--resource %s: not NAME=AMOUNT, or more than %d", item, RESOURCES_MAX);
-            return;
+            return gr_fail(GRANARY_EINVAL, "%s: not NAME=AMOUNT, or more than %d", item, RESOURCES_MAX);
         }
         *equals = '\0';
-        *resource = (struct resource_amount){item, strtoull(equals + 1, &end, 10)};
-        if (end == equals + 1 || *end != '\0') {
-            argp_error(state, "--resource %s=%s: not a whole number", item, equals + 1);
+        err = gr_option_number(equals + 1, 0, UINT64_MAX, &amount);
+        if (err != GRANARY_OK) {
+            return err;
         }
+        *resource = (struct resource_amount){item, (uint64_t)amount};
         arguments->manager.resources = arguments->resources;
         arguments->manager.resource_count++;
     }
+    return GRANARY_OK;
 }
 
-static error_t
-parse(int key, char *value, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    uint64_t bytes = 0;
-    char *end;
-
-    switch (key) {
-    case 'i':
-        arguments->instance = value;
-        return 0;
-    case 's':
-        arguments->state = value;
-        if (state_find(value) == NULL) {
-            argp_error(state, "--state %s: memory or sqlite", value);
-        }
-        return 0;
-    case KEY_READY_FD:
-        arguments->ready_fd = (int)strtol(value, &end, 10);
-        if (end == value || *end != '\0' || arguments->ready_fd < 0) {
-            argp_error(state, "--ready-fd %s: not a descriptor", value);
-        }
-        return 0;
-    case KEY_DIE_WITH_PARENT:
-        arguments->die_with_parent = true;
-        return 0;
-    case KEY_RESOURCE:
-        add_resources(arguments, value, state);
-        return 0;
-    case KEY_STANDBY:
-        arguments->standby = true;
-        return 0;
-    case KEY_MEMORY:
-    case KEY_CHUNK_BYTES:
-    case KEY_TASK_MEMORY:
-        if (gr_size_parse(value, &bytes) != GRANARY_OK) {
-            argp_error(state, "%s", granary_error_message());
-        }
-        if (key == KEY_MEMORY) {
-            arguments->manager.memory_bytes = bytes;
-        } else if (key == KEY_TASK_MEMORY) {
-            arguments->manager.task_memory_bytes = bytes;
-        } else {
-            arguments->manager.chunk_bytes = (int64_t)bytes;
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': no arguments are taken", value);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct gr_option options[] = {
+    {"instance", 'i', "NAME|DIR", "the instance to serve", GR_OPTION_TEXT(struct arguments, instance)},
+    {"state", 's', "memory|sqlite", "where accepted graphs are kept (default sqlite)",
+     GR_OPTION_CHOICE(struct arguments, state, "memory|sqlite")},
+    {"ready-fd", 0, "N", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
+     GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
+    {"die-with-parent", 0, NULL, "stop when the parent process ends",
+     GR_OPTION_FLAG(struct arguments, die_with_parent)},
+    {"standby", 0, NULL, "when another scheduler serves the instance, wait and take over when it ends",
+     GR_OPTION_FLAG(struct arguments, standby)},
+    {"memory", 0, "SIZE", "the store's memory budget", GR_OPTION_SIZE(struct arguments, manager.memory_bytes, 0)},
+    {"chunk-bytes", 0, "SIZE", "wished size of a chunk (default: automatic)",
+     GR_OPTION_SIZE(struct arguments, manager.chunk_bytes, 0)},
+    {"task-memory", 0, "SIZE",
+     "private memory a subtask with user code may use (default: half of what this process may have)",
+     GR_OPTION_SIZE(struct arguments, manager.task_memory_bytes, 0)},
+    {"resource", 0, "NAME=AMOUNT,...", "what subtasks may ask for by name, and how much there is",
+     GR_OPTION_TAKE(take_resources)},
+    {0}};
 
 /*
  * One scheduler an instance serves it: the lock is held for life and tells, by pid and start time, who holds it. One on
@@ -244,8 +187,8 @@ serve(struct arguments *arguments)
 int
 main(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, NULL, "The scheduler of a granary instance.", NULL, NULL, NULL};
     struct arguments arguments = {.state = "sqlite", .ready_fd = -1};
+    const struct gr_options table = {.doc = "The scheduler of a granary instance.", .sets = {{options, &arguments}}};
     struct gr_memory_limits limits = gr_memory_limits();
     granary_err err;
 
@@ -255,8 +198,7 @@ main(int argc, char **argv)
         argv[1] = argv[0]; /* `granary simulate`, as that names itself */
         return simulate_main(argc - 1, argv + 1);
     }
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    (void)gr_options_parse(&table, argc, argv);
     gr_log_init("sched");
     (void)umask(077); /* sockets between bind and chmod, and what SQLite puts beside its file */
     err = gr_fault_arm(GR_FAULT_SCHED);

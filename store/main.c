@@ -1,5 +1,5 @@
 /* granary-store: the store daemon of an instance. */
-#include <argp.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,8 +12,8 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
-#include "base/size.h"
 #include "base/stacks.h"
+#include "options/options.h"
 #include "store/store.h"
 
 struct arguments {
@@ -22,121 +22,37 @@ struct arguments {
     bool die_with_parent;
 };
 
-enum {
-    OPT_INSTANCE = 256,
-    OPT_MEMORY,
-    OPT_SPILL_DIR,
-    OPT_DISK_QUOTA,
-    OPT_HIGH_WATER,
-    OPT_LOW_WATER,
-    OPT_LEVELS,
-    OPT_REMOTE_DIR,
-    OPT_REMOTE_QUOTA,
-    OPT_GROUP,
-    OPT_READY_FD,
-    OPT_DIE_WITH_PARENT,
-    OPT_FRESH,
-};
-
-const char *argp_program_version = "granary-store " GRANARY_VERSION;
-
-static const struct argp_option options[] = {
-    {"instance", OPT_INSTANCE, "NAME|DIR", 0, "the instance to serve (default: $GRANARY_INSTANCE, else 'default')", 0},
-    {"memory", OPT_MEMORY, "SIZE", 0,
-     "memory budget; K, M, G, T are understood (default: half of what cgroup, RAM and /dev/shm allow)", 0},
-    {"spill-dir", OPT_SPILL_DIR, "DIR", 0, "where objects go when memory is full (default: below /var/tmp)", 0},
-    {"levels", OPT_LEVELS, "SET", 0,
-     "levels to use, such as 'memory|disk|remote' (default: memory, disk, and remote with --remote-dir)", 0},
-    {"remote-dir", OPT_REMOTE_DIR, "DIR", 0, "the remote level: a directory, such as a mounted share", 0},
-    {"remote-quota", OPT_REMOTE_QUOTA, "SIZE", 0, "most bytes there (default: what it holds)", 0},
-    {"disk-quota", OPT_DISK_QUOTA, "SIZE", 0, "most bytes of spill files (default: what the disk holds)", 0},
-    {"high-water", OPT_HIGH_WATER, "PERCENT", 0,
-     "of the budget in objects without a copy on disk: from here on they are written by themselves (default: 90)", 0},
-    {"low-water", OPT_LOW_WATER, "PERCENT", 0, "... and until here (default: 75)", 0},
-    {"group", OPT_GROUP, "GROUP", 0,
-     "let members of this group connect too (default: only the user who runs the store)", 0},
-    {"ready-fd", OPT_READY_FD, "N", 0, "write READY, or ERROR and why, to this descriptor", 0},
-    {"fresh", OPT_FRESH, NULL, 0,
-     "give up the objects that an earlier store of the instance left, instead of adopting them", 0},
-    {"die-with-parent", OPT_DIE_WITH_PARENT, NULL, 0, "stop when the process that started this one ends", 0},
-    {0},
-};
-
-static error_t
-parse_size(struct argp_state *state, const char *text, uint64_t *ret_bytes)
-{
-    if (gr_size_parse(text, ret_bytes) != GRANARY_OK) {
-        argp_error(state, "%s", granary_error_message());
-    }
-    return 0;
-}
-
-static error_t
-parse_percent(struct argp_state *state, const char *text, unsigned *ret_percent)
-{
-    char *end;
-    unsigned long percent = strtoul(text, &end, 10);
-
-    if (*text < '0' || *text > '9' || *end != '\0' || percent < 1 || percent > 100) {
-        argp_error(state, "'%s' is not a percentage from 1 to 100", text);
-    }
-    *ret_percent = (unsigned)percent;
-    return 0;
-}
-
-static error_t
-parse(int key, char *text, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    char *end;
-
-    switch (key) {
-    case OPT_INSTANCE:
-        arguments->options.instance = text;
-        return 0;
-    case OPT_MEMORY:
-        return parse_size(state, text, &arguments->options.memory_bytes);
-    case OPT_SPILL_DIR:
-        arguments->options.spill_dir = text;
-        return 0;
-    case OPT_LEVELS:
-        if (granary_levels_parse(text, &arguments->options.levels) != GRANARY_OK) {
-            argp_error(state, "%s", granary_error_message());
-        }
-        return 0;
-    case OPT_REMOTE_DIR:
-        arguments->options.remote_dir = text;
-        return 0;
-    case OPT_REMOTE_QUOTA:
-        return parse_size(state, text, &arguments->options.remote_quota_bytes);
-    case OPT_DISK_QUOTA:
-        return parse_size(state, text, &arguments->options.disk_quota_bytes);
-    case OPT_HIGH_WATER:
-        return parse_percent(state, text, &arguments->options.high_percent);
-    case OPT_LOW_WATER:
-        return parse_percent(state, text, &arguments->options.low_percent);
-    case OPT_GROUP:
-        arguments->options.group = text;
-        return 0;
-    case OPT_READY_FD:
-        arguments->ready_fd = (int)strtol(text, &end, 10);
-        if (*end != '\0' || arguments->ready_fd < 0) {
-            argp_error(state, "'%s' is not a descriptor", text);
-        }
-        return 0;
-    case OPT_FRESH:
-        arguments->options.fresh = true;
-        return 0;
-    case OPT_DIE_WITH_PARENT:
-        arguments->die_with_parent = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", text);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct gr_option options[] = {
+    {"instance", 0, "NAME|DIR", "the instance to serve (default: $GRANARY_INSTANCE, else 'default')",
+     GR_OPTION_TEXT(struct arguments, options.instance)},
+    {"memory", 0, "SIZE",
+     "memory budget; K, M, G, T are understood (default: half of what cgroup, RAM and /dev/shm allow)",
+     GR_OPTION_SIZE(struct arguments, options.memory_bytes, 0)},
+    {"spill-dir", 0, "DIR", "where objects go when memory is full (default: below /var/tmp)",
+     GR_OPTION_TEXT(struct arguments, options.spill_dir)},
+    {"levels", 0, "SET",
+     "levels to use, such as 'memory|disk|remote' (default: memory, disk, and remote with --remote-dir)",
+     GR_OPTION_LEVELS(struct arguments, options.levels)},
+    {"remote-dir", 0, "DIR", "the remote level: a directory, such as a mounted share",
+     GR_OPTION_TEXT(struct arguments, options.remote_dir)},
+    {"remote-quota", 0, "SIZE", "most bytes there (default: what it holds)",
+     GR_OPTION_SIZE(struct arguments, options.remote_quota_bytes, 0)},
+    {"disk-quota", 0, "SIZE", "most bytes of spill files (default: what the disk holds)",
+     GR_OPTION_SIZE(struct arguments, options.disk_quota_bytes, 0)},
+    {"high-water", 0, "PERCENT",
+     "of the budget in objects without a copy on disk: from here on they are written by themselves (default: 90)",
+     GR_OPTION_NUMBER(struct arguments, options.high_percent, 1, 100)},
+    {"low-water", 0, "PERCENT", "... and until here (default: 75)",
+     GR_OPTION_NUMBER(struct arguments, options.low_percent, 1, 100)},
+    {"group", 0, "GROUP", "let members of this group connect too (default: only the user who runs the store)",
+     GR_OPTION_TEXT(struct arguments, options.group)},
+    {"ready-fd", 0, "N", "write READY, or ERROR and why, to this descriptor",
+     GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
+    {"fresh", 0, NULL, "give up the objects that an earlier store of the instance left, instead of adopting them",
+     GR_OPTION_FLAG(struct arguments, options.fresh)},
+    {"die-with-parent", 0, NULL, "stop when the process that started this one ends",
+     GR_OPTION_FLAG(struct arguments, die_with_parent)},
+    {0}};
 
 /* Nobody of the same user may trace the store, or reach its descriptors through /proc. */
 static void
@@ -150,19 +66,17 @@ conceal(void)
 int
 main(int argc, char **argv)
 {
-    static const struct argp parser = {
-        options, parse, NULL, "Serve the shared-memory objects of one granary instance until SIGTERM.",
-        NULL,    NULL,  NULL};
     struct arguments arguments = {.ready_fd = -1};
+    const struct gr_options table = {.doc = "Serve the shared-memory objects of one granary instance until SIGTERM.",
+                                     .sets = {{options, &arguments}}};
     pid_t parent = getppid();
     struct store *store = NULL;
     struct gr_instance instance;
     granary_err err = GRANARY_OK;
 
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
     gr_log_init("store");
     (void)umask(077); /* nothing is anybody else's between bind and chmod */
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &arguments);
+    (void)gr_options_parse(&table, argc, argv);
     conceal();
     arguments.options.stop_fd = gr_daemon_open_stop();
     if (arguments.options.stop_fd < 0) {

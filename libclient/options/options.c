@@ -72,18 +72,6 @@ parse_duration(const char *text, int64_t most_ms, int64_t *ret_ms)
     return err;
 }
 
-granary_err
-gr_option_ms(const char *text, int *ret_ms)
-{
-    int64_t ms = 0;
-    granary_err err = parse_duration(text, MS_MOST, &ms);
-
-    if (err == GRANARY_OK) {
-        *ret_ms = (int)ms;
-    }
-    return err;
-}
-
 static granary_err
 parse_size(const struct gr_option *option, const char *text, int64_t *ret_bytes)
 {

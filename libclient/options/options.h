@@ -96,7 +96,5 @@ int gr_options_parse(const struct gr_options *options, int argc, char **argv);
 
 /* A whole number. Errors: EINVAL: "'x' is no number from 1 to 8" */
 granary_err gr_option_number(const char *text, int64_t least, uint64_t most, int64_t *ret_number);
-/* A duration in milliseconds, rounded up; negative: GRANARY_FOREVER. Errors: EINVAL, also when it is 23 days or more */
-granary_err gr_option_ms(const char *text, int *ret_ms);
 
 #endif

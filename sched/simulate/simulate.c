@@ -1,6 +1,5 @@
 #include "simulate/simulate.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +13,12 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "graph_json/json.h"
+#include "options/options.h"
 #include "simulate/world.h"
 
 #define FILE_MAX         ((size_t)256 << 20)
 #define DURATION_MOST_NS ((uint64_t)1000000 * 1000000000)
 #define BYTES_MOST       ((uint64_t)1 << 50)
-
-enum {
-    KEY_RUNS = 256,
-    KEY_SEED,
-    KEY_EXECUTORS,
-    KEY_MEMORY,
-    KEY_SHAPE,
-    KEY_SIZE,
-    KEY_FAULTS,
-    KEY_DURATIONS,
-    KEY_JSON,
-    KEY_TRACE
-};
 
 static const char *const shape_names[SHAPES] = {"tree", "chain", "map", "shuffle", "array", "random"};
 static const char *const fault_names[] = {"death", "loss", "failure", "stall", "full", "restart"};
@@ -52,52 +39,26 @@ struct simulate {
     char directory[4096];
 };
 
-static const struct argp_option options[] = {
-    {"runs", KEY_RUNS, "N", 0, "so many runs, with seeds from --seed on (default 1)", 0},
-    {"seed", KEY_SEED, "S", 0, "of the first run (default 1)", 0},
-    {"executors", KEY_EXECUTORS, "N", 0, "executors (default: as the seed says)", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0, "the store's budget (default: as the seed says)", 0},
-    {"shape", KEY_SHAPE, "NAME", 0, "of the graphs: tree, chain, map, shuffle, array or random", 0},
-    {"size", KEY_SIZE, "N", 0, "about so many subtasks a graph", 0},
-    {"faults", KEY_FAULTS, "LIST", 0, "none, all, or some of death,loss,failure,stall,full,restart", 0},
-    {"durations", KEY_DURATIONS, "FILE", 0, "what nodes of GRAPH.json take: lines of NODE DURATION [SIZE]", 0},
-    {"trace", KEY_TRACE, NULL, 0, "print what happens, event by event", 0},
-    {"json", KEY_JSON, NULL, 0, "print JSON", 0},
-    {0},
-};
-
-static uint64_t
-number_of(const char *name, const char *text, uint64_t most, struct argp_state *state)
-{
-    char *end;
-    uint64_t number = strtoull(text, &end, 10);
-
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number > most) {
-        argp_error(state, "--%s: '%s' is no number up to %" PRIu64, name, text, most);
-    }
-    return number;
-}
-
-static int
-shape_of(const char *name, struct argp_state *state)
+static granary_err
+take_shape(void *target, char *text)
 {
     for (int i = 0; i < SHAPES; i++) {
-        if (strcmp(name, shape_names[i]) == 0) {
-            return i;
+        if (strcmp(text, shape_names[i]) == 0) {
+            ((struct simulate *)target)->shape = i;
+            return GRANARY_OK;
         }
     }
-    argp_error(state, "--shape: '%s' is none of tree, chain, map, shuffle, array, random", name);
-    return -1;
+    return gr_fail(GRANARY_EINVAL, "'%s' is none of tree, chain, map, shuffle, array, random", text);
 }
 
-static int
-faults_of(const char *list, struct argp_state *state)
+static granary_err
+take_faults(void *target, char *list)
 {
-    char *text = strdup(list);
+    struct simulate *simulate = target;
     char *rest = NULL;
     int faults = 0;
 
-    for (char *name = strtok_r(text, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
+    for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
         size_t i = 0;
 
         while (i < sizeof fault_names / sizeof fault_names[0] && strcmp(name, fault_names[i]) != 0) {
@@ -108,61 +69,30 @@ faults_of(const char *list, struct argp_state *state)
         } else if (strcmp(name, "all") == 0) {
             faults = FAULTS_ALL;
         } else if (strcmp(name, "none") != 0) {
-            argp_error(state, "--faults: '%s' is none of death, loss, failure, stall, full, restart, all, none", name);
+            return gr_fail(GRANARY_EINVAL, "'%s' is none of death, loss, failure, stall, full, restart, all, none",
+                           name);
         }
     }
-    free(text);
-    return faults;
+    simulate->faults = faults;
+    return GRANARY_OK;
 }
 
-static error_t
-parse(int key, char *value, struct argp_state *state)
-{
-    struct simulate *simulate = state->input;
-
-    switch (key) {
-    case KEY_RUNS:
-        simulate->runs = number_of("runs", value, 1000000000, state);
-        return 0;
-    case KEY_SEED:
-        simulate->seed = number_of("seed", value, UINT64_MAX, state);
-        return 0;
-    case KEY_EXECUTORS:
-        simulate->executors = (uint32_t)number_of("executors", value, WORLD_EXECUTORS, state);
-        return 0;
-    case KEY_MEMORY:
-        if (gr_size_parse(value, &simulate->memory_bytes) != GRANARY_OK || simulate->memory_bytes == 0) {
-            argp_error(state, "--memory: '%s' is no size: write bytes, or a number with K, M, G or T", value);
-        }
-        return 0;
-    case KEY_SHAPE:
-        simulate->shape = shape_of(value, state);
-        return 0;
-    case KEY_SIZE:
-        simulate->size = (uint32_t)number_of("size", value, 1000000, state);
-        return 0;
-    case KEY_FAULTS:
-        simulate->faults = faults_of(value, state);
-        return 0;
-    case KEY_DURATIONS:
-        simulate->durations = value;
-        return 0;
-    case KEY_JSON:
-        simulate->json = true;
-        return 0;
-    case KEY_TRACE:
-        simulate->trace = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (simulate->graph != NULL) {
-            argp_error(state, "one graph at a time: '%s' is one too many", value);
-        }
-        simulate->graph = value;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct gr_option options[] = {
+    {"runs", 0, "N", "so many runs, with seeds from --seed on (default 1)",
+     GR_OPTION_NUMBER(struct simulate, runs, 0, 1000000000)},
+    {"seed", 0, "S", "of the first run (default 1)", GR_OPTION_NUMBER(struct simulate, seed, 0, UINT64_MAX)},
+    {"executors", 0, "N", "executors (default: as the seed says)",
+     GR_OPTION_NUMBER(struct simulate, executors, 0, WORLD_EXECUTORS)},
+    {"memory", 0, "SIZE", "the store's budget (default: as the seed says)",
+     GR_OPTION_SIZE(struct simulate, memory_bytes, 1)},
+    {"shape", 0, "NAME", "of the graphs: tree, chain, map, shuffle, array or random", GR_OPTION_TAKE(take_shape)},
+    {"size", 0, "N", "about so many subtasks a graph", GR_OPTION_NUMBER(struct simulate, size, 0, 1000000)},
+    {"faults", 0, "LIST", "none, all, or some of death,loss,failure,stall,full,restart", GR_OPTION_TAKE(take_faults)},
+    {"durations", 0, "FILE", "what nodes of GRAPH.json take: lines of NODE DURATION [SIZE]",
+     GR_OPTION_TEXT(struct simulate, durations)},
+    {"trace", 0, NULL, "print what happens, event by event", GR_OPTION_FLAG(struct simulate, trace)},
+    {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct simulate, json)},
+    {0}};
 
 /* ---- a recorded graph ---- */
 
@@ -448,23 +378,22 @@ run_all(const struct simulate *simulate, const struct recording *recording)
 int
 simulate_main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        options,
-        parse,
-        "[GRAPH.json]",
-        "Play schedules under virtual time: the scheduler as it is, on executors, a store and faults that come from a "
-        "seed; or on a graph whose durations were recorded. Checks that every graph ends, that nothing succeeds twice, "
-        "that what is granted comes back and never exceeds what there is, and that sessions get their shares.",
-        NULL,
-        NULL,
-        NULL};
     struct simulate simulate = {.runs = 1, .seed = 1, .shape = -1, .faults = -1};
+    const struct gr_options table = {
+        .arguments = "[GRAPH.json]",
+        .doc = "Play schedules under virtual time: the scheduler as it is, on executors, a store and faults that come "
+               "from a seed; or on a graph whose durations were recorded. Checks that every graph ends, that nothing "
+               "succeeds twice, that what is granted comes back and never exceeds what there is, and that sessions get "
+               "their shares.",
+        .most = 1,
+        .sets = {{options, &simulate}}};
     struct recording recording = {0};
     uint64_t violations = 0;
+    int first;
     granary_err err = GRANARY_OK;
 
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &simulate);
+    first = gr_options_parse(&table, argc, argv);
+    simulate.graph = first < argc ? argv[first] : NULL;
     (void)setenv("GRANARY_LOG", "warn", 0); /* what a daemon tells of its restarts is no news here */
     gr_log_init("simulate");
     if (getcwd(simulate.directory, sizeof simulate.directory) == NULL) {

@@ -1,7 +1,6 @@
 /* The n-th-failure run: options, which rows there are, and the loop over n. */
 #include "torture/nth/nth.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +9,14 @@
 #include "base/error.h"
 #include "base/fault_rules.h"
 #include "base/fd.h"
+#include "options/options.h"
 #include "spawn/spawn.h"
 #include "torture/common/interrupt.h"
-#include "torture/common/options.h"
 #include "torture/torture.h"
 
 /* Of several rows so many trials each, spread over all n: everything would take days. */
 #define EACH 10
 #define LAST (UINT64_MAX / 2)
-
-enum { KEY_FIRST = 0x5000, KEY_LAST, KEY_STRIDE, KEY_EACH, KEY_STICKY, KEY_JSON, KEY_ERRNO, KEY_LIST };
 
 struct run {
     /* NULL, -1: all of them */
@@ -29,6 +26,7 @@ struct run {
     int process;
     uint64_t first, last;
     uint64_t stride, each; /* 0: not said */
+    bool list;
     bool sticky, json;
     /* so far */
     FILE *table;
@@ -210,20 +208,22 @@ run_all(struct run *run)
 
 /* ---- options ---- */
 
-static enum nth_process
-parse_process(const char *text, struct argp_state *state)
+static granary_err
+take_process(void *target, char *text)
 {
+    struct run *run = target;
+
     for (int i = NTH_CLIENT; i <= NTH_EXECUTOR; i++) {
         if (strcmp(text, nth_process_names[i]) == 0) {
-            return (enum nth_process)i;
+            run->process = i;
+            return GRANARY_OK;
         }
     }
-    argp_error(state, "--process %s: client, store, sched or executor is expected", text);
-    return NTH_CLIENT;
+    return gr_fail(GRANARY_EINVAL, "%s: client, store, sched or executor is expected", text);
 }
 
-static const char *
-parse_fail(const char *text, struct argp_state *state)
+static granary_err
+take_fail(void *target, char *text)
 {
     static const char *const fails[] = {"kill", "call", "alloc", "message"};
     bool known = strncmp(text, "call.", 5) == 0;
@@ -231,106 +231,61 @@ parse_fail(const char *text, struct argp_state *state)
     for (size_t i = 0; i < sizeof fails / sizeof fails[0]; i++) {
         known = known || strcmp(text, fails[i]) == 0;
     }
-    if (!known) {
-        argp_error(state, "--fail %s: kill, call, call.NAME, alloc or message is expected", text);
-    }
-    return text;
+    ((struct run *)target)->fail = text;
+    return known ? GRANARY_OK
+                 : gr_fail(GRANARY_EINVAL, "%s: kill, call, call.NAME, alloc or message is expected", text);
 }
 
-static error_t
-parse(int key, char *text, struct argp_state *state)
+static granary_err
+check(void *target)
 {
-    struct run *run = state->input;
+    struct run *run = target;
 
-    switch (key) {
-    case 's':
-        run->scenario = text;
-        return 0;
-    case 'p':
-        run->process = (int)parse_process(text, state);
-        return 0;
-    case 'f':
-        run->fail = parse_fail(text, state);
-        return 0;
-    case KEY_ERRNO:
-        run->errnos = text;
-        return 0;
-    case KEY_FIRST:
-        run->first = options_number(text, 1, UINT64_MAX / 2, state);
-        return 0;
-    case KEY_LAST:
-        run->last = options_number(text, 1, UINT64_MAX / 2, state);
-        return 0;
-    case KEY_STRIDE:
-        run->stride = options_number(text, 1, UINT64_MAX / 4, state);
-        return 0;
-    case KEY_EACH:
-        run->each = options_number(text, 1, UINT64_MAX / 4, state);
-        return 0;
-    case KEY_STICKY:
-        run->sticky = true;
-        return 0;
-    case KEY_JSON:
-        run->json = true;
-        return 0;
-    case KEY_LIST:
-        nth_scenarios_print();
-        exit(0);
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", text);
-        return 0;
-    case ARGP_KEY_END:
-        if (run->last < run->first) {
-            argp_error(state, "--last comes before --first");
-        }
-        if (run->stride == 0 && run->each == 0 && run->last == LAST && is_all(run)) {
-            run->each = EACH;
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (run->stride == 0 && run->each == 0 && run->last == LAST && is_all(run)) {
+        run->each = EACH;
     }
+    return run->last < run->first ? gr_fail(GRANARY_EINVAL, "--last comes before --first") : GRANARY_OK;
 }
 
 int
 torture_nth(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"scenario", 's', "NAME", 0, "what is done under the fault; default: all, which --list tells", 0},
-        {"process", 'p', "KIND", 0, "whose fault: client, store, sched or executor; default: all", 0},
-        {"fail", 'f', "WHAT", 0,
+    static const struct gr_option list[] = {
+        {"scenario", 's', "NAME", "what is done under the fault; default: all, which --list tells",
+         GR_OPTION_TEXT(struct run, scenario)},
+        {"process", 'p', "KIND", "whose fault: client, store, sched or executor; default: all",
+         GR_OPTION_TAKE(take_process)},
+        {"fail", 'f', "WHAT",
          "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails), "
          "message (one between scheduler, executors and clients is lost: who waits for its answer is interrupted); "
          "default: all",
-         0},
-        {"errno", KEY_ERRNO, "NAME,...", 0,
+         GR_OPTION_TAKE(take_fail)},
+        {"errno", 0, "NAME,...",
          "how calls fail, one after the other: names of errors, 'short' (half of what was asked for), or 'kill'; "
          "of messages: 'drop' or 'corrupt'; default: EIO; drop,corrupt; of everything: several",
-         0},
-        {"first", KEY_FIRST, "N", 0, "begin with the N-th; default: 1", 0},
-        {"last", KEY_LAST, "N", 0, "end with the N-th; default: when the fault does not happen any more", 0},
-        {"stride", KEY_STRIDE, "K", 0, "every K-th; default: 1", 0},
-        {"each", KEY_EACH, "N", 0,
+         GR_OPTION_TEXT(struct run, errnos)},
+        {"first", 0, "N", "begin with the N-th; default: 1", GR_OPTION_NUMBER(struct run, first, 1, UINT64_MAX / 2)},
+        {"last", 0, "N", "end with the N-th; default: when the fault does not happen any more",
+         GR_OPTION_NUMBER(struct run, last, 1, UINT64_MAX / 2)},
+        {"stride", 0, "K", "every K-th; default: 1", GR_OPTION_NUMBER(struct run, stride, 1, UINT64_MAX / 4)},
+        {"each", 0, "N",
          "of each scenario, process and failure so many, spread over all n; default where scenario, process or failure "
          "are not said: 10",
-         0},
-        {"sticky", KEY_STICKY, NULL, 0, "the n-th and all that follow", 0},
-        {"json", KEY_JSON, NULL, 0, "print JSON, an object a line", 0},
-        {"list", KEY_LIST, NULL, 0, "list the scenarios", 0},
-        {0},
-    };
-    static const struct argp parser = {
-        list,
-        parse,
-        NULL,
-        "Let one thing fail in one process of a private instance: the first, the second, ... until all have had their "
-        "turn. Each time the work must succeed or end with an error that says why, the instance must serve on, and "
-        "leave nothing behind. A table at the end tells what came of it; exit status 1 if anything was wrong.",
-        NULL,
-        NULL,
-        NULL};
+         GR_OPTION_NUMBER(struct run, each, 1, UINT64_MAX / 4)},
+        {"sticky", 0, NULL, "the n-th and all that follow", GR_OPTION_FLAG(struct run, sticky)},
+        {"json", 0, NULL, "print JSON, an object a line", GR_OPTION_FLAG(struct run, json)},
+        {"list", 0, NULL, "list the scenarios", GR_OPTION_FLAG(struct run, list)},
+        {0}};
     static char name[] = "granary torture nth";
     static struct run run;
+    const struct gr_options options = {
+        .doc =
+            "Let one thing fail in one process of a private instance: the first, the second, ... until all have had "
+            "their turn. Each time the work must succeed or end with an error that says why, the instance must serve "
+            "on, and leave nothing behind. A table at the end tells what came of it; exit status 1 if anything was "
+            "wrong.",
+        .sets = {{list, &run}},
+        .check = check};
     char *table = NULL;
     size_t size;
 
@@ -342,8 +297,11 @@ torture_nth(int argc, char **argv)
     }
     run = (struct run){.process = -1, .first = 1, .last = LAST};
     argv[0] = name;
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
+    (void)gr_options_parse(&options, argc, argv);
+    if (run.list) {
+        nth_scenarios_print();
+        return 0;
+    }
     if ((run.fail == NULL || strcmp(run.fail, "kill") == 0) &&
         !spawn_granary((const char *const[]){"torture", "nth", "trace", "0", "/dev/null", "/bin/true", NULL})) {
         return granary_error_exit_status(GRANARY_EPERM); /* said by it */

@@ -91,12 +91,6 @@ report(const struct run *run, bool ended_well)
     return graphers_report(&run->graphers) && ended_well ? 0 : 1;
 }
 
-static error_t
-parse(int key, char *text, struct argp_state *state)
-{
-    return options_key(key, text, state, state->input);
-}
-
 static bool
 set_up(struct run *run)
 {
@@ -118,27 +112,16 @@ set_up(struct run *run)
 int
 torture_sched(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"seconds", 's', "DURATION", 0, "how long; default: 10", 0},
-        {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
-        {"memory", 'm', "SIZE", 0,
-         "the store's budget; '1/N': that part of the data; 'one': the largest object; default: 32M", 0},
-        {"clients", 'c', "C", 0, "client processes; default: 4", 0},
-        {"executors", 'e', "E", 0, "executors; default: 3", 0},
-        {"schedulers", 'd', "D", 0, "schedulers, all but one of them standing by; default: 1", 0},
-        {"kills", 'k', "N", 0, "go on until so many processes were killed, whatever the time", 0},
-        {"spare-store", 'p', NULL, 0, "do not kill the store", 0},
-        {0},
-    };
-    static const struct argp parser = {
-        list,
-        parse,
-        NULL,
-        "Run random graphs while executors, schedulers and the store are killed; exit status 1 if anything was lost or "
-        "wrong.",
-        NULL,
-        NULL,
-        NULL};
+    static const struct gr_option list[] = {
+        OPTION_SECONDS("how long; default: 10"),
+        OPTION_SEED,
+        OPTION_MEMORY("the store's budget; '1/N': that part of the data; 'one': the largest object; default: 32M"),
+        OPTION_CLIENTS("client processes; default: 4", GRAPHERS_MOST),
+        OPTION_EXECUTORS("executors; default: 3"),
+        OPTION_SCHEDULERS("1"),
+        OPTION_KILLS("go on until so many processes were killed, whatever the time"),
+        OPTION_SPARE_STORE,
+        {0}};
     static char name[] = "granary torture sched";
     struct run run = {.options = {.duration_ms = 10000,
                                   .seed = 1,
@@ -146,15 +129,17 @@ torture_sched(int argc, char **argv)
                                   .shares = true,
                                   .memory_least = 8 << 20,
                                   .clients = 4,
-                                  .clients_most = GRAPHERS_MOST,
                                   .executors = 3,
                                   .schedulers = 1}};
+    const struct gr_options table = {.doc = "Run random graphs while executors, schedulers and the store are killed; "
+                                            "exit status 1 if anything was lost or "
+                                            "wrong.",
+                                     .sets = {{list, &run.options}}};
     bool ended_well;
     int status;
 
     argv[0] = name;
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
+    (void)gr_options_parse(&table, argc, argv);
     options_settle(&run.options, run.options.memory / GRAPHERS_TENSOR, run.options.memory / GRAPHERS_TENSOR / 8);
     (void)printf("torture sched: seed %" PRIu64 "\n", run.options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */

@@ -16,9 +16,10 @@
 #include "torture/instance/siege.h"
 #include "torture/torture.h"
 
-#define GRAPHS   12u
-#define GRAPHERS 2u
-#define MIB      1048576.0
+#define GRAPHS      12u
+#define GRAPHERS    2u
+#define GRAPH_PAUSE 40
+#define MIB         1048576.0
 /* The scheduler remembers its last runs of subtasks, by promise: so many, and so much may it grow by with each. */
 #define RUNS      262144u
 #define RUN_BYTES 128
@@ -36,7 +37,7 @@ struct sample {
 struct run {
     struct options options;
     int64_t warm_ms, every_ms;
-    long pause_us, graph_pause_us;
+    long pause_ms; /* of a client between two operations; of graphs GRAPH_PAUSE times as long */
     const char *json_path;
     FILE *json;
     struct dealer dealer;
@@ -322,71 +323,45 @@ set_up(struct run *run)
     if (run->samples == NULL || !siege_begin(&run->siege, &run->options, GRAPHERS, GRAPHS, run->options.memory * 2)) {
         return false;
     }
-    run->siege.crowd.torment->pause_us = run->pause_us;
-    run->siege.graphers.pause_us = run->graph_pause_us;
+    run->siege.crowd.torment->pause_us = run->pause_ms * 1000;
+    run->siege.graphers.pause_us = run->pause_ms * 1000 * GRAPH_PAUSE;
     return true;
-}
-
-enum { KEY_JSON = 0x3000, KEY_PAUSE };
-
-static error_t
-parse(int key, char *text, struct argp_state *state)
-{
-    struct run *run = state->input;
-
-    switch (key) {
-    case KEY_JSON:
-        run->json_path = text;
-        return 0;
-    case KEY_PAUSE:
-        run->pause_us = (long)options_number(text, 0, 1000000, state) * 1000;
-        run->graph_pause_us = run->pause_us * 40;
-        return 0;
-    default:
-        return options_key(key, text, state, &run->options);
-    }
 }
 
 int
 torture_soak(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"seconds", 's', "DURATION", 0, "how long; default: 3600", 0},
-        {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
-        {"memory", 'm', "SIZE", 0, "the store's budget; default: 32M", 0},
-        {"clients", 'c', "C", 0, "clients of the store; default: 3", 0},
-        {"executors", 'e', "E", 0, "executors; default: 2", 0},
-        {"schedulers", 'd', "D", 0, "schedulers, all but one of them standing by; default: 2", 0},
-        {"pause", KEY_PAUSE, "MS", 0, "of a client between two operations; of graphs 40 times as long; default: 25", 0},
-        {"json", KEY_JSON, "FILE", 0, "write each sample, a line each", 0},
-        {0},
-    };
-    static const struct argp parser = {
-        list,
-        parse,
-        NULL,
-        "A light, steady load for long, with clients and executors killed now and then: what the instance takes of the "
-        "machine after the first five minutes (a twelfth of a shorter run) is what it may take at the end; exit status "
-        "1 if it takes more, or if anything was lost or wrong.",
-        NULL,
-        NULL,
-        NULL};
+    static const struct gr_option own[] = {
+        {"pause", 0, "MS", "of a client between two operations; of graphs 40 times as long; default: 25",
+         GR_OPTION_NUMBER(struct run, pause_ms, 0, 1000000)},
+        {"json", 0, "FILE", "write each sample, a line each", GR_OPTION_TEXT(struct run, json_path)},
+        {0}};
+    static const struct gr_option list[] = {OPTION_SECONDS("how long; default: 3600"),
+                                            OPTION_SEED,
+                                            OPTION_MEMORY("the store's budget; default: 32M"),
+                                            OPTION_CLIENTS("clients of the store; default: 3", TORMENTED_MOST),
+                                            OPTION_EXECUTORS("executors; default: 2"),
+                                            OPTION_SCHEDULERS("2"),
+                                            {0}};
     static char name[] = "granary torture soak";
     struct run run = {.options = {.duration_ms = 3600000,
                                   .seed = 1,
                                   .memory = 32 << 20,
                                   .memory_least = 16 << 20,
                                   .clients = 3,
-                                  .clients_most = TORMENTED_MOST,
                                   .executors = 2,
                                   .schedulers = 2},
-                      .pause_us = 25000,
-                      .graph_pause_us = 1000000};
+                      .pause_ms = 25};
+    const struct gr_options table = {.doc = "A light, steady load for long, with clients and executors killed now and "
+                                            "then: what the instance takes of the "
+                                            "machine after the first five minutes (a twelfth of a shorter run) is what "
+                                            "it may take at the end; exit status 1 if "
+                                            "it takes more, or if anything was lost or wrong.",
+                                     .sets = {{list, &run.options}, {own, &run}}};
     bool clean;
 
     argv[0] = name;
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
+    (void)gr_options_parse(&table, argc, argv);
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* processes that are forked would say it again */
     (void)printf("torture soak: seed %" PRIu64 "\n", run.options.seed);
     if (!set_up(&run)) {

@@ -157,44 +157,33 @@ set_up(struct run *run)
     return true;
 }
 
-static error_t
-parse(int key, char *text, struct argp_state *state)
-{
-    return options_key(key, text, state, state->input);
-}
-
 int
 torture_store(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"seconds", 's', "DURATION", 0, "how long; default: 10", 0},
-        {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
-        {"memory", 'm', "SIZE", 0,
-         "the store's budget, a quarter of what is put; '1/N': that part of it; 'one': the largest object; default: "
-         "16M",
-         0},
-        {"clients", 'c', "C", 0, "client processes; default: 8", 0},
-        {"kills", 'k', "N", 0, "go on until the store was killed so often, whatever the time", 0},
-        {"spare-store", 'p', NULL, 0, "do not kill the store", 0},
-        {0},
-    };
-    static const struct argp parser = {
-        list, parse, NULL, "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
-        NULL, NULL,  NULL};
+    static const struct gr_option list[] = {
+        OPTION_SECONDS("how long; default: 10"),
+        OPTION_SEED,
+        OPTION_MEMORY("the store's budget, a quarter of what is put; '1/N': that part of it; 'one': the largest "
+                      "object; default: 16M"),
+        OPTION_CLIENTS("client processes; default: 8", TORMENTED_MOST),
+        OPTION_KILLS("go on until the store was killed so often, whatever the time"),
+        OPTION_SPARE_STORE,
+        {0}};
     static char name[] = "granary torture store";
     struct run run = {.options = {.duration_ms = 10000,
                                   .seed = 1,
                                   .memory = 16 << 20,
                                   .shares = true,
                                   .memory_least = 4 << 20,
-                                  .clients = 8,
-                                  .clients_most = TORMENTED_MOST}};
+                                  .clients = 8}};
+    const struct gr_options table = {
+        .doc = "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
+        .sets = {{list, &run.options}}};
     bool clean;
     int status;
 
     argv[0] = name;
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &run.options);
+    (void)gr_options_parse(&table, argc, argv);
     run.options.scale = run.options.one_object ? ONE_SCALE : run.options.memory;
     options_settle(&run.options, run.options.scale * DATA, CROWD_LARGEST(run.options.scale) + META);
     (void)printf("torture store: seed %" PRIu64 "\n", run.options.seed);

@@ -115,7 +115,7 @@ read_head(struct run *run)
            sscanf(line, "whole seed %" SCNu64 " memory %" SCNu64 " clients %u graphers %u executors %u schedulers %u",
                   &options->seed, &options->memory, &options->clients, &run->grapher_count, &options->executors,
                   &options->schedulers) == 6 &&
-           options->clients >= 1 && options->clients <= options->clients_most && run->grapher_count >= 1 &&
+           options->clients >= 1 && options->clients <= TORMENTED_MOST && run->grapher_count >= 1 &&
            run->grapher_count <= GRAPHERS_MOST && options->executors >= 1 && options->executors <= 64 &&
            options->schedulers >= 1 && options->schedulers <= 8;
 }
@@ -178,82 +178,47 @@ set_up(struct run *run)
     return siege_begin(&run->siege, options, run->grapher_count, GRAPHS, options->memory * 2);
 }
 
-enum { KEY_KILLS_EACH = 0x3000, KEY_RECORD, KEY_REPLAY, KEY_MINIMISE, KEY_TRIES };
-
-static error_t
-parse(int key, char *text, struct argp_state *state)
-{
-    struct run *run = state->input;
-
-    switch (key) {
-    case 'g':
-        run->grapher_count = (unsigned)options_number(text, 1, GRAPHERS_MOST, state);
-        return 0;
-    case KEY_KILLS_EACH:
-        run->kills_each = options_number(text, 1, UINT32_MAX, state);
-        return 0;
-    case KEY_RECORD:
-        run->record_path = text;
-        return 0;
-    case KEY_REPLAY:
-        run->replay_path = text;
-        return 0;
-    case KEY_MINIMISE:
-        run->minimise_path = text;
-        return 0;
-    case KEY_TRIES:
-        run->tries = (unsigned)options_number(text, 1, 1000, state);
-        return 0;
-    default:
-        return options_key(key, text, state, &run->options);
-    }
-}
-
 int
 torture_whole(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"seconds", 's', "DURATION", 0, "how long; default: 20", 0},
-        {"seed", 'S', "S", 0, "of the random numbers; default: 1", 0},
-        {"memory", 'm', "SIZE", 0, "the store's budget; default: 32M", 0},
-        {"clients", 'c', "C", 0, "clients of the store; default: 4", 0},
-        {"graphers", 'g', "G", 0, "clients with graphs; default: 3", 0},
-        {"executors", 'e', "E", 0, "executors; default: 3", 0},
-        {"schedulers", 'd', "D", 0, "schedulers, all but one of them standing by; default: 2", 0},
-        {"kills-each", KEY_KILLS_EACH, "N", 0, "go on until each kind of process was killed N times", 0},
-        {"record", KEY_RECORD, "FILE", 0, "write what was done to whom and when", 0},
-        {"replay", KEY_REPLAY, "FILE", 0, "do that again", 0},
-        {"minimise", KEY_MINIMISE, "FILE", 0,
+    static const struct gr_option own[] = {
+        {"graphers", 'g', "G", "clients with graphs; default: 3",
+         GR_OPTION_NUMBER(struct run, grapher_count, 1, GRAPHERS_MOST)},
+        {"kills-each", 0, "N", "go on until each kind of process was killed N times",
+         GR_OPTION_NUMBER(struct run, kills_each, 1, UINT32_MAX)},
+        {"record", 0, "FILE", "write what was done to whom and when", GR_OPTION_TEXT(struct run, record_path)},
+        {"replay", 0, "FILE", "do that again", GR_OPTION_TEXT(struct run, replay_path)},
+        {"minimise", 0, "FILE",
          "repeat a recorded schedule that failed with parts left out, and write the smallest that fails to FILE.min",
-         0},
-        {"tries", KEY_TRIES, "N", 0, "how often each schedule is tried for that; default: 3", 0},
-        {0},
-    };
-    static const struct argp parser = {list,
-                                       parse,
-                                       NULL,
-                                       "Torment a private instance, every process of it, under mixed load; exit status "
-                                       "1 if anything was lost, wrong or "
-                                       "leaked. The run ends with the first that is.",
-                                       NULL,
-                                       NULL,
-                                       NULL};
+         GR_OPTION_TEXT(struct run, minimise_path)},
+        {"tries", 0, "N", "how often each schedule is tried for that; default: 3",
+         GR_OPTION_NUMBER(struct run, tries, 1, 1000)},
+        {0}};
+    static const struct gr_option list[] = {OPTION_SECONDS("how long; default: 20"),
+                                            OPTION_SEED,
+                                            OPTION_MEMORY("the store's budget; default: 32M"),
+                                            OPTION_CLIENTS("clients of the store; default: 4", TORMENTED_MOST),
+                                            OPTION_EXECUTORS("executors; default: 3"),
+                                            OPTION_SCHEDULERS("2"),
+                                            {0}};
     static char name[] = "granary torture whole";
     struct run run = {.options = {.duration_ms = 20000,
                                   .seed = 1,
                                   .memory = 32 << 20,
                                   .memory_least = 16 << 20,
                                   .clients = 4,
-                                  .clients_most = TORMENTED_MOST,
                                   .executors = 3,
                                   .schedulers = 2},
                       .grapher_count = 3,
                       .tries = 3};
+    const struct gr_options table = {.doc = "Torment a private instance, every process of it, under mixed load; exit "
+                                            "status 1 if anything was lost, wrong or "
+                                            "leaked. The run ends with the first that is.",
+                                     .sets = {{list, &run.options}, {own, &run}}};
     bool clean;
 
     argv[0] = name;
-    argp_err_exit_status = granary_error_exit_status(GRANARY_EINVAL);
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &run);
+    (void)gr_options_parse(&table, argc, argv);
     if (run.minimise_path != NULL) {
         return minimise(run.minimise_path, run.tries);
     }

@@ -117,8 +117,9 @@ write_member(struct json *json, const struct column *column, const void *row)
     }
 }
 
-void
-listing_members(struct json *json, const struct column *columns, const void *row)
+/* The members of a row, into the object that is open. */
+static void
+write_members(struct json *json, const struct column *columns, const void *row)
 {
     for (const struct column *column = columns; column->key != NULL || column->heading != NULL; column++) {
         if (column->key != NULL) {
@@ -164,7 +165,7 @@ listing_row(struct listing *listing, const void *row)
         return;
     }
     json_open(&listing->json, NULL, '{');
-    listing_members(&listing->json, listing->columns, row);
+    write_members(&listing->json, listing->columns, row);
     json_close(&listing->json);
 }
 

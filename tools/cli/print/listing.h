@@ -72,7 +72,4 @@ void listing_end(struct listing *listing);
 /* All of an array of structs. */
 void listing_print(const struct column *columns, bool is_json, const void *rows, size_t count, size_t row_size);
 
-/* The members of a row, into the object that is open. */
-void listing_members(struct json *json, const struct column *columns, const void *row);
-
 #endif
