@@ -79,8 +79,8 @@ counters_adopt(struct session *session)
         return GRANARY_OK;
     }
     /* All of its pages: the last store may have died while it made them. */
-    errno = posix_fallocate(fd, 0, (off_t)BYTES);
-    bytes = errno == 0 ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    bytes =
+        gr_fd_allocate(fd, 0, BYTES) == 0 ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     err = bytes == MAP_FAILED ? gr_fail_errno("shared memory %s", name) : GRANARY_OK;
     gr_fd_close(&fd);
     if (err != GRANARY_OK) {

@@ -80,8 +80,7 @@ index_back(struct index *index, uint64_t at, uint64_t have, uint64_t want)
     if (want <= have) {
         return GRANARY_OK;
     }
-    errno = FAULT_FAILS(index_pages) ? errno : posix_fallocate(index->fd, (off_t)(at + have), (off_t)(want - have));
-    if (errno != 0) {
+    if (FAULT_FAILS(index_pages) || gr_fd_allocate(index->fd, at + have, want - have) < 0) {
         return gr_fail_errno("the index of session %u cannot grow", index->session);
     }
     /* Sooner than a fault each; where the kernel does not know it, faults it is. */

@@ -147,10 +147,8 @@ grow(struct ledger *ledger)
         return gr_fail(GRANARY_ENOMEM, "no memory for more records in a session's ledger");
     }
     /* Pages before use: touching a record is never a SIGBUS. */
-    errno = FAULT_FAILS(ledger_grow)
-                ? errno
-                : posix_fallocate(ledger->fd, (off_t)bytes, (off_t)(LEDGER_STEP * sizeof(struct gr_ledger_record)));
-    if (errno != 0) {
+    if (FAULT_FAILS(ledger_grow) ||
+        gr_fd_allocate(ledger->fd, bytes, LEDGER_STEP * sizeof(struct gr_ledger_record)) < 0) {
         return gr_fail_errno("a session's ledger, %llu bytes of shared memory", (unsigned long long)bytes);
     }
     FAULT_STEP(ledger_pages);

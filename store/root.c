@@ -52,9 +52,9 @@ discard_all(const struct gr_instance *instance, const char *why)
 static granary_err
 commit(const struct root *root, uint64_t at, uint64_t bytes)
 {
-    errno = posix_fallocate(root->fd, (off_t)at, (off_t)bytes);
-    return errno == 0 ? GRANARY_OK
-                      : gr_fail_errno("shared memory %s: %llu bytes", root->name, (unsigned long long)bytes);
+    return gr_fd_allocate(root->fd, at, bytes) == 0
+               ? GRANARY_OK
+               : gr_fail_errno("shared memory %s: %llu bytes", root->name, (unsigned long long)bytes);
 }
 
 static granary_err

@@ -51,8 +51,7 @@ shmfile_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret_b
     if (err != GRANARY_OK) {
         return err;
     }
-    errno = FAULT_FAILS(shm_pages) ? errno : posix_fallocate(fd, 0, (off_t)size);
-    if (errno != 0) {
+    if (FAULT_FAILS(shm_pages) || gr_fd_allocate(fd, 0, size) < 0) {
         err = gr_fail_errno("shared memory %s: %llu bytes", name, (unsigned long long)size);
         goto fail;
     }

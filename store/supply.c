@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "store/admit.h"
 #include "store/memory.h"
@@ -74,7 +75,7 @@ populate(int fd, char *base, uint64_t at, uint64_t size)
 {
     while (madvise(base + at, size, MADV_POPULATE_WRITE) < 0) {
         if (errno == EINVAL) { /* before Linux 5.14 */
-            return posix_fallocate(fd, (off_t)at, (off_t)size) == 0;
+            return gr_fd_allocate(fd, at, size) == 0;
         }
         if (errno != EINTR && errno != EAGAIN) {
             return false;

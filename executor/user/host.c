@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/log.h"
 
 granary_err
 host_create(struct host *host, const char *instance, int node, int slot, bool embedded)
@@ -29,7 +30,13 @@ host_create(struct host *host, const char *instance, int node, int slot, bool em
         (void)setenv("GRANARY_INSTANCE", host->instance.runtime, 1); /* for what functions start */
         err = guard_create(&host->guard);
     }
-    return err == GRANARY_OK ? page_create(&host->page, &host->instance, node, slot) : err;
+    if (err == GRANARY_OK) {
+        err = page_create(&host->page, &host->instance, node, slot);
+    }
+    if (err == GRANARY_OK && !embedded && host->page.path[0] == '\0') {
+        gr_log_warn("EXECUTOR-PAGE", "slot=%d: nobody can see what it does: %s", slot, granary_error_message());
+    }
+    return err;
 }
 
 /* Fini functions are user code, too. */

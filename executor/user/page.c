@@ -1,3 +1,7 @@
+/*
+ * The executor's page: a file in the runtime directory, mapped, so that it outlives the process. Where there can be no
+ * file the page is private memory. An odd turn tells readers that fields are being written.
+ */
 #include "executor/user/page.h"
 
 #include <fcntl.h>
@@ -27,39 +31,46 @@ is_left(const char *path)
     return left;
 }
 
-static int
-open_file(struct page *page, const struct gr_instance *instance)
+/* Errors: errno's, and gr_mkdir_private()'s. */
+static granary_err
+page_open_file(struct page *page, const struct gr_instance *instance, int *ret_fd)
 {
+    granary_err err;
     char folder[sizeof instance->runtime + sizeof GR_EXECUTOR_PAGES + 1];
-    int fd;
 
     (void)snprintf(folder, sizeof folder, "%s/" GR_EXECUTOR_PAGES, instance->runtime);
     (void)snprintf(page->path, sizeof page->path, "%s/%d", folder, (int)getpid());
-    if (gr_mkdir_private(folder) != GRANARY_OK) {
-        return -1;
+    err = gr_mkdir_private(folder);
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (is_left(page->path)) {
         (void)unlink(page->path);
     }
-    fd = open(page->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    /* Allocated now: a page missing later would be a SIGBUS. */
-    if (fd >= 0 && posix_fallocate(fd, 0, GR_EXECUTOR_PAGE_SIZE) != 0) {
-        (void)unlink(page->path);
-        gr_fd_close(&fd);
+    *ret_fd = open(page->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (*ret_fd < 0) {
+        return gr_fail_errno("%s", page->path);
     }
-    return fd;
+    /* Allocated now: a page missing later would be a SIGBUS. */
+    if (gr_fd_allocate(*ret_fd, 0, GR_EXECUTOR_PAGE_SIZE) < 0) {
+        err = gr_fail_errno("%s: %d bytes", page->path, GR_EXECUTOR_PAGE_SIZE);
+        (void)unlink(page->path);
+        gr_fd_close(ret_fd);
+    }
+    return err;
 }
 
 granary_err
 page_create(struct page *page, const struct gr_instance *instance, int node, int slot)
 {
-    int fd = open_file(page, instance);
-    struct gr_executor_page *shared = mmap(NULL, GR_EXECUTOR_PAGE_SIZE, PROT_READ | PROT_WRITE,
-                                           fd >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);
+    struct gr_executor_page *shared;
+    int fd = -1;
 
-    if (fd < 0) {
+    if (page_open_file(page, instance, &fd) != GRANARY_OK) {
         page->path[0] = '\0';
     }
+    shared = mmap(NULL, GR_EXECUTOR_PAGE_SIZE, PROT_READ | PROT_WRITE,
+                  fd >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);
     gr_fd_close(&fd);
     if (shared == MAP_FAILED) {
         page->shared = NULL;

@@ -16,7 +16,7 @@ struct page {
     char path[160]; /* "": there is no file */
 };
 
-/* Errors: ENOMEM */
+/* Where it has no file granary_error_message() says why. Errors: ENOMEM */
 granary_err page_create(struct page *page, const struct gr_instance *instance, int node, int slot);
 void page_destroy(struct page *page);
 

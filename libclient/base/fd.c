@@ -27,6 +27,15 @@ gr_fd_close(int *fd)
     errno = error;
 }
 
+int
+gr_fd_allocate(int fd, uint64_t at, uint64_t size)
+{
+    do { /* on memory a signal takes back what was done, and the caller's errno is kept */
+        errno = posix_fallocate(fd, (off_t)at, (off_t)size);
+    } while (errno == EINTR);
+    return errno == 0 ? 0 : -1;
+}
+
 granary_err
 gr_write_all(int fd, const void *bytes, size_t size)
 {

@@ -16,6 +16,9 @@ granary_err gr_write_all(int fd, const void *bytes, size_t size);
 granary_err gr_pread_all(int fd, void *bytes, size_t size, int64_t offset);
 granary_err gr_pwrite_all(int fd, const void *bytes, size_t size, int64_t offset);
 
+/* Give pages or blocks to a range of a file, through EINTR: touching it is no SIGBUS later. -1 with errno. */
+int gr_fd_allocate(int fd, uint64_t at, uint64_t size);
+
 /* A whole file in memory with a NUL behind it, to be freed. Errors: errno's, EFULL when larger than max_size. */
 granary_err gr_file_read(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size);
 

@@ -43,22 +43,35 @@ class Confined(Instance):
                          *arguments, user=user,
                          env={"GRANARY_TEST_TARGETS": self.place + "/readable/targets", "SECRET_KEY": "secret",
                               "ASAN_OPTIONS": "detect_leaks=0"})
+        self.user = user
+        try:
+            self.tell_targets(user)
+        except BaseException:
+            self.close()
+            raise
+
+    def tell_targets(self, user):
+        """What there is to steal, to the attacks."""
         store, sched, pool = self.pids()
-        page = os.listdir(self.directory + "/executors")[0]
+        pages = os.listdir(self.directory + "/executors")
+        check(len(pages) == 1, f"pages of one executor: {pages}: {self.pool_log()}")
         with open(self.directory + "/instance.json") as file:
             prefix = json.load(file)["shm_prefix"]
         with open(self.place + "/readable/targets", "w") as file:
             for name, value in (("secret", self.place + "/home/secret"), ("outside", self.place + "/outside"),
                                 ("readable", self.place + "/readable/input"), ("writable", self.place + "/writable"),
                                 ("shm", f"/dev/shm{prefix}root"), ("state", self.directory + "/state.db"),
-                                ("lock", self.directory + "/sched.lock"), ("page", f"{self.directory}/executors/{page}"),
+                                ("lock", self.directory + "/sched.lock"), ("page", f"{self.directory}/executors/{pages[0]}"),
                                 ("socket", self.directory + "/sched.sock"), ("store", store), ("sched", sched),
                                 ("pool", pool)):
                 file.write(f"{name} {value}\n")
         if user is not None:
             os.chown(self.place + "/readable/targets", user, user)
-        self.user = user
         self.granary("export", self.place + "/confined.so", user=user)
+
+    def pool_log(self):
+        with open(self.directory + "/log/pool.log") as file:
+            return file.read()
 
     def call(self, function):
         return self.granary("submit", function, "-o", "-", user=self.user).decode()

@@ -116,6 +116,35 @@ private_directories_are_ours_alone(void **state)
     assert_int_equal(gr_mkdir_private(below("a/link")), GRANARY_EINVAL);
 }
 
+/* What the next calls of posix_fallocate() answer before one works. */
+static int answers[4];
+
+int
+posix_fallocate(int fd, off_t at, off_t size)
+{
+    int answer = answers[0];
+
+    memmove(answers, answers + 1, sizeof answers - sizeof answers[0]);
+    return answer != 0 ? answer : fallocate(fd, 0, at, size) < 0 ? errno : 0;
+}
+
+static void
+a_signal_stops_no_allocation(void **state)
+{
+    struct stat st;
+    int fd = open(below("allocated"), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+
+    (void)state;
+    memcpy(answers, (int[]){EINTR, EINTR, 0, 0}, sizeof answers);
+    assert_int_equal(gr_fd_allocate(fd, 0, 4096), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, 4096);
+    memcpy(answers, (int[]){EINTR, ENOSPC, 0, 0}, sizeof answers);
+    assert_int_equal(gr_fd_allocate(fd, 4096, 4096), -1);
+    assert_int_equal(errno, ENOSPC);
+    gr_fd_close(&fd);
+}
+
 /* What a link leads to stays. */
 static void
 trees_are_removed_but_not_across_links(void **state)
@@ -164,7 +193,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_written_and_read_whole),   cmocka_unit_test(reading_what_cannot_be_read_says_why),
         cmocka_unit_test(private_directories_are_ours_alone), cmocka_unit_test(trees_are_removed_but_not_across_links),
-        cmocka_unit_test(processes_are_known_by_their_start),
+        cmocka_unit_test(a_signal_stops_no_allocation),       cmocka_unit_test(processes_are_known_by_their_start),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

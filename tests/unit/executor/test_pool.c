@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "contract/executor_page.h"
 #include "unit/executor/pool_fixture.h"
 
 static struct pool_test test;
@@ -52,6 +55,37 @@ a_killed_executor_is_replaced(void **state)
         pool_run(&test, next, (uint64_t)round, NULL, 0);
         granary__done__free_unpacked(pool_next_done(&test), NULL);
     }
+    pool_test_stop(&test);
+}
+
+/* It works all the same. What the log says of it was written before it registered. */
+static void
+an_executor_without_a_page_says_why(void **state)
+{
+    char path[160], text[20000] = "";
+    int log = memfd_create("log", MFD_CLOEXEC);
+    int saved = dup(STDERR_FILENO);
+    int fd;
+
+    (void)state;
+    assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
+    (void)setenv("GRANARY_LOG", "warn", 1);
+    pool_test_start(&test, 1);
+    (void)unsetenv("GRANARY_LOG");
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES, test.instance.runtime);
+    gr_remove_tree(path);
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(kill(test.executors[0].pid, SIGKILL), 0);
+    pool_run(&test, pool_next_registration(&test), 3, NULL, 0);
+    granary__done__free_unpacked(pool_next_done(&test), NULL);
+    assert_true(pread(log, text, sizeof text - 1, 0) > 0);
+    assert_non_null(strstr(text, "EXECUTOR-PAGE slot=0"));
+    assert_non_null(strstr(text, "/" GR_EXECUTOR_PAGES ": not a directory"));
+    gr_fd_close(&fd);
+    gr_fd_close(&saved);
+    gr_fd_close(&log);
     pool_test_stop(&test);
 }
 
@@ -359,6 +393,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slot_registers_once),
         cmocka_unit_test(a_killed_executor_is_replaced),
+        cmocka_unit_test(an_executor_without_a_page_says_why),
         cmocka_unit_test(executors_die_with_a_killed_pool),
         cmocka_unit_test(a_stopped_executor_is_no_obstacle),
         cmocka_unit_test(told_to_die_it_leaves_and_stays_away),
