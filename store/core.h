@@ -159,6 +159,7 @@ struct client {
     int64_t deadline_ns;
     uint64_t ticket;   /* place in line; 0: none */
     uint64_t bypassed; /* bytes granted to later requests while this one waited */
+    bool again;        /* it knows already why there is no room */
     bool counted_wait;
     struct gr_hold pin;
     granary_id slice_id; /* ... that it waits for */

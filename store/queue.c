@@ -127,17 +127,19 @@ give_up(struct client *client, granary_err err, int64_t now_ns)
     struct store *store = client->store;
     bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
 
-    if (err != GRANARY_EBUSY && err != GRANARY_ESTATE) {
-        room_fail(client, err);
-    } else if (err == GRANARY_EBUSY && disk_failed) {
-        room_fail_full(client, store->disk_error);
-    } else if (now_ns < client->deadline_ns) {
+    bool waits = client->again ? err == GRANARY_EBUSY || err == GRANARY_ESTATE || err == GRANARY_EFULL
+                               : err == GRANARY_ESTATE || (err == GRANARY_EBUSY && !disk_failed);
+
+    if (waits && now_ns < client->deadline_ns) {
         begin_to_wait(client);
         return false;
+    }
+    if (err != GRANARY_EBUSY && err != GRANARY_ESTATE) {
+        room_fail(client, err);
     } else if (err == GRANARY_ESTATE) {
         room_fail(client, queue_fail_quota(client->session, "for", client->min_bytes));
     } else {
-        room_fail_full(client, "");
+        room_fail_full(client, disk_failed ? store->disk_error : "");
     }
     return true;
 }
@@ -202,8 +204,8 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
         deadline_ns = client->deadline_ns < deadline_ns ? client->deadline_ns : deadline_ns;
         if (err == GRANARY_ESTATE) {
             queue_wait_quota(client->session, client->want_bytes);
-        } else {
-            head = head == NULL ? client : head;
+        } else if (err == GRANARY_EBUSY && head == NULL) {
+            head = client;
         }
     }
     if (expire) {
@@ -304,7 +306,8 @@ queue_request(struct client *client, const struct gr_frame *request, const struc
     }
     client->node = node_of(room->node);
     client->deadline_ns = gr_deadline_ns(room->timeout_ms);
-    if (room->again == 0 || client->ticket == 0) {
+    client->again = room->again != 0 && client->ticket != 0;
+    if (!client->again) {
         client->ticket = ++store->ticket;
         client->bypassed = 0;
         client->counted_wait = false;

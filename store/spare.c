@@ -32,14 +32,13 @@ take(struct client *client)
 {
     _Atomic uint64_t *word = &client->page->spare_room;
     uint64_t spare = atomic_load_explicit(word, memory_order_relaxed);
-    const struct segment *segment = room_of(client, GR_SPARE_SEGMENT(spare));
+    const struct segment *segment = room_of(client, (uint32_t)GR_OFFER_NUMBER(spare));
 
-    if (segment == NULL || segment->size - segment->sealed_total < WORTH || (spare & GR_SPARE_TAKEN) != 0 ||
-        !atomic_compare_exchange_strong(word, &spare, spare | GR_SPARE_TAKEN)) {
+    if (segment == NULL || segment->size - segment->sealed_total < WORTH || !gr_offer_take(word, spare)) {
         return false;
     }
     FAULT_STEP(spare_taken);
-    close_taken(client, GR_SPARE_SEGMENT(spare));
+    close_taken(client, segment->number);
     return true;
 }
 
@@ -59,7 +58,7 @@ bool
 spare_is_taken(const struct client *client, const struct segment *segment)
 {
     return client != NULL && atomic_load_explicit(&client->page->spare_room, memory_order_acquire) ==
-                                 (GR_SPARE(segment->number) | GR_SPARE_TAKEN);
+                                 (GR_OFFER(segment->number) | GR_OFFER_TAKEN);
 }
 
 /* What was granted to a client that has not had the answer, and may never come to ask again. */
@@ -67,11 +66,10 @@ static void
 take_unanswered(struct client *client)
 {
     uint64_t asked = atomic_load_explicit(&client->page->asked_room, memory_order_acquire);
-    const struct segment *segment = memory_granted(client, asked >> 1);
+    const struct segment *segment = memory_granted(client, GR_OFFER_NUMBER(asked));
 
     if (asked != 0 && segment != NULL &&
-        ((asked & GR_ASKED_TAKEN) != 0 ||
-         atomic_compare_exchange_strong(&client->page->asked_room, &asked, asked | GR_ASKED_TAKEN))) {
+        ((asked & GR_OFFER_TAKEN) != 0 || gr_offer_take(&client->page->asked_room, asked))) {
         close_taken(client, segment->number);
     }
 }
@@ -85,8 +83,8 @@ spare_adopt(struct store *store)
         struct client *client = list_owner(node, struct client, in_store);
         uint64_t spare = atomic_load_explicit(&client->page->spare_room, memory_order_relaxed);
 
-        if ((spare & GR_SPARE_TAKEN) != 0 && room_of(client, GR_SPARE_SEGMENT(spare)) != NULL) {
-            close_taken(client, GR_SPARE_SEGMENT(spare));
+        if ((spare & GR_OFFER_TAKEN) != 0 && room_of(client, (uint32_t)GR_OFFER_NUMBER(spare)) != NULL) {
+            close_taken(client, (uint32_t)GR_OFFER_NUMBER(spare));
         }
         if (!client->gone) {
             take_unanswered(client);

@@ -504,14 +504,27 @@ enum gr_wait_kind {
     GR_WAIT_BEGINS = 0xff, /* a thread is about to say what: only one does at a time */
 };
 
-/* A room that its writer can spare. */
-#define GR_SPARE(segment)      ((uint64_t)(segment) << 1)
-#define GR_SPARE_SEGMENT(word) ((uint32_t)((word) >> 1))
-#define GR_SPARE_TAKEN         1u
+/*
+ * A word of the client's that names something which the store may take, by its number; 0: nothing. Either the client
+ * withdraws it first, or it finds it taken.
+ */
+#define GR_OFFER(number)      ((uint64_t)(number) << 1)
+#define GR_OFFER_NUMBER(word) ((word) >> 1)
+#define GR_OFFER_TAKEN        1u
 
-/* A request for room. */
-#define GR_ASKED(request) ((uint64_t)(request) << 1)
-#define GR_ASKED_TAKEN    1u
+/* By the store. False: it was withdrawn meanwhile, or is taken already. */
+static inline bool
+gr_offer_take(_Atomic uint64_t *word, uint64_t offer)
+{
+    return (offer & GR_OFFER_TAKEN) == 0 && atomic_compare_exchange_strong(word, &offer, offer | GR_OFFER_TAKEN);
+}
+
+/* By the client. False: it is taken. */
+static inline bool
+gr_offer_withdraw(_Atomic uint64_t *word, uint64_t offer)
+{
+    return (offer & GR_OFFER_TAKEN) == 0 && atomic_compare_exchange_strong(word, &offer, 0);
+}
 
 enum gr_ring_op {
     GR_RING_SEAL = 1,          /* id, segment, offset, data_size, meta_size */
@@ -555,17 +568,17 @@ struct gr_lease_page {
     _Atomic uint32_t counted_ended;          /* 1: bits were set in ended[] since the store began to look at them */
     _Alignas(64) _Atomic uint32_t waiting;   /* threads that sleep, or are about to, on control->wait[] */
     _Atomic uint32_t ring_waiting;           /* threads that sleep, or are about to, on ring_tail_word */
-    /* its current room while nothing is being made in it: GR_SPARE(), or 0. The client takes it back by exchanging that
-     * for 0, the store by adding GR_SPARE_TAKEN, which stays until the client offers another one */
+    /* GR_OFFER() of its current room's segment while nothing is being made in it; GR_OFFER_TAKEN stays until the client
+     * offers another one */
     _Atomic uint64_t spare_room;
     /* what the first of its threads that waits is waiting for; the kind is written last */
     _Atomic uint32_t wait_kind;  /* enum gr_wait_kind */
     _Atomic uint64_t wait_id[2]; /* of an object: the id's bytes as two native words; else 0 */
     _Atomic uint64_t wait_bytes; /* of room */
     _Atomic int64_t wait_since_ms;
-    /* the room it has asked for and has no answer to: GR_ASKED() since before it was sent, or 0. The client takes what was
-     * granted by exchanging that for 0. A store that adopts the page takes it back by adding GR_ASKED_TAKEN: the answer is
-     * lost, or void */
+    /* the room it has asked for and has no answer to: GR_OFFER() of the request since before it was sent.
+     * The client that takes what was granted withdraws it. A store that adopts the page takes it: the answer is lost,
+     * or void */
     _Atomic uint64_t asked_room;
     /* written by the store */
     _Alignas(64) _Atomic uint64_t ring_tail; /* entries ever answered */

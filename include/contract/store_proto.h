@@ -84,8 +84,9 @@ struct gr_room {
     uint64_t min_bytes;
     uint64_t want_bytes;
     int64_t timeout_ms;
-    int32_t node;     /* NUMA node of the caller; -1: unknown */
-    uint32_t again;   /* 1: asked before, and timed out only to let others use the socket: keeps its place in line */
+    int32_t node; /* NUMA node of the caller; -1: unknown */
+    uint32_t
+        again; /* 1: asked before: keeps its place in line, and waits even where a first request is refused at once */
     uint64_t request; /* as in struct gr_hold: what was granted to it and is open still is the answer again */
 };
 struct gr_room_reply {

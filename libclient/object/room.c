@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,7 +52,7 @@ room_of(granary_client *client, uint32_t segment)
 static void
 room_offer(granary_client *client, const struct room *room)
 {
-    atomic_store(&client->page->spare_room, GR_SPARE(room->segment));
+    atomic_store(&client->page->spare_room, GR_OFFER(room->segment));
 }
 
 /* Before the current room is used again, or goes: there is none any more if the store has taken it meanwhile. */
@@ -59,10 +60,10 @@ static void
 room_take_back(granary_client *client)
 {
     struct room *room = client->room;
-    uint64_t spare = room == NULL ? 0 : GR_SPARE(room->segment);
+    _Atomic uint64_t *word = &client->page->spare_room;
 
-    if (room != NULL && !atomic_compare_exchange_strong(&client->page->spare_room, &spare, 0) &&
-        spare == (GR_SPARE(room->segment) | GR_SPARE_TAKEN)) {
+    if (room != NULL && !gr_offer_withdraw(word, GR_OFFER(room->segment)) &&
+        atomic_load(word) == (GR_OFFER(room->segment) | GR_OFFER_TAKEN)) {
         room->ours = false;
         room->current = false;
         client->room = NULL;
@@ -179,18 +180,13 @@ no_pages(const struct room *room, int error)
 static granary_err
 room_allocate(struct room *room, uint64_t warm_bytes, int fd)
 {
-    int error;
-
     room->populated = room->fresh ? 0 : warm_bytes < room->size_bytes ? warm_bytes : room->size_bytes;
     room->fresh = false;
     if (madvise(room->base, 0, MADV_POPULATE_WRITE) == 0 || room->populated == room->size_bytes) {
         return GRANARY_OK;
     }
-    do {
-        error = posix_fallocate(fd, 0, (off_t)room->size_bytes);
-    } while (error == EINTR);
-    if (error != 0) {
-        return no_pages(room, error);
+    if (gr_fd_allocate(fd, 0, room->size_bytes) < 0) {
+        return no_pages(room, errno);
     }
     room->populated = room->size_bytes;
     return GRANARY_OK;
@@ -311,7 +307,7 @@ room_take_granted(granary_client *client)
 {
     uint64_t asked = atomic_load_explicit(&client->page->asked_room, memory_order_relaxed);
 
-    return (asked & GR_ASKED_TAKEN) == 0 && atomic_compare_exchange_strong(&client->page->asked_room, &asked, 0);
+    return gr_offer_withdraw(&client->page->asked_room, asked);
 }
 
 static bool
@@ -379,10 +375,10 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
                               .node = cpu_node(),
                               .request = request_next(client)};
     bool begun = wait_begin(client, GR_WAIT_room, NULL, footprint);
+    char full[512] = ""; /* why there was none when the store said so last */
     granary_err err;
 
     for (;;) {
-        int64_t began = gr_now_ns();
         int64_t left = deadline_ns == INT64_MAX ? REQUEST_TIMEOUT_MS : gr_left_ms(deadline_ns);
         int64_t answer = left < REQUEST_LEAST_MS ? REQUEST_LEAST_MS : left;
         int64_t until_ns = deadline_ns == INT64_MAX ? INT64_MAX : gr_deadline_ns(answer);
@@ -392,13 +388,13 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
         if (err != GRANARY_EFULL || left <= request.timeout_ms) {
             break;
         }
-        request.again = 1;
-        if (gr_now_ns() - began < SLICE_MS * 500000ll) {
-            /* Refused at once: there is nothing to wait for yet but other processes. */
-            (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-        }
+        (void)snprintf(full, sizeof full, "%s", granary_error_message());
+        request.again = 1; /* from now on the store answers when there is room, or the slice is over */
     }
     wait_end(client, begun);
+    if (err == GRANARY_EUNREACHABLE && full[0] != '\0' && client_alive(client)) {
+        err = gr_fail(GRANARY_EFULL, "%s", full); /* the time was over before it answered once more */
+    }
     if (err == GRANARY_OK) {
         rooms_retire_late(client);
     }

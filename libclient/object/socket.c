@@ -124,7 +124,7 @@ exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t
         struct gr_room room;
 
         memcpy(&room, body, sizeof room);
-        atomic_store_explicit(&client->page->asked_room, GR_ASKED(room.request), memory_order_release);
+        atomic_store_explicit(&client->page->asked_room, GR_OFFER(room.request), memory_order_release);
     }
     err = gr_frame_send(s->fd, &head, body, NULL, 0);
     sent = err == GRANARY_OK;

@@ -91,11 +91,33 @@ granary down >/dev/null
 
 # A disk that stays full is tried again each second, and told of once a minute.
 GRANARY_FAULT=store/spill_write:errno=ENOSPC@1+ granary up --executors 1 --memory 4M >/dev/null
+head -c 1500000 /dev/urandom >"$work/some"
+
+# Who waits for a disk that is full is told so, and asks the store a few times a second, not a hundred times.
+refusals() { granary events | grep -c ROOM_FAILED || true; }
+granary put "$work/some" >/dev/null
+granary put "$work/some" >/dev/null
+before=$(refusals)
+expect 5 'No space left' granary put --timeout 3s "$work/some"
+asked=$(($(refusals) - before))
+[ "$asked" -ge 2 ] && [ "$asked" -le 20 ] || fail "refused $asked times in 3 s"
+granary put --timeout 100s "$work/some" 2>/dev/null &
+until_says 'nothing can be spilled: writing to disk, in /.*, failed .*make room on its file system' granary why
+kill $!
+wait $! 2>/dev/null || true
+before=$(refusals)
+granary put --timeout 8s "$work/some" >"$work/second" 2>"$work/said" &
+again() { [ "$(refusals)" -lt $((before + 2)) ] || echo refused again; }
+until_says 'refused again' again
+store_pid=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
+kill -STOP "$store_pid"
+wait $! && fail "there was room"
+kill -CONT "$store_pid"
+grep -q 'No space left' "$work/said" || fail "why there was no room: $(cat "$work/said")"
 failures() {
     granary put --timeout 200ms "$work/some" >/dev/null 2>&1 || true
     granary events | grep -c DISK_FAILED
 }
-head -c 1500000 /dev/urandom >"$work/some"
 until_says '^[3-9]' failures
 [ "$(grep -c SPILL-FAILED "$work/i/log/store.log")" = 1 ] || fail "told each time: $(cat "$work/i/log/store.log")"
 granary down >/dev/null

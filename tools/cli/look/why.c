@@ -38,6 +38,46 @@ why_fact(struct why *why, const char *code, const char *format, ...)
 
 /* ---- what the scheduler knows ---- */
 
+/* The last attempt to spill that failed, when none has worked since. */
+static bool
+find_disk_failure(const struct why *why, granary_flight_event *ret_event)
+{
+    granary_flight_event events[256];
+    uint64_t next = 0;
+    bool failed = false;
+    size_t count;
+
+    while (granary_inspect_events(why->look.inspector, &next, 256, events, &count) == GRANARY_OK && count > 0) {
+        for (size_t i = 0; i < count; i++) {
+            const char *name = granary_flight_event_name(events[i].kind);
+
+            if (strcmp(name, "DISK_FAILED") == 0) {
+                *ret_event = events[i];
+                failed = true;
+            } else if (strcmp(name, "SPILL") == 0) {
+                failed = false;
+            }
+        }
+    }
+    return failed;
+}
+
+static void
+tell_disk(struct why *why)
+{
+    granary_flight_event event;
+    granary_err err;
+    char age[32];
+
+    if (find_disk_failure(why, &event)) {
+        err = (granary_err) - (int)event.a;
+        why_fact(why, "disk",
+                 "nothing can be spilled: writing to disk, in %s, failed %s ago (%s)%s; the store's log says more",
+                 why->look.info.spill_dir, show_age(event.time_ns / 1000000, age), granary_error_name(err),
+                 err == GRANARY_EFULL ? ": make room on its file system" : "");
+    }
+}
+
 /* Who holds the store's memory, when that is what somebody waits for. */
 static void
 tell_room(struct why *why)
@@ -57,6 +97,7 @@ tell_room(struct why *why)
         if (pinners_crowd(why->look.inspector, stat.capacity_bytes, &pinners)) {
             why_fact(why, "pinned", "the most is pinned, %s: %s", pinners.who, pinners.fix);
         }
+        tell_disk(why);
     }
 }
 
