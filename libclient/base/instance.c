@@ -236,14 +236,14 @@ gr_instance_make(const struct gr_instance *instance)
     return err;
 }
 
-/* The last part of the path that can be seen tells whose it is. */
+/* The last part of the path that can be seen, ret_path, tells whose it is. */
 static bool
-look_at_owner(const char *runtime, struct stat *ret_st)
+look_at_owner(const char *runtime, char ret_path[PATH_MAX], struct stat *ret_st)
 {
-    char path[PATH_MAX];
+    char *path = ret_path;
     bool seen = stat(runtime, ret_st) == 0;
 
-    (void)snprintf(path, sizeof path, "%s", runtime);
+    (void)snprintf(path, PATH_MAX, "%s", runtime);
     for (char *slash = strrchr(path, '/'); !seen && slash != NULL && slash != path; slash = strrchr(path, '/')) {
         *slash = '\0';
         seen = stat(path, ret_st) == 0;
@@ -254,12 +254,13 @@ look_at_owner(const char *runtime, struct stat *ret_st)
 granary_err
 gr_instance_check_own(const char *runtime)
 {
+    char path[PATH_MAX], home[64];
     struct stat st;
 
     if (faccessat(AT_FDCWD, runtime, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
         return GRANARY_OK;
     }
-    if (!look_at_owner(runtime, &st) || st.st_uid == geteuid()) {
+    if (!look_at_owner(runtime, path, &st) || st.st_uid == geteuid()) {
         errno = EACCES;
         return gr_fail_errno("%s", runtime);
     }
@@ -268,6 +269,13 @@ gr_instance_check_own(const char *runtime)
                        "%s is a store of uid %u, which is open to its group for objects (`put`, `get`, `ls`, `stat`, "
                        "`names`): only that user looks deeper, and graphs run in an instance of your own",
                        runtime, (unsigned)st.st_uid);
+    }
+    (void)snprintf(home, sizeof home, "/tmp/granary-%u", (unsigned)geteuid());
+    if (strcmp(path, home) == 0) { /* no other name would help */
+        return gr_fail(GRANARY_EPERM,
+                       "%s, the place for instances of uid %u, belongs to uid %u: have it removed, or name a directory "
+                       "of your own with --instance",
+                       path, (unsigned)geteuid(), (unsigned)st.st_uid);
     }
     return gr_fail(GRANARY_EPERM,
                    (st.st_mode & S_IXGRP) != 0 && (st.st_mode & S_IXOTH) == 0
