@@ -1,3 +1,8 @@
+/*
+ * Leases that the store counts, ended through shared memory: a client sets the bit of its lease in page->ended[] and
+ * says so in counted_ended, without a request. Each turn of the loop reads a slice of the words of the sessions that
+ * have such leases, and ends those leases. A bit may come before the request for its lease: it stays until that came.
+ */
 #include "store/counted.h"
 
 #include "store/hold.h"

@@ -87,7 +87,10 @@ GRANARY_API granary_err granary_counter_open(granary_client *client, const char 
 /* The counter stays. NULL is fine. */
 GRANARY_API void granary_counter_close(granary_counter *counter);
 
-/* Add delta, which may be negative, in one step with those of others. Returns the new value; it wraps around. */
+/*
+ * Add delta, which may be negative, in one step with those of others. Returns the new value; it wraps around. Also in a
+ * child after fork(), which may use nothing else of the counter's client but this, get and set_if.
+ */
 GRANARY_API int64_t granary_counter_add(granary_counter *counter, int64_t delta);
 /* The value it has now. */
 GRANARY_API int64_t granary_counter_get(const granary_counter *counter);

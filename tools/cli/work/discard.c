@@ -1,3 +1,9 @@
+/*
+ * What becomes of a command's graph when the command is interrupted. Before it submits, it starts a process beside it
+ * and a pipe there: the pipe's end, also that of a killed command, lets that process forget the graph, unless the
+ * command said before that it is done or keeps it. A handler of SIGINT and SIGTERM waits for that and says what came
+ * of it, in sentences that were written before, for a handler may not format.
+ */
 #include "cli/work/discard.h"
 
 #include <errno.h>
