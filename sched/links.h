@@ -3,8 +3,8 @@
  * the pool that starts them. An executor is a process, known by pid and start
  * time; the kernel tells which process a connection belongs to, so nobody speaks for another. Its pidfd tells its end.
  *
- * Executors outlive schedulers: a scheduler that takes over expects those an earlier one knew (links_expect) and learns
- * from each, as it registers, what it has at hand and what it has reported to nobody who kept it.
+ * Executors outlive schedulers. A scheduler that takes over expects those that an earlier one knew (links_expect). As
+ * each registers, it learns what the executor has at hand, and which reports nobody has kept.
  */
 #ifndef SCHED_LINKS_H
 #define SCHED_LINKS_H
@@ -31,8 +31,8 @@ size_t links_expected(const struct links *links);
 /* The highest epoch that executors say they have seen. */
 uint64_t links_epoch_seen(const struct links *links);
 
-/* Tell a peer that it is not known: the connection of one that lives may break, and ZeroMQ makes another one, which is
- * a stranger's; or its bytes could not be read. It registers again. */
+/* Tell a peer that it is not known. Its bytes could not be read; or its connection broke, and ZeroMQ made another
+ * one, which the scheduler does not know. It registers again. */
 void links_tell_unknown(const struct links *links, const struct gr_zmq_peer *peer);
 
 /* A message that came by the socket. */

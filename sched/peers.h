@@ -1,8 +1,8 @@
 /*
- * What libzmq leaves open to who may connect: it ends the process when there is no descriptor for one more peer, and
- * keeps the parts of a message until the last one has come, however many come before it. So libzmq is given an
- * accept4() and a recv() of ours: a peer that there is no room for is hung up on, and so is one that begins a message
- * of several parts, which no honest one does.
+ * libzmq leaves two things open to anybody who may connect. It ends the process when there is no descriptor for one
+ * more peer. It keeps the parts of a message until the last one has come, however many come before it. So libzmq is
+ * given an accept4() and a recv() of ours. They hang up on a peer for which there is no room. They also hang up on
+ * one that begins a message of several parts, which no honest one does.
  */
 #ifndef SCHED_PEERS_H
 #define SCHED_PEERS_H

@@ -3,8 +3,8 @@
  * and the clock. A turn: apply what has arrived to the task manager, send what executors are to do, keep what must be
  * kept in one commit, answer the clients. What nobody waits for is committed a little later, with what comes meanwhile.
  *
- * Subtasks are sent before the commit: object ids come from the submission's key, so work of a submission that is lost
- * in a crash, and that nobody was told is accepted, is at worst done again. Answers wait for the commit.
+ * Subtasks are sent before the commit. Object ids come from the submission's key. So when a crash loses a submission
+ * that nobody was told is accepted, its work is at worst done again. Answers wait for the commit.
  */
 #ifndef SCHED_SERVER_H
 #define SCHED_SERVER_H

@@ -16,23 +16,23 @@ granary_err admit_group(const char *name, gid_t *ret_gid);
 granary_err admit_open(const struct store *store);
 
 /*
- * Whether a user may have one more of what all users share, the store's own user always: in a store that serves a group
- * nobody takes more than he leaves to others. Errors: EFULL
+ * Whether a user may have one more of a thing that all users share. The store's own user always may. In a store that
+ * serves a group nobody takes more than he leaves to others. Errors: EFULL
  */
 granary_err admit_client(const struct store *store, uid_t user);
 granary_err admit_session(const struct store *store, uid_t user);
 
 /*
- * Whether a session may have one more segment: not when it has three quarters of what there is for it, in a store that
- * serves a group not when its user has half of that. Errors: EFULL
+ * Whether a session may have one more segment. It may not when it has three quarters of what there is for it. In a
+ * store that serves a group it may not when its user has half of that. Errors: EFULL
  */
 granary_err admit_segment(const struct session *session);
 /* Whether a client may have one more room open: not when it leaves no two to others. Errors: EFULL */
 granary_err admit_room(const struct client *client);
 
 /*
- * What a session keeps beside the capacity, its index and its ledger, may grow, unless its user's sessions have more of
- * it than they leave to others, of as many bytes as the store has for objects.
+ * A session's memory beside the capacity, its index and its ledger, may grow, with one limit. Its user's sessions
+ * must not have more of it than they leave to others, of as many bytes as the store has for objects.
  */
 bool admit_growth(const struct session *session);
 

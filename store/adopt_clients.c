@@ -1,6 +1,6 @@
 /*
- * Clients outlive the store: their lease pages are mapped again, so their leases go on to count, and their rings are
- * drained, without a socket until they come back with HELLO.resume.
+ * Clients outlive the store. Their lease pages are mapped again, so their leases continue to count. Their rings are
+ * drained, without a socket, until they come back with HELLO.resume.
  */
 #include <errno.h>
 #include <fcntl.h>

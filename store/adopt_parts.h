@@ -44,8 +44,8 @@ granary_err adopt_scan(struct adoption *adoption);
 unsigned adopt_find_copies(const struct adoption *adoption, const struct index_object *object,
                            const struct adopt_copy *ret_copies[DEPOTS]);
 /*
- * A file that objects name and that is not there keeps its place, without a holder yet: whoever asks for such an object
- * is told, and deleting it lets go of the file. NULL: out of memory.
+ * A missing file that objects name keeps its place, without a holder yet. A client that asks for such an object is
+ * told, and deleting the object lets go of the file. NULL: out of memory.
  */
 struct spill_file *adopt_missing_file(struct session *session, uint32_t number);
 /* Files that no object needs go. */

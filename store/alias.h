@@ -1,6 +1,6 @@
 /*
- * Aliases: ids that stand for other objects. An alias is a slot of the index and leads to what is no alias itself,
- * whether that exists yet or not: when it becomes one, those that lead to it are led on.
+ * Aliases: ids that stand for other objects. An alias is a slot of the index. It leads to an id that is no alias
+ * itself; its object may come later. When that id becomes an alias, those that lead to it are led on.
  */
 #ifndef STORE_ALIAS_H
 #define STORE_ALIAS_H

@@ -39,8 +39,8 @@ granary_err client_accept(struct store *store, int fd);
 
 /*
  * The doorbell it rings when its ring has entries and the store sleeps. It has the same open file, so it may drain it
- * or make it block: that is why each client has its own, and why the store never reads one, but is told of each ring by
- * an edge.
+ * or make it block. That is why each client has its own. It is also why the store never reads one, but is told of
+ * each ring by an edge.
  */
 granary_err client_open_doorbell(struct client *client);
 

@@ -1,8 +1,8 @@
 /*
  * Compaction: what is left of half-dead spill files is copied to a new one, as it is stored, and they go.
  *
- * The new file is complete before a slot leads to it, and the old ones go when no slot does any more: whenever the
- * store dies, every object is found by its id and stamp in one of them.
+ * The new file is complete before a slot leads to it, and the old ones go when no slot leads to them any more. So
+ * whenever the store dies, every object is found by its id and stamp in one of them.
  */
 #ifndef STORE_COMPACT_H
 #define STORE_COMPACT_H

@@ -2,8 +2,9 @@
  * Going to sleep and waking up, at a cost that follows what is in use and not what there is.
  *
  * A session is awake while its clients' rings are looked at without being asked: its control says so, and its clients
- * ring no doorbell. Every other session's clients ring it at their first entry. So the store need not tell each session
- * each time it sleeps, and before it sleeps it looks once more only at the rings of those that were told not to ring.
+ * ring no doorbell. Every other session's clients ring it at their first entry. So the store need not tell each
+ * session each time it sleeps. Before it sleeps it looks once more only at the rings of clients that were told not to
+ * ring.
  */
 #ifndef STORE_DOZE_H
 #define STORE_DOZE_H

@@ -168,9 +168,9 @@ struct note {
 };
 
 /*
- * Readers come at any time: the sequence is 0 while the rest is written, and each store is a release, so that who sees
- * a new value of any field also sees that the old sequence is gone. `next` follows the entry: a store killed in between
- * writes the same number again.
+ * Readers come at any time. The sequence is 0 while the rest is written, and each store is a release. So a reader
+ * that sees a new value of any field also sees that the old sequence is gone. `next` follows the entry: a store
+ * killed in between writes the same number again.
  */
 static void
 ring_write(struct gr_events *ring, const struct note *note)

@@ -65,9 +65,9 @@ size_t hold_list(const struct session *session, granary_id id, uint64_t after, s
 bool hold_turn(struct store *store);
 
 /*
- * The ledger was adopted, the slots and session->deleting are in place, with no pins counted: drop what belongs to
- * clients that are gone (lives says) or is about objects that are not there, count what is left, end objects that
- * nobody keeps any more, and find the aliases again. Errors: ENOMEM
+ * The ledger was adopted, the slots and session->deleting are in place, and no pins are counted. Drop records of
+ * clients that are gone (lives says) and of missing objects. Count the rest, end objects that nobody keeps any more,
+ * and find the aliases again. Errors: ENOMEM
  */
 granary_err hold_adopt(struct session *session, bool (*lives)(const struct store *store, uint32_t client));
 

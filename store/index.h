@@ -45,10 +45,9 @@ struct index {
 granary_err index_create(struct index *index, const char *prefix, uint32_t session, _Atomic uint32_t *depth);
 
 /*
- * Take over the one that a store left behind: a split in progress is completed or taken back, private counts are
- * rebuilt, and of an alias that was being re-pointed the newer slot stays. States are left as they are; see
- * index_next(). Errors: ENOENT · ECORRUPT it is no index, or lost pages · EFULL · ENOMEM. The file is left as it is
- * then.
+ * Take over the index of an earlier store. A split in progress is completed or taken back, and private counts are
+ * rebuilt. Of an alias that was being re-pointed the newer slot stays. States are left as they are; see index_next().
+ * Errors: ENOENT · ECORRUPT it is no index, or lost pages · EFULL · ENOMEM. The file is left as it is then.
  */
 granary_err index_adopt(struct index *index, const char *prefix, uint32_t session, _Atomic uint32_t *depth);
 

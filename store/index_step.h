@@ -1,6 +1,6 @@
 /*
  * Where a store may die while it changes an index. A test that compiles these sources with INDEX_STEPS is called at
- * each such place and looks at what a next store would find; for the others they are fault points like all.
+ * each such place, and looks at what a next store would find. For the others they are fault points like all.
  */
 #ifndef STORE_INDEX_STEP_H
 #define STORE_INDEX_STEP_H

@@ -1,9 +1,9 @@
 /*
  * The ledger of a session: what is said about its objects, one record each, in shared memory.
  *
- * The file is the truth. A record's word is written last when it comes and set to 0 first when it goes, so a store that
- * dies anywhere leaves records that are there or not there. What finds them (lists by id and by client, orders of
- * tokens and names) is private, and made again by ledger_adopt(). Records are named by numbers, from 1.
+ * The file is the truth. A record's word is written last when it comes and set to 0 first when it goes. So a store
+ * that dies anywhere leaves records that are there or not there. What finds them (lists by id and by client, orders
+ * of tokens and names) is private, and made again by ledger_adopt(). Records are named by numbers, from 1.
  *
  * Names and containers keep orders of their own (name.h, contain.h) in the notes of their records.
  */

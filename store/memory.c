@@ -305,7 +305,8 @@ memory_adopt(struct store *store, struct segment *segment)
 
 /*
  * How large a new segment may be now; 0: too small. Small requests are served from what is kept in hand while large
- * ones wait for more; and crumbs make every object a segment of its own: better to wait, as long as more is on its way.
+ * ones wait for more. Crumbs would make every object a segment of its own, so it is better to wait as long as more is
+ * on its way.
  */
 static uint64_t
 grantable(const struct store *store, uint64_t min, uint64_t want)

@@ -1,9 +1,9 @@
 /*
  * Moves between levels, as clients ask for them.
  *
- * A move is looked at as a whole each time something it waits for has happened: what is still missing is begun (a copy,
- * a restore), and when nothing is, what shall go is dropped and the client answered. So it does not matter who else
- * moves the object meanwhile.
+ * The store looks at a whole move each time something it waits for has happened. It begins what is still missing (a
+ * copy, a restore). When nothing is missing, it drops the copies that shall go, and answers the client. So it does
+ * not matter who else moves the object meanwhile.
  */
 #ifndef STORE_MOVE_H
 #define STORE_MOVE_H

@@ -478,8 +478,8 @@ session_recheck_deleting(struct session *session, unsigned *looks)
 #define SLICE_GRACE_MS 200
 
 /*
- * Whether a slice was made just now. Its stamp tells by the wall clock; one of before that was set back would be new
- * for as long as it was set back, so none is new that was there at two looks this far apart.
+ * Whether a slice was made just now. Its stamp tells by the wall clock. When the clock was set back, an older object
+ * would count as new for as long. So no object is new that was there at two looks this far apart.
  */
 static bool
 is_new_slice(struct store *store, uint64_t stamp)

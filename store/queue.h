@@ -1,9 +1,9 @@
 /*
  * The line of clients that wait for room.
  *
- * First come, first served, and restores stand in the same line; but who fits in what is left may pass the first one,
- * until as many bytes have passed it as it waits for: so a huge request holds nobody up, and is not starved. A client
- * that asks again after its time was over keeps its place.
+ * Requests are served first come, first served, and restores stand in the same line. But a request that fits may pass
+ * the first one, until as many bytes have passed it as it waits for. So a huge request holds nobody up, and is not
+ * starved. A client that asks again after its time was over keeps its place.
  */
 #ifndef STORE_QUEUE_H
 #define STORE_QUEUE_H

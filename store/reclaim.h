@@ -1,6 +1,6 @@
 /*
- * Where memory comes from when it is short, cheapest first: idle segments, dead bytes between objects, objects that
- * have a copy on disk, and at last objects that are written to disk first. All of it in small steps.
+ * Sources of memory when it is short, cheapest first: idle segments, dead bytes between objects, objects that have a
+ * copy on disk. Last come objects that are written to disk first. All of it in small steps.
  */
 #ifndef STORE_RECLAIM_H
 #define STORE_RECLAIM_H

@@ -1,9 +1,10 @@
 /*
- * A client's ring. Its page is the client's to write at any time: every entry is copied first and checked then, and
- * where the ring stands is kept in the client's record, which outlives the store but is not the client's to write.
+ * A client's ring. The client may write its page at any time. So the store copies every entry first and then checks
+ * it. The position of the ring is kept in the client's record, which outlives the store and which the client cannot
+ * write.
  *
- * Each entry is executed once, whenever the store dies: its answer is written before the record's tail passes it, and
- * the record says which entry may have been executed although the tail has not passed it.
+ * Each entry is executed once, whenever the store dies. Its answer is written before the record's tail passes it. The
+ * record also says which entry may have been executed although the tail has not passed it.
  */
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /*
- * The root of an instance: one file in shared memory with what the next store needs beside the sessions (struct gr_root
- * in contract/shm.h): who the clients are, which segments there are, and the limits of the numbers given so far.
+ * The root of an instance: one file in shared memory with what the next store needs beside the sessions (struct
+ * gr_root in contract/shm.h). It has the clients, the segments, and the limits of the numbers given so far.
  *
  * A number is noted as used before it is used, so none is ever used twice, whenever the store dies.
  */

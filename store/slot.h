@@ -33,8 +33,9 @@ struct index_object {
 struct slot_key slot_key_of(granary_id id);
 
 /*
- * Change what a slot says; the word ends as serial and state. On the way it is BETWEEN: whoever dies in the middle
- * leaves an object whose spill file is the truth, so from RETIRING only after nobody was found to hold it.
+ * Change what a slot says; the word ends as serial and state. On the way it is BETWEEN: a store that dies in the
+ * middle leaves an object whose spill file is the truth. So it comes from RETIRING only after nobody was found to
+ * hold it.
  */
 void slot_rewrite(struct gr_slot *slot, const struct index_object *object, enum gr_slot_state state);
 struct index_object slot_object(const struct gr_slot *slot);

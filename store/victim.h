@@ -1,11 +1,11 @@
 /*
- * Who leaves memory first: by importance, then by the hint of next use, then by recency; what was put first goes first
- * among equals, and a large object is spared for less long than a small one.
+ * The order in which objects leave memory: by importance, then by the hint of next use, then by recency. Among
+ * equals, the object that was put first goes first, and a large object is spared for less long than a small one.
  *
- * Segments are listed by the rank of the least worthy object they hold, once for objects that must be written first
- * (dirty) and once for those that have a copy (clean). A hunt looks at objects rank by rank with a bounded number of
- * looks a time, and goes on where it stopped: nobody waits for it. What was used lately is spared in a first pass over
- * a rank, and taken in a second one only when the first took nothing (CLOCK).
+ * Segments are listed by the rank of the least worthy object they hold. There is one list for objects that must be
+ * written first (dirty), and one for those that have a copy (clean). A hunt looks at objects rank by rank with a
+ * bounded number of looks a time, and goes on where it stopped: nobody waits for it. What was used lately is spared
+ * in a first pass over a rank, and taken in a second one only when the first took nothing (CLOCK).
  *
  * Time is counted in bytes: the clock ticks once for each sixteenth of the capacity that comes into memory.
  */

@@ -32,7 +32,7 @@ unsigned workers_readers(const struct workers *workers);
 void workers_submit(struct workers *workers, enum worker_lane lane, struct job *job);
 
 /*
- * For a running job that can wait: wait until no job of these lanes (a sum of 1 << lane; not its own) is queued or
+ * For a running job that can wait. Wait until no job of these lanes (a sum of 1 << lane; not its own) is queued or
  * runs, for at most 10 ms. Returns whether one does still, and the workers are not being stopped.
  */
 bool workers_give_way(struct workers *workers, unsigned lanes);

@@ -1,6 +1,6 @@
 /*
- * What a worker has to tell of its subtasks, until it is known to be kept: a scheduler may die with what it was told,
- * and the next one is told again. Reports are sent in the order in which they were added.
+ * The reports of a worker about its subtasks, until they are known to be kept. A scheduler may die with what it was
+ * told, and the next one is told again. Reports are sent in the order in which they were added.
  */
 #ifndef EXECUTOR_LINK_REPORTS_H
 #define EXECUTOR_LINK_REPORTS_H

@@ -44,7 +44,7 @@ write_value(const struct gr_value *value, uint64_t size, void *data, void *meta)
 }
 
 /*
- * There is no room while the inputs, from which the value may borrow, are leased, and what is leased cannot make room:
+ * There is no room while the inputs are leased, from which the value may borrow. A leased object cannot make room, so
  * two that do so could wait for each other. A copy waits until the subtask leases nothing any more.
  */
 static granary_err

@@ -2,8 +2,8 @@
  * A subtask while it runs. subtask.c: its operators; inputs.c, packed.c: what it reads; outputs.c: what it makes;
  * user.c: operators that run user code.
  *
- * Nobody waits long for room, or for an object to be brought back, while it leases objects: what is leased cannot make
- * room, so several that do could wait for each other.
+ * Nobody waits long for room, or for an object to be brought back, while it leases objects. A leased object cannot
+ * make room, so several that do could wait for each other.
  */
 #ifndef EXECUTOR_SUBTASK_PRIVATE_H
 #define EXECUTOR_SUBTASK_PRIVATE_H

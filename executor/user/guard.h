@@ -1,6 +1,6 @@
 /*
- * A fence around user code on the executor's thread: what it may have changed of the process is put back, a crash
- * says in the captured output what crashed, and exit() cannot pass for a good end.
+ * A fence around user code on the executor's thread. It puts back what user code may have changed of the process. A
+ * crash says in the captured output what crashed, and exit() cannot pass for a good end.
  */
 #ifndef EXECUTOR_USER_GUARD_H
 #define EXECUTOR_USER_GUARD_H

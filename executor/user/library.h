@@ -1,5 +1,5 @@
 /*
- * The libraries exported to sessions, as the scheduler tells of them, loaded when a subtask first needs one: each
+ * The libraries exported to sessions, as the scheduler names them, loaded when a subtask first needs one. Each
  * version is a file of its own in memory, so that versions live side by side. Nothing is ever unloaded.
  */
 #ifndef EXECUTOR_USER_LIBRARY_H

@@ -13,8 +13,8 @@
 /* How long one that leaves waits to be told that this was heard. */
 #define LEAVE_MS 1000
 /*
- * One that has not looked at its scheduler for so long, and finds it dead, may come too late for the next one: that
- * waits 2 s for those who have work, and then gives it to others.
+ * An executor that has not looked at its scheduler for so long, and finds it dead, may come too late for the next
+ * one. That waits 2 s for executors with work, and then gives it to others.
  */
 #define WORKER_AWAY_NS 1000000000
 

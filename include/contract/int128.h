@@ -1,6 +1,6 @@
 /*
- * int128.h - 128-bit integers, which decimals are stored in and exact sums are counted in. gcc and clang have them, ISO C
- * has not: this is the one place that says so.
+ * int128.h - 128-bit integers, in which decimals are stored and exact sums are counted. gcc and clang have them, ISO
+ * C does not; only this header says so.
  */
 #ifndef CONTRACT_INT128_H
 #define CONTRACT_INT128_H

@@ -18,14 +18,14 @@
  * word again (seq_cst), and the directory entry: both still the same -> leased; else take the hazard back and start
  * again.
  * Release: take the hazard back (release).
- * Retire (store): exchange word to RETIRING or DELETING (seq_cst); scan the hazard set of the serial in every lease
- * page of the session (seq_cst); nobody holds it -> the bytes may go. It is Dekker's pattern: at least one side sees
+ * Retire (store): exchange word to RETIRING or DELETING (seq_cst). Scan the hazard set of the serial in every lease
+ * page of the session (seq_cst). Nobody holds it -> the bytes may go. It is Dekker's pattern: at least one side sees
  * the other.
  *
  * A hazard names a serial, not a slot: serials are never used twice, so a slot can move while leases are held.
  *
- * All of it outlives the store: kill -9 at any instruction leaves what the next store needs to go on. What is derived
- * (accounts, maps, the allocator) is private to the store; what is not is here, and every change to it is ordered so
+ * All of it outlives the store: kill -9 at any instruction leaves what the next store needs to go on. Derived facts
+ * (accounts, maps, the allocator) are private to the store. All others are here. Every change to them is ordered so
  * that each prefix of the stores makes sense.
  */
 #ifndef GRANARY_CONTRACT_SHM_H
@@ -133,9 +133,9 @@ _Static_assert(sizeof(struct gr_slot) == 64, "a slot is one cache line");
 #define GR_MAX_META   ((uint64_t)1 << 30)
 
 /*
- * The hash of an id, from its two words. People make ids of counters, of either byte order, in either word or in both,
- * and of counters that they have multiplied: so the words are multiplied with each other, all bits of the product
- * count, and neither word is multiplied by a constant that others like.
+ * The hash of an id, from its two words. People make ids of counters, of either byte order, in either word or in
+ * both, and of counters that they have multiplied. So the words are multiplied with each other, and all bits of the
+ * product count. Neither word is multiplied by a constant that others like.
  */
 static inline uint64_t
 gr_slot_hash(uint64_t id0, uint64_t id1)
@@ -164,8 +164,8 @@ gr_slot_hash(uint64_t id0, uint64_t id1)
  *   MOVED -> the new ones LIVE -> the old one FREE: it may be used again, with the next generation
  *
  * A reader that found nothing, or MOVED, loads depth and directory entry again: another value -> it starts again.
- * After a crash: BUILDING pages whose old page is LIVE still are dropped (entries lead back, then their slots MOVED,
- * for somebody may have leased through them); else the split is completed.
+ * After a crash, BUILDING pages whose old page is LIVE still are dropped: entries lead back, then their slots are
+ * MOVED, because somebody may have leased through them. Otherwise the split is completed.
  */
 #define GR_PAGE_SLOTS_LOG2    11u
 #define GR_PAGE_SLOTS         (1u << GR_PAGE_SLOTS_LOG2)
@@ -179,8 +179,8 @@ gr_slot_hash(uint64_t id0, uint64_t id1)
 
 /*
  * What leads a hash to its page: the directory's entry is the low `depth` bits of it. The lowest four are one of
- * sixteen groups, the first twice as frequent as the last: pages then fill up one after another and not all at once,
- * and the index is equally full whatever the number of objects.
+ * sixteen groups, the first twice as frequent as the last. Pages then fill up one after another and not all at once,
+ * and the index is equally full with any number of objects.
  */
 static inline uint32_t
 gr_index_prefix(uint64_t hash)
@@ -445,13 +445,13 @@ struct gr_events {
 /* ---- counters: named numbers of a session, made when a client first asks for one. Its clients write them; a spoilt
  * one harms nobody but who uses it. All zero is an empty table ----
  *
- * A name's cell is the first from its hash on, wrapping around, that is free or has it. Who finds a free one takes it
- * by exchanging `hash`; then the name is written, by whoever comes first: all write the same, so that one who dies on
- * the way leaves work for the next. A cell is never given back.
+ * A name's cell is the first from its hash on, wrapping around, that is free or has it. A client that finds a free
+ * one takes it by exchanging `hash`. Then the first one to come writes the name. All write the same, so one that dies
+ * on the way leaves work for the next. A cell is never given back.
  *
- * Who changes a value looks at `waiting` behind that, and bumps and wakes `changes` if it is not 0; who waits counts
- * itself there, reads `changes`, and then the value (sequentially consistent all of it). Who dies waiting costs the
- * others a system call.
+ * After a change of a value, the client looks at `waiting`, and bumps and wakes `changes` if it is not 0. A waiting
+ * client counts itself there, reads `changes`, and then the value. All of it is sequentially consistent. Who dies
+ * waiting costs the others a system call.
  */
 
 #define GR_COUNTERS_MAGIC 0x7372746e756f6367ull

@@ -55,8 +55,9 @@ enum gr_store_op {
 /*
  * HELLO: descriptors of the answer: control (read-only), lease page (read-write), doorbell (eventfd).
  *
- * resume is 0, or the number this client had when the store went away: it gets the same number and its own lease page
- * again, if the process is the one the store has noted for it; ENOENT when the store knows of no such client any more.
+ * resume is 0, or the number that this client had when the store went away. It gets the same number and its own lease
+ * page again, if the process is the one the store has noted for it. ENOENT: the store knows of no such client any
+ * more.
  */
 struct gr_hello {
     uint32_t version; /* GR_STORE_VERSION */
@@ -118,18 +119,18 @@ struct gr_object_ref {
 };
 #define GR_RESTORE_ANEW 1u /* the wait begins: what went wrong before it is tried again, and not told */
 /*
- * RESTORE: answered at once: OK the object is in memory or on its way (then the id's wait word is bumped when it is
- * there, or has failed: ask again and the answer is the error). LEASE: a lease counted by the store, for a client whose
- * hazard set is full; ESTATE when the object is no longer SEALED with that serial. UNLEASE: ENOENT when that lease has
- * ended already.
+ * RESTORE: answered at once. OK: the object is in memory or on its way. When it is there, or has failed, the id's
+ * wait word is bumped; ask again, and the answer is the error. LEASE: a lease counted by the store, for a client
+ * whose hazard set is full; ESTATE when the object is no longer SEALED with that serial. UNLEASE: ENOENT when that
+ * lease has ended already.
  */
 
 /*
- * PIN, UNPIN, REF, UNREF: holds. The client chooses the request number (never 0, never the same for two of PIN, REF,
- * LEASE and NAME_SET): sent again after a restart of the store, the same request is done once. The answer of PIN and
- * REF is struct gr_hold_reply; PIN is answered when the object is in memory. UNPIN and UNREF: by token (EPERM: it ends
- * with another client), or token 0: one of this client's (scope 0) or of nobody's with that id and scope, and, UNREF,
- * text. ENOENT: there is none.
+ * PIN, UNPIN, REF, UNREF: holds. The client chooses the request number: never 0, and never the same for two of PIN,
+ * REF, LEASE and NAME_SET. Sent again after a restart of the store, the same request is done once. The answer of PIN
+ * and REF is struct gr_hold_reply; PIN is answered when the object is in memory. UNPIN and UNREF: by token (EPERM: it
+ * ends with another client), or token 0: one of this client's (scope 0) or of nobody's with that id and scope, and,
+ * UNREF, text. ENOENT: there is none.
  */
 struct gr_hold {
     unsigned char id[16];
@@ -190,8 +191,8 @@ struct gr_move {
 };
 
 /*
- * SLICE: part of a spilled object, as an object of its own under an id that the answer gives; its data begins at
- * `offset` of the parent's data-padding-metadata image, and holds at least the length asked for. ESTATE: the parent is
+ * SLICE: part of a spilled object, as an object of its own under an id that the answer gives. Its data begins at
+ * `offset` of the parent's data-padding-metadata image. It holds at least the length asked for. ESTATE: the parent is
  * in memory.
  */
 struct gr_slice {

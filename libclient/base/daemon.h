@@ -1,6 +1,6 @@
 /*
- * What every daemon of an instance does the same way: it stops on a signal, ends with the process that started it, is
- * the only one of its kind, and says once, in one line on a pipe, how its start went:
+ * Common to every daemon of an instance. It stops on a signal, ends with the process that started it, and is the only
+ * one of its kind. It says once, in one line on a pipe, how its start went:
  *
  *   READY\n  |  ERROR <exit status> <message>\n
  */

@@ -5,10 +5,11 @@
  *
  * POINT is a row of contract/faults.def (`granary faults` lists them) or `any`. ACTION is kill, delay=DURATION,
  * errno=NAME, short, corrupt or drop. WHEN is N (the N-th time in this process), N+ (from then on) or N% (each time
- * with that probability, by GRANARY_FAULT_SEED). With GRANARY_FAULT_NOTE=FILE the first process whose fault happens
- * makes FILE and writes "process point n"; once FILE is there no fault with a plain N happens any more, so that what is
- * started again is left alone. FILE.hits gets a line "process pid point 1" when a process first comes to a point, and
- * when it ends in order, or is killed here, lines with how often it came to which point, to `any` and to `call.any`.
+ * with that probability, by GRANARY_FAULT_SEED). With GRANARY_FAULT_NOTE=FILE, the first process whose fault happens
+ * makes FILE and writes "process point n". Once FILE is there, no fault with a plain N happens any more, so processes
+ * that are started again are left alone. FILE.hits gets a line "process pid point 1" when a process first comes to a
+ * point. When the process ends in order, or is killed here, it gets lines with how often it came to which point, to
+ * `any` and to `call.any`.
  *
  * As long as nobody asked for faults a point costs a load and a branch that is predicted.
  */

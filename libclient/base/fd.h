@@ -33,8 +33,8 @@ int gr_pidfd_signal(int pidfd, int signal);
 uint64_t gr_process_start_time(pid_t pid);
 
 /*
- * Shared memory that is there, or -1 with errno. /dev/shm is everybody's, so it must be a file of this user's that
- * nobody else may open: what another user put there first is EPERM.
+ * Existing shared memory, or -1 with errno. /dev/shm is everybody's, so it must be a file of this user's that nobody
+ * else may open. A file that another user put there first is EPERM.
  *
  * flags  O_RDONLY or O_RDWR
  */

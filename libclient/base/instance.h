@@ -44,9 +44,9 @@ struct gr_instance {
 granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instance);
 
 /*
- * Make the runtime directory, if it is not there: 0700. Nobody else may be able to put another one in its place: the
- * directories above it and links to it belong to root or this user, and who may write there may not rename what is
- * others'.
+ * Make the runtime directory, if it is not there: 0700. Nobody else may be able to put another one in its place. So
+ * the directories above it, and links to it, belong to root or this user. Other users who may write there may not
+ * rename files of others.
  *
  * Errors  EPERM it is somebody else's, or below a directory that is · EINVAL no directory, a link · errno's
  */

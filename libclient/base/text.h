@@ -1,6 +1,6 @@
 /*
- * Text that strangers chose. Names are checked where they are given; what is printed is shown character by character
- * all the same, for it may come from a file, from user code or from an earlier release.
+ * Text that strangers chose. Names are checked where they are given. All the same they are shown character by
+ * character, because they may come from a file, from user code or from an earlier release.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H

@@ -3,9 +3,9 @@
  *
  * Threads  any number may call at once: whoever waits first takes the socket and hands out what arrives; one that wants
  *          to send interrupts it. So a thread that waits for a graph does not keep another from stopping it.
- * Death    the scheduler's pidfd is watched: its end is noticed at once. A new scheduler that has come up in its place
- *          is asked again; requests are idempotent, for a submission always has a key; but for orders to the pool, which
- *          fail with ELOST.
+ * Death    the scheduler's pidfd is watched: its end is noticed at once. A new scheduler that has come up in its
+ *          place is asked again. Requests are idempotent, because a submission always has a key. Orders to the pool
+ *          are not, and fail with ELOST.
  */
 #ifndef CLIENT_CALL_H
 #define CLIENT_CALL_H

@@ -1,7 +1,7 @@
 /*
  * Bytes for readers that take LZ4 frames (the format of `lz4`, as in lz4_Frame_format.md), in independent blocks of at
- * most 256 KiB. So are the frames of a spill file: the blocks of one that is spilled are copied as they are, but for
- * the last one when the object's metadata begin in it.
+ * most 256 KiB. So are the frames of a spill file: the blocks of a spilled object are copied as they are. The last
+ * one is an exception when the object's metadata begin in it.
  */
 #include <lz4.h>
 #include <lz4frame.h>

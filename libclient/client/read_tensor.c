@@ -1,6 +1,6 @@
 /*
- * Elements of a tensor object. A selection that lies in one piece is mapped; else its rows are gathered, and what is
- * fetched for that are the frames of a spilled object that hold them, one after another.
+ * Elements of a tensor object. A selection that lies in one piece is mapped. Otherwise its rows are gathered. Of a
+ * spilled object, only the frames that hold them are fetched for that, one after another.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* What the parts of the Arrow reader share: arrow_file.c knows files on disk, arrow_read.c files, arrow_pieces.c
- * messages and where buffers are in them, arrow_inflate.c compressed ones, arrow_schema.c fields and their types;
- * arrow_decode.c and arrow_views.c turn the buffers of a column into a column of ours. */
+/* Shared by the parts of the Arrow reader. arrow_file.c knows files on disk, arrow_read.c files, and arrow_pieces.c
+ * messages and where buffers are in them. arrow_inflate.c knows compressed buffers, arrow_schema.c fields and their
+ * types. arrow_decode.c and arrow_views.c turn the buffers of a column into a column of ours. */
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 

@@ -5,8 +5,8 @@
 #include "data/arrow_read.h"
 #include "data/bits.h"
 
-/* A view: the length, then the string itself when it has at most INLINE_MAX bytes, else its first four bytes, the part
- * in which it is, and where it begins there. */
+/* A view begins with the length. A string of at most INLINE_MAX bytes follows. A longer one has its first four bytes,
+ * the part in which it is, and where it begins there. */
 #define VIEW_SIZE  16
 #define INLINE_MAX 12
 

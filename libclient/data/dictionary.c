@@ -1,6 +1,6 @@
 /*
- * Dictionary-encoded string columns. A dictionary is shared by the columns that are made from one another, so that rows
- * taken out of a column cost no strings; one that lies in somebody else's bytes is copied when a column outlives them.
+ * Dictionary-encoded string columns. Columns that are made from one another share a dictionary, so rows taken out of
+ * a column cost no strings. A dictionary in somebody else's bytes is copied when a column outlives them.
  */
 #include <stdatomic.h>
 #include <stddef.h>

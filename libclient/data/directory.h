@@ -59,8 +59,8 @@ uint64_t gr_directory_size(const granary_frame *frame);
 
 /* Header and names; then gr_directory_put() for each column. meta: gr_directory_size() bytes. */
 void gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta);
-/* Dtype, nulls, zone and distinct values of a column; place: its buffers' offsets and sizes, and its zone with the
- * flags that tell of it, or flags 0: it is not made yet. counted: whether different values are counted. */
+/* Dtype, nulls, zone and distinct values of a column. place: its buffers' offsets and sizes, and its zone with the
+ * flags that tell of it; flags 0: it is not made yet. counted: whether different values are counted. */
 void gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place,
                       bool counted, void *meta);
 

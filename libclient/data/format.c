@@ -36,8 +36,8 @@ format_integer(int64_t value, struct gr_buf *out)
 }
 
 /*
- * Doubles of at most 15 digits, a few of them behind the point, are what prices and measures are. m / 10^k is rounded
- * once, so that text of those digits is read back as the same number, and fewer do not do. false: it is another one.
+ * Prices and measures are doubles of at most 15 digits, a few of them behind the point. m / 10^k is rounded once, so
+ * text of those digits is read back as the same number, and fewer digits would not do. false: it is another number.
  */
 static bool
 format_short_real(double value, struct gr_buf *out)

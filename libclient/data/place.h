@@ -1,8 +1,8 @@
 /*
- * Where the values of columns lie that a thread makes: on the heap, or, when they are those of a frame that is to stay,
- * where it will stay, so that nothing is copied. Who runs a kernel offers a place; the kernel says when it is about to
- * make the frame; and gr_column_alloc() takes from there what has a size of its own, while it lasts. Strings, bitmaps
- * and small columns are on the heap as ever.
+ * Where the values of columns lie that a thread makes. That is on the heap, or, for a frame that is to stay, where it
+ * will stay, so that nothing is copied. The runner of a kernel offers a place, and the kernel says when it is about
+ * to make the frame. gr_column_alloc() takes from there everything that has a size of its own, while it lasts.
+ * Strings, bitmaps and small columns are on the heap as ever.
  */
 #ifndef DATA_PLACE_H
 #define DATA_PLACE_H

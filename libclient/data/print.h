@@ -6,9 +6,9 @@
 #include "data/tensor.h"
 
 /*
- * A table with aligned columns (numbers right, text left, nulls as NULL, a string NULL in quotes), control characters
- * escaped; at most max_rows rows, the first and the last halves when there are more (0: all), and a last line "12345
- * rows x 4 columns" when shortened.
+ * A table with aligned columns, control characters escaped. Numbers stand right, text left, nulls are NULL, and a
+ * string NULL is in quotes. It has at most max_rows rows (0: all), the first and the last halves when there are more.
+ * When it is shortened, a last line says "12345 rows x 4 columns".
  */
 void gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out);
 /* The same of a frame of `rows` rows, of which those in the middle, that are not shown, may be missing. */

@@ -214,8 +214,9 @@ struct text_range {
     uint64_t max;
 };
 
-/* Rows from the first one on, as long as 8 bytes can be read of each, without a question: lengths come in no order, and
- * to guess them wrong takes longer than all the rest. All of them count. Returns the first row that was not looked at.
+/* Rows from the first one on, as long as 8 bytes can be read of each, without a branch. Lengths come in no order, and
+ * to guess them wrong takes longer than all the rest. All of them count. Returns the first row that was not looked
+ * at.
  */
 static int64_t
 range_of_heads(const granary_column *column, int64_t end, struct text_range *range)
@@ -408,7 +409,8 @@ value_hash(const granary_column *column, int64_t row)
 
 /*
  * Duj1 (Haas, Naughton, Seshadri, Stokes 1995: "Sampling-based estimation of the number of distinct values of an
- * attribute"): of n rows of a sample out of N, d are different and f are there once: d / (1 - (1 - n / N) * f / n).
+ * attribute"). A sample has n rows out of N. d of its values are different, and f occur once: d / (1 - (1 - n / N) *
+ * f / n).
  */
 static int64_t
 estimate(int64_t rows, int64_t sample, int64_t distinct, int64_t once)

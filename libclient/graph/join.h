@@ -41,9 +41,9 @@ const char *gr_join_how_name(enum gr_join_how how);
 
 /*
  * The dtype in which keys of two dtypes are compared: values are equal when they are equal as numbers, instants or
- * strings. Integers of any width and floats: int64 (a float that is no integer equals none); two uint64: uint64; two
- * floats: float64; with a decimal: decimal of the larger scale, with a float float64; date and timestamp: timestamp.
- * Errors: ETYPE
+ * strings. Integers of any width and floats: int64 (a float that is no integer equals none). Two uint64: uint64. Two
+ * floats: float64. With a decimal: decimal of the larger scale, or with a float float64. Date and timestamp:
+ * timestamp. Errors: ETYPE
  */
 granary_err gr_join_key_dtype(granary_dtype left, granary_dtype right, granary_dtype *ret_dtype);
 

@@ -1,7 +1,7 @@
 /*
- * The dtypes of tensors: how those of results follow from those of operands, as in NumPy 2 (a number written in the
- * graph takes the dtype of the tensor beside it, if it is of the same kind or a smaller one). Where NumPy gives float16
- * it is float32 here.
+ * The dtypes of tensors: how those of results follow from those of operands, as in NumPy 2. A number written in the
+ * graph takes the dtype of the tensor beside it, if it is of the same kind or a smaller one. Where NumPy gives
+ * float16 it is float32 here.
  */
 #ifndef GRAPH_TENSOR_TYPES_H
 #define GRAPH_TENSOR_TYPES_H
@@ -86,8 +86,8 @@ enum gr_reduce_how gr_reduction_how(enum gr_reduction reduction);
 granary_dtype gr_reduction_dtype(enum gr_reduction reduction, granary_dtype input);
 /* Of no element there is none: max, min, argmax, argmin. */
 bool gr_reduction_needs_elements(enum gr_reduction reduction);
-/* Whether what `kept` keeps of elements of that dtype (enum gr_reduction) tells what `asked` asks: sum and mean follow
- * from each other, var and std, too, and of floats all four from var. */
+/* Whether the facts that `kept` keeps of elements of that dtype (enum gr_reduction) answer `asked`. sum and mean
+ * follow from each other, and so do var and std. For floats all four follow from var. */
 bool gr_reduction_follows(enum gr_reduction asked, int kept, granary_dtype dtype);
 /* Whether NaN are left out. */
 bool gr_reduction_skips_nan(enum gr_reduction reduction);

@@ -178,8 +178,8 @@ struct index {
 #define INDEX_NONE ((struct index){.file = {.fd = -1}})
 
 /*
- * Read the directory and find out which pages count, as a store that takes the instance over does: LIVE ones; BUILDING
- * ones where no LIVE one is; for entries that neither covers, what the directory says.
+ * Read the directory and find out which pages count, as an adopting store does. LIVE pages count, and BUILDING ones
+ * where no LIVE one is. For entries that neither covers, the directory decides.
  *
  * Errors  ENOENT · ECORRUPT
  */

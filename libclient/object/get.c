@@ -113,8 +113,8 @@ prefetch(granary_client *client, granary_id id)
 }
 
 /*
- * What can be leased at once. The rest is left all zero; spilled ones among it are asked for, so that the store brings
- * them back while others are waited for: no longer than until_ns, as of socket_ask_object().
+ * What can be leased at once. The rest is left all zero. Spilled ones among it are asked for, so that the store
+ * brings them back while others are waited for, no longer than until_ns, as in socket_ask_object().
  */
 static granary_err
 get_present(granary_client *client, const granary_id *ids, size_t count, int64_t until_ns, granary_view *views,

@@ -2,7 +2,7 @@
  * Leases: the hazard protocol of contract/shm.h.
  *
  * A hazard entry is serial << 16 | count, in the set serial % GR_HAZARD_SETS. Two threads that lease the same object
- * for the first time at once may claim two ways of the set; each gives back the way it took, and the store finds
+ * for the first time at once may claim two ways of the set. Each gives back the way it took, and the store finds
  * either.
  */
 #include <sched.h>

@@ -1,8 +1,9 @@
 /*
  * A listing page by page, with filters.
  *
- * The cursor is a place in the index, and the key of the object that was told last there: a hash of its stamp, which
- * stays what it is wherever the object goes meanwhile. By owner, the cursor is the token of the last reference.
+ * The cursor is a place in the index, and the key of the object that was listed last there. The key is a hash of its
+ * stamp, which stays the same wherever the object goes meanwhile. By owner, the cursor is the token of the last
+ * reference.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -439,8 +439,8 @@ room_want(granary_client *client, uint64_t footprint)
 }
 
 /*
- * Objects of nearly the same size, such as a table's chunks, get rooms of the same size: what is free again then suits
- * the next one, with its pages, and nobody makes new ones. A sixteenth is spent at most.
+ * Objects of nearly the same size, such as a table's chunks, get rooms of the same size. A freed room then suits the
+ * next one, with its pages, and nobody makes new ones. A sixteenth is spent at most.
  */
 static uint64_t
 own_want(uint64_t bytes)

@@ -1,8 +1,8 @@
 /*
  * Mappings: the index and data segments.
  *
- * A data segment that is gone may be unmapped although other threads look objects up: they touch its bytes only under a
- * lease, and no segment with a lease is gone.
+ * A data segment that is gone may be unmapped although other threads look objects up. They touch its bytes only under
+ * a lease, and no segment with a lease is gone.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Waiting for some of many objects: asleep on the words of control->wait[] that their ids hash to, or, when those are
- * more than one can sleep on, on control->any, which every seal bumps.
+ * Waiting for some of many objects: asleep on the words of control->wait[] that their ids hash to. When those are
+ * more than one can sleep on, asleep on control->any, which every seal bumps.
  */
 #include <stdlib.h>
 #include <string.h>

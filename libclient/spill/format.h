@@ -27,8 +27,8 @@ struct spill_header {
 _Static_assert(sizeof(struct spill_header) == 128, "part of the file format");
 
 /*
- * An object in the index of its file. What the checksum covers says `frames`: one frame's stored bytes, or the table of
- * frames; its seed is the hash of all fields before it, so a flip in any of them is noticed too.
+ * An object in the index of its file. `frames` says what the checksum covers: one frame's stored bytes, or the table
+ * of frames. Its seed is the hash of all fields before it, so a flip in any of them is noticed too.
  */
 struct spill_record {
     unsigned char id[16];

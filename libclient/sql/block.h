@@ -172,8 +172,8 @@ bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr, const
 
 /* ---- select.c ---- */
 
-/* A query by itself. ordered: its ORDER BY counts though it has no LIMIT, as that of the statement and of tables in
- * FROM does, whose rows may be all there is to the query around. */
+/* A query by itself. ordered: its ORDER BY counts although it has no LIMIT. That is so for the statement, and for
+ * tables in FROM, whose rows may be all there is to the query around. */
 bool sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result);
 /* What follows FROM and WHERE. */
 bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result);

@@ -131,8 +131,8 @@ take_conditions(struct sql_block *block, size_t before, struct conditions *ret_c
     return ret_conditions->exprs != NULL;
 }
 
-/* The condition of an outer join: equalities of both sides are its keys, what is about a side whose rows may go is a
- * filter of that side, the rest is asked of pairs. */
+/* The condition of an outer join. Equalities of both sides are its keys. Conditions on a side whose rows may go are a
+ * filter of that side. The rest is asked of pairs. */
 static bool
 outer_keys(struct sql_block *block, const struct conditions *conditions, struct sql_rel sides[2],
            const uint64_t masks[2], const bool kept[2], const struct sql_from *from, struct sql_links *links,

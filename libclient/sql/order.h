@@ -2,8 +2,8 @@
  * In which order tables are joined, two sides at a time: the order that is cheapest by estimates. Nothing here knows
  * SQL: tables are bits of masks.
  *
- * How many rows a join has is estimated without statistics: a key that joins tables has as many values as the smallest
- * of them has rows (before conditions), each as often as the others.
+ * The number of rows of a join is estimated without statistics. A key that joins tables has as many values as the
+ * smallest of them has rows (before conditions), each as often as the others.
  */
 #ifndef SQL_ORDER_H
 #define SQL_ORDER_H
@@ -21,8 +21,8 @@ struct sql_order_table {
     double base; /* before conditions */
 };
 
-/* An equality. Of columns that are all equal (items) one pair joins any two sides that have some of them; else all of
- * one mask stand on one side, all of the other on the other one. */
+/* An equality. When columns are all equal (items), one pair joins any two sides that have some of them. Otherwise all
+ * of one mask stand on one side, and all of the other on the other one. */
 struct sql_order_link {
     uint64_t items; /* 0: sides count */
     uint64_t sides[2];

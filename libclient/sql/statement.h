@@ -42,8 +42,8 @@ struct sql_statement {
 };
 
 /*
- * Keep the first error: "line 2, column 7: MESSAGE", the line and a caret below it. position is in bytes from 0; -1: of
- * the whole statement. false, NULL: what a failing function returns.
+ * Keep the first error: "line 2, column 7: MESSAGE", the line and a caret below it. position is in bytes from 0; -1:
+ * of the whole statement. Returns false or NULL, as a failing function does.
  */
 bool sql_fail(struct sql_statement *q, granary_err err, int position, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

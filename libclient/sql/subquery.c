@@ -1,6 +1,6 @@
 /*
- * Subqueries become joins. What a subquery says of the outer query's columns by equalities are the keys of the join;
- * the rest of it must hold of a pair of rows, and is asked of the joined pairs.
+ * Subqueries become joins. The equalities of a subquery with the outer query's columns are the keys of the join. The
+ * rest of its conditions must hold of a pair of rows, and is asked of the joined pairs.
  */
 #include <string.h>
 
@@ -119,9 +119,9 @@ correlate(struct sql_block *block, struct sql_rel *rel, struct sql_block *sub, s
 }
 
 /*
- * A value for each row of the outer query is an aggregate over those rows of the subquery that some row of the outer
- * query asks for: others are left out before anything is computed of them ("magic sets"). A table of the subquery is
- * reduced by what its own columns are equal to.
+ * A value for each row of the outer query is an aggregate over some rows of the subquery: those that some row of the
+ * outer query asks for. Others are left out before anything is computed of them ("magic sets"). A table of the
+ * subquery is reduced by what its own columns are equal to.
  */
 static bool
 reduce_item(struct sql_block *block, struct sql_block *sub, int item)

@@ -1,14 +1,14 @@
 /*
- * NUMA nodes: what the machine has, through libnuma (this is the only room that knows it), or what a file says, so that
- * any machine can be treated as one with several nodes ($GRANARY_TOPOLOGY, set by `granary up --topology FILE`).
+ * NUMA nodes: those of the machine, through libnuma (this is the only room that knows it), or those of a file. With a
+ * file any machine can be treated as one with several nodes ($GRANARY_TOPOLOGY, set by `granary up --topology FILE`).
  *
  * The file has a line a node; '#' begins a comment. Numbers count from 0 up without a gap.
  *
  *      node 0 cpus 0-1 memory 8G distance 10 21
  *      node 1 cpus 2,3 memory 8G distance 21 10
  *
- * Only cpus is required. cpus that this machine does not have are of no use, but do no harm; without distances a node
- * is 10 from itself and 20 from others.
+ * Only cpus is required. cpus that this machine does not have are ignored. Without distances a node is 10 from itself
+ * and 20 from others.
  *
  * What a process gets are the nodes on which it may run: those outside its cpu set (taskset, a container) are left out.
  */
@@ -60,8 +60,8 @@ struct topology_pin {
 };
 
 /*
- * To a node's cpus, and to its memory first. Nothing with one usable node, so that a cpu set somebody gave us stays;
- * with a topology from a file, those of the node's cpus that are there, and memory comes from where it comes.
+ * To a node's cpus, and to its memory first. It does nothing with one usable node, so a given cpu set stays. With a
+ * topology from a file it takes those of the node's cpus that are there; memory then comes from anywhere.
  */
 void topology_pin_plan(const struct topology *topology, int node, struct topology_pin *ret_pin);
 

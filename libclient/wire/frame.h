@@ -41,9 +41,9 @@ granary_err gr_frame_reader_fill(struct gr_frame_reader *reader, int fd);
 bool gr_frame_reader_next(struct gr_frame_reader *reader, struct gr_frame_in *ret_frame, granary_err *ret_err);
 
 /*
- * Send one frame. Blocking sockets: all of it. Non-blocking sockets: all or, when the socket's buffer is full, EBUSY
- * (a peer that does not read its answers is to be dropped; a frame is far smaller than the buffer).
- * Errors: EUNREACHABLE · EBUSY · errno's
+ * Send one frame. Blocking sockets: all of it. Non-blocking sockets: all or nothing. EBUSY: the socket's buffer is
+ * full. (A frame is far smaller than the buffer, so that is a peer that does not read its answers, and is to be
+ * dropped.) Errors: EUNREACHABLE · EBUSY · errno's
  */
 granary_err gr_frame_send(int fd, const struct gr_frame *head, const void *body, const int *fds, int fd_count);
 

@@ -4,9 +4,9 @@
  *
  * A lane is a session's graphs of one priority. Lanes that have graphs with ready subtasks are in a heap, so that the
  * next one is found in O(log n) however many sessions there are. A session's virtual time grows by the time its
- * subtasks take, divided by its weight: by an estimate when they are sent, corrected when they report, so that many
- * short ones cannot run ahead. One that had nothing ready does not save up time: it comes back no earlier than those
- * that wait.
+ * subtasks take, divided by its weight. It grows by an estimate when they are sent, corrected when they report, so
+ * many short ones cannot run ahead. One that had nothing ready does not save up time: it comes back no earlier than
+ * those that wait.
  */
 #ifndef SCHED_DISPATCH_ORDER_H
 #define SCHED_DISPATCH_ORDER_H

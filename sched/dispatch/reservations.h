@@ -9,7 +9,7 @@
  * Memory: what is granted stays within memory_bytes, but a subtask always gets room when nothing else has any: one that
  * is larger than the budget runs alone and spills. So nobody ever waits for memory that nobody will give back.
  *
- * Those who wait for much are not starved by those who need little: the first one refused has a claim, and when others
+ * Subtasks that need little do not starve those that wait for much. The first one refused has a claim. When others
  * have been granted what it waits for CLAIM_PATIENCE times, nobody else of its rank or below gets any of that before
  * it.
  */

@@ -5,8 +5,8 @@
  * waits for it; the loop does not. Until it is known to be kept, nothing is acknowledged to executors: they tell it
  * again.
  *
- * When the state cannot be written, the changes wait: what was accepted goes on, what is new is refused by whoever
- * waits for the commit, and each later commit tries all of them again.
+ * When the state cannot be written, the changes wait. Accepted work goes on. New requests are refused by whoever
+ * waits for the commit. Each later commit tries all of them again.
  *
  * The lock "scheduler" of the state has a fence, this scheduler's epoch. Each commit looks whether it is still the last
  * one; else another scheduler is active, and this one commits nothing any more.

@@ -2,8 +2,8 @@
  * What has become of a graph's subtasks, as bytes: a log that a later scheduler applies to a plan made anew. An entry
  * is a few bytes a transition. docs/formats.md, "events", describes them. Pure.
  *
- * The planner's part (what it planned, and the reports it was given, in order) is kept beside the rest, too: a snapshot
- * is that and one entry for each subtask that is done, and takes the place of all records before.
+ * The planner's part is kept beside the rest: what it planned, and the reports it was given, in order. A snapshot is
+ * that part and one entry for each finished subtask. It takes the place of all records before.
  */
 #ifndef SCHED_EXECUTION_EVENT_LOG_H
 #define SCHED_EXECUTION_EVENT_LOG_H

@@ -177,8 +177,8 @@ granary_err execution_graph_come_back(struct execution_graph *graph, uint32_t nu
 /* What it would take over is gone: its own body is to run again. false: it has that. */
 bool execution_graph_restore_body(struct execution_graph *graph, uint32_t number);
 
-/* A subtask has succeeded: the one among those that made its inputs, from position *position on, that went on as a
- * graph and whose outputs are all freed; SUBTASK_NONE: there is none (any more). */
+/* A subtask has succeeded. Find the one, among those that made its inputs, that went on as a graph and whose outputs
+ * are all freed, from position *position on. SUBTASK_NONE: there is none (any more). */
 uint32_t execution_graph_spent(const struct execution_graph *graph, uint32_t number, uint32_t *position);
 
 /* An object is found to be gone: as lose. false: there is no such place. */
@@ -193,8 +193,8 @@ bool execution_graph_give_up(struct execution_graph *graph, uint32_t number);
 /* Ids of kept objects that failed since the last call: *ret_ids is valid until the next event. */
 size_t execution_graph_failed(struct execution_graph *graph, const granary_id **ret_ids);
 
-/* Nothing more starts, and every object is freed, those of subtasks still running when they end. keep: but for the kept
- * ones that are there, or will be when what runs has succeeded. */
+/* Nothing more starts, and every object is freed; those of running subtasks are freed when these end. keep: the kept
+ * ones stay that are there, or will be when what runs has succeeded. */
 void execution_graph_cancel(struct execution_graph *graph, bool keep);
 
 /* Nothing runs, waits or is parked. */

@@ -89,8 +89,8 @@ list_add_missing(struct list *list, const struct execution_graph *execution, con
 }
 
 /*
- * Whether a subtask that is not done will be, when those held to be stuck stay so and all others end: everything it
- * needs, and they need, has an executor that will be free. Out of memory: it is taken to go on.
+ * Whether an unfinished subtask will end, when those held to be stuck stay so and all others end. That is so when
+ * everything it needs, and they need, has an executor that will be free. Out of memory: it is taken to go on.
  */
 static bool
 can_go_on(const struct search *search, const struct task_graph *graph, uint32_t number)

@@ -1,6 +1,6 @@
 /*
- * Who waits for whom, and whether that can end. A subtask whose user code waits for an object keeps its executor while
- * it waits; when what makes the object needs an executor that only such waiters hold, nobody will ever go on. Pure.
+ * Who waits for whom, and whether that can end. A subtask whose user code waits for an object keeps its executor
+ * while it waits. The object may need an executor that only such waiters hold. Then nobody will ever go on. Pure.
  */
 #ifndef SCHED_EXECUTORS_WAITS_H
 #define SCHED_EXECUTORS_WAITS_H

@@ -1,17 +1,18 @@
 /*
  * Colouring fusion: a colour is a subtask.
  *
- * In order, an operator takes the colour of its inputs when they all have one and the same, it is compatible, and the
- * subtask does not grow too large; else a fresh one. So a colour is closed: whatever its operators after the first
- * read was made inside, and no cycle between subtasks can arise. An input with many readers is left outside, or the
- * whole fan-out would run one after the other. A value read both inside and outside stays inside and becomes an object,
- * too: the outside waits for the end of the subtask, which costs less than another subtask for each such reader.
+ * In order, an operator takes the colour of its inputs when they all have the same one. It must also be compatible,
+ * and the subtask must not grow too large. Otherwise it gets a fresh one. So a colour is closed: whatever its
+ * operators after the first read was made inside, and no cycle between subtasks can arise. An input with many readers
+ * is left outside, or the whole fan-out would run one after the other. A value read both inside and outside stays
+ * inside and becomes an object, too. The outside waits for the end of the subtask, which costs less than another
+ * subtask for each such reader.
  *
  * Columns selected from an object that is there already are no work: such an operator takes the colour of its only
  * reader.
  *
- * A join's probe takes the colour of the rows that come by, whatever made the side they meet, when nobody else reads
- * that colour: nothing can then depend on it that it could come to depend on.
+ * A join's probe takes the colour of the rows that come by, whatever made the other side, when nobody else reads that
+ * colour. Nothing else then comes to depend on that side.
  *
  * Packed frames are parts of an object: other subtasks read them.
  *

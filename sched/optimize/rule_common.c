@@ -2,9 +2,9 @@
  * common-steps: of steps that compute the same (operator, inputs, parameters), one is left for all readers.
  *
  * Equal steps are found from the sources on, by what each of them says of itself and of the first of its inputs'
- * equals. Steps that are made again for less than their result costs to keep (rows passed through, objects that are
- * there) are equal to others but stay, so that each reader can take them into itself. What has effects beside its
- * result, or runs a user's code, is equal to nothing.
+ * equals. Some steps cost less to repeat than their result costs to keep: rows passed through, existing objects. They
+ * are equal to others but stay, so that each reader can take them into itself. What has effects beside its result, or
+ * runs a user's code, is equal to nothing.
  */
 #include <stdlib.h>
 #include <string.h>

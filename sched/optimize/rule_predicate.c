@@ -1,8 +1,9 @@
 /*
  * push-filter: a condition moves from the filter that states it towards the sources.
  *
- * A filter that one step reads becomes that step's condition on its input (gr_step.where); from there parts of it move
- * on to the inputs of the step below, as far as nobody else reads that one and no row below would be another:
+ * A filter that one step reads becomes that step's condition on its input (gr_step.where). From there parts of it
+ * move on to the inputs of the step below. That is allowed while nobody else reads that step, and no row below it
+ * would change:
  *
  *   select, sort          all of it
  *   assign, project       what reads columns that pass through, under their names below

@@ -2,8 +2,8 @@
  * prune-columns: only the columns a target needs are read, computed and carried along.
  *
  * Readers first, each step says which columns of its inputs it reads, given which of its own are needed. An operator
- * not known here reads everything. Then, sources first, what each step really yields is settled: attributes lose what
- * is not needed, and steps that copy rows (sort, join, ...) take only what they need of an input that has more.
+ * not known here reads everything. Then, sources first, the real yield of each step is settled. Attributes lose what
+ * is not needed. Steps that copy rows (sort, join, ...) take only what they need of an input that has more.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -59,8 +59,8 @@ struct gr_plan_batch {
     struct gr_plan_subtask *subtasks;
     size_t count;
     bool more; /* call gr_plan_advance() again at once */
-    /* Of objects these subtasks make, or that were made before: those to hold, whoever reads them, until they are
-     * settled; those that are settled now: from here on they are as any other. */
+    /* Of objects that these subtasks make, or that were made before: those to hold, whoever reads them, until they
+     * are settled, and those that are settled now. From here on these are like any other. */
     granary_id *held;
     size_t held_count;
     granary_id *settled;
@@ -68,8 +68,8 @@ struct gr_plan_batch {
     struct gr_region *memory; /* of messages and lists; parts are the plan's own */
 };
 /* *gives* the batch, to be freed with gr_plan_batch_free(), before the plan is destroyed. Messages are to be read only.
- * An object that is neither a target's nor held is needed by subtasks of the same batch, and of those behind it while
- * there is `more`, only: free it when its last consumer is done. */
+ * An object that is neither a target's nor held is needed only by subtasks of the same batch, and while there is
+ * `more`, of those behind it. Free it when its last consumer is done. */
 granary_err gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch);
 void gr_plan_batch_free(struct gr_plan_batch *batch);
 

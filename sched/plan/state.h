@@ -93,7 +93,7 @@ struct gr_plan {
 };
 
 /*
- * Fuse the operators that are not handed out yet and that the roots need, and append the first of the subtasks to the
+ * Fuse the operators that are not handed out yet and that the roots need. Append the first of the subtasks to the
  * batch; while there is plan->emission, plan_emit_more() appends more. One emission at a time. Operators that answer
  * become questions.
  *

@@ -1,6 +1,6 @@
 /*
- * The scheduler's core under virtual time: the task manager with its planner, execution graphs and reservations as they
- * are, on executors, a store and clients that are played, with faults that come from a seed. What must hold is checked
+ * The scheduler's core under virtual time. The task manager with its planner, execution graphs and reservations is
+ * the real one. Executors, a store and clients are played, and faults come from a seed. What must hold is checked
  * after every event.
  */
 #ifndef SIMULATE_SIMULATE_H

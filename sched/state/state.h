@@ -5,8 +5,8 @@
  * Changes are visible to later calls at once and kept when commit() has returned OK, all of a turn together. When
  * commit() fails, every change since the commit before is undone.
  *
- * Who writes holds the lock of a name: state_lock() makes one its owner and gives a fence, a number higher than all
- * before; who finds another fence at state_fence() has been replaced and must not commit.
+ * A writer holds the lock of a name: state_lock() makes it the owner and gives a fence, a number higher than all
+ * before. A writer that finds another fence at state_fence() has been replaced and must not commit.
  *
  * Errors common to all: EFULL disk full · EPERM read-only · ECORRUPT damaged, the message says what to do · EIO
  */

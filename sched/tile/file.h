@@ -1,6 +1,6 @@
 /*
- * Files other than CSV: those that are read tell at once what they hold (Arrow files their schema and batches, NPY
- * files dtype and shape); of those to be written it is known that they can be made.
+ * Files other than CSV. Files that are read tell at once what they hold: Arrow files their schema and batches, NPY
+ * files dtype and shape. Files that are to be written are known to be possible.
  */
 #ifndef TILE_FILE_H
 #define TILE_FILE_H

@@ -45,8 +45,8 @@ bool group_is_stored(const struct tiling *t, const struct gr_tiled *in);
  * Returns  at least 1, at most in->count
  */
 size_t group_maps(const struct tiling *t, const struct gr_tiled *in, uint64_t groups);
-/* Make tables without the dictionaries that the first chunk has, if there are any: from now on the operators that read
- * tables have group_reference() as their first input, and the attribute `reference`. */
+/* Make tables without the dictionaries that the first chunk has, if there are any. From now on the operators that
+ * read tables have group_reference() as their first input, and the attribute `reference`. */
 void group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_maps *maps, gr_attrs readers);
 struct gr_piece group_reference(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_maps *maps);
 /* Add the operator that makes table m of them: its first output, and the bytes it reads. Errors: ENOMEM */

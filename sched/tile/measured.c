@@ -82,7 +82,7 @@ is_integer(granary_dtype dtype)
 }
 
 /*
- * About how many values all pieces have: those of pieces whose zones lie apart add up, pieces over the same range may
+ * About how many values all pieces have. Those of pieces whose zones lie apart add up; pieces over the same range may
  * all have the same. most: of the piece that has most.
  */
 static uint64_t

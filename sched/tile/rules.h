@@ -95,8 +95,8 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
 /*
- * How many different values a column of input k of step i has at most, nulls aside, by the zone maps of the stored
- * tables it comes from; 0: not known. At once, and without a look at what the input will be.
+ * How many different values a column of input k of step i has at most, nulls aside. It comes from the zone maps of
+ * the stored tables; 0: not known. At once, and without a look at what the input will be.
  */
 uint64_t tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column);
 

@@ -1,6 +1,7 @@
 /*
- * small-chunks: a table of very many small chunks (of many small files, of a program that puts a row now and then)
- * costs a subtask a chunk wherever it is read. Neighbours are put together first, in chunks of a size that pays.
+ * small-chunks: a table of very many small chunks costs a subtask a chunk wherever it is read. It may come from many
+ * small files, or from a program that puts a row now and then. Neighbours are put together first, in chunks of a size
+ * that pays.
  */
 #include <stdlib.h>
 

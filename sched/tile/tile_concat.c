@@ -1,7 +1,7 @@
 /*
- * concat: frames one below the other are the pieces of all inputs, as they are; only where an input has other columns
- * than the result its pieces are brought to them. Side by side needs rows at the same places: pieces that are known to
- * be as long are put together one by one, else all of each input at once.
+ * concat: frames one below the other are the pieces of all inputs, as they are. Only where an input has other columns
+ * than the result, its pieces are brought to them. Side by side needs rows at the same places: pieces that are known
+ * to be as long are put together one by one, else all of each input at once.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * distinct, duplicated. Each chunk's repetitions go first. What is left is merged in a tree; when that is more than a
- * small part of the store's memory it is dealt out to parts by the hash of what is compared, repetitions go from each
+ * distinct, duplicated. Each chunk's repetitions go first. The rest is merged in a tree. When it is more than a small
+ * part of the store's memory, it is dealt out to parts by the hash of the compared columns. Repetitions go from each
  * part, and the rows come back to the chunks they are of, in order (as in tile_join_shuffle.c).
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * groupby, and what is made of it. Each chunk gives a table of its groups, or several do (tile_group_maps.c). Few
  * groups: tables are merged in a tree, and one chunk is the result. Many, in no order of theirs: every table is cut
- * into parts by the hashes of the keys, and part j of all of them becomes chunk j of the result; so no merge holds all
+ * into parts by the hashes of the keys. Part j of all of them becomes chunk j of the result, so no merge holds all
  * groups. About as many groups as rows, in no order of theirs: tables would be no smaller than the rows, so rows are
  * dealt to the parts as they are. Of clustered rows each range of keys is a chunk of the result, if order is free
  * (tile_group_ranges.c).

@@ -1,7 +1,7 @@
 /*
  * How many tables a groupby makes of stored chunks. A table of each chunk is the rule: it costs little, and keeps all
- * executors busy. When most chunks have most groups, tables are as large as what is done for each of their groups is
- * dear, however few rows they are made of: so a table is made of several chunks.
+ * executors busy. When most chunks have most groups, tables are large, and the work for each of their groups is
+ * expensive, however few rows they are made of. So a table is made of several chunks.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
- * A groupby of rows that lie clustered by a key, as the zone maps of stored chunks tell, whose groups may stand in any
- * order: only a semi or anti join looks its rows up in them. The chunks' least keys cut the keys into ranges; each
- * range is in one chunk, and perhaps at the border of a neighbour. So each range is grouped by itself, at once: no
- * group is in two of them, and nothing is merged, dealt or sorted.
+ * A groupby of rows that lie clustered by a key, as the zone maps of stored chunks tell. Its groups may stand in any
+ * order, because only a semi or anti join looks its rows up in them. The chunks' least keys cut the keys into ranges;
+ * each range is in one chunk, and perhaps at the border of a neighbour. So each range is grouped by itself, at once:
+ * no group is in two of them, and nothing is merged, dealt or sorted.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * join: an index of one side's keys is built once (join_build), which all executors map, and the chunks of the other
- * side are probed (join_probe), each by itself, so that the result has their order. A side that is too large for that
- * is shuffled: tile_join_shuffle.c.
+ * join: an index of one side's keys is built once (join_build), and all executors map it. The chunks of the other
+ * side are probed (join_probe), each by itself, so the result has their order. A side that is too large for that is
+ * shuffled: tile_join_shuffle.c.
  *
  *   inner, left, semi, anti, cross   the left side probes; when any order will do, the larger one
  *   right                            the right side probes
@@ -262,9 +262,9 @@ join_add_probe_attrs(const struct joining *j, const struct probing *probing, gr_
 }
 
 /*
- * The condition on the rows of the probing side, when a probe can ask it by itself: it then reads of the other columns
- * only what a row that is left and has a match needs. NULL: there is none, or who is left must be known beforehand, or
- * has been computed while the join waited.
+ * The condition on the rows of the probing side, when a probe can ask it by itself. It then reads of the other
+ * columns only what a row needs that is left and has a match. NULL: there is none, or who is left must be known
+ * beforehand, or has been computed while the join waited.
  */
 static const char *
 probe_filter(const struct joining *j, const struct probing *probing)
@@ -279,8 +279,8 @@ probe_filter(const struct joining *j, const struct probing *probing)
 
 /*
  * Bytes of a probed piece, about: of the probing side the columns that the result has, and as much again of the built
- * side, if that has so much. Each row is taken to match once: to expect more of every join of a chain would make its
- * end a multiple of what it is, and keep apart what is quickest together.
+ * side, if that has so much. Each row is taken to match once. To expect more of every join of a chain would multiply
+ * the estimate of its end, and keep apart what is quickest together.
  */
 static uint64_t
 probed_bytes(const struct joining *j, const struct probing *probing, uint64_t bytes, uint64_t built_bytes)

@@ -1,8 +1,8 @@
 /*
- * A join of two sides that are both large: rows are dealt out to parts by the hash of their keys, equal keys to the
- * same part, and each part is joined by itself. The chunks of the probing side get a column of positions, by which the
- * results are dealt out again, to the chunks they came from, and put back into order there. M and N chunks and P parts
- * make M + N + P packed objects, of which frames are read one by one, so that a spilled one need not come back whole.
+ * A join of two sides that are both large. Rows are dealt out to parts by the hash of their keys, equal keys to the
+ * same part. Each part is joined by itself. The chunks of the probing side get a column of positions. By it the
+ * results are dealt out again, to the chunks they came from, and put back into order there. M and N chunks and P
+ * parts make M + N + P packed objects. Their frames are read one by one, so a spilled one need not come back whole.
  *
  *   shuffle_split (M + N) -> join_probe, shuffle_split by position (P) -> order_merge (M)
  */
@@ -14,8 +14,8 @@
 #include "tile/join.h"
 
 /*
- * A part, of both sides together, is about this share of the store's memory: of smaller ones more would be read of
- * spilled objects, whose frames are unpacked as a whole.
+ * A part, of both sides together, is about this share of the store's memory. Smaller ones would read more of spilled
+ * objects, whose frames are unpacked as a whole.
  */
 #define SHUFFLE_MEMORY_PARTS 6
 #define SHUFFLE_PART_BYTES   (UINT64_C(1) << 20)   /* but not less */

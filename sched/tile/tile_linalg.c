@@ -1,6 +1,6 @@
 /*
- * Factorizations. QR and singular values of a tall matrix go by blocks of rows whose size follows from the matrix
- * alone, so that chunks do not change the result; everything else is gathered into one chunk.
+ * Factorizations. QR and singular values of a tall matrix go by blocks of rows. Their size follows from the matrix
+ * alone, so chunks do not change the result. Everything else is gathered into one chunk.
  */
 #include <stdlib.h>
 #include <string.h>

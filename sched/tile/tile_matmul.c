@@ -1,7 +1,7 @@
 /*
- * matmul: one block of the result for every block row of the left side and block column of the right side. An operator
- * multiplies and adds all pairs along the inner dimension; when they are too many to be read at once beside the
- * store's memory, several operators do, and their results are added.
+ * matmul: one block of the result for every block row of the left side and block column of the right side. An
+ * operator multiplies and adds all pairs along the inner dimension. When they are too many to be read at once beside
+ * the store's memory, several operators do it, and their results are added.
  */
 #include <stdlib.h>
 #include <string.h>

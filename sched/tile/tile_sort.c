@@ -1,8 +1,8 @@
 /*
- * sort. Few rows wanted: each chunk's first ones, merged. Little data: all at once. Else: samples of all chunks give
- * pivots, every chunk is dealt out at the pivots into one object, and part j of all of them is sorted into chunk j of
- * the result. Between equal keys chunk and row decide, as in a stable sort, so that parts are even however often a key
- * repeats.
+ * sort. Few rows wanted: each chunk's first ones, merged. Little data: all at once. Otherwise samples of all chunks
+ * give pivots. Every chunk is dealt out at the pivots into one object, and part j of all of them is sorted into chunk
+ * j of the result. Between equal keys chunk and row decide, as in a stable sort, so that parts are even however often
+ * a key repeats.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Random graphs in a private instance: each once in calm, for what it gives; then many times by several clients while
- * executors and schedulers are killed and stopped and memory is short.
+ * Random graphs in a private instance. Each runs once in calm, for its result. Then several clients run it many
+ * times, while executors and schedulers are killed and stopped and memory is short.
  */
 #include <inttypes.h>
 #include <signal.h>

@@ -3,11 +3,10 @@
  * plan has an adder, and each group a few words: those of one group lie
  * together, so that one cache miss serves all parts.
  *
- * First come the words that sums are added to: two small sums share one
- * (numbers of rows, sums of small integers: what a word of 64 bits is added to
- * twice), a sum of doubles has two; then those of single values. Words that are
- * seldom needed, for sums of large integers and what small sums have grown to,
- * lie elsewhere, and are made when they are.
+ * First come the words that sums are added to. Two small sums share one of 64 bits: numbers of rows, and sums of small
+ * integers. A sum of doubles has two words. Then come those of single
+ * values. Words that are seldom needed, for sums of large integers and what small sums have grown to, lie elsewhere,
+ * and are made when they are.
  */
 #ifndef KERNEL_AGGREGATE_ADDERS_H
 #define KERNEL_AGGREGATE_ADDERS_H

@@ -1,8 +1,8 @@
 /*
  * Exact sums of doubles for many groups. Numbers of a block are cut into two integers below a common top
- * (simd/exact_sum.h) that are added up in two words of a group; when a larger number comes, what is there moves into a
- * 128-bit integer a group, in units of a fixed power of two. What fits neither (bits far below the top, infinities) is
- * added to an exact_sum of the group.
+ * (simd/exact_sum.h), which are added up in two words of a group. When a larger number comes, the sum so far moves
+ * into a 128-bit integer of the group, in units of a fixed power of two. What fits neither (bits far below the top,
+ * infinities) is added to an exact_sum of the group.
  */
 #ifndef KERNEL_AGGREGATE_REALS_H
 #define KERNEL_AGGREGATE_REALS_H

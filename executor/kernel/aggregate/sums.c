@@ -1,7 +1,6 @@
 /*
- * Counts and sums: a block's values become columns, one for each word of a
- * group, and up to four of them are added to those words in one pass over the
- * rows.
+ * Counts and sums. A block's values become columns, one for each word of a group. Up to four of them are added to
+ * those words in one pass over the rows.
  */
 #include <string.h>
 

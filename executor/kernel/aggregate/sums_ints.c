@@ -1,8 +1,7 @@
 /*
- * Counts and sums of integers. Two small sums share a word: low + high * 2^32
- * is added to it, and both halves can be told apart as long as neither sum
- * exceeds 2^31 in size; before that might happen, all of them move elsewhere
- * (cold). Values too large for this are added up there at once.
+ * Counts and sums of integers. Two small sums share a word: low + high * 2^32 is added to it. Both halves can be told
+ * apart as long as neither sum exceeds 2^31 in size. Before that might happen, all of them move elsewhere (cold).
+ * Values too large for this are added up there at once.
  */
 #include <string.h>
 

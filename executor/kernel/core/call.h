@@ -1,7 +1,7 @@
 /*
- * Kernels: one function an operator of contract/chunk_ops.def. A kernel reads values, makes new ones on the heap or
- * where they will stay (data/place.h), and touches neither the store nor the network; what becomes an object is written
- * by the worker.
+ * Kernels: one function an operator of contract/chunk_ops.def. A kernel reads values, and makes new ones on the heap
+ * or where they will stay (data/place.h). It touches neither the store nor the network. The worker writes values that
+ * become objects.
  */
 #ifndef KERNEL_CORE_CALL_H
 #define KERNEL_CORE_CALL_H

@@ -1,6 +1,6 @@
 /*
- * Rows dealt out to parts: a mapper writes one object of packed frames (data/packed.h), a frame a part, rows in order
- * within each; a reader is given its part of each mapper. So a shuffle has as many objects as it has mappers.
+ * Rows dealt out to parts. A mapper writes one object of packed frames (data/packed.h), a frame a part, with rows in
+ * order within each. A reader is given its part of each mapper. So a shuffle has as many objects as it has mappers.
  */
 #ifndef KERNEL_CORE_DEALT_H
 #define KERNEL_CORE_DEALT_H

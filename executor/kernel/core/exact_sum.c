@@ -1,9 +1,9 @@
 /*
  * Partials: Shewchuk's expansions (Adaptive Precision Floating-Point Arithmetic, 1997), kept short.
  * Long runs: blocks are cut into levels whose pieces add up exactly (simd/exact_sum.h), and the levels' sums are added.
- * Wide: the exact value as an integer multiple of 2^-1074, the smallest double, in limbs of 32 bits kept in 64-bit
- * words; the spare bits take carries for a while (Neal, Fast Exact Summation Using Small and Large Superaccumulators,
- * 2015).
+ * Wide: the exact value as an integer multiple of 2^-1074, the smallest double. It has limbs of 32 bits kept in
+ * 64-bit words, whose spare bits take carries for a while (Neal, Fast Exact Summation Using Small and Large
+ * Superaccumulators, 2015).
  */
 #include <assert.h>
 #include <math.h>

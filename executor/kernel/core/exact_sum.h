@@ -2,8 +2,8 @@
  * Sums of doubles without any rounding until the end: the value depends on the numbers alone, not on their order or on
  * how they were cut into chunks. It is the exact sum rounded once, half to even (as Python's math.fsum).
  *
- * A sum keeps up to three partials that do not overlap; what does not fit them (numbers of very different size, or near
- * the end of the range) moves into a fixed-point accumulator on the heap that covers every double.
+ * A sum keeps up to three partials that do not overlap. Numbers that do not fit them (of very different size, or near
+ * the end of the range) move into a fixed-point accumulator on the heap, which covers every double.
  *
  * Infinities and NaN follow IEEE 754: NaN, or +inf and -inf together, give NaN. A finite sum beyond the range gives
  * inf.

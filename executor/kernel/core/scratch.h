@@ -1,6 +1,6 @@
 /*
- * Memory for the time of a call that stays warm: a page touched for the first time costs ten times a kept one, so what
- * kernels need again and again is kept by the thread. Not zeroed, 64-byte aligned.
+ * Memory for the time of a call that stays warm. A page touched for the first time costs ten times a kept one. So the
+ * thread keeps what kernels need again and again. Not zeroed, 64-byte aligned.
  */
 #ifndef KERNEL_CORE_SCRATCH_H
 #define KERNEL_CORE_SCRATCH_H

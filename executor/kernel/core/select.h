@@ -9,8 +9,8 @@
 double select_real(const granary_column *column, int64_t i, double divisor);
 gr_int128 select_int(const granary_column *column, int64_t i);
 
-/* What lies so large a part of the way from low to high: as NumPy has it, from the nearer one, so that it rounds alike
- * in both directions and never beyond them. */
+/* The value so large a part of the way from low to high. As in NumPy it is computed from the nearer one, so that it
+ * rounds alike in both directions and never goes beyond them. */
 double select_between(double low, double high, double part);
 
 /* The quantile at a fraction from 0 to 1 of count > 0 values, interpolated between its neighbours (as NumPy's and

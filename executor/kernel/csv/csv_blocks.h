@@ -1,7 +1,7 @@
 /*
- * Records of a CSV text in blocks: those that are plain (as many fields as all, no quotes, no carriage returns, no
- * empty lines) are found together, so that they can be worked on column by column. All others are odd: the caller reads
- * such a one field by field (csv_text.h) and goes on.
+ * Records of a CSV text in blocks. Plain ones are found together, so that they can be worked on column by column.
+ * They have as many fields as all, no quotes, no carriage returns, and are no empty lines. All others are odd: the
+ * caller reads such a one field by field (csv_text.h) and goes on.
  */
 #ifndef KERNEL_CSV_CSV_BLOCKS_H
 #define KERNEL_CSV_CSV_BLOCKS_H

@@ -34,8 +34,8 @@ scan(const struct csv_text *text, struct split *split)
 }
 
 /*
- * The bytes from the first record that begins in the block to the first that begins behind it, if the block does not
- * begin between quotes: whether that is so shows when all blocks are joined. False: they are not all here.
+ * The bytes from the first record that begins in the block to the first that begins behind it. It holds if the block
+ * does not begin between quotes; that shows when all blocks are joined. False: they are not all here.
  */
 static bool
 records_of_block(const struct csv_text *text, const struct split *split, size_t *ret_from, size_t *ret_to)
@@ -103,8 +103,8 @@ infer_records(const struct gr_kernel_call *call, struct csv_text *text, const st
     return err;
 }
 
-/* What a block of a file does to the CSV automaton, from each state it may begin in; and its columns' types already,
- * for most blocks begin outside quotes, and reading them once more takes as long as this. */
+/* The effect of a block of a file on the CSV automaton, from each state in which it may begin. It has the columns'
+ * types already, because most blocks begin outside quotes, and reading them once more takes as long as this. */
 granary_err
 kernel_csv_split(struct gr_kernel_call *call)
 {

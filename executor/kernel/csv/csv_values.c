@@ -202,7 +202,7 @@ parse_exponent(const char *text, size_t size, size_t *at, int *ret_exponent)
 
 /*
  * mantissa * 10^exponent for -27 <= exponent <= 27. Where long doubles have 64 bits or more, both are exact in them,
- * and the product is off by less than a unit of its last place; false: that may decide how it is rounded to a double.
+ * and the product is off by less than a unit of its last place. false: that may decide how it is rounded to a double.
  */
 static bool
 float64_extended(uint64_t mantissa, int exponent, double *ret_value)

@@ -75,8 +75,8 @@ yield_entries(struct gr_kernel_call *call, const char *name, bool pays, struct g
 }
 
 /*
- * How many entries pay. Of a table of one chunk half as many as rows; of a chunk of several nearly any number, for it
- * is all of them together that decide: most strings must be in most chunks, or they must be few.
+ * How many entries pay. In a table of one chunk, half as many as rows. In a chunk of several, nearly any number,
+ * because all of them together decide: most strings must be in most chunks, or they must be few.
  */
 static int64_t
 entries_limit(const struct gr_kernel_call *call, const granary_frame *const *frames, const struct parts *parts)

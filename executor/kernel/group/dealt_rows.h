@@ -1,8 +1,8 @@
 /*
- * Rows dealt to parts by the hash of their keys (rows_deal.c), and a part grouped (rows_part.c). A dealt frame has the
- * keys, the arguments and the hash, columns that are named by their position; behind the frames of the parts comes one
- * for each key that is a string: its dictionary, or no column, or an empty one of integers: the reference, the first
- * input of both operators, has it. An encoded key is a column of codes.
+ * Rows dealt to parts by the hash of their keys (rows_deal.c), and a part grouped (rows_part.c). A dealt frame has
+ * the keys, the arguments and the hash; its columns are named by their position. Behind the frames of the parts comes
+ * one for each string key. It has the key's dictionary, or no column, or an empty one of integers: then the
+ * reference, the first input of both operators, has the dictionary. An encoded key is a column of codes.
  */
 #ifndef KERNEL_GROUP_DEALT_ROWS_H
 #define KERNEL_GROUP_DEALT_ROWS_H

@@ -1,9 +1,9 @@
 /*
  * A table as bytes: a head, the dtypes of the arguments, an entry for each section, then the sections, aligned to 64
- * bytes. The first section is an Arrow file of the keys, encoded strings as codes; behind the parts comes an Arrow file
- * for the dictionary of each encoded key (Arrow's own dictionaries are checked at length when they are read), unless
- * those who read have it. A part has up to three: numbers (counts, 128-bit sums, or where lists begin), an
- * Arrow file of its values, and sums that need more than 128 bits, each with its group.
+ * bytes. The first section is an Arrow file of the keys, encoded strings as codes. Behind the parts comes an Arrow
+ * file for the dictionary of each encoded key, unless the readers have it. (Arrow's own dictionaries are checked at
+ * length when they are read.) A part has up to three, each with its group: numbers (counts, 128-bit sums, or where
+ * lists begin), an Arrow file of its values, and sums that need more than 128 bits.
  */
 #include <stdlib.h>
 #include <string.h>

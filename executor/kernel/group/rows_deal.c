@@ -1,7 +1,7 @@
 /*
  * groupby_deal: where there are about as many groups as rows, nothing is gained by grouping a chunk before its rows are
- * dealt to parts. So the rows themselves are dealt, as frames of keys, arguments and the hash of the keys; keys lie in
- * the form that results have (one zero, one NaN), and each dictionary of a key is written once a chunk, not once a
+ * dealt to parts. So the rows themselves are dealt, as frames of keys, arguments and the hash of the keys. Keys lie
+ * in the form that results have (one zero, one NaN). Each dictionary of a key is written once a chunk, not once a
  * part.
  */
 #include <math.h>

@@ -12,8 +12,9 @@
 
 #define ALIGNMENT 64u
 /*
- * A dense table may have so many words a row, and so many at any rate. It takes up to twice the memory of a hash table,
- * but one line a row to make and to look up, and rows in about the order of their keys find those lines in the cache.
+ * A dense table may have so many words a row, and so many at any rate. It takes up to twice the memory of a hash
+ * table. But it takes only one line a row to make and to look up, and rows in about the order of their keys find
+ * those lines in the cache.
  */
 #define DENSE_WORDS_PER_ROW 16
 #define DENSE_WORDS_FREE    65536

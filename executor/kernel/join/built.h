@@ -11,8 +11,8 @@
  *   BUILT_HASH    a directory over the upper bits of the hash: where the entries of a bucket begin, and 16 bits of
  * which one a key is set: a Bloom filter. Entries of a bucket lie together, in the order of the rows
  *                 ("unchained" hash table: Birler, Schmidt, Fent, Neumann, DaMoN 2024).
- *                 When the words are of a range that is not too wide, the first part has a bit for each word of it,
- * too: most rows that match nothing are seen there, in the cache, before anything is hashed
+ *                 When the range of the words is not too wide, the first part also has a bit for each word of it.
+ * Most rows without a match are recognised there, in the cache, before anything is hashed
  *
  * A row is a reference: the number of its piece above `shift` bits, the row in the piece below. A build may be cut into
  * parts, by slices of the range or by the first bits of the hash; a part is an object of its own.

@@ -1,6 +1,6 @@
 /*
- * Shuffles: the rows of a chunk are dealt out to parts, which become packed frames in one object (data/packed.h), so
- * that mappers and reducers together make no more objects than they are.
+ * Shuffles: the rows of a chunk are dealt out to parts, which become packed frames in one object (data/packed.h). So
+ * there are only as many objects as mappers and reducers together.
  *
  *   shuffle_split   by the hash of keys (equal keys of any dtype that joins compare go to the same part), or by a
  *                   column of positions; rows keep their order within a part

@@ -1,8 +1,8 @@
 /*
- * Key columns in the form in which a join compares them: numbers and instants as one 64-bit word each, strings and
- * decimals as bytes, both brought to the dtype that the two sides have in common (graph/join.h). Equal values have
- * equal words or bytes; NaN equals NaN and -0.0 equals 0.0. A value that the common dtype does not have (1.5 as an
- * integer) equals none of the other side, like a null.
+ * Key columns in the form in which a join compares them. Numbers and instants are one 64-bit word each, strings and
+ * decimals are bytes. Both are brought to the dtype that the two sides have in common (graph/join.h). Equal values
+ * have equal words or bytes; NaN equals NaN and -0.0 equals 0.0. A value that the common dtype does not have (1.5 as
+ * an integer) equals none of the other side, like a null.
  */
 #ifndef KERNEL_JOIN_WORDS_H
 #define KERNEL_JOIN_WORDS_H

@@ -1,6 +1,7 @@
 /*
- * String keys of a result. Which dictionary chunks had, or whether they had one, depends on how they were cut; a result
- * must not: it has one when that pays, of just the strings it has, in the order in which they first come.
+ * String keys of a result. Chunks may have had other dictionaries, or none, by how they were cut; a result must not
+ * depend on that. It has a dictionary when that pays, of just the strings it has, in the order in which they first
+ * come.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Rows are numbered by their keys: rows with equal keys get the same number, from 1 on; 0 is for rows with a null key,
- * unless nulls are kept: then a null is a value of its own. -0.0 equals 0.0, a NaN equals every NaN.
+ * Rows are numbered by their keys: rows with equal keys get the same number, from 1 on. 0 is for rows with a null
+ * key. When nulls are kept, a null is a value of its own instead. -0.0 equals 0.0, a NaN equals every NaN.
  *
  * Keys with few possible values together (dictionary codes, bools, integers in a small range) are numbered directly, so
  * that not every number occurs. Else they are packed into as few words as they need, and looked up.
@@ -34,7 +34,7 @@ uint32_t group_keys_room(const struct group_keys *keys);
 bool group_keys_direct(const struct group_keys *keys);
 
 /* Key k of some numbers, as a new column: one zero, one NaN. coded: strings keep the one dictionary that all sources
- * have, even if that is no less than the strings are. Errors: EFULL over 2 GiB of text · ENOMEM */
+ * have, even if it has as many entries as there are strings. Errors: EFULL over 2 GiB of text · ENOMEM */
 granary_err group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_t count, bool coded,
                               struct gr_column *ret_column);
 

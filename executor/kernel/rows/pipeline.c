@@ -384,8 +384,8 @@ sift_quickly(const struct quick *quick, const struct extent *extent, uint16_t *s
 }
 
 /*
- * The rows of the extent, all of the block so far, that the quick conditions leave: whole vectors as long as many rows
- * are left, then those rows alone, so that the others' values need not be fetched.
+ * The rows of the extent, which is all of the block so far, that the quick conditions leave. It takes whole vectors
+ * as long as many rows are left, then those rows alone, so that the others' values need not be fetched.
  */
 static void
 select_quickly(struct rows *rows, struct extent *extent)

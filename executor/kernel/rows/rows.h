@@ -1,7 +1,7 @@
 /*
- * The rows a kernel works on: those of a frame for which a condition is true, with the columns and expressions wanted
- * of them, computed block by block in the cache. Nothing of what is left out or only computed on the way reaches
- * memory.
+ * The rows a kernel works on: those of a frame for which a condition is true. It has the columns and expressions
+ * wanted of them, computed block by block in the cache. Nothing of what is left out or only computed on the way
+ * reaches memory.
  *
  *   struct rows_spec spec = {.where = "day < date '1998-09-02'", .wanted = texts, .wanted_count = 2};
  *

@@ -1,6 +1,6 @@
 /*
  * Doubles cut into pieces that add up without rounding (Rump, Ogita, Oishi, Accurate Floating-Point Summation, 2008:
- * ExtractVector): adding 1.5 * 2^k rounds a smaller number to a multiple of 2^(k - 52), and the rest is exact.
+ * ExtractVector). Adding 1.5 * 2^k rounds a smaller number to a multiple of 2^(k - 52), and the rest is exact.
  */
 #ifndef KERNEL_SIMD_EXACT_SUM_H
 #define KERNEL_SIMD_EXACT_SUM_H

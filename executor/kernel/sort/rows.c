@@ -1,6 +1,6 @@
 /*
- * Rows by keys: the lanes of all keys are packed into words of 64 or 128 bits with the row number below, each reduced
- * to the range its values have; the words are sorted. Where 128 bits are not enough, rows that are equal so far are
+ * Rows by keys. The lanes of all keys are packed into words of 64 or 128 bits with the row number below, each reduced
+ * to the range its values have. The words are sorted. Where 128 bits are not enough, rows that are equal so far are
  * sorted again by what is left.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
- * Sorting in parallel: samples of all chunks go into the choice of pivots, every chunk is dealt out at the pivots, and
- * part i of all chunks is sorted (`sort` of several frames). Samples carry where they come from (chunk, row), which
- * decides between equal keys as a stable sort does: parts are even however often a key repeats.
+ * Sorting in parallel. Samples of all chunks go into the choice of pivots. Every chunk is dealt out at the pivots,
+ * and part i of all chunks is sorted (`sort` of several frames). Samples carry where they come from (chunk, row),
+ * which decides between equal keys as a stable sort does: parts are even however often a key repeats.
  *
  * A dealt chunk is an object of packed frames.
  */

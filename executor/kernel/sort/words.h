@@ -1,10 +1,10 @@
 /*
  * Radix sort of words: the low bits of each are a row number, or nothing; what stands above decides.
  *
- * Most significant digit first, through write-combining buffers, until a bucket fits the cache; there least significant
- * digit first over as many bits as tell the words apart, and what is still equal by insertion. Bits that all words of a
- * bucket share cost nothing, so narrow ranges and skew are no harm. (McIlroy, Bostic, McIlroy 1993, "Engineering radix
- * sort"; Satish et al. 2010 for the write-combining.)
+ * Most significant digit first, through write-combining buffers, until a bucket fits the cache. There least
+ * significant digit first, over as many bits as tell the words apart. Equal ones are then sorted by insertion. Bits
+ * that all words of a bucket share cost nothing, so narrow ranges and skew are no harm. (McIlroy, Bostic, McIlroy
+ * 1993, "Engineering radix sort"; Satish et al. 2010 for the write-combining.)
  */
 #ifndef KERNEL_SORT_WORDS_H
 #define KERNEL_SORT_WORDS_H

@@ -1,7 +1,7 @@
 /*
- * Factorizations and solutions, by LAPACK. A tall matrix is cut into blocks of rows: each is factored, then what is
- * left of all of them (Demmel, Grigori, Hoemmen, Langou: "Communication-optimal parallel and sequential QR and LU
- * factorizations", 2012: TSQR); the same within a chunk, by blocks that stay in the cache.
+ * Factorizations and solutions, by LAPACK. A tall matrix is cut into blocks of rows. Each is factored, then what is
+ * left of all of them, and the same within a chunk, by blocks that stay in the cache. The method is TSQR (Demmel,
+ * Grigori, Hoemmen, Langou: "Communication-optimal parallel and sequential QR and LU factorizations", 2012).
  */
 #include <limits.h>
 #include <math.h>

@@ -2,9 +2,9 @@
  * Element-wise programs: a few instructions over broadcast tensors, evaluated a block of elements at a time so that
  * what lies between them never leaves the cache.
  *
- * Text: a list of instructions, each a function of contract/tensor_functions.def (or where, astype:DTYPE) and its
- * operands, separated by spaces: $k is input k, %j the result of instruction j, #5, #2.5, #nan, #true numbers. The last
- * instruction's result is the program's.
+ * Text: a list of instructions. Each is a function of contract/tensor_functions.def (or where, astype:DTYPE) and its
+ * operands, separated by spaces. $k is input k, and %j the result of instruction j. #5, #2.5, #nan, #true are
+ * numbers. The last instruction's result is the program's.
  */
 #ifndef KERNEL_TENSOR_PROGRAM_H
 #define KERNEL_TENSOR_PROGRAM_H
@@ -74,8 +74,8 @@ void program_close(struct program *program);
 /* Strides along the result's dimensions of what the caller keeps beside it, for program_run(). */
 void program_extra(struct program *program, int extra, const int64_t *strides);
 
-/* From now on, where program_run() has nothing to compute and extra 0 steps by 1 along rows, and not from one to the
- * next, rows are given to this instead of consume. */
+/* From now on give rows to this instead of consume, on two conditions: program_run() has nothing to compute, and
+ * extra 0 steps by 1 along rows, and not from one to the next. */
 void program_by_rows(struct program *program, program_consume_rows *rows);
 
 /* Elements [.., n) of a run: lane values of program.dtype; at: where the extras are, steps: how they go on. */

@@ -197,8 +197,8 @@ one_poisson(const struct random_make *make, uint64_t position, void *to)
     *(int64_t *)to = make->a > 0 ? (int64_t)next_poisson(&s, make->a) : 0;
 }
 
-/* Geometric gaps between successes for few; for many, a beta variable tells where the middle one of the sorted uniform
- * numbers lies, which halves the trials (Devroye, "Non-uniform random variate generation", 1986, X.4.4). */
+/* Geometric gaps between successes for few. For many, a beta variable tells where the middle one of the sorted
+ * uniform numbers lies, which halves the trials (Devroye, "Non-uniform random variate generation", 1986, X.4.4). */
 static void
 one_binomial(const struct random_make *make, uint64_t position, void *to)
 {

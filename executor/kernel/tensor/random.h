@@ -1,6 +1,6 @@
 /*
- * Random numbers by position: each depends on the seed and its place in the whole tensor alone. Philox 4x32-10 (Salmon
- * et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) gives 128 bits for every counter; elements of most
+ * Random numbers by position: each depends on the seed and its place in the whole tensor alone. Philox 4x32-10 gives
+ * 128 bits for every counter (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011). Elements of most
  * distributions have counters of their own, with a second word that counts their tries.
  */
 #ifndef KERNEL_TENSOR_RANDOM_H

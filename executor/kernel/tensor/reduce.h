@@ -1,7 +1,8 @@
 /*
- * What a reduction keeps of the elements seen so far, for each element of the result: taken from blocks of a chunk,
- * merged with what was kept of other chunks, and finished. None of it depends on how the tensor was cut: sums are
- * exact, squares of integers too; products and squares of floats are kept with twice a float64's digits (NOTE of var).
+ * The facts that a reduction keeps of the elements seen so far, for each element of the result. They are taken from
+ * blocks of a chunk, merged with those of other chunks, and finished. None of it depends on how the tensor was cut.
+ * Sums are exact, squares of integers too. Products and squares of floats are kept with twice a float64's digits
+ * (NOTE of var).
  */
 #ifndef KERNEL_TENSOR_REDUCE_H
 #define KERNEL_TENSOR_REDUCE_H

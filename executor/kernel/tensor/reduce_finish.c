@@ -37,8 +37,8 @@ float_spread(const struct reducing *r, int64_t i, double count, wide_float *ret_
 #define SPREAD_SMALL 0x1p120 /* 128 bits hold it, whatever its parts are modulo 2^128 */
 
 /*
- * The same of integers. With m = sum / count cut to an integer, and r what that leaves of the sum, the distances from m
- * have the squares squares - m sum - m r, of which r r / count is too much. Where little is left, it is exact.
+ * The same of integers. Let m = sum / count cut to an integer, and r the rest of the sum. The distances from m have
+ * the squares squares - m sum - m r, of which r r / count is too much. Where little is left, it is exact.
  */
 static wide_float
 integer_spread(const struct reducing *r, int64_t i, double count)

@@ -4,8 +4,9 @@
  * A row without a value (null, or a nan of floats) is skipped by what accumulates, and gives null there unless it is
  * to be filled.
  *
- * Floats are accumulated in two doubles (Dekker 1971), so that the result is that of the numbers themselves, rounded, but
- * for sums that lose more than 50 digits; it depends on the rows alone: on how far they are from the partition's first.
+ * Floats are accumulated in two doubles (Dekker 1971). So the result is that of the numbers themselves, rounded,
+ * except for sums that lose more than 50 digits. It depends only on the rows and on how far they are from the
+ * partition's first.
  */
 #ifndef KERNEL_WINDOW_COMPUTE_H
 #define KERNEL_WINDOW_COMPUTE_H

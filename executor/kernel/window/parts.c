@@ -1,10 +1,10 @@
 /*
  * Sums, means, spreads and counts of moving and of growing windows.
  *
- * A moving window is of two parts: blocks as long as it is, counted from the partition's first row, leave it the last
- * rows of one and the first rows of the next. The first rows are added as they come; of the block that is full the last
- * rows are added from behind, for each beginning once. Nothing is ever taken away, so that what has left the window has
- * left no trace, and how rows are cut into chunks does not matter.
+ * A moving window has two parts. Blocks as long as it is, counted from the partition's first row, leave it the last
+ * rows of one and the first rows of the next. The first rows are added as they come; of the block that is full the
+ * last rows are added from behind, for each beginning once. Nothing is ever taken away, so that what has left the
+ * window has left no trace, and how rows are cut into chunks does not matter.
  *
  * Spreads are made of distances from a value within the part (else one that is far away would outweigh the others), and
  * joined as Chan, Golub and LeVeque (1979) do.

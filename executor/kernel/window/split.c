@@ -1,6 +1,6 @@
 /*
- * Windows in parallel: chunks deal out the columns that functions need by the keys of partitions (window_split), each
- * part computes its results (window_part), and chunks take theirs back into the order of their rows (window_join).
+ * Windows in parallel. Chunks deal out the columns that functions need by the keys of partitions (window_split). Each
+ * part computes its results (window_part). Chunks take theirs back into the order of their rows (window_join).
  */
 #include <stdlib.h>
 #include <string.h>

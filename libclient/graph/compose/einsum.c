@@ -1,6 +1,6 @@
 /*
- * einsum of one or two operands: axes of one letter become a diagonal, those that only one operand has and the result
- * lacks are summed, and what is left is one batched product of matrices.
+ * einsum of one or two operands. Axes of one letter become a diagonal. Axes that only one operand has and the result
+ * lacks are summed. The rest is one batched product of matrices.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Joins by the nearest key. The keys of both sides are put one below the other, and a window in the order of the keys
- * carries on which row of the right side was there last (backward), or is next (forward); rows of the left side then
+ * Joins by the nearest key. The keys of both sides are put one below the other. A window in the order of the keys
+ * carries on which row of the right side was there last (backward), or is next (forward). Rows of the left side then
  * know theirs by its position, and a join brings it.
  */
 #include <string.h>

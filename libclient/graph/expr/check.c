@@ -249,8 +249,8 @@ months_alone(const struct gr_expr *expr)
                    expr->position);
 }
 
-/* A month is no number of days, so an interval is no value of a column: intervals as written are computed here, and
- * what is left of months but a sum with a date is refused. */
+/* A month is no number of days, so an interval is no value of a column. Literal intervals are computed here. Months
+ * that are left are refused, except in a sum with a date. */
 static granary_err
 check_months(struct gr_expr *expr)
 {

@@ -1,6 +1,6 @@
 /*
- * Operators that only move elements: the result is put together of boxes, each of which shows a part of an input, gone
- * through with any steps along any of its dimensions.
+ * Operators that only move elements. The result is put together of boxes. Each shows a part of an input, gone through
+ * with any steps along any of its dimensions.
  */
 #ifndef GRAPH_VIEW_VIEW_H
 #define GRAPH_VIEW_VIEW_H

@@ -54,8 +54,9 @@ wants_table(const char *text, int at)
 }
 
 /*
- * The grammar takes no string for a table, and cuts identifiers to 63 bytes: a file's name in single quotes, where the
- * grammar complains of it, becomes "#N" and spaces, so that all positions stay. false: it is something else.
+ * The grammar takes no string for a table, and cuts identifiers to 63 bytes. So when it complains of a file's name in
+ * single quotes, the name becomes "#N" and spaces, and all positions stay. false: the complaint is about something
+ * else.
  */
 static bool
 replace_file(struct job *job, int at)

@@ -1,6 +1,6 @@
 /*
- * What a statement says must be used: the places of the fields that were taken of the grammar's tree are kept (TAKE),
- * and whatever else is set in the tree at the end is an error.
+ * Every part of a statement must be used. The places of the fields that were taken of the grammar's tree are kept
+ * (TAKE). Any other field that is set in the tree at the end is an error.
  */
 #include <string.h>
 

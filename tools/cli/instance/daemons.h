@@ -37,8 +37,8 @@ void daemons_init(struct daemon daemons[static DAEMONS]);
 void daemons_recall(const struct gr_instance *instance, struct daemon ret_daemons[static DAEMONS]);
 
 /*
- * Start a daemon and wait until it is ready. It ends when this process does: in order, but for the store, which is
- * killed so that the next one finds its objects (of a private instance it ends in order, too).
+ * Start a daemon and wait until it is ready. It ends when this process does, in order. The store is killed instead,
+ * so that the next one finds its objects. (In a private instance it ends in order, too.)
  *
  * memory  SIZE as text: the store's budget; NULL: the default
  * needs   a running one without which this does not become ready; NULL: none

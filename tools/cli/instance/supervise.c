@@ -327,8 +327,8 @@ bring_back(struct supervisor *self)
 }
 
 /*
- * A daemon ended by itself. The store finds everything as the last one left it, the scheduler keeps what it accepted in
- * its state, and executors wait for the next one: all of them come back.
+ * A daemon ended by itself. The store finds everything as the last one left it. The scheduler keeps accepted graphs
+ * in its state, and executors wait for the next one. So all of them come back.
  */
 static bool
 replace_daemon(struct supervisor *self, struct daemon *daemon, int status)

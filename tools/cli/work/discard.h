@@ -1,7 +1,7 @@
 /*
- * A graph that is to leave nothing, whatever ends the command that runs it: a small process beside it waits for its end,
- * and forgets the graph if the command has not done so. When the command is interrupted (Ctrl-C, SIGTERM) it waits for
- * that, says on stderr what became of the graph, and exits with 128 and the signal's number.
+ * A graph that is to leave nothing, whatever ends the command that runs it. A small process beside the command waits
+ * for its end, and forgets the graph if the command has not done so. When the command is interrupted (Ctrl-C,
+ * SIGTERM) it waits for that, says on stderr what became of the graph, and exits with 128 and the signal's number.
  */
 #ifndef CLI_DISCARD_H
 #define CLI_DISCARD_H

@@ -1,6 +1,7 @@
 /*
- * Who is left when a run is killed -9, alone or with all of its children: a process of its own, which waits for the end
- * of the run's, and then ends and removes what the run had started, also what it was just holding stopped.
+ * A caretaker for a run that is killed -9, alone or with all of its children. It is a process of its own, which waits
+ * for the end of the run's. Then it ends and removes everything that the run had started, also processes that the run
+ * was holding stopped.
  */
 #ifndef TORTURE_GUARD_H
 #define TORTURE_GUARD_H

@@ -1,7 +1,7 @@
 /*
  * Clients that run random graphs (graphs.h), each once in calm, for what it gives; then again and again. Every result
- * must be the calm one, to the byte, and a graph that was accepted must end, also when its client was killed: the next
- * client goes on with it.
+ * must be the calm one, to the byte. An accepted graph must end, also when its client was killed: the next client
+ * goes on with it.
  */
 #ifndef TORTURE_GRAPHERS_H
 #define TORTURE_GRAPHERS_H

@@ -1,6 +1,7 @@
 /*
- * An instance under mixed load that is struck: clients of the store and clients with graphs, blows at them and at every
- * process of the instance, and rests, at which all that was seen must be possible, and all that was taken must be back.
+ * An instance under mixed load that is struck. There are clients of the store and clients with graphs, blows at them
+ * and at every process of the instance, and rests. At a rest everything that was seen must be possible, and
+ * everything that was taken must be back.
  */
 #ifndef TORTURE_SIEGE_H
 #define TORTURE_SIEGE_H

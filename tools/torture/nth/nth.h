@@ -1,8 +1,8 @@
 /*
  * granary torture nth: one fault at the n-th system call, allocation or message of one process, for n = 1, 2, 3, ...
- * until it does not happen any more. Each n is a trial: a fresh instance, a scenario as a user would run it, and the
- * verdict: it succeeded with the right bytes or failed with an error that says why; after it the instance serves, and
- * when it is down nothing is left. A *row* is all n of one scenario, process and failure.
+ * until it does not happen any more. Each n is a trial: a fresh instance, and a scenario as a user would run it. The
+ * verdict: it succeeded with the right bytes, or failed with an error that says why. After it the instance serves,
+ * and when it is down nothing is left. A *row* is all n of one scenario, process and failure.
  */
 #ifndef TORTURE_NTH_H
 #define TORTURE_NTH_H

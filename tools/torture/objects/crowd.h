@@ -1,5 +1,5 @@
 /*
- * Clients of a store that do random things to the same objects and note what they saw (tormented.h); and the verdict:
+ * Clients of a store that do random things to the same objects and note what they saw (tormented.h). The verdict says
  * whether all of it can be true, and whether nothing is left when everything was deleted.
  */
 #ifndef TORTURE_CROWD_H

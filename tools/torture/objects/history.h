@@ -1,6 +1,6 @@
 /*
- * What clients did and saw, in memory that outlives them: an operation is noted before it begins and completed when it
- * has ended, so one that its client's death cut short stands there without an end.
+ * The operations of clients and what they saw, in memory that outlives them. An operation is noted before it begins
+ * and completed when it has ended. So one that its client's death cut short stands there without an end.
  */
 #ifndef TORTURE_HISTORY_H
 #define TORTURE_HISTORY_H
