@@ -94,7 +94,7 @@ def blocks_of_header(text):
 
 def measured(root):
     """(page, [(words, line, sentence, whether it is of a cell)]) of every page and header."""
-    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+    pages = [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md", *sorted((root / "docs").glob("*.md"))]
     for path in [*[page for page in pages if page.exists()], *sorted((root / "include/granary").glob("*.h"))]:
         name, text = str(path.relative_to(root)), path.read_text()
         blocks = blocks_of_header(text) if path.suffix == ".h" else blocks_of_page(text, name not in NO_CELLS)
