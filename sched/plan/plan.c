@@ -9,7 +9,7 @@
 #include "base/id.h"
 #include "optimize/optimize.h"
 #include "plan/state.h"
-#include "tile/file.h"
+#include "tile/source/file.h"
 
 #define NODES_SHOWN 200
 #define NOTES_MAX   8

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/rules.h"
+#include "tile/core/rules.h"
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)

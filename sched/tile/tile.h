@@ -8,9 +8,9 @@
 
 #include "graph/function.h"
 #include "optimize/steps.h"
-#include "tile/chunk.h"
-#include "tile/csv.h"
-#include "tile/table.h"
+#include "tile/core/chunk.h"
+#include "tile/source/csv.h"
+#include "tile/source/table.h"
 
 /* How a tensor is cut: a grid of equal blocks, the last ones along each dimension smaller. Row-major. */
 struct gr_grid {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "tile/measured.h"
-#include "tile/zone.h"
+#include "tile/core/measured.h"
+#include "tile/source/zone.h"
 
 /* A frame with the columns i (int64), f (float64), s (string), d (date), m (decimal(2)). */
 struct piece {

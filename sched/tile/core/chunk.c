@@ -1,0 +1,151 @@
+#include "tile/core/chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void
+gr_chunks_free(struct gr_chunks *chunks)
+{
+    for (uint32_t s = 0; s < chunks->set_count; s++) {
+        for (size_t i = 0; i < chunks->sets[s].count; i++) {
+            granary__attr__free_unpacked(chunks->sets[s].attrs[i], NULL);
+        }
+        free(chunks->sets[s].attrs);
+    }
+    free(chunks->sets);
+    free(chunks->chunks);
+    free(chunks->inputs);
+    *chunks = (struct gr_chunks){0};
+}
+
+granary_err
+gr_chunks_error(const struct gr_chunks *chunks)
+{
+    switch (chunks->failed) {
+    case GRANARY_OK:
+        return GRANARY_OK;
+    case GRANARY_EINVAL:
+        return gr_fail(GRANARY_EINVAL, "more than %u chunk operators: give larger chunks", (unsigned)GR_CHUNKS_MAX);
+    default:
+        return gr_fail(chunks->failed, "a graph of %u chunk operators: out of memory", chunks->count);
+    }
+}
+
+/* An array with room for one element more (at least doubled), or NULL. */
+static void *
+grown(void *array, uint64_t room, size_t element, uint64_t *ret_room)
+{
+    uint64_t more = room < 16 ? 32 : room * 2;
+    void *bigger = realloc(array, more * element);
+
+    if (bigger != NULL) {
+        *ret_room = more;
+    }
+    return bigger;
+}
+
+gr_attrs
+gr_chunks_attrs(struct gr_chunks *chunks)
+{
+    if (chunks->set_count + 1 >= chunks->set_room) {
+        uint64_t room;
+        struct gr_attr_set *sets = grown(chunks->sets, chunks->set_room, sizeof *sets, &room);
+
+        if (sets == NULL) {
+            chunks->failed = GRANARY_ENOMEM;
+            return 0;
+        }
+        chunks->sets = sets;
+        chunks->set_room = (uint32_t)room;
+        if (chunks->set_count == 0) {
+            chunks->sets[chunks->set_count++] = (struct gr_attr_set){0};
+        }
+    }
+    chunks->sets[chunks->set_count] = (struct gr_attr_set){0};
+    return chunks->set_count++;
+}
+
+void
+gr_attrs_add(struct gr_chunks *chunks, gr_attrs set, Granary__Attr *attr)
+{
+    struct gr_attr_set *to = chunks->sets + set;
+    Granary__Attr **attrs = NULL;
+
+    if (attr != NULL && chunks->failed == GRANARY_OK) {
+        attrs = realloc(to->attrs, (to->count + 1) * sizeof *attrs);
+    }
+    if (attrs == NULL) {
+        chunks->failed = chunks->failed == GRANARY_OK ? GRANARY_ENOMEM : chunks->failed;
+        if (attr != NULL) {
+            granary__attr__free_unpacked(attr, NULL);
+        }
+        return;
+    }
+    to->attrs = attrs;
+    to->attrs[to->count++] = attr;
+}
+
+static granary_err
+make_room(struct gr_chunks *chunks, size_t inputs)
+{
+    uint64_t room;
+
+    if (chunks->count >= GR_CHUNKS_MAX) {
+        return GRANARY_EINVAL;
+    }
+    if (chunks->count == chunks->room) {
+        struct gr_chunk *more = grown(chunks->chunks, chunks->room, sizeof *more, &room);
+
+        if (more == NULL) {
+            return GRANARY_ENOMEM;
+        }
+        chunks->chunks = more;
+        chunks->room = (uint32_t)room;
+    }
+    while (chunks->input_room - chunks->input_count < inputs || chunks->inputs == NULL) {
+        struct gr_piece *more = grown(chunks->inputs, chunks->input_room, sizeof *more, &room);
+
+        if (more == NULL) {
+            return GRANARY_ENOMEM;
+        }
+        chunks->inputs = more;
+        chunks->input_room = room;
+    }
+    return GRANARY_OK;
+}
+
+struct gr_piece
+gr_chunks_add(struct gr_chunks *chunks, const struct gr_chunk_spec *spec)
+{
+    if (chunks->failed == GRANARY_OK) {
+        chunks->failed = make_room(chunks, spec->input_count);
+    }
+    if (chunks->failed != GRANARY_OK) {
+        return (struct gr_piece){0};
+    }
+    if (spec->input_count > 0) {
+        memcpy(chunks->inputs + chunks->input_count, spec->inputs, spec->input_count * sizeof *spec->inputs);
+    }
+    chunks->chunks[chunks->count] = (struct gr_chunk){.op = (uint8_t)spec->op,
+                                                      .joins = spec->joins,
+                                                      .step = spec->step,
+                                                      .outputs = spec->outputs,
+                                                      .attrs = {spec->shared, spec->own},
+                                                      .input_count = (uint32_t)spec->input_count,
+                                                      .first_input = chunks->input_count,
+                                                      .bytes = spec->bytes};
+    chunks->input_count += spec->input_count;
+    return (struct gr_piece){.op = chunks->count++, .output = 0};
+}
+
+granary_id
+gr_chunk_object(const struct gr_chunks *chunks, struct gr_piece piece)
+{
+    const char *text = chunks->sets[chunks->chunks[piece.op].attrs[0]].attrs[0]->strings[piece.output];
+    granary_id id = {{0}};
+
+    (void)granary_id_parse(text, strlen(text), &id); /* who added it has looked */
+    return id;
+}

@@ -1,0 +1,196 @@
+/* Within the room: one tile rule an operator, and what they share. */
+#ifndef TILE_CORE_RULES_H
+#define TILE_CORE_RULES_H
+
+#include "graph/ops.h"
+#include "graph/tensor_map.h"
+#include "tile/core/measured.h"
+#include "tile/tile.h"
+
+/* An input of a step that is not tiled yet. */
+struct step_input {
+    struct gr_tiled narrowed; /* cut down to what is read; pieces NULL: not (yet) */
+    bool asked;               /* its pieces are to be measured */
+    struct gr_measured *measured;
+};
+struct step_inputs {
+    size_t count;
+    struct step_input of[];
+};
+
+/* What was told of a piece. */
+struct piece_info {
+    struct gr_piece piece;
+    bool used;
+    const Granary__FrameInfo *info; /* NULL: it was asked for */
+};
+
+/* A step that waits, and how far it was seen that what it asked for is known. */
+struct waiting {
+    size_t step;
+    size_t input;
+    size_t piece;
+};
+
+struct tiling {
+    const struct gr_steps *steps;
+    const struct gr_sources *sources;
+    const struct gr_tile_options *options;
+    struct gr_chunks *chunks;
+    struct gr_tiled *tiled;      /* by step */
+    struct step_inputs **inputs; /* by step; NULL: nothing is noted */
+    size_t untiled;              /* live steps */
+    bool begun;
+    struct waiting *waiting; /* a queue */
+    size_t waiting_first;
+    size_t waiting_end;
+    struct piece_info *infos; /* open addressing; info_room a power of two, or 0 */
+    size_t info_count;
+    size_t info_room;
+    Granary__FrameInfos **answers; /* owned; infos lead into them */
+    size_t answer_count;
+    uint32_t handed_out; /* operators below it */
+    uint32_t *asks;      /* info operators that are not handed out yet */
+    size_t ask_count;
+    bool *wanted;          /* by step: it is a target, and its pieces were wanted */
+    struct gr_piece *held; /* sorted */
+    size_t held_count;
+    struct tile_factors *factors;   /* tensor/linalg.c */
+    struct tile_partials *partials; /* tensor/reduce.c */
+};
+
+/* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
+#define TILE_WAIT ((granary_err)1)
+
+/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def that is not written as
+ * others. */
+typedef granary_err tile_rule(struct tiling *t, size_t i);
+#define OP(name, yields, min_inputs, max_inputs, summary) tile_rule tile_##name;
+#define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
+#define PARAM(op, name, kind, need, summary)
+#include "contract/ops.def"
+#undef OP
+#undef PARAM
+
+/* How many inputs an operator reads when many pieces become one, level by level. */
+#define TILE_FAN_IN 8
+
+/* Room for count pieces (and what frames or tensors know of them), all zero, rows -1. Errors: ENOMEM */
+granary_err tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame);
+void tiled_fini(struct gr_tiled *tiled);
+/* The step's frame is this piece, of about so many bytes. Errors: ENOMEM */
+granary_err tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes);
+
+/* Input k of step i, cut down to the rows and columns it reads; valid until the step is tiled. NULL: no memory. */
+const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
+
+/*
+ * The pieces of frame input k of step i as they were made: rows, bytes, per column nulls, least and greatest value,
+ * how many distinct ones. NULL: not known yet; the rule returns TILE_WAIT (after it has asked for all it wants), and is
+ * called again, from its beginning, when they are. What it asks for is then made and looked at; everything that does
+ * not depend on this step runs meanwhile. An answer costs a round trip: do not ask when the estimates decide already
+ * (tiling_input(): bytes are rather too many than too few).
+ * Targets must not depend on it, only what they cost. Valid until the step is tiled.
+ */
+const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
+
+/*
+ * How many different values a column of input k of step i has at most, nulls aside. It comes from the zone maps of
+ * the stored tables; 0: not known. At once, and without a look at what the input will be.
+ */
+uint64_t tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column);
+
+/* The column of input 0 that a column of step i's parameter `columns` is, or else that has its name; NULL: it is
+ * computed. */
+const char *tiling_source_column(const struct tiling *t, size_t i, const char *column);
+
+/* A new set with copies of the named attributes of the step (those it has). */
+gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count);
+
+/* One operator with one output. */
+struct gr_piece tiling_add(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared,
+                           const struct gr_piece *inputs, size_t input_count, uint64_t bytes);
+
+enum tile_growth { TILE_SUM, TILE_MAX }; /* a merged piece is as large as its inputs together, or as the largest */
+
+/*
+ * Merge neighbours, fan_in at a time, until at most fan_in pieces are left; all of one operator.
+ *
+ * pieces, bytes  count entries; overwritten with those that are left
+ * Returns        how many are left
+ */
+size_t tiling_tree(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, struct gr_piece *pieces,
+                   uint64_t *bytes, size_t count, size_t fan_in, enum tile_growth growth);
+
+/* Objects that are there, by their ids, as outputs of one operator. Errors: EINVAL */
+granary_err tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, struct gr_piece *ret_first);
+/* One operator a chunk of the input, with these attributes. keeps_rows: as many rows come out as go in. */
+granary_err tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows);
+
+uint64_t bytes_sum(const uint64_t *bytes, size_t count);
+uint64_t bytes_max(const uint64_t *bytes, size_t count);
+
+/* ---- tensors ---- */
+
+#define ELEMENT_BYTES 8 /* of what is estimated; smaller dtypes are smaller */
+
+/* Room for the pieces of a grid of that shape and block. Errors: EINVAL too many · ENOMEM */
+granary_err tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
+/* Where block number n (row-major) begins and how far it goes. */
+void grid_block(const struct gr_grid *grid, size_t n, int64_t *ret_offset, int64_t *ret_size);
+/* The step's tensor by operators that have no inputs, one a block: attributes shape, offset and size, and these. */
+granary_err tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared);
+/* Position of a block in each dimension, and back. */
+void grid_position(const struct gr_grid *grid, size_t n, int64_t *ret_position);
+size_t grid_number(const struct gr_grid *grid, const int64_t *position);
+/* The next position between first and last, row-major; false behind the last. */
+bool grid_next(int dims, const int64_t *first, const int64_t *last, int64_t *position);
+int64_t tile_product(const int64_t *values, int count);
+/* Elements an automatic block has at most. */
+int64_t tile_block_elements(const struct tiling *t);
+/* Halve the longest side until the block has at most that many elements. */
+void tile_shrink(int64_t *block, int dims, int64_t elements);
+
+/* *ret_tiled has the same tensor with another block; the pieces themselves where nothing changes. To be given to
+ * tiled_fini(). Errors: ENOMEM, EINVAL */
+granary_err grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
+                         struct gr_tiled *ret_tiled);
+
+/* A tensor in one chunk. To be given to tiled_fini(). Errors: EINVAL it is too large for that · ENOMEM */
+granary_err tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole);
+
+/* ---- within tiling itself ---- */
+
+/* What is noted of input k of step i. NULL: no memory. */
+struct step_input *tiling_note(struct tiling *t, size_t i, size_t k);
+/* Whether all that step asked for is known. */
+bool tiling_is_told(const struct tiling *t, struct waiting *waiting);
+/* Add operators that look at what step i has asked for. Errors: ENOMEM */
+granary_err tiling_ask(struct tiling *t, size_t i);
+void tiling_forget_answers(struct tiling *t);
+/* What is known of a piece beforehand. Errors: ENOMEM */
+granary_err tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__FrameInfo *info);
+/* A piece of step i that is others one below the other: what is known of all of them is known of it. Errors: ENOMEM */
+granary_err
+tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const struct gr_piece *parts, size_t count);
+/* small.c: put very many small pieces of step i, which was just tiled, together. Errors: ENOMEM */
+granary_err tiling_join_small(struct tiling *t, size_t i);
+/* All inputs of a step cut alike: a grid over the shape they broadcast to. */
+struct tile_aligned {
+    struct gr_grid grid;
+    size_t count;
+    struct gr_tiled operands[GR_PROGRAM_INPUTS];
+};
+/* ret_aligned is to be given to tile_aligned_fini() on success. Errors: ENOMEM, EINVAL */
+granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
+void tile_aligned_fini(struct tile_aligned *aligned);
+void tile_factors_free(struct tile_factors *factors);
+void tile_partials_free(struct tile_partials *partials);
+
+/* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
+ * given to gr_attrs_add(). */
+Granary__Attr *tile_program(const struct tiling *t, size_t i);
+/* The inputs' pieces under a block. */
+void tile_aligned_at(const struct tile_aligned *aligned, const int64_t *position, struct gr_piece *ret_pieces);
+
+#endif

@@ -1,0 +1,177 @@
+/* Frames, except sort. Chunks follow one another by rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tile/core/rules.h"
+
+#define NAMES(...)                                                                                                     \
+    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+granary_err
+tile_read_csv(struct tiling *t, size_t i)
+{
+    const struct gr_csv *csv = t->sources->csvs[i];
+    const bool *columns = t->steps->steps[i].present;
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = tiled_init(out, csv->range_count, true);
+    uint32_t first;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    first = gr_csv_read(csv, (uint32_t)i, columns, csv->range_count, t->chunks);
+    for (size_t r = 0; r < csv->range_count; r++) {
+        out->pieces[r] = (struct gr_piece){.op = first + (uint32_t)r};
+        out->rows[r] = (int64_t)csv->types[r]->records;
+        out->bytes[r] = gr_csv_range_bytes(csv, r, columns);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    size_t width_in = gr_step_width(&t->steps->steps[step->inputs[0]]) + 1;
+    size_t width_out = gr_step_width(step) + 1;
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = in == NULL ? out_of_memory() : tiled_init(out, in->count, true);
+
+    for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
+        out->bytes[p] = width_out == width_in ? in->bytes[p] : in->bytes[p] / width_in * width_out;
+        out->rows[p] = keeps_rows ? in->rows[p] : -1;
+        out->pieces[p] = tiling_add(t, i, op, attrs, &in->pieces[p], 1, out->bytes[p]);
+    }
+    return err;
+}
+
+granary_err
+tile_select(struct tiling *t, size_t i)
+{
+    return tile_rows(t, i, GR_CHUNK_select, tiling_attrs(t, i, NAMES("columns")), true);
+}
+
+granary_err
+tile_filter(struct tiling *t, size_t i)
+{
+    return tile_rows(t, i, GR_CHUNK_filter, tiling_attrs(t, i, NAMES("where")), false);
+}
+
+granary_err
+tile_assign(struct tiling *t, size_t i)
+{
+    return tile_rows(t, i, GR_CHUNK_assign, tiling_attrs(t, i, NAMES("columns")), true);
+}
+
+/* Copies of an input's pieces and sizes, to be merged in place. */
+static granary_err
+copy_pieces(const struct gr_tiled *in, struct gr_tiled *ret_copy)
+{
+    granary_err err = tiled_init(ret_copy, in->count, true);
+
+    if (err == GRANARY_OK) {
+        memcpy(ret_copy->pieces, in->pieces, in->count * sizeof *in->pieces);
+        memcpy(ret_copy->bytes, in->bytes, in->count * sizeof *in->bytes);
+    }
+    return err;
+}
+
+/* ---- head ---- */
+
+static gr_attrs
+limit_attrs(struct tiling *t, int64_t rows)
+{
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("limit", rows));
+    return attrs;
+}
+
+/* How many leading chunks hold the first rows, as far as their rows are known; count + 1 when that is not known. */
+static size_t
+chunks_with_rows(const struct gr_tiled *in, int64_t rows, int64_t *ret_before_last)
+{
+    int64_t before = 0;
+
+    for (size_t p = 0; p < in->count; p++) {
+        *ret_before_last = before;
+        if (in->rows[p] < 0) {
+            return in->count + 1;
+        }
+        if (in->rows[p] >= rows - before) {
+            return p + 1;
+        }
+        before += in->rows[p];
+    }
+    return in->count;
+}
+
+/* Chunks behind the last row wanted are left out, and so never made; the last one is cut. */
+static granary_err
+head_of_known(struct tiling *t, size_t i, const struct gr_tiled *in, size_t count, int64_t last_rows)
+{
+    struct gr_tiled *out = &t->tiled[i];
+    size_t last = count - 1;
+    granary_err err = tiled_init(out, count, true);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memcpy(out->pieces, in->pieces, count * sizeof *in->pieces);
+    memcpy(out->bytes, in->bytes, count * sizeof *in->bytes);
+    memcpy(out->rows, in->rows, count * sizeof *in->rows);
+    if (in->rows[last] > last_rows) {
+        out->bytes[last] = in->bytes[last] / (uint64_t)in->rows[last] * (uint64_t)last_rows + 1024;
+        out->rows[last] = last_rows;
+        out->pieces[last] =
+            tiling_add(t, i, GR_CHUNK_concat, limit_attrs(t, last_rows), &in->pieces[last], 1, out->bytes[last]);
+    }
+    return GRANARY_OK;
+}
+
+/* Each chunk is cut, then the rests are joined and cut, level by level. */
+static granary_err
+head_of_unknown(struct tiling *t, size_t i, const struct gr_tiled *in, int64_t rows)
+{
+    gr_attrs attrs = limit_attrs(t, rows);
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_tiled parts;
+    size_t count = in->count;
+    granary_err err = copy_pieces(in, &parts);
+
+    if (err == GRANARY_OK && (err = tiled_init(out, 1, true)) == GRANARY_OK) {
+        for (size_t p = 0; p < in->count && in->count > 1; p++) {
+            parts.pieces[p] = tiling_add(t, i, GR_CHUNK_concat, attrs, &in->pieces[p], 1, in->bytes[p]);
+        }
+        count = tiling_tree(t, i, GR_CHUNK_concat, attrs, parts.pieces, parts.bytes, count, TILE_FAN_IN, TILE_MAX);
+        out->bytes[0] = bytes_max(parts.bytes, count);
+        out->pieces[0] = tiling_add(t, i, GR_CHUNK_concat, attrs, parts.pieces, count, out->bytes[0]);
+    }
+    tiled_fini(&parts);
+    return err;
+}
+
+granary_err
+tile_head(struct tiling *t, size_t i)
+{
+    size_t attr_count;
+    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &attr_count);
+    int64_t rows = gr_attr_int(attrs, attr_count, "rows", 0);
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    int64_t before = 0;
+    size_t count;
+
+    if (in == NULL) {
+        return out_of_memory();
+    }
+    count = chunks_with_rows(in, rows, &before);
+    return count <= in->count ? head_of_known(t, i, in, count, rows - before) : head_of_unknown(t, i, in, rows);
+}

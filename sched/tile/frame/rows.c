@@ -1,0 +1,426 @@
+/* Frames: rows and values of columns, chunk by chunk. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "graph/expr.h"
+#include "tile/core/rules.h"
+
+granary_err
+tile_project(struct tiling *t, size_t i)
+{
+    return tile_rows(t, i, GR_CHUNK_project, tiling_attrs(t, i, (const char *const[]){"columns"}, 1), true);
+}
+
+granary_err
+tile_explode(struct tiling *t, size_t i)
+{
+    static const char *const names[] = {"column", "separator"};
+
+    return tile_rows(t, i, GR_CHUNK_explode, tiling_attrs(t, i, names, 2), false);
+}
+
+/* ---- by position ---- */
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+static int64_t
+step_int(const struct tiling *t, size_t i, const char *name, int64_t fallback)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &count);
+
+    return gr_attr_int(attrs, count, name, fallback);
+}
+
+/* Rows of each piece of the input; NULL: not known yet. */
+static const int64_t *
+rows_of_pieces(struct tiling *t, size_t i, const struct gr_tiled *in)
+{
+    const struct gr_measured *measured;
+    size_t p = 0;
+
+    while (p < in->count && in->rows[p] >= 0) {
+        p++;
+    }
+    if (p == in->count) {
+        return in->rows;
+    }
+    measured = tiling_measured(t, i, 0);
+    return measured == NULL ? NULL : measured->rows;
+}
+
+static int64_t
+rows_sum(const int64_t *rows, size_t count)
+{
+    int64_t sum = 0;
+
+    for (size_t p = 0; p < count; p++) {
+        sum += rows[p];
+    }
+    return sum;
+}
+
+/* Rows [from, from + count steps) of piece p, as the next piece of the result. */
+static void
+add_slice(struct tiling *t, size_t i, const struct gr_tiled *in, size_t p, const int64_t *rows, int64_t from,
+          int64_t count, int64_t step, struct gr_tiled *out)
+{
+    size_t at = out->count++;
+    gr_attrs attrs;
+
+    out->rows[at] = count;
+    out->bytes[at] = (uint64_t)((double)in->bytes[p] * (double)count / (double)(rows[p] > 0 ? rows[p] : 1)) + 1;
+    if (step == 1 && count == rows[p]) {
+        out->pieces[at] = in->pieces[p];
+        return;
+    }
+    attrs = gr_chunks_attrs(t->chunks);
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("from", from));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("count", count));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("step", step));
+    out->pieces[at] = tiling_add(t, i, GR_CHUNK_slice, attrs, &in->pieces[p], 1, out->bytes[at]);
+}
+
+/* A bound as Python's slice.indices() has it. */
+static int64_t
+bound_of(const struct tiling *t, size_t i, const char *name, int64_t fallback, int64_t total, int64_t step)
+{
+    int64_t bound;
+
+    if (gr_step_attr(&t->steps->steps[i], name) == NULL) {
+        return fallback;
+    }
+    bound = step_int(t, i, name, 0);
+    if (bound < 0) {
+        bound = bound < -total ? -1 : bound + total;
+        return bound < 0 ? (step < 0 ? -1 : 0) : bound;
+    }
+    return bound < total ? bound : step < 0 ? total - 1 : total;
+}
+
+granary_err
+tile_slice(struct tiling *t, size_t i)
+{
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    const int64_t *rows = in == NULL ? NULL : rows_of_pieces(t, i, in);
+    struct gr_tiled *out = &t->tiled[i];
+    int64_t step = step_int(t, i, "step", 1);
+    int64_t before = 0;
+    int64_t total;
+    int64_t start;
+    int64_t stop;
+    granary_err err;
+
+    if (rows == NULL) {
+        return in == NULL ? out_of_memory() : TILE_WAIT;
+    }
+    total = rows_sum(rows, in->count);
+    if (step > total || step < -total) { /* all of them take one row only; no sum of positions and steps overflows */
+        step = step > 0 ? total + 1 : -total - 1;
+    }
+    start = bound_of(t, i, "start", step < 0 ? total - 1 : 0, total, step);
+    stop = bound_of(t, i, "stop", step < 0 ? -1 : total, total, step);
+    err = tiled_init(out, in->count + 1, true);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    out->count = 0;
+    before = step < 0 ? total : 0;
+    for (size_t k = 0; k < in->count; k++) {
+        size_t p = step < 0 ? in->count - 1 - k : k;
+        int64_t first;
+        int64_t last; /* behind it in the direction of the step */
+        int64_t count;
+
+        before -= step < 0 ? rows[p] : 0;
+        /* the first of start, start + step, ... within [before, before + rows) */
+        if (step > 0) {
+            first = start >= before ? start : start + (before - start + step - 1) / step * step;
+            last = stop < before + rows[p] ? stop : before + rows[p];
+            count = first < last ? (last - first + step - 1) / step : 0;
+        } else {
+            int64_t top = before + rows[p] - 1;
+
+            first = start <= top ? start : start - (start - top - step - 1) / -step * -step;
+            last = stop > before - 1 ? stop : before - 1;
+            count = first > last ? (first - last - step - 1) / -step : 0;
+        }
+        if (count > 0) {
+            add_slice(t, i, in, p, rows, first - before, count, step, out);
+        }
+        before += step > 0 ? rows[p] : 0;
+    }
+    if (out->count == 0) {
+        add_slice(t, i, in, 0, rows, 0, 0, 1, out);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+tile_rebalance(struct tiling *t, size_t i)
+{
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    const int64_t *rows = in == NULL ? NULL : rows_of_pieces(t, i, in);
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_tiled parts = {0};
+    int64_t size = step_int(t, i, "rows", 1);
+    int64_t total;
+    int64_t before = 0;
+    size_t first = 0;
+    size_t count;
+    granary_err err;
+
+    if (rows == NULL) {
+        return in == NULL ? out_of_memory() : TILE_WAIT;
+    }
+    total = rows_sum(rows, in->count);
+    size = size > total ? total + 1 : size;
+    if ((uint64_t)total / (uint64_t)size >= GR_CHUNKS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "%lld rows would be more than %u chunks", (long long)total,
+                       (unsigned)GR_CHUNKS_MAX);
+    }
+    count = total > 0 ? (size_t)((total + size - 1) / size) : 1;
+    err = tiled_init(out, count, true);
+    if (err == GRANARY_OK) {
+        err = tiled_init(&parts, in->count + 1, true);
+    }
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        int64_t from = (int64_t)k * size;
+        int64_t to = from + size < total ? from + size : total;
+
+        parts.count = 0;
+        while (first + 1 < in->count && before + rows[first] <= from) {
+            before += rows[first++];
+        }
+        for (int64_t at = before, p = (int64_t)first; p < (int64_t)in->count && (at < to || parts.count == 0); p++) {
+            int64_t low = from > at ? from : at;
+            int64_t high = to < at + rows[p] ? to : at + rows[p];
+
+            if (high > low || (total == 0 && parts.count == 0)) {
+                add_slice(t, i, in, (size_t)p, rows, low - at, high - low, 1, &parts);
+            }
+            at += rows[p];
+        }
+        out->rows[k] = to - from;
+        out->bytes[k] = bytes_sum(parts.bytes, parts.count);
+        out->pieces[k] = parts.count == 1
+                             ? parts.pieces[0]
+                             : tiling_add(t, i, GR_CHUNK_concat, 0, parts.pieces, parts.count, out->bytes[k]);
+    }
+    tiled_fini(&parts);
+    return err;
+}
+
+/* ---- sample ---- */
+
+#define SAMPLE_ROW   16                  /* bytes that draw and remember a row, at least */
+#define SAMPLE_BYTES ((uint64_t)4 << 30) /* without a budget */
+
+static gr_attrs
+sample_attrs(struct tiling *t, size_t i, int64_t total, int64_t count)
+{
+    const Granary__Attr *replace = gr_step_attr(&t->steps->steps[i], "replace");
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("total", total));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("count", count));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("seed", step_int(t, i, "seed", 0)));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("replace", replace != NULL && replace->ints[0] != 0));
+    return attrs;
+}
+
+/* The pieces in the order of the draws, in one, without the column that orders them. */
+static granary_err
+sample_finish(struct tiling *t, size_t i, const struct gr_tiled *drawn, int64_t count)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_schema *schema = &step->type->schema;
+    struct gr_tiled *out = &t->tiled[i];
+    char *order = (char *)(uintptr_t) "\1order"; /* copied */
+    bool descending = false;
+    gr_attrs sort_attrs = gr_chunks_attrs(t->chunks);
+    gr_attrs select_attrs = gr_chunks_attrs(t->chunks);
+    char **names = calloc(schema->count + 1, sizeof *names);
+    size_t width = 0;
+    struct gr_piece sorted;
+    granary_err err = names == NULL ? out_of_memory() : tiled_init(out, 1, true);
+
+    for (size_t c = 0; c < schema->count && err == GRANARY_OK; c++) {
+        if (gr_step_yields(step, c)) {
+            names[width++] = schema->fields[c].name;
+        }
+    }
+    if (err == GRANARY_OK) {
+        gr_attrs_add(t->chunks, sort_attrs, gr_attr_new_strings("by", &order, 1));
+        gr_attrs_add(t->chunks, sort_attrs, gr_attr_new_bools("descending", &descending, 1));
+        gr_attrs_add(t->chunks, sort_attrs, gr_attr_new_int("limit", count));
+        gr_attrs_add(t->chunks, select_attrs, gr_attr_new_strings("columns", names, width));
+        out->rows[0] = count;
+        out->bytes[0] = bytes_sum(drawn->bytes, drawn->count);
+        sorted = tiling_add(t, i, GR_CHUNK_sort, sort_attrs, drawn->pieces, drawn->count, out->bytes[0]);
+        out->pieces[0] = tiling_add(t, i, GR_CHUNK_select, select_attrs, &sorted, 1, out->bytes[0]);
+    }
+    free(names);
+    return err;
+}
+
+granary_err
+tile_sample(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    const int64_t *rows = in == NULL ? NULL : rows_of_pieces(t, i, in);
+    const Granary__Attr *replace = gr_step_attr(step, "replace");
+    struct gr_tiled drawn = {0};
+    size_t attr_count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
+    int64_t first = 0;
+    double wanted;
+    int64_t total;
+    int64_t count;
+    gr_attrs shared;
+    granary_err err;
+
+    if (rows == NULL) {
+        return in == NULL ? out_of_memory() : TILE_WAIT;
+    }
+    total = rows_sum(rows, in->count);
+    wanted = gr_step_attr(step, "fraction") != NULL
+                 ? nearbyint(gr_attr_double(attrs, attr_count, "fraction", 0) * (double)total)
+                 : (double)step_int(t, i, "rows", 0);
+    if (wanted > (double)total && (total == 0 || replace == NULL || replace->ints[0] == 0)) {
+        return gr_fail(GRANARY_EINVAL, "%.0f rows cannot be drawn from %lld%s", wanted, (long long)total,
+                       total > 0 ? " without 'replace'" : "");
+    }
+    if (wanted > (double)total &&
+        wanted * SAMPLE_ROW > (double)(t->options->memory_bytes > 0 ? t->options->memory_bytes : SAMPLE_BYTES)) {
+        return gr_fail(GRANARY_EINVAL, "%.0f rows are more than the store's memory", wanted);
+    }
+    count = (int64_t)wanted;
+    err = tiled_init(&drawn, in->count, true);
+    shared = sample_attrs(t, i, total, count);
+    for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
+        gr_attrs own = gr_chunks_attrs(t->chunks);
+        struct gr_chunk_spec spec = {.op = GR_CHUNK_sample,
+                                     .step = (uint32_t)i,
+                                     .shared = shared,
+                                     .own = own,
+                                     .inputs = &in->pieces[p],
+                                     .input_count = 1,
+                                     .outputs = 1};
+
+        gr_attrs_add(t->chunks, own, gr_attr_new_int("first", first));
+        first += rows[p];
+        spec.bytes = drawn.bytes[p] =
+            (uint64_t)((double)in->bytes[p] * ((double)count / (double)(total > 0 ? total : 1))) + 64;
+        drawn.pieces[p] = gr_chunks_add(t->chunks, &spec);
+    }
+    if (err == GRANARY_OK) {
+        err = sample_finish(t, i, &drawn, count);
+    }
+    tiled_fini(&drawn);
+    return err;
+}
+
+/* ---- melt ---- */
+
+static void
+add_entry(char **keys, char **texts, size_t at, const char *key, struct gr_buf *text)
+{
+    keys[at] = strdup(key);
+    texts[at] = gr_buf_ok(text) && text->bytes != NULL ? strdup(text->bytes) : NULL;
+    gr_buf_free(text);
+    *text = (struct gr_buf){0};
+}
+
+/* What one column becomes: the ids, its name, its values. */
+static gr_attrs
+melt_attrs(struct tiling *t, size_t i, const Granary__Attr *ids, const char *column)
+{
+    const struct gr_schema *own = &t->steps->steps[i].type->schema;
+    size_t count = own->count;
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+    char **keys = calloc(count + 1, sizeof *keys);
+    char **texts = calloc(count + 1, sizeof *texts);
+    struct gr_buf text = {0};
+    bool made = keys != NULL && texts != NULL;
+
+    for (size_t k = 0; made && k + 2 < count; k++) {
+        gr_expr_print_name(ids->strings[k], &text);
+        add_entry(keys, texts, k, ids->strings[k], &text);
+    }
+    if (made) {
+        gr_buf_addf(&text, "'");
+        for (const char *c = column; *c != '\0'; c++) {
+            gr_buf_addf(&text, "%s%c", *c == '\'' ? "'" : "", *c);
+        }
+        gr_buf_addf(&text, "'");
+        add_entry(keys, texts, count - 2, own->fields[count - 2].name, &text);
+        gr_expr_print_name(column, &text);
+        add_entry(keys, texts, count - 1, own->fields[count - 1].name, &text);
+    }
+    for (size_t k = 0; made && k < count; k++) {
+        made = keys[k] != NULL && texts[k] != NULL;
+    }
+    gr_attrs_add(t->chunks, attrs, made ? gr_attr_new_map("columns", keys, texts, count) : NULL);
+    for (size_t k = 0; k < count; k++) {
+        free(keys != NULL ? keys[k] : NULL);
+        free(texts != NULL ? texts[k] : NULL);
+    }
+    free(keys);
+    free(texts);
+    return attrs;
+}
+
+static bool
+is_listed(const Granary__Attr *names, const char *name)
+{
+    for (size_t k = 0; names != NULL && k < names->n_strings; k++) {
+        if (strcmp(names->strings[k], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+granary_err
+tile_melt(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_schema *schema = &t->steps->steps[step->inputs[0]].type->schema;
+    const Granary__Attr *ids = gr_step_attr(step, "id_vars");
+    const Granary__Attr *values = gr_step_attr(step, "value_vars");
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    struct gr_tiled *out = &t->tiled[i];
+    size_t most = values != NULL ? values->n_strings : schema->count;
+    granary_err err = in == NULL ? out_of_memory() : tiled_init(out, most * in->count, true);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    out->count = 0;
+    for (size_t v = 0; v < most; v++) {
+        const char *column = values != NULL ? values->strings[v] : schema->fields[v].name;
+        gr_attrs attrs;
+
+        if (values == NULL && is_listed(ids, column)) {
+            continue;
+        }
+        attrs = melt_attrs(t, i, ids, column);
+        for (size_t p = 0; p < in->count; p++) {
+            size_t at = out->count++;
+
+            out->rows[at] = in->rows[p];
+            out->bytes[at] = in->bytes[p];
+            out->pieces[at] = tiling_add(t, i, GR_CHUNK_project, attrs, &in->pieces[p], 1, in->bytes[p]);
+        }
+    }
+    return GRANARY_OK;
+}

@@ -1,0 +1,116 @@
+/* table: chunks that are there already. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "tile/core/rules.h"
+#include "tile/source/zone.h"
+
+/* Bytes of the columns that are read. */
+static uint64_t
+present_bytes(const struct gr_step *step, const Granary__FrameInfo *info)
+{
+    uint64_t bytes = 0;
+
+    for (size_t c = 0; c < info->n_columns; c++) {
+        bytes += gr_step_yields(step, c) ? info->columns[c]->bytes : 0;
+    }
+    return bytes;
+}
+
+/* ---- chunks that nobody needs ---- */
+
+/* Leave out of chosen what one reader's condition excludes: chosen are those some reader needs. */
+static granary_err
+choose_for(const struct gr_table *table, const char *where, bool *chosen)
+{
+    struct zone_test *test = NULL;
+    granary_err err = where == NULL ? GRANARY_OK : zone_test_create(where, &table->schema, &test);
+
+    for (size_t p = 0; err == GRANARY_OK && p < table->count; p++) {
+        chosen[p] = chosen[p] || test == NULL || !zone_test_excludes(test, table->infos[p]);
+    }
+    zone_test_destroy(test);
+    return err;
+}
+
+/* What rows a reader wants of its input k; NULL: all. */
+static const char *
+condition_of(const struct gr_step *reader, size_t k)
+{
+    const Granary__Attr *where = reader->op == GR_TILE_groupby ? gr_step_attr(reader, "where") : NULL;
+
+    return where != NULL ? where->strings[0] : k < 2 ? reader->where[k] : NULL;
+}
+
+/* The chunks in which a reader may find rows; at least one, for the columns. */
+static granary_err
+choose(const struct tiling *t, size_t i, bool *chosen, size_t *ret_count)
+{
+    const struct gr_table *table = t->sources->tables[i];
+    granary_err err = t->steps->steps[i].is_target ? choose_for(table, NULL, chosen) : GRANARY_OK;
+
+    for (size_t r = i + 1; r < t->steps->count && err == GRANARY_OK; r++) {
+        const struct gr_step *reader = &t->steps->steps[r];
+
+        for (size_t k = 0; k < reader->input_count && !reader->dead && err == GRANARY_OK; k++) {
+            if (reader->inputs[k] == i) {
+                err = choose_for(table, condition_of(reader, k), chosen);
+            }
+        }
+    }
+    *ret_count = 0;
+    for (size_t p = 0; p < table->count; p++) {
+        *ret_count += chosen[p];
+    }
+    if (*ret_count == 0) {
+        chosen[0] = true;
+        *ret_count = 1;
+    }
+    if (*ret_count < table->count && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu chunks\n", t->steps->steps[i].origin->name,
+                    table->count - *ret_count, table->count);
+    }
+    return err;
+}
+
+static granary_err
+tile_chosen(struct tiling *t, size_t i, const bool *chosen, size_t count)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_table *table = t->sources->tables[i];
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece objects = gr_table_objects(table, (uint32_t)i, chosen, t->chunks);
+    granary_err err = tiled_init(out, count, true);
+    size_t at = 0;
+
+    for (size_t p = 0; p < table->count && err == GRANARY_OK; p++) {
+        if (chosen[p]) {
+            out->pieces[at] = (struct gr_piece){.op = objects.op, .output = (uint32_t)at};
+            out->rows[at] = table->infos[p]->rows;
+            out->bytes[at++] = present_bytes(step, table->infos[p]);
+        }
+    }
+    out->wide = gr_step_width(step) < step->type->schema.count;
+    at = 0;
+    for (size_t p = 0; p < table->count && err == GRANARY_OK; p++) {
+        if (chosen[p]) {
+            err = tiling_tell(t, out->pieces[at++], table->infos[p]);
+        }
+    }
+    return err;
+}
+
+granary_err
+tile_table(struct tiling *t, size_t i)
+{
+    bool *chosen = calloc(t->sources->tables[i]->count, sizeof *chosen);
+    size_t count = 0;
+    granary_err err = chosen == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : choose(t, i, chosen, &count);
+
+    if (err == GRANARY_OK) {
+        err = tile_chosen(t, i, chosen, count);
+        err = err == GRANARY_OK ? tiling_join_small(t, i) : err;
+    }
+    free(chosen);
+    return err;
+}

@@ -1,0 +1,299 @@
+/* User code, objects that are there already, and arrays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "graph/user.h"
+#include "tile/core/rules.h"
+
+#define NAMES(...)                                                                                                     \
+    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
+
+/* What an object of a function that has not run yet is taken for. */
+#define OBJECT_BYTES 65536
+
+static granary_err
+out_of_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+static int64_t
+int_of(const struct tiling *t, size_t i, const char *name, int64_t fallback)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &count);
+
+    return gr_attr_int(attrs, count, name, fallback);
+}
+
+/* The pieces of all inputs, in order; to be freed. */
+static granary_err
+gather_inputs(const struct tiling *t, size_t i, struct gr_piece **ret_pieces, size_t *ret_count)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    struct gr_piece *pieces;
+    size_t count = 0;
+
+    for (size_t k = 0; k < step->input_count; k++) {
+        count += t->tiled[step->inputs[k]].count;
+    }
+    pieces = malloc((count + 1) * sizeof *pieces);
+    if (pieces == NULL) {
+        return out_of_memory();
+    }
+    *ret_pieces = pieces;
+    *ret_count = count;
+    for (size_t k = 0; k < step->input_count; k++) {
+        const struct gr_tiled *input = &t->tiled[step->inputs[k]];
+
+        memcpy(pieces, input->pieces, input->count * sizeof *pieces);
+        pieces += input->count;
+    }
+    return GRANARY_OK;
+}
+
+/* Which one of an array an operator is; how many there are stands once, with what they share. */
+static gr_attrs
+index_attrs(struct tiling *t, uint64_t index)
+{
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("index", (int64_t)index));
+    return attrs;
+}
+
+static void
+add_count(struct tiling *t, gr_attrs shared, uint64_t count)
+{
+    gr_attrs_add(t->chunks, shared, gr_attr_new_int("count", (int64_t)count));
+}
+
+/* ---- objects ---- */
+
+granary_err
+tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, struct gr_piece *ret_first)
+{
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_object, .step = (uint32_t)i, .outputs = (uint32_t)ids->n_strings};
+
+    for (size_t n = 0; n < ids->n_strings; n++) {
+        granary_id id;
+
+        if (granary_id_parse(ids->strings[n], strlen(ids->strings[n]), &id) != GRANARY_OK || gr_id_is_zero(id)) {
+            return gr_fail(GRANARY_EINVAL,
+                           "parameter 'ids': '%.100s' is not a whole id: names and beginnings of ids are for `granary "
+                           "run` and graphs built in C, text that a program submits needs 32 hex digits",
+                           ids->strings[n]);
+        }
+    }
+    spec.shared = tiling_attrs(t, i, NAMES("ids"));
+    *ret_first = gr_chunks_add(t->chunks, &spec);
+    return GRANARY_OK;
+}
+
+granary_err
+tile_object(struct tiling *t, size_t i)
+{
+    const Granary__Attr *ids = gr_step_attr(&t->steps->steps[i], "ids");
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece first;
+    granary_err err = tiled_init(out, ids->n_strings, false);
+
+    if (err == GRANARY_OK) {
+        err = tile_objects(t, i, ids, &first);
+    }
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        out->pieces[n] = (struct gr_piece){.op = first.op, .output = (uint32_t)n};
+    }
+    return err;
+}
+
+/* ---- functions ---- */
+
+static gr_attrs
+function_attrs(struct tiling *t, size_t i)
+{
+    const struct gr_function_name *name = &t->sources->functions[i]->name;
+    gr_attrs attrs = tiling_attrs(t, i, NAMES("params"));
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("library", name->library));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("version", name->version));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("function", name->name));
+    return attrs;
+}
+
+/* An array of operators that all read the same. */
+static granary_err
+tile_calls(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uint32_t outputs,
+           const struct gr_piece *inputs, size_t input_count)
+{
+    size_t count = (size_t)int_of(t, i, "count", 1);
+    size_t block = (size_t)int_of(t, i, "block", 1);
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = tiled_init(out, count * outputs, false);
+
+    if (err == GRANARY_OK && count > 1) {
+        add_count(t, shared, count);
+    }
+    for (size_t n = 0; n < count && err == GRANARY_OK; n++) {
+        struct gr_chunk_spec spec = {.op = op,
+                                     .joins = n % block != 0,
+                                     .step = (uint32_t)i,
+                                     .shared = shared,
+                                     .own = count > 1 ? index_attrs(t, n) : 0,
+                                     .inputs = inputs,
+                                     .input_count = input_count,
+                                     .outputs = outputs,
+                                     .bytes = (uint64_t)OBJECT_BYTES * outputs};
+        struct gr_piece first = gr_chunks_add(t->chunks, &spec);
+
+        for (uint32_t o = 0; o < outputs; o++) {
+            out->pieces[n * outputs + o] = (struct gr_piece){.op = first.op, .output = o};
+            out->bytes[n * outputs + o] = OBJECT_BYTES;
+        }
+        err = gr_chunks_error(t->chunks);
+    }
+    return err;
+}
+
+granary_err
+tile_call(struct tiling *t, size_t i)
+{
+    struct gr_piece *inputs = NULL;
+    size_t count = 0;
+    granary_err err = gather_inputs(t, i, &inputs, &count);
+
+    if (err == GRANARY_OK) {
+        err = gr_function_check_inputs(t->sources->functions[i], count);
+    }
+    if (err == GRANARY_OK) {
+        err = tile_calls(t, i, GR_CHUNK_call, function_attrs(t, i), t->sources->functions[i]->outputs, inputs, count);
+    }
+    free(inputs);
+    return err;
+}
+
+granary_err
+tile_exec(struct tiling *t, size_t i)
+{
+    struct gr_piece *inputs = NULL;
+    size_t count = 0;
+    granary_err err = gather_inputs(t, i, &inputs, &count);
+
+    if (err == GRANARY_OK) {
+        err = tile_calls(t, i, GR_CHUNK_exec, tiling_attrs(t, i, NAMES("command", "params")), 1, inputs, count);
+    }
+    free(inputs);
+    return err;
+}
+
+/* What a frame must look like that the function gives. */
+static granary_err
+add_columns(struct tiling *t, const struct gr_schema *schema, gr_attrs attrs)
+{
+    char **names = calloc(schema->count + 1, sizeof *names);
+    char **dtypes = calloc(schema->count + 1, sizeof *dtypes);
+
+    for (size_t c = 0; names != NULL && dtypes != NULL && c < schema->count; c++) {
+        names[c] = schema->fields[c].name;
+        dtypes[c] = (char *)(uintptr_t)granary_dtype_name(schema->fields[c].dtype); /* copied, not written */
+    }
+    if (names != NULL && dtypes != NULL) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_map("columns", names, dtypes, schema->count));
+    } else {
+        t->chunks->failed = GRANARY_ENOMEM;
+    }
+    free(names);
+    free(dtypes);
+    return gr_chunks_error(t->chunks);
+}
+
+/* Room for as many pieces as the input has, of the same kind. */
+static granary_err
+init_same(struct tiling *t, size_t i, const struct gr_tiled *in)
+{
+    struct gr_tiled *out = &t->tiled[i];
+
+    if (in->grid != NULL) {
+        return tiled_init_grid(out, in->grid->dims, in->grid->shape, in->grid->block);
+    }
+    return tiled_init(out, in->count, t->steps->steps[i].yields == GR_YIELDS_FRAME);
+}
+
+granary_err
+tile_map_chunk(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    gr_attrs shared = function_attrs(t, i);
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = in == NULL ? out_of_memory() : gr_function_check_inputs(t->sources->functions[i], 1);
+
+    if (err == GRANARY_OK && step->yields == GR_YIELDS_FRAME) {
+        err = add_columns(t, &step->type->schema, shared);
+    } else if (err == GRANARY_OK && step->yields == GR_YIELDS_TENSOR) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
+    }
+    if (err == GRANARY_OK) {
+        add_count(t, shared, in->count);
+        err = init_same(t, i, in);
+    }
+    for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
+        struct gr_chunk_spec spec = {.op = GR_CHUNK_call,
+                                     .step = (uint32_t)i,
+                                     .shared = shared,
+                                     .own = index_attrs(t, p),
+                                     .inputs = &in->pieces[p],
+                                     .input_count = 1,
+                                     .outputs = 1};
+
+        if (out->grid != NULL) {
+            int64_t offset[8];
+            int64_t size[8];
+
+            grid_block(out->grid, p, offset, size);
+            gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("shape", size, (size_t)out->grid->dims));
+        }
+        out->bytes[p] = in->bytes[p] > OBJECT_BYTES ? in->bytes[p] : OBJECT_BYTES;
+        spec.bytes = out->bytes[p];
+        out->pieces[p] = gr_chunks_add(t->chunks, &spec);
+        err = gr_chunks_error(t->chunks);
+    }
+    return err;
+}
+
+/* ---- null: nothing but "after"; reads no bytes ---- */
+
+granary_err
+tile_null(struct tiling *t, size_t i)
+{
+    uint64_t count = (uint64_t)int_of(t, i, "count", 1);
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece *after = NULL;
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_null, .step = (uint32_t)i};
+    granary_err err = gather_inputs(t, i, &after, &spec.input_count);
+
+    spec.inputs = after;
+    if (err == GRANARY_OK && count == 1) { /* a graph may have a million of these */
+        out->one = gr_chunks_add(t->chunks, &spec);
+        out->pieces = &out->one;
+        out->count = 1;
+    } else if (err == GRANARY_OK) {
+        err = tiled_init(out, (size_t)((count - 1) / GR_BLOCK_MAX + 1), false);
+        spec.shared = gr_chunks_attrs(t->chunks);
+        add_count(t, spec.shared, count);
+    }
+    for (size_t n = 0; count > 1 && n < out->count && err == GRANARY_OK; n++) {
+        uint64_t first = (uint64_t)n * GR_BLOCK_MAX;
+        uint64_t left = count - first;
+
+        spec.own = index_attrs(t, first);
+        gr_attrs_add(t->chunks, spec.own,
+                     gr_attr_new_int("instances", (int64_t)(left < GR_BLOCK_MAX ? left : GR_BLOCK_MAX)));
+        out->pieces[n] = gr_chunks_add(t->chunks, &spec);
+        err = gr_chunks_error(t->chunks);
+    }
+    free(after);
+    return err;
+}

@@ -1,0 +1,19 @@
+/* Conditions against zone maps: whether a piece of a stored table can have a row that fulfils them. */
+#ifndef TILE_SOURCE_ZONE_H
+#define TILE_SOURCE_ZONE_H
+
+#include <stdbool.h>
+
+#include "graph/schema.h"
+#include "schema/granary.pb-c.h"
+
+struct zone_test;
+
+/* where: over columns of the schema, and others, of which nothing is known. Errors: EINVAL, ENOMEM */
+granary_err zone_test_create(const char *where, const struct gr_schema *schema, struct zone_test **ret_test);
+void zone_test_destroy(struct zone_test *test); /* NULL is fine */
+
+/* Whether no row can fulfil it. info: the columns of the schema, in its order. */
+bool zone_test_excludes(const struct zone_test *test, const Granary__FrameInfo *info);
+
+#endif

@@ -1,0 +1,225 @@
+/* Sources of tensors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tile/core/rules.h"
+
+/* ---- sources ---- */
+
+static granary_err
+source_grid(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_node_type *type = step->type;
+    const Granary__Attr *chunk = gr_step_attr(step, "chunk");
+    int64_t block[8];
+
+    if (chunk != NULL && chunk->n_ints != (size_t)type->dims) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'chunk' has %zu numbers for %d dimensions", chunk->n_ints,
+                       type->dims);
+    }
+    for (int d = 0; d < type->dims; d++) {
+        block[d] = chunk != NULL ? chunk->ints[d] : type->shape[d] > 0 ? type->shape[d] : 1;
+        if (block[d] < 1) {
+            return gr_fail(GRANARY_EINVAL, "parameter 'chunk' has %lld, which is less than 1", (long long)block[d]);
+        }
+    }
+    if (chunk == NULL) {
+        tile_shrink(block, type->dims, tile_block_elements(t));
+    }
+    return tiled_init_grid(&t->tiled[i], type->dims, type->shape, block);
+}
+
+/* Where a block lies in the whole; *ret_bytes is its estimate. */
+static gr_attrs
+block_attrs(struct tiling *t, const struct gr_grid *grid, size_t n, uint64_t *ret_bytes)
+{
+    gr_attrs own = gr_chunks_attrs(t->chunks);
+    int64_t offset[8];
+    int64_t size[8];
+
+    grid_block(grid, n, offset, size);
+    gr_attrs_add(t->chunks, own, gr_attr_new_ints("shape", grid->shape, (size_t)grid->dims));
+    gr_attrs_add(t->chunks, own, gr_attr_new_ints("offset", offset, (size_t)grid->dims));
+    gr_attrs_add(t->chunks, own, gr_attr_new_ints("size", size, (size_t)grid->dims));
+    *ret_bytes = (uint64_t)tile_product(size, grid->dims) * ELEMENT_BYTES;
+    return own;
+}
+
+/* One operator a block, which knows where it lies in the whole. */
+granary_err
+tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared)
+{
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = source_grid(t, i);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t n = 0; n < out->count; n++) {
+        struct gr_chunk_spec spec = {.op = op, .step = (uint32_t)i, .shared = shared, .outputs = 1};
+
+        spec.own = block_attrs(t, out->grid, n, &out->bytes[n]);
+        spec.bytes = out->bytes[n];
+        out->pieces[n] = gr_chunks_add(t->chunks, &spec);
+        if (t->chunks->failed != GRANARY_OK) {
+            break; /* the caller tells */
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+tile_array(struct tiling *t, size_t i)
+{
+    const Granary__Attr *ids = gr_step_attr(&t->steps->steps[i], "ids");
+    const struct gr_step *step = &t->steps->steps[i];
+    const Granary__Attr *chunk = gr_step_attr(step, "chunk");
+    struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece first;
+    granary_err err =
+        tiled_init_grid(out, step->type->dims, step->type->shape, chunk != NULL ? chunk->ints : step->type->shape);
+
+    if (err == GRANARY_OK) {
+        err = tile_objects(t, i, ids, &first);
+    }
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        int64_t offset[8];
+        int64_t size[8];
+
+        grid_block(out->grid, n, offset, size);
+        out->pieces[n] = (struct gr_piece){.op = first.op, .output = (uint32_t)n};
+        out->bytes[n] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
+    }
+    return err;
+}
+
+granary_err
+tile_random(struct tiling *t, size_t i)
+{
+    static const char *const names[] = {"seed",  "distribution", "low", "high", "loc", "scale",
+                                        "alpha", "beta",         "df",  "lam",  "n",   "p"};
+
+    return tile_tensor_source(t, i, GR_CHUNK_random, tiling_attrs(t, i, names, sizeof names / sizeof names[0]));
+}
+
+/* One value everywhere, or in a band along the last two dimensions. */
+static granary_err
+tile_filled(struct tiling *t, size_t i, int64_t value, bool from_diagonal, bool to_diagonal)
+{
+    static const char *const names[] = {"value"};
+    const struct gr_step *step = &t->steps->steps[i];
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    int64_t offset = gr_attr_int(attrs, count, "offset", 0);
+    gr_attrs shared = tiling_attrs(t, i, names, 1);
+
+    if (gr_step_attr(step, "value") == NULL) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("value", value));
+    }
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
+    if (from_diagonal) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("low", offset));
+    }
+    if (to_diagonal) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("high", offset));
+    }
+    return tile_tensor_source(t, i, GR_CHUNK_full, shared);
+}
+
+#define FULL(name, value, from_diagonal, to_diagonal)                                                                  \
+    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
+    {                                                                                                                  \
+        return tile_filled(t, i, value, from_diagonal, to_diagonal);                                                   \
+    }
+FULL(zeros, 0, false, false)
+FULL(ones, 1, false, false)
+FULL(empty, 0, false, false)
+FULL(full, 0, false, false)
+FULL(zeros_like, 0, false, false)
+FULL(ones_like, 1, false, false)
+FULL(empty_like, 0, false, false)
+FULL(full_like, 0, false, false)
+FULL(eye, 1, true, true)
+FULL(tri, 1, false, true)
+#undef FULL
+
+static granary_err
+tile_band(struct tiling *t, size_t i, const char *bound)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *in = &t->tiled[step->inputs[0]];
+    struct gr_tiled *out = &t->tiled[i];
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    gr_attrs shared = gr_chunks_attrs(t->chunks);
+    granary_err err = tiled_init_grid(out, in->grid->dims, in->grid->shape, in->grid->block);
+
+    gr_attrs_add(t->chunks, shared, gr_attr_new_int(bound, gr_attr_int(attrs, count, "offset", 0)));
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        struct gr_chunk_spec spec = {.op = GR_CHUNK_band,
+                                     .step = (uint32_t)i,
+                                     .shared = shared,
+                                     .inputs = &in->pieces[n],
+                                     .input_count = 1,
+                                     .outputs = 1};
+
+        spec.own = block_attrs(t, out->grid, n, &out->bytes[n]);
+        spec.bytes = out->bytes[n];
+        out->pieces[n] = gr_chunks_add(t->chunks, &spec);
+    }
+    return err;
+}
+
+granary_err
+tile_triu(struct tiling *t, size_t i)
+{
+    return tile_band(t, i, "low");
+}
+
+granary_err
+tile_tril(struct tiling *t, size_t i)
+{
+    return tile_band(t, i, "high");
+}
+
+granary_err
+tile_linspace(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    size_t n;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &n);
+    int64_t count = step->type->shape[0];
+    bool endpoint = gr_attr_bool(attrs, n, "endpoint", true);
+    double start = gr_attr_double(attrs, n, "start", 0);
+    double stop = gr_attr_double(attrs, n, "stop", 0);
+    int64_t gaps = endpoint ? count - 1 : count;
+    gr_attrs shared = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", start));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_double("step", gaps > 0 ? (stop - start) / (double)gaps : 0));
+    if (endpoint && count > 1) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("last", count - 1));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("end", stop));
+    }
+    return tile_tensor_source(t, i, GR_CHUNK_arange, shared);
+}
+
+granary_err
+tile_arange(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    gr_attrs shared = gr_chunks_attrs(t->chunks);
+
+    if (step->type->dtype == GRANARY_INT64) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("start", gr_attr_int(attrs, count, "start", 0)));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("step", gr_attr_int(attrs, count, "step", 1)));
+    } else {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", gr_attr_double(attrs, count, "start", 0)));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("step", gr_attr_double(attrs, count, "step", 1)));
+    }
+    return tile_tensor_source(t, i, GR_CHUNK_arange, shared);
+}
