@@ -6,6 +6,8 @@
 #include "graph/chunk_graph.h"
 #include "optimize/steps.h"
 #include "plan/plan.h"
+#include "tile/source/csv.h"
+#include "tile/source/table.h"
 #include "tile/tile.h"
 
 /* Object ids, many of them. Zero is an empty set. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tile/core/rules.h"
+#include "tile/tensor/tensor.h"
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
@@ -15,147 +16,7 @@ static tile_rule *const rules[GR_TILE_COUNT] = {
 #undef OP
 #undef PARAM
 
-granary_err
-tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame)
-{
-    *tiled = (struct gr_tiled){.count = count};
-    tiled->pieces = calloc(count + 1, sizeof *tiled->pieces);
-    tiled->bytes = calloc(count + 1, sizeof *tiled->bytes);
-    if (is_frame) {
-        tiled->rows = malloc((count + 1) * sizeof *tiled->rows);
-        for (size_t i = 0; tiled->rows != NULL && i < count; i++) {
-            tiled->rows[i] = -1;
-        }
-    }
-    if (tiled->pieces == NULL || tiled->bytes == NULL || (is_frame && tiled->rows == NULL)) {
-        tiled_fini(tiled);
-        return gr_fail(GRANARY_ENOMEM, "%zu chunks: out of memory", count);
-    }
-    return GRANARY_OK;
-}
-
-granary_err
-tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes)
-{
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
-
-    if (err == GRANARY_OK) {
-        out->pieces[0] = piece;
-        out->bytes[0] = bytes;
-    }
-    return err;
-}
-
-void
-tiled_fini(struct gr_tiled *tiled)
-{
-    if (tiled->pieces != &tiled->one) {
-        free(tiled->pieces);
-    }
-    free(tiled->bytes);
-    free(tiled->rows);
-    free(tiled->grid);
-    *tiled = (struct gr_tiled){0};
-}
-
-void
-gr_tiled_free(struct gr_tiled *tiled, size_t count)
-{
-    for (size_t i = 0; tiled != NULL && i < count; i++) {
-        tiled_fini(&tiled[i]);
-    }
-    free(tiled);
-}
-
-uint64_t
-bytes_sum(const uint64_t *bytes, size_t count)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        sum += bytes[i];
-    }
-    return sum;
-}
-
-uint64_t
-bytes_max(const uint64_t *bytes, size_t count)
-{
-    uint64_t max = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        max = bytes[i] > max ? bytes[i] : max;
-    }
-    return max;
-}
-
-gr_attrs
-tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count)
-{
-    gr_attrs set = gr_chunks_attrs(t->chunks);
-
-    for (size_t n = 0; n < count; n++) {
-        const Granary__Attr *attr = gr_step_attr(&t->steps->steps[i], names[n]);
-
-        if (attr != NULL) {
-            gr_attrs_add(t->chunks, set, gr_attr_copy(attr));
-        }
-    }
-    return set;
-}
-
-struct gr_piece
-tiling_add(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, const struct gr_piece *inputs,
-           size_t input_count, uint64_t bytes)
-{
-    struct gr_chunk_spec spec = {.op = op,
-                                 .step = (uint32_t)i,
-                                 .shared = shared,
-                                 .inputs = inputs,
-                                 .input_count = input_count,
-                                 .outputs = 1,
-                                 .bytes = bytes};
-
-    return gr_chunks_add(t->chunks, &spec);
-}
-
-size_t
-tiling_tree(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, struct gr_piece *pieces, uint64_t *bytes,
-            size_t count, size_t fan_in, enum tile_growth growth)
-{
-    while (count > fan_in) {
-        size_t made = 0;
-
-        for (size_t from = 0; from < count; from += fan_in) {
-            size_t many = count - from < fan_in ? count - from : fan_in;
-            uint64_t size = growth == TILE_SUM ? bytes_sum(bytes + from, many) : bytes_max(bytes + from, many);
-
-            pieces[made] = many == 1 ? pieces[from] : tiling_add(t, i, op, attrs, pieces + from, many, size);
-            bytes[made++] = size;
-        }
-        count = made;
-    }
-    return count;
-}
-
 /* ---- inputs ---- */
-
-struct step_input *
-tiling_note(struct tiling *t, size_t i, size_t k)
-{
-    size_t count = t->steps->steps[i].input_count;
-
-    if (t->inputs[i] == NULL) {
-        t->inputs[i] = calloc(1, sizeof *t->inputs[i] + count * sizeof t->inputs[i]->of[0]);
-        if (t->inputs[i] == NULL) {
-            t->chunks->failed = GRANARY_ENOMEM;
-            return NULL;
-        }
-        t->inputs[i]->count = count;
-    }
-    return &t->inputs[i]->of[k];
-}
 
 static void
 tiling_forget_inputs(struct tiling *t, size_t i)
@@ -166,73 +27,6 @@ tiling_forget_inputs(struct tiling *t, size_t i)
     }
     free(t->inputs[i]);
     t->inputs[i] = NULL;
-}
-
-/* Names of the columns the step takes of the input; NULL: no memory. Borrowed but for the array. */
-static char **
-narrow_names(const struct tiling *t, size_t i, size_t k, size_t *ret_count)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_step *from = &t->steps->steps[step->inputs[k]];
-    const struct gr_schema *schema = &from->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
-
-    *ret_count = 0;
-    for (size_t c = 0; names != NULL && c < schema->count; c++) {
-        if (gr_step_yields(from, c) && (k >= 2 || step->narrow[k] == NULL || step->narrow[k][c])) {
-            names[(*ret_count)++] = schema->fields[c].name;
-        }
-    }
-    return names;
-}
-
-/* The input's pieces through a filter, or a select, of what is read. */
-static granary_err
-narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_tiled *input = &t->tiled[step->inputs[k]];
-    const char *where = k < 2 ? step->where[k] : NULL;
-    bool narrows = k < 2 && step->narrow[k] != NULL;
-    size_t width = gr_step_width(&t->steps->steps[step->inputs[k]]) + 1;
-    enum gr_chunk_op op = where != NULL ? GR_CHUNK_filter : GR_CHUNK_select;
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    size_t count;
-    char **names = narrow_names(t, i, k, &count);
-    granary_err err = tiled_init(narrowed, input->count, true);
-
-    if (err != GRANARY_OK || names == NULL) {
-        free(names);
-        return err != GRANARY_OK ? err : gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    if (where != NULL) {
-        gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", where));
-    }
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings(op == GR_CHUNK_filter ? "select" : "columns", names, count));
-    free(names);
-    for (size_t p = 0; p < input->count; p++) {
-        narrowed->bytes[p] = !narrows ? input->bytes[p] : input->bytes[p] * count / width + 1;
-        narrowed->rows[p] = where == NULL ? input->rows[p] : -1;
-        narrowed->pieces[p] = tiling_add(t, i, op, attrs, &input->pieces[p], 1, narrowed->bytes[p]);
-    }
-    return GRANARY_OK;
-}
-
-const struct gr_tiled *
-tiling_input(struct tiling *t, size_t i, size_t k)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    struct step_input *note;
-
-    if (!t->tiled[step->inputs[k]].wide && (k >= 2 || (step->narrow[k] == NULL && step->where[k] == NULL))) {
-        return &t->tiled[step->inputs[k]];
-    }
-    note = tiling_note(t, i, k);
-    if (note == NULL) {
-        return NULL;
-    }
-    return note->narrowed.pieces != NULL || narrow_input(t, i, k, &note->narrowed) == GRANARY_OK ? &note->narrowed
-                                                                                                 : NULL;
 }
 
 /* ---- going on ---- */
@@ -289,7 +83,7 @@ wait_for(struct tiling *t, size_t i)
     struct waiting *more = realloc(t->waiting, (t->waiting_end + 1) * sizeof *more);
 
     if (more == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return tile_no_memory();
     }
     t->waiting = more;
     t->waiting[t->waiting_end++] = (struct waiting){.step = i};
@@ -306,7 +100,7 @@ name_anew(struct tiling *t, size_t i)
     struct gr_piece first;
 
     if (theirs == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return tile_no_memory();
     }
     for (size_t p = 0; p < tiled->count; p++) {
         if (t->chunks->chunks[tiled->pieces[p].op].op == GR_CHUNK_object) {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "granary/types.h"
 #include "graph/chunk_ops.h"
 #include "schema/granary.pb-c.h"
@@ -96,6 +97,13 @@ static inline const struct gr_piece *
 gr_chunk_inputs(const struct gr_chunks *chunks, const struct gr_chunk *chunk)
 {
     return chunks->inputs + chunk->first_input;
+}
+
+/* The error of whatever has found none. */
+static inline granary_err
+tile_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory");
 }
 
 #endif

@@ -10,12 +10,6 @@
 #define SHORT_SIDE      128 /* elements */
 #define MEMORY_PARTS    16
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
-
 int64_t
 tile_product(const int64_t *values, int count)
 {
@@ -37,7 +31,7 @@ tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const in
     granary_err err;
 
     if (grid == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     grid->dims = dims;
     for (int d = 0; d < dims; d++) {
@@ -182,7 +176,7 @@ assembly_init(struct assembly *a, size_t count, int dims)
                            .to = malloc(entries * sizeof *a->to),
                            .from = malloc(entries * sizeof *a->from),
                            .extent = malloc(entries * sizeof *a->extent)};
-    return a->pieces == NULL || a->to == NULL || a->from == NULL || a->extent == NULL ? out_of_memory() : GRANARY_OK;
+    return a->pieces == NULL || a->to == NULL || a->from == NULL || a->extent == NULL ? tile_no_memory() : GRANARY_OK;
 }
 
 static void

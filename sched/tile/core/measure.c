@@ -9,12 +9,6 @@
 /* Pieces that are there already are looked at by one operator, so many at a time. */
 #define LOOK_AT_ONCE 64
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
-
 /* ---- what is known, by piece ---- */
 
 static size_t
@@ -65,7 +59,7 @@ tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__FrameInfo *i
     struct piece_info *slot;
 
     if (t->info_count * 2 >= t->info_room && !grow(t)) {
-        return no_memory();
+        return tile_no_memory();
     }
     slot = &t->infos[slot_of(t, piece)];
     t->info_count += !slot->used;
@@ -99,7 +93,7 @@ gr_tiling_answer(struct tiling *t, uint32_t op, const ProtobufCBinaryData *answe
     errno = 0;
     infos = granary__frame_infos__unpack(NULL, answer->len, answer->data);
     if (infos == NULL && errno == ENOMEM) {
-        err = no_memory();
+        err = tile_no_memory();
         goto fail;
     }
     if (infos == NULL || infos->n_frames != chunk->input_count) {
@@ -109,7 +103,7 @@ gr_tiling_answer(struct tiling *t, uint32_t op, const ProtobufCBinaryData *answe
     }
     more = realloc(t->answers, (t->answer_count + 1) * sizeof(Granary__FrameInfos *));
     if (more == NULL) {
-        err = no_memory();
+        err = tile_no_memory();
         goto fail;
     }
     t->answers = more;
@@ -141,7 +135,7 @@ add_look(struct tiling *t, size_t i, const struct gr_piece *pieces, size_t count
     struct gr_chunk_spec spec = {.op = GR_CHUNK_info, .step = (uint32_t)i, .inputs = pieces, .input_count = count};
 
     if (asks == NULL) {
-        return no_memory();
+        return tile_no_memory();
     }
     t->asks = asks;
     t->asks[t->ask_count++] = gr_chunks_add(t->chunks, &spec).op;
@@ -202,7 +196,7 @@ tiling_ask(struct tiling *t, size_t i)
             const struct gr_tiled *input = tiling_input(t, i, k);
 
             any = any || input == NULL || !all_known(t, input);
-            err = input == NULL ? no_memory() : ask_input(t, i, input);
+            err = input == NULL ? tile_no_memory() : ask_input(t, i, input);
         }
     }
     return err == GRANARY_OK && !any ? gr_fail(GRANARY_EFAILED, "it waits for nothing") : err;
@@ -347,12 +341,12 @@ fill_info(const struct gr_step *step, const struct gr_measured *m, const Granary
             Granary__ColumnInfo *made = column_info(m, c, column->name, (uint64_t)(share * (double)m->all_bytes));
 
             if (made == NULL) {
-                return no_memory();
+                return tile_no_memory();
             }
             info->columns[info->n_columns++] = made;
         }
     }
-    return info->columns == NULL ? no_memory() : GRANARY_OK;
+    return info->columns == NULL ? tile_no_memory() : GRANARY_OK;
 }
 
 /* An answer of one entry, kept until the tiling ends. NULL: no memory */
@@ -394,7 +388,7 @@ tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const st
     info = measured == NULL ? NULL : answer_new(t);
     if (info == NULL) {
         gr_measured_destroy(measured);
-        return no_memory();
+        return tile_no_memory();
     }
     for (size_t p = 0; p < count; p++) {
         set_piece(find(t, parts[p])->info, step, NULL, p, measured);

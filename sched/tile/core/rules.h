@@ -5,7 +5,7 @@
 #include "graph/ops.h"
 #include "graph/tensor_map.h"
 #include "tile/core/measured.h"
-#include "tile/tile.h"
+#include "tile/core/tiled.h"
 
 /* An input of a step that is not tiled yet. */
 struct step_input {
@@ -94,15 +94,8 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
  */
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
-/*
- * How many different values a column of input k of step i has at most, nulls aside. It comes from the zone maps of
- * the stored tables; 0: not known. At once, and without a look at what the input will be.
- */
-uint64_t tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column);
-
-/* The column of input 0 that a column of step i's parameter `columns` is, or else that has its name; NULL: it is
- * computed. */
-const char *tiling_source_column(const struct tiling *t, size_t i, const char *column);
+#define NAMES(...)                                                                                                     \
+    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
 
 /* A new set with copies of the named attributes of the step (those it has). */
 gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size_t count);
@@ -138,8 +131,6 @@ uint64_t bytes_max(const uint64_t *bytes, size_t count);
 granary_err tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
 /* Where block number n (row-major) begins and how far it goes. */
 void grid_block(const struct gr_grid *grid, size_t n, int64_t *ret_offset, int64_t *ret_size);
-/* The step's tensor by operators that have no inputs, one a block: attributes shape, offset and size, and these. */
-granary_err tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared);
 /* Position of a block in each dimension, and back. */
 void grid_position(const struct gr_grid *grid, size_t n, int64_t *ret_position);
 size_t grid_number(const struct gr_grid *grid, const int64_t *position);
@@ -155,9 +146,6 @@ void tile_shrink(int64_t *block, int dims, int64_t elements);
  * tiled_fini(). Errors: ENOMEM, EINVAL */
 granary_err grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
                          struct gr_tiled *ret_tiled);
-
-/* A tensor in one chunk. To be given to tiled_fini(). Errors: EINVAL it is too large for that · ENOMEM */
-granary_err tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole);
 
 /* ---- within tiling itself ---- */
 
@@ -175,22 +163,5 @@ granary_err
 tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const struct gr_piece *parts, size_t count);
 /* small.c: put very many small pieces of step i, which was just tiled, together. Errors: ENOMEM */
 granary_err tiling_join_small(struct tiling *t, size_t i);
-/* All inputs of a step cut alike: a grid over the shape they broadcast to. */
-struct tile_aligned {
-    struct gr_grid grid;
-    size_t count;
-    struct gr_tiled operands[GR_PROGRAM_INPUTS];
-};
-/* ret_aligned is to be given to tile_aligned_fini() on success. Errors: ENOMEM, EINVAL */
-granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
-void tile_aligned_fini(struct tile_aligned *aligned);
-void tile_factors_free(struct tile_factors *factors);
-void tile_partials_free(struct tile_partials *partials);
-
-/* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
- * given to gr_attrs_add(). */
-Granary__Attr *tile_program(const struct tiling *t, size_t i);
-/* The inputs' pieces under a block. */
-void tile_aligned_at(const struct tile_aligned *aligned, const int64_t *position, struct gr_piece *ret_pieces);
 
 #endif

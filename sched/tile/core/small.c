@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "tile/core/rules.h"
 
 /* Fewer chunks are left as they are. */
@@ -51,7 +50,7 @@ column_attrs(struct tiling *t, const struct gr_step *step, bool wide, gr_attrs *
     size_t count = 0;
 
     if (names == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return tile_no_memory();
     }
     *ret_attrs = gr_chunks_attrs(t->chunks);
     for (size_t c = 0; c < schema->count; c++) {

@@ -2,17 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "tile/core/rules.h"
-
-#define NAMES(...)                                                                                                     \
-    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
+#include "tile/source/csv.h"
 
 granary_err
 tile_read_csv(struct tiling *t, size_t i)
@@ -33,24 +24,6 @@ tile_read_csv(struct tiling *t, size_t i)
         out->bytes[r] = gr_csv_range_bytes(csv, r, columns);
     }
     return GRANARY_OK;
-}
-
-granary_err
-tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_tiled *in = tiling_input(t, i, 0);
-    size_t width_in = gr_step_width(&t->steps->steps[step->inputs[0]]) + 1;
-    size_t width_out = gr_step_width(step) + 1;
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err = in == NULL ? out_of_memory() : tiled_init(out, in->count, true);
-
-    for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
-        out->bytes[p] = width_out == width_in ? in->bytes[p] : in->bytes[p] / width_in * width_out;
-        out->rows[p] = keeps_rows ? in->rows[p] : -1;
-        out->pieces[p] = tiling_add(t, i, op, attrs, &in->pieces[p], 1, out->bytes[p]);
-    }
-    return err;
 }
 
 granary_err
@@ -170,7 +143,7 @@ tile_head(struct tiling *t, size_t i)
     size_t count;
 
     if (in == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     count = chunks_with_rows(in, rows, &before);
     return count <= in->count ? head_of_known(t, i, in, count, rows - before) : head_of_unknown(t, i, in, rows);

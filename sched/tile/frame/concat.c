@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "graph/concat.h"
 #include "graph/expr.h"
 #include "tile/core/rules.h"
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* ---- one below the other ---- */
 
@@ -70,7 +63,7 @@ add_casts(struct tiling *t, const struct gr_step *from, const struct gr_step *st
     char **names = calloc(schema->count + 1, sizeof *names);
     char **texts = calloc(schema->count + 1, sizeof *texts);
     size_t count = 0;
-    granary_err err = names == NULL || texts == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = names == NULL || texts == NULL ? tile_no_memory() : GRANARY_OK;
 
     for (size_t c = 0; c < schema->count && err == GRANARY_OK; c++) {
         const struct gr_field *field = &schema->fields[c];
@@ -87,7 +80,7 @@ add_casts(struct tiling *t, const struct gr_step *from, const struct gr_step *st
             gr_buf_addf(&text, "null");
         }
         gr_buf_addf(&text, " as %s)", granary_dtype_name(field->dtype));
-        err = gr_buf_ok(&text) ? GRANARY_OK : out_of_memory();
+        err = gr_buf_ok(&text) ? GRANARY_OK : tile_no_memory();
         names[count] = field->name;
         texts[count++] = text.bytes;
     }
@@ -113,13 +106,13 @@ add_rows(struct tiling *t, size_t i, size_t k, size_t at)
     struct gr_tiled *out = &t->tiled[i];
     gr_attrs casts = 0;
     gr_attrs select = 0;
-    granary_err err = in == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = in == NULL ? tile_no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK && !fits(from, step)) {
         size_t count;
         char **names = names_of(step, &count);
 
-        err = names == NULL ? out_of_memory() : add_casts(t, from, step, &casts);
+        err = names == NULL ? tile_no_memory() : add_casts(t, from, step, &casts);
         select = gr_chunks_attrs(t->chunks);
         gr_attrs_add(t->chunks, select, names == NULL ? NULL : gr_attr_new_strings("columns", names, count));
         free(names);
@@ -214,7 +207,7 @@ side_by_side(struct tiling *t, size_t i)
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     size_t width;
     char **names = names_of(step, &width);
-    granary_err err = inputs == NULL || names == NULL ? out_of_memory() : tiled_init(&t->tiled[i], count, true);
+    granary_err err = inputs == NULL || names == NULL ? tile_no_memory() : tiled_init(&t->tiled[i], count, true);
 
     gr_attrs_add(t->chunks, attrs, names == NULL ? NULL : gr_attr_new_strings("columns", names, width));
     for (size_t p = 0; p < count && err == GRANARY_OK; p++) {
@@ -225,7 +218,7 @@ side_by_side(struct tiling *t, size_t i)
             uint64_t more = alike && in != NULL ? in->bytes[p] : 0;
 
             if (in == NULL) {
-                err = out_of_memory();
+                err = tile_no_memory();
             } else if (alike) {
                 inputs[k] = in->pieces[p];
             } else {

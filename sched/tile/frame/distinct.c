@@ -7,23 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "tile/core/rules.h"
-
-#define NAMES(...)                                                                                                     \
-    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
 
 enum {
     PARTS_MOST = 256,
     MEMORY_PARTS = 8,    /* a part is at most this part of the store's memory */
     PACKED_BYTES = 2048, /* of a packed frame beside its rows */
 };
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* "subset", and keep instead of the step's when it is not NULL. */
 static gr_attrs
@@ -77,7 +67,7 @@ deal_attrs(struct tiling *t, size_t i, size_t parts, const char *order, gr_attrs
     char **types;
 
     if (texts == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     types = texts + count;
     for (size_t c = 0; c < count; c++) {
@@ -111,7 +101,7 @@ distinct_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, size_t 
     gr_attrs by_order = gr_chunks_attrs(chunks);
     gr_attrs merge = gr_chunks_attrs(chunks);
     char order[64];
-    granary_err err = dealt == NULL || back == NULL ? out_of_memory() : tiled_init(out, in->count, true);
+    granary_err err = dealt == NULL || back == NULL ? tile_no_memory() : tiled_init(out, in->count, true);
 
     name_order(&t->steps->steps[i].type->schema, order, sizeof order);
     err = err == GRANARY_OK ? deal_attrs(t, i, parts, order, deal, last) : err;
@@ -168,7 +158,7 @@ tile_distinct(struct tiling *t, size_t i)
     uint64_t bytes;
     size_t count;
     size_t many;
-    granary_err err = in == NULL ? out_of_memory() : tiled_init(&parts, in->count, true);
+    granary_err err = in == NULL ? tile_no_memory() : tiled_init(&parts, in->count, true);
 
     if (err != GRANARY_OK) {
         return err;
@@ -199,7 +189,7 @@ tile_duplicated(struct tiling *t, size_t i)
     uint64_t bytes;
 
     if (in == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     bytes = bytes_sum(in->bytes, in->count);
     return tiling_yield_one(t, i,

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "tile/core/rules.h"
 
 #define MEMORY_PARTS 32 /* a dictionary, which every chunk has, is at most this part of the store's memory */
@@ -58,9 +57,8 @@ tile_encode(struct tiling *t, size_t i)
     struct gr_piece *inputs = calloc(count + 1, sizeof *inputs);
     struct gr_piece *parts = in == NULL ? NULL : calloc(in->count + 1, sizeof *parts);
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    granary_err err = in == NULL || names == NULL || inputs == NULL || parts == NULL
-                          ? gr_fail(GRANARY_ENOMEM, "out of memory")
-                          : tiled_init(out, in->count, true);
+    granary_err err = in == NULL || names == NULL || inputs == NULL || parts == NULL ? tile_no_memory()
+                                                                                     : tiled_init(out, in->count, true);
 
     if (err == GRANARY_OK) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("columns", names, count));

@@ -11,14 +11,10 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "graph/aggregate.h"
 #include "graph/expr.h"
 #include "tile/frame/group.h"
 #include "tile/frame/sorted.h"
-
-#define NAMES(...)                                                                                                     \
-    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
 
 enum {
     GROUP_BYTES = 64, /* of a group in a table, about */
@@ -33,12 +29,6 @@ enum {
 
 #define ASK_BYTES  ((uint64_t)16 << 20) /* of input: with less, groups cannot be too many for one merge */
 #define PART_BYTES ((uint64_t)16 << 20) /* of tables */
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* At most so many groups, as far as stored tables tell; UINT64_MAX: they do not. */
 static uint64_t
@@ -158,7 +148,7 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
     uint64_t total = bytes_sum(in->bytes, in->count);
     struct gr_piece *pieces = malloc((maps.count + 1) * sizeof *pieces);
     uint64_t read;
-    granary_err err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
+    granary_err err = pieces == NULL ? tile_no_memory() : tiled_init(out, parts, true);
 
     gr_attrs_add(t->chunks, map_attrs, gr_attr_new_int("parts", (int64_t)parts));
     if (maps.count < in->count) {
@@ -295,7 +285,7 @@ groupby_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
     const Granary__Attr *keys = gr_step_attr(&t->steps->steps[i], "keys");
     bool *ascending = calloc(keys->n_strings, sizeof *ascending);
     struct tile_order order = {.by = keys->strings, .keys = keys->n_strings, .descending = ascending};
-    granary_err err = ascending == NULL ? out_of_memory() : group_and_sort(t, i, in, map, final, parts, &order);
+    granary_err err = ascending == NULL ? tile_no_memory() : group_and_sort(t, i, in, map, final, parts, &order);
 
     free(ascending);
     return err;
@@ -314,7 +304,7 @@ tile_groupby(struct tiling *t, size_t i)
     granary_err err;
 
     if (in == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     if (parts == 0) {
         return TILE_WAIT;
@@ -368,7 +358,7 @@ tile_made(struct tiling *t, size_t i, gr_attrs shared, bool keeps, enum gr_chunk
     struct group_attrs attrs = {shared, shared, shared, keeps};
     struct gr_piece piece;
     uint64_t bytes;
-    granary_err err = in == NULL ? out_of_memory() : group_in_tree(t, i, in, &attrs, UINT64_MAX, &piece, &bytes);
+    granary_err err = in == NULL ? tile_no_memory() : group_in_tree(t, i, in, &attrs, UINT64_MAX, &piece, &bytes);
 
     return err == GRANARY_OK ? tiling_yield_one(t, i, tiling_add(t, i, op, own, &piece, 1, bytes), bytes) : err;
 }
@@ -390,7 +380,7 @@ counts_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs ma
     char **by = calloc(count, sizeof *by);
     bool *descending = calloc(count, sizeof *descending);
     struct tile_order order = {.by = by, .keys = by_count ? count : count - 1, .descending = descending};
-    granary_err err = by == NULL || descending == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = by == NULL || descending == NULL ? tile_no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK) {
         memcpy(by + by_count, names, (count - 1) * sizeof *by);
@@ -416,7 +406,7 @@ shares_of_all(struct tiling *t, size_t i, char *name)
     char *text = NULL;
     struct gr_piece total;
     size_t count;
-    granary_err err = asprintf(&text, "sum(%s)", name) < 0 ? out_of_memory() : tiled_init(&sums, pieces->count, true);
+    granary_err err = asprintf(&text, "sum(%s)", name) < 0 ? tile_no_memory() : tiled_init(&sums, pieces->count, true);
 
     if (err != GRANARY_OK) {
         free(text);
@@ -456,7 +446,7 @@ tile_value_counts(struct tiling *t, size_t i)
 
     if (names == NULL || in == NULL) {
         free(names);
-        return out_of_memory();
+        return tile_no_memory();
     }
     for (size_t c = 0; c < schema->count; c++) {
         names[c] = schema->fields[c].name;
@@ -519,6 +509,6 @@ tile_describe(struct tiling *t, size_t i)
     }
     free(texts);
     free(names);
-    err = failed ? out_of_memory() : tile_made(t, i, shared, true, GR_CHUNK_describe, own);
+    err = failed ? tile_no_memory() : tile_made(t, i, shared, true, GR_CHUNK_describe, own);
     return err;
 }

@@ -35,6 +35,16 @@ struct group_maps {
     gr_attrs reference;
 };
 
+/*
+ * How many different values a column of input k of step i has at most, nulls aside. It comes from the zone maps of
+ * the stored tables; 0: not known. At once, and without a look at what the input will be.
+ */
+uint64_t tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column);
+
+/* The column of input 0 that a column of step i's parameter `columns` is, or else that has its name; NULL: it is
+ * computed. */
+const char *tiling_source_column(const struct tiling *t, size_t i, const char *column);
+
 /* Whether all pieces are there already, or columns of some that are: reading one with others costs nothing. */
 bool group_is_stored(const struct tiling *t, const struct gr_tiled *in);
 

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "tile/frame/group.h"
 
 enum {
@@ -113,7 +112,7 @@ group_map_add(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
                                  .bytes = bytes_sum(in->bytes + begin, end - begin)};
 
     if (inputs == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return tile_no_memory();
     }
     if (maps->reference != 0) {
         inputs[spec.input_count++] = group_reference(t, i, in, maps);

@@ -9,12 +9,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "graph/expr.h"
 #include "tile/frame/group.h"
-
-#define NAMES(...)                                                                                                     \
-    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
 
 enum {
     CHUNKS_MOST = 4096,
@@ -23,12 +19,6 @@ enum {
 };
 
 #define KEY_MOST (INT64_C(1) << 53) /* a literal that every integer type compares exactly with */
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 bool
 group_order_is_free(const struct tiling *t, size_t i)
@@ -172,7 +162,7 @@ add_where(struct tiling *t, size_t i, const struct ranges *ranges, size_t r, gr_
     if (gr_buf_ok(&text)) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", text.bytes));
     } else {
-        err = out_of_memory();
+        err = tile_no_memory();
     }
     gr_buf_free(&text);
     return err;
@@ -234,7 +224,7 @@ group_in_ranges(struct tiling *t, size_t i, const struct gr_tiled *in, bool *ret
     }
     inputs = malloc(in->count * sizeof *inputs);
     ranges.cuts = malloc(in->count * sizeof *ranges.cuts);
-    err = inputs == NULL || ranges.cuts == NULL ? out_of_memory() : GRANARY_OK;
+    err = inputs == NULL || ranges.cuts == NULL ? tile_no_memory() : GRANARY_OK;
     if (err == GRANARY_OK && find_key(t, i, in, &ranges)) {
         *ret_done = true;
         final = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));

@@ -1,17 +1,7 @@
 /* A groupby with about as many groups as rows: rows are dealt to parts as they are, and each part is grouped once. */
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "tile/frame/group.h"
-
-#define NAMES(...)                                                                                                     \
-    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* Keys that are strings: each has a dictionary in every chunk, perhaps. */
 static Granary__Attr *
@@ -51,7 +41,7 @@ group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_at
     group_refer(t, i, in, &maps, attrs);
     first = maps.reference != 0;
     pieces = malloc((first + in->count * (1 + texts) + 1) * sizeof *pieces);
-    err = pieces == NULL ? out_of_memory() : tiled_init(out, parts, true);
+    err = pieces == NULL ? tile_no_memory() : tiled_init(out, parts, true);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         struct gr_piece inputs[] = {first > 0 ? group_reference(t, i, in, &maps) : in->pieces[p], in->pieces[p]};
         struct gr_piece dealt = tiling_add(t, i, GR_CHUNK_groupby_deal, deal_attrs, inputs, 1 + first,

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "graph/expr.h"
 #include "tile/frame/join.h"
 
@@ -23,12 +22,6 @@
 /* A build of more bytes than that is cut into parts, which are made at the same time: everything waits for them. */
 #define PART_BYTES (UINT64_C(8) << 20)
 #define PARTS_MAX  4
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* ---- what is built ---- */
 
@@ -47,7 +40,7 @@ settle_types(struct joining *j)
         }
         j->types[k] = strdup(granary_dtype_name(dtype));
         if (j->types[k] == NULL) {
-            return out_of_memory();
+            return tile_no_memory();
         }
     }
     return GRANARY_OK;
@@ -64,7 +57,7 @@ settle_pieces(struct joining *j, struct side *side)
 
     side->pieces = calloc(in->count + 1, sizeof *side->pieces);
     if (side->pieces == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     for (size_t from = 0; from < in->count; from += group) {
         size_t many = in->count - from < group ? in->count - from : group;
@@ -129,7 +122,7 @@ entries_add(struct entries *entries, char *name, const char *prefix, const char 
 {
     if (asprintf(&entries->sources[entries->count], "%s.%s", prefix, text) < 0) {
         entries->sources[entries->count] = NULL;
-        return out_of_memory();
+        return tile_no_memory();
     }
     entries->names[entries->count++] = name;
     return GRANARY_OK;
@@ -140,7 +133,7 @@ entries_init(struct entries *entries, size_t room)
 {
     *entries = (struct entries){.names = calloc(room + 1, sizeof *entries->names),
                                 .sources = calloc(room + 1, sizeof *entries->sources)};
-    return entries->names == NULL || entries->sources == NULL ? out_of_memory() : GRANARY_OK;
+    return entries->names == NULL || entries->sources == NULL ? tile_no_memory() : GRANARY_OK;
 }
 
 static void
@@ -216,7 +209,7 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
         err = gr_schema_add(&schema, columns[c].name, columns[c].dtype);
     }
     if (err == GRANARY_OK && (reads = calloc(count + 1, sizeof *reads)) == NULL) {
-        err = out_of_memory();
+        err = tile_no_memory();
     }
     if (err == GRANARY_OK) {
         err = gr_expr_parse(j->join.where, &expr);
@@ -314,7 +307,7 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
     struct gr_piece *inputs = calloc(1 + built->piece_count + built->part_count + wait_count, sizeof *inputs);
     size_t count = 1;
     gr_attrs attrs = gr_chunks_attrs(j->t->chunks);
-    granary_err err = inputs == NULL ? out_of_memory() : join_add_probe_attrs(j, probing, attrs);
+    granary_err err = inputs == NULL ? tile_no_memory() : join_add_probe_attrs(j, probing, attrs);
 
     gr_attrs_add(j->t->chunks, attrs, gr_attr_new_int("parts", (int64_t)built->part_count));
     if (filter != NULL) {
@@ -454,7 +447,7 @@ tile_join(struct tiling *t, size_t i)
         j.sides[k].schema = &t->steps->steps[step->inputs[k]].type->schema;
         j.sides[k].tiled = tiling_input(t, i, k);
         j.sides[k].keys = k == LEFT ? j.join.left_on : j.join.right_on;
-        err = j.sides[k].tiled == NULL ? out_of_memory() : GRANARY_OK;
+        err = j.sides[k].tiled == NULL ? tile_no_memory() : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         err = gr_join_columns(&j.join, j.sides[LEFT].schema, j.sides[RIGHT].schema, &j.columns, &j.column_count);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "tile/frame/join.h"
 
 /*
@@ -21,12 +20,6 @@
 #define SHUFFLE_PART_BYTES   (UINT64_C(1) << 20)   /* but not less */
 #define SHUFFLE_PART_MOST    (UINT64_C(128) << 20) /* nor more: who joins it has a copy */
 #define SHUFFLE_PARTS_MAX    1024
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* A name that neither side nor the result has. */
 static void
@@ -68,7 +61,7 @@ split_side(struct joining *j, int which, size_t parts, struct gr_piece **ret_pie
     struct gr_piece *pieces = calloc(side->tiled->count + 1, sizeof *pieces);
 
     if (pieces == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     gr_attrs_add(chunks, shared, gr_attr_new_strings("keys", side->keys, j->join.key_count));
     gr_attrs_add(chunks, shared, gr_attr_new_strings("types", j->types, j->join.key_count));
@@ -126,7 +119,7 @@ join_parts(struct joining *j, const struct probing *probing, struct gr_piece *co
     struct gr_piece *inputs = calloc(probes->count + built->count + 1, sizeof *inputs);
     gr_attrs deal = gr_chunks_attrs(chunks);
     gr_attrs attrs = 0;
-    granary_err err = inputs == NULL ? out_of_memory() : probe_attrs(j, probing, &attrs);
+    granary_err err = inputs == NULL ? tile_no_memory() : probe_attrs(j, probing, &attrs);
 
     gr_attrs_add(chunks, deal, gr_attr_new_string("order", j->order));
     gr_attrs_add(chunks, deal, gr_attr_new_bool("by_order", true));
@@ -173,7 +166,7 @@ join_by_shuffle(struct joining *j, const struct probing *probings, size_t count)
     struct gr_piece *splits[2] = {NULL, NULL};
     struct gr_piece *dealt = calloc(parts, sizeof *dealt);
     size_t at = 0;
-    granary_err err = dealt == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = dealt == NULL ? tile_no_memory() : GRANARY_OK;
 
     name_order(j);
     for (int which = LEFT; which <= RIGHT && err == GRANARY_OK; which++) {

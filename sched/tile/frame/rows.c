@@ -24,12 +24,6 @@ tile_explode(struct tiling *t, size_t i)
 
 /* ---- by position ---- */
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
-
 static int64_t
 step_int(const struct tiling *t, size_t i, const char *name, int64_t fallback)
 {
@@ -119,7 +113,7 @@ tile_slice(struct tiling *t, size_t i)
     granary_err err;
 
     if (rows == NULL) {
-        return in == NULL ? out_of_memory() : TILE_WAIT;
+        return in == NULL ? tile_no_memory() : TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
     if (step > total || step < -total) { /* all of them take one row only; no sum of positions and steps overflows */
@@ -178,7 +172,7 @@ tile_rebalance(struct tiling *t, size_t i)
     granary_err err;
 
     if (rows == NULL) {
-        return in == NULL ? out_of_memory() : TILE_WAIT;
+        return in == NULL ? tile_no_memory() : TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
     size = size > total ? total + 1 : size;
@@ -250,7 +244,7 @@ sample_finish(struct tiling *t, size_t i, const struct gr_tiled *drawn, int64_t 
     char **names = calloc(schema->count + 1, sizeof *names);
     size_t width = 0;
     struct gr_piece sorted;
-    granary_err err = names == NULL ? out_of_memory() : tiled_init(out, 1, true);
+    granary_err err = names == NULL ? tile_no_memory() : tiled_init(out, 1, true);
 
     for (size_t c = 0; c < schema->count && err == GRANARY_OK; c++) {
         if (gr_step_yields(step, c)) {
@@ -289,7 +283,7 @@ tile_sample(struct tiling *t, size_t i)
     granary_err err;
 
     if (rows == NULL) {
-        return in == NULL ? out_of_memory() : TILE_WAIT;
+        return in == NULL ? tile_no_memory() : TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
     wanted = gr_step_attr(step, "fraction") != NULL
@@ -400,7 +394,7 @@ tile_melt(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     struct gr_tiled *out = &t->tiled[i];
     size_t most = values != NULL ? values->n_strings : schema->count;
-    granary_err err = in == NULL ? out_of_memory() : tiled_init(out, most * in->count, true);
+    granary_err err = in == NULL ? tile_no_memory() : tiled_init(out, most * in->count, true);
 
     if (err != GRANARY_OK) {
         return err;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "tile/frame/sorted.h"
 
 enum {
@@ -25,12 +24,6 @@ enum {
 #define PART_BYTES      ((uint64_t)4 << 20) /* of little data: words and rows of a part fit the cache */
 #define PART_BYTES_MOST ((uint64_t)16 << 20)
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
-
 /* What the step says of the order. To be given to order_fini(). */
 static granary_err
 order_init(const struct tiling *t, size_t i, struct tile_order *ret_order)
@@ -43,7 +36,7 @@ order_init(const struct tiling *t, size_t i, struct tile_order *ret_order)
     bool *flags = calloc(2 * keys + 2, sizeof *flags);
 
     if (flags == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     for (size_t k = 0; descending != NULL && k < keys; k++) {
         flags[k] = descending->n_ints > 0 && descending->ints[descending->n_ints > k ? k : 0] != 0;
@@ -164,7 +157,7 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, const struct t
     struct gr_piece *pieces = malloc((in->count + 1) * sizeof *pieces);
 
     if (pieces == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     samples = samples < SAMPLES_MIN ? SAMPLES_MIN : samples > SAMPLES_MAX ? SAMPLES_MAX : samples;
     sample_attrs = sort_attrs(t, order, "samples", (int64_t)samples);
@@ -195,7 +188,7 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     gr_attrs part_attrs = sort_attrs(t, order, NULL, 0);
     struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
     struct gr_piece pivots;
-    granary_err err = dealt == NULL ? out_of_memory() : add_pivots(t, i, in, order, parts, &pivots);
+    granary_err err = dealt == NULL ? tile_no_memory() : add_pivots(t, i, in, order, parts, &pivots);
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         struct gr_piece inputs[2] = {in->pieces[p], pivots};
@@ -264,7 +257,7 @@ tile_sort(struct tiling *t, size_t i)
     granary_err err;
 
     if (in == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     total = bytes_sum(in->bytes, in->count);
     if (limit == GR_STEP_NO_LIMIT && !is_little(t, total) && is_guess(in)) {

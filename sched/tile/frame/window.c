@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "graph/window.h"
 #include "tile/core/rules.h"
 
@@ -13,12 +12,6 @@ enum { PARTS_MAX = 256, EDGES_MAX = 65536, MEMORY_PARTS = 16, PACKED_BYTES = 204
 
 #define AT_ONCE_BYTES ((uint64_t)1 << 20)
 #define PART_BYTES    ((uint64_t)16 << 20)
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* What all operators of a window have; nulls become flags. */
 static gr_attrs
@@ -117,7 +110,7 @@ window_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t 
     gr_attrs attrs = window_attrs(t, i, NULL, 0);
     struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
     struct gr_piece *results = malloc((parts + 1) * sizeof *results);
-    granary_err err = dealt == NULL || results == NULL ? out_of_memory() : tiled_init(out, in->count, true);
+    granary_err err = dealt == NULL || results == NULL ? tile_no_memory() : tiled_init(out, in->count, true);
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         dealt[p] = tiling_add(t, i, GR_CHUNK_window_split, split_attrs, &in->pieces[p], 1,
@@ -174,7 +167,7 @@ tile_window(struct tiling *t, size_t i)
     uint64_t little = chunk > 0 && (uint64_t)chunk < AT_ONCE_BYTES ? (uint64_t)chunk : AT_ONCE_BYTES;
     uint64_t total;
     bool back = false;
-    granary_err err = in == NULL ? out_of_memory() : looks_back(t, i, &back);
+    granary_err err = in == NULL ? tile_no_memory() : looks_back(t, i, &back);
 
     if (err != GRANARY_OK) {
         return err;

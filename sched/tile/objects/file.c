@@ -4,14 +4,8 @@
 
 #include "base/error.h"
 #include "data/arrow.h"
-#include "tile/core/rules.h"
 #include "tile/source/file.h"
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
+#include "tile/tensor/tensor.h"
 
 static gr_attrs
 path_attrs(struct tiling *t, size_t i)
@@ -32,7 +26,7 @@ add_columns(struct tiling *t, const struct gr_step *step, gr_attrs set)
     char **names = calloc(schema->count + 1, sizeof *names);
     char **dtypes = calloc(schema->count + 1, sizeof *dtypes);
     size_t count = 0;
-    granary_err err = names == NULL || dtypes == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = names == NULL || dtypes == NULL ? tile_no_memory() : GRANARY_OK;
 
     for (size_t c = 0; err == GRANARY_OK && c < schema->count; c++) {
         if (step->present == NULL || step->present[c]) {
@@ -59,7 +53,7 @@ refuse_columns(const struct gr_step *step, const char *path)
     bool *wanted = err == GRANARY_OK ? calloc(gr_arrow_file_columns(file) + 1, sizeof *wanted) : NULL;
 
     if (err == GRANARY_OK) {
-        err = wanted == NULL ? out_of_memory() : GRANARY_OK;
+        err = wanted == NULL ? tile_no_memory() : GRANARY_OK;
     }
     for (size_t i = 0; err == GRANARY_OK && i < gr_arrow_file_columns(file); i++) {
         granary_dtype dtype;
@@ -179,7 +173,7 @@ tile_write_csv(struct tiling *t, size_t i)
     granary_err err;
 
     if (texts == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     spec.shared = gr_chunks_attrs(t->chunks);
     gr_attrs_add(t->chunks, spec.shared,
@@ -203,7 +197,7 @@ tile_write_arrow(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
 
-    return in == NULL ? out_of_memory() : write_all(t, i, GR_CHUNK_arrow_write, in->pieces, in->count);
+    return in == NULL ? tile_no_memory() : write_all(t, i, GR_CHUNK_arrow_write, in->pieces, in->count);
 }
 
 granary_err

@@ -1,8 +1,8 @@
 /* table: chunks that are there already. */
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "tile/core/rules.h"
+#include "tile/source/table.h"
 #include "tile/source/zone.h"
 
 /* Bytes of the columns that are read. */
@@ -105,7 +105,7 @@ tile_table(struct tiling *t, size_t i)
 {
     bool *chosen = calloc(t->sources->tables[i]->count, sizeof *chosen);
     size_t count = 0;
-    granary_err err = chosen == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : choose(t, i, chosen, &count);
+    granary_err err = chosen == NULL ? tile_no_memory() : choose(t, i, chosen, &count);
 
     if (err == GRANARY_OK) {
         err = tile_chosen(t, i, chosen, count);

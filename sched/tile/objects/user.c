@@ -2,22 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/id.h"
 #include "graph/user.h"
 #include "tile/core/rules.h"
 
-#define NAMES(...)                                                                                                     \
-    ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
-
 /* What an object of a function that has not run yet is taken for. */
 #define OBJECT_BYTES 65536
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 static int64_t
 int_of(const struct tiling *t, size_t i, const char *name, int64_t fallback)
@@ -41,7 +31,7 @@ gather_inputs(const struct tiling *t, size_t i, struct gr_piece **ret_pieces, si
     }
     pieces = malloc((count + 1) * sizeof *pieces);
     if (pieces == NULL) {
-        return out_of_memory();
+        return tile_no_memory();
     }
     *ret_pieces = pieces;
     *ret_count = count;
@@ -71,26 +61,6 @@ add_count(struct tiling *t, gr_attrs shared, uint64_t count)
 }
 
 /* ---- objects ---- */
-
-granary_err
-tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, struct gr_piece *ret_first)
-{
-    struct gr_chunk_spec spec = {.op = GR_CHUNK_object, .step = (uint32_t)i, .outputs = (uint32_t)ids->n_strings};
-
-    for (size_t n = 0; n < ids->n_strings; n++) {
-        granary_id id;
-
-        if (granary_id_parse(ids->strings[n], strlen(ids->strings[n]), &id) != GRANARY_OK || gr_id_is_zero(id)) {
-            return gr_fail(GRANARY_EINVAL,
-                           "parameter 'ids': '%.100s' is not a whole id: names and beginnings of ids are for `granary "
-                           "run` and graphs built in C, text that a program submits needs 32 hex digits",
-                           ids->strings[n]);
-        }
-    }
-    spec.shared = tiling_attrs(t, i, NAMES("ids"));
-    *ret_first = gr_chunks_add(t->chunks, &spec);
-    return GRANARY_OK;
-}
 
 granary_err
 tile_object(struct tiling *t, size_t i)
@@ -228,7 +198,7 @@ tile_map_chunk(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     gr_attrs shared = function_attrs(t, i);
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = in == NULL ? out_of_memory() : gr_function_check_inputs(t->sources->functions[i], 1);
+    granary_err err = in == NULL ? tile_no_memory() : gr_function_check_inputs(t->sources->functions[i], 1);
 
     if (err == GRANARY_OK && step->yields == GR_YIELDS_FRAME) {
         err = add_columns(t, &step->type->schema, shared);

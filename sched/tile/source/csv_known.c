@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/fd.h"
 #include "tile/source/csv.h"
 
@@ -79,8 +78,7 @@ gr_csv_find_known(struct gr_csv *csv, int fd)
     }
     text = malloc(size + 1);
     csv->known = calloc(KNOWN_MAX, sizeof *csv->known);
-    err =
-        text == NULL || csv->known == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_pread_all(fd, text, size, 0);
+    err = text == NULL || csv->known == NULL ? tile_no_memory() : gr_pread_all(fd, text, size, 0);
     if (err == GRANARY_OK) {
         text[size] = '\0';
         if (csv->header) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "tile/core/chunk.h"
 
 /* States in which a block's first byte (or the one after a line feed that belongs to a CR) begins a record. */
 #define STATE_AT_RECORD 0
@@ -35,7 +36,7 @@ gr_csv_ranges(Granary__CsvSplit *const *splits, size_t count, int64_t block_byte
     size_t made = 1;
 
     if (ranges == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return tile_no_memory();
     }
     ranges[0] = (struct gr_csv_range){.offset = 0, .line = 1};
     for (size_t i = 0; i < count; i++) {

@@ -26,12 +26,6 @@ gr_file_is(enum gr_tile_op op)
     return gr_file_is_read(op) || op == GR_TILE_write_csv || op == GR_TILE_write_arrow || op == GR_TILE_write_npy;
 }
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
-
 void
 gr_file_destroy(struct gr_file *file)
 {
@@ -77,7 +71,7 @@ cut_batches(struct gr_file *file, const struct gr_arrow_batch *batches, size_t c
 
     file->parts = calloc(count + 1, sizeof *file->parts);
     if (file->parts == NULL) {
-        return no_memory();
+        return tile_no_memory();
     }
     for (size_t i = 0; i < count; i++) {
         struct gr_file_part *part = &file->parts[made > 0 ? made - 1 : 0];
@@ -138,7 +132,7 @@ look_at_npy(struct gr_file *file, int fd)
     char *head = malloc(size + 1);
     granary_tensor tensor = {0};
     uint64_t at = 0;
-    granary_err err = head == NULL ? no_memory() : gr_pread_all(fd, head, size, 0);
+    granary_err err = head == NULL ? tile_no_memory() : gr_pread_all(fd, head, size, 0);
 
     if (err == GRANARY_OK) {
         err = gr_npy_head(head, size, (uint64_t)file->file_bytes, &tensor, &at);
@@ -179,7 +173,7 @@ look_at_target(const struct gr_file *file)
 {
     char *folder = strdup(file->path);
     struct stat info;
-    granary_err err = folder == NULL ? no_memory() : GRANARY_OK;
+    granary_err err = folder == NULL ? tile_no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK) {
         *strrchr(folder, '/') = '\0';
@@ -226,7 +220,7 @@ gr_file_create(const struct gr_graph_node *node, const struct gr_csv_options *op
             gr_absolute_path(options->directory, gr_attr_string(node->node->attrs, node->node->n_attrs, "path", ""));
     }
     if (file == NULL || file->path == NULL) {
-        err = no_memory();
+        err = tile_no_memory();
     }
     err = err == GRANARY_OK ? look_at(file, node, options) : err;
     if (err != GRANARY_OK) {

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "tile/core/chunk.h"
+
 #include "data/frame.h"
 #include "graph/expr.h"
 #include "tile/core/measured.h"
@@ -24,7 +25,7 @@ take_parts(const struct gr_expr *expr, const struct gr_schema *schema, struct zo
     granary_err err = gr_expr_conjuncts(expr, &parts, &count);
 
     if (err == GRANARY_OK && (test->parts = calloc(count + 1, sizeof(struct gr_expr *))) == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        err = tile_no_memory();
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         struct gr_expr *part = NULL;
@@ -45,7 +46,7 @@ zone_test_create(const char *where, const struct gr_schema *schema, struct zone_
 {
     struct zone_test *test = calloc(1, sizeof *test);
     struct gr_expr *expr = NULL;
-    granary_err err = test == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_expr_parse(where, &expr);
+    granary_err err = test == NULL ? tile_no_memory() : gr_expr_parse(where, &expr);
 
     if (err == GRANARY_OK) {
         err = take_parts(expr, schema, test);

@@ -186,7 +186,7 @@ reshape_block(struct tiling *t, size_t i, const struct gr_tiled *in, size_t n, s
     pieces = count == 0 ? 1 : (size_t)(flat_number(in->grid, begin + count - 1) - first + 1);
     to = calloc(4 * pieces, sizeof *to);
     if (to == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return tile_no_memory();
     }
     for (size_t p = 0; p < pieces && count > 0; p++) {
         int64_t theirs[8], extent[8];

@@ -100,7 +100,7 @@ tile_to_tensor(struct tiling *t, size_t i)
     granary_err err;
 
     if (measured == NULL) {
-        return in == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : TILE_WAIT;
+        return in == NULL ? tile_no_memory() : TILE_WAIT;
     }
     shape[0] = measured->all_rows;
     block[0] = block[0] > 0 ? block[0] : 1;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/core/rules.h"
+#include "tile/tensor/tensor.h"
 
 #define ROW_BLOCK_BYTES ((int64_t)8 << 20)
 #define GATHER_BYTES    ((int64_t)1 << 30) /* without a budget; else a quarter of that */
@@ -186,7 +186,7 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
     }
     parts = err == GRANARY_OK ? malloc(rows.count * sizeof *parts) : NULL;
     if (err == GRANARY_OK && parts == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        err = tile_no_memory();
     }
     for (size_t b = 0; b < rows.count && err == GRANARY_OK; b++) {
         f->q.pieces[b] = add_factoring(t, i, GR_CHUNK_qr, &rows.pieces[b], 1, 2, (int64_t)rows.bytes[b] + square);
@@ -234,7 +234,7 @@ find_factors(struct tiling *t, size_t i, struct tile_factors **ret_factors)
     if (f == NULL) {
         f = calloc(1, sizeof *f);
         if (f == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "out of memory");
+            return tile_no_memory();
         }
         *f = (struct tile_factors){
             .next = t->factors, .input = step->inputs[0], .op = step->op, .from = t->chunks->count};

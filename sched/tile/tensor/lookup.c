@@ -1,6 +1,6 @@
 /* Chunks of one tensor, each looked up in all of another one. */
 #include "base/error.h"
-#include "tile/core/rules.h"
+#include "tile/tensor/tensor.h"
 
 /* sought: the input that is looked up. */
 static granary_err

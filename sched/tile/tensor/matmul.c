@@ -160,7 +160,7 @@ tile_matrices(struct tiling *t, size_t i)
     err = tiled_init_grid(out, 2, step->type->shape, (int64_t[8]){p.left.grid->block[0], p.right.grid->block[1]});
     if (err == GRANARY_OK) {
         pairs = malloc(2 * (size_t)p.left.grid->splits[1] * sizeof *pairs);
-        err = pairs == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+        err = pairs == NULL ? tile_no_memory() : GRANARY_OK;
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         int64_t offset[8];

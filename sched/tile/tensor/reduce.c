@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/core/rules.h"
+#include "tile/tensor/tensor.h"
 
 #define PARTIAL_PER_RESULT  16 /* bytes of a partial result for every element of the result */
 #define TILE_PASS_FUNCTIONS 8
@@ -353,7 +353,7 @@ tile_reduce(struct tiling *t, size_t i)
         gr_attrs_add(t->chunks, attrs.final, axes_attr(&r));
     }
     r.partials = find_partials(t, i, &r);
-    err = r.partials == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : tiled_init_grid(out, dims, shape, block);
+    err = r.partials == NULL ? tile_no_memory() : tiled_init_grid(out, dims, shape, block);
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         int64_t offset[8];
         int64_t size[8];

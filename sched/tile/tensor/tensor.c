@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/core/rules.h"
+#include "tile/tensor/tensor.h"
 
 /* ---- sources ---- */
 

@@ -348,7 +348,7 @@ tile_view(struct tiling *t, size_t i)
     granary_err err = GRANARY_OK;
 
     if (types == NULL || inputs == NULL || casts == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        err = tile_no_memory();
         goto end;
     }
     for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {

@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "graph/expr.h"
 #include "graph/join.h"
-#include "tile/core/rules.h"
+#include "tile/frame/group.h"
+#include "tile/source/table.h"
 
 /* A column of a step. */
 struct place {
