@@ -144,7 +144,7 @@ GRANARY_API granary_err granary_graph_run(granary_client *client, const granary_
                                           const granary_graph_options *options, int timeout_ms,
                                           char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status);
 
-/* What stopping gave back. */
+/* The resources that stopping gave back. */
 typedef struct granary_receipt {
     uint64_t dropped;       /* subtasks that had not started */
     uint64_t stopped;       /* ... that ended when asked */

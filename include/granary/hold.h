@@ -123,7 +123,7 @@ typedef struct granary_hold {
 } granary_hold;
 
 /*
- * What keeps an object, or (id NULL) everything of the session, in order of tokens.
+ * The records that keep an object, or (id NULL) all of the session, in order of tokens.
  *
  * ret_holds  to be freed with free(); NULL when there are none
  * Errors     EUNREACHABLE · ENOMEM

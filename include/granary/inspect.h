@@ -332,7 +332,7 @@ typedef struct granary_finding {
     const char *text; /* a sentence that names the object or file; valid during the call */
 } granary_finding;
 
-/* What was looked at. */
+/* The parts that were examined. */
 typedef struct granary_check_summary {
     uint64_t sessions;
     uint64_t pages;   /* of indexes */

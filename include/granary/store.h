@@ -383,7 +383,7 @@ typedef struct granary_store_stat {
     uint64_t index_bytes;  /* shared memory for index, ledger, lease pages: beside the capacity */
     uint64_t remote_bytes; /* size of the files at the remote level */
 
-    /* What the session has counted since it began; those said to be bytes are, the others are times. */
+    /* The session's counters since it began; those said to be bytes are, the others are times. */
     uint64_t seals;
     uint64_t deletes;
     uint64_t evictions;       /* objects dropped from memory, a copy being on disk */

@@ -6,6 +6,7 @@
 Each page has a limit of words a sentence; a longer one fails, with its line. A sentence ends at . ! or ? before a blank, at ·, and with its
 paragraph, list item, table cell or comment block. A cell's list may also have
 semicolons. A name in backquotes, or a list of them, counts as one word, and so does a link's address; blocks of code count nothing.
+Outside cells, no sentence begins with a free relative: "Who asks ...", "What is ..." has no named subject.
 --list prints every sentence of more than WORDS words, longest first, and the figures of each page: how many sentences, the 50th and 90th
 percentile, and the longest, of those outside tables.
 """
@@ -16,6 +17,8 @@ import sys
 LIMIT = 30
 # Pages that are reference tables of attributes, one row an operator, and not sentences.
 NO_CELLS = {"docs/operators.md"}
+# A free relative as the subject; questions, and titles of up to four words, are fine.
+RELATIVE = re.compile(r"[*(\"' ]*(?:Who|Whoever|Whose|What|Whatever|That it)\b")
 ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
 ENDS = re.compile(r"(?<=[.!?])[)*_\"']*\s+(?=[\"'(*_`\[A-Z0-9-]|[a-z]+_|granary\b)|\s·\s")
 BLOCK = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+|^#+\s|^<|^\||^```|^\s*$|^!\[")
@@ -110,6 +113,10 @@ def main():
         limit = LIMIT if shown is None else shown
         long = [f for f in found if f[0] > limit]
         bad += len(long)
+        for count, line, sentence, cell in found if shown is None else []:
+            if RELATIVE.match(sentence) and count > 4 and not cell and not sentence.strip().rstrip("*").endswith("?"):
+                bad += 1
+                print(f"{name}:{line}: begins with a free relative, name the subject: {sentence}")
         for count, line, sentence, _ in sorted(long, key=lambda f: f[1] if shown is None else -f[0]):
             print(f"{name}:{line}: {count} words, at most {limit}: {sentence}")
         if shown is not None and found:
