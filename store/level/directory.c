@@ -1,4 +1,4 @@
-#include "level/directory.h"
+#include "store/level/directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "level/spillfile.h"
+#include "store/level/spillfile.h"
 
 static void
 path_of(const struct directory *directory, uint32_t file, char ret_path[DIRECTORY_PATH])

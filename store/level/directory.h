@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "level/level.h"
+#include "store/level/level.h"
 
 #define DIRECTORY_PATH 600
 

@@ -1,5 +1,5 @@
 /* The disk level: spill files in a directory of this machine. */
-#include "level/directory.h"
+#include "store/level/directory.h"
 
 static granary_err
 disk_open(const struct level_options *options, void **ret_self)

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "level/level.h"
+#include "store/level/level.h"
 
 static granary_err
 gpu_probe(const struct level_options *options, struct level_capacity *ret_capacity)

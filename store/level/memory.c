@@ -2,7 +2,7 @@
 #include <sys/statvfs.h>
 
 #include "base/error.h"
-#include "level/level.h"
+#include "store/level/level.h"
 
 static granary_err
 memory_probe(const struct level_options *options, struct level_capacity *ret_capacity)

@@ -1,4 +1,4 @@
-#include "level/output.h"
+#include "store/level/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "contract/shm.h"
-#include "level/spillfile.h"
 #include "spill/image.h"
+#include "store/level/spillfile.h"
 
 #define DIRECT_LEAST ((uint64_t)1 << 20) /* less is read through the page cache: its neighbours come with it */
 

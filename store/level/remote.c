@@ -1,6 +1,6 @@
 /* The remote level: spill files in a directory that may be a share. Its errors come late, so every file is fsynced
  * before it counts; and its pages are cached like any other file's, for a share knows better than O_DIRECT. */
-#include "level/directory.h"
+#include "store/level/directory.h"
 
 static granary_err
 remote_open(const struct level_options *options, void **ret_self)

@@ -2,7 +2,7 @@
 #ifndef LEVEL_SPILLFILE_H
 #define LEVEL_SPILLFILE_H
 
-#include "level/level.h"
+#include "store/level/level.h"
 
 /*
  * Make the file at `path` from objects, under `partial` until it is complete.

@@ -12,9 +12,9 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "contract/shm.h"
-#include "level/output.h"
-#include "level/spillfile.h"
 #include "spill/image.h"
+#include "store/level/output.h"
+#include "store/level/spillfile.h"
 
 /* Compression is worth its while when it makes at least this of what it is given. */
 #define RATIO_TIMES_10 12u

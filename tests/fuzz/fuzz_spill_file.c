@@ -17,9 +17,9 @@
 #include "base/id.h"
 #include "contract/shm.h"
 #include "fuzz.h"
-#include "level/spillfile.h"
 #include "spill/format.h"
 #include "spill/image.h"
+#include "store/level/spillfile.h"
 
 #define FIX_HEADER 1u
 #define FIX_FOOTER 2u

@@ -15,7 +15,7 @@
 #include "granary/hold.h"
 #include "granary/session.h"
 #include "store/model.h"
-#include "store/session.h"
+#include "store/object/session.h"
 #include "store/world.h"
 
 #define MEMORY     ((uint64_t)2 << 20)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "store/connection.h"
+#include "store/flow/teardown.h"
 #include "store/leaks.h"
-#include "store/session.h"
-#include "store/teardown.h"
+#include "store/object/session.h"
 #include "store/world.h"
 #include "support/store_requests.h"
 

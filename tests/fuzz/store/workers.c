@@ -1,8 +1,8 @@
 /*
- * store/worker.h without threads: a job waits until somebody runs it, here and now. It stands before the room's own
+ * store/base/worker.h without threads: a job waits until somebody runs it, here and now. It stands before the room's own
  * worker.c in the link, so what it defines is what the store calls.
  */
-#include "store/worker.h"
+#include "store/base/worker.h"
 
 #include <stdint.h>
 #include <stdlib.h>

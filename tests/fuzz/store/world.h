@@ -14,7 +14,7 @@
 
 #include "base/instance.h"
 #include "granary/store.h"
-#include "store/core.h"
+#include "store/core/core.h"
 #include "store/store.h"
 
 struct world {

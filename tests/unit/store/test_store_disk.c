@@ -16,7 +16,7 @@
 
 #include "base/fd.h"
 #include "contract/shm.h"
-#include "level/level.h"
+#include "store/level/level.h"
 
 enum { OBJECTS = 5 };
 static const uint64_t sizes[OBJECTS] = {0, 1, 1000, 1 << 20, (5 << 20) + 12345};

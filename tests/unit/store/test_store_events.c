@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "object/events.h"
-#include "store/events.h"
+#include "store/core/events.h"
 
 #define ENTRIES GR_EVENTS_INSTANCE
 

@@ -15,8 +15,8 @@
 
 #include "base/fd.h"
 #include "contract/shm.h"
-#include "level/level.h"
 #include "live.h"
+#include "store/level/level.h"
 #include "support/syscalls.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/index_parts.h"
+#include "store/index/index_parts.h"
 
 static char prefix[64];
 static _Atomic uint32_t depth;

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "store/index_parts.h"
-#include "store/shmfile.h"
+#include "store/base/shmfile.h"
+#include "store/index/index_parts.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* large mappings are slow there */
 #define SLOTS_FIRST 4       /* steps in a row that change slots only are all looked at, so many, ... */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/id.h"
-#include "store/ledger.h"
+#include "store/ledger/ledger.h"
 
 static char prefix[64];
 static _Atomic uint64_t next_token;

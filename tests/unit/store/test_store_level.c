@@ -16,8 +16,8 @@
 
 #include "base/fd.h"
 #include "contract/shm.h"
-#include "level/level.h"
 #include "spill/format.h"
+#include "store/level/level.h"
 
 #define KIB ((uint64_t)1 << 10)
 

@@ -20,8 +20,8 @@
 #include "base/clock.h"
 #include "granary/hold.h"
 #include "live.h"
-#include "store/core.h"
-#include "store/object.h"
+#include "store/core/core.h"
+#include "store/object/object.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "contract/shm.h"
 #include "live.h"
-#include "store/node.h"
+#include "store/base/node.h"
 #include "wire/frame.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "store/account.h"
-#include "store/map.h"
-#include "store/segment.h"
+#include "store/base/account.h"
+#include "store/base/map.h"
+#include "store/segment/segment.h"
 #include "store/store.h"
 
 static char prefix[64];

@@ -21,9 +21,9 @@
 
 #include "base/barrier.h"
 #include "lease_reader.h"
-#include "store/core.h"
-#include "store/index_parts.h"
-#include "store/object.h"
+#include "store/core/core.h"
+#include "store/index/index_parts.h"
+#include "store/object/object.h"
 
 #define READERS 3
 #define OBJECTS 4u

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "store/root.h"
+#include "store/core/root.h"
 
 struct world {
     char dir[64];

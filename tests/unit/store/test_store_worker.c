@@ -10,7 +10,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "store/worker.h"
+#include "store/base/worker.h"
 
 #define JOBS 200
 

@@ -1,0 +1,403 @@
+#include "store/client/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "store/base/lease_region.h"
+#include "store/base/shmfile.h"
+#include "store/client/admit.h"
+#include "store/client/greeting.h"
+#include "store/client/request.h"
+#include "store/core/events.h"
+#include "store/flow/memory.h"
+#include "store/object/hold.h"
+#include "store/object/object.h"
+#include "store/object/session.h"
+#include "wire/frame.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* A connection that never becomes a client: told why, and closed. */
+static granary_err
+refuse(int fd, granary_err err)
+{
+    const char *message = granary_error_message();
+    struct gr_frame head = {
+        .magic = GR_STORE_MAGIC, .op = GR_STORE_HELLO, .err = err, .size = (uint32_t)strlen(message)};
+    char unread[256];
+
+    gr_log_warn("CLIENT-REFUSED", "why=%s", message);
+    (void)gr_frame_send(fd, &head, message, NULL, 0);
+    /* Closed with something unread, the connection is reset, and the peer does not get to read why. */
+    (void)shutdown(fd, SHUT_RD);
+    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0) {
+    }
+    gr_fd_close(&fd);
+    return err;
+}
+
+static int
+pidfd_of(int fd, pid_t pid)
+{
+    socklen_t size = sizeof(int);
+    int pidfd = -1;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0) {
+        return pidfd;
+    }
+    return gr_pidfd_open(pid);
+}
+
+static int
+watch(struct store *store, int fd, struct source *source)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = source}};
+
+    return epoll_ctl(store->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+granary_err
+client_alloc(struct store *store, struct client **ret_client)
+{
+    struct client *client = calloc(1, sizeof *client);
+
+    if (client == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for one more client");
+    }
+    client->store = store;
+    client->fd = client->pidfd = client->doorbell_fd = -1;
+    client->socket_source = (struct source){SOURCE_CLIENT_SOCKET, client};
+    client->process_source = (struct source){SOURCE_CLIENT_PROCESS, client};
+    client->doorbell_source = (struct source){SOURCE_DOORBELL, client};
+    list_init(&client->in_store);
+    list_init(&client->in_session);
+    list_init(&client->in_strangers);
+    list_init(&client->in_queue);
+    list_init(&client->in_active);
+    *ret_client = client;
+    return GRANARY_OK;
+}
+
+/* The client may keep the open file for ever: closing ours would not take it out of the epoll set. */
+static void
+close_doorbell(struct client *client)
+{
+    if (client->doorbell_fd >= 0) {
+        (void)epoll_ctl(client->store->epoll_fd, EPOLL_CTL_DEL, client->doorbell_fd, NULL);
+        gr_fd_close(&client->doorbell_fd);
+    }
+}
+
+void
+client_free(struct client *client)
+{
+    close_doorbell(client);
+    gr_fd_close(&client->fd);
+    gr_fd_close(&client->pidfd);
+    gr_frame_reader_destroy(client->reader);
+    free(client);
+}
+
+granary_err
+client_accept(struct store *store, int fd)
+{
+    struct ucred peer = {0};
+    struct client *client;
+    granary_err err = admit_peer(store, fd, &peer);
+
+    if (err != GRANARY_OK) {
+        return refuse(fd, err);
+    }
+    if (store->client_count >= store->max_clients && !greeting_cut_short(store)) {
+        return refuse(
+            fd, gr_fail(GRANARY_EFULL, "the store has %u clients already, and takes no more", store->client_count));
+    }
+    if ((err = admit_client(store, peer.uid)) != GRANARY_OK || (err = client_alloc(store, &client)) != GRANARY_OK) {
+        return refuse(fd, err);
+    }
+    client->fd = fd;
+    client->pid = peer.pid;
+    client->uid = peer.uid;
+    client->pidfd = pidfd_of(fd, peer.pid);
+    client->reader = gr_frame_reader_create(false);
+    if (client->reader == NULL || watch(store, fd, &client->socket_source) < 0 ||
+        (client->pidfd >= 0 && watch(store, client->pidfd, &client->process_source) < 0)) {
+        client->fd = -1;
+        client_free(client);
+        return refuse(fd, gr_fail(GRANARY_ENOMEM, "no memory for one more client"));
+    }
+    list_append(&store->clients, &client->in_store);
+    store->client_count++;
+    greeting_await(client, gr_now_ns());
+    return GRANARY_OK;
+}
+
+granary_err
+client_open_doorbell(struct client *client)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.ptr = &client->doorbell_source}};
+
+    client->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (client->doorbell_fd < 0 || epoll_ctl(client->store->epoll_fd, EPOLL_CTL_ADD, client->doorbell_fd, &event) < 0) {
+        gr_fd_close(&client->doorbell_fd);
+        return gr_fail_errno("a doorbell for a client");
+    }
+    return GRANARY_OK;
+}
+
+void
+client_join(struct client *client, struct session *session)
+{
+    struct store *store = client->store;
+
+    client->session = session;
+    list_remove(&client->in_strangers);
+    list_append(&session->clients, &client->in_session);
+    session->client_count++;
+    session_used(session);
+    store->ring_count++;
+    store->account.changes++;
+}
+
+void
+client_join_orphan(struct client *client, struct session *session)
+{
+    list_append(&client->store->clients, &client->in_store);
+    client->store->orphan_count++;
+    client_join(client, session);
+}
+
+/* pid and start time: another process may have the pid by now. What cannot be read now is no sign of that. */
+static bool
+is_its_process(const struct client *client)
+{
+    uint64_t started = client->pid > 0 ? gr_process_start_time(client->pid) : 0;
+
+    return client->pid > 0 &&
+           (started == client->record->start_time || (started == 0 && errno != ENOENT && errno != ESRCH));
+}
+
+static bool
+has_left(const struct client *client)
+{
+    return atomic_load_explicit(&client->page->leaving, memory_order_acquire) != 0;
+}
+
+bool
+client_watch_process(struct client *client)
+{
+    client->pidfd = client->pid > 0 ? gr_pidfd_open(client->pid) : -1;
+    if (has_left(client) || !is_its_process(client)) {
+        return false;
+    }
+    if (client->pidfd >= 0 && watch(client->store, client->pidfd, &client->process_source) < 0) {
+        gr_fd_close(&client->pidfd);
+    }
+    return true;
+}
+
+void
+clients_check_orphans(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->clients) {
+        struct client *client = list_owner(node, struct client, in_store);
+
+        if (client_is_orphan(client) && (has_left(client) || (client->pidfd < 0 && !is_its_process(client)))) {
+            client_drop(client, NULL);
+        }
+    }
+}
+
+struct client *
+client_find_orphan(const struct client *who, uint32_t number)
+{
+    const struct list *node;
+
+    for (node = who->store->clients.next; node != &who->store->clients; node = node->next) {
+        struct client *client = list_owner(node, struct client, in_store);
+
+        if (client_is_orphan(client) && client->number == number && client->pid == who->pid &&
+            client->uid == who->uid && is_its_process(client)) {
+            return client;
+        }
+    }
+    return NULL;
+}
+
+granary_err
+client_take_socket(struct client *orphan, struct client *from)
+{
+    struct store *store = orphan->store;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = &orphan->socket_source}};
+
+    if (epoll_ctl(store->epoll_fd, EPOLL_CTL_MOD, from->fd, &event) < 0) {
+        return gr_fail_errno("watch a client that came back");
+    }
+    orphan->fd = from->fd;
+    orphan->reader = from->reader;
+    from->fd = -1;
+    from->reader = NULL;
+    from->gone = true;
+    list_remove(&from->in_strangers);
+    gr_fd_close(&from->pidfd);
+    list_append(&store->gone, &from->in_store);
+    store->orphan_count--;
+    return GRANARY_OK;
+}
+
+static void
+leave_session(struct client *client)
+{
+    struct session *session = client->session;
+    struct store *store = client->store;
+    char name[96];
+
+    /* What it had put into its ring before it went is complete, and counts. */
+    ring_drain_once(client);
+    list_remove(&client->in_session);
+    session->client_count--;
+    session_used(session);
+    store->ring_count--;
+    store->account.changes++;
+    lease_region_unmap(store->leases, client->page_place);
+    client->page = NULL;
+    FAULT_STEP(client_leaves);
+    shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
+    (void)shm_unlink(name);
+    FAULT_STEP(client_lease_unlinked);
+    hold_client_gone(client);
+    memory_writer_gone(client);
+    session->recheck_deleting = true;
+    root_drop_client(client->record);
+    client->record = NULL;
+}
+
+void
+client_drop(struct client *client, const char *why)
+{
+    struct store *store = client->store;
+
+    if (client->gone) {
+        return;
+    }
+    client->gone = true;
+    if (why != NULL) {
+        event_note(store, client->session, GR_EVENT_CLIENT_DROPPED, NULL, (uint64_t)client->pid, 0, client->number);
+        gr_log_warn("CLIENT-PROTOCOL", "client=%u pid=%d tag=%s why=%s", client->number, (int)client->pid, client->tag,
+                    why);
+    }
+    if (client->session != NULL) {
+        if (why != NULL) {
+            count(client->session, GR_COUNTER_protocol_errors, 1);
+        } else {
+            bool leaving = atomic_load_explicit(&client->page->leaving, memory_order_acquire) != 0;
+
+            event_note(store, client->session, GR_EVENT_CLIENT_GONE, NULL, (uint64_t)client->pid, leaving,
+                       client->number);
+            count(client->session, GR_COUNTER_clients_lost, leaving ? 0 : 1);
+        }
+        leave_session(client);
+    }
+    list_remove(&client->in_queue);
+    list_remove(&client->in_active);
+    list_remove(&client->in_strangers);
+    list_append(&store->gone, &client->in_store);
+    if (client->fd >= 0) {
+        store->client_count--;
+    } else {
+        store->orphan_count--;
+    }
+    gr_fd_close(&client->fd);
+    gr_fd_close(&client->pidfd);
+    close_doorbell(client);
+}
+
+void
+clients_bury(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->gone) {
+        list_remove(node);
+        client_free(list_owner(node, struct client, in_store));
+    }
+}
+
+static void
+send_answer(struct client *client, const struct gr_frame *head, const void *body, const int *fds, int fd_count)
+{
+    granary_err err = client->gone ? GRANARY_OK : gr_frame_send(client->fd, head, body, fds, fd_count);
+
+    if (err != GRANARY_OK) {
+        /* Dropped at the end of the turn: whoever is answering may still be using it. */
+        client->doomed = true;
+        client->deaf = err == GRANARY_EBUSY;
+        client->store->any_doomed = true;
+    }
+}
+
+void
+client_answer(struct client *client, const struct gr_frame *request, const void *body, size_t size, const int *fds,
+              int fd_count)
+{
+    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .size = (uint32_t)size};
+
+    send_answer(client, &head, body, fds, fd_count);
+}
+
+granary_err
+client_answer_error(struct client *client, const struct gr_frame *request, granary_err err)
+{
+    const char *message = granary_error_message();
+    struct gr_frame head = {
+        .magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .err = err, .size = (uint32_t)strlen(message)};
+
+    send_answer(client, &head, message, NULL, 0);
+    return err;
+}
+
+void
+client_readable(struct client *client)
+{
+    struct gr_frame_in frame;
+    granary_err err, fill;
+
+    fill = gr_frame_reader_fill(client->reader, client->fd);
+    if (fill == GRANARY_EPROTO) {
+        client_drop(client, granary_error_message());
+        return;
+    }
+    while (!client->gone && gr_frame_reader_next(client->reader, &frame, &err)) {
+        err = request_handle(client, &frame);
+        gr_frame_in_reset(&frame);
+        if (err == GRANARY_EPROTO) {
+            client_drop(client, granary_error_message());
+            return;
+        }
+        if (err == GRANARY_EVERSION || client->doomed) {
+            client_drop(client, client->deaf ? "it does not read its answers" : NULL);
+            return;
+        }
+    }
+    if (!client->gone && err != GRANARY_OK) {
+        client_drop(client, granary_error_message());
+    } else if (fill != GRANARY_OK) {
+        client_drop(client, NULL);
+    }
+}

@@ -1,0 +1,142 @@
+#include "store/client/doze.h"
+
+#include "base/barrier.h"
+#include "store/client/client.h"
+#include "store/object/session.h"
+
+#define ACTIVE_NS 5000000 /* a ring that was used lately is looked at in every turn */
+#define PUBLISHED 32u     /* sessions that are not awake shown the account at a time */
+
+static void
+set_sleeping(struct session *session, uint32_t sleeping)
+{
+    atomic_store_explicit(&session->control->store_sleeping, sleeping, memory_order_relaxed);
+}
+
+void
+doze_session(struct session *session)
+{
+    set_sleeping(session, 1);
+    list_append(&session->store->shown, &session->in_shown);
+    session->store->bell_rang = true; /* its clients may have filled rings before they could know */
+}
+
+/* A client's ring had entries: its session is awake from now on. */
+static void
+doze_wake(struct client *client, int64_t now_ns)
+{
+    struct session *session = client->session;
+
+    client->active_ns = now_ns;
+    list_append(&client->store->active, &client->in_active);
+    if (list_empty(&session->in_awake)) {
+        list_append(&client->store->awake, &session->in_awake);
+        set_sleeping(session, 0);
+    }
+}
+
+static unsigned
+drain(struct client *client, int64_t now_ns)
+{
+    unsigned drained = client->session == NULL ? 0 : ring_drain(client, GR_RING_ENTRIES);
+
+    if (drained > 0 && !client->gone) {
+        doze_wake(client, now_ns);
+    }
+    return drained;
+}
+
+unsigned
+doze_drain_all(struct store *store, int64_t now_ns)
+{
+    unsigned entries = 0;
+    struct list *node, *next;
+
+    store->bell_rang = false;
+    list_each (node, next, &store->clients) {
+        entries += drain(list_owner(node, struct client, in_store), now_ns);
+    }
+    return entries;
+}
+
+static unsigned
+drain_lately(struct store *store, int64_t now_ns)
+{
+    unsigned entries = 0;
+    struct list *node, *next;
+
+    list_each (node, next, &store->active) {
+        struct client *client = list_owner(node, struct client, in_active);
+        unsigned drained = ring_drain(client, GR_RING_ENTRIES);
+
+        if (drained > 0) {
+            client->active_ns = now_ns;
+        } else if (now_ns - client->active_ns > ACTIVE_NS) {
+            list_remove(&client->in_active);
+        }
+        entries += drained;
+    }
+    return entries;
+}
+
+unsigned
+doze_drain_awake(struct store *store, int64_t now_ns, bool lately)
+{
+    unsigned entries = 0;
+    struct list *node, *next;
+
+    if (lately) {
+        return drain_lately(store, now_ns);
+    }
+    list_each (node, next, &store->awake) {
+        const struct session *session = list_owner(node, struct session, in_awake);
+        struct list *member, *member_next;
+
+        list_each (member, member_next, &session->clients) {
+            entries += drain(list_owner(member, struct client, in_session), now_ns);
+        }
+    }
+    return entries;
+}
+
+unsigned
+doze_sleep(struct store *store, int64_t now_ns)
+{
+    unsigned entries;
+    struct list *node, *next;
+
+    list_each (node, next, &store->awake) {
+        set_sleeping(list_owner(node, struct session, in_awake), 1);
+    }
+    /* Whoever filled its ring and read the word before this fence is seen below; everybody else rings. */
+    barrier_full();
+    entries = store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, false);
+    list_each (node, next, &store->awake) {
+        if (entries > 0) {
+            set_sleeping(list_owner(node, struct session, in_awake), 0);
+        } else {
+            list_remove(node);
+        }
+    }
+    return entries;
+}
+
+bool
+doze_publish(struct store *store)
+{
+    struct list *node, *next;
+    unsigned shown = 0;
+
+    list_each (node, next, &store->awake) {
+        session_publish(list_owner(node, struct session, in_awake));
+    }
+    /* Who was shown it goes to the end. */
+    list_each (node, next, &store->shown) {
+        session_publish(list_owner(node, struct session, in_shown));
+        list_append(&store->shown, node);
+        if (++shown == PUBLISHED || shown == store->session_count) {
+            break;
+        }
+    }
+    return shown == PUBLISHED && shown < store->session_count;
+}

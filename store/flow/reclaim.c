@@ -1,0 +1,477 @@
+#include "store/flow/reclaim.h"
+
+#include <stdlib.h>
+
+#include "store/client/admit.h"
+#include "store/flow/evict.h"
+#include "store/flow/memory.h"
+#include "store/flow/spare.h"
+#include "store/object/object.h"
+#include "store/segment/giveback.h"
+#include "store/segment/supply.h"
+
+#define LOOKS           128u     /* at objects in one turn: some 20 to 100 us */
+#define IDLE_STEP       16u      /* idle segments given back in one turn */
+#define RETRY_NS        5000000  /* leases end without a message: look again */
+#define BACKGROUND_NS   50000000 /* ... when nobody waits */
+#define RESERVE_SHARE   32u      /* of the capacity is kept in hand ... */
+#define RESERVE_MOST    ((uint64_t)64 << 20)
+#define FIRST_RANGES    16u
+#define PERCENT(x, per) ((x) / 100 * (per))
+
+uint64_t
+reclaim_reserve(const struct store *store)
+{
+    uint64_t reserve = store->account.bytes[GR_ACCOUNT_CAPACITY] / RESERVE_SHARE;
+
+    return reserve > RESERVE_MOST ? RESERVE_MOST : reserve;
+}
+
+bool
+reclaim_hopeful(const struct store *store)
+{
+    return store->spill != NULL || giveback_under_way(store);
+}
+
+/* For quotas alone when nobody waits for memory itself. */
+static bool
+for_quotas(const struct store *store)
+{
+    return store->need == 0 && !list_empty(&store->quota_waits);
+}
+
+static bool
+anybody_waits(const struct store *store)
+{
+    return store->need > 0 || for_quotas(store);
+}
+
+/* What the session has to give up for who waits for its quota, or its share of segments: anything that makes one go. */
+static uint64_t
+over_quota(const struct session *session)
+{
+    uint64_t left = memory_quota_left(session);
+
+    if (list_empty(&session->in_quota_waits)) {
+        return 0;
+    }
+    return left < session->quota_need ? session->quota_need - left : admit_segment(session) == GRANARY_OK ? 0 : 1;
+}
+
+bool
+reclaim_may_take(const struct store *store, const struct segment *segment)
+{
+    return !for_quotas(store) || over_quota(segment->session) > 0;
+}
+
+/* ---- copies are dropped ---- */
+
+struct drop {
+    struct victim_hunt hunt;
+    struct store *store;
+    uint64_t left; /* bytes still wanted */
+    /* Of an open segment: what lies between objects may be under construction, so only these ranges are dead. */
+    struct range *ranges;
+    size_t count, room;
+};
+
+static bool
+drop_wants(struct victim_hunt *hunt, struct segment *segment)
+{
+    const struct drop *drop = list_owner(hunt, struct drop, hunt);
+
+    return segment->busy == 0 && reclaim_may_take(drop->store, segment) &&
+           (segment->closed || (drop->store->with_open && segment->open_as == GR_ACCOUNT_WRITING));
+}
+
+static void
+note_range(struct drop *drop, uint64_t from, uint64_t to)
+{
+    if (drop->count > 0 && drop->ranges[drop->count - 1].to == from) {
+        drop->ranges[drop->count - 1].to = to;
+        return;
+    }
+    if (drop->count == drop->room) {
+        size_t room = drop->room == 0 ? FIRST_RANGES : drop->room * 2;
+        struct range *more = realloc(drop->ranges, room * sizeof *more);
+
+        if (more == NULL) { /* dead, but not given back before the segment is closed */
+            return;
+        }
+        drop->ranges = more;
+        drop->room = room;
+    }
+    drop->ranges[drop->count++] = (struct range){from, to};
+}
+
+static enum victim_verdict
+drop_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slot)
+{
+    struct drop *drop = list_owner(hunt, struct drop, hunt);
+    uint64_t footprint = slot_footprint(slot);
+    uint64_t offset = slot_object(slot).offset;
+    bool slice = (slot_flags(slot) & GR_FLAG_SLICE) != 0;
+
+    if (!object_evict(segment->session, slot)) {
+        drop->store->blocked_now += footprint;
+        return VICTIM_HELD;
+    }
+    if (!slice && slot_where(slot) < drop->store->hunt_file) {
+        count(segment->session, GR_COUNTER_clean_drops, 1);
+    }
+    if (!segment->closed) {
+        note_range(drop, offset, offset + footprint);
+    }
+    drop->left -= footprint < drop->left ? footprint : drop->left;
+    return drop->left == 0 ? VICTIM_ENOUGH : VICTIM_TAKEN;
+}
+
+static void
+drop_leave(struct victim_hunt *hunt, struct segment *segment)
+{
+    struct drop *drop = list_owner(hunt, struct drop, hunt);
+
+    if (drop->count > 0) {
+        giveback_ranges(drop->store, segment, drop->ranges, drop->count);
+        drop->ranges = NULL;
+        drop->count = drop->room = 0;
+    }
+    segment_settle(drop->store, segment);
+}
+
+/*
+ * Drop about `want` bytes of what has a copy. As long as there is what has none, and is worth no more, what was used
+ * lately is spared: unless merciless.
+ */
+static enum victim_result
+drop_clean(struct store *store, uint64_t want, unsigned looks, bool merciless)
+{
+    unsigned least = victim_least(store, VICTIM_DIRTY);
+    struct drop drop = {.hunt = {.most_rank = least,
+                                 .merciless = merciless || least == VICTIM_NEVER,
+                                 .wants = drop_wants,
+                                 .take = drop_take,
+                                 .leave = drop_leave},
+                        .store = store,
+                        .left = want};
+    enum victim_result result = victim_hunt(store, VICTIM_CLEAN, &drop.hunt, looks);
+
+    free(drop.ranges);
+    if (result != VICTIM_MORE && result != VICTIM_SATISFIED) { /* each was looked at once */
+        store->blocked_bytes = store->blocked_now;
+        store->blocked_now = 0;
+    }
+    return result;
+}
+
+/* ---- steps ---- */
+
+/* What is missing for who waits, beside what will be there when the workers are done. */
+static uint64_t
+missing(const struct store *store)
+{
+    uint64_t have, bytes = 0;
+
+    if (!for_quotas(store)) {
+        have = memory_free(store) + store->returning;
+        return have < store->need ? store->need - have : 0;
+    }
+    for (const struct list *node = store->quota_waits.next; node != &store->quota_waits; node = node->next) {
+        bytes += over_quota(list_owner(node, struct session, in_quota_waits));
+    }
+    return bytes;
+}
+
+/* Warm memory nobody could use as it is. True: there may be more. */
+static bool
+give_idle_back(struct store *store, bool all)
+{
+    struct list *node, *next;
+    unsigned looked = 0;
+    unsigned given = 0;
+
+    list_each (node, next, &store->idle) {
+        struct segment *segment = list_owner(node, struct segment, in_order);
+
+        if (!all && missing(store) == 0) {
+            return false;
+        }
+        if (++looked > LOOKS || given == IDLE_STEP) {
+            return given > 0;
+        }
+        if (reclaim_may_take(store, segment)) {
+            memory_destroy(store, segment);
+            given++;
+        }
+    }
+    return false;
+}
+
+/* Segments that objects were restored to are closed, so that what lies there can go. */
+static void
+close_arenas(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->arenas) {
+        struct session *session = list_owner(node, struct session, in_arenas);
+        struct segment *arena = session->arena;
+
+        if (arena != NULL && arena->busy == 0) {
+            session->arena = NULL;
+            list_remove(&session->in_arenas);
+            segment_close(arena, &store->account);
+            list_append(&store->closed, &arena->in_order);
+            segment_settle(store, arena);
+        }
+    }
+}
+
+/* Rooms in which their writers make nothing: those of the sessions that are over their quotas, or everybody's. */
+static bool
+take_spare_rooms(struct store *store)
+{
+    struct list *node, *next;
+    bool taken = false;
+
+    list_each (node, next, &store->sessions) {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        if (!for_quotas(store) || over_quota(session) > 0) {
+            taken = spare_take(session) || taken;
+        }
+    }
+    return taken;
+}
+
+/* Everything that has a copy was looked at in vain. */
+static void
+nothing_to_drop(struct store *store, int64_t now_ns)
+{
+    if (take_spare_rooms(store)) {
+        return;
+    }
+    if (!list_empty(&store->arenas)) {
+        close_arenas(store);
+    } else if (!store->with_open) {
+        store->with_open = true;
+    } else {
+        store->drop_ns = now_ns + RETRY_NS;
+    }
+}
+
+/* Nothing can be written so that copies used lately may stay. False: they are not spared anyway. */
+static bool
+spare_no_more(struct store *store)
+{
+    bool spares = store->spill_rank != VICTIM_NEVER;
+
+    if (spares) {
+        store->spill_rank = VICTIM_NEVER;
+        store->merciless = true;
+        store->drop_ns = 0;
+    }
+    return spares;
+}
+
+/* Who waits needs something written, and nothing was found. True: there is more to look at. */
+static bool
+nothing_to_write(struct store *store, int64_t now_ns)
+{
+    if (spare_no_more(store)) {
+        return true;
+    }
+    /* Objects in rooms that are being written are the last resort. */
+    store->spill_ns = store->spill_open ? now_ns + RETRY_NS : 0;
+    store->spill_open = !store->spill_open;
+    return store->spill_open;
+}
+
+/* Nothing can be had without writing. */
+static bool
+spill_for(struct store *store, int64_t now_ns)
+{
+    if (store->spill == NULL) {
+        if (now_ns < store->spill_ns || !spill_start(store, missing(store), store->spill_open, store->spill_rank)) {
+            return spare_no_more(store);
+        }
+    }
+    switch (spill_step(store, LOOKS)) {
+    case SPILL_GATHERING:
+        return true;
+    case SPILL_WRITING:
+        store->spill_open = false;
+        return false;
+    case SPILL_NONE:
+        break;
+    }
+    return nothing_to_write(store, now_ns);
+}
+
+/* Somebody waits. */
+static bool
+make_room(struct store *store, int64_t now_ns)
+{
+    unsigned looks = LOOKS;
+    bool more = false;
+
+    if (missing(store) == 0) {
+        store->merciless = false;
+        return false;
+    }
+    /* What a session's own writers do not use goes before its objects. */
+    if (give_idle_back(store, false) || (for_quotas(store) && take_spare_rooms(store)) ||
+        giveback_torn(store, &looks)) {
+        return true;
+    }
+    if (missing(store) == 0) {
+        return false;
+    }
+    /* Holes first: what they give need not be dropped. */
+    if (store->punching == 0 && now_ns >= store->drop_ns) {
+        switch (drop_clean(store, missing(store), looks, store->merciless)) {
+        case VICTIM_SATISFIED:
+        case VICTIM_ROUND:
+            store->spill_rank = VICTIM_NEVER;
+            store->merciless = false;
+            more = true;
+            break;
+        case VICTIM_MORE:
+            more = true;
+            break;
+        case VICTIM_SPARED:
+            store->spill_rank = victim_reached(store, VICTIM_CLEAN);
+            store->drop_ns = now_ns + RETRY_NS;
+            break;
+        case VICTIM_NOTHING:
+            store->spill_rank = VICTIM_NEVER;
+            nothing_to_drop(store, now_ns);
+            more = store->drop_ns <= now_ns;
+            break;
+        }
+    }
+    /* What is being written, or made a hole, will be there soon. */
+    if (store->punching == 0 &&
+        (store->drop_ns > now_ns || store->account.clean + store->account.idle < missing(store))) {
+        more = spill_for(store, now_ns) || more;
+    }
+    return more;
+}
+
+/* Write copies ahead of demand, so that memory can be had at once when it is asked for. */
+static bool
+clean_ahead(struct store *store, int64_t now_ns)
+{
+    const struct account *account = &store->account;
+    uint64_t capacity = account->bytes[GR_ACCOUNT_CAPACITY];
+    /* Rooms being written are, or soon will be. */
+    uint64_t dirty = account->bytes[GR_ACCOUNT_SEALED] - account->clean + account->bytes[GR_ACCOUNT_WRITING];
+
+    if (dirty > PERCENT(capacity, store->high_percent)) {
+        store->cleaning = true;
+    } else if (dirty < PERCENT(capacity, store->low_percent)) {
+        store->cleaning = false;
+    }
+    if (store->spill == NULL &&
+        (!store->cleaning || now_ns < store->background_ns || !spill_start(store, 0, false, VICTIM_NEVER))) {
+        return false;
+    }
+    switch (spill_step(store, LOOKS)) {
+    case SPILL_GATHERING:
+        return true;
+    case SPILL_NONE: /* it may have been begun for who waits */
+        store->background_ns = now_ns + BACKGROUND_NS;
+        return anybody_waits(store) && nothing_to_write(store, now_ns);
+    case SPILL_WRITING:
+        break;
+    }
+    return false;
+}
+
+/* Keep some bytes in hand, as long as copies can be dropped for it. */
+static bool
+drop_ahead(struct store *store, int64_t now_ns)
+{
+    uint64_t reserve = reclaim_reserve(store);
+    uint64_t have = store->account.bytes[GR_ACCOUNT_FREE] + store->returning + store->account.idle;
+    unsigned looks = LOOKS;
+
+    if (have >= reserve || store->account.clean == 0 || now_ns < store->ahead_ns) {
+        return false;
+    }
+    if (giveback_torn(store, &looks)) {
+        return true;
+    }
+    if (store->punching > 0) {
+        return false;
+    }
+    switch (drop_clean(store, reserve - have, looks, false)) {
+    case VICTIM_MORE:
+    case VICTIM_SATISFIED:
+    case VICTIM_ROUND:
+        return true;
+    case VICTIM_SPARED:
+    case VICTIM_NOTHING:
+        break;
+    }
+    store->ahead_ns = now_ns + BACKGROUND_NS;
+    return false;
+}
+
+bool
+reclaim_turn(struct store *store, int64_t now_ns)
+{
+    bool more;
+
+    victim_turn(store);
+    if (store->starved) {
+        store->starved = give_idle_back(store, true);
+    }
+    if (anybody_waits(store)) {
+        more = make_room(store, now_ns);
+    } else {
+        store->with_open = store->spill_open = store->merciless = false;
+        store->spill_rank = VICTIM_NEVER;
+        store->hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
+        more = drop_ahead(store, now_ns);
+    }
+    return clean_ahead(store, now_ns) || more;
+}
+
+int64_t
+reclaim_next_ns(const struct store *store)
+{
+    int64_t next_ns = INT64_MAX;
+
+    if (store->cleaning && store->spill == NULL) {
+        next_ns = store->background_ns;
+    }
+    return next_ns;
+}
+
+void
+reclaim_stop(struct store *store)
+{
+    struct list *node, *next;
+
+    list_each (node, next, &store->sessions) {
+        reclaim_forget(list_owner(node, struct session, in_store));
+    }
+}
+
+void
+reclaim_forget(struct session *session)
+{
+    struct store *store = session->store;
+    struct list *node, *next;
+
+    spill_forget(store, session);
+    supply_forget(session);
+    list_remove(&session->in_arenas);
+    list_each (node, next, &session->segments) {
+        struct segment *segment = list_owner(node, struct segment, in_session);
+
+        giveback_forget(store, segment);
+        victim_segment_gone(store, segment);
+    }
+}

@@ -1,0 +1,44 @@
+/* Bringing spilled objects back. */
+#ifndef STORE_RESTORE_H
+#define STORE_RESTORE_H
+
+#include "store/core/core.h"
+
+/*
+ * OK: the object is in memory (*ret_slot) or on its way (*ret_slot is NULL).
+ * Errors: ENOENT · what went wrong the last time · ENOMEM
+ */
+granary_err restore_request(struct session *session, granary_id id, struct gr_slot **ret_slot);
+
+/* The same for a part of a spilled object, under an id of its own. OK: it is on its way. Errors: ENOMEM */
+granary_err
+restore_request_slice(struct session *session, const struct gr_slot *slot, granary_id id, uint64_t from, uint64_t size);
+
+/*
+ * Who asks now was not there when it could not be brought back: unless it is damaged, that is forgotten, and tried
+ * again. The others who waited try again with it.
+ */
+void restore_anew(struct session *session, granary_id id);
+
+/* All of its jobs have run. */
+void restore_finished(struct restore *restore);
+
+/*
+ * Start restores, in the order they came. Returns the bytes that the first one lacks which has to wait for memory; 0:
+ * none has to. One that waits for its session's quota holds no other up.
+ */
+uint64_t restore_serve(struct store *store, int64_t now_ns);
+
+/* The place in line of the first who waits; somebody must. */
+uint64_t restore_ticket(const struct store *store);
+
+/* The bytes of that one. */
+uint64_t restore_first_bytes(const struct store *store);
+
+/* What waits for memory in a session that is being deleted, and was not begun, is not brought back. */
+void restore_forget(struct session *session);
+
+/* Forget what waits and what failed in a session that ends. */
+void restore_fini(struct session *session);
+
+#endif

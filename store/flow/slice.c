@@ -1,0 +1,184 @@
+#include "store/flow/slice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/client/client.h"
+#include "store/flow/restore.h"
+#include "store/object/object.h"
+
+/* One that was made for a parent; it may be gone, then its serial is found no more. */
+struct slice {
+    struct slice *next;
+    granary_id id;
+    uint64_t serial;
+};
+
+static granary_id
+id_of(const struct index_object *parent, uint64_t from, uint64_t size)
+{
+    char text[GRANARY_ID_TEXT + 1];
+    char range[80];
+
+    granary_id_format(parent->id, text);
+    (void)snprintf(range, sizeof range, "slice %" PRIx64 " %" PRIx64 " %" PRIx64, parent->stamp, from, size);
+    return granary_id_from_name(text, range);
+}
+
+static void
+answer(struct client *client, const struct gr_frame *request, granary_id id, uint64_t from, uint64_t size)
+{
+    struct gr_slice_reply reply = {.offset = from, .length = size};
+
+    memcpy(reply.id, id.bytes, sizeof reply.id);
+    client_answer(client, request, &reply, sizeof reply, NULL, 0);
+}
+
+granary_err
+slice_request(struct client *client, const struct gr_frame *request, const struct gr_slice *slice)
+{
+    struct session *session = client->session;
+    struct index_object parent;
+    struct gr_slot *slot, *there;
+    char text[GRANARY_ID_TEXT + 1];
+    uint64_t footprint, from, size;
+    granary_id id;
+    granary_err err;
+
+    memcpy(id.bytes, slice->id, sizeof id.bytes);
+    granary_id_format(id, text);
+    slot = index_find(&session->index, id);
+    if (slot == NULL) {
+        return client_answer_error(client, request, gr_fail(GRANARY_ENOENT, "object %s: not found", text));
+    }
+    if (GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
+        return client_answer_error(client, request, gr_fail(GRANARY_ESTATE, "object %s: it is in memory", text));
+    }
+    parent = slot_object(slot);
+    footprint = slot_footprint(slot);
+    if (slice->length == 0 || slice->offset >= footprint || slice->length > footprint - slice->offset) {
+        return client_answer_error(client, request,
+                                   gr_fail(GRANARY_EINVAL, "object %s: no bytes %" PRIu64 " to %" PRIu64, text,
+                                           slice->offset, slice->offset + slice->length));
+    }
+    level_frame_range(footprint, slice->offset, slice->length, &from, &size);
+    id = id_of(&parent, from, size);
+    there = index_find(&session->index, id);
+    if (there != NULL && (slot_flags(there) & GR_FLAG_SLICE) == 0) {
+        return client_answer_error(client, request,
+                                   gr_fail(GRANARY_EEXIST, "object %s: an object has its slice's id", text));
+    }
+    if (there != NULL) {
+        answer(client, request, id, from, size);
+        return GRANARY_OK;
+    }
+    err = restore_request_slice(session, slot, id, from, size);
+    if (err != GRANARY_OK) {
+        return client_answer_error(client, request, err);
+    }
+    client->request = *request;
+    client->waits = CLIENT_WAITS_SLICE;
+    client->slice_id = id;
+    return GRANARY_OK;
+}
+
+void
+slice_answer(struct restore *restore, granary_err err)
+{
+    char message[512];
+    struct list *node, *next;
+
+    (void)snprintf(message, sizeof message, "%s", granary_error_message());
+    list_each (node, next, &restore->session->clients) {
+        struct client *client = list_owner(node, struct client, in_session);
+
+        if (client->waits != CLIENT_WAITS_SLICE || memcmp(&client->slice_id, &restore->id, sizeof restore->id) != 0) {
+            continue;
+        }
+        client->waits = CLIENT_READY;
+        if (err == GRANARY_OK) {
+            answer(client, &client->request, restore->id, restore->from, restore->footprint);
+        } else {
+            (void)client_answer_error(client, &client->request, gr_fail(err, "%s", message));
+        }
+    }
+}
+
+/* Forget those of a list that are gone. */
+static struct slice *
+prune(struct session *session, struct slice *slices)
+{
+    struct slice **at = &slices;
+
+    while (*at != NULL) {
+        struct slice *slice = *at;
+
+        if (index_find_serial(&session->index, slice->id, slice->serial) == NULL) {
+            *at = slice->next;
+            free(slice);
+        } else {
+            at = &slice->next;
+        }
+    }
+    return slices;
+}
+
+bool
+slice_book(struct restore *restore)
+{
+    struct session *session = restore->session;
+    struct slice *slice = malloc(sizeof *slice);
+    struct map_entry *entry = map_add(&session->slices, map_key_number(restore->object.stamp));
+    uint64_t serial;
+
+    if (slice == NULL || entry == NULL ||
+        !object_slice(session, restore->id, restore->segment, restore->object.offset, restore->footprint, &serial)) {
+        if (entry != NULL && entry->value.pointer == NULL) {
+            map_remove(&session->slices, entry);
+        }
+        free(slice);
+        return false;
+    }
+    *slice = (struct slice){.next = prune(session, entry->value.pointer), .id = restore->id, .serial = serial};
+    entry->value.pointer = slice;
+    return true;
+}
+
+void
+slices_drop(struct session *session, uint64_t stamp)
+{
+    struct map_entry *entry = session->slices.count == 0 ? NULL : map_find(&session->slices, map_key_number(stamp));
+    struct slice *slice = entry == NULL ? NULL : entry->value.pointer;
+
+    if (entry != NULL) {
+        map_remove(&session->slices, entry);
+    }
+    while (slice != NULL) {
+        struct slice *next = slice->next;
+        struct gr_slot *slot = index_find(&session->index, slice->id);
+
+        if (slot != NULL && GR_WORD_SERIAL(slot_word(slot)) == slice->serial) {
+            object_drop_slice(session, slot);
+        }
+        free(slice);
+        slice = next;
+    }
+}
+
+void
+slices_fini(struct session *session)
+{
+    struct map_entry *entry;
+    size_t position = 0;
+
+    while ((entry = map_next(&session->slices, &position)) != NULL) {
+        for (struct slice *slice = entry->value.pointer, *next; slice != NULL; slice = next) {
+            next = slice->next;
+            free(slice);
+        }
+    }
+    map_free(&session->slices);
+}

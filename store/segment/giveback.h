@@ -1,0 +1,40 @@
+/*
+ * Memory on its way back to the system. Freeing pages takes long (0.4 ms a MiB), so a worker does it; the bytes stay
+ * pooled in the account until it is done, and are called returning until then.
+ */
+#ifndef STORE_GIVEBACK_H
+#define STORE_GIVEBACK_H
+
+#include <stddef.h>
+
+#include "store/core/core.h"
+
+/* Bytes of a segment, from .. to. */
+struct range {
+    uint64_t from, to;
+};
+
+/*
+ * Forget a segment that holds no object, and free its pages even while somebody has it mapped. It is in no list and no
+ * map any more; takes it.
+ */
+void giveback_segment(struct store *store, struct segment *segment);
+
+/* Give back the pages of dead ranges; takes the array, of malloc(). */
+void giveback_ranges(struct store *store, struct segment *segment, struct range *ranges, size_t count);
+
+/*
+ * Give back what is dead in the closed segments of store->torn, one at a time.
+ *
+ * looks    how many objects may be looked at now; reduced
+ * Returns  whether there is more to do at once
+ */
+bool giveback_torn(struct store *store, unsigned *looks);
+
+/* Whether holes are being made: bytes may become free. */
+bool giveback_under_way(const struct store *store);
+
+/* The segment is in a session that goes: nothing is begun with it any more. */
+void giveback_forget(struct store *store, struct segment *segment);
+
+#endif
