@@ -5,6 +5,7 @@
 #   granary_program(granary-store SOURCES main.c USES store)
 #   granary_test(test_arena SOURCES test_arena.c USES store)      a program and a ctest entry; cmocka
 #       [LABELS integration] [TIMEOUT 60] [SERIAL] [TSAN]
+#   granary_add_test(cli_kills COMMAND bash kills.sh)             a ctest entry alone; the command may be a target
 #
 # TSAN marks what has threads or lock-free code: `ctest -L tsan` runs it under the tsan preset,
 # for which the target tsan_tests builds what is needed.
@@ -93,6 +94,22 @@ function(granary_program name)
   set_property(GLOBAL APPEND PROPERTY granary_objects $<TARGET_OBJECTS:${name}>)
 endfunction()
 
+# The meter writes what the test took to times/ROOM/NAME of the build, where tests/budget.py reads it; the room is the
+# test's folder. Not with sanitizers: their tests have no budget.
+function(granary_add_test name)
+  cmake_parse_arguments(TEST "" "" "COMMAND" ${ARGN})
+  list(POP_FRONT TEST_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  if(NOT GRANARY_SANITIZE)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/tests OUTPUT_VARIABLE room)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/times/${room})
+    set(program $<TARGET_FILE:meter> ${CMAKE_BINARY_DIR}/times/${room}/${name} ${program})
+  endif()
+  add_test(NAME ${name} COMMAND ${program} ${TEST_COMMAND})
+endfunction()
+
 function(granary_test name)
   cmake_parse_arguments(TEST "SERIAL;TSAN" "TIMEOUT" "SOURCES;USES;LINKS;LABELS" ${ARGN})
   if(NOT TEST_SOURCES)
@@ -111,7 +128,7 @@ function(granary_test name)
   granary_program(${name} SOURCES ${TEST_SOURCES} USES ${TEST_USES} LINKS ${TEST_LINKS} PkgConfig::cmocka)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name})
+  granary_add_test(${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
     ENVIRONMENT "GRANARY_BIN=${CMAKE_BINARY_DIR}/bin;GRANARY_SOURCE=${CMAKE_SOURCE_DIR}")
   if(TEST_SERIAL)
