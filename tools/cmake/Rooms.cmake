@@ -3,6 +3,7 @@
 #
 #   granary_room(store/index SOURCES index.c name.c USES base store/base LINKS PkgConfig::lz4)
 #   granary_program(granary-store SOURCES main.c USES store)
+#   granary_library(granary ROOMS base object PACKAGES zmq HEADERS graph.h)   an installed library, shared and static
 #   granary_test(test_arena SOURCES test_arena.c USES store)      a program and a ctest entry; cmocka
 #       [LABELS integration] [TIMEOUT 60] [SERIAL] [TSAN]
 #   granary_add_test(cli_kills COMMAND bash kills.sh)             a ctest entry alone; the command may be a target
@@ -43,6 +44,7 @@ endfunction()
 # The objects of some rooms and of their floors, for a library that holds them all.
 function(granary_room_objects ret)
   get_property(rooms GLOBAL PROPERTY granary_rooms)
+  set(objects) # the caller has a variable of that name
   foreach(wanted IN LISTS ARGN)
     if(TARGET room_${wanted}) # not of a folder of floors
       list(APPEND objects $<TARGET_OBJECTS:room_${wanted}>)
@@ -57,12 +59,12 @@ function(granary_room_objects ret)
   set(${ret} ${objects} PARENT_SCOPE)
 endfunction()
 
-# Once the static library is linked, make one object of it and of what it needs of these archives: of its names only
-# granary_* are seen then, so that a program may have a call() of its own, and needs none of the archives.
+# Once the static library is linked, make one object of it and of what it needs of these archives: of its names only the
+# public ones are seen then, so that a program may have a call() of its own, and needs none of the archives.
 function(granary_seal_archive target)
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND ${CMAKE_LINKER} -r -o ${target}.o --whole-archive $<TARGET_FILE:${target}> --no-whole-archive ${ARGN}
-    COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=granary_*" ${target}.o
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard "--keep-global-symbol=granary_*" ${target}.o
     COMMAND ${CMAKE_COMMAND} -E rm $<TARGET_FILE:${target}>
     COMMAND ${CMAKE_AR} rcs $<TARGET_FILE:${target}> ${target}.o
     COMMAND ${CMAKE_COMMAND} -E rm ${target}.o
@@ -78,6 +80,38 @@ function(granary_library_flags ret)
     endforeach()
   endforeach()
   set(${ret} "${flags}" PARENT_SCOPE)
+endfunction()
+
+# lib<name>.so and lib<name>.a of these rooms, installed with their headers and <name>.pc. They show granary_* alone, with
+# a version in the shared one. OBJECTS are those of no room; ARCHIVES become part of it; PACKAGES are linked to it.
+function(granary_library name)
+  cmake_parse_arguments(LIBRARY "" "" "ROOMS;OBJECTS;PACKAGES;ARCHIVES;LINKS;HEADERS" ${ARGN})
+  set(exports ${CMAKE_BINARY_DIR}/exports.map)
+  configure_file(${CMAKE_SOURCE_DIR}/tools/cmake/exports.map.in ${exports} @ONLY)
+  granary_room_objects(objects ${LIBRARY_ROOMS})
+  list(TRANSFORM LIBRARY_PACKAGES PREPEND PkgConfig:: OUTPUT_VARIABLE packages)
+  add_library(${name}-shared SHARED ${objects} ${LIBRARY_OBJECTS})
+  add_library(${name}-static STATIC ${objects} ${LIBRARY_OBJECTS})
+  set_target_properties(${name}-shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${GRANARY_SOVERSION}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LINK_DEPENDS ${exports})
+  set_target_properties(${name}-static PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  target_link_options(${name}-shared PRIVATE -Wl,--version-script=${exports})
+  foreach(library ${name}-shared ${name}-static)
+    set_target_properties(${library} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C)
+    target_link_libraries(${library} PRIVATE ${packages} ${LIBRARY_ARCHIVES} ${LIBRARY_LINKS} Threads::Threads)
+    target_include_directories(${library} PUBLIC
+      $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  endforeach()
+  granary_seal_archive(${name}-static ${LIBRARY_ARCHIVES})
+  granary_library_flags(below_flags ${LIBRARY_PACKAGES})
+  # Relative to where it lies: --prefix or a move of the tree after this keeps it true.
+  file(RELATIVE_PATH lib_to_include ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  configure_file(${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
+  install(TARGETS ${name}-shared ${name}-static
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  list(TRANSFORM LIBRARY_HEADERS PREPEND ${CMAKE_SOURCE_DIR}/include/granary/)
+  install(FILES ${LIBRARY_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/granary)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
 function(granary_program name)
