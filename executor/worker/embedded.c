@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "executor/worker/worker.h"
 #include "topology/topology.h"
 
@@ -14,27 +15,30 @@ struct granary_worker {
 };
 
 granary_err
-granary_worker_create(const granary_worker_options *options, granary_worker **ret_worker)
+granary_worker_create_sized(const granary_worker_options *theirs, granary_worker **ret_worker, size_t options_size)
 {
     static _Atomic int workers; /* of this process: tells them apart */
     granary_worker *worker = calloc(1, sizeof *worker);
-    bool on_node = options != NULL && options->on_node;
+    granary_worker_options options;
     struct topology topology;
     granary_err err;
 
     if (worker == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a worker");
     }
-    err = topology_read(&topology);
+    err = gr_sized_take(&options, sizeof options, theirs, options_size);
+    if (err == GRANARY_OK) {
+        err = topology_read(&topology);
+    }
     if (err != GRANARY_OK) {
         free(worker);
         return err;
     }
     err = worker_create(
         &(struct worker_options){
-            .instance = options == NULL ? NULL : options->instance,
+            .instance = options.instance,
             .slot = atomic_fetch_add_explicit(&workers, 1, memory_order_relaxed),
-            .node = on_node ? options->numa_node : topology_here(&topology),
+            .node = options.on_node ? options.numa_node : topology_here(&topology),
             .pull = true,
         },
         &worker->worker);

@@ -268,6 +268,34 @@ typedef struct granary_executor_info {
 GRANARY_API granary_err granary_executor_list(granary_client *client, granary_executor_info **ret_infos,
                                               size_t *ret_count);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_graph_submit,
+                (granary_client * client, const granary_graph *graph, const granary_graph_options *options,
+                 char ret_key[GRANARY_KEY_MAX]),
+                (client, graph, options, ret_key), granary_graph_options);
+GRANARY_SIZED_1(granary_err, granary_graph_submit_json,
+                (granary_client * client, const char *json, size_t length, const granary_graph_options *options,
+                 char ret_key[GRANARY_KEY_MAX]),
+                (client, json, length, options, ret_key), granary_graph_options);
+GRANARY_SIZED_1(granary_err, granary_graph_wait,
+                (granary_client * client, const char *key, int timeout_ms, granary_graph_status *ret_status),
+                (client, key, timeout_ms, ret_status), granary_graph_status);
+GRANARY_SIZED_2(granary_err, granary_graph_run,
+                (granary_client * client, const granary_graph *graph, const granary_graph_options *options,
+                 int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status),
+                (client, graph, options, timeout_ms, ret_key, ret_status), granary_graph_options, granary_graph_status);
+GRANARY_SIZED_1(granary_err, granary_graph_cancel,
+                (granary_client * client, const char *key, int kill_after_ms, granary_receipt *ret_receipt),
+                (client, key, kill_after_ms, ret_receipt), granary_receipt);
+GRANARY_SIZED_1(granary_err, granary_graph_result,
+                (granary_client * client, const char *key, const char *target, granary_result *ret_result),
+                (client, key, target, ret_result), granary_result);
+GRANARY_SIZED_0(granary_result_free, (granary_result * result), (result), granary_result);
+GRANARY_SIZED_1(granary_err, granary_executor_list,
+                (granary_client * client, granary_executor_info **ret_infos, size_t *ret_count),
+                (client, ret_infos, ret_count), granary_executor_info);
+
 #ifdef __cplusplus
 }
 #endif

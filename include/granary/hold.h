@@ -131,6 +131,15 @@ typedef struct granary_hold {
 GRANARY_API granary_err granary_holds(granary_client *client, const granary_id *id, granary_hold **ret_holds,
                                       size_t *ret_count);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_name_list,
+                (granary_client * client, const char *after, granary_name *ret_names, size_t most, size_t *ret_count),
+                (client, after, ret_names, most, ret_count), granary_name);
+GRANARY_SIZED_1(granary_err, granary_holds,
+                (granary_client * client, const granary_id *id, granary_hold **ret_holds, size_t *ret_count),
+                (client, id, ret_holds, ret_count), granary_hold);
+
 #ifdef __cplusplus
 }
 #endif

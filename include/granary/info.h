@@ -80,6 +80,12 @@ GRANARY_API granary_err granary_count(granary_client *client, const char *subjec
  */
 GRANARY_API granary_err granary_why(granary_client *client, const char *subject, char **ret_text);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_info,
+                (granary_client * client, const granary_query *query, granary_table **ret_table),
+                (client, query, ret_table), granary_query);
+
 #ifdef __cplusplus
 }
 #endif

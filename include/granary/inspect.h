@@ -364,6 +364,51 @@ GRANARY_API granary_err granary_inspect_check(granary_inspector *inspector, int 
                                               void (*report)(void *context, const granary_finding *finding),
                                               void *context, granary_check_summary *ret_summary);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_inspect_instance, (granary_inspector * inspector, granary_instance_info *ret_info),
+                (inspector, ret_info), granary_instance_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_sessions,
+                (granary_inspector * inspector, granary_inspect_session_info **ret_infos, size_t *ret_count),
+                (inspector, ret_infos, ret_count), granary_inspect_session_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_stat,
+                (granary_inspector * inspector, uint32_t session, granary_store_stat *ret_stat),
+                (inspector, session, ret_stat), granary_store_stat);
+GRANARY_SIZED_2(granary_err, granary_inspect_objects,
+                (granary_inspector * inspector, uint32_t session, const granary_object_filter *filter, uint64_t *cursor,
+                 size_t most, granary_object_info *ret_infos, size_t *ret_count),
+                (inspector, session, filter, cursor, most, ret_infos, ret_count), granary_object_filter,
+                granary_object_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_object,
+                (granary_inspector * inspector, uint32_t session, granary_id id, granary_object_info *ret_info),
+                (inspector, session, id, ret_info), granary_object_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_segments,
+                (granary_inspector * inspector, granary_segment_info **ret_infos, size_t *ret_count),
+                (inspector, ret_infos, ret_count), granary_segment_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_clients,
+                (granary_inspector * inspector, granary_client_info **ret_infos, size_t *ret_count),
+                (inspector, ret_infos, ret_count), granary_client_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_waits,
+                (granary_inspector * inspector, granary_wait_info **ret_infos, size_t *ret_count),
+                (inspector, ret_infos, ret_count), granary_wait_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_leases,
+                (granary_inspector * inspector, const granary_id *id, granary_lease_info **ret_infos,
+                 size_t *ret_count),
+                (inspector, id, ret_infos, ret_count), granary_lease_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_holds,
+                (granary_inspector * inspector, uint32_t session, const granary_id *id, granary_hold **ret_holds,
+                 size_t *ret_count),
+                (inspector, session, id, ret_holds, ret_count), granary_hold);
+GRANARY_SIZED_1(granary_err, granary_inspect_events,
+                (granary_inspector * inspector, uint64_t *next, size_t most, granary_flight_event *ret_events,
+                 size_t *ret_count),
+                (inspector, next, most, ret_events, ret_count), granary_flight_event);
+GRANARY_SIZED_1(granary_err, granary_inspect_check,
+                (granary_inspector * inspector, int flags,
+                 void (*report)(void *context, const granary_finding *finding), void *context,
+                 granary_check_summary *ret_summary),
+                (inspector, flags, report, context, ret_summary), granary_check_summary);
+
 #ifdef __cplusplus
 }
 #endif

@@ -142,6 +142,16 @@ GRANARY_API void granary_chunk_release(granary_client *client, granary_chunk *ch
 GRANARY_API granary_err granary_slice_resolve(granary_slice slice, int64_t length, int64_t *ret_first,
                                               int64_t *ret_step, int64_t *ret_count);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_3(granary_err, granary_chunk_read_many,
+                (granary_client * client, const granary_chunk_request *requests, size_t count,
+                 const granary_read_options *options, granary_chunk *ret_chunks),
+                (client, requests, count, options, ret_chunks), granary_chunk_request, granary_read_options,
+                granary_chunk);
+GRANARY_SIZED_0(granary_chunk_release, (granary_client * client, granary_chunk *chunks, size_t count),
+                (client, chunks, count), granary_chunk);
+
 #ifdef __cplusplus
 }
 #endif

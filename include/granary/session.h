@@ -117,6 +117,18 @@ typedef struct granary_counter_info {
 GRANARY_API granary_err granary_counter_list(granary_client *client, granary_counter_info **ret_infos,
                                              size_t *ret_count);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_session_create,
+                (granary_client * client, const char *name, const granary_session_options *options),
+                (client, name, options), granary_session_options);
+GRANARY_SIZED_1(granary_err, granary_session_list,
+                (granary_client * client, granary_session_info **ret_infos, size_t *ret_count),
+                (client, ret_infos, ret_count), granary_session_info);
+GRANARY_SIZED_1(granary_err, granary_counter_list,
+                (granary_client * client, granary_counter_info **ret_infos, size_t *ret_count),
+                (client, ret_infos, ret_count), granary_counter_info);
+
 #ifdef __cplusplus
 }
 #endif

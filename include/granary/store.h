@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "granary/sized.h"
 #include "granary/types.h"
 
 #ifdef __cplusplus
@@ -413,6 +414,31 @@ typedef struct granary_store_stat {
 
 /* Read the account. No message: works while the store is busy. Errors: EFORKED */
 GRANARY_API granary_err granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat);
+
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_connect, (const granary_connect_options *options, granary_client **ret_client),
+                (options, ret_client), granary_connect_options);
+GRANARY_SIZED_1(granary_err, granary_object_create_with,
+                (granary_client * client, granary_id id, uint64_t data_size, uint64_t meta_size,
+                 const granary_object_options *options, granary_buffer *ret_buffer),
+                (client, id, data_size, meta_size, options, ret_buffer), granary_object_options);
+GRANARY_SIZED_1(granary_err, granary_object_put_with,
+                (granary_client * client, granary_id id, const void *data, uint64_t data_size, const void *meta,
+                 uint64_t meta_size, const granary_object_options *options, int flags),
+                (client, id, data, data_size, meta, meta_size, options, flags), granary_object_options);
+GRANARY_SIZED_2(granary_err, granary_object_list_page,
+                (granary_client * client, const granary_object_filter *filter, uint64_t *cursor, size_t most,
+                 granary_object_info *ret_infos, size_t *ret_count),
+                (client, filter, cursor, most, ret_infos, ret_count), granary_object_filter, granary_object_info);
+GRANARY_SIZED_1(granary_err, granary_object_info_get,
+                (granary_client * client, granary_id id, granary_object_info *ret_info), (client, id, ret_info),
+                granary_object_info);
+GRANARY_SIZED_1(granary_err, granary_object_list,
+                (granary_client * client, granary_object_info **ret_infos, size_t *ret_count),
+                (client, ret_infos, ret_count), granary_object_info);
+GRANARY_SIZED_1(granary_err, granary_store_stat_get, (granary_client * client, granary_store_stat *ret_stat),
+                (client, ret_stat), granary_store_stat);
 
 #ifdef __cplusplus
 }

@@ -113,6 +113,16 @@ GRANARY_API granary_err granary_subscription_next(granary_subscription *subscrip
 /* NULL is fine. Before granary_disconnect(). */
 GRANARY_API void granary_unsubscribe(granary_subscription *subscription);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_writer_open,
+                (granary_client * client, granary_id id, uint64_t size_hint, const granary_object_options *options,
+                 granary_writer **ret_writer),
+                (client, id, size_hint, options, ret_writer), granary_object_options);
+GRANARY_SIZED_1(granary_err, granary_subscription_next,
+                (granary_subscription * subscription, int timeout_ms, granary_event *ret_event),
+                (subscription, timeout_ms, ret_event), granary_event);
+
 #ifdef __cplusplus
 }
 #endif

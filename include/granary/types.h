@@ -5,6 +5,7 @@
  *           stay untouched on failure. granary_error_message() then gives the sentence for humans: what, why, what
  *           to do. It belongs to the calling thread and is valid until that thread's next failing call.
  * Threads   Every function may be called from any thread unless its comment says otherwise.
+ * Structs   Those of options and of results may grow: begin with all zero, {0}. sized.h tells the rest.
  * Fork      A handle belongs to the process that opened it: in a forked child its calls return GRANARY_EFORKED.
  */
 #ifndef GRANARY_TYPES_H

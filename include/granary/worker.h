@@ -63,6 +63,12 @@ GRANARY_API granary_err granary_worker_fd(granary_worker *worker, int *ret_fd);
 /* Leave. Subtasks that it has not run go back at once, without blame. NULL is fine. */
 GRANARY_API void granary_worker_destroy(granary_worker *worker);
 
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_worker_create,
+                (const granary_worker_options *options, granary_worker **ret_worker), (options, ret_worker),
+                granary_worker_options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "client/builder.h"
 #include "client/call.h"
 #include "client/library.h"
@@ -56,23 +57,26 @@ check_wait(const granary_client *client, const char *key, int timeout_ms)
 /* ---- submission ---- */
 
 static void
-take_status(const Granary__Reply *reply, granary_graph_status *ret_status)
+take_status(const Granary__Reply *reply, granary_graph_status *ret_status, size_t status_size)
 {
-    if (reply != NULL && reply->status != NULL && ret_status != NULL) {
-        ret_status->state = (granary_graph_state)reply->status->state;
-        ret_status->subtasks_total = reply->status->subtasks_total;
-        ret_status->subtasks_done = reply->status->subtasks_done;
-        ret_status->retries = reply->status->retries;
-        ret_status->subtasks_failed = reply->status->subtasks_failed;
-        ret_status->progress = reply->status->progress;
+    if (reply != NULL && reply->status != NULL) {
+        granary_graph_status status = {.state = (granary_graph_state)reply->status->state,
+                                       .subtasks_total = reply->status->subtasks_total,
+                                       .subtasks_done = reply->status->subtasks_done,
+                                       .retries = reply->status->retries,
+                                       .subtasks_failed = reply->status->subtasks_failed,
+                                       .progress = reply->status->progress};
+
+        gr_sized_give(ret_status, status_size, &status, sizeof status);
     }
 }
 
 /* submit has the graph, or the text, and how long to wait for its end: 0: not at all. */
 static granary_err
-submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *options,
-               char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
+submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *theirs,
+               size_t options_size, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status, size_t status_size)
 {
+    granary_graph_options options = {.key = NULL};
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__Reply *reply = NULL;
     char key[GRANARY_KEY_MAX];
@@ -84,12 +88,15 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         err = gr_fail(GRANARY_EUNREACHABLE, "session '%s': it was deleted, or its store has stopped",
                       gr_client_session(client));
     }
-    if (err == GRANARY_OK && options != NULL) {
-        err = gr_timeout_check(options->timeout_ms);
+    if (err == GRANARY_OK) {
+        err = gr_sized_take(&options, sizeof options, theirs, options_size);
     }
-    if (err == GRANARY_OK && options != NULL && options->key != NULL) {
-        err = check_key(options->key);
-        (void)snprintf(key, sizeof key, "%s", options->key);
+    if (err == GRANARY_OK) {
+        err = gr_timeout_check(options.timeout_ms);
+    }
+    if (err == GRANARY_OK && options.key != NULL) {
+        err = check_key(options.key);
+        (void)snprintf(key, sizeof key, "%s", options.key);
     } else {
         /* With a key the submission can be sent twice and is still one. */
         granary_id_format(granary_id_random(), key);
@@ -97,20 +104,18 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
     if (err == GRANARY_OK) {
         submit->key = key;
         submit->session = borrow(gr_client_session(client));
-        if (options != NULL) {
-            submit->chunk_bytes = options->chunk_bytes;
-            submit->priority = options->priority;
-            submit->keep_going = options->keep_going;
-            /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
-            submit->deadline_ms = options->timeout_ms > 0 ? gr_wall_ms() + options->timeout_ms : 0;
-        }
+        submit->chunk_bytes = options.chunk_bytes;
+        submit->priority = options.priority;
+        submit->keep_going = options.keep_going;
+        /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
+        submit->deadline_ms = options.timeout_ms > 0 ? gr_wall_ms() + options.timeout_ms : 0;
         submit->directory = directory;
         submit->parent = borrow(in_call != NULL && in_call->graph != NULL ? in_call->graph : "");
         request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
         request.submit = submit;
         err = call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms),
                    &reply);
-        take_status(reply, ret_status);
+        take_status(reply, ret_status, status_size);
         if (err == GRANARY_OK || submit->wait_ms != 0) {
             memcpy(ret_key, key, strlen(key) + 1);
         }
@@ -121,8 +126,9 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
 }
 
 static granary_err
-submit_graph(granary_client *client, const granary_graph *graph, const granary_graph_options *options, int wait_ms,
-             char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
+submit_graph(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+             size_t options_size, int wait_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
+             size_t status_size)
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
     granary_err err = gr_client_check_wait(client, wait_ms);
@@ -138,22 +144,23 @@ submit_graph(granary_client *client, const granary_graph *graph, const granary_g
         }
     }
     if (err == GRANARY_OK) {
-        err = submit_message(client, &submit, options, ret_key, ret_status);
+        err = submit_message(client, &submit, options, options_size, ret_key, ret_status, status_size);
         granary__graph__free_unpacked(submit.graph, NULL);
     }
     return err;
 }
 
 granary_err
-granary_graph_submit(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
-                     char ret_key[GRANARY_KEY_MAX])
+granary_graph_submit_sized(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                           char ret_key[GRANARY_KEY_MAX], size_t options_size)
 {
-    return submit_graph(client, graph, options, 0, ret_key, NULL);
+    return submit_graph(client, graph, options, options_size, 0, ret_key, NULL, 0);
 }
 
 granary_err
-granary_graph_submit_json(granary_client *client, const char *json, size_t length, const granary_graph_options *options,
-                          char ret_key[GRANARY_KEY_MAX])
+granary_graph_submit_json_sized(granary_client *client, const char *json, size_t length,
+                                const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX],
+                                size_t options_size)
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
     char *text;
@@ -170,7 +177,7 @@ granary_graph_submit_json(granary_client *client, const char *json, size_t lengt
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     submit.json = text;
-    err = submit_message(client, &submit, options, ret_key, NULL);
+    err = submit_message(client, &submit, options, options_size, ret_key, NULL, 0);
     free(text);
     return err;
 }
@@ -184,7 +191,8 @@ granary_env_get(void)
 /* ---- while it runs ---- */
 
 granary_err
-granary_graph_wait(granary_client *client, const char *key, int timeout_ms, granary_graph_status *ret_status)
+granary_graph_wait_sized(granary_client *client, const char *key, int timeout_ms, granary_graph_status *ret_status,
+                         size_t status_size)
 {
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphWait wait = GRANARY__GRAPH_WAIT__INIT;
@@ -199,18 +207,21 @@ granary_graph_wait(granary_client *client, const char *key, int timeout_ms, gran
     request.body_case = GRANARY__REQUEST__BODY_WAIT;
     request.wait = &wait;
     err = call(client, &request, call_patience_ms(timeout_ms), &reply);
-    take_status(reply, ret_status);
+    take_status(reply, ret_status, status_size);
     reply_free(reply);
     return err;
 }
 
 granary_err
-granary_graph_run(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
-                  int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status)
+granary_graph_run_sized(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                        int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
+                        size_t options_size, size_t status_size)
 {
     granary_err err = timeout_ms == 0 ? gr_fail(GRANARY_EINVAL, "graph: a timeout of 0 waits for nothing") : GRANARY_OK;
 
-    return err == GRANARY_OK ? submit_graph(client, graph, options, timeout_ms, ret_key, ret_status) : err;
+    return err == GRANARY_OK
+               ? submit_graph(client, graph, options, options_size, timeout_ms, ret_key, ret_status, status_size)
+               : err;
 }
 
 /* A request that names a graph. */
@@ -244,8 +255,10 @@ granary_graph_stop(granary_client *client, const char *key)
 }
 
 granary_err
-granary_graph_cancel(granary_client *client, const char *key, int kill_after_ms, granary_receipt *ret_receipt)
+granary_graph_cancel_sized(granary_client *client, const char *key, int kill_after_ms, granary_receipt *ret_receipt,
+                           size_t receipt_size)
 {
+    granary_receipt receipt;
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
     Granary__Reply *reply = NULL;
@@ -263,12 +276,13 @@ granary_graph_cancel(granary_client *client, const char *key, int kill_after_ms,
     if (err == GRANARY_OK && reply->receipt == NULL) {
         err = gr_fail(GRANARY_EPROTO, "the scheduler's answer has no receipt");
     }
-    if (err == GRANARY_OK && ret_receipt != NULL) {
-        *ret_receipt = (granary_receipt){.dropped = reply->receipt->dropped,
-                                         .stopped = reply->receipt->stopped,
-                                         .killed = reply->receipt->killed,
-                                         .freed_objects = reply->receipt->freed_objects,
-                                         .freed_bytes = reply->receipt->freed_bytes};
+    if (err == GRANARY_OK) {
+        receipt = (granary_receipt){.dropped = reply->receipt->dropped,
+                                    .stopped = reply->receipt->stopped,
+                                    .killed = reply->receipt->killed,
+                                    .freed_objects = reply->receipt->freed_objects,
+                                    .freed_bytes = reply->receipt->freed_bytes};
+        gr_sized_give(ret_receipt, receipt_size, &receipt, sizeof receipt);
     }
     reply_free(reply);
     return err;
@@ -457,8 +471,10 @@ result_from_message(const Granary__Result *message, granary_result *ret_result)
 }
 
 granary_err
-granary_graph_result(granary_client *client, const char *key, const char *target, granary_result *ret_result)
+granary_graph_result_sized(granary_client *client, const char *key, const char *target, granary_result *ret_result,
+                           size_t result_size)
 {
+    granary_result result;
     Granary__Reply *reply = NULL;
     granary_err err;
 
@@ -468,7 +484,10 @@ granary_graph_result(granary_client *client, const char *key, const char *target
     err = call_ref(client, GRANARY__REQUEST__BODY_RESULT, key, target, &reply);
     if (err == GRANARY_OK) {
         err = reply->result == NULL ? gr_fail(GRANARY_EPROTO, "the scheduler's answer has no result")
-                                    : result_from_message(reply->result, ret_result);
+                                    : result_from_message(reply->result, &result);
+    }
+    if (err == GRANARY_OK) {
+        gr_sized_give(ret_result, result_size, &result, sizeof result);
     }
     reply_free(reply);
     return err;
@@ -511,21 +530,24 @@ granary_graph_next(granary_client *client, const char *key, const char *target, 
 }
 
 void
-granary_result_free(granary_result *result)
+granary_result_free_sized(granary_result *result, size_t result_size)
 {
-    if (result != NULL) {
-        free(result->chunks);
-        free(result->chunk_rows);
-        free(result->chunk_there);
-        *result = (granary_result){0};
-    }
+    granary_result ours = {.chunks = NULL};
+
+    gr_sized_give(&ours, sizeof ours, result, result == NULL ? 0 : result_size);
+    free(ours.chunks);
+    free(ours.chunk_rows);
+    free(ours.chunk_there);
+    gr_sized_give(result, result_size, &ours, 0);
 }
 
 /* ---- the pool ---- */
 
 granary_err
-granary_executor_list(granary_client *client, granary_executor_info **ret_infos, size_t *ret_count)
+granary_executor_list_sized(granary_client *client, granary_executor_info **ret_infos, size_t *ret_count,
+                            size_t info_size)
 {
+    size_t count = 0;
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__ClusterInfo info = GRANARY__CLUSTER_INFO__INIT;
     Granary__Reply *reply = NULL;
@@ -543,7 +565,8 @@ granary_executor_list(granary_client *client, granary_executor_info **ret_infos,
         err = infos == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
-        for (size_t i = 0; i < reply->cluster->n_executors; i++) {
+        count = reply->cluster->n_executors;
+        for (size_t i = 0; i < count; i++) {
             const Granary__Executor *executor = reply->cluster->executors[i];
 
             infos[i] = (granary_executor_info){.number = executor->number,
@@ -553,9 +576,7 @@ granary_executor_list(granary_client *client, granary_executor_info **ret_infos,
                                                .subtasks_done = executor->done,
                                                .failures = executor->failures};
         }
-        *ret_infos = infos;
-        *ret_count = reply->cluster->n_executors;
     }
     reply_free(reply);
-    return err;
+    return gr_sized_give_list(err, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
 }

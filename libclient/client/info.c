@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "client/call.h"
 #include "object/object.h"
 
@@ -28,7 +29,7 @@ borrow(const char *text)
 static granary_err
 check_query(const granary_query *query)
 {
-    if (query == NULL || query->subject == NULL) {
+    if (query->subject == NULL) {
         return gr_fail(GRANARY_EINVAL, "info: no subject is given");
     }
     for (size_t i = 0; query->keys != NULL && i < query->key_count; i++) {
@@ -69,15 +70,19 @@ ask(granary_client *client, Granary__Info *info, int timeout_ms, Granary__Reply 
 }
 
 granary_err
-granary_info(granary_client *client, const granary_query *query, granary_table **ret_table)
+granary_info_sized(granary_client *client, const granary_query *theirs, granary_table **ret_table, size_t query_size)
 {
+    granary_query query;
     Granary__Info info = GRANARY__INFO__INIT;
     granary_table *table = NULL;
     int64_t deadline_ns;
     granary_err err = gr_client_check(client);
 
     if (err == GRANARY_OK) {
-        err = check_query(query);
+        err = gr_sized_take(&query, sizeof query, theirs, query_size);
+    }
+    if (err == GRANARY_OK) {
+        err = check_query(&query);
     }
     if (err != GRANARY_OK) {
         return err;
@@ -86,18 +91,18 @@ granary_info(granary_client *client, const granary_query *query, granary_table *
     if (table == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    info.subject = borrow(query->subject);
-    info.keys = (char **)(uintptr_t)query->keys;
-    info.n_keys = query->keys == NULL ? 0 : query->key_count;
-    info.fields = (char **)(uintptr_t)query->fields;
-    info.n_fields = query->fields == NULL ? 0 : query->field_count;
-    info.cursor = query->cursor;
-    info.limit = query->limit;
-    info.ignore_missing = query->ignore_missing;
-    info.since_version = query->since_version;
-    deadline_ns = gr_deadline_ns(query->timeout_ms);
+    info.subject = borrow(query.subject);
+    info.keys = (char **)(uintptr_t)query.keys;
+    info.n_keys = query.keys == NULL ? 0 : query.key_count;
+    info.fields = (char **)(uintptr_t)query.fields;
+    info.n_fields = query.fields == NULL ? 0 : query.field_count;
+    info.cursor = query.cursor;
+    info.limit = query.limit;
+    info.ignore_missing = query.ignore_missing;
+    info.since_version = query.since_version;
+    deadline_ns = gr_deadline_ns(query.timeout_ms);
     for (;;) {
-        int left = query->since_version == 0 ? 0 : gr_left_ms(deadline_ns);
+        int left = query.since_version == 0 ? 0 : gr_left_ms(deadline_ns);
         bool renew = left < 0 || left > RENEW_MS;
 
         err = ask(client, &info, renew ? RENEW_MS : left, &table->reply);

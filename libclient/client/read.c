@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "data/directory.h"
 #include "object/object.h"
 
@@ -415,48 +416,53 @@ settle(granary_client *client, granary_chunk *chunk, granary_err err)
 }
 
 granary_err
-granary_chunk_read_many(granary_client *client, const granary_chunk_request *requests, size_t count,
-                        const granary_read_options *options, granary_chunk *ret_chunks)
+granary_chunk_read_many_sized(granary_client *client, const granary_chunk_request *requests, size_t count,
+                              const granary_read_options *theirs, granary_chunk *ret_chunks, size_t request_size,
+                              size_t options_size, size_t chunk_size)
 {
-    static const granary_read_options defaults = {.timeout_ms = 0};
-    struct batch batch = {.client = client, .options = options == NULL ? &defaults : options};
-    granary_err first = gr_client_check_wait(client, batch.options->timeout_ms);
-    size_t failed = count;
+    granary_read_options options;
+    struct batch batch = {.client = client, .options = &options};
+    granary_err first = gr_sized_take(&options, sizeof options, theirs, options_size);
+    granary_chunk failed = {.err = GRANARY_OK};
 
-    batch.began_ns = gr_now_ns();
-    batch.deadline_ns = gr_deadline_ns(batch.options->timeout_ms);
     if (first == GRANARY_OK) {
-        first = choose_codec(batch.options, &batch.codec);
+        first = gr_client_check_wait(client, options.timeout_ms);
+    }
+    batch.began_ns = gr_now_ns();
+    batch.deadline_ns = gr_deadline_ns(options.timeout_ms);
+    if (first == GRANARY_OK) {
+        first = choose_codec(&options, &batch.codec);
     }
     for (size_t i = 0; i < count; i++) {
-        granary_chunk *chunk = &ret_chunks[i];
-        granary_err err;
+        granary_chunk chunk = {.codec = batch.codec};
+        granary_chunk_request request;
+        granary_err err = first;
 
-        *chunk = (granary_chunk){.codec = batch.codec};
-        if (batch.codec == NULL) {
-            settle(NULL, chunk, first);
-            continue;
+        if (batch.codec != NULL) {
+            err = gr_sized_take(&request, sizeof request, (const char *)requests + i * request_size, request_size);
+            err = err == GRANARY_OK ? read_one(&batch, &request, &chunk) : err;
         }
-        err = read_one(&batch, &requests[i], chunk);
-        settle(client, chunk, err);
-        failed = err != GRANARY_OK && failed == count ? i : failed;
+        settle(batch.codec == NULL ? NULL : client, &chunk, err);
+        gr_sized_give((char *)ret_chunks + i * chunk_size, chunk_size, &chunk, sizeof chunk);
+        failed = failed.err == GRANARY_OK ? chunk : failed;
     }
     granary_result_free(&batch.result);
-    if (failed < count) {
-        /* The message is of the first failure, not of the last. */
-        const char *message = ret_chunks[failed].message;
-
-        return gr_fail(ret_chunks[failed].err, "%s", message == NULL ? "" : message);
-    }
-    return first;
+    /* The message is of the first failure, not of the last. */
+    return failed.err == GRANARY_OK || batch.codec == NULL
+               ? first
+               : gr_fail(failed.err, "%s", failed.message == NULL ? "" : failed.message);
 }
 
 void
-granary_chunk_release(granary_client *client, granary_chunk *chunks, size_t count)
+granary_chunk_release_sized(granary_client *client, granary_chunk *chunks, size_t count, size_t chunk_size)
 {
     for (size_t i = 0; i < count; i++) {
-        read_drop(client, &chunks[i]);
-        free(chunks[i].message);
-        chunks[i] = (granary_chunk){.err = GRANARY_OK};
+        granary_chunk *theirs = (granary_chunk *)((char *)chunks + i * chunk_size);
+        granary_chunk chunk;
+
+        gr_sized_give(&chunk, sizeof chunk, theirs, chunk_size);
+        read_drop(client, &chunk);
+        free(chunk.message);
+        gr_sized_give(theirs, chunk_size, &chunk, 0);
     }
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 
 /* Looks at a store that serves; what every one of them found is reported. */
 #define LOOKS    5
@@ -231,8 +232,7 @@ static void
 report_all(const struct check *check, void (*report)(void *context, const granary_finding *finding), void *context,
            granary_check_summary *ret_summary)
 {
-    granary_check_summary summary = check->summary;
-
+    *ret_summary = check->summary;
     for (size_t i = 0; i < check->finding_count; i++) {
         const struct finding *finding = &check->findings[i];
         granary_finding one = {.kind = finding->kind,
@@ -243,24 +243,22 @@ report_all(const struct check *check, void (*report)(void *context, const granar
                                .text = finding->text};
 
         if (finding->kind == GRANARY_FINDING_DAMAGE) {
-            summary.damages++;
+            ret_summary->damages++;
         } else {
-            summary.notes++;
+            ret_summary->notes++;
         }
         if (report != NULL) {
             report(context, &one);
         }
     }
-    if (ret_summary != NULL) {
-        *ret_summary = summary;
-    }
 }
 
 granary_err
-granary_inspect_check(granary_inspector *inspector, int flags,
-                      void (*report)(void *context, const granary_finding *finding), void *context,
-                      granary_check_summary *ret_summary)
+granary_inspect_check_sized(granary_inspector *inspector, int flags,
+                            void (*report)(void *context, const granary_finding *finding), void *context,
+                            granary_check_summary *ret_summary, size_t summary_size)
 {
+    granary_check_summary summary;
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     struct finding *earlier = NULL;
     size_t earlier_count = 0;
@@ -285,7 +283,8 @@ granary_inspect_check(granary_inspector *inspector, int flags,
             break;
         }
         if (certain || looks + 1 == LOOKS) {
-            report_all(&check, report, context, ret_summary);
+            report_all(&check, report, context, &summary);
+            gr_sized_give(ret_summary, summary_size, &summary, sizeof summary);
             break;
         }
         qsort(earlier, earlier_count, sizeof *earlier, by_key);

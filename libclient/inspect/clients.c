@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 /* ---- lease pages ---- */
@@ -115,7 +116,8 @@ add_counted(const granary_inspector *inspector, granary_client_info *infos, size
 }
 
 granary_err
-granary_inspect_clients(granary_inspector *inspector, granary_client_info **ret_infos, size_t *ret_count)
+granary_inspect_clients_sized(granary_inspector *inspector, granary_client_info **ret_infos, size_t *ret_count,
+                              size_t info_size)
 {
     struct lease_page_copy *page = malloc(sizeof *page);
     granary_client_info *infos = NULL;
@@ -149,15 +151,7 @@ granary_inspect_clients(granary_inspector *inspector, granary_client_info **ret_
     }
     free(page);
     free(clients);
-    if (err != GRANARY_OK || count == 0) {
-        free(infos);
-        infos = NULL;
-    }
-    if (err == GRANARY_OK) {
-        *ret_infos = infos;
-        *ret_count = count;
-    }
-    return err;
+    return gr_sized_give_list(err, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
 }
 
 /* ---- leases ---- */
@@ -313,8 +307,8 @@ collect(const granary_inspector *inspector, struct leases *leases)
 }
 
 granary_err
-granary_inspect_leases(granary_inspector *inspector, const granary_id *id, granary_lease_info **ret_infos,
-                       size_t *ret_count)
+granary_inspect_leases_sized(granary_inspector *inspector, const granary_id *id, granary_lease_info **ret_infos,
+                             size_t *ret_count, size_t info_size)
 {
     struct leases leases = {.infos = NULL};
     size_t kept = 0;
@@ -325,16 +319,8 @@ granary_inspect_leases(granary_inspector *inspector, const granary_id *id, grana
             leases.infos[kept++] = leases.infos[i];
         }
     }
-    if (err != GRANARY_OK || kept == 0) {
-        free(leases.infos);
-        leases.infos = NULL;
+    if (kept > 0) {
+        qsort(leases.infos, kept, sizeof *leases.infos, by_client);
     }
-    if (err == GRANARY_OK) {
-        if (kept > 0) {
-            qsort(leases.infos, kept, sizeof *leases.infos, by_client);
-        }
-        *ret_infos = leases.infos;
-        *ret_count = kept;
-    }
-    return err;
+    return gr_sized_give_list(err, leases.infos, sizeof *leases.infos, kept, ret_infos, info_size, ret_count);
 }

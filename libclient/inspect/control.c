@@ -6,6 +6,7 @@
 
 #include "base/barrier.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 #define ACCOUNT_TRIES 64
@@ -178,7 +179,8 @@ describe_session(const granary_inspector *inspector, uint32_t number, granary_in
 }
 
 granary_err
-granary_inspect_sessions(granary_inspector *inspector, granary_inspect_session_info **ret_infos, size_t *ret_count)
+granary_inspect_sessions_sized(granary_inspector *inspector, granary_inspect_session_info **ret_infos,
+                               size_t *ret_count, size_t info_size)
 {
     granary_inspect_session_info *infos = NULL;
     struct client_copy *clients = NULL;
@@ -213,15 +215,7 @@ granary_inspect_sessions(granary_inspector *inspector, granary_inspect_session_i
     free(entries);
     free(clients);
     free(numbers);
-    if (err != GRANARY_OK || count == 0) {
-        free(infos);
-        infos = NULL;
-    }
-    if (err == GRANARY_OK) {
-        *ret_infos = infos;
-        *ret_count = count;
-    }
-    return err;
+    return gr_sized_give_list(err, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
 }
 
 granary_err
@@ -251,15 +245,17 @@ granary_inspect_session_find(granary_inspector *inspector, const char *name, uin
 }
 
 granary_err
-granary_inspect_stat(granary_inspector *inspector, uint32_t session, granary_store_stat *ret_stat)
+granary_inspect_stat_sized(granary_inspector *inspector, uint32_t session, granary_store_stat *ret_stat,
+                           size_t stat_size)
 {
+    granary_store_stat stat;
     struct control_copy copy;
     granary_err err = control_read(inspector, session, &copy);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    *ret_stat = (granary_store_stat){
+    stat = (granary_store_stat){
         .capacity_bytes = copy.account[GR_ACCOUNT_CAPACITY],
         .free_bytes = copy.account[GR_ACCOUNT_FREE],
         .reserved_bytes = copy.account[GR_ACCOUNT_RESERVED],
@@ -278,5 +274,6 @@ granary_inspect_stat(granary_inspector *inspector, uint32_t session, granary_sto
 #include "contract/counters.def"
 #undef COUNTER
     };
+    gr_sized_give(ret_stat, stat_size, &stat, sizeof stat);
     return GRANARY_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 static const char *const event_names[] = {
@@ -112,9 +113,10 @@ read_run(const struct file *file, uint64_t entries, uint64_t at, size_t most, gr
 }
 
 granary_err
-granary_inspect_events(granary_inspector *inspector, uint64_t *next, size_t most, granary_flight_event *ret_events,
-                       size_t *ret_count)
+granary_inspect_events_sized(granary_inspector *inspector, uint64_t *next, size_t most,
+                             granary_flight_event *ret_events, size_t *ret_count, size_t event_size)
 {
+    void *events = NULL;
     struct file file;
     uint64_t entries;
     uint64_t end;
@@ -125,6 +127,7 @@ granary_inspect_events(granary_inspector *inspector, uint64_t *next, size_t most
     if (err != GRANARY_OK) {
         return err;
     }
+    err = gr_sized_borrow(ret_events, event_size, sizeof *ret_events, most, &events);
     if (at > end) { /* another recorder than the caller knew */
         at = 0;
     }
@@ -136,10 +139,11 @@ granary_inspect_events(granary_inspector *inspector, uint64_t *next, size_t most
 
         run = run < end - at ? run : end - at;
         run = run < most - count ? run : most - count;
-        err = read_run(&file, entries, at, (size_t)run, ret_events, &count);
+        err = read_run(&file, entries, at, (size_t)run, events, &count);
         at += run;
     }
     file_close(&file);
+    gr_sized_return(ret_events, event_size, events, sizeof *ret_events, count);
     if (err == GRANARY_OK) {
         *next = at;
         *ret_count = count;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 static int
@@ -124,8 +125,8 @@ describe(const struct ledger_copy *record, granary_hold *ret_hold)
 }
 
 granary_err
-granary_inspect_holds(granary_inspector *inspector, uint32_t session, const granary_id *id, granary_hold **ret_holds,
-                      size_t *ret_count)
+granary_inspect_holds_sized(granary_inspector *inspector, uint32_t session, const granary_id *id,
+                            granary_hold **ret_holds, size_t *ret_count, size_t hold_size)
 {
     struct ledger_copy *records = NULL;
     granary_hold *holds = NULL;
@@ -146,14 +147,5 @@ granary_inspect_holds(granary_inspector *inspector, uint32_t session, const gran
         }
     }
     free(records);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (kept == 0) {
-        free(holds);
-        holds = NULL;
-    }
-    *ret_holds = holds;
-    *ret_count = kept;
-    return GRANARY_OK;
+    return gr_sized_give_list(err, holds, sizeof *holds, kept, ret_holds, hold_size, ret_count);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 struct tally {
@@ -64,7 +65,8 @@ add_files(const granary_inspector *inspector, struct tally *tally)
 }
 
 granary_err
-granary_inspect_segments(granary_inspector *inspector, granary_segment_info **ret_infos, size_t *ret_count)
+granary_inspect_segments_sized(granary_inspector *inspector, granary_segment_info **ret_infos, size_t *ret_count,
+                               size_t info_size)
 {
     struct segment_copy *segments;
     struct tally tally = {.infos = NULL};
@@ -108,13 +110,5 @@ granary_inspect_segments(granary_inspector *inspector, granary_segment_info **re
         (void)index_walk(inspector, sessions[i], tally_slot, &tally);
     }
     free(sessions);
-    if (err != GRANARY_OK || tally.count == 0) {
-        free(tally.infos);
-        tally.infos = NULL;
-    }
-    if (err == GRANARY_OK) {
-        *ret_infos = tally.infos;
-        *ret_count = tally.count;
-    }
-    return err;
+    return gr_sized_give_list(err, tally.infos, sizeof *tally.infos, tally.count, ret_infos, info_size, ret_count);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/id_search.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 /* ---- filters ---- */
@@ -58,10 +59,10 @@ filter_init(const granary_inspector *inspector, uint32_t session, const granary_
     granary_err err = GRANARY_OK;
 
     *filter = (struct filter){.filter = asked};
-    if (asked != NULL && asked->prefix != NULL) {
+    if (asked->prefix != NULL) {
         err = gr_id_search_begin(asked->prefix, &filter->search);
     }
-    if (err == GRANARY_OK && asked != NULL && asked->owner != NULL) {
+    if (err == GRANARY_OK && asked->owner != NULL) {
         err = filter_owned(inspector, session, asked->owner, filter);
     }
     return err;
@@ -144,9 +145,12 @@ list_page(const struct slot_copy *slots, const struct filter *filter, uint32_t *
 }
 
 granary_err
-granary_inspect_objects(granary_inspector *inspector, uint32_t session, const granary_object_filter *asked,
-                        uint64_t *cursor, size_t most, granary_object_info *ret_infos, size_t *ret_count)
+granary_inspect_objects_sized(granary_inspector *inspector, uint32_t session, const granary_object_filter *theirs,
+                              uint64_t *cursor, size_t most, granary_object_info *ret_infos, size_t *ret_count,
+                              size_t filter_size, size_t info_size)
 {
+    granary_object_filter asked;
+    void *infos = NULL;
     struct slot_copy *slots = malloc(GR_PAGE_BYTES);
     struct index index = INDEX_NONE;
     struct filter filter = {.filter = NULL};
@@ -157,7 +161,13 @@ granary_inspect_objects(granary_inspector *inspector, uint32_t session, const gr
     granary_err err = slots == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for a page of the index") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        err = filter_init(inspector, session, asked, &filter);
+        err = gr_sized_take(&asked, sizeof asked, theirs, filter_size);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_sized_borrow(ret_infos, info_size, sizeof *ret_infos, most, &infos);
+    }
+    if (err == GRANARY_OK) {
+        err = filter_init(inspector, session, &asked, &filter);
     }
     if (err == GRANARY_OK) {
         err = index_read(inspector, session, &index);
@@ -170,7 +180,7 @@ granary_inspect_objects(granary_inspector *inspector, uint32_t session, const gr
         if (err != GRANARY_OK) {
             goto out;
         }
-        count += list_page(slots, &filter, &slot, most - count, ret_infos + count);
+        count += list_page(slots, &filter, &slot, most - count, (granary_object_info *)infos + count);
         if (slot < GR_PAGE_SLOTS) {
             next = cursor_of(&index.pages[at], slot);
             break;
@@ -184,6 +194,7 @@ granary_inspect_objects(granary_inspector *inspector, uint32_t session, const gr
     *cursor = next;
     *ret_count = count;
 out:
+    gr_sized_return(ret_infos, info_size, infos, sizeof *ret_infos, count);
     index_release(&index);
     free(filter.owned);
     free(slots);
@@ -218,7 +229,8 @@ find_in_page(const struct index *index, const struct index_page *page, const uin
 }
 
 granary_err
-granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_id id, granary_object_info *ret_info)
+granary_inspect_object_sized(granary_inspector *inspector, uint32_t session, granary_id id,
+                             granary_object_info *ret_info, size_t info_size)
 {
     granary_object_info info;
     bool found = false;
@@ -248,7 +260,7 @@ granary_inspect_object(granary_inspector *inspector, uint32_t session, granary_i
         granary_id_format(id, text);
         return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
     }
-    *ret_info = info;
+    gr_sized_give(ret_info, info_size, &info, sizeof info);
     return GRANARY_OK;
 }
 

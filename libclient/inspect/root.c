@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 /* ---- opening ---- */
@@ -412,7 +413,7 @@ granary_store_life_name(granary_store_life life)
 }
 
 granary_err
-granary_inspect_instance(granary_inspector *inspector, granary_instance_info *ret_info)
+granary_inspect_instance_sized(granary_inspector *inspector, granary_instance_info *ret_info, size_t info_size)
 {
     struct file_entry *entries = NULL;
     granary_instance_info info;
@@ -432,6 +433,6 @@ granary_inspect_instance(granary_inspector *inspector, granary_instance_info *re
         }
     }
     free(entries);
-    *ret_info = info;
+    gr_sized_give(ret_info, info_size, &info, sizeof info);
     return GRANARY_OK;
 }

@@ -4,10 +4,12 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "inspect/inspector.h"
 
 granary_err
-granary_inspect_waits(granary_inspector *inspector, granary_wait_info **ret_infos, size_t *ret_count)
+granary_inspect_waits_sized(granary_inspector *inspector, granary_wait_info **ret_infos, size_t *ret_count,
+                            size_t info_size)
 {
     struct lease_page_copy *page = malloc(sizeof *page);
     granary_wait_info *infos = NULL;
@@ -42,15 +44,7 @@ granary_inspect_waits(granary_inspector *inspector, granary_wait_info **ret_info
     }
     free(page);
     free(clients);
-    if (err != GRANARY_OK || count == 0) {
-        free(infos);
-        infos = NULL;
-    }
-    if (err == GRANARY_OK) {
-        *ret_infos = infos;
-        *ret_count = count;
-    }
-    return err;
+    return gr_sized_give_list(err, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
 }
 
 const char *

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/sized.h"
 #include "object/client.h"
 #include "object/object.h"
 
@@ -168,9 +169,9 @@ reach(granary_client *client, const char *instance, int timeout_ms)
 }
 
 granary_err
-granary_connect(const granary_connect_options *options, granary_client **ret_client)
+granary_connect_sized(const granary_connect_options *theirs, granary_client **ret_client, size_t options_size)
 {
-    static const granary_connect_options defaults = {.instance = NULL};
+    granary_connect_options options;
     granary_client *client;
     const char *session;
     const char *tag;
@@ -179,18 +180,20 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
     if (ret_client == NULL) {
         return gr_fail(GRANARY_EINVAL, "connect: no place for the client");
     }
-    options = options == NULL ? &defaults : options;
-    session = options->session == NULL || options->session[0] == '\0' ? "default" : options->session;
-    tag = options->tag == NULL ? program_invocation_short_name : options->tag;
+    if ((err = gr_sized_take(&options, sizeof options, theirs, options_size)) != GRANARY_OK) {
+        return gr_fail_in(err, "connect");
+    }
+    session = options.session == NULL || options.session[0] == '\0' ? "default" : options.session;
+    tag = options.tag == NULL ? program_invocation_short_name : options.tag;
     if (strlen(session) >= sizeof client->session) {
         return gr_fail(GRANARY_EINVAL, "session '%s': longer than %zu characters", session, sizeof client->session - 1);
     }
-    if ((err = gr_timeout_check(options->timeout_ms)) != GRANARY_OK) {
+    if ((err = gr_timeout_check(options.timeout_ms)) != GRANARY_OK) {
         return gr_fail_in(err, "connect");
     }
-    if (options->reconnect_ms < -1) {
+    if (options.reconnect_ms < -1) {
         return gr_fail(GRANARY_EINVAL, "connect: reconnect_ms is %d: it is 0 or more, or -1 not to wait for a store",
-                       options->reconnect_ms);
+                       options.reconnect_ms);
     }
     err = gr_fault_arm(GR_FAULT_CLIENT);
     if (err != GRANARY_OK) {
@@ -202,10 +205,10 @@ granary_connect(const granary_connect_options *options, granary_client **ret_cli
         return gr_fail(GRANARY_ENOMEM, "connect: out of memory");
     }
     memcpy(client->session, session, strlen(session) + 1);
-    client->existing = options->existing;
+    client->existing = options.existing;
     (void)strncpy(client->link.tag, tag, sizeof client->link.tag - 1);
-    client->link.reconnect_ms = options->reconnect_ms == 0 ? RECONNECT_MS : options->reconnect_ms;
-    err = reach(client, options->instance, options->timeout_ms == 0 ? 5000 : options->timeout_ms);
+    client->link.reconnect_ms = options.reconnect_ms == 0 ? RECONNECT_MS : options.reconnect_ms;
+    err = reach(client, options.instance, options.timeout_ms == 0 ? 5000 : options.timeout_ms);
     if (err != GRANARY_OK) {
         client_destroy(client);
         return err;

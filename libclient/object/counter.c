@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "granary/session.h"
 #include "object/client.h"
@@ -200,7 +201,8 @@ granary_counter_wait(granary_counter *counter, int64_t least, int timeout_ms, in
 }
 
 granary_err
-granary_counter_list(granary_client *client, granary_counter_info **ret_infos, size_t *ret_count)
+granary_counter_list_sized(granary_client *client, granary_counter_info **ret_infos, size_t *ret_count,
+                           size_t info_size)
 {
     struct gr_counters *counters;
     granary_counter_info *infos;
@@ -232,7 +234,5 @@ granary_counter_list(granary_client *client, granary_counter_info **ret_infos, s
         info->waiting = atomic_load_explicit(&cell->waiting, memory_order_relaxed);
         count++;
     }
-    *ret_infos = infos;
-    *ret_count = count;
-    return GRANARY_OK;
+    return gr_sized_give_list(GRANARY_OK, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "granary/hold.h"
 #include "object/client.h"
 
@@ -235,7 +236,8 @@ holds_page(granary_client *client, struct gr_holds *request, granary_hold **hold
 }
 
 granary_err
-granary_holds(granary_client *client, const granary_id *id, granary_hold **ret_holds, size_t *ret_count)
+granary_holds_sized(granary_client *client, const granary_id *id, granary_hold **ret_holds, size_t *ret_count,
+                    size_t hold_size)
 {
     struct gr_holds request = {.after = 0};
     granary_err err = gr_client_check(client);
@@ -248,11 +250,5 @@ granary_holds(granary_client *client, const granary_id *id, granary_hold **ret_h
     for (bool more = true; err == GRANARY_OK && more;) {
         err = holds_page(client, &request, &holds, &count, &more);
     }
-    if (err != GRANARY_OK) {
-        free(holds);
-        return err;
-    }
-    *ret_holds = holds;
-    *ret_count = count;
-    return GRANARY_OK;
+    return gr_sized_give_list(err, holds, sizeof *holds, count, ret_holds, hold_size, ret_count);
 }

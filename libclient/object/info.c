@@ -1,6 +1,7 @@
 /* What an index slot says of an object, as the public API tells it. */
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "object/probe.h"
 
 static granary_object_state
@@ -66,9 +67,10 @@ info_of(const struct slot_copy *copy)
 }
 
 granary_err
-granary_object_info_get(granary_client *client, granary_id id, granary_object_info *ret_info)
+granary_object_info_get_sized(granary_client *client, granary_id id, granary_object_info *ret_info, size_t info_size)
 {
     struct slot_copy copy;
+    granary_object_info info;
     granary_err err = gr_client_check(client);
 
     if (err != GRANARY_OK) {
@@ -77,7 +79,8 @@ granary_object_info_get(granary_client *client, granary_id id, granary_object_in
     if (!slot_find(client, id, &copy)) {
         return gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(id));
     }
-    *ret_info = info_of(&copy);
+    info = info_of(&copy);
+    gr_sized_give(ret_info, info_size, &info, sizeof info);
     return GRANARY_OK;
 }
 

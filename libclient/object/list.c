@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "base/id.h"
 #include "base/id_search.h"
+#include "base/sized.h"
 #include "object/probe.h"
 
 /* ---- scans of the whole index ---- */
@@ -69,20 +70,13 @@ listing_add(void *context, const granary_object_info *info)
 }
 
 granary_err
-granary_object_list(granary_client *client, granary_object_info **ret_infos, size_t *ret_count)
+granary_object_list_sized(granary_client *client, granary_object_info **ret_infos, size_t *ret_count, size_t info_size)
 {
     struct listing listing = {.infos = NULL};
     granary_err err = scan(client, listing_add, &listing);
 
-    if (err != GRANARY_OK || listing.count == 0) {
-        free(listing.infos);
-        listing.infos = NULL;
-    }
-    if (err == GRANARY_OK) {
-        *ret_infos = listing.infos;
-        *ret_count = listing.count;
-    }
-    return err;
+    return gr_sized_give_list(err, listing.infos, sizeof *listing.infos, listing.count, ret_infos, info_size,
+                              ret_count);
 }
 
 /* ---- find ---- */
@@ -138,11 +132,12 @@ granary_object_find(granary_client *client, const char *prefix, granary_id *ret_
 /* ---- the account ---- */
 
 granary_err
-granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat)
+granary_store_stat_get_sized(granary_client *client, granary_store_stat *ret_stat, size_t stat_size)
 {
     granary_err err = gr_client_check(client);
     const struct gr_control *control = client->control;
     uint64_t account[GR_ACCOUNT_COUNT];
+    granary_store_stat stat;
     uint64_t version;
 
     if (err != GRANARY_OK) {
@@ -159,7 +154,7 @@ granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat)
         }
         gr_cpu_relax();
     }
-    *ret_stat = (granary_store_stat){
+    stat = (granary_store_stat){
         .capacity_bytes = account[GR_ACCOUNT_CAPACITY],
         .free_bytes = account[GR_ACCOUNT_FREE],
         .reserved_bytes = account[GR_ACCOUNT_RESERVED],
@@ -179,5 +174,6 @@ granary_store_stat_get(granary_client *client, granary_store_stat *ret_stat)
 #include "contract/counters.def"
 #undef COUNTER
     };
+    gr_sized_give(ret_stat, stat_size, &stat, sizeof stat);
     return GRANARY_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "granary/hold.h"
 #include "object/probe.h"
 
@@ -29,12 +30,13 @@ struct entry {
 };
 
 static granary_err
-filter_make(const granary_object_filter *wanted, struct filter *ret_filter)
+filter_make(const granary_object_filter *wanted, size_t wanted_size, struct filter *ret_filter)
 {
     struct filter filter = {.prefix_length = 0};
+    granary_err err = gr_sized_take(&filter.wanted, sizeof filter.wanted, wanted, wanted_size);
 
-    if (wanted != NULL) {
-        filter.wanted = *wanted;
+    if (err != GRANARY_OK) {
+        return err;
     }
     if (filter.wanted.prefix != NULL) {
         filter.prefix_length = strlen(filter.wanted.prefix);
@@ -199,11 +201,14 @@ list_owned(granary_client *client, const struct filter *filter, uint64_t *cursor
 }
 
 granary_err
-granary_object_list_page(granary_client *client, const granary_object_filter *filter, uint64_t *cursor, size_t most,
-                         granary_object_info *ret_infos, size_t *ret_count)
+granary_object_list_page_sized(granary_client *client, const granary_object_filter *filter, uint64_t *cursor,
+                               size_t most, granary_object_info *ret_infos, size_t *ret_count, size_t filter_size,
+                               size_t info_size)
 {
     granary_err err = gr_client_check(client);
+    size_t count = 0;
     struct filter made;
+    void *infos;
 
     if (err != GRANARY_OK) {
         return err;
@@ -211,10 +216,18 @@ granary_object_list_page(granary_client *client, const granary_object_filter *fi
     if (most == 0) {
         return gr_fail(GRANARY_EINVAL, "list: a page of no objects");
     }
-    err = filter_make(filter, &made);
+    err = filter_make(filter, filter_size, &made);
+    if (err == GRANARY_OK) {
+        err = gr_sized_borrow(ret_infos, info_size, sizeof *ret_infos, most, &infos);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
-    return made.wanted.owner != NULL ? list_owned(client, &made, cursor, most, ret_infos, ret_count)
-                                     : list_index(client, &made, cursor, most, ret_infos, ret_count);
+    err = made.wanted.owner != NULL ? list_owned(client, &made, cursor, most, infos, &count)
+                                    : list_index(client, &made, cursor, most, infos, &count);
+    gr_sized_return(ret_infos, info_size, infos, sizeof *ret_infos, count);
+    if (err == GRANARY_OK) {
+        *ret_count = count;
+    }
+    return err;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "granary/hold.h"
 #include "object/client.h"
 
@@ -85,20 +86,26 @@ list_page(granary_client *client, struct gr_name *request, granary_name *names, 
 }
 
 granary_err
-granary_name_list(granary_client *client, const char *after, granary_name *ret_names, size_t most, size_t *ret_count)
+granary_name_list_sized(granary_client *client, const char *after, granary_name *ret_names, size_t most,
+                        size_t *ret_count, size_t name_size)
 {
     struct gr_name request = {.expect = GR_NAME_ANY};
     granary_err err = gr_client_check(client);
+    void *names = NULL;
     size_t count = 0;
     size_t got = 1;
 
+    if (err == GRANARY_OK) {
+        err = gr_sized_borrow(ret_names, name_size, sizeof *ret_names, most, &names);
+    }
     if (err == GRANARY_OK && after != NULL && after[0] != '\0') {
         err = name_init(client, after, &request);
     }
     while (err == GRANARY_OK && got > 0 && count < most) {
-        err = list_page(client, &request, ret_names + count, most - count, &got);
+        err = list_page(client, &request, (granary_name *)names + count, most - count, &got);
         count += got;
     }
+    gr_sized_return(ret_names, name_size, names, sizeof *ret_names, count);
     if (err == GRANARY_OK) {
         *ret_count = count;
     }

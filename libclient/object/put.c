@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "object/probe.h"
 
 #define ROOM_WAIT_MS 30000
@@ -87,7 +88,7 @@ granary_object_create(granary_client *client, granary_id id, uint64_t data_size,
 int
 options_timeout_ms(const granary_object_options *options)
 {
-    int timeout_ms = options == NULL ? 0 : options->timeout_ms;
+    int timeout_ms = options->timeout_ms;
 
     return timeout_ms == 0 ? ROOM_WAIT_MS : timeout_ms == GRANARY_AT_ONCE ? 0 : timeout_ms;
 }
@@ -132,32 +133,32 @@ options_send(granary_client *client, granary_id id, const granary_object_options
 }
 
 granary_err
-granary_object_create_with(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size,
-                           const granary_object_options *options, granary_buffer *ret_buffer)
+granary_object_create_with_sized(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size,
+                                 const granary_object_options *theirs, granary_buffer *ret_buffer, size_t options_size)
 {
+    granary_object_options options;
     granary_buffer buffer;
-    granary_err err;
+    granary_err err = gr_sized_take(&options, sizeof options, theirs, options_size);
 
-    if (options == NULL) {
-        return granary_object_create(client, id, data_size, meta_size, ROOM_WAIT_MS, ret_buffer);
-    }
-    err = options_check(id, options);
     if (err == GRANARY_OK) {
-        err = granary_object_create(client, id, data_size, meta_size, options_timeout_ms(options), &buffer);
+        err = options_check(id, &options);
+    }
+    if (err == GRANARY_OK) {
+        err = granary_object_create(client, id, data_size, meta_size, options_timeout_ms(&options), &buffer);
     }
     if (err != GRANARY_OK) {
         return err;
     }
-    buffer.importance = (uint8_t)options->importance;
-    buffer.next_use = (uint8_t)options->next_use;
-    buffer.flags = options->counted ? GR_SEAL_COUNTED : 0;
-    buffer.persist = options->persist;
-    err = options_send(client, id, options);
+    buffer.importance = (uint8_t)options.importance;
+    buffer.next_use = (uint8_t)options.next_use;
+    buffer.flags = options.counted ? GR_SEAL_COUNTED : 0;
+    buffer.persist = options.persist;
+    err = options_send(client, id, &options);
     if (err != GRANARY_OK) {
         granary_object_abort(client, &buffer);
         return err;
     }
-    buffer.flags |= options->contains_count > 0 ? GR_SEAL_PARENT : 0;
+    buffer.flags |= options.contains_count > 0 ? GR_SEAL_PARENT : 0;
     *ret_buffer = buffer;
     return GRANARY_OK;
 }
@@ -258,11 +259,13 @@ granary_object_put(granary_client *client, granary_id id, const void *data, uint
 }
 
 granary_err
-granary_object_put_with(granary_client *client, granary_id id, const void *data, uint64_t data_size, const void *meta,
-                        uint64_t meta_size, const granary_object_options *options, int flags)
+granary_object_put_with_sized(granary_client *client, granary_id id, const void *data, uint64_t data_size,
+                              const void *meta, uint64_t meta_size, const granary_object_options *options, int flags,
+                              size_t options_size)
 {
     granary_buffer buffer;
-    granary_err err = granary_object_create_with(client, id, data_size, meta_size, options, &buffer);
+    granary_err err =
+        granary_object_create_with_sized(client, id, data_size, meta_size, options, &buffer, options_size);
 
     if (err != GRANARY_OK) {
         return err;

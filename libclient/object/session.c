@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "granary/session.h"
 #include "object/client.h"
 
@@ -36,20 +37,24 @@ ask_plain(granary_client *client, enum gr_store_op op, struct gr_session_request
 }
 
 granary_err
-granary_session_create(granary_client *client, const char *name, const granary_session_options *options)
+granary_session_create_sized(granary_client *client, const char *name, const granary_session_options *theirs,
+                             size_t options_size)
 {
-    static const granary_session_options defaults = {.quota_bytes = 0};
+    granary_session_options options;
     struct gr_session_request request = {.flags = 0};
+    granary_err err = gr_sized_take(&options, sizeof options, theirs, options_size);
 
-    options = options == NULL ? &defaults : options;
-    if (name == NULL || name[0] == '\0' || options->idle_ms < 0) {
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (name == NULL || name[0] == '\0' || options.idle_ms < 0) {
         return gr_fail(GRANARY_EINVAL, "session '%s': a name, and an idle time of 0 or more, are expected",
                        name == NULL ? "" : name);
     }
-    request.flags = (options->if_not_exist ? GR_SESSION_IF_NOT_EXIST : 0) | (options->strict ? GR_SESSION_STRICT : 0) |
-                    (options->shared ? GR_SESSION_SHARED : 0);
-    request.quota_bytes = options->quota_bytes;
-    request.idle_ms = (uint64_t)options->idle_ms;
+    request.flags = (options.if_not_exist ? GR_SESSION_IF_NOT_EXIST : 0) | (options.strict ? GR_SESSION_STRICT : 0) |
+                    (options.shared ? GR_SESSION_SHARED : 0);
+    request.quota_bytes = options.quota_bytes;
+    request.idle_ms = (uint64_t)options.idle_ms;
     return ask_plain(client, GR_STORE_SESSION_CREATE, &request, name);
 }
 
@@ -97,7 +102,8 @@ info_of(const struct gr_session_info *from)
 }
 
 granary_err
-granary_session_list(granary_client *client, granary_session_info **ret_infos, size_t *ret_count)
+granary_session_list_sized(granary_client *client, granary_session_info **ret_infos, size_t *ret_count,
+                           size_t info_size)
 {
     granary_session_info *infos = NULL;
     char after[64] = "";
@@ -135,11 +141,5 @@ granary_session_list(granary_client *client, granary_session_info **ret_infos, s
         gr_frame_in_reset(&frame);
         socket_give(client);
     } while (page > 0);
-    if (err != GRANARY_OK) {
-        free(infos);
-        return err;
-    }
-    *ret_infos = infos;
-    *ret_count = count;
-    return GRANARY_OK;
+    return gr_sized_give_list(err, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
+#include "base/sized.h"
 #include "granary/stream.h"
 #include "object/client.h"
 #include "object/events.h"
@@ -198,7 +199,8 @@ wait_event(granary_subscription *subscription, int64_t deadline_ns, granary_even
 }
 
 granary_err
-granary_subscription_next(granary_subscription *subscription, int timeout_ms, granary_event *ret_event)
+granary_subscription_next_sized(granary_subscription *subscription, int timeout_ms, granary_event *ret_event,
+                                size_t event_size)
 {
     granary_client *client = subscription->client;
     granary_err err = gr_client_check_wait(client, timeout_ms);
@@ -212,7 +214,7 @@ granary_subscription_next(granary_subscription *subscription, int timeout_ms, gr
     err = wait_event(subscription, gr_deadline_ns(timeout_ms), &event);
     atomic_fetch_sub(&client->page->waiting, 1);
     if (err == GRANARY_OK) {
-        *ret_event = event;
+        gr_sized_give(ret_event, event_size, &event, sizeof event);
     }
     return err;
 }

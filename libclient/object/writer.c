@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "granary/stream.h"
 #include "object/client.h"
 
@@ -16,13 +17,17 @@ struct granary_writer {
 };
 
 granary_err
-granary_writer_open(granary_client *client, granary_id id, uint64_t size_hint, const granary_object_options *options,
-                    granary_writer **ret_writer)
+granary_writer_open_sized(granary_client *client, granary_id id, uint64_t size_hint,
+                          const granary_object_options *theirs, granary_writer **ret_writer, size_t options_size)
 {
     uint64_t size = size_hint < LEAST_BYTES ? LEAST_BYTES : size_hint;
+    granary_object_options options;
     granary_writer *writer;
     granary_err err = gr_client_check(client);
 
+    if (err == GRANARY_OK) {
+        err = gr_sized_take(&options, sizeof options, theirs, options_size);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -31,8 +36,8 @@ granary_writer_open(granary_client *client, granary_id id, uint64_t size_hint, c
         return gr_fail(GRANARY_ENOMEM, "object %s: no memory for a writer", id_text(id));
     }
     writer->client = client;
-    writer->timeout_ms = options_timeout_ms(options);
-    err = granary_object_create_with(client, id, size, 0, options, &writer->buffer);
+    writer->timeout_ms = options_timeout_ms(&options);
+    err = granary_object_create_with(client, id, size, 0, &options, &writer->buffer);
     if (err != GRANARY_OK) {
         free(writer);
         return err;

@@ -1,8 +1,9 @@
 """Programs built against these headers go on working with the libraries of one SOVERSION: abi.py SOURCE BUILD SOVERSION [record]
 
-Public structs lie in the caller's memory: the library would overrun the one of a program that was built when it was
-smaller. So each struct's size and members' places, each enumerator's value and each exported function is kept in
-fixtures/abi-SOVERSION. What is there already must not change; what is new is added with `record`.
+Each struct's size and members' places, each enumerator's value and each exported function is kept in
+fixtures/abi-SOVERSION. What is there already must not change; what is new is added with `record`. A struct that comes
+with the caller's size of it (granary/sized.h) may grow: a new member begins where the struct ended, and the last one
+fills it, for padding may be anything. The libraries export granary_* alone, the shared ones with the version of their SOVERSION.
 """
 import pathlib
 import re
@@ -58,7 +59,10 @@ def program(source):
             body = text[found.start(2) + 1:end]
             if found.group(1) == "struct":
                 lines.append(f'printf("struct {name} %zu\\n", sizeof({name}));')
-                lines += [f'printf("place {name}.{m} %zu\\n", offsetof({name}, {m}));' for m in members(body)]
+                found_members = members(body)
+                last = found_members[-1]
+                lines += [f'printf("place {name}.{m} %zu\\n", offsetof({name}, {m}));' for m in found_members]
+                lines.append(f'printf("end {name} %zu\\n", offsetof({name}, {last}) + sizeof((({name} *)0)->{last}));')
             elif "#include" not in body:
                 lines += [f'printf("value {v} %lld\\n", (long long){v});' for v in re.findall(r"^\s*(GRANARY_\w+)", body, re.M)]
     return "\n".join(lines + ["return 0;", "}"]) + "\n"
@@ -71,18 +75,52 @@ def layouts(source):
         return subprocess.run([f"{work}/abi"], check=True, capture_output=True, text=True).stdout.splitlines()
 
 
-def functions(build):
+def symbols(path, *options):
+    """(kind, name) of the global symbols that a library defines."""
+    listing = subprocess.run(["nm", "-g", "--defined-only", *options, path], check=True, capture_output=True, text=True).stdout
+    return [line.split()[1:] for line in listing.splitlines() if len(line.split()) == 3]
+
+
+def functions(build, version):
+    """What the libraries export; ends the program when one shows what it must not."""
     found = []
     for name in LIBRARIES:
-        symbols = subprocess.run(["nm", "-D", "--defined-only", build / "lib" / name], check=True, capture_output=True, text=True).stdout
-        found += [f"function {name} {line.split()[2].split('@')[0]}" for line in symbols.splitlines() if line.split()[1] == "T"]
+        shared = [(kind, symbol) for kind, symbol in symbols(build / "lib" / name, "-D") if kind != "A"]
+        for kind, symbol in shared:
+            if not re.fullmatch(rf"granary_\w+@@GRANARY_{re.escape(version)}", symbol):
+                sys.exit(f"{name} exports {symbol}")
+        archive = symbols(build / "lib" / name.replace(".so", ".a"))
+        for _, symbol in archive:
+            if not symbol.startswith("granary_"):
+                sys.exit(f"{name.replace('.so', '.a')} shows {symbol}")
+        assert len(archive) == len(shared) > 50, f"{name}: {len(shared)} names, in the archive {len(archive)}"
+        found += [f"function {name} {symbol.split('@')[0]}" for kind, symbol in shared if kind == "T"]
     return found
+
+
+def sizes(lines):
+    return {line.split()[1]: int(line.split()[2]) for line in lines if line.startswith("struct ")}
+
+
+def grown(source, before, now):
+    """The lines of before that need not be in now, because their struct has grown as it may; and structs that grew wrongly."""
+    growing = set(re.findall(r"^ +first_(\w+) =", (source / "libclient/base/unsized.h").read_text(), re.M))
+    excused, wrong = [], []
+    old, new = sizes(before), sizes(now)
+    ends = dict(line.split()[1:] for line in before if line.startswith("end "))
+    for name in sorted(set(old) & set(new)):
+        added = sorted(int(line.split()[2]) for line in set(now) - set(before) if line.startswith(f"place {name}."))
+        if added and name in growing and added[0] == old[name] and f"end {name} {new[name]}" in now:
+            excused += [f"struct {name} {old[name]}", f"end {name} {ends[name]}"]
+        elif added:
+            wrong.append(f"a member at {added[0]} of struct {name}, which ended at {old[name]}")
+    return excused, wrong
 
 
 def main():
     source, build, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
     kept = source / "tests/upgrade/fixtures" / f"abi-{version}"
-    now = layouts(source) + functions(build)
+    now = layouts(source) + functions(build, version)
     assert len(now) > 400, f"only {len(now)} lines: the headers are not understood"
     if sys.argv[4:] == ["record"]:
         kept.write_text("\n".join(now) + "\n")
@@ -90,7 +128,8 @@ def main():
     if not kept.exists():
         sys.exit(f"{kept.name} is missing: record it ({sys.argv[0]} SOURCE BUILD {version} record)")
     before = kept.read_text().splitlines()
-    gone = sorted(set(before) - set(now))
+    excused, wrong = grown(source, before, now)
+    gone = sorted(set(before) - set(now) - set(excused)) + wrong
     new = sorted(set(now) - set(before))
     for line in gone:
         print(f"changed or gone: {line}. Programs built against {version} break: raise the minor version in CMakeLists.txt")

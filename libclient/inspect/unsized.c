@@ -1,0 +1,8 @@
+/* The plain names of functions with structs that grow, for programs that look them up (base/unsized.h). */
+#include "granary/hold.h"
+#include "granary/store.h"
+
+/* From here on, rows are definitions. */
+#include "base/unsized.h"
+
+#include "granary/inspect.h"
