@@ -3,9 +3,13 @@
 # shellcheck disable=SC2034 # for those that source it
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libnuma-dev libxxhash-dev
 libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev"
+# What each tier of tools/check needs beside those of the tiers before it.
 # shellcheck disable=SC2034
-check_packages="clang clang-format libclang-rt-14-dev libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime spin
-qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs"
+check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime e2fsprogs xfsprogs"
+# shellcheck disable=SC2034
+all_packages="abigail-tools clang libclang-rt-14-dev spin"
+# shellcheck disable=SC2034
+release_packages="qemu-system-x86 busybox-static cpio"
 
 # shellcheck disable=SC2034
 differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"
