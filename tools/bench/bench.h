@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "options/options.h"
 #include "spawn/spawn.h"
 
 /* `granary bench store`: argv[0] is "store". Returns an exit status. */
@@ -20,8 +21,16 @@ int bench_sched(int argc, char **argv);
 int bench_frame(int argc, char **argv);
 int bench_tensor(int argc, char **argv);
 
-/* --quick and --json, which every benchmark takes; argv[0] is its name. False: said on stderr what was wrong. */
-bool bench_options(int argc, char **argv, bool *ret_quick, bool *ret_json);
+/* Parse options; argv[0] is the benchmark's name. A wrong one ends the program with status 2. */
+void bench_parse(const struct gr_option *list, void *target, const char *doc, granary_err (*check)(void *target),
+                 int argc, char **argv);
+
+struct bench_options {
+    bool quick; /* a tenth of the samples */
+    bool json;
+};
+/* --quick and --json alone. */
+struct bench_options bench_options(int argc, char **argv);
 
 /* ---- samples ---- */
 

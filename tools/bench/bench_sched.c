@@ -435,13 +435,9 @@ bench_sched(int argc, char **argv)
     struct run run = {.results = &results};
     char directory[] = "/tmp/granary-bench-XXXXXX";
     int64_t began;
-    bool quick;
-    bool json;
+    struct bench_options options = bench_options(argc, argv);
 
-    if (!bench_options(argc, argv, &quick, &json)) {
-        return 2;
-    }
-    run.scale = quick ? 10 : 1;
+    run.scale = options.quick ? 10 : 1;
     began = bench_now_ns();
     if (mkdtemp(directory) == NULL ||
         !spawn_granary((const char *const[]){"up", "--instance", directory, "--executors", EXECUTORS, NULL})) {
@@ -462,8 +458,8 @@ bench_sched(int argc, char **argv)
     }
     if (run.err == GRANARY_OK) {
         /* After the instance is gone: they get the machine for themselves, as it did. */
-        bench_pools(&results, quick);
-        results_print(&results, json, stdout);
+        bench_pools(&results, options.quick);
+        results_print(&results, options.json, stdout);
     }
     return granary_error_exit_status(run.err);
 }

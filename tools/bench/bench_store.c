@@ -216,14 +216,10 @@ bench_store(int argc, char **argv)
     struct results results = {.count = 0};
     struct run run = {.results = &results};
     struct spawned daemon;
-    bool quick;
-    bool json;
+    struct bench_options options = bench_options(argc, argv);
     granary_err err;
 
-    if (!bench_options(argc, argv, &quick, &json)) {
-        return 2;
-    }
-    run.scale = quick ? 10 : 1;
+    run.scale = options.quick ? 10 : 1;
     if (!spawn_start(&daemon, NULL)) {
         return 3;
     }
@@ -237,6 +233,6 @@ bench_store(int argc, char **argv)
     if (run.failed) {
         return err != GRANARY_OK ? granary_error_exit_status(err) : 1;
     }
-    results_print(&results, json, stdout);
+    results_print(&results, options.json, stdout);
     return 0;
 }

@@ -148,24 +148,27 @@ results_print(const struct results *results, bool json, FILE *out)
     }
 }
 
-bool
-bench_options(int argc, char **argv, bool *ret_quick, bool *ret_json)
+void
+bench_parse(const struct gr_option *list, void *target, const char *doc, granary_err (*check)(void *target), int argc,
+            char **argv)
 {
-    *ret_quick = false;
-    *ret_json = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) {
-            *ret_quick = true;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            *ret_json = true;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            (void)printf("Usage: granary bench %s [--quick] [--json]\n", argv[0]);
-            exit(0);
-        } else {
-            (void)fprintf(stderr, "granary: bench: %s: unknown: usage: granary bench %s [--quick] [--json]\n", argv[i],
-                          argv[0]);
-            return false;
-        }
-    }
-    return true;
+    static char name[64];
+    const struct gr_options options = {.doc = doc, .sets = {{list, target}}, .check = check};
+
+    (void)snprintf(name, sizeof name, "granary bench %s", argv[0]);
+    argv[0] = name;
+    (void)gr_options_parse(&options, argc, argv);
+}
+
+struct bench_options
+bench_options(int argc, char **argv)
+{
+    static const struct gr_option list[] = {
+        {"quick", 0, NULL, "a tenth of the samples", GR_OPTION_FLAG(struct bench_options, quick)},
+        {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct bench_options, json)},
+        {0}};
+    struct bench_options options = {.quick = false};
+
+    bench_parse(list, &options, "Measure it on an instance of its own.", NULL, argc, argv);
+    return options;
 }

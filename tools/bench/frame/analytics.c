@@ -1,106 +1,66 @@
+/* An instance for questions on frames and tensors: its options, its life, and the same questions for others. */
 #include "bench/frame/analytics.h"
 
-#include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "granary/sql.h"
 
-static void
-print_usage(const char *name, FILE *out)
+static granary_err
+take_scale(void *target, char *text)
 {
-    (void)fprintf(out,
-                  "Usage: granary bench %s [OPTION...]\n"
-                  "Ask an instance of its own, and the peers that are installed, the same questions.\n\n"
-                  "      --quick          a tenth of the data, one run\n"
-                  "      --json           print JSON\n"
-                  "      --runs N         runs of each question, of which the median is told; default 5\n"
-                  "      --rows N         rows of db-benchmark's tables; default 10000000\n"
-                  "      --scale F        TPC-H scale factor; default 1\n"
-                  "      --suite NAME     only this one: groupby, join, tpch, frame, tensor\n"
-                  "      --query NAME     only this question\n"
-                  "      --data DIR       keep the tables there, and use those that are there\n"
-                  "      --peers DIR      where the npm peers were installed (DIR/node_modules)\n"
-                  "      --no-peers       ask nobody else\n"
-                  "      --memory SIZE    of the instance\n"
-                  "      --executors N    default 2\n",
-                  name);
+    struct analytics_options *options = target;
+    char *end;
+
+    options->scale = strtod(text, &end);
+    return end != text && *end == '\0' && options->scale > 0
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "'%s' is no number above 0", text);
 }
 
-bool
+/* What was not said: less of it with --quick. */
+static granary_err
+settle_options(void *target)
+{
+    struct analytics_options *options = target;
+    bool quick = options->quick;
+
+    options->runs = options->runs != 0 ? options->runs : quick ? 1 : 5;
+    options->rows = options->rows != 0 ? options->rows : quick ? 1000000 : 10000000;
+    options->scale = options->scale > 0 ? options->scale : quick ? 0.1 : 1;
+    return GRANARY_OK;
+}
+
+void
 analytics_options(int argc, char **argv, struct analytics_options *ret_options)
 {
-    enum { QUICK = 1, JSON, RUNS, ROWS, SCALE, SUITE, QUERY, DATA, PEERS, NO_PEERS, MEMORY, EXECUTORS, HELP };
-    static const struct option options[] = {
-        {"quick", no_argument, NULL, QUICK},         {"json", no_argument, NULL, JSON},
-        {"runs", required_argument, NULL, RUNS},     {"rows", required_argument, NULL, ROWS},
-        {"scale", required_argument, NULL, SCALE},   {"suite", required_argument, NULL, SUITE},
-        {"query", required_argument, NULL, QUERY},   {"data", required_argument, NULL, DATA},
-        {"peers", required_argument, NULL, PEERS},   {"no-peers", no_argument, NULL, NO_PEERS},
-        {"memory", required_argument, NULL, MEMORY}, {"executors", required_argument, NULL, EXECUTORS},
-        {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0},
-    };
-    struct analytics_options chosen = {.runs = 5, .rows = 10000000, .scale = 1, .executors = "2"};
-    int option;
+    static const struct gr_option list[] = {
+        {"quick", 0, NULL, "a tenth of the data, one run", GR_OPTION_FLAG(struct analytics_options, quick)},
+        {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct analytics_options, json)},
+        {"runs", 0, "N", "runs of each question, of which the median is told; default 5",
+         GR_OPTION_NUMBER(struct analytics_options, runs, 1, INT_MAX)},
+        {"rows", 0, "N", "rows of db-benchmark's tables; default 10000000",
+         GR_OPTION_NUMBER(struct analytics_options, rows, 1, INT64_MAX)},
+        {"scale", 0, "F", "TPC-H scale factor; default 1", GR_OPTION_TAKE(take_scale)},
+        {"suite", 0, "NAME", "only this one: groupby, join, tpch, frame, tensor",
+         GR_OPTION_TEXT(struct analytics_options, suite)},
+        {"query", 0, "NAME", "only this question", GR_OPTION_TEXT(struct analytics_options, query)},
+        {"data", 0, "DIR", "keep the tables there, and use those that are there",
+         GR_OPTION_TEXT(struct analytics_options, data)},
+        {"peers", 0, "DIR", "where the npm peers were installed (DIR/node_modules)",
+         GR_OPTION_TEXT(struct analytics_options, peers)},
+        {"no-peers", 0, NULL, "ask nobody else", GR_OPTION_FLAG(struct analytics_options, no_peers)},
+        {"memory", 0, "SIZE", "of the instance", GR_OPTION_SIZE(struct analytics_options, memory, 1), .as_text = true},
+        {"executors", 0, "N", "default 2", GR_OPTION_NUMBER(struct analytics_options, executors, 1, 1024),
+         .as_text = true},
+        {0}};
 
-    optind = 0;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        switch (option) {
-        case QUICK:
-            chosen.quick = true;
-            chosen.runs = 1;
-            chosen.rows = 1000000;
-            chosen.scale = 0.1;
-            break;
-        case JSON:
-            chosen.json = true;
-            break;
-        case RUNS:
-            chosen.runs = atoi(optarg);
-            break;
-        case ROWS:
-            chosen.rows = strtoll(optarg, NULL, 10);
-            break;
-        case SCALE:
-            chosen.scale = strtod(optarg, NULL);
-            break;
-        case SUITE:
-            chosen.suite = optarg;
-            break;
-        case QUERY:
-            chosen.query = optarg;
-            break;
-        case DATA:
-            chosen.data = optarg;
-            break;
-        case PEERS:
-            chosen.peers = optarg;
-            break;
-        case NO_PEERS:
-            chosen.no_peers = true;
-            break;
-        case MEMORY:
-            chosen.memory = optarg;
-            break;
-        case EXECUTORS:
-            chosen.executors = optarg;
-            break;
-        case HELP:
-        case 'h':
-            print_usage(argv[0], stdout);
-            exit(0);
-        default:
-            print_usage(argv[0], stderr);
-            return false;
-        }
-    }
-    if (optind < argc || chosen.runs < 1 || chosen.rows < 1 || chosen.scale <= 0) {
-        print_usage(argv[0], stderr);
-        return false;
-    }
-    *ret_options = chosen;
-    return true;
+    *ret_options = (struct analytics_options){.executors = "2"};
+    bench_parse(list, ret_options, "Ask an instance of its own, and the peers that are installed, the same questions.",
+                settle_options, argc, argv);
 }
 
 /* ---- the instance ---- */

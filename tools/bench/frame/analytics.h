@@ -26,8 +26,8 @@ struct analytics_options {
     const char *executors;
 };
 
-/* Options of both; argv[0] is the benchmark's name. False: said on stderr what was wrong. */
-bool analytics_options(int argc, char **argv, struct analytics_options *ret_options);
+/* Options of both; argv[0] is the benchmark's name. A wrong one ends the program with status 2. */
+void analytics_options(int argc, char **argv, struct analytics_options *ret_options);
 
 /* ---- answers: one line an engine and query ---- */
 

@@ -281,9 +281,7 @@ bench_frame(int argc, char **argv)
     struct analytics analytics = {.options = &options, .answers = &answers};
     bool agreed = true;
 
-    if (!analytics_options(argc, argv, &options)) {
-        return 2;
-    }
+    analytics_options(argc, argv, &options);
     analytics.data = options.data != NULL ? options.data : mkdtemp(own);
     if (analytics.data == NULL || (mkdir(analytics.data, 0777) != 0 && errno != EEXIST)) {
         (void)fprintf(stderr, "granary: bench: %s: %s\n", options.data == NULL ? own : options.data, strerror(errno));

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "cli/print/json.h"
 #include "client/resolve.h"
 
 /*
@@ -151,12 +152,26 @@ cli_find(granary_client *client, const char *text, granary_id *ret_id)
 }
 
 void
+cli_print_value(const struct cli *cli, const char *key, const char *text)
+{
+    struct json json = {0};
+
+    if (!cli->json) {
+        (void)puts(text);
+        return;
+    }
+    json_open(&json, NULL, '{');
+    json_text(&json, key, text);
+    json_close(&json);
+}
+
+void
 cli_print_id(const struct cli *cli, granary_id id)
 {
     char text[GRANARY_ID_TEXT + 1];
 
     granary_id_format(id, text);
-    (void)printf(cli->json ? "{\"id\": \"%s\"}\n" : "%s\n", text);
+    cli_print_value(cli, "id", text);
 }
 
 const char *

@@ -55,7 +55,8 @@ cli_plural(uint64_t number)
  * `put --id-from` gave its id. Prints the error. Returns the exit status. */
 int cli_find(granary_client *client, const char *text, granary_id *ret_id);
 
-/* An id on a line of its own; with --json, an object with it. */
+/* A value on a line of its own; with --json, an object with it. */
+void cli_print_value(const struct cli *cli, const char *key, const char *text);
 void cli_print_id(const struct cli *cli, granary_id id);
 
 /* What errors call stdout: the file that it was redirected to, or "stdout". */

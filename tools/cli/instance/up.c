@@ -16,6 +16,7 @@
 #include "cli/instance/leftovers.h"
 #include "cli/instance/supervisor.h"
 #include "cli/look/look.h"
+#include "cli/print/json.h"
 #include "cli/scheduler/scheduler.h"
 
 struct up {
@@ -209,6 +210,16 @@ warn_of_memory(const struct gr_memory_limits *limits, uint64_t budget)
     }
 }
 
+/* Which one, in an object that stays open. */
+static void
+open_instance(struct json *json, const struct gr_instance *instance, pid_t pid)
+{
+    json_open(json, NULL, '{');
+    json_text(json, "instance", instance->name);
+    json_text(json, "runtime", instance->runtime);
+    json_signed(json, "pid", pid);
+}
+
 static void
 tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
 {
@@ -216,14 +227,18 @@ tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
     uint64_t budget = budget_of(instance);
     const char *why;
     bool is_default = up->options.memory == NULL && budget == gr_memory_default_of(limits, &why);
+    struct json json = {0};
     char size[32];
 
     warn_of_memory(limits, budget);
     if (up->cli->json) {
-        (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"executors\": %d, "
-                     "\"capacity_bytes\": %" PRIu64 "%s%s%s}\n",
-                     instance->name, instance->runtime, (int)pid, up->options.executors, budget,
-                     is_default ? ", \"capacity_is\": \"" : "", is_default ? why : "", is_default ? "\"" : "");
+        open_instance(&json, instance, pid);
+        json_signed(&json, "executors", up->options.executors);
+        json_unsigned(&json, "capacity_bytes", budget);
+        if (is_default) {
+            json_text(&json, "capacity_is", why);
+        }
+        json_close(&json);
     } else {
         (void)printf("instance %s is up in %s (%d executor%s; memory %s%s%s)\n", instance->name, instance->runtime,
                      up->options.executors, up->options.executors == 1 ? "" : "s", cli_format_size(budget, size),
@@ -263,6 +278,7 @@ int
 command_down(struct cli *cli, int argc, char **argv)
 {
     static const struct arguments arguments = {.doc = "Stop an instance, or clean up after one that was killed."};
+    struct json json = {0};
     struct gr_instance instance;
     char logs[LEFTOVERS_LOGS_MAX];
     bool stale = false;
@@ -277,7 +293,10 @@ command_down(struct cli *cli, int argc, char **argv)
         return cli_fail(err, "down");
     }
     if (cli->json) {
-        (void)printf("{\"instance\": \"%s\", \"was_running\": %s}\n", instance.name, stale ? "false" : "true");
+        json_open(&json, NULL, '{');
+        json_text(&json, "instance", instance.name);
+        json_bool(&json, "was_running", !stale);
+        json_close(&json);
     } else {
         bool kept = leftovers_logs(&instance, logs);
 
@@ -371,33 +390,48 @@ static void
 print_status_json(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
                   const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
 {
+    struct json json = {0};
     struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
     size_t scheduler_count = read_schedulers(instance, schedulers);
 
-    (void)printf("{\"instance\": \"%s\", \"runtime\": \"%s\", \"pid\": %d, \"capacity_bytes\": %" PRIu64
-                 ", \"free_bytes\": %" PRIu64 ", \"objects\": %" PRIu64 ", \"objects_spilled\": %" PRIu64
-                 ", \"clients\": %" PRIu64 ", \"executors\": [",
-                 instance->name, instance->runtime, (int)pid, store->capacity_bytes, store->free_bytes, store->objects,
-                 store->objects_spilled, store->clients);
+    open_instance(&json, instance, pid);
+    json_unsigned(&json, "capacity_bytes", store->capacity_bytes);
+    json_unsigned(&json, "free_bytes", store->free_bytes);
+    json_unsigned(&json, "objects", store->objects);
+    json_unsigned(&json, "objects_spilled", store->objects_spilled);
+    json_unsigned(&json, "clients", store->clients);
+    json_open(&json, "executors", '[');
     for (size_t i = 0; i < count; i++) {
-        (void)printf("%s{\"number\": %u, \"pid\": %lld, \"numa_node\": %d, \"busy\": %s, \"confined\": \"%s\", "
-                     "\"subtasks_done\": %" PRIu64 ", \"failures\": %" PRIu64 "}",
-                     i == 0 ? "" : ", ", executors[i].number, (long long)executors[i].pid, executors[i].numa_node,
-                     executors[i].busy ? "true" : "false",
-                     gr_confinement_name(confinement_of(instance, executors[i].pid)), executors[i].subtasks_done,
-                     executors[i].failures);
+        json_open(&json, NULL, '{');
+        json_unsigned(&json, "number", executors[i].number);
+        json_signed(&json, "pid", executors[i].pid);
+        json_signed(&json, "numa_node", executors[i].numa_node);
+        json_bool(&json, "busy", executors[i].busy);
+        json_text(&json, "confined", gr_confinement_name(confinement_of(instance, executors[i].pid)));
+        json_unsigned(&json, "subtasks_done", executors[i].subtasks_done);
+        json_unsigned(&json, "failures", executors[i].failures);
+        json_close(&json);
     }
-    (void)printf("], \"daemons\": [");
+    json_close(&json);
+    json_open(&json, "daemons", '[');
     for (size_t i = 0; i < DAEMONS; i++) {
-        (void)printf("%s{\"name\": \"%s\", \"pid\": %d, \"restarts\": %d}", i == 0 ? "" : ", ", daemons[i].name,
-                     (int)daemons[i].pid, daemons[i].restarts);
+        json_open(&json, NULL, '{');
+        json_text(&json, "name", daemons[i].name);
+        json_signed(&json, "pid", daemons[i].pid);
+        json_signed(&json, "restarts", daemons[i].restarts);
+        json_close(&json);
     }
-    (void)printf("], \"schedulers\": [");
+    json_close(&json);
+    json_open(&json, "schedulers", '[');
     for (size_t i = 0; i < scheduler_count; i++) {
-        (void)printf("%s{\"pid\": %lld, \"state\": \"%s\", \"epoch\": %" PRIu64 "}", i == 0 ? "" : ", ",
-                     (long long)schedulers[i].pid, schedulers[i].active ? "active" : "standby", schedulers[i].epoch);
+        json_open(&json, NULL, '{');
+        json_signed(&json, "pid", schedulers[i].pid);
+        json_text(&json, "state", schedulers[i].active ? "active" : "standby");
+        json_unsigned(&json, "epoch", schedulers[i].epoch);
+        json_close(&json);
     }
-    (void)printf("]}\n");
+    json_close(&json);
+    json_close(&json);
 }
 
 int

@@ -7,18 +7,46 @@
 #include "base/error.h"
 #include "cli/command/arguments.h"
 #include "cli/instance/processes.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 
 struct version {
     bool all;
 };
+
+/* A process, with what it runs. */
+struct running {
+    struct process process;
+    char version[64]; /* "": unknown */
+};
+
+static bool
+is_other(const struct running *running)
+{
+    return running->version[0] != '\0' && strcmp(running->version, granary_version()) != 0;
+}
+
+static const char *
+show_version(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct running *running = row;
+
+    (void)snprintf(buffer, SHOW_TEXT, "%s%s", running->version[0] != '\0' ? running->version : "?",
+                   is_other(running) ? "  (another one)" : "");
+    return buffer;
+}
+
+static const struct column columns[] = {{"process", "process", -10, COLUMN(struct running, process.name)},
+                                        {"pid", "pid", 8, COLUMN(struct running, process.pid)},
+                                        {"version", NULL, 0, COLUMN(struct running, version)},
+                                        {NULL, "version", 0, .show = show_version},
+                                        {0}};
 
 /* Exit status 1 when one runs another version than this program. */
 static int
 print_all(const struct cli *cli, const struct gr_instance *instance)
 {
     struct process *processes = NULL;
-    struct json json = {0};
+    struct listing listing;
     size_t count = 0;
     int status = 0;
     granary_err err = processes_list(instance, &processes, &count);
@@ -26,32 +54,18 @@ print_all(const struct cli *cli, const struct gr_instance *instance)
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    if (cli->json) {
-        json_open(&json, NULL, '[');
-    } else {
-        (void)printf("%-10s  %8s  %s\n%-10s  %8s  %s\n", "process", "pid", "version", "granary", "-",
-                     granary_version());
+    listing_begin(&listing, columns, cli->json);
+    if (!cli->json) {
+        (void)printf("%-10s  %8s  %s\n", "granary", "-", granary_version());
     }
     for (size_t i = 0; i < count; i++) {
-        char version[64];
+        struct running running = {.process = processes[i]};
 
-        process_version(processes[i].pid, version, sizeof version);
-        if (cli->json) {
-            json_open(&json, NULL, '{');
-            json_text(&json, "process", processes[i].name);
-            json_signed(&json, "pid", processes[i].pid);
-            json_text(&json, "version", version);
-            json_close(&json);
-        } else {
-            (void)printf("%-10s  %8" PRId64 "  %s%s\n", processes[i].name, processes[i].pid,
-                         version[0] != '\0' ? version : "?",
-                         version[0] != '\0' && strcmp(version, granary_version()) != 0 ? "  (another one)" : "");
-        }
-        status = version[0] != '\0' && strcmp(version, granary_version()) != 0 ? 1 : status;
+        process_version(running.process.pid, running.version, sizeof running.version);
+        listing_row(&listing, &running);
+        status = is_other(&running) ? 1 : status;
     }
-    if (cli->json) {
-        json_close(&json);
-    }
+    listing_end(&listing);
     free(processes);
     return status;
 }
@@ -73,6 +87,10 @@ command_version(struct cli *cli, int argc, char **argv)
         err = gr_instance_resolve(cli->instance, &instance);
         return err == GRANARY_OK ? print_all(cli, &instance) : cli_fail_plain(err);
     }
-    (void)printf(cli->json ? "{\"version\": \"%s\"}\n" : "granary %s\n", granary_version());
+    if (cli->json) {
+        cli_print_value(cli, "version", granary_version());
+    } else {
+        (void)printf("granary %s\n", granary_version());
+    }
     return 0;
 }

@@ -9,7 +9,7 @@
 #include "base/order.h"
 #include "cli/look/failure.h"
 #include "cli/look/named.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 #include "cli/print/show.h"
 
 #define PAGE 4096 /* objects asked for at once */
@@ -372,6 +372,7 @@ print_account(const struct look *look, const granary_store_stat *stat)
 
 /* What lies on a NUMA node. */
 struct node {
+    unsigned number;
     uint64_t segments;
     uint64_t size;
     uint64_t resident;
@@ -382,41 +383,28 @@ struct node {
 
 #define NODES 256
 
-static void
-print_nodes(const struct look *look, const struct node nodes[NODES])
-{
-    struct json json = {0};
+static const struct column node_columns[] = {{"node", "node", 4, COLUMN(struct node, number)},
+                                             {"segments", "segments", 8, COLUMN(struct node, segments)},
+                                             {"size_bytes", "bytes", 16, COLUMN(struct node, size)},
+                                             {"resident_bytes", "resident", 16, COLUMN(struct node, resident)},
+                                             {"objects", "objects", 10, COLUMN(struct node, objects)},
+                                             {"object_bytes", "live", 16, COLUMN(struct node, object_bytes)},
+                                             {"huge_segments", "huge", 6, COLUMN(struct node, huge)},
+                                             {0}};
 
-    if (look->cli->json) {
-        json_open(&json, NULL, '[');
-    } else {
-        (void)printf("%4s  %8s  %16s  %16s  %10s  %16s  %6s\n", "node", "segments", "bytes", "resident", "objects",
-                     "live", "huge");
-    }
+static void
+print_nodes(const struct look *look, struct node nodes[NODES])
+{
+    struct listing listing;
+
+    listing_begin(&listing, node_columns, look->cli->json);
     for (unsigned i = 0; i < NODES; i++) {
-        if (nodes[i].segments == 0) {
-            continue;
-        }
-        if (look->cli->json) {
-            json_open(&json, NULL, '{');
-            json_unsigned(&json, "node", i);
-            json_unsigned(&json, "segments", nodes[i].segments);
-            json_unsigned(&json, "size_bytes", nodes[i].size);
-            json_unsigned(&json, "resident_bytes", nodes[i].resident);
-            json_unsigned(&json, "objects", nodes[i].objects);
-            json_unsigned(&json, "object_bytes", nodes[i].object_bytes);
-            json_unsigned(&json, "huge_segments", nodes[i].huge);
-            json_close(&json);
-        } else {
-            (void)printf("%4u  %8" PRIu64 "  %16" PRIu64 "  %16" PRIu64 "  %10" PRIu64 "  %16" PRIu64 "  %6" PRIu64
-                         "\n",
-                         i, nodes[i].segments, nodes[i].size, nodes[i].resident, nodes[i].objects,
-                         nodes[i].object_bytes, nodes[i].huge);
+        nodes[i].number = i;
+        if (nodes[i].segments > 0) {
+            listing_row(&listing, &nodes[i]);
         }
     }
-    if (look->cli->json) {
-        json_close(&json);
-    }
+    listing_end(&listing);
 }
 
 static int

@@ -62,6 +62,20 @@ guard_numbers(int *argc, char **argv)
     return guarded;
 }
 
+static void
+print_counter(const struct cli *cli, int64_t value)
+{
+    struct json json = {0};
+
+    if (!cli->json) {
+        (void)printf("%" PRId64 "\n", value);
+        return;
+    }
+    json_open(&json, NULL, '{');
+    json_signed(&json, "value", value);
+    json_close(&json);
+}
+
 static int
 counter_command(struct cli *cli, int argc, char **argv)
 {
@@ -101,7 +115,7 @@ counter_command(struct cli *cli, int argc, char **argv)
         err = act(counter, verb, number, counting.timeout_ms, &value);
     }
     if (err == GRANARY_OK) {
-        (void)printf(cli->json ? "{\"value\": %" PRId64 "}\n" : "%" PRId64 "\n", value);
+        print_counter(cli, value);
     } else {
         status = cli_fail(err, "counter %s", argv[first]);
     }

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "cli/command/arguments.h"
 #include "cli/objects/library.h"
+#include "cli/print/json.h"
 #include "client/resolve.h"
 #include "data/arrow.h"
 #include "granary/stream.h"
@@ -332,6 +333,23 @@ command_export(struct cli *cli, int argc, char **argv)
     return status != 0 ? status : get_to(cli, argv[first], &get, export_object);
 }
 
+static void
+print_digest(const struct cli *cli, granary_id id, const char *digest)
+{
+    struct json json = {0};
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    if (!cli->json) {
+        (void)printf("%s  %s\n", digest, text);
+        return;
+    }
+    json_open(&json, NULL, '{');
+    json_text(&json, "id", text);
+    json_text(&json, "xxh3_128", digest);
+    json_close(&json);
+}
+
 int
 command_digest(struct cli *cli, int argc, char **argv)
 {
@@ -353,13 +371,7 @@ command_digest(struct cli *cli, int argc, char **argv)
             one = err == GRANARY_OK ? 0 : cli_fail_plain(err);
         }
         if (one == 0) {
-            char text[GRANARY_ID_TEXT + 1];
-
-            granary_id_format(id, text);
-            if (cli->json)
-                (void)printf("{\"id\": \"%s\", \"xxh3_128\": \"%s\"}\n", text, digest);
-            else
-                (void)printf("%s  %s\n", digest, text);
+            print_digest(cli, id, digest);
         }
         status = status == 0 ? one : status;
     }

@@ -1,5 +1,4 @@
 /* granary pin, unpin, ref, unref, name, names, alias: what keeps objects, and what they are called. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +48,7 @@ for_each(const struct hold *hold, int argc, char **argv,
 static int
 pin(granary_client *client, const struct hold *hold, const char *argument)
 {
-    char text[GRANARY_ID_TEXT + 1];
+    struct json json = {0};
     granary_id id;
     uint64_t token;
     granary_err err;
@@ -63,8 +62,10 @@ pin(granary_client *client, const struct hold *hold, const char *argument)
         return cli_fail_plain(err);
     }
     if (hold->cli->json) {
-        granary_id_format(id, text);
-        (void)printf("{\"id\": \"%s\", \"token\": %" PRIu64 "}\n", text, token);
+        json_open(&json, NULL, '{');
+        json_id(&json, "id", id);
+        json_unsigned(&json, "token", token);
+        json_close(&json);
     }
     return 0;
 }

@@ -40,7 +40,7 @@ library_export(struct cli *cli, const char *path, const char *name)
     if (err != GRANARY_OK) {
         status = cli_fail(err, "export %s", path);
     } else if (client != NULL) {
-        (void)printf(cli->json ? "{\"version\": \"%s\"}\n" : "%s\n", version);
+        cli_print_value(cli, "version", version);
     }
     granary_disconnect(client);
     return status;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/command/arguments.h"
+#include "cli/print/json.h"
 #include "granary/graph.h"
 #include "granary/session.h"
 #include "object/object.h"
@@ -30,6 +31,7 @@ session_create(struct session *session, granary_client *client)
 static int
 session_has(struct session *session, granary_client *client)
 {
+    struct json json = {0};
     bool there;
     granary_err err = granary_session_has(client, session->name, &there);
 
@@ -37,7 +39,9 @@ session_has(struct session *session, granary_client *client)
         return cli_fail_plain(err);
     }
     if (session->cli->json) {
-        (void)printf("{\"there\": %s}\n", there ? "true" : "false");
+        json_open(&json, NULL, '{');
+        json_bool(&json, "there", there);
+        json_close(&json);
     } else {
         (void)printf("%s\n", there ? "yes" : "no");
     }

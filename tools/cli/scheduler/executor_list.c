@@ -12,78 +12,105 @@
 #include "base/executor_page.h"
 #include "base/fd.h"
 #include "cli/command/cli.h"
-#include "cli/print/json.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 
 /* ---- pages ---- */
 
-static void
-print_page_json(struct json *json, const struct gr_executor_state *page, bool lives)
+struct page {
+    struct gr_executor_state state;
+    bool lives;
+};
+
+static const char *
+page_confined(const void *row, char buffer[SHOW_TEXT])
 {
-    json_open(json, NULL, '{');
-    json_signed(json, "pid", page->pid);
-    json_bool(json, "lives", lives);
-    json_signed(json, "node", page->node);
-    json_signed(json, "slot", page->slot);
-    json_text(json, "confined", gr_confinement_name(page->confined));
-    json_text(json, "phase", gr_executor_phase_name(page->phase));
-    json_unsigned(json, "subtask", page->subtask);
-    json_unsigned(json, "attempt", page->attempt);
-    json_signed(json, "since_ns", page->since_ns);
-    json_real(json, "progress", page->progress);
-    json_id(json, "waits_for", page->waits_for);
-    json_text(json, "log", page->log);
-    json_unsigned(json, "done", page->done);
-    json_close(json);
+    (void)buffer;
+    return gr_confinement_name(((const struct page *)row)->state.confined);
 }
 
-static void
-print_page(const struct gr_executor_state *page, bool lives)
+static const char *
+page_phase(const void *row, char buffer[SHOW_TEXT])
 {
-    double seconds = page->since_ns == 0 ? 0 : (double)(gr_now_ns() - page->since_ns) / 1e9;
-    char text[SHOW_TEXT];
-
-    (void)printf("%8" PRId64 "  %-5s  %-8s  %4d  %4d  %-5s  ", page->pid, lives ? "yes" : "no",
-                 gr_confinement_name(page->confined), page->node, page->slot, gr_executor_phase_name(page->phase));
-    if (page->subtask != 0) {
-        (void)printf("%9" PRIu32 "/%-8" PRIu32 "  %8.1f s  %3.0f%%  ", (uint32_t)(page->subtask >> 32),
-                     (uint32_t)page->subtask, seconds, page->progress * 100);
-    } else {
-        (void)printf("%18s  %10s  %4s  ", "-", "-", "-");
-    }
-    (void)printf("%8" PRIu64 "  %s\n", page->done, page->log[0] == '\0' ? "-" : show_text(page->log, text));
+    (void)buffer;
+    return gr_executor_phase_name(((const struct page *)row)->state.phase);
 }
+
+static const char *
+page_subtask(const void *row, char buffer[SHOW_TEXT])
+{
+    uint64_t subtask = ((const struct page *)row)->state.subtask;
+
+    (void)snprintf(buffer, SHOW_TEXT, subtask == 0 ? "-" : "%9" PRIu32 "/%-8" PRIu32, (uint32_t)(subtask >> 32),
+                   (uint32_t)subtask);
+    return buffer;
+}
+
+static const char *
+page_since(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct gr_executor_state *state = &((const struct page *)row)->state;
+    double seconds = state->since_ns == 0 ? 0 : (double)(gr_now_ns() - state->since_ns) / 1e9;
+
+    (void)snprintf(buffer, SHOW_TEXT, state->subtask == 0 ? "-" : "%8.1f s", seconds);
+    return buffer;
+}
+
+static const char *
+page_progress(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct gr_executor_state *state = &((const struct page *)row)->state;
+
+    (void)snprintf(buffer, SHOW_TEXT, state->subtask == 0 ? "-" : "%3.0f%%", state->progress * 100);
+    return buffer;
+}
+
+static const char *
+page_log(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct gr_executor_state *state = &((const struct page *)row)->state;
+
+    return state->log[0] == '\0' ? "-" : show_text(state->log, buffer);
+}
+
+static const struct column page_columns[] = {{"pid", "pid", 8, COLUMN(struct page, state.pid)},
+                                             {"lives", "lives", -5, COLUMN(struct page, lives)},
+                                             {NULL, "confined", -8, .show = page_confined},
+                                             {"node", "node", 4, COLUMN(struct page, state.node)},
+                                             {"slot", "slot", 4, COLUMN(struct page, state.slot)},
+                                             {"confined", NULL, 0, .show = page_confined},
+                                             {"phase", "phase", -5, .show = page_phase},
+                                             {NULL, "graph/subtask", 18, .show = page_subtask},
+                                             {NULL, "since", 10, .show = page_since},
+                                             {NULL, "done", 4, .show = page_progress},
+                                             {"subtask", NULL, 0, COLUMN(struct page, state.subtask)},
+                                             {"attempt", NULL, 0, COLUMN(struct page, state.attempt)},
+                                             {"since_ns", NULL, 0, COLUMN(struct page, state.since_ns)},
+                                             {"progress", NULL, 0, COLUMN(struct page, state.progress)},
+                                             {"waits_for", NULL, 0, COLUMN(struct page, state.waits_for)},
+                                             {"log", NULL, 0, COLUMN(struct page, state.log)},
+                                             {"done", "subtasks", 8, COLUMN(struct page, state.done)},
+                                             {NULL, "log", 0, .show = page_log},
+                                             {0}};
 
 static int
 print_pages(const struct cli *cli, const struct gr_instance *instance)
 {
     struct gr_executor_state *pages = NULL;
-    struct json json = {0};
+    struct listing listing;
     size_t count = 0;
     granary_err err = gr_executor_pages_read(instance->runtime, &pages, &count);
 
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    if (cli->json) {
-        json_open(&json, NULL, '[');
-    } else {
-        (void)printf("%8s  %-5s  %-8s  %4s  %4s  %-5s  %18s  %10s  %4s  %8s  %s\n", "pid", "lives", "confined", "node",
-                     "slot", "phase", "graph/subtask", "since", "done", "subtasks", "log");
-    }
+    listing_begin(&listing, page_columns, cli->json);
     for (size_t i = 0; i < count; i++) {
-        bool lives = gr_process_start_time((pid_t)pages[i].pid) == pages[i].start_time;
+        struct page page = {pages[i], gr_process_start_time((pid_t)pages[i].pid) == pages[i].start_time};
 
-        if (cli->json) {
-            print_page_json(&json, &pages[i], lives);
-        } else {
-            print_page(&pages[i], lives);
-        }
+        listing_row(&listing, &page);
     }
-    if (cli->json) {
-        json_close(&json);
-    }
+    listing_end(&listing);
     free(pages);
     return 0;
 }

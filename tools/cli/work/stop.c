@@ -99,13 +99,17 @@ struct results {
 static void
 print_chunk(const struct results *results, uint64_t position, granary_id id, bool there)
 {
+    struct json json = {0};
     char text[GRANARY_ID_TEXT + 1];
 
-    granary_id_format(id, text);
     if (results->cli->json) {
-        (void)printf("{\"chunk\": %" PRIu64 ", \"id\": \"%s\", \"there\": %s}\n", position, text,
-                     there ? "true" : "false");
+        json_open(&json, NULL, '{');
+        json_unsigned(&json, "chunk", position);
+        json_id(&json, "id", id);
+        json_bool(&json, "there", there);
+        json_close(&json);
     } else {
+        granary_id_format(id, text);
         (void)printf("%s%s\n", text, there ? "" : "  (not there)");
     }
     (void)fflush(stdout);

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "cli/command/arguments.h"
 #include "cli/objects/put.h"
+#include "cli/print/json.h"
 #include "cli/work/discard.h"
 #include "client/resolve.h"
 
@@ -193,34 +194,26 @@ add_inputs(granary_client *client, struct submit *submit)
 static void
 print_ids(const struct submit *submit, const char *key, const granary_result *result)
 {
-    bool json = submit->cli->json;
+    struct json json = {0};
     char id[GRANARY_ID_TEXT + 1];
 
-    if (json) {
-        (void)printf("{\"graph\": \"%s\", \"results\": [", key);
+    if (submit->cli->json) {
+        json_open(&json, NULL, '{');
+        json_text(&json, "graph", key);
+        json_open(&json, "results", '[');
     }
     for (size_t i = 0; i < result->chunk_count; i++) {
         granary_id_format(result->chunks[i], id);
-        (void)printf(json ? "%s\"%s\"" : "%s%s\n", json && i > 0 ? ", " : "", id);
-    }
-    if (json) {
-        (void)printf("]}\n");
-    }
-}
-
-static granary_err
-write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-
-        if (n < 0 && errno != EINTR) {
-            return gr_fail_errno("write");
+        if (submit->cli->json) {
+            json_text(&json, NULL, id);
+        } else {
+            (void)puts(id);
         }
-        bytes += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
     }
-    return GRANARY_OK;
+    if (submit->cli->json) {
+        json_close(&json);
+        json_close(&json);
+    }
 }
 
 static granary_err
@@ -236,7 +229,7 @@ write_results(granary_client *client, const char *path, const granary_result *re
 
         err = granary_object_get(client, result->chunks[i], GRANARY_FOREVER, &view);
         if (err == GRANARY_OK) {
-            err = write_all(fd, view.data, view.data_size);
+            err = gr_write_all(fd, view.data, view.data_size);
             err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", to_stdout ? cli_stdout_name(name) : path);
             granary_object_release(client, &view);
         }
@@ -312,7 +305,7 @@ submit_graph(granary_client *client, struct submit *submit)
     if (submit->wait) {
         return tell_results(client, submit, key);
     }
-    (void)printf(submit->cli->json ? "{\"graph\": \"%s\"}\n" : "%s\n", key);
+    cli_print_value(submit->cli, "graph", key);
     for (size_t i = 0; i < submit->input_count; i++) {
         if (submit->is_ours[i]) {
             granary_id_format(submit->ids[i], id);
