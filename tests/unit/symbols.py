@@ -24,7 +24,7 @@ KEPT = {
     "gr_join_how_name": "tests name joins as graphs do",
 }
 # Made by tables and by other programs: one symbol a row, whether or not its own file is the only user.
-GENERATED = re.compile(r"^(granary_|main$|granary__|tpch_q|bench_peer_|command_|view_make_)")
+GENERATED = re.compile(r"^(granary_|main$|granary__|tpch_q|bench_peer_|bench_questions$|command_|view_make_)")
 PRELOAD = "torture/preload"  # stands before libc's functions, which others call by name
 
 

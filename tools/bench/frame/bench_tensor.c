@@ -5,65 +5,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/frame/analytics.h"
+#include "bench/frame/questions.h"
 
-#define PRODUCT    "\"p\": {\"op\": \"multiply\", \"inputs\": [\"a\", \"b\"]}, "
-#define PART(part) "\"" part "\": {\"op\": \"svd\", \"input\": \"a\", \"part\": \"" part "\"}"
-
-/* The nodes of a graph behind its sources, up to its end: of its targets one is "answer". */
-struct tensor_question {
-    const char *key;
-    const char *rest;
-};
-
+/* Questions of a part of the file, and the random tensors that they read, by name. */
 struct part {
-    const char *names[3]; /* of the tensors it reads */
+    const char *name;
+    const char *tensors[3];
     const char *shape;
-    struct tensor_question questions[2];
 };
 
 static const struct part parts[] = {
-    {{"a", "b", "c"},
-     "[100000000]",
-     {{"fused_sum", PRODUCT "\"s\": {\"op\": \"add\", \"inputs\": [\"p\", \"c\"]}, \"answer\": {\"op\": \"sum\", "
-                            "\"input\": \"s\"}}, \"targets\": [\"answer\"]}"},
-      {"fused", PRODUCT "\"answer\": {\"op\": \"add\", \"inputs\": [\"p\", \"c\"]}}, \"targets\": [\"answer\"]}"}}},
-    {{"a", "b", NULL},
-     "[4096, 4096]",
-     {{"matmul", "\"answer\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": [\"answer\"]}"}}},
-    {{"a", NULL, NULL},
-     "[100000, 1000]",
-     {{"column_stats", "\"m\": {\"op\": \"mean\", \"input\": \"a\", \"axes\": [0]}, \"answer\": {\"op\": \"std\", "
-                       "\"input\": \"a\", \"axes\": [0]}}, \"targets\": [\"m\", \"answer\"]}"}}},
-    {{"a", NULL, NULL},
-     "[10000, 10000]",
-     {{"transpose", "\"answer\": {\"op\": \"transpose\", \"input\": \"a\"}}, \"targets\": [\"answer\"]}"}}},
-    {{"a", NULL, NULL},
-     "[1000000, 32]",
-     {{"svd",
-       PART("u") ", " PART("vt") ", \"answer\": {\"op\": \"svd\", \"input\": \"a\", \"part\": \"s\"}}, \"targets\": "
-                                 "[\"u\", \"answer\", \"vt\"]}"}}},
+    {"tensor/fused", {"a", "b", "c"}, "[100000000]"},
+    {"tensor/matmul", {"a", "b", NULL}, "[4096, 4096]"},
+    {"tensor/column_stats", {"a", NULL, NULL}, "[100000, 1000]"},
+    {"tensor/transpose", {"a", NULL, NULL}, "[10000, 10000]"},
+    {"tensor/svd", {"a", NULL, NULL}, "[1000000, 32]"},
 };
-
-static void
-ask(struct analytics *analytics, const struct part *part, const struct tensor_question *question)
-{
-    char *graph = NULL;
-    size_t size;
-    FILE *out = open_memstream(&graph, &size);
-
-    if (out != NULL) {
-        (void)fprintf(out, "{\"nodes\": {");
-        for (size_t i = 0; i < 3 && part->names[i] != NULL; i++) { /* kept graphs, by name */
-            (void)fprintf(out, "\"%s\": {\"op\": \"array\", \"name\": \"%s\"}, ", part->names[i], part->names[i]);
-        }
-        (void)fprintf(out, "%s", question->rest);
-    }
-    if (out != NULL && fclose(out) == 0) {
-        analytics_ask(analytics, "tensor", &(struct question){.key = question->key, .graph = graph});
-    }
-    free(graph);
-}
 
 static void
 run_part(struct analytics *analytics, const struct part *part)
@@ -71,21 +28,21 @@ run_part(struct analytics *analytics, const struct part *part)
     size_t kept = 0;
     bool fine = true;
 
-    for (size_t i = 0; fine && i < 3 && part->names[i] != NULL; i++) {
+    for (size_t i = 0; fine && i < 3 && part->tensors[i] != NULL; i++) {
         char graph[256];
 
         (void)snprintf(
             graph, sizeof graph,
             "{\"nodes\": {\"answer\": {\"op\": \"random\", \"shape\": %s, \"seed\": %zu}}, \"targets\": [\"answer\"]}",
             part->shape, i);
-        fine = analytics_keep(analytics, part->names[i], graph);
+        fine = analytics_keep(analytics, part->tensors[i], graph);
         kept += fine;
     }
-    for (size_t i = 0; fine && i < 2 && part->questions[i].key != NULL; i++) {
-        ask(analytics, part, &part->questions[i]);
+    if (fine) {
+        questions_ask(analytics, part->name, "tensor");
     }
     while (kept > 0) {
-        analytics_forget(analytics, part->names[--kept]);
+        analytics_forget(analytics, part->tensors[--kept]);
     }
 }
 

@@ -11,9 +11,8 @@
 const char *tpch_query(int number);
 const char *tpch_query_name(int number);
 
-/* Table 0 to 7: its name, and its columns' dtypes as the JSON of read_csv's parameter. Static storage. */
+/* The name of table 0 to 7. Static storage. */
 const char *tpch_table(int number);
-const char *tpch_dtypes(int number);
 
 /* Make the tables (with granary-tpch-gen, beside this program) and queries/qNN.sql in the directory, unless they are
  * there. False: said on stderr. */
