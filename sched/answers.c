@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "sched/core/pack.h"
 #include "sched/manager/manager.h"
 #include "schema/granary.pb-c.h"
@@ -24,7 +25,7 @@ struct held {
 struct answers {
     struct gr_zmq_socket *clients;
     struct pending *pending; /* by ticket */
-    uint64_t pending_count, pending_room;
+    size_t pending_count, pending_room;
     uint64_t pending_free; /* list; UINT64_MAX: empty */
     struct held *held;     /* in order of their numbers */
     size_t held_count, held_room;
@@ -77,15 +78,8 @@ answers_ticket(struct answers *answers, const struct gr_zmq_peer *peer, uint64_t
     if (ticket != UINT64_MAX) {
         answers->pending_free = answers->pending[ticket].next_free;
     } else {
-        if (answers->pending_count == answers->pending_room) {
-            uint64_t room = answers->pending_room * 2 + 64;
-            struct pending *grown = reallocarray(answers->pending, room, sizeof *grown);
-
-            if (grown == NULL) {
-                return false;
-            }
-            answers->pending = grown;
-            answers->pending_room = room;
+        if (!gr_grow(&answers->pending, &answers->pending_room, answers->pending_count, sizeof *answers->pending)) {
+            return false;
         }
         ticket = answers->pending_count++;
     }
@@ -152,16 +146,9 @@ answers_hold(struct answers *answers, uint64_t ticket, struct gr_buf *reply, con
 {
     struct held *held;
 
-    if (answers->held_count == answers->held_room) {
-        size_t room = answers->held_room * 2 + 64;
-        struct held *grown = reallocarray(answers->held, room, sizeof *grown);
-
-        if (grown == NULL) {
-            answers_refuse(answers, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
-            return false;
-        }
-        answers->held = grown;
-        answers->held_room = room;
+    if (!gr_grow(&answers->held, &answers->held_room, answers->held_count, sizeof *answers->held)) {
+        answers_refuse(answers, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        return false;
     }
     held = &answers->held[answers->held_count++];
     *held = (struct held){.number = number, .ticket = ticket, .reply = *reply};

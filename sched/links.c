@@ -1,3 +1,4 @@
+#include "base/grow.h"
 #include "sched/links_private.h"
 
 #include <errno.h>
@@ -139,17 +140,10 @@ link_add(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot)
 {
     int pidfd = -1;
 
-    if (links->count == links->room) {
-        size_t room = links->room * 2 + 8;
-        struct link *grown = reallocarray(links->items, room, sizeof *grown);
-
-        if (grown == NULL) {
-            gr_log_error("OUT-OF-MEMORY", "pid=%lld is not used", (long long)pid);
-            manager_note_exhausted(links->manager);
-            return NULL;
-        }
-        links->items = grown;
-        links->room = room;
+    if (!gr_grow(&links->items, &links->room, links->count, sizeof *links->items)) {
+        gr_log_error("OUT-OF-MEMORY", "pid=%lld is not used", (long long)pid);
+        manager_note_exhausted(links->manager);
+        return NULL;
     }
     if (pid > 0 && pid <= INT32_MAX) {
         /* In this order: once the descriptor is open, the start time tells whose it is. */

@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "sched/core/manager.h"
+#include "sched/core/pack.h"
 
 struct action *
 action_add(struct manager *manager, enum action_kind kind)
@@ -75,15 +76,68 @@ pack_message(struct gr_buf *bytes, const ProtobufCMessage *message)
     }
 }
 
-void
-keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
-             const ProtobufCMessage *message)
+struct action *
+entry_add(struct manager *manager, enum action_kind kind, const char *space, const void *key, size_t key_size)
 {
-    struct action *action = action_add(manager, ACTION_KEEP);
+    struct action *action = action_add(manager, kind);
 
     if (action != NULL) {
         action->space = space;
         gr_buf_add(&action->entry_key, key, key_size);
+    }
+    return action;
+}
+
+void
+entry_key_number(struct gr_buf *key, uint64_t number, size_t size)
+{
+    while (size-- > 0) {
+        gr_buf_add(key, &(unsigned char){(unsigned char)(number >> (8 * size))}, 1);
+    }
+}
+
+struct action *
+entry_add_number(struct manager *manager, enum action_kind kind, const char *space, uint64_t number, size_t size)
+{
+    struct action *action = entry_add(manager, kind, space, "", 0);
+
+    if (action != NULL) {
+        entry_key_number(&action->entry_key, number, size);
+    }
+    return action;
+}
+
+uint64_t
+number_of_key(const void *key, size_t size)
+{
+    const unsigned char *bytes = key;
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        number = number << 8 | bytes[i];
+    }
+    return number;
+}
+
+struct action *
+send_begin(struct manager *manager, uint32_t executor)
+{
+    struct action *action = action_add(manager, ACTION_SEND);
+
+    if (action != NULL) {
+        action->executor = executor;
+        pack_begin(&action->bytes);
+    }
+    return action;
+}
+
+void
+keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
+             const ProtobufCMessage *message)
+{
+    struct action *action = entry_add(manager, ACTION_KEEP, space, key, key_size);
+
+    if (action != NULL) {
         pack_message(&action->bytes, message);
     }
 }
@@ -91,12 +145,7 @@ keep_message(struct manager *manager, const char *space, const void *key, size_t
 void
 forget(struct manager *manager, const char *space, const void *key, size_t key_size)
 {
-    struct action *action = action_add(manager, ACTION_FORGET);
-
-    if (action != NULL) {
-        action->space = space;
-        gr_buf_add(&action->entry_key, key, key_size);
-    }
+    (void)entry_add(manager, ACTION_FORGET, space, key, key_size);
 }
 
 void
@@ -135,27 +184,44 @@ reply_error(struct manager *manager, uint64_t ticket, granary_err err, const cha
 }
 
 void
-reply_ok(struct manager *manager, uint64_t ticket)
+reply_failure(struct manager *manager, uint64_t ticket, granary_err err)
 {
-    Granary__Reply answer = GRANARY__REPLY__INIT;
-    struct action *action = reply_message(manager, ticket, &answer);
+    reply_error(manager, ticket, err, granary_error_message());
+}
+
+void
+reply_no_memory(struct manager *manager, uint64_t ticket)
+{
+    reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+}
+
+/* When what is kept before it is durable. */
+static struct action *
+reply_durable(struct manager *manager, uint64_t ticket, Granary__Reply *answer)
+{
+    struct action *action = reply_message(manager, ticket, answer);
 
     if (action != NULL) {
         action->when_durable = true;
     }
+    return action;
+}
+
+void
+reply_ok(struct manager *manager, uint64_t ticket)
+{
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+
+    (void)reply_durable(manager, ticket, &answer);
 }
 
 void
 reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
-    struct action *action;
 
     answer.library = (Granary__Library *)(uintptr_t)library; /* packing only reads it */
-    action = reply_message(manager, ticket, &answer);
-    if (action != NULL) {
-        action->when_durable = true;
-    }
+    (void)reply_durable(manager, ticket, &answer);
 }
 
 void
@@ -165,10 +231,7 @@ reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool i
     struct action *action;
 
     answer.key = (char *)(uintptr_t)key;
-    action = reply_message(manager, ticket, &answer);
-    if (action != NULL) {
-        action->when_durable = true;
-    }
+    action = reply_durable(manager, ticket, &answer);
     if (action != NULL && is_new) {
         memcpy(action->accepted, key, strlen(key) + 1);
     }
@@ -178,13 +241,9 @@ void
 reply_with_receipt(struct manager *manager, uint64_t ticket, Granary__Receipt *receipt)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
-    struct action *action;
 
     answer.receipt = receipt;
-    action = reply_message(manager, ticket, &answer);
-    if (action != NULL) {
-        action->when_durable = true;
-    }
+    (void)reply_durable(manager, ticket, &answer);
 }
 
 void
@@ -199,6 +258,6 @@ reply_text(struct manager *manager, uint64_t ticket, granary_err err, const stru
         answer.text = text->bytes != NULL ? text->bytes : (char *)(uintptr_t) "";
         (void)reply_message(manager, ticket, &answer);
     } else {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
     }
 }

@@ -78,6 +78,16 @@ void manager_note_exhausted(struct manager *manager);
 /* ---- for the manager's modules ---- */
 
 struct action *action_add(struct manager *manager, enum action_kind kind); /* NULL: out of memory, logged */
+/* A change of the entry `key` of a space: KEEP, FORGET or FORGET_ALL. NULL: out of memory, logged */
+struct action *
+entry_add(struct manager *manager, enum action_kind kind, const char *space, const void *key, size_t key_size);
+/* The same under a number: its last `size` bytes, the most significant one first, so that entries are in their order. */
+struct action *
+entry_add_number(struct manager *manager, enum action_kind kind, const char *space, uint64_t number, size_t size);
+void entry_key_number(struct gr_buf *key, uint64_t number, size_t size);
+uint64_t number_of_key(const void *key, size_t size);
+/* A message to an executor, begun: more fields may be added. NULL: out of memory, logged */
+struct action *send_begin(struct manager *manager, uint32_t executor);
 void keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
                   const ProtobufCMessage *message);
 void forget(struct manager *manager, const char *space, const void *key, size_t key_size);
@@ -87,6 +97,9 @@ void reply_ok(struct manager *manager, uint64_t ticket);
 void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */
 void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new);
 void reply_with_receipt(struct manager *manager, uint64_t ticket, Granary__Receipt *receipt);
+/* The error that the thread's message tells of: `reply_failure(manager, ticket, gr_fail(...))`. */
+void reply_failure(struct manager *manager, uint64_t ticket, granary_err err);
+void reply_no_memory(struct manager *manager, uint64_t ticket);
 /* Any other answer; version is set here. NULL: out of memory, logged */
 struct action *reply_message(struct manager *manager, uint64_t ticket, Granary__Reply *message);
 /* Text as the answer, or the error there was instead, in the thread's message. */

@@ -42,6 +42,13 @@ struct manager {
     struct info *info;
 };
 
+/* When a wait that begins now ends. timeout_ms: below 0 for ever */
+static inline int64_t
+wait_until_ns(int64_t timeout_ms, int64_t now_ns)
+{
+    return timeout_ms >= 0 && timeout_ms < INT64_MAX / 4000000 ? now_ns + timeout_ms * 1000000 : INT64_MAX;
+}
+
 /* A moment of the events' clock in ms since the Unix epoch; 0 for 0. */
 static inline int64_t
 manager_unix_ms(const struct manager *manager, int64_t ns)

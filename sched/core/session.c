@@ -92,12 +92,12 @@ request_session(struct manager *manager, uint64_t ticket, const Granary__Session
                       request->weight, WEIGHT_MAX, WEIGHT_DEFAULT);
     }
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     session = session_get(manager, name);
     if (session == NULL) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        reply_no_memory(manager, ticket);
         return;
     }
     session->weight = request->weight;

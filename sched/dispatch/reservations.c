@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "sched/dispatch/reservations_private.h"
 #include "sched/dispatch/resources.h"
 
@@ -197,15 +198,9 @@ token_new(struct reservations *reservations)
         reservations->free_tokens = reservations->tokens[token].next_free;
         return token;
     }
-    if (reservations->token_count == reservations->token_room) {
-        uint32_t room = reservations->token_room * 2 + 8;
-        struct token *tokens = reallocarray(reservations->tokens, room, sizeof *tokens);
-
-        if (tokens == NULL) {
-            return RESERVATION_NONE;
-        }
-        reservations->tokens = tokens;
-        reservations->token_room = room;
+    if (!gr_grow(&reservations->tokens, &reservations->token_room, reservations->token_count,
+                 sizeof *reservations->tokens)) {
+        return RESERVATION_NONE;
     }
     return reservations->token_count++;
 }

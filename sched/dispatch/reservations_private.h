@@ -39,7 +39,8 @@ struct reservations {
     struct gr_place_candidate *candidates; /* room for one a holder */
     size_t holder_count, holder_room;
     struct token *tokens;
-    uint32_t token_count, token_room;
+    uint32_t token_count;
+    size_t token_room;
     uint32_t free_tokens; /* list */
     uint32_t granted;
     uint64_t last_order;

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/grow.h"
 
 #define NEEDS_MAX 4096
 
@@ -28,7 +29,8 @@ struct resources {
     struct resource *items;
     size_t count;
     struct need *needs; /* [0]: NEED_NONE */
-    uint32_t need_count, need_room;
+    uint32_t need_count;
+    size_t need_room;
 };
 
 static struct resource *
@@ -45,15 +47,8 @@ find(const struct resources *resources, const char *name)
 static bool
 need_add(struct resources *resources, struct need need)
 {
-    if (resources->need_count == resources->need_room) {
-        uint32_t room = resources->need_room * 2 + 8;
-        struct need *grown = reallocarray(resources->needs, room, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        resources->needs = grown;
-        resources->need_room = room;
+    if (!gr_grow(&resources->needs, &resources->need_room, resources->need_count, sizeof *resources->needs)) {
+        return false;
     }
     resources->needs[resources->need_count++] = need;
     return true;

@@ -26,14 +26,14 @@ journal_init(struct journal *journal)
 void
 serials_note(struct manager *manager)
 {
-    struct action *action =
-        manager->registry.serial_count < manager->journal->serial_limit ? NULL : action_add(manager, ACTION_KEEP);
+    struct journal *journal = manager->journal;
+    struct action *action = manager->registry.serial_count < journal->serial_limit
+                                ? NULL
+                                : entry_add(manager, ACTION_KEEP, MANAGER_METAS, "serials", strlen("serials"));
 
     if (action != NULL) {
-        manager->journal->serial_limit = manager->registry.serial_count + SERIALS;
-        action->space = MANAGER_METAS;
-        gr_buf_addf(&action->entry_key, "serials");
-        gr_buf_addf(&action->bytes, "%u", manager->journal->serial_limit);
+        journal->serial_limit = manager->registry.serial_count + SERIALS;
+        gr_buf_addf(&action->bytes, "%u", journal->serial_limit);
     }
 }
 
@@ -52,44 +52,33 @@ manager_restore_meta(struct manager *manager, const char *key, const void *value
 /* ---- executors ---- */
 
 static void
-executor_key(struct gr_buf *key, int64_t pid, uint64_t start_time, uint32_t slot)
+executor_entry(struct manager *manager, enum action_kind kind, int64_t pid, uint64_t start_time, uint32_t slot)
 {
-    gr_buf_addf(key, "%lld.%llu.%u", (long long)pid, (unsigned long long)start_time, slot);
+    struct action *action = entry_add(manager, kind, MANAGER_EXECUTORS, "", 0);
+
+    if (action != NULL) {
+        gr_buf_addf(&action->entry_key, "%lld.%llu.%u", (long long)pid, (unsigned long long)start_time, slot);
+    }
 }
 
 void
 manager_keep_executor(struct manager *manager, int64_t pid, uint64_t start_time, uint32_t slot)
 {
-    struct action *action = action_add(manager, ACTION_KEEP);
-
-    if (action != NULL) {
-        action->space = MANAGER_EXECUTORS;
-        executor_key(&action->entry_key, pid, start_time, slot);
-    }
+    executor_entry(manager, ACTION_KEEP, pid, start_time, slot);
 }
 
 void
 manager_forget_executor(struct manager *manager, int64_t pid, uint64_t start_time, uint32_t slot)
 {
-    struct action *action = action_add(manager, ACTION_FORGET);
-
-    if (action != NULL) {
-        action->space = MANAGER_EXECUTORS;
-        executor_key(&action->entry_key, pid, start_time, slot);
-    }
+    executor_entry(manager, ACTION_FORGET, pid, start_time, slot);
 }
 
 /* ---- what has become of subtasks ---- */
 
-static void
-events_key(const struct task_graph *graph, struct gr_buf *key)
+static struct action *
+events_entry(struct manager *manager, enum action_kind kind, const struct task_graph *graph)
 {
-    unsigned char bytes[sizeof graph->serial];
-
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (unsigned char)(graph->serial >> (24 - 8 * i));
-    }
-    gr_buf_add(key, bytes, sizeof bytes);
+    return entry_add_number(manager, kind, MANAGER_EVENTS, graph->serial, sizeof graph->serial);
 }
 
 void
@@ -113,38 +102,44 @@ events_untouch(struct manager *manager, struct task_graph *graph)
 void
 events_forget(struct manager *manager, struct task_graph *graph)
 {
-    struct action *action =
-        graph->log.records == 0 && graph->record_count == 0 ? NULL : action_add(manager, ACTION_FORGET_ALL);
-
-    if (action != NULL) {
-        action->space = MANAGER_EVENTS;
-        events_key(graph, &action->entry_key);
+    if (graph->log.records > 0 || graph->record_count > 0) {
+        (void)events_entry(manager, ACTION_FORGET_ALL, graph);
     }
     events_untouch(manager, graph);
     event_log_free(&graph->log);
     graph->log = (struct event_log){0};
 }
 
+/* Takes the record. before_sends: see struct action */
+static void
+record_keep(struct manager *manager, const struct task_graph *graph, uint64_t number, struct gr_buf *record,
+            bool before_sends)
+{
+    struct action *action = events_entry(manager, ACTION_KEEP, graph);
+
+    if (action == NULL) {
+        gr_buf_free(record);
+        return;
+    }
+    entry_key_number(&action->entry_key, number, sizeof number);
+    action->bytes = *record;
+    action->before_sends = before_sends;
+}
+
 void
 events_end(struct manager *manager, struct task_graph *graph)
 {
     struct gr_buf planner = graph->log.told ? graph->log.planner : (struct gr_buf){0};
-    const char number[sizeof(uint64_t)] = {0};
-    struct action *action;
 
     if (planner.size > 0) {
         graph->log.planner = (struct gr_buf){0};
     }
     events_forget(manager, graph);
-    action = planner.size == 0 || !gr_buf_ok(&planner) ? NULL : action_add(manager, ACTION_KEEP);
-    if (action == NULL) {
+    if (planner.size == 0 || !gr_buf_ok(&planner)) {
         gr_buf_free(&planner);
         return;
     }
-    action->space = MANAGER_EVENTS;
-    events_key(graph, &action->entry_key);
-    gr_buf_add(&action->entry_key, number, sizeof number);
-    action->bytes = planner;
+    record_keep(manager, graph, 0, &planner, false);
     graph->log.records = 1; /* to be forgotten with the graph */
 }
 
@@ -156,7 +151,6 @@ events_keep(struct manager *manager)
 
     while ((graph = TAILQ_FIRST(&manager->journal->eventful)) != NULL) {
         struct gr_buf record = {0};
-        struct action *action;
         uint64_t number;
         bool is_snapshot;
         bool fed;
@@ -165,24 +159,9 @@ events_keep(struct manager *manager)
         if (!event_log_take(&graph->log, graph->execution, &record, &number, &is_snapshot, &fed)) {
             continue;
         }
-        action = is_snapshot ? action_add(manager, ACTION_FORGET_ALL) : NULL;
-        if (action != NULL) {
-            action->space = MANAGER_EVENTS;
-            events_key(graph, &action->entry_key);
+        if (is_snapshot) {
+            (void)events_entry(manager, ACTION_FORGET_ALL, graph);
         }
-        action = action_add(manager, ACTION_KEEP);
-        if (action == NULL) {
-            gr_buf_free(&record);
-            continue;
-        }
-        action->space = MANAGER_EVENTS;
-        events_key(graph, &action->entry_key);
-        for (int shift = 56; shift >= 0; shift -= 8) {
-            const unsigned char byte = (unsigned char)(number >> shift);
-
-            gr_buf_add(&action->entry_key, &byte, 1);
-        }
-        action->bytes = record;
-        action->before_sends = fed;
+        record_keep(manager, graph, number, &record, fed);
     }
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "sched/core/manager.h"
 #include "sched/durable/syncer.h"
@@ -171,16 +172,9 @@ change_add(struct keeper *keeper, struct action *action)
         keeper->exhausted = true;
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
-    if (keeper->change_count == keeper->change_room) {
-        size_t room = keeper->change_room * 2 + 64;
-        struct action *grown = reallocarray(keeper->changes, room, sizeof *grown);
-
-        if (grown == NULL) {
-            keeper->exhausted = true;
-            return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
-        }
-        keeper->changes = grown;
-        keeper->change_room = room;
+    if (!gr_grow(&keeper->changes, &keeper->change_room, keeper->change_count, sizeof *keeper->changes)) {
+        keeper->exhausted = true;
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     keeper->changes[keeper->change_count++] = *action;
     action->bytes = action->entry_key = (struct gr_buf){0};

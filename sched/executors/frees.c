@@ -65,15 +65,6 @@ frees_add_strays(struct manager *manager, const struct task_graph *graph, const 
 
 /* ---- orders ---- */
 
-/* Entries are kept under their order's number, the most significant byte first. */
-static void
-key_of(uint64_t number, unsigned char key[static sizeof(uint64_t)])
-{
-    for (size_t i = 0; i < sizeof number; i++) {
-        key[i] = (unsigned char)(number >> (56 - 8 * i));
-    }
-}
-
 static void
 append(struct free_order **list, struct free_order *order)
 {
@@ -89,15 +80,16 @@ static void
 order_create(struct manager *manager, struct session *session)
 {
     struct free_order *order = calloc(1, sizeof *order);
-    struct action *action = order == NULL ? NULL : action_add(manager, ACTION_KEEP);
-    unsigned char key[sizeof(uint64_t)];
+    uint64_t number = manager->frees->last + 1;
+    struct action *action =
+        order == NULL ? NULL : entry_add_number(manager, ACTION_KEEP, MANAGER_FREES, number, sizeof number);
 
     if (action == NULL) {
         manager->exhausted = true;
         free(order);
         return;
     }
-    order->number = ++manager->frees->last;
+    order->number = manager->frees->last = number;
     session->last_order = order->number;
     order->session = session;
     order->frees = session->frees;
@@ -107,9 +99,6 @@ order_create(struct manager *manager, struct session *session)
     session->with_errors += order->has_errors;
     session->orders++;
     append(&manager->frees->orders, order);
-    key_of(order->number, key);
-    action->space = MANAGER_FREES;
-    gr_buf_add(&action->entry_key, key, sizeof key);
     gr_buf_add(&action->bytes, session->name, strlen(session->name) + 1);
     gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
 }
@@ -126,13 +115,11 @@ order_destroy(struct free_order *order)
 static void
 order_send(struct manager *manager, struct executor *executor, struct free_order *order)
 {
-    struct action *action = action_add(manager, ACTION_SEND);
+    struct action *action = send_begin(manager, executor->number);
 
     order->token_order = reservations_last_order(manager->reservations);
     append(&executor->free_orders, order);
     if (action != NULL) {
-        action->executor = executor->number;
-        pack_begin(&action->bytes);
         gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
         pack_free_session(&action->bytes, order->session->name, order->number);
     }
@@ -208,11 +195,9 @@ static void
 first_done(struct manager *manager, struct executor *executor)
 {
     struct free_order *order = executor->free_orders;
-    unsigned char key[sizeof(uint64_t)];
 
     executor->free_orders = order->next;
-    key_of(order->number, key);
-    forget(manager, MANAGER_FREES, key, sizeof key);
+    (void)entry_add_number(manager, ACTION_FORGET, MANAGER_FREES, order->number, sizeof order->number);
     order_destroy(order);
 }
 
@@ -295,7 +280,6 @@ frees_are_done(const struct manager *manager, struct task_graph *graph)
 void
 manager_restore_frees(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
 {
-    const unsigned char *bytes = key;
     const char *name = value;
     size_t length = strnlen(name, size);
     struct free_order *order = calloc(1, sizeof *order);
@@ -306,9 +290,7 @@ manager_restore_frees(struct manager *manager, const void *key, size_t key_size,
         free(order);
         return;
     }
-    for (size_t i = 0; i < key_size; i++) {
-        order->number = order->number << 8 | bytes[i];
-    }
+    order->number = number_of_key(key, key_size);
     gr_buf_add(&order->frees, name + length + 1, size - length - 1);
     manager->exhausted = manager->exhausted || !gr_buf_ok(&order->frees);
     order->session->orders++;

@@ -46,14 +46,12 @@ static void
 order_slots(struct manager *manager, uint32_t count, int32_t node)
 {
     Granary__PoolOrder order = GRANARY__POOL_ORDER__INIT;
-    struct action *action = action_add(manager, ACTION_SEND);
+    struct action *action = send_begin(manager, EXECUTOR_POOL);
 
     if (action != NULL) {
         order.verb = GRANARY__POOL_ORDER__VERB__ADD;
         order.count = count;
         order.node = node;
-        action->executor = EXECUTOR_POOL;
-        pack_begin(&action->bytes);
         pack_pool_order(&action->bytes, &order);
         manager->pool->adding += count;
     }
@@ -156,10 +154,8 @@ pool_settle(struct manager *manager)
             reservations_in_flight(manager->reservations, executor->number) > 0) {
             continue;
         }
-        action = action_add(manager, ACTION_SEND);
+        action = send_begin(manager, executor->number);
         if (action != NULL) {
-            action->executor = executor->number;
-            pack_begin(&action->bytes);
             pack_dismissal(&action->bytes, executor->replace);
             executor->dismissed = true;
         }
@@ -312,14 +308,12 @@ request_pool(struct manager *manager, uint64_t ticket, const Granary__PoolOrder 
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     order->ticket = ticket;
     order->verb = request->verb;
-    order->deadline_ns = request->timeout_ms < 0 || request->timeout_ms > INT64_MAX / 4000000
-                             ? INT64_MAX
-                             : now_ns + request->timeout_ms * 1000000;
+    order->deadline_ns = wait_until_ns(request->timeout_ms, now_ns);
     for (size_t i = 0; i < count; i++) {
         if (!all || !manager->executors.items[i].pull) {
             order->executors[order->count++] = all ? manager->executors.items[i].number : request->executors[i];

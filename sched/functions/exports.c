@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "granary/types.h"
 #include "graph/nearest.h"
 #include "sched/core/pack.h"
@@ -172,15 +173,8 @@ shelf_put(struct shelf *shelf, struct exported exported)
 {
     size_t at = shelf->count;
 
-    if (shelf->count == shelf->room) {
-        size_t room = shelf->room * 2 + 8;
-        struct exported *grown = reallocarray(shelf->libraries, room, sizeof *grown);
-
-        if (grown == NULL) {
-            return out_of_memory();
-        }
-        shelf->libraries = grown;
-        shelf->room = room;
+    if (!gr_grow(&shelf->libraries, &shelf->room, shelf->count, sizeof *shelf->libraries)) {
+        return out_of_memory();
     }
     while (at > 0 && shelf->libraries[at - 1].library->sequence > exported.library->sequence) {
         at--;

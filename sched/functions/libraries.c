@@ -71,7 +71,7 @@ request_export(struct manager *manager, uint64_t ticket, Granary__Library *libra
     }
     library->session = given;
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     if (changed) {
@@ -153,7 +153,7 @@ request_unexport(struct manager *manager, uint64_t ticket, const Granary__Unexpo
     if (last == NULL) {
         granary_err err = exports_no_library(shelf, session, unexport->name, unexport->version);
 
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     reply_library(manager, ticket, last->library);

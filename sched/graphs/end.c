@@ -16,6 +16,18 @@
 #include "sched/graphs/wait.h"
 #include "sched/history/history.h"
 
+static struct action *
+result_entry(struct manager *manager, enum action_kind kind, const struct task_graph *graph,
+             const struct target *target)
+{
+    struct action *action = entry_add(manager, kind, MANAGER_RESULTS, graph->key, strlen(graph->key) + 1);
+
+    if (action != NULL) {
+        gr_buf_add(&action->entry_key, target->name, strlen(target->name));
+    }
+    return action;
+}
+
 static void
 keep_end(struct manager *manager, struct task_graph *graph)
 {
@@ -25,12 +37,9 @@ keep_end(struct manager *manager, struct task_graph *graph)
     keep_message(manager, MANAGER_ENDS, graph->key, strlen(graph->key), &status.base);
     for (size_t i = 0; i < graph->target_count; i++) {
         const struct target *target = &graph->targets[i];
-        struct action *action = target->packed == NULL ? NULL : action_add(manager, ACTION_KEEP);
+        struct action *action = target->packed == NULL ? NULL : result_entry(manager, ACTION_KEEP, graph, target);
 
         if (action != NULL) {
-            action->space = MANAGER_RESULTS;
-            gr_buf_add(&action->entry_key, graph->key, strlen(graph->key) + 1);
-            gr_buf_add(&action->entry_key, target->name, strlen(target->name));
             gr_buf_add(&action->bytes, target->packed, target->packed_size);
         }
     }
@@ -113,11 +122,9 @@ static void
 cancel_running(void *context, uint32_t executor, const uint64_t *numbers, size_t count)
 {
     struct manager *manager = context;
-    struct action *action = action_add(manager, ACTION_SEND);
+    struct action *action = send_begin(manager, executor);
 
     if (action != NULL) {
-        action->executor = executor;
-        pack_begin(&action->bytes);
         pack_cancel(&action->bytes, numbers, count);
     }
 }
@@ -174,12 +181,8 @@ graph_delete(struct manager *manager, struct task_graph *graph)
     forget(manager, MANAGER_GRAPHS, graph->key, length);
     forget(manager, MANAGER_ENDS, graph->key, length);
     for (size_t i = 0; i < graph->target_count; i++) {
-        struct action *action = graph->targets[i].packed == NULL ? NULL : action_add(manager, ACTION_FORGET);
-
-        if (action != NULL) {
-            action->space = MANAGER_RESULTS;
-            gr_buf_add(&action->entry_key, graph->key, length + 1);
-            gr_buf_add(&action->entry_key, graph->targets[i].name, strlen(graph->targets[i].name));
+        if (graph->targets[i].packed != NULL) {
+            (void)result_entry(manager, ACTION_FORGET, graph, &graph->targets[i]);
         }
     }
     events_forget(manager, graph);

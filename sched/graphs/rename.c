@@ -93,7 +93,7 @@ request_rename(struct manager *manager, uint64_t ticket, const Granary__Rename *
     }
     err = err == GRANARY_OK ? check_rename(graph, other, request) : err;
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     if (other != graph) {

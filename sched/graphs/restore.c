@@ -92,18 +92,10 @@ manager_restore_result(struct manager *manager, const char *key, const char *tar
 void
 manager_restore_events(struct manager *manager, const void *key, size_t key_size, const void *record, size_t size)
 {
-    const unsigned char *bytes = key;
     struct task_graph *graph;
     struct gr_buf *grown;
-    uint64_t serial = 0;
-    uint64_t number = 0;
 
-    for (size_t i = 0; i < key_size && i < 12; i++) {
-        uint64_t *part = i < 4 ? &serial : &number;
-
-        *part = *part << 8 | bytes[i];
-    }
-    graph = key_size == 12 ? graph_of_number(manager, WIRE_NUMBER(serial, 0)) : NULL;
+    graph = key_size == 12 ? graph_of_number(manager, WIRE_NUMBER(number_of_key(key, 4), 0)) : NULL;
     if (graph == NULL) {
         return;
     }
@@ -115,7 +107,7 @@ manager_restore_events(struct manager *manager, const void *key, size_t key_size
     graph->records = grown;
     grown[graph->record_count] = (struct gr_buf){0};
     gr_buf_add(&grown[graph->record_count++], record, size);
-    graph->log.records = number + 1;
+    graph->log.records = number_of_key((const char *)key + 4, 8) + 1;
 }
 
 struct replay {

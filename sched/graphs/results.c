@@ -73,10 +73,10 @@ static void
 reply_nothing(struct manager *manager, uint64_t ticket, const struct task_graph *graph, const struct target *target)
 {
     if (target->packed != NULL) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        reply_no_memory(manager, ticket);
     } else {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target->name);
-        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+        reply_failure(manager, ticket,
+                      gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' yields nothing", graph->key, target->name));
     }
 }
 
@@ -119,9 +119,9 @@ chunks_reply(struct manager *manager, struct task_graph *graph, const struct wai
     if (there) {
         reply_chunks(manager, waiter->ticket, graph, result, waiter->cursor, waiter->limit);
     } else if (result != NULL && waiter->cursor >= result->n_chunks) {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' has %zu chunks", graph->key, target->name,
-                      result->n_chunks);
-        reply_error(manager, waiter->ticket, GRANARY_ENOENT, granary_error_message());
+        reply_failure(manager, waiter->ticket,
+                      gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' has %zu chunks", graph->key, target->name,
+                              result->n_chunks));
     } else if (graph->err != GRANARY_OK) {
         reply_error(manager, waiter->ticket, graph->err, graph->message != NULL ? graph->message : "");
     } else if (ended) {
@@ -167,17 +167,17 @@ request_result(struct manager *manager, uint64_t ticket, struct task_graph *grap
                             .serial = graph->serial,
                             .cursor = ref->cursor,
                             .limit = ref->limit == 0 ? UINT32_MAX : ref->limit,
-                            .deadline_ns = waiter_deadline_ns(ref->timeout_ms, now_ns)};
+                            .deadline_ns = wait_until_ns(ref->timeout_ms, now_ns)};
     bool failed = graph->state == GRANARY_GRAPH_FAILED && !graph->keep_going;
 
     if (!ref->follow && (failed || graph->state == GRANARY_GRAPH_CANCELLED)) {
-        reply_error(manager, ticket, no_results(graph), granary_error_message());
+        reply_failure(manager, ticket, no_results(graph));
     } else if (target == NULL && graph->restored && graph->err != GRANARY_OK) {
-        reply_error(manager, ticket, no_results(graph), granary_error_message());
+        reply_failure(manager, ticket, no_results(graph));
     } else if (target == NULL) {
-        (void)gr_fail(GRANARY_ENOENT, "graph '%s': no target '%s': `granary meta %s` lists them", graph->key,
-                      ref->target, graph->key);
-        reply_error(manager, ticket, GRANARY_ENOENT, granary_error_message());
+        reply_failure(manager, ticket,
+                      gr_fail(GRANARY_ENOENT, "graph '%s': no target '%s': `granary meta %s` lists them", graph->key,
+                              ref->target, graph->key));
     } else if (!ref->follow) {
         reply_result(manager, ticket, graph, target, ref);
     } else {

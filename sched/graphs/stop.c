@@ -68,7 +68,7 @@ request_stop(struct manager *manager, uint64_t ticket, struct task_graph *graph,
 {
     /* Who does not wait and says nothing only asks. */
     if (ref->wait || ref->kill_after_ms > 0) {
-        kill_after(graph, waiter_deadline_ns(ref->kill_after_ms, now_ns));
+        kill_after(graph, wait_until_ns(ref->kill_after_ms, now_ns));
     }
     graph_stop(manager, graph, "stopped");
     if (!ref->wait) {

@@ -82,7 +82,7 @@ request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *
         (void)waiter_add(manager, (struct waiter){.what = WAITS_END,
                                                   .ticket = ticket,
                                                   .serial = graph->serial,
-                                                  .deadline_ns = waiter_deadline_ns(timeout_ms, now_ns)});
+                                                  .deadline_ns = wait_until_ns(timeout_ms, now_ns)});
     }
 }
 
@@ -179,7 +179,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
     int64_t wait_ms = submit->wait_ms;
 
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     submit->wait_ms = 0; /* of this request, not of the graph */
@@ -192,7 +192,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
     if (graph != NULL) {
         err = check_again(graph, submit);
         if (err != GRANARY_OK) {
-            reply_error(manager, ticket, err, granary_error_message());
+            reply_failure(manager, ticket, err);
         } else if (wait_ms != 0) {
             request_wait(manager, ticket, graph, wait_ms, now_ns);
         } else {
@@ -202,7 +202,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
     }
     err = graph_accept(manager, key, submit, &graph);
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         return;
     }
     if (wait_ms == 0) {

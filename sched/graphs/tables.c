@@ -308,57 +308,39 @@ tables_release(struct manager *manager, struct task_graph *graph)
 
 /* ---- ... also across a scheduler's death ---- */
 
-static void
-held_key(const struct task_graph *graph, struct gr_buf *key)
-{
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        const unsigned char byte = (unsigned char)(graph->serial >> shift);
-
-        gr_buf_add(key, &byte, 1);
-    }
-}
-
 void
 tables_keep_held(struct manager *manager, struct task_graph *graph)
 {
-    struct action *action = graph->readers == 0 ? NULL : action_add(manager, ACTION_KEEP);
+    struct action *action =
+        graph->readers == 0 ? NULL
+                            : entry_add_number(manager, ACTION_KEEP, MANAGER_HELD, graph->serial, sizeof graph->serial);
 
-    if (action == NULL) {
-        return;
+    if (action != NULL) {
+        graph->held = true;
+        gr_buf_add(&action->bytes, graph->session->name, strlen(graph->session->name) + 1);
+        gr_buf_add(&action->bytes, graph->key, strlen(graph->key) + 1);
+        gr_buf_add(&action->bytes, graph->kept, graph->kept_count * sizeof *graph->kept);
     }
-    graph->held = true;
-    action->space = MANAGER_HELD;
-    held_key(graph, &action->entry_key);
-    gr_buf_add(&action->bytes, graph->session->name, strlen(graph->session->name) + 1);
-    gr_buf_add(&action->bytes, graph->key, strlen(graph->key) + 1);
-    gr_buf_add(&action->bytes, graph->kept, graph->kept_count * sizeof *graph->kept);
 }
 
 void
 tables_forget_held(struct manager *manager, const struct task_graph *graph)
 {
-    struct action *action = graph->held ? action_add(manager, ACTION_FORGET) : NULL;
-
-    if (action != NULL) {
-        action->space = MANAGER_HELD;
-        held_key(graph, &action->entry_key);
+    if (graph->held) {
+        (void)entry_add_number(manager, ACTION_FORGET, MANAGER_HELD, graph->serial, sizeof graph->serial);
     }
 }
 
 void
 manager_restore_held(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
 {
-    const unsigned char *bytes = key;
     const char *text = value;
     size_t name = strnlen(text, size) + 1;
     size_t ids = name < size ? name + strnlen(text + name, size - name) + 1 : size + 1;
     granary_id *kept = ids <= size ? malloc(size - ids + 1) : NULL;
     struct task_graph *graph = NULL;
-    uint32_t serial = 0;
+    uint32_t serial = key_size == sizeof serial ? (uint32_t)number_of_key(key, key_size) : 0;
 
-    for (size_t i = 0; i < key_size && i < sizeof serial; i++) {
-        serial = serial << 8 | bytes[i];
-    }
     if (kept != NULL && key_size == sizeof serial && session_check(text) == GRANARY_OK &&
         key_check(text + name) == GRANARY_OK) {
         graph = graph_create(manager, text + name, text, serial);

@@ -9,19 +9,13 @@
 #include "base/grow.h"
 #include "sched/graphs/graphs.h"
 
-int64_t
-waiter_deadline_ns(int64_t timeout_ms, int64_t now_ns)
-{
-    return timeout_ms >= 0 && timeout_ms < INT64_MAX / 4000000 ? now_ns + timeout_ms * 1000000 : INT64_MAX;
-}
-
 bool
 waiter_add(struct manager *manager, struct waiter waiter)
 {
     struct waiters *waiters = manager->waiters;
 
     if (!gr_grow(&waiters->items, &waiters->room, waiters->count, sizeof *waiters->items)) {
-        reply_error(manager, waiter.ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        reply_no_memory(manager, waiter.ticket);
         return false;
     }
     manager->waiters->items[manager->waiters->count++] = waiter;

@@ -31,8 +31,6 @@ struct waiters {
 
 /* false: out of memory, and the request is answered so. */
 bool waiter_add(struct manager *manager, struct waiter waiter);
-/* When a wait that begins now ends. timeout_ms: -1 for ever */
-int64_t waiter_deadline_ns(int64_t timeout_ms, int64_t now_ns);
 /* Answer those who wait for this graph to end, or to be gone. */
 void waiters_answer(struct manager *manager, struct task_graph *graph, bool gone);
 /* Something has become of its subtasks: answer those who wait for a chunk that is there now. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/id.h"
 #include "graph/graph.h"
 
@@ -95,14 +96,8 @@ function_stats_note(struct function_stats *stats, const char *session, const str
     uint64_t weight;
 
     if (at == stats->count || stats->items[at].hash != hash) {
-        if (stats->count == stats->room) {
-            struct entry *grown = reallocarray(stats->items, stats->room * 2 + 16, sizeof *grown);
-
-            if (grown == NULL) {
-                return;
-            }
-            stats->items = grown;
-            stats->room = stats->room * 2 + 16;
+        if (!gr_grow(&stats->items, &stats->room, stats->count, sizeof *stats->items)) {
+            return;
         }
         memmove(stats->items + at + 1, stats->items + at, (stats->count++ - at) * sizeof *stats->items);
         stats->items[at] = (struct entry){.hash = hash, .named = name_of(session, subtask)};

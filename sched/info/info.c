@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 
@@ -143,7 +144,7 @@ answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
         err = check_keys(manager, table, query);
     }
     if (err != GRANARY_OK) {
-        reply_error(manager, ticket, err, granary_error_message());
+        reply_failure(manager, ticket, err);
         table_destroy(table);
         return;
     }
@@ -155,7 +156,7 @@ answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
         if (!table_pack(table, manager->info->versions[table_subject(table)], &action->bytes, REPLY_TABLE)) {
             gr_buf_free(&action->bytes);
             manager->actions.count--;
-            reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+            reply_no_memory(manager, ticket);
         }
     }
     table_destroy(table);
@@ -179,15 +180,8 @@ raise_versions(struct manager *manager)
 static bool
 waiting_add(struct info *info, struct waiting waiting, const Granary__Info *query)
 {
-    if (info->waiting_count == info->waiting_room) {
-        size_t room = info->waiting_room * 2 + 8;
-        struct waiting *grown = reallocarray(info->waiting, room, sizeof *grown);
-
-        if (grown == NULL) {
-            return false;
-        }
-        info->waiting = grown;
-        info->waiting_room = room;
+    if (!gr_grow(&info->waiting, &info->waiting_room, info->waiting_count, sizeof *info->waiting)) {
+        return false;
     }
     waiting.size = granary__info__get_packed_size(query);
     waiting.query = malloc(waiting.size + 1);
@@ -212,21 +206,16 @@ void
 info_request(struct manager *manager, uint64_t ticket, const Granary__Info *query, int64_t now_ns)
 {
     enum info_subject subject = info_subject_find(query->subject);
-    struct waiting waiting = {
-        .ticket = ticket, .subject = subject, .deadline_ns = now_ns, .since = query->since_version};
+    struct waiting waiting = {.ticket = ticket, .subject = subject, .since = query->since_version};
 
     raise_versions(manager);
     if (subject == INFO_SUBJECTS || query->since_version < manager->info->versions[subject]) {
         answer(manager, ticket, query);
         return;
     }
-    if (query->timeout_ms < 0 || query->timeout_ms > INT64_MAX / 4000000) {
-        waiting.deadline_ns = INT64_MAX;
-    } else {
-        waiting.deadline_ns = now_ns + query->timeout_ms * 1000000;
-    }
+    waiting.deadline_ns = wait_until_ns(query->timeout_ms, now_ns);
     if (!waiting_add(manager->info, waiting, query)) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        reply_no_memory(manager, ticket);
     }
 }
 
@@ -236,7 +225,7 @@ answer_waiting(struct manager *manager, struct waiting *waiting)
     Granary__Info *query = granary__info__unpack(NULL, waiting->size, waiting->query);
 
     if (query == NULL) {
-        reply_error(manager, waiting->ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        reply_no_memory(manager, waiting->ticket);
     } else {
         answer(manager, waiting->ticket, query);
         granary__info__free_unpacked(query, NULL);

@@ -94,11 +94,9 @@ manager_executor_claims(struct manager *manager, uint32_t executor, const Granar
         }
     }
     claim_grant(manager, executor, &claim);
-    action = unknown_count == 0 ? NULL : action_add(manager, ACTION_SEND);
+    action = unknown_count == 0 ? NULL : send_begin(manager, executor);
     if (action != NULL) {
         gr_log_info("CLAIMS-REFUSED", "executor=%u subtasks=%zu", executor, unknown_count);
-        action->executor = executor;
-        pack_begin(&action->bytes);
         pack_cancel(&action->bytes, unknown, unknown_count);
     }
     free(unknown);

@@ -60,7 +60,7 @@ reply_cluster(struct manager *manager, uint64_t ticket)
     const struct task_graph *graph;
 
     if (messages == NULL || pointers == NULL) {
-        reply_error(manager, ticket, GRANARY_ENOMEM, "scheduler: out of memory");
+        reply_no_memory(manager, ticket);
         goto out;
     }
     for (size_t i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ named(struct manager *manager, uint64_t ticket, const char *key)
     struct task_graph *graph = graph_find(manager, key);
 
     if (graph == NULL) {
-        reply_error(manager, ticket, graph_missing(key), granary_error_message());
+        reply_failure(manager, ticket, graph_missing(key));
     }
     return graph;
 }

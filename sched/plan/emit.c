@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/id.h"
 #include "base/region.h"
 #include "plan/state.h"
@@ -353,19 +354,12 @@ static granary_err
 note_question(struct gr_plan *plan, uint64_t number, uint32_t op)
 {
     size_t count = plan->question_count;
-    const struct question *last = count > 0 ? &plan->questions[count - 1] : NULL;
+    const struct question *last;
 
-    if (count == plan->question_room) {
-        size_t room = (count + 1) * 2;
-        struct question *more = realloc(plan->questions, room * sizeof *more);
-
-        if (more == NULL) {
-            return no_memory();
-        }
-        plan->questions = more;
-        plan->question_room = room;
-        last = count > 0 ? &more[count - 1] : NULL;
+    if (!gr_grow(&plan->questions, &plan->question_room, count, sizeof *plan->questions)) {
+        return no_memory();
     }
+    last = count > 0 ? &plan->questions[count - 1] : NULL;
     plan->questions[plan->question_count++] = (struct question){
         .number = number, .op = op, .place = last != NULL && last->number == number ? last->place + 1 : 0};
     return GRANARY_OK;
