@@ -28,87 +28,56 @@ key_name(const struct state_entry *entry, char name[static STATE_KEY_MAX + 1])
     return whole;
 }
 
-static granary_err
-take_library(void *manager, const struct state_entry *entry)
+static void
+restore_library(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
 {
-    manager_restore_library(manager, entry->value, entry->value_size);
-    return GRANARY_OK;
+    (void)key;
+    (void)key_size;
+    manager_restore_library(manager, value, size);
 }
 
-static granary_err
-take_graph(void *manager, const struct state_entry *entry)
+/* A NUL stands between the graph's key and the target. */
+static void
+restore_result(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
 {
-    char key[STATE_KEY_MAX + 1];
+    char text[STATE_KEY_MAX + 1];
+    size_t length;
 
-    if (key_name(entry, key)) {
-        manager_restore_graph(manager, key, entry->value, entry->value_size);
+    memcpy(text, key, key_size);
+    text[key_size] = '\0';
+    length = strlen(text);
+    if (length < key_size) {
+        manager_restore_result(manager, text, text + length + 1, value, size);
     }
-    return GRANARY_OK;
 }
 
+/* Each space in its turn, and who takes its entries: under a name, or under a key of any bytes. */
+static const struct space {
+    const char *name;
+    void (*by_name)(struct manager *manager, const char *key, const void *value, size_t size);
+    void (*by_key)(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size);
+} spaces[] = {{MANAGER_METAS, manager_restore_meta, NULL},    {MANAGER_SESSIONS, manager_restore_session, NULL},
+              {MANAGER_FUNCTIONS, NULL, restore_library},     {MANAGER_GRAPHS, manager_restore_graph, NULL},
+              {MANAGER_ENDS, manager_restore_end, NULL},      {MANAGER_RESULTS, NULL, restore_result},
+              {MANAGER_EVENTS, NULL, manager_restore_events}, {MANAGER_FREES, NULL, manager_restore_frees},
+              {MANAGER_HELD, NULL, manager_restore_held}};
+
+struct restoring {
+    struct manager *manager;
+    const struct space *space;
+};
+
 static granary_err
-take_session(void *manager, const struct state_entry *entry)
+take_entry(void *context, const struct state_entry *entry)
 {
+    const struct restoring *restoring = context;
     char name[STATE_KEY_MAX + 1];
 
-    if (key_name(entry, name)) {
-        manager_restore_session(manager, name, entry->value, entry->value_size);
+    if (restoring->space->by_key != NULL) {
+        restoring->space->by_key(restoring->manager, entry->key, entry->key_size, entry->value, entry->value_size);
+    } else if (key_name(entry, name)) {
+        restoring->space->by_name(restoring->manager, name, entry->value, entry->value_size);
     }
-    return GRANARY_OK;
-}
-
-static granary_err
-take_end(void *manager, const struct state_entry *entry)
-{
-    char key[STATE_KEY_MAX + 1];
-
-    if (key_name(entry, key)) {
-        manager_restore_end(manager, key, entry->value, entry->value_size);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-take_result(void *manager, const struct state_entry *entry)
-{
-    char key[STATE_KEY_MAX + 1];
-    size_t length = key_text(entry, key); /* a NUL stands between the graph's key and the target */
-
-    if (length < entry->key_size) {
-        manager_restore_result(manager, key, key + length + 1, entry->value, entry->value_size);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-take_meta(void *manager, const struct state_entry *entry)
-{
-    char key[STATE_KEY_MAX + 1];
-
-    if (key_name(entry, key)) {
-        manager_restore_meta(manager, key, entry->value, entry->value_size);
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-take_events(void *manager, const struct state_entry *entry)
-{
-    manager_restore_events(manager, entry->key, entry->key_size, entry->value, entry->value_size);
-    return GRANARY_OK;
-}
-
-static granary_err
-take_frees(void *manager, const struct state_entry *entry)
-{
-    manager_restore_frees(manager, entry->key, entry->key_size, entry->value, entry->value_size);
-    return GRANARY_OK;
-}
-
-static granary_err
-take_held(void *manager, const struct state_entry *entry)
-{
-    manager_restore_held(manager, entry->key, entry->key_size, entry->value, entry->value_size);
     return GRANARY_OK;
 }
 
@@ -130,17 +99,11 @@ take_executor(void *links, const struct state_entry *entry)
 granary_err
 restore_all(struct keeper *keeper, struct manager *manager, struct links *links)
 {
-    static const struct {
-        const char *space;
-        state_visit *take;
-    } spaces[] = {{MANAGER_METAS, take_meta},    {MANAGER_SESSIONS, take_session}, {MANAGER_FUNCTIONS, take_library},
-                  {MANAGER_GRAPHS, take_graph},  {MANAGER_ENDS, take_end},         {MANAGER_RESULTS, take_result},
-                  {MANAGER_EVENTS, take_events}, {MANAGER_FREES, take_frees},      {MANAGER_HELD, take_held}};
     granary_err err = GRANARY_OK;
     size_t started;
 
     for (size_t i = 0; err == GRANARY_OK && i < sizeof spaces / sizeof spaces[0]; i++) {
-        err = keeper_read(keeper, spaces[i].space, spaces[i].take, manager);
+        err = keeper_read(keeper, spaces[i].name, take_entry, &(struct restoring){manager, &spaces[i]});
     }
     if (err == GRANARY_OK) {
         err = keeper_read(keeper, MANAGER_EXECUTORS, take_executor, links);

@@ -120,7 +120,5 @@ manager_restore_session(struct manager *manager, const char *name, const void *s
     } else {
         gr_log_warn("STATE-ENTRY", "session=%.80s the entry cannot be read, and was passed over", name);
     }
-    if (message != NULL) {
-        granary__session_set__free_unpacked(message, NULL);
-    }
+    granary__session_set__free_unpacked(message, NULL);
 }

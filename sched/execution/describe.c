@@ -70,7 +70,5 @@ subtask_describe(const struct subtask *subtask, char *text, size_t size)
             (void)snprintf(text, size, "command '%s'", command->strings[0]);
         }
     }
-    if (message != NULL) {
-        granary__subtask__free_unpacked(message, NULL);
-    }
+    granary__subtask__free_unpacked(message, NULL);
 }

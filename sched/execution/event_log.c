@@ -310,9 +310,7 @@ apply_fed(struct cursor *cursor, const struct event_log_replay *replay, uint32_t
         subtask->fed = true;
         err = cursor->bad ? GRANARY_OK : replay->feed(replay->context, number, done);
     }
-    if (done != NULL) {
-        granary__done__free_unpacked(done, NULL);
-    }
+    granary__done__free_unpacked(done, NULL);
     return err;
 }
 

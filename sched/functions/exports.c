@@ -153,20 +153,6 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
 }
 
-static Granary__Library *
-copy_of(const Granary__Library *library)
-{
-    size_t size = granary__library__get_packed_size(library);
-    uint8_t *bytes = malloc(size + 1);
-    Granary__Library *copy = NULL;
-
-    if (bytes != NULL) {
-        copy = granary__library__unpack(NULL, granary__library__pack(library, bytes), bytes);
-    }
-    free(bytes);
-    return copy;
-}
-
 /* Put a library at its place by sequence; takes it on success. */
 static granary_err
 shelf_put(struct shelf *shelf, struct exported exported)
@@ -239,7 +225,7 @@ exports_add(struct exports *exports, const Granary__Library *library, const stru
         return GRANARY_OK;
     }
     old = shelf_find(shelf, library->name, library->version);
-    fresh.library = copy_of(library);
+    fresh.library = pack_copy(&library->base);
     if (fresh.library == NULL) {
         return out_of_memory();
     }

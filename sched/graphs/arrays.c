@@ -49,9 +49,7 @@ replace(Granary__Node *node, const Granary__Result *result)
     }
     if (failed) {
         for (int i = 0; i < 4 && attrs != NULL; i++) {
-            if (attrs[i] != NULL) {
-                granary__attr__free_unpacked(attrs[i], NULL);
-            }
+            granary__attr__free_unpacked(attrs[i], NULL);
         }
         free(attrs);
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
@@ -78,8 +76,6 @@ array_bind(const struct target *target, Granary__Node *node)
     } else {
         err = replace(node, result);
     }
-    if (result != NULL) {
-        granary__result__free_unpacked(result, NULL);
-    }
+    granary__result__free_unpacked(result, NULL);
     return err;
 }

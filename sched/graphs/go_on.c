@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "sched/core/pack.h"
 #include "sched/dispatch/order.h"
 #include "sched/execution/graph.h"
 #include "sched/graphs/graphs.h"
@@ -120,22 +121,6 @@ key_of_child(const struct task_graph *graph, uint32_t number, uint32_t attempt, 
     (void)snprintf(key, GRANARY_KEY_MAX, "%s", length < GRANARY_KEY_MAX ? text : hash);
 }
 
-/* A copy, for messages of executors lie in an arena. NULL: out of memory */
-static Granary__Graph *
-copy_of(const Granary__Graph *graph)
-{
-    size_t size = granary__graph__get_packed_size(graph);
-    uint8_t *packed = malloc(size + 1);
-    Granary__Graph *copy = NULL;
-
-    if (packed != NULL) {
-        (void)granary__graph__pack(graph, packed);
-        copy = granary__graph__unpack(NULL, size, packed);
-    }
-    free(packed);
-    return copy;
-}
-
 static granary_err
 child_submit(struct manager *manager, struct task_graph *graph, const char *key, const Granary__Graph *body,
              struct task_graph **ret_child)
@@ -151,12 +136,10 @@ child_submit(struct manager *manager, struct task_graph *graph, const char *key,
     submit.continues = true;
     submit.priority = graph->lane != NULL ? graph->lane->priority : 0;
     submit.deadline_ms = graph->deadline_ms;
-    submit.graph = copy_of(body);
+    submit.graph = pack_copy(&body->base);
     err = submit.graph == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory")
                                : graph_accept(manager, key, &submit, ret_child);
-    if (submit.graph != NULL) {
-        granary__graph__free_unpacked(submit.graph, NULL);
-    }
+    granary__graph__free_unpacked(submit.graph, NULL);
     return err;
 }
 
@@ -205,9 +188,7 @@ chunk_of(struct task_graph *child, size_t position, ProtobufCBinaryData *ret_id)
         *ret_id = result->chunks[0]->id; /* moved */
         result->chunks[0]->id = (ProtobufCBinaryData){.data = NULL};
     }
-    if (result != NULL) {
-        granary__result__free_unpacked(result, NULL);
-    }
+    granary__result__free_unpacked(result, NULL);
     return count == 1
                ? GRANARY_OK
                : gr_fail(GRANARY_EINVAL,

@@ -25,9 +25,7 @@ plan_destroy(struct task_graph *graph)
     for (size_t i = 0; i < graph->target_count; i++) {
         free(graph->targets[i].name);
         free(graph->targets[i].packed);
-        if (graph->targets[i].result != NULL) {
-            granary__result__free_unpacked(graph->targets[i].result, NULL);
-        }
+        granary__result__free_unpacked(graph->targets[i].result, NULL);
     }
     free(graph->targets);
     graph->targets = NULL;
@@ -49,9 +47,7 @@ graph_destroy(struct task_graph *graph)
     event_log_free(&graph->log);
     records_drop(graph);
     plan_destroy(graph);
-    if (graph->submit != NULL) {
-        granary__submit__free_unpacked(graph->submit, NULL);
-    }
+    granary__submit__free_unpacked(graph->submit, NULL);
     tables_release(NULL, graph);
     free(graph->kept);
     free(graph->poisons);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "sched/core/pack.h"
 #include "sched/durable/journal.h"
 #include "sched/execution/event_log.h"
 #include "sched/execution/graph.h"
@@ -29,9 +30,7 @@ manager_restore_graph(struct manager *manager, const char *key, const void *subm
     }
     if (graph == NULL) {
         gr_log_warn("STATE-ENTRY", "graph=%.80s the entry cannot be read, and was passed over", key);
-        if (message != NULL) {
-            granary__submit__free_unpacked(message, NULL);
-        }
+        granary__submit__free_unpacked(message, NULL);
         return;
     }
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", message->key);
@@ -59,9 +58,7 @@ manager_restore_end(struct manager *manager, const char *key, const void *status
         graph->counts.failed = message->subtasks_failed;
         graph->ended_ms = message->ended_ms;
     }
-    if (message != NULL) {
-        granary__graph_status__free_unpacked(message, NULL);
-    }
+    granary__graph_status__free_unpacked(message, NULL);
 }
 
 void
@@ -84,9 +81,7 @@ manager_restore_result(struct manager *manager, const char *key, const char *tar
             (void)graph_kept_add(graph, message);
         }
     }
-    if (message != NULL) {
-        granary__result__free_unpacked(message, NULL);
-    }
+    granary__result__free_unpacked(message, NULL);
 }
 
 void
@@ -167,20 +162,15 @@ records_drop(struct task_graph *graph)
 static granary_err
 graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
 {
-    size_t size = granary__submit__get_packed_size(submit);
-    uint8_t *packed = graph->record_count == 0 ? NULL : malloc(size + 1);
-    Granary__Submit *again;
+    Granary__Submit *again = graph->record_count == 0 ? NULL : pack_copy(&submit->base);
     granary_err err;
 
     graph->resumed = true;
     graph->awaits_claims = true;
-    graph->replays = packed != NULL;
-    if (packed != NULL) {
-        (void)granary__submit__pack(submit, packed);
-    }
+    graph->replays = again != NULL;
     err = graph_plan(manager, graph, submit);
-    if (packed == NULL) {
-        goto out;
+    if (again == NULL) {
+        return err;
     }
     if (err == GRANARY_OK) {
         err = replay_log(manager, graph);
@@ -192,13 +182,9 @@ graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit 
     gr_log_warn("EVENTS-DROPPED", "graph=%.80s: %s: it runs from its beginning", graph->key, granary_error_message());
     events_forget(manager, graph);
     graph_unplan(manager, graph);
-    again = granary__submit__unpack(NULL, size, packed);
-    err = again == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory") : graph_plan(manager, graph, again);
-    if (again != NULL) {
-        granary__submit__free_unpacked(again, NULL);
-    }
+    err = graph_plan(manager, graph, again);
 out:
-    free(packed);
+    granary__submit__free_unpacked(again, NULL);
     return err;
 }
 
@@ -212,18 +198,11 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
                                  .replays = true,
                                  .records = graph->records,
                                  .record_count = graph->record_count};
-    size_t size = granary__submit__get_packed_size(graph->submit);
-    uint8_t *packed = malloc(size + 1);
-    Granary__Submit *submit = NULL;
+    Granary__Submit *submit = pack_copy(&graph->submit->base);
     granary_err err;
 
     memcpy(scratch.key, graph->key, sizeof scratch.key);
     memcpy(scratch.id_key, graph->id_key, sizeof scratch.id_key);
-    if (packed != NULL) {
-        (void)granary__submit__pack(graph->submit, packed);
-        submit = granary__submit__unpack(NULL, size, packed);
-    }
-    free(packed);
     if (submit == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }

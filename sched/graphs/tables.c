@@ -177,9 +177,7 @@ take_chunks(const struct target *target, Granary__StoredTable *table)
         table->ids[table->n_ids++] = result->chunks[i]->id;
         result->chunks[i]->id = (ProtobufCBinaryData){0};
     }
-    if (result != NULL) {
-        granary__result__free_unpacked(result, NULL);
-    }
+    granary__result__free_unpacked(result, NULL);
     return err;
 }
 

@@ -61,9 +61,7 @@ name_of(const char *session, const struct subtask *subtask)
 
         named = library != NULL && function != NULL ? hash_of(session, library, version, function) : 0;
     }
-    if (message != NULL) {
-        granary__subtask__free_unpacked(message, NULL);
-    }
+    granary__subtask__free_unpacked(message, NULL);
     return named;
 }
 

@@ -99,9 +99,7 @@ chunks_of_target(struct table *table, const struct task_graph *graph, size_t tar
     for (size_t i = table_start(table, base); result != NULL && i < result->n_chunks && !table_full(table); i++) {
         chunk_row(table, graph, graph->targets[target].name, result, i, base + i + 1);
     }
-    if (result != NULL) {
-        granary__result__free_unpacked(result, NULL);
-    }
+    granary__result__free_unpacked(result, NULL);
 }
 
 /* KEY or KEY/TARGET. */

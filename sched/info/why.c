@@ -130,9 +130,7 @@ target_of(const struct task_graph *graph, granary_id id)
                 name = graph->targets[t].name;
             }
         }
-        if (result != NULL) {
-            granary__result__free_unpacked(result, NULL);
-        }
+        granary__result__free_unpacked(result, NULL);
     }
     return name;
 }

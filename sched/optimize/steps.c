@@ -180,9 +180,7 @@ gr_step_set_attr(struct gr_step *step, Granary__Attr *attr)
     return GRANARY_OK;
 
 fail:
-    if (attr != NULL) {
-        granary__attr__free_unpacked(attr, NULL);
-    }
+    granary__attr__free_unpacked(attr, NULL);
     return err;
 }
 

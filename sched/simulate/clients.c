@@ -65,9 +65,7 @@ client_hears(struct world *world, const struct action *action)
         world->accepted[graph] = true;
         client_waits(world, graph);
     }
-    if (reply != NULL) {
-        granary__reply__free_unpacked(reply, NULL);
-    }
+    granary__reply__free_unpacked(reply, NULL);
 }
 
 void
@@ -96,9 +94,7 @@ client_submits(struct world *world, uint32_t graph)
     world_trace(world, "graph g%u of session s%u (weight %u): %s", graph, of->session,
                 world->options->weights[of->session], "submitted");
     ask(world, SUBMIT_TICKET + graph, &request);
-    if (message.graph != NULL) {
-        granary__graph__free_unpacked(message.graph, NULL);
-    }
+    granary__graph__free_unpacked(message.graph, NULL);
 }
 
 void

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "sched/core/pack.h"
 #include "simulate/world.h"
 
 #define INPUTS_MAX 1024
@@ -286,21 +287,6 @@ add_array(struct making *making, uint32_t size)
     }
 }
 
-static Granary__Graph *
-copy_graph(const Granary__Graph *graph)
-{
-    size_t size = granary__graph__get_packed_size(graph);
-    uint8_t *bytes = malloc(size + 1);
-    Granary__Graph *copy = NULL;
-
-    if (bytes != NULL) {
-        (void)granary__graph__pack(graph, bytes);
-        copy = granary__graph__unpack(NULL, size, bytes);
-    }
-    free(bytes);
-    return copy;
-}
-
 Granary__Graph *
 world_make_graph(const struct world_options *options, uint32_t graph)
 {
@@ -308,7 +294,7 @@ world_make_graph(const struct world_options *options, uint32_t graph)
     uint32_t size = making.of->size;
 
     if (options->recorded != NULL) {
-        return copy_graph(options->recorded);
+        return pack_copy(&options->recorded->base);
     }
     making.graph = malloc(sizeof *making.graph);
     if (making.graph == NULL) {

@@ -105,9 +105,7 @@ struct recording {
 static void
 recording_free(struct recording *recording)
 {
-    if (recording->graph != NULL) {
-        granary__graph__free_unpacked(recording->graph, NULL);
-    }
+    granary__graph__free_unpacked(recording->graph, NULL);
     for (size_t i = 0; i < recording->count; i++) {
         free(recording->durations[i].node);
     }

@@ -78,9 +78,7 @@ gr_attrs_add(struct gr_chunks *chunks, gr_attrs set, Granary__Attr *attr)
     }
     if (attrs == NULL) {
         chunks->failed = chunks->failed == GRANARY_OK ? GRANARY_ENOMEM : chunks->failed;
-        if (attr != NULL) {
-            granary__attr__free_unpacked(attr, NULL);
-        }
+        granary__attr__free_unpacked(attr, NULL);
         return;
     }
     to->attrs = attrs;

@@ -114,9 +114,7 @@ gr_tiling_answer(struct tiling *t, uint32_t op, const ProtobufCBinaryData *answe
     return err;
 
 fail:
-    if (infos != NULL) {
-        granary__frame_infos__free_unpacked(infos, NULL);
-    }
+    granary__frame_infos__free_unpacked(infos, NULL);
     return err;
 }
 

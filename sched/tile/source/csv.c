@@ -178,9 +178,7 @@ static void
 splits_free(struct gr_csv *csv)
 {
     for (size_t i = 0; csv->splits != NULL && i < csv->jobs; i++) {
-        if (csv->splits[i] != NULL) {
-            granary__csv_split__free_unpacked(csv->splits[i], NULL);
-        }
+        granary__csv_split__free_unpacked(csv->splits[i], NULL);
     }
     free(csv->splits);
     csv->splits = NULL;
@@ -194,9 +192,7 @@ gr_csv_destroy(struct gr_csv *csv)
     }
     splits_free(csv);
     for (size_t i = 0; csv->types != NULL && i < csv->range_count; i++) {
-        if (csv->types[i] != NULL) {
-            granary__csv_types__free_unpacked(csv->types[i], NULL);
-        }
+        granary__csv_types__free_unpacked(csv->types[i], NULL);
     }
     free(csv->types);
     free(csv->job_ranges);
@@ -413,9 +409,7 @@ feed_split(struct gr_csv *csv, size_t job, const ProtobufCBinaryData *answer)
     err = split == NULL ? unreadable("csv_split")
                         : gr_csv_split_check(split, left < csv->block_bytes ? left : csv->block_bytes);
     if (err != GRANARY_OK) {
-        if (split != NULL) {
-            granary__csv_split__free_unpacked(split, NULL);
-        }
+        granary__csv_split__free_unpacked(split, NULL);
         return gr_fail_in(err, "node '%s' (read_csv)", csv->node->name);
     }
     csv->splits[job] = split;

@@ -81,9 +81,7 @@ take_infos(struct gr_table *table, size_t first, size_t count, const ProtobufCBi
         return no_memory(table->node);
     }
     if (infos == NULL || infos->n_frames != count) {
-        if (infos != NULL) {
-            granary__frame_infos__free_unpacked(infos, NULL);
-        }
+        granary__frame_infos__free_unpacked(infos, NULL);
         return gr_fail(GRANARY_EPROTO, "node '%s' (table): info: an answer that is none", table->node->name);
     }
     more = realloc(table->answers, (table->answer_count + 1) * sizeof(Granary__FrameInfos *));
