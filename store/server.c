@@ -72,7 +72,7 @@ handle_event(struct store *store, struct source *source)
         store->stopping = true;
         break;
     case SOURCE_DOORBELL:
-        store->bell_rang = true;
+        doze_note_bell(store);
         break;
     case SOURCE_WORKER:
         workers_reap(store->workers);
@@ -157,7 +157,9 @@ sleep_until_event(struct store *store)
     wake_ns = moves_next_ns(store) < wake_ns ? moves_next_ns(store) : wake_ns;
     wake_ns = greeting_next_ns(store) < wake_ns ? greeting_next_ns(store) : wake_ns;
     wake_ns = compact_next_ns(store) < wake_ns ? compact_next_ns(store) : wake_ns;
-    store->bell_rang = store->bell_rang || store->orphan_count > 0;
+    if (store->orphan_count > 0) {
+        doze_note_bell(store);
+    }
     entries = doze_sleep(store, now_ns);
     if (entries == 0) {
         if (store->deleting_count > 0 && store->recheck_ns < wake_ns) {
@@ -179,7 +181,7 @@ sleep_until_event(struct store *store)
 static bool
 work(struct store *store, int64_t now_ns, bool lately)
 {
-    bool busy = (store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, lately)) > 0;
+    bool busy = doze_drain(store, now_ns, lately) > 0;
 
     busy = counted_turn(store) || busy;
     busy = recheck_deleting(store, now_ns) || busy;
@@ -203,7 +205,7 @@ store_turn(struct store *store)
 
     busy = doze_sleep(store, gr_now_ns()) > 0 || busy;
     if (store->orphan_count > 0) {
-        store->bell_rang = true;
+        doze_note_bell(store);
         clients_check_orphans(store);
     }
     (void)doze_publish(store);

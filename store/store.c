@@ -28,8 +28,6 @@
 #include "wire/frame.h"
 
 #define LEAST_MEMORY    ((uint64_t)1 << 20)
-#define HIGH_PERCENT    90u
-#define LOW_PERCENT     75u
 #define FDS_PER_SESSION 2u /* index, ledger */
 #define FDS_PER_CLIENT  5u /* socket, pidfd, doorbell, and segments of its own */
 #define FDS_TALKING     3u /* ... of that without the segments */
@@ -170,22 +168,18 @@ store_alloc(void)
     if (store != NULL) {
         store->lock_fd = store->epoll_fd = store->listen_fd = store->spare_fd = -1;
         store->moves_until_ns = INT64_MAX;
-        store->compact_ns = INT64_MAX;
-        store->spill_rank = VICTIM_NEVER;
         list_init(&store->sessions);
         list_init(&store->dying);
         list_init(&store->clients);
         list_init(&store->strangers);
-        list_init(&store->active);
         list_init(&store->gone);
         list_init(&store->open);
         list_init(&store->closed);
         list_init(&store->idle);
         list_init(&store->torn);
-        list_init(&store->awake);
-        list_init(&store->shown);
-        list_init(&store->supply_asked);
-        list_init(&store->supply_offered);
+        doze_init(&store->doze);
+        supply_init(&store->supply);
+        compact_init(&store->compact);
         list_init(&store->arenas);
         store->rooms_deadline_ns = INT64_MAX;
         list_init(&store->rooms);
@@ -207,19 +201,6 @@ describe(struct store *store)
     root->disk_quota = store->depots[DEPOT_DISK].quota;
     root->group = store->group;
     root->rung = (uint32_t)store->rung;
-}
-
-static granary_err
-set_water_marks(struct store *store, const struct store_options *options)
-{
-    unsigned high = options->high_percent == 0 ? HIGH_PERCENT : options->high_percent;
-    unsigned fitting = high > LOW_PERCENT ? LOW_PERCENT : high - 1;
-
-    store->high_percent = high;
-    store->low_percent = options->low_percent == 0 ? fitting : options->low_percent;
-    return store->low_percent < high
-               ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "--low-water %u: not below --high-water %u", store->low_percent, high);
 }
 
 granary_err
@@ -258,7 +239,7 @@ store_create(const struct store_options *options, struct store **ret_store)
         (err = depots_open(store, options)) != GRANARY_OK) {
         goto fail;
     }
-    if ((err = set_water_marks(store, options)) != GRANARY_OK) {
+    if ((err = reclaim_init(&store->reclaim, options->high_percent, options->low_percent)) != GRANARY_OK) {
         goto fail;
     }
     raise_limits(store);
@@ -430,7 +411,7 @@ store_audit(const struct store *store)
 
     audit_sessions(&store->sessions, parts, &idle, &clean);
     audit_sessions(&store->dying, parts, &idle, &clean);
-    parts[GR_ACCOUNT_POOLED] += store->returning;
+    parts[GR_ACCOUNT_POOLED] += giveback_returning(store);
     for (int part = GR_ACCOUNT_RESERVED; part <= GR_ACCOUNT_POOLED; part++) {
         if (parts[part] != store->account.bytes[part]) {
             return false;

@@ -1,4 +1,5 @@
 #include "store/client/doze.h"
+#include "store/core/core.h"
 
 #include "base/barrier.h"
 #include "store/client/client.h"
@@ -17,8 +18,8 @@ void
 doze_session(struct session *session)
 {
     set_sleeping(session, 1);
-    list_append(&session->store->shown, &session->in_shown);
-    session->store->bell_rang = true; /* its clients may have filled rings before they could know */
+    list_append(&session->store->doze.shown, &session->in_shown);
+    session->store->doze.bell_rang = true; /* its clients may have filled rings before they could know */
 }
 
 /* A client's ring had entries: its session is awake from now on. */
@@ -28,9 +29,9 @@ doze_wake(struct client *client, int64_t now_ns)
     struct session *session = client->session;
 
     client->active_ns = now_ns;
-    list_append(&client->store->active, &client->in_active);
+    list_append(&client->store->doze.active, &client->in_active);
     if (list_empty(&session->in_awake)) {
-        list_append(&client->store->awake, &session->in_awake);
+        list_append(&client->store->doze.awake, &session->in_awake);
         set_sleeping(session, 0);
     }
 }
@@ -46,13 +47,27 @@ drain(struct client *client, int64_t now_ns)
     return drained;
 }
 
-unsigned
-doze_drain_all(struct store *store, int64_t now_ns)
+void
+doze_init(struct doze *doze)
+{
+    list_init(&doze->awake);
+    list_init(&doze->shown);
+    list_init(&doze->active);
+}
+
+void
+doze_note_bell(struct store *store)
+{
+    store->doze.bell_rang = true;
+}
+
+static unsigned
+drain_all(struct store *store, int64_t now_ns)
 {
     unsigned entries = 0;
     struct list *node, *next;
 
-    store->bell_rang = false;
+    store->doze.bell_rang = false;
     list_each (node, next, &store->clients) {
         entries += drain(list_owner(node, struct client, in_store), now_ns);
     }
@@ -65,7 +80,7 @@ drain_lately(struct store *store, int64_t now_ns)
     unsigned entries = 0;
     struct list *node, *next;
 
-    list_each (node, next, &store->active) {
+    list_each (node, next, &store->doze.active) {
         struct client *client = list_owner(node, struct client, in_active);
         unsigned drained = ring_drain(client, GR_RING_ENTRIES);
 
@@ -79,16 +94,13 @@ drain_lately(struct store *store, int64_t now_ns)
     return entries;
 }
 
-unsigned
-doze_drain_awake(struct store *store, int64_t now_ns, bool lately)
+static unsigned
+drain_awake(struct store *store, int64_t now_ns)
 {
     unsigned entries = 0;
     struct list *node, *next;
 
-    if (lately) {
-        return drain_lately(store, now_ns);
-    }
-    list_each (node, next, &store->awake) {
+    list_each (node, next, &store->doze.awake) {
         const struct session *session = list_owner(node, struct session, in_awake);
         struct list *member, *member_next;
 
@@ -100,18 +112,26 @@ doze_drain_awake(struct store *store, int64_t now_ns, bool lately)
 }
 
 unsigned
+doze_drain(struct store *store, int64_t now_ns, bool lately)
+{
+    return store->doze.bell_rang ? drain_all(store, now_ns)
+           : lately              ? drain_lately(store, now_ns)
+                                 : drain_awake(store, now_ns);
+}
+
+unsigned
 doze_sleep(struct store *store, int64_t now_ns)
 {
     unsigned entries;
     struct list *node, *next;
 
-    list_each (node, next, &store->awake) {
+    list_each (node, next, &store->doze.awake) {
         set_sleeping(list_owner(node, struct session, in_awake), 1);
     }
     /* Whoever filled its ring and read the word before this fence is seen below; everybody else rings. */
     barrier_full();
-    entries = store->bell_rang ? doze_drain_all(store, now_ns) : doze_drain_awake(store, now_ns, false);
-    list_each (node, next, &store->awake) {
+    entries = doze_drain(store, now_ns, false);
+    list_each (node, next, &store->doze.awake) {
         if (entries > 0) {
             set_sleeping(list_owner(node, struct session, in_awake), 0);
         } else {
@@ -127,13 +147,13 @@ doze_publish(struct store *store)
     struct list *node, *next;
     unsigned shown = 0;
 
-    list_each (node, next, &store->awake) {
+    list_each (node, next, &store->doze.awake) {
         session_publish(list_owner(node, struct session, in_awake));
     }
     /* Who was shown it goes to the end. */
-    list_each (node, next, &store->shown) {
+    list_each (node, next, &store->doze.shown) {
         session_publish(list_owner(node, struct session, in_shown));
-        list_append(&store->shown, node);
+        list_append(&store->doze.shown, node);
         if (++shown == PUBLISHED || shown == store->session_count) {
             break;
         }

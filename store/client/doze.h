@@ -9,15 +9,35 @@
 #ifndef STORE_DOZE_H
 #define STORE_DOZE_H
 
-#include "store/core/core.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/list.h"
+
+struct session;
+struct store;
+
+/* What the store holds of it. */
+struct doze {
+    struct list awake;  /* sessions whose clients ring no doorbell */
+    struct list shown;  /* sessions: who was shown the account longest ago comes first */
+    struct list active; /* clients whose rings were used lately */
+    bool bell_rang;     /* some client's ring may have entries, and nobody knows whose */
+};
+
+void doze_init(struct doze *doze);
 
 /* A new session, or an adopted one: asleep. */
 void doze_session(struct session *session);
 
-/* Look at every ring. Returns how many entries were answered. */
-unsigned doze_drain_all(struct store *store, int64_t now_ns);
-/* At every ring of the sessions that are awake, or only at those that were used lately. */
-unsigned doze_drain_awake(struct store *store, int64_t now_ns, bool lately);
+/* Some client's ring may have entries. */
+void doze_note_bell(struct store *store);
+
+/*
+ * Look at every ring when a bell rang; else at those of the sessions that are awake, or only at those used lately.
+ * Returns how many entries were answered.
+ */
+unsigned doze_drain(struct store *store, int64_t now_ns, bool lately);
 
 /*
  * From now on every client rings. Returns the entries that came before it knew: then the store is awake still, and

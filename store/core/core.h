@@ -20,12 +20,17 @@
 #include "store/base/map.h"
 #include "store/base/shmfile.h"
 #include "store/base/worker.h"
+#include "store/client/doze.h"
 #include "store/core/root.h"
+#include "store/flow/compact.h"
+#include "store/flow/reclaim.h"
 #include "store/index/index.h"
 #include "store/ledger/ledger.h"
 #include "store/level/level.h"
 #include "store/segment/depot.h"
+#include "store/segment/giveback.h"
 #include "store/segment/segment.h"
+#include "store/segment/supply.h"
 #include "store/segment/victim.h"
 
 #define STORE_MAX_SESSIONS 1000u
@@ -200,10 +205,8 @@ struct failure {
 
 #define STORE_NO_GROUP UINT32_MAX
 
-struct spill;      /* evict.c: one job that writes a file */
-struct punch;      /* giveback.c */
-struct reading;    /* reading.c: one job that reads files */
-struct compaction; /* compact.c */
+struct spill;   /* evict.c: one job that writes a file */
+struct reading; /* reading.c: one job that reads files */
 
 struct store {
     struct gr_instance instance;
@@ -226,10 +229,6 @@ struct store {
     int64_t idle_check_ns; /* when sessions are looked at for having been idle too long */
     struct list clients;   /* all of them, before HELLO too */
     struct list strangers; /* clients before HELLO, who connected first comes first */
-    struct list awake;     /* sessions whose clients ring no doorbell */
-    struct list shown;     /* sessions: who was shown the account longest ago comes first */
-    bool bell_rang;        /* some client's ring may have entries, and nobody knows whose */
-    struct list active;    /* clients whose rings were used lately */
     struct list gone;
     uint32_t group;         /* gid that may connect too; STORE_NO_GROUP */
     enum shmfile_rung rung; /* of the immutability ladder */
@@ -244,35 +243,18 @@ struct store {
     struct list torn;               /* closed segments with dead bytes worth giving back */
     struct list arenas;             /* sessions that have one */
     struct victims *victims;
-    struct list supply_asked;   /* sessions that asked for room lately */
-    struct list supply_offered; /* segments that may get huge pages */
-    bool supplying;             /* a job runs */
-    _Atomic bool supply_hurry;  /* ... and is to end */
-    uint64_t supplied_bytes;    /* idle segments nobody used yet */
-    uint64_t calm_changes;      /* account.changes at calm_ns */
-    int64_t calm_ns;            /* from when on it is calm */
-    struct list rooms;          /* clients that wait for room, first come first */
-    uint64_t ticket;            /* the last one given */
-    int64_t rooms_deadline_ns;  /* not later than the first deadline among them */
-    struct list restores;       /* restores that wait for memory */
-    uint64_t blocked_bytes;     /* leased objects the last round of eviction had to leave */
-    uint64_t blocked_now;       /* ... and this one, so far */
-    uint64_t need;              /* bytes that the first who waits waits for; 0: nobody waits */
-    struct list quota_waits;    /* sessions whose quota is what somebody waits for */
-    bool starved;               /* of descriptors, which idle segments hold too */
-    uint64_t returning;         /* pooled bytes that a worker is giving back */
-    unsigned punching;          /* holes being made */
-    struct punch *punch;        /* giveback.c: looks for holes */
-    uint32_t hunt_file;         /* spill files from here on were written for who waits */
-    unsigned spill_rank;        /* copies used lately are spared: others up to it are written first; VICTIM_NEVER: no */
-    bool merciless;             /* ... and there are none: copies used lately are dropped, too */
-    bool with_open;             /* copies in open segments are dropped too: nothing else is left */
-    bool spill_open;            /* ... and objects in them are spilled */
-    int64_t drop_ns;            /* not before: nothing that has a copy can be dropped */
-    int64_t spill_ns;           /* not before: nothing can be spilled */
-    int64_t ahead_ns;           /* not before: nothing can be dropped ahead of demand */
-    unsigned high_percent;      /* dirty bytes, of the capacity: spilling begins */
-    unsigned low_percent;       /* ... and ends */
+    struct list rooms;         /* clients that wait for room, first come first */
+    uint64_t ticket;           /* the last one given */
+    int64_t rooms_deadline_ns; /* not later than the first deadline among them */
+    struct list restores;      /* restores that wait for memory */
+    uint64_t need;             /* bytes that the first who waits waits for; 0: nobody waits */
+    struct list quota_waits;   /* sessions whose quota is what somebody waits for */
+
+    struct doze doze;
+    struct supply supply;
+    struct giveback giveback;
+    struct reclaim reclaim;
+    struct compact compact;
 
     struct depot depots[DEPOTS];
     struct map files; /* number -> struct spill_file */
@@ -285,17 +267,13 @@ struct store {
     uint16_t touched[STORE_TOUCHED]; /* wait words bumped since the last wake */
     unsigned touched_count;
     struct session *touched_session;
-    int64_t wall_ms;               /* as of this turn of the loop */
-    int64_t slice_look_ns;         /* when slices were last told from older ones: see object_evict() */
-    uint64_t slice_look_stamp;     /* the highest stamp then */
-    uint64_t slice_old_stamp;      /* ... and at the look before: slices up to it have had their time */
-    bool cleaning;                 /* between the water marks: spilling in the background */
-    int64_t background_ns;         /* not before: the last look found nothing to spill */
-    int64_t tried_ns;              /* when the queues were last served in vain */
-    uint64_t tried_changes;        /* account.changes then */
-    struct compaction *compaction; /* under way */
-    int64_t compact_ns;            /* when files are looked at for being half dead; INT64_MAX: nothing has changed */
-    int64_t moves_until_ns;        /* when the first client that waits for a move is told that it takes longer */
+    int64_t wall_ms;           /* as of this turn of the loop */
+    int64_t slice_look_ns;     /* when slices were last told from older ones: see object_evict() */
+    uint64_t slice_look_stamp; /* the highest stamp then */
+    uint64_t slice_old_stamp;  /* ... and at the look before: slices up to it have had their time */
+    int64_t tried_ns;          /* when the queues were last served in vain */
+    uint64_t tried_changes;    /* account.changes then */
+    int64_t moves_until_ns;    /* when the first client that waits for a move is told that it takes longer */
     bool serve_now;
     bool counts_leases; /* a session has leases that are counted, or had */
     bool holds_end;     /* records of some ledger are to be worked off, see hold_turn() */

@@ -1,4 +1,5 @@
 #include "store/flow/compact.h"
+#include "store/core/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,7 +237,7 @@ compaction_end(struct compaction *compaction, bool stuck)
         file->stuck = file->stuck || stuck;
         file_release(store, file->number, 0);
     }
-    store->compaction = NULL;
+    store->compact.running = NULL;
     compaction->session->jobs--;
     free(compaction->objects);
     free(compaction->homes);
@@ -250,7 +251,7 @@ compaction_failed(struct compaction *compaction)
 
     gr_log_warn("COMPACTION-FAILED", "files=%u first=%u why=%s", compaction->count, compaction->victims[0].file,
                 compaction->message);
-    store->compact_ns = gr_now_ns() + RETRY_NS;
+    store->compact.look_ns = gr_now_ns() + RETRY_NS;
     compaction_end(compaction, compaction->err == GRANARY_ECORRUPT);
 }
 
@@ -308,10 +309,16 @@ indexes_read(struct job *job)
 }
 
 void
+compact_init(struct compact *compact)
+{
+    compact->look_ns = INT64_MAX;
+}
+
+void
 compact_note(struct store *store)
 {
-    if (store->compact_ns == INT64_MAX) {
-        store->compact_ns = gr_now_ns() + LOOK_NS;
+    if (store->compact.look_ns == INT64_MAX) {
+        store->compact.look_ns = gr_now_ns() + LOOK_NS;
     }
 }
 
@@ -321,10 +328,10 @@ compact_turn(struct store *store, int64_t now_ns)
     struct compaction *compaction;
     struct spill_file *file;
 
-    if (now_ns < store->compact_ns || store->compaction != NULL) {
+    if (now_ns < store->compact.look_ns || store->compact.running != NULL) {
         return;
     }
-    store->compact_ns = INT64_MAX;
+    store->compact.look_ns = INT64_MAX;
     file = choose(store, now_ns);
     compaction = file == NULL ? NULL : calloc(1, sizeof *compaction);
     if (compaction == NULL) {
@@ -334,7 +341,7 @@ compact_turn(struct store *store, int64_t now_ns)
     compaction->depot = depot_of(store, file);
     add_victim(compaction, file);
     add_others(compaction, store);
-    store->compaction = compaction;
+    store->compact.running = compaction;
     compaction->session->jobs++;
     compaction->job = (struct job){.run = read_indexes, .done = indexes_read};
     workers_submit(store->workers, WORKER_WRITE, &compaction->job);
@@ -343,5 +350,5 @@ compact_turn(struct store *store, int64_t now_ns)
 int64_t
 compact_next_ns(const struct store *store)
 {
-    return store->compaction != NULL ? INT64_MAX : store->compact_ns;
+    return store->compact.running != NULL ? INT64_MAX : store->compact.look_ns;
 }

@@ -7,7 +7,17 @@
 #ifndef STORE_COMPACT_H
 #define STORE_COMPACT_H
 
-#include "store/core/core.h"
+#include <stdint.h>
+
+struct store;
+
+/* What the store holds of it. */
+struct compact {
+    struct compaction *running;
+    int64_t look_ns; /* when files are looked at for being half dead; INT64_MAX: nothing has changed */
+};
+
+void compact_init(struct compact *compact);
 
 /* An object less needs its copy in a file: there may be something to do soon. */
 void compact_note(struct store *store);

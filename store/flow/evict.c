@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "store/core/core.h"
 #include "store/core/events.h"
 #include "store/flow/memory.h"
 #include "store/flow/reclaim.h"
@@ -196,7 +197,7 @@ spill_done(struct job *job)
     struct store *store = spill->store;
 
     store->serve_now = true;
-    store->drop_ns = 0; /* some can be dropped now */
+    reclaim_note_copies(store);
     store->disk_error[0] = '\0';
     if (spill->err == GRANARY_OK) {
         spill->depot->said_ns = 0;

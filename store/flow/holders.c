@@ -10,6 +10,7 @@
 #include "granary/hold.h"
 #include "store/client/client.h"
 #include "store/flow/memory.h"
+#include "store/flow/reclaim.h"
 
 #define HOLDERS        3u    /* that an error names of each kind */
 #define HOLDERS_LOOKED 32u   /* clients */
@@ -158,8 +159,8 @@ holders_describe(const struct store *store, uid_t reader, char *text, size_t siz
     const uint64_t *bytes = store->account.bytes;
     uint64_t shm = memory_free(store);
     /* Who was spared at first may have been looked at twice. */
-    uint64_t blocked =
-        store->blocked_bytes < bytes[GR_ACCOUNT_SEALED] ? store->blocked_bytes : bytes[GR_ACCOUNT_SEALED];
+    uint64_t blocked = reclaim_blocked_bytes(store) < bytes[GR_ACCOUNT_SEALED] ? reclaim_blocked_bytes(store)
+                                                                               : bytes[GR_ACCOUNT_SEALED];
     struct gr_buf buf = {0};
     char text_of[7][GR_SIZE_TEXT];
 

@@ -7,6 +7,7 @@
 #include "store/base/node.h"
 #include "store/client/admit.h"
 #include "store/client/client.h"
+#include "store/core/core.h"
 #include "store/flow/queue.h"
 #include "store/flow/reclaim.h"
 #include "store/flow/spare.h"
@@ -405,7 +406,7 @@ memory_grant(struct store *store, const struct memory_wish *wish, struct segment
     }
     if (err == GRANARY_ENOMEM && !list_empty(&store->idle)) {
         /* Out of descriptors, or of memory: idle segments hold both. */
-        store->starved = true;
+        reclaim_note_starved(store);
         return GRANARY_EBUSY;
     }
     return err;

@@ -10,6 +10,7 @@
 #include "store/base/node.h"
 #include "store/client/admit.h"
 #include "store/client/client.h"
+#include "store/core/core.h"
 #include "store/core/events.h"
 #include "store/flow/holders.h"
 #include "store/flow/memory.h"

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "store/client/admit.h"
+#include "store/core/core.h"
 #include "store/flow/evict.h"
 #include "store/flow/memory.h"
 #include "store/flow/spare.h"
@@ -17,7 +19,48 @@
 #define RESERVE_SHARE   32u      /* of the capacity is kept in hand ... */
 #define RESERVE_MOST    ((uint64_t)64 << 20)
 #define FIRST_RANGES    16u
+#define HIGH_PERCENT    90u
+#define LOW_PERCENT     75u
 #define PERCENT(x, per) ((x) / 100 * (per))
+
+granary_err
+reclaim_init(struct reclaim *reclaim, unsigned high, unsigned low)
+{
+    unsigned fitting;
+
+    reclaim->spill_rank = VICTIM_NEVER;
+    reclaim->high_percent = high == 0 ? HIGH_PERCENT : high;
+    fitting = reclaim->high_percent > LOW_PERCENT ? LOW_PERCENT : reclaim->high_percent - 1;
+    reclaim->low_percent = low == 0 ? fitting : low;
+    return reclaim->low_percent < reclaim->high_percent
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "--low-water %u: not below --high-water %u", reclaim->low_percent,
+                         reclaim->high_percent);
+}
+
+void
+reclaim_note_copies(struct store *store)
+{
+    store->reclaim.drop_ns = 0;
+}
+
+void
+reclaim_note_starved(struct store *store)
+{
+    store->reclaim.starved = true;
+}
+
+uint64_t
+reclaim_blocked_bytes(const struct store *store)
+{
+    return store->reclaim.blocked_bytes;
+}
+
+bool
+reclaim_is_cleaning(const struct store *store)
+{
+    return store->reclaim.cleaning;
+}
 
 uint64_t
 reclaim_reserve(const struct store *store)
@@ -81,7 +124,7 @@ drop_wants(struct victim_hunt *hunt, struct segment *segment)
     const struct drop *drop = list_owner(hunt, struct drop, hunt);
 
     return segment->busy == 0 && reclaim_may_take(drop->store, segment) &&
-           (segment->closed || (drop->store->with_open && segment->open_as == GR_ACCOUNT_WRITING));
+           (segment->closed || (drop->store->reclaim.with_open && segment->open_as == GR_ACCOUNT_WRITING));
 }
 
 static void
@@ -113,10 +156,10 @@ drop_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slo
     bool slice = (slot_flags(slot) & GR_FLAG_SLICE) != 0;
 
     if (!object_evict(segment->session, slot)) {
-        drop->store->blocked_now += footprint;
+        drop->store->reclaim.blocked_now += footprint;
         return VICTIM_HELD;
     }
-    if (!slice && slot_where(slot) < drop->store->hunt_file) {
+    if (!slice && slot_where(slot) < drop->store->reclaim.hunt_file) {
         count(segment->session, GR_COUNTER_clean_drops, 1);
     }
     if (!segment->closed) {
@@ -158,8 +201,8 @@ drop_clean(struct store *store, uint64_t want, unsigned looks, bool merciless)
 
     free(drop.ranges);
     if (result != VICTIM_MORE && result != VICTIM_SATISFIED) { /* each was looked at once */
-        store->blocked_bytes = store->blocked_now;
-        store->blocked_now = 0;
+        store->reclaim.blocked_bytes = store->reclaim.blocked_now;
+        store->reclaim.blocked_now = 0;
     }
     return result;
 }
@@ -173,7 +216,7 @@ missing(const struct store *store)
     uint64_t have, bytes = 0;
 
     if (!for_quotas(store)) {
-        have = memory_free(store) + store->returning;
+        have = memory_free(store) + giveback_returning(store);
         return have < store->need ? store->need - have : 0;
     }
     for (const struct list *node = store->quota_waits.next; node != &store->quota_waits; node = node->next) {
@@ -253,10 +296,10 @@ nothing_to_drop(struct store *store, int64_t now_ns)
     }
     if (!list_empty(&store->arenas)) {
         close_arenas(store);
-    } else if (!store->with_open) {
-        store->with_open = true;
+    } else if (!store->reclaim.with_open) {
+        store->reclaim.with_open = true;
     } else {
-        store->drop_ns = now_ns + RETRY_NS;
+        store->reclaim.drop_ns = now_ns + RETRY_NS;
     }
 }
 
@@ -264,12 +307,12 @@ nothing_to_drop(struct store *store, int64_t now_ns)
 static bool
 spare_no_more(struct store *store)
 {
-    bool spares = store->spill_rank != VICTIM_NEVER;
+    bool spares = store->reclaim.spill_rank != VICTIM_NEVER;
 
     if (spares) {
-        store->spill_rank = VICTIM_NEVER;
-        store->merciless = true;
-        store->drop_ns = 0;
+        store->reclaim.spill_rank = VICTIM_NEVER;
+        store->reclaim.merciless = true;
+        store->reclaim.drop_ns = 0;
     }
     return spares;
 }
@@ -282,9 +325,9 @@ nothing_to_write(struct store *store, int64_t now_ns)
         return true;
     }
     /* Objects in rooms that are being written are the last resort. */
-    store->spill_ns = store->spill_open ? now_ns + RETRY_NS : 0;
-    store->spill_open = !store->spill_open;
-    return store->spill_open;
+    store->reclaim.spill_ns = store->reclaim.spill_open ? now_ns + RETRY_NS : 0;
+    store->reclaim.spill_open = !store->reclaim.spill_open;
+    return store->reclaim.spill_open;
 }
 
 /* Nothing can be had without writing. */
@@ -292,7 +335,8 @@ static bool
 spill_for(struct store *store, int64_t now_ns)
 {
     if (store->spill == NULL) {
-        if (now_ns < store->spill_ns || !spill_start(store, missing(store), store->spill_open, store->spill_rank)) {
+        if (now_ns < store->reclaim.spill_ns ||
+            !spill_start(store, missing(store), store->reclaim.spill_open, store->reclaim.spill_rank)) {
             return spare_no_more(store);
         }
     }
@@ -300,7 +344,7 @@ spill_for(struct store *store, int64_t now_ns)
     case SPILL_GATHERING:
         return true;
     case SPILL_WRITING:
-        store->spill_open = false;
+        store->reclaim.spill_open = false;
         return false;
     case SPILL_NONE:
         break;
@@ -316,7 +360,7 @@ make_room(struct store *store, int64_t now_ns)
     bool more = false;
 
     if (missing(store) == 0) {
-        store->merciless = false;
+        store->reclaim.merciless = false;
         return false;
     }
     /* What a session's own writers do not use goes before its objects. */
@@ -328,31 +372,31 @@ make_room(struct store *store, int64_t now_ns)
         return false;
     }
     /* Holes first: what they give need not be dropped. */
-    if (store->punching == 0 && now_ns >= store->drop_ns) {
-        switch (drop_clean(store, missing(store), looks, store->merciless)) {
+    if (!giveback_is_punching(store) && now_ns >= store->reclaim.drop_ns) {
+        switch (drop_clean(store, missing(store), looks, store->reclaim.merciless)) {
         case VICTIM_SATISFIED:
         case VICTIM_ROUND:
-            store->spill_rank = VICTIM_NEVER;
-            store->merciless = false;
+            store->reclaim.spill_rank = VICTIM_NEVER;
+            store->reclaim.merciless = false;
             more = true;
             break;
         case VICTIM_MORE:
             more = true;
             break;
         case VICTIM_SPARED:
-            store->spill_rank = victim_reached(store, VICTIM_CLEAN);
-            store->drop_ns = now_ns + RETRY_NS;
+            store->reclaim.spill_rank = victim_reached(store, VICTIM_CLEAN);
+            store->reclaim.drop_ns = now_ns + RETRY_NS;
             break;
         case VICTIM_NOTHING:
-            store->spill_rank = VICTIM_NEVER;
+            store->reclaim.spill_rank = VICTIM_NEVER;
             nothing_to_drop(store, now_ns);
-            more = store->drop_ns <= now_ns;
+            more = store->reclaim.drop_ns <= now_ns;
             break;
         }
     }
     /* What is being written, or made a hole, will be there soon. */
-    if (store->punching == 0 &&
-        (store->drop_ns > now_ns || store->account.clean + store->account.idle < missing(store))) {
+    if (!giveback_is_punching(store) &&
+        (store->reclaim.drop_ns > now_ns || store->account.clean + store->account.idle < missing(store))) {
         more = spill_for(store, now_ns) || more;
     }
     return more;
@@ -367,20 +411,20 @@ clean_ahead(struct store *store, int64_t now_ns)
     /* Rooms being written are, or soon will be. */
     uint64_t dirty = account->bytes[GR_ACCOUNT_SEALED] - account->clean + account->bytes[GR_ACCOUNT_WRITING];
 
-    if (dirty > PERCENT(capacity, store->high_percent)) {
-        store->cleaning = true;
-    } else if (dirty < PERCENT(capacity, store->low_percent)) {
-        store->cleaning = false;
+    if (dirty > PERCENT(capacity, store->reclaim.high_percent)) {
+        store->reclaim.cleaning = true;
+    } else if (dirty < PERCENT(capacity, store->reclaim.low_percent)) {
+        store->reclaim.cleaning = false;
     }
-    if (store->spill == NULL &&
-        (!store->cleaning || now_ns < store->background_ns || !spill_start(store, 0, false, VICTIM_NEVER))) {
+    if (store->spill == NULL && (!store->reclaim.cleaning || now_ns < store->reclaim.background_ns ||
+                                 !spill_start(store, 0, false, VICTIM_NEVER))) {
         return false;
     }
     switch (spill_step(store, LOOKS)) {
     case SPILL_GATHERING:
         return true;
     case SPILL_NONE: /* it may have been begun for who waits */
-        store->background_ns = now_ns + BACKGROUND_NS;
+        store->reclaim.background_ns = now_ns + BACKGROUND_NS;
         return anybody_waits(store) && nothing_to_write(store, now_ns);
     case SPILL_WRITING:
         break;
@@ -393,16 +437,16 @@ static bool
 drop_ahead(struct store *store, int64_t now_ns)
 {
     uint64_t reserve = reclaim_reserve(store);
-    uint64_t have = store->account.bytes[GR_ACCOUNT_FREE] + store->returning + store->account.idle;
+    uint64_t have = store->account.bytes[GR_ACCOUNT_FREE] + giveback_returning(store) + store->account.idle;
     unsigned looks = LOOKS;
 
-    if (have >= reserve || store->account.clean == 0 || now_ns < store->ahead_ns) {
+    if (have >= reserve || store->account.clean == 0 || now_ns < store->reclaim.ahead_ns) {
         return false;
     }
     if (giveback_torn(store, &looks)) {
         return true;
     }
-    if (store->punching > 0) {
+    if (giveback_is_punching(store)) {
         return false;
     }
     switch (drop_clean(store, reserve - have, looks, false)) {
@@ -414,7 +458,7 @@ drop_ahead(struct store *store, int64_t now_ns)
     case VICTIM_NOTHING:
         break;
     }
-    store->ahead_ns = now_ns + BACKGROUND_NS;
+    store->reclaim.ahead_ns = now_ns + BACKGROUND_NS;
     return false;
 }
 
@@ -424,15 +468,15 @@ reclaim_turn(struct store *store, int64_t now_ns)
     bool more;
 
     victim_turn(store);
-    if (store->starved) {
-        store->starved = give_idle_back(store, true);
+    if (store->reclaim.starved) {
+        store->reclaim.starved = give_idle_back(store, true);
     }
     if (anybody_waits(store)) {
         more = make_room(store, now_ns);
     } else {
-        store->with_open = store->spill_open = store->merciless = false;
-        store->spill_rank = VICTIM_NEVER;
-        store->hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
+        store->reclaim.with_open = store->reclaim.spill_open = store->reclaim.merciless = false;
+        store->reclaim.spill_rank = VICTIM_NEVER;
+        store->reclaim.hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
         more = drop_ahead(store, now_ns);
     }
     return clean_ahead(store, now_ns) || more;
@@ -443,8 +487,8 @@ reclaim_next_ns(const struct store *store)
 {
     int64_t next_ns = INT64_MAX;
 
-    if (store->cleaning && store->spill == NULL) {
-        next_ns = store->background_ns;
+    if (store->reclaim.cleaning && store->spill == NULL) {
+        next_ns = store->reclaim.background_ns;
     }
     return next_ns;
 }

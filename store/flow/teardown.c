@@ -7,6 +7,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/client/client.h"
+#include "store/core/core.h"
 #include "store/core/events.h"
 #include "store/flow/memory.h"
 #include "store/flow/move.h"

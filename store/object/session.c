@@ -18,6 +18,7 @@
 #include "store/base/shmfile.h"
 #include "store/client/admit.h"
 #include "store/client/doze.h"
+#include "store/core/core.h"
 #include "store/core/counters.h"
 #include "store/core/events.h"
 #include "store/flow/restore.h"

@@ -1,4 +1,5 @@
 #include "store/segment/giveback.h"
+#include "store/core/core.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 /* ---- whole segments ---- */
 
-struct giveback {
+struct giveback_job {
     struct job job;
     struct store *store;
     struct gr_segment_record *record;
@@ -27,7 +28,7 @@ struct giveback {
 static void
 segment_run(struct job *job)
 {
-    struct giveback *giveback = list_owner(job, struct giveback, job);
+    struct giveback_job *giveback = list_owner(job, struct giveback_job, job);
 
     (void)!ftruncate(giveback->fd, 0);
     FAULT_STEP(segment_truncated);
@@ -39,11 +40,11 @@ segment_run(struct job *job)
 static void
 segment_done(struct job *job)
 {
-    struct giveback *giveback = list_owner(job, struct giveback, job);
+    struct giveback_job *giveback = list_owner(job, struct giveback_job, job);
     struct store *store = giveback->store;
 
     segment_record_drop(giveback->record);
-    store->returning -= giveback->bytes;
+    store->giveback.returning -= giveback->bytes;
     account_move(&store->account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, giveback->bytes);
     store->serve_now = true;
     free(giveback);
@@ -52,7 +53,7 @@ segment_done(struct job *job)
 void
 giveback_segment(struct store *store, struct segment *segment)
 {
-    struct giveback *giveback = malloc(sizeof *giveback);
+    struct giveback_job *giveback = malloc(sizeof *giveback);
 
     if (giveback == NULL) { /* then here and now */
         (void)!ftruncate(segment->fd, 0);
@@ -65,7 +66,7 @@ giveback_segment(struct store *store, struct segment *segment)
     giveback->bytes = segment->size - segment->punched;
     shmfile_name(giveback->name, store->instance.shm_prefix, segment->session->number, "data", segment->number);
     giveback->fd = segment_release(segment, &store->account);
-    store->returning += giveback->bytes;
+    store->giveback.returning += giveback->bytes;
     workers_submit(store->workers, WORKER_GIVE, &giveback->job);
 }
 
@@ -136,7 +137,7 @@ punch_done(struct job *job)
     } else if (punch->holes > segment->punched) {
         memory_punched(store, segment, punch->holes - segment->punched);
     }
-    store->punching--;
+    store->giveback.punching--;
     store->serve_now = true;
     punch_free(punch);
 }
@@ -144,7 +145,7 @@ punch_done(struct job *job)
 static void
 punch_submit(struct punch *punch)
 {
-    punch->store->punching++;
+    punch->store->giveback.punching++;
     punch->job = (struct job){.run = punch_run, .done = punch_done};
     workers_submit(punch->store->workers, WORKER_GIVE, &punch->job);
 }
@@ -180,7 +181,7 @@ punch_expect(struct punch *punch)
     return true;
 }
 
-/* Note what lives in the segment. False: the looks are used up, or it cannot be done; then store->punch is NULL. */
+/* Note what lives in the segment. False: the looks are used up, or it cannot be done; then store->giveback.punch is NULL. */
 static bool
 punch_gather(struct punch *punch, unsigned *looks)
 {
@@ -191,7 +192,7 @@ punch_gather(struct punch *punch, unsigned *looks)
         const struct gr_slot *slot;
 
         if (!punch_expect(punch)) {
-            punch->store->punch = NULL;
+            punch->store->giveback.punch = NULL;
             punch_free(punch);
             return false;
         }
@@ -211,7 +212,7 @@ punch_gather(struct punch *punch, unsigned *looks)
 bool
 giveback_torn(struct store *store, unsigned *looks)
 {
-    struct punch *punch = store->punch;
+    struct punch *punch = store->giveback.punch;
     struct segment *segment;
 
     if (punch == NULL) {
@@ -227,29 +228,41 @@ giveback_torn(struct store *store, unsigned *looks)
         *punch = (struct punch){.store = store, .segment = segment, .kept = true};
         segment->busy++;
         segment->torn = 0;
-        store->punch = punch;
+        store->giveback.punch = punch;
     }
     if (punch_gather(punch, looks)) {
-        store->punch = NULL;
+        store->giveback.punch = NULL;
         punch_submit(punch);
     }
     return true;
 }
 
+uint64_t
+giveback_returning(const struct store *store)
+{
+    return store->giveback.returning;
+}
+
+bool
+giveback_is_punching(const struct store *store)
+{
+    return store->giveback.punching > 0;
+}
+
 bool
 giveback_under_way(const struct store *store)
 {
-    return store->punching > 0 || store->punch != NULL || store->returning > 0;
+    return store->giveback.punching > 0 || store->giveback.punch != NULL || store->giveback.returning > 0;
 }
 
 void
 giveback_forget(struct store *store, struct segment *segment)
 {
     list_remove(&segment->in_torn);
-    if (store->punch != NULL && store->punch->segment == segment) {
-        struct punch *punch = store->punch;
+    if (store->giveback.punch != NULL && store->giveback.punch->segment == segment) {
+        struct punch *punch = store->giveback.punch;
 
-        store->punch = NULL;
+        store->giveback.punch = NULL;
         segment->busy--;
         free(punch->ranges);
         free(punch);

@@ -5,9 +5,19 @@
 #ifndef STORE_GIVEBACK_H
 #define STORE_GIVEBACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "store/core/core.h"
+struct segment;
+struct store;
+
+/* What the store holds of it. */
+struct giveback {
+    uint64_t returning;  /* pooled bytes that a worker is giving back */
+    unsigned punching;   /* holes being made */
+    struct punch *punch; /* looks for holes */
+};
 
 /* Bytes of a segment, from .. to. */
 struct range {
@@ -31,6 +41,10 @@ void giveback_ranges(struct store *store, struct segment *segment, struct range 
  */
 bool giveback_torn(struct store *store, unsigned *looks);
 
+/* Pooled bytes that are on their way. */
+uint64_t giveback_returning(const struct store *store);
+/* Whether a worker makes holes just now. */
+bool giveback_is_punching(const struct store *store);
 /* Whether holes are being made: bytes may become free. */
 bool giveback_under_way(const struct store *store);
 

@@ -31,7 +31,7 @@ struct segment {
     struct list in_session;
     struct list in_order;   /* of store->open, closed or idle (most recently freed last) */
     struct list in_torn;    /* of store->torn: closed, with dead bytes worth giving back */
-    struct list in_offered; /* of store->supply_offered */
+    struct list in_offered; /* of store->supply.offered */
     struct victim_place victim[VICTIM_KINDS];
     struct session *session;
     struct client *writer;

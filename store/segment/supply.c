@@ -1,4 +1,5 @@
 #include "store/segment/supply.h"
+#include "store/core/core.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@
 /* Whether the kernel makes huge pages of shared memory; found out by the first who tries, in the worker. */
 static _Atomic int huge_errno;
 
-struct supply {
+struct supply_job {
     struct job job;
     struct store *store;
     struct segment *segment; /* busy */
@@ -85,14 +86,14 @@ populate(int fd, char *base, uint64_t at, uint64_t size)
 }
 
 static bool
-in_hurry(const struct supply *supply)
+in_hurry(const struct supply_job *supply)
 {
-    return atomic_load_explicit(&supply->store->supply_hurry, memory_order_relaxed);
+    return atomic_load_explicit(&supply->store->supply.hurry, memory_order_relaxed);
 }
 
 /* Who waits for an object on its way waits now; who will want this memory may not come. */
 static void
-give_way(const struct supply *supply)
+give_way(const struct supply_job *supply)
 {
     const unsigned lanes = 1u << WORKER_READ | 1u << WORKER_WRITE;
 
@@ -101,7 +102,7 @@ give_way(const struct supply *supply)
 }
 
 static void
-supply_pages(struct supply *supply, char *base)
+supply_pages(struct supply_job *supply, char *base)
 {
     struct segment *segment = supply->segment;
 
@@ -126,7 +127,7 @@ supply_pages(struct supply *supply, char *base)
 static void
 supply_run(struct job *job)
 {
-    struct supply *supply = list_owner(job, struct supply, job);
+    struct supply_job *supply = list_owner(job, struct supply_job, job);
     uint64_t size = supply->segment->size;
     char *reserved = mmap(NULL, size + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     char *aligned;
@@ -148,11 +149,11 @@ supply_run(struct job *job)
 static void
 supply_done(struct job *job)
 {
-    struct supply *supply = list_owner(job, struct supply, job);
+    struct supply_job *supply = list_owner(job, struct supply_job, job);
     struct store *store = supply->store;
     struct segment *segment = supply->segment;
 
-    store->supplying = false;
+    store->supply.running = false;
     segment->busy--;
     if (supply->huge) {
         segment_set_huge(segment);
@@ -160,7 +161,7 @@ supply_done(struct job *job)
     if (supply->fresh) {
         segment->spoiled = supply->failed; /* it goes */
         segment->supplied = !supply->failed;
-        store->supplied_bytes += segment->supplied ? segment->size : 0;
+        store->supply.idle_bytes += segment->supplied ? segment->size : 0;
         segment_close(segment, &store->account);
         list_append(&store->closed, &segment->in_order);
     }
@@ -171,18 +172,25 @@ supply_done(struct job *job)
 static bool
 begin(struct store *store, struct segment *segment, bool fresh)
 {
-    struct supply *supply = calloc(1, sizeof *supply);
+    struct supply_job *supply = calloc(1, sizeof *supply);
 
     if (supply == NULL) {
         return false;
     }
-    *supply = (struct supply){.store = store, .segment = segment, .fresh = fresh};
+    *supply = (struct supply_job){.store = store, .segment = segment, .fresh = fresh};
     supply->job = (struct job){.run = supply_run, .done = supply_done};
     segment->busy++;
-    store->supplying = true;
-    atomic_store_explicit(&store->supply_hurry, false, memory_order_relaxed);
+    store->supply.running = true;
+    atomic_store_explicit(&store->supply.hurry, false, memory_order_relaxed);
     workers_submit(store->workers, WORKER_SUPPLY, &supply->job);
     return true;
+}
+
+void
+supply_init(struct supply *supply)
+{
+    list_init(&supply->asked);
+    list_init(&supply->offered);
 }
 
 void
@@ -199,7 +207,7 @@ supply_note(struct session *session, unsigned node, uint64_t bytes, const struct
     session->supply_ns = gr_now_ns();
     session->supply_due += from == NULL ? 2 : 1;
     session->supply_due = session->supply_due > AHEAD_MOST ? AHEAD_MOST : session->supply_due;
-    list_append(&store->supply_asked, &session->in_supply_asked);
+    list_append(&store->supply.asked, &session->in_supply_asked);
 }
 
 void
@@ -208,7 +216,7 @@ supply_offer(struct store *store, struct segment *segment)
     if (segment->size >= HUGE_PAGE && segment->live >= segment->size / 2 && !segment->huge && !segment->offered &&
         !segment->proven && atomic_load(&huge_errno) == 0) {
         segment->offered = true;
-        list_append(&store->supply_offered, &segment->in_offered);
+        list_append(&store->supply.offered, &segment->in_offered);
     }
 }
 
@@ -217,7 +225,7 @@ supply_taken(struct store *store, struct segment *segment)
 {
     if (segment->supplied) {
         segment->supplied = false;
-        store->supplied_bytes -= segment->size;
+        store->supply.idle_bytes -= segment->size;
     }
     list_remove(&segment->in_offered);
 }
@@ -232,12 +240,12 @@ supply_forget(struct session *session)
 static void
 supply_session(struct store *store, int64_t now_ns)
 {
-    struct session *session = list_owner(store->supply_asked.next, struct session, in_supply_asked);
+    struct session *session = list_owner(store->supply.asked.next, struct session, in_supply_asked);
     uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / SHARE;
     uint64_t bytes = session->supply_bytes;
     struct segment *segment;
 
-    if (session->supply_due == 0 || now_ns - session->supply_ns > KEPT_NS || store->supplied_bytes + bytes > share ||
+    if (session->supply_due == 0 || now_ns - session->supply_ns > KEPT_NS || store->supply.idle_bytes + bytes > share ||
         memory_free(store) < bytes + share + reclaim_reserve(store) || memory_quota_left(session) < 2 * bytes ||
         admit_segment(session) != GRANARY_OK) {
         list_remove(&session->in_supply_asked);
@@ -258,11 +266,11 @@ supply_session(struct store *store, int64_t now_ns)
 static bool
 is_calm(struct store *store, int64_t now_ns)
 {
-    if (store->calm_changes != store->account.changes) {
-        store->calm_changes = store->account.changes;
-        store->calm_ns = now_ns + CALM_NS;
+    if (store->supply.calm_changes != store->account.changes) {
+        store->supply.calm_changes = store->account.changes;
+        store->supply.calm_ns = now_ns + CALM_NS;
     }
-    return now_ns >= store->calm_ns;
+    return now_ns >= store->supply.calm_ns;
 }
 
 void
@@ -270,19 +278,19 @@ supply_turn(struct store *store, int64_t now_ns)
 {
     bool short_of = store->need > 0 || !list_empty(&store->quota_waits) || store->stopping;
 
-    if (store->supplying) {
+    if (store->supply.running) {
         if (short_of) {
-            atomic_store_explicit(&store->supply_hurry, true, memory_order_relaxed);
+            atomic_store_explicit(&store->supply.hurry, true, memory_order_relaxed);
         }
         return;
     }
-    if (short_of || store->cleaning) {
+    if (short_of || reclaim_is_cleaning(store)) {
         return;
     }
-    if (!list_empty(&store->supply_asked)) {
+    if (!list_empty(&store->supply.asked)) {
         supply_session(store, now_ns);
-    } else if (!list_empty(&store->supply_offered) && is_calm(store, now_ns)) {
-        struct segment *segment = list_owner(store->supply_offered.next, struct segment, in_offered);
+    } else if (!list_empty(&store->supply.offered) && is_calm(store, now_ns)) {
+        struct segment *segment = list_owner(store->supply.offered.next, struct segment, in_offered);
 
         list_remove(&segment->in_offered);
         if (segment->closed && segment->busy == 0 && segment->live > 0) {
@@ -294,8 +302,8 @@ supply_turn(struct store *store, int64_t now_ns)
 int64_t
 supply_next_ns(const struct store *store)
 {
-    if (store->supplying || store->cleaning || list_empty(&store->supply_offered)) {
+    if (store->supply.running || reclaim_is_cleaning(store) || list_empty(&store->supply.offered)) {
         return INT64_MAX;
     }
-    return store->calm_ns;
+    return store->supply.calm_ns;
 }

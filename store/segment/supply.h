@@ -7,7 +7,27 @@
 #ifndef STORE_SUPPLY_H
 #define STORE_SUPPLY_H
 
-#include "store/core/core.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/list.h"
+
+struct segment;
+struct session;
+struct store;
+
+/* What the store holds of it. */
+struct supply {
+    struct list asked;     /* sessions that asked for room lately */
+    struct list offered;   /* segments that may get huge pages */
+    bool running;          /* a job runs */
+    _Atomic bool hurry;    /* ... and is to end */
+    uint64_t idle_bytes;   /* supplied segments nobody used yet */
+    uint64_t calm_changes; /* account.changes at calm_ns */
+    int64_t calm_ns;       /* from when on it is calm */
+};
+
+void supply_init(struct supply *supply);
 
 /* A client got room of this size: the next one will ask for as much. from: the idle segment it got, or NULL. */
 void supply_note(struct session *session, unsigned node, uint64_t bytes, const struct segment *from);
