@@ -144,7 +144,7 @@ spill_book(struct spill *spill)
         struct gr_slot *slot = index_find_serial(&spill->session->index, object->id, object->serial);
 
         if (slot != NULL && GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED &&
-            (slot_flags(slot) & GR_FLAG_CLEAN) == 0 && object_on_disk(spill->session, slot, file, object->place)) {
+            (slot_flags(slot) & GR_FLAG_CLEAN) == 0 && object_note_copy(spill->session, slot, file, object->place)) {
             count(spill->session, GR_COUNTER_spills, 1);
             event_note(store, spill->session, GR_EVENT_SPILL, &object->id, object->data_size, file->number, 0);
             count(spill->session, GR_COUNTER_spill_raw, object->data_size + object->meta_size);

@@ -194,7 +194,7 @@ book(struct restore *restore, struct gr_slot *slot)
 {
     return segment_expect(restore->segment) &&
            (restore->slice ? slice_book(restore)
-                           : object_restored(restore->session, slot, restore->segment, restore->object.offset));
+                           : object_note_return(restore->session, slot, restore->segment, restore->object.offset));
 }
 
 void

@@ -80,7 +80,7 @@ family_pop(struct session *session, struct family *family)
     family->first = ledger_note(&session->ledger, number)->of_parent.next;
     family->count--;
     ledger_remove(&session->ledger, number);
-    hold_keeper_gone(session, child);
+    hold_forget_keeper(session, child);
 }
 
 /* The object that an id of the request means. */
@@ -288,7 +288,7 @@ settle(struct session *session, unsigned most)
 
             family->settle = ledger_note(&session->ledger, number)->of_parent.next;
             ledger_settle(&session->ledger, number);
-            hold_keeper_came(session, child_of(session, number));
+            hold_note_keeper(session, child_of(session, number));
         }
         if (family->settle == 0) {
             list_remove(&family->in_queue);

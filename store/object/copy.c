@@ -90,7 +90,7 @@ copy_add(struct session *session, struct gr_slot *slot, struct spill_file *file,
     struct copy before = {0, 0};
 
     if ((flags & GR_FLAG_COPIED) == 0) {
-        if (!object_on_disk(session, slot, file, place)) {
+        if (!object_note_copy(session, slot, file, place)) {
             return false;
         }
         flags = slot_flags(slot);

@@ -113,7 +113,7 @@ hold_pin(struct client *client, struct gr_slot *slot, const struct gr_hold *hold
     }
     err = add(client, GR_LEDGER_PIN, hold, id, ret_token);
     if (err == GRANARY_OK) {
-        object_pinned(client->session, slot);
+        object_note_pin(client->session, slot);
         event_note(client->store, client->session, GR_EVENT_PIN, &id, *ret_token, hold->scope, client->number);
     }
     return err;
@@ -138,7 +138,7 @@ hold_reference(struct client *client, const struct gr_hold *hold, uint64_t *ret_
     }
     err = add(client, GR_LEDGER_REFERENCE, hold, id, ret_token);
     if (err == GRANARY_OK) {
-        hold_keeper_came(client->session, id);
+        hold_note_keeper(client->session, id);
     }
     return err;
 }
@@ -170,11 +170,11 @@ end_record(struct session *session, uint32_t number)
     ledger_remove(&session->ledger, number);
     if (kind == GR_LEDGER_PIN) {
         event_note(session->store, session, GR_EVENT_UNPIN, &id, token, scope, client);
-        object_unpinned(session, index_find(&session->index, id));
+        object_note_unpin(session, index_find(&session->index, id));
     } else if (kind == GR_LEDGER_LEASE) {
         take_lease(session, serial);
     } else {
-        hold_keeper_gone(session, id);
+        hold_forget_keeper(session, id);
     }
 }
 
@@ -357,13 +357,13 @@ hold_creator_undo(struct session *session, granary_id id)
 }
 
 void
-hold_keeper_came(struct session *session, granary_id id)
+hold_note_keeper(struct session *session, granary_id id)
 {
     hold_creator_undo(session, id);
 }
 
 void
-hold_keeper_gone(struct session *session, granary_id id)
+hold_forget_keeper(struct session *session, granary_id id)
 {
     struct gr_slot *slot;
     uint64_t flags;
@@ -516,7 +516,7 @@ adopt_record(struct session *session, uint32_t number, bool (*lives)(const struc
         if (slot == NULL || !mine || GR_FLAGS_PINS(slot_flags(slot)) == GR_MAX_PINS) {
             return GRANARY_ENOENT;
         }
-        object_pinned(session, slot);
+        object_note_pin(session, slot);
         return GRANARY_OK;
     case GR_LEDGER_REFERENCE:
         return slot != NULL && mine ? GRANARY_OK : GRANARY_ENOENT;
@@ -552,7 +552,7 @@ adopt_slots(struct session *session)
             continue;
         }
         if ((flags & (GR_FLAG_DROPPED | GR_FLAG_COUNTED)) != 0) {
-            hold_keeper_gone(session, id);
+            hold_forget_keeper(session, id);
         }
         if (GR_FLAGS_PINS(flags) > 0 && index_find(&session->index, id) == slot) {
             (void)restore_request(session, id, &slot);

@@ -45,8 +45,8 @@ granary_err hold_creator(struct client *client, granary_id id);
 void hold_creator_undo(struct session *session, granary_id id);
 
 /* A record of the ledger that keeps the object has come, or one has gone: the object may end. */
-void hold_keeper_came(struct session *session, granary_id id);
-void hold_keeper_gone(struct session *session, granary_id id);
+void hold_note_keeper(struct session *session, granary_id id);
+void hold_forget_keeper(struct session *session, granary_id id);
 
 /* The object ends: what is said about it and does not keep it ends before. */
 void hold_object_ends(struct session *session, granary_id id);

@@ -65,7 +65,7 @@ unbind(struct session *session, uint32_t number)
 
     tree_remove(&session->names, ledger_record(&session->ledger, number)->text);
     ledger_remove(&session->ledger, number);
-    hold_keeper_gone(session, id);
+    hold_forget_keeper(session, id);
 }
 
 /* The new record first: whoever looks after a crash finds both, and the higher token counts. */
@@ -86,7 +86,7 @@ bind(struct client *client, const struct gr_name *request, granary_id id, uint32
     if (err != GRANARY_OK) {
         return err;
     }
-    hold_keeper_came(session, id);
+    hold_note_keeper(session, id);
     if (bound != 0) {
         unbind(session, bound);
     }

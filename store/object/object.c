@@ -533,7 +533,7 @@ object_evict(struct session *session, struct gr_slot *slot)
 }
 
 bool
-object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place)
+object_note_copy(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place)
 {
     struct map_entry *copy = map_add(&session->on_disk, map_key_number(GR_WORD_SERIAL(slot_word(slot))));
     struct segment *segment = segment_by_number(session->store, slot_where(slot));
@@ -553,7 +553,7 @@ object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file 
 }
 
 bool
-object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset)
+object_note_return(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset)
 {
     struct store *store = session->store;
     struct index_object object = slot_object(slot);
@@ -614,7 +614,7 @@ object_hint(struct session *session, granary_id id, int importance, int next_use
 }
 
 void
-object_pinned(struct session *session, struct gr_slot *slot)
+object_note_pin(struct session *session, struct gr_slot *slot)
 {
     uint64_t flags = slot_flags(slot);
 
@@ -625,7 +625,7 @@ object_pinned(struct session *session, struct gr_slot *slot)
 }
 
 void
-object_unpinned(struct session *session, struct gr_slot *slot)
+object_note_unpin(struct session *session, struct gr_slot *slot)
 {
     uint64_t flags = slot_flags(slot) - ONE_PIN;
     struct store *store = session->store;

@@ -48,17 +48,17 @@ bool session_recheck_deleting(struct session *session, unsigned *looks);
 bool object_evict(struct session *session, struct gr_slot *slot);
 
 /* A copy of a SEALED object lies in a spill file now. False: out of memory, it stays without. */
-bool object_on_disk(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place);
+bool object_note_copy(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place);
 
 /* A SPILLED object lies in a segment again; segment_expect() went before. False: out of memory, nothing changed. */
-bool object_restored(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset);
+bool object_note_return(struct session *session, struct gr_slot *slot, struct segment *segment, uint64_t offset);
 
 /* What its creator or a user said of its future; -1 leaves a value as it is. Errors: ENOENT */
 granary_err object_hint(struct session *session, granary_id id, int importance, int next_use);
 
 /* One pin of the object more, or less; the ledger says whose. */
-void object_pinned(struct session *session, struct gr_slot *slot);
-void object_unpinned(struct session *session, struct gr_slot *slot);
+void object_note_pin(struct session *session, struct gr_slot *slot);
+void object_note_unpin(struct session *session, struct gr_slot *slot);
 
 /* A part of a spilled object lies in a segment: an object of its own; segment_expect() went before. False: there is no
  * memory, or no room in the index. */
