@@ -87,6 +87,32 @@ add('tail', lambda d: ([frame(d)], {'rows': d.choice([0, 1, 3, 10, 100])}), lamb
 add('slice', lambda d: ([frame(d)], optional(d, {}, start=lambda: d.randint(-12, 12), stop=lambda: d.randint(-12, 12), step=lambda: d.choice([1, 2, -1, -3, 7]))),
     lambda f, p: {n: c.values[p.get('start'):p.get('stop'):p.get('step')] for n, c in f[0].items()})
 add('reset_index', lambda d: ([frame(d)], optional(d, {}, name='place')), lambda f, p: {**lists(f[0]), p.get('name', 'index'): list(range(height(f[0])))})
+def moved(frame, parameters):
+    """pandas' shift: by itself in each group of equal keys; a row with a null key is in none."""
+    keys, periods = parameters.get('keys', []), parameters.get('periods', 1)
+    groups = {}
+    for i in range(height(frame)):
+        if any(frame[k].values[i] is None for k in keys):
+            continue
+        groups.setdefault(tuple(repr(frame[k].values[i]) for k in keys), []).append(i)
+    result = lists(frame)
+    for name in parameters.get('columns', [c for c in frame if c not in keys]):
+        values = [None] * height(frame)
+        for places in groups.values():
+            for at, i in enumerate(places):
+                if 0 <= at - periods < len(places):
+                    values[i] = frame[name].values[places[at - periods]]
+        result[name] = values
+    return result
+
+
+def make_shift(draw):
+    kept = frame(draw)
+    keys = draw.choice([{}, {'keys': ['k']} if 'k' in kept else {}])
+    return [kept], optional(draw, keys, columns=lambda: some(draw, kept), periods=lambda: draw.choice([0, 1, 2, -1, -3, 100]))
+
+
+add('shift_columns', make_shift, lambda f, p: moved(f[0], p))
 add('count_rows', lambda d: ([frame(d)], optional(d, {}, name='n')), lambda f, p: {p.get('name', 'rows'): [height(f[0])]})
 add('filter', lambda d: (lambda x: ([x], {'where': m.condition(d, x)}))(frame(d)), lambda f, p: rows_of(f[0], [i for i in range(height(f[0])) if m.truth(p['where'], f[0], i)]))
 

@@ -92,6 +92,10 @@ with Instance() as granary:
         check(frame[['f']].melt(id_vars=[]), op='melt', id_vars=[], value_vars=['f'])
         check(frame.assign(s=frame.s.str.split(' ')).explode('s'), op='explode', column='s', separator=' ')
         check(frame.assign(index=np.arange(rows)), op='reset_index')
+        check(frame.assign(n=frame.n.astype('Int64').shift(2), s=frame.s.shift(2)), op='shift_columns', columns=['n', 's'], periods=2)
+        check(frame.shift(-1).astype({'n': 'Int64', 'k': 'Int64'}), op='shift_columns', periods=-1)
+        by_key = frame.groupby('k')
+        check(frame.assign(f=by_key.f.shift(1), s=by_key.s.shift(1)), op='shift_columns', columns=['f', 's'], keys=['k'])
         check(pd.DataFrame({'rows': [rows]}), op='count_rows')
         if rows > 0:
             check(frame[['n', 'f']].quantile([0.25]), 1e-12, op='quantile', q=0.25, columns=['n', 'f'])
@@ -124,6 +128,7 @@ with Instance() as granary:
     granary.fails({'t': table, 'x': {'op': 'explode', 'input': 't', 'column': 'n', 'separator': ','}}, 'x', "'n'", 'int64')
     granary.fails({'t': table, 'x': {'op': 'reset_index', 'input': 't', 'name': 'n'}}, 'x', "'n'")
     granary.fails({'t': table, 'x': {'op': 'quantile', 'input': 't', 'q': 2}}, 'x', "'q'")
+    granary.fails({'t': table, 'x': {'op': 'shift_columns', 'input': 't', 'keys': ['z']}}, 'x', "'keys'", "'z'")
 
     # Between two values as NumPy has it, to the bit: computed from the nearer one, so never beyond them.
     samples = np.random.default_rng(7).normal(size=(8, 40))
