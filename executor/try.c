@@ -1,3 +1,7 @@
+/*
+ * The library's symbols are read from its ELF tables before it is loaded, then loaded, and the declarations they
+ * lead to are checked.
+ */
 #include "try.h"
 
 #include <dlfcn.h>
@@ -18,12 +22,6 @@
 #define FILE_MAX ((size_t)1 << 30)
 /* Who waits for us gives up before; this is for when nobody does any more. */
 #define SECONDS_MAX 30
-
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory");
-}
 
 /* One more symbol of the library; NULL: out of memory. */
 static Granary__Symbol *
@@ -51,14 +49,14 @@ add_words(Granary__Symbol *symbol, const char *words)
 {
     char *copy = strdup(words);
     char *rest = NULL;
-    granary_err err = copy == NULL ? no_memory() : GRANARY_OK;
+    granary_err err = copy == NULL ? gr_no_memory("a library") : GRANARY_OK;
 
     for (char *word = copy == NULL ? NULL : strtok_r(copy, " ", &rest); err == GRANARY_OK && word != NULL;
          word = strtok_r(NULL, " ", &rest)) {
         char **grown = realloc(symbol->reusables, (symbol->n_reusables + 1) * sizeof *grown);
 
         if (grown == NULL || (symbol->reusables = grown, grown[symbol->n_reusables] = strdup(word)) == NULL) {
-            err = no_memory();
+            err = gr_no_memory("a library");
         } else {
             symbol->n_reusables++;
         }
@@ -91,7 +89,7 @@ add_function(Granary__Library *library, const char *name, const granary_function
 
     if (err == GRANARY_OK) {
         symbol = add_symbol(library, name, info->summary);
-        err = symbol == NULL ? no_memory() : GRANARY_OK;
+        err = symbol == NULL ? gr_no_memory("a library") : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         symbol->inputs_min = info->inputs_min;
@@ -111,7 +109,7 @@ add_reusable(Granary__Library *library, const char *name, const granary_reusable
 
     if (err == GRANARY_OK) {
         symbol = add_symbol(library, name, info->summary);
-        err = symbol == NULL ? no_memory() : GRANARY_OK;
+        err = symbol == NULL ? gr_no_memory("a library") : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         symbol->is_reusable = true;
@@ -189,7 +187,8 @@ try_library(const char *path, int answer_fd)
     }
     size = granary__reply__get_packed_size(&reply);
     bytes = malloc(size + 1);
-    err = bytes == NULL ? no_memory() : gr_write_all(answer_fd, bytes, granary__reply__pack(&reply, bytes));
+    err =
+        bytes == NULL ? gr_no_memory("a library") : gr_write_all(answer_fd, bytes, granary__reply__pack(&reply, bytes));
     free(bytes);
     /* The library's destructors are none of ours, and what this process has it need not give back. */
     return err;

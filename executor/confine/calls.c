@@ -1,3 +1,8 @@
+/*
+ * A seccomp filter (libseccomp) that refuses system calls a confined executor has no use for. Some are refused
+ * always, some by their arguments; connections are refused by a second filter once those that are needed are there.
+ * A filter can only be added to, never taken back.
+ */
 #include "executor/confine/calls.h"
 
 #include <errno.h>
@@ -189,7 +194,7 @@ confine_calls(void)
     int status;
 
     if (filter == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "confine: out of memory");
+        return gr_no_memory("confine");
     }
     status = refuse_list(filter, refused, sizeof refused / sizeof refused[0]);
     status = status == 0 ? refuse_worlds(filter) : status;
@@ -204,7 +209,7 @@ confine_calls_connections(void)
     int status;
 
     if (filter == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "confine: out of memory");
+        return gr_no_memory("confine");
     }
     status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     status = status == 0 ? refuse_list(filter, connecting, sizeof connecting / sizeof connecting[0]) : status;

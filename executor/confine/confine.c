@@ -1,3 +1,9 @@
+/*
+ * The ladder of confinement, from what every kernel has to what new ones have: limits and privileges, system calls
+ * (calls.c), then Landlock for files, signals and the network. Each rung is tried; the highest that the kernel
+ * allows is told. Landlock's rules name what stays open: the instance's directories, the machine's libraries, and
+ * what the user lists.
+ */
 #include "executor/confine/confine.h"
 
 #include <errno.h>
@@ -313,7 +319,7 @@ make_tmp(const char *logs, int slot)
         return gr_fail(GRANARY_EPERM, "confine: %s: a directory for temporary files: %s", path, strerror(errno));
     }
     gr_fd_close(&fd);
-    return setenv("TMPDIR", path, 1) < 0 ? gr_fail(GRANARY_ENOMEM, "confine: out of memory") : GRANARY_OK;
+    return setenv("TMPDIR", path, 1) < 0 ? gr_no_memory("confine") : GRANARY_OK;
 }
 
 granary_err

@@ -1,3 +1,4 @@
+/* The table of kernels, from contract/chunk_ops.def: an operator without a kernel does not link. */
 #include "kernel/kernel.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* An answer's lists grow an item at a time: they are short. */
 #include "executor/link/answer.h"
 
 #include <stdlib.h>
@@ -5,12 +6,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
-}
 
 bool
 answer_add_bytes(ProtobufCBinaryData **list, size_t *count, const void *bytes, size_t size)
@@ -76,7 +71,7 @@ answer_add_output(Granary__Done *done, const struct gr_value *value, const Proto
     }
     if (output == NULL || grown == NULL) {
         free(output);
-        return no_memory();
+        return gr_no_memory("an answer");
     }
     granary__output__init(output);
     grown[done->n_outputs++] = output; /* freed with done from here on */
@@ -92,7 +87,7 @@ answer_add_output(Granary__Done *done, const struct gr_value *value, const Proto
     }
     if (output->id.data == NULL ||
         (value->kind == GR_VALUE_TENSOR && output->n_shape != (size_t)value->tensor.view.dims)) {
-        return no_memory();
+        return gr_no_memory("an answer");
     }
     memcpy(output->id.data, id->data, id->len);
     output->id.len = id->len;
@@ -146,7 +141,7 @@ answer_fail(Granary__Done *done, granary_err err, const Granary__ChunkOp *op, co
     done->err = err;
     if (!gr_buf_ok(&message) || !answer_set_text(&done->message, message.bytes) ||
         (in_node && !answer_set_text(&done->node, op->node))) {
-        err = no_memory();
+        err = gr_no_memory("an answer");
     } else {
         err = GRANARY_OK;
     }
@@ -166,7 +161,7 @@ answer_add_ops(Granary__Done *done, const Granary__Subtask *subtask)
     done->op_rows = calloc(count, sizeof *done->op_rows);
     done->op_bytes = calloc(count, sizeof *done->op_bytes);
     if (done->op_nanoseconds == NULL || done->op_rows == NULL || done->op_bytes == NULL) {
-        return no_memory();
+        return gr_no_memory("an answer");
     }
     done->n_op_nanoseconds = done->n_op_rows = done->n_op_bytes = count;
     return GRANARY_OK;

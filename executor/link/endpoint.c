@@ -1,3 +1,4 @@
+/* A socket file is known by its inode and the time of its last change. */
 #include "executor/link/endpoint.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,7 @@
+/*
+ * A queue in an array: reports leave in the order in which they came, when the scheduler has said that they are
+ * kept.
+ */
 #include "executor/link/reports.h"
 
 #include <stdlib.h>

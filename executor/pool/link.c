@@ -1,3 +1,7 @@
+/*
+ * A connection to the scheduler that is made anew when another one has come; what was told and not yet heard of is
+ * told again.
+ */
 #include "executor/pool/link.h"
 
 #include <poll.h>

@@ -1,3 +1,7 @@
+/*
+ * Children of the pool are listed by /proc/self/task/TID/children; those it did not start are killed and waited for,
+ * pass by pass, for their own children become the pool's in turn.
+ */
 #include "executor/pool/orphans.h"
 
 #include <dirent.h>

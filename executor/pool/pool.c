@@ -1,3 +1,4 @@
+/* One loop over poll(): signals, the pipes of executors that start, the scheduler. Nothing in it waits. */
 #include "executor/pool/pool.h"
 
 #include <errno.h>
@@ -384,7 +385,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
         err = confine_wished(&confined, &strict);
     }
     if (err == GRANARY_OK && confined && (pool->command.environment = confine_environment()) == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "executors: out of memory");
+        err = gr_no_memory("executors");
     }
     if (err != GRANARY_OK) {
         return err;

@@ -1,3 +1,4 @@
+/* Starting a process: fork, follow the pool's death, be bound to a node, exec. Pauses between deaths double. */
 #include "executor/pool/slot.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * A buffer is made in the store when a kernel says how large its output will be, and sealed when the last operator
+ * has left it as it is.
+ */
 #include "executor/subtask/placed.h"
 
 #include <stdlib.h>

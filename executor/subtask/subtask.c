@@ -1,3 +1,7 @@
+/*
+ * Inputs are leased, the operators run in order, each on what the ones before it made, and outputs are sealed;
+ * whatever fails, the answer says in which operator.
+ */
 #include "executor/subtask/subtask.h"
 
 #include <stdio.h>

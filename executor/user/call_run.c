@@ -214,7 +214,7 @@ keep_columns(const granary_call *call, const Granary__Attr *columns, granary_fra
 {
     const char *function = call->context.function;
     granary_frame *kept = gr_frame_create(columns->n_keys, (*frame)->rows);
-    granary_err err = kept == NULL ? gr_fail(GRANARY_ENOMEM, "a frame: out of memory") : GRANARY_OK;
+    granary_err err = kept == NULL ? gr_no_memory("a frame") : GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < columns->n_keys && i < columns->n_strings; i++) {
         const char *name = columns->keys[i];

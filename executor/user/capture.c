@@ -1,3 +1,4 @@
+/* Descriptors 1 and 2 lead to a file; a thread looks now and then how large it has grown, and bounds it. */
 #include "executor/user/capture.h"
 
 #include <errno.h>

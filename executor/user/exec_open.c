@@ -16,12 +16,6 @@
 /* ---- command and environment ---- */
 
 static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "a program: out of memory");
-}
-
-static granary_err
 read_command(struct exec *exec)
 {
     const Granary__ChunkOp *op = exec->op->op;
@@ -32,7 +26,7 @@ read_command(struct exec *exec)
     }
     exec->argv = calloc(command->n_strings + 1, sizeof *exec->argv);
     if (exec->argv == NULL) {
-        return no_memory();
+        return gr_no_memory("a program");
     }
     memcpy(exec->argv, command->strings, command->n_strings * sizeof *exec->argv); /* borrowed */
     return GRANARY_OK;
@@ -51,7 +45,7 @@ add_variable(struct exec *exec, const char *name, const char *format, ...)
     char *value = NULL;
 
     if (grown == NULL) {
-        return no_memory();
+        return gr_no_memory("a program");
     }
     exec->environment = grown;
     va_start(arguments, format);
@@ -64,7 +58,7 @@ add_variable(struct exec *exec, const char *name, const char *format, ...)
     free(value);
     gr_buf_free(&text);
     if (grown[exec->environment_count] == NULL) {
-        return no_memory();
+        return gr_no_memory("a program");
     }
     grown[++exec->environment_count] = NULL;
     return GRANARY_OK;
@@ -153,7 +147,7 @@ open_inputs(struct exec *exec)
 
     exec->fds = malloc((count + 1) * sizeof *exec->fds);
     if (exec->fds == NULL) {
-        return no_memory();
+        return gr_no_memory("a program");
     }
     for (size_t i = 0; i < count; i++) {
         exec->fds[i] = -1;

@@ -1,3 +1,7 @@
+/*
+ * Signals, limits, locale, rounding mode and the like are noted before user code runs and put back behind it.
+ * Crashes are caught on a stack of their own.
+ */
 #include "executor/user/guard.h"
 
 #include <fcntl.h>

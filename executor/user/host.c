@@ -1,3 +1,4 @@
+/* What a host has is made in order and given back in reverse; what was not made is all zero. */
 #include "executor/user/host.h"
 
 #include <sched.h>

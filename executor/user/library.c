@@ -1,3 +1,7 @@
+/*
+ * Libraries are loaded with dlopen() from files in memory (memfd_create), one a version: the loader takes the same
+ * path for the same library.
+ */
 #include "executor/user/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,7 @@
+/*
+ * Tables of frames are kept by the object's serial in as many places as there is room for: a new one takes the place
+ * of the old one.
+ */
 #include "executor/user/parts.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* A list, the newest first; a variable is found by the library that declares it and its name. */
 #include "executor/user/reusable.h"
 
 #include <stdlib.h>

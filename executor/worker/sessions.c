@@ -1,3 +1,4 @@
+/* A short array, looked through by name. */
 #include "executor/worker/sessions.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * What a process of the pool does before it is a worker: follow its parent, be the kernel's first choice when memory
+ * is short, confine itself between its first connections and its first thread.
+ */
 #include "executor/worker/slot.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+/*
+ * The loop of a worker: hear orders, run the first of the queue, send answers; while a scheduler is away it goes on
+ * with what it was given.
+ */
 #include "executor/worker/private.h"
 
 #include <stdlib.h>

@@ -19,6 +19,9 @@
     }))
 void gr_fail_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* "what: out of memory". */
+#define gr_no_memory(what) gr_fail(GRANARY_ENOMEM, "%s: out of memory", (what))
+
 /* Stands before GRANARY_VERSION in every program and library of granary: which one a process runs can be read. */
 #define GR_VERSION_MARK "granary-version:"
 

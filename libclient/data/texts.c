@@ -31,7 +31,7 @@ gr_texts_free(struct gr_texts *texts)
 }
 
 /* Where a text is, or the free slot where it would go. There is a free one. */
-static inline struct gr_text_slot *
+static inline __attribute__((always_inline)) struct gr_text_slot *
 texts_slot(const struct gr_texts *texts, const char *text, size_t size, uint64_t hash)
 {
     uint64_t mask = texts->slot_count - 1;
@@ -136,20 +136,22 @@ granary_err
 gr_texts_add(struct gr_texts *texts, const char *text, size_t size, uint32_t *ret_number)
 {
     uint64_t hash = gr_text_hash(text, size);
-    struct gr_text_slot *slot = texts->slot_count == 0 ? NULL : texts_slot(texts, text, size, hash);
-    uint64_t used = gr_texts_bytes(texts);
+    struct gr_text_slot *slot;
+    uint64_t used;
+    granary_err err;
 
-    if (slot != NULL && slot->number != 0) {
+    if (2 * (texts->count + 1) > texts->slot_count && (err = texts_make_room(texts, size)) != GRANARY_OK) {
+        return err;
+    }
+    slot = texts_slot(texts, text, size, hash);
+    if (slot->number != 0) {
         *ret_number = slot->number - 1;
         return GRANARY_OK;
     }
-    if (2 * (texts->count + 1) > texts->slot_count || texts->count == texts->room || size > texts->bytes_room - used) {
-        granary_err err = texts_make_room(texts, size);
-
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        slot = texts_slot(texts, text, size, hash);
+    used = gr_texts_bytes(texts);
+    if ((texts->count == texts->room || size > texts->bytes_room - used) &&
+        (err = texts_make_room(texts, size)) != GRANARY_OK) {
+        return err;
     }
     if (size > 0) {
         memcpy(texts->bytes + used, text, size);

@@ -1,3 +1,8 @@
+/*
+ * How the words of groups are laid out, and how they grow. Each part of the plan gets its words by kind; numbers
+ * that few groups have are kept several times, so that neighbouring rows of one group need not wait for one
+ * another's addition.
+ */
 #include "kernel/aggregate/adders.h"
 
 #include <limits.h>
@@ -5,12 +10,6 @@
 #include <string.h>
 
 #include "base/error.h"
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
 
 bool
 adder_is_extreme(const struct adder *adder)
@@ -75,7 +74,7 @@ lay_out(struct map *map)
 
     map->lanes = calloc(plan->part_count + 2, sizeof *map->lanes);
     if (map->lanes == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t p = 0; p < plan->part_count; p++) {
         struct adder *adder = &map->adders[p];
@@ -117,7 +116,7 @@ adders_init(struct map *map)
 
     map->adders = calloc(plan->part_count + 1, sizeof *map->adders);
     if (map->adders == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t p = 0; p < plan->part_count; p++) {
         struct adder *adder = &map->adders[p];
@@ -133,7 +132,7 @@ adders_init(struct map *map)
     err = lay_out(map);
     map->first = calloc(map->stride + 1, sizeof *map->first);
     if (err == GRANARY_OK && map->first == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("groupby");
     }
     if (err != GRANARY_OK) {
         return err;
@@ -163,7 +162,7 @@ adders_need_cold(struct map *map)
     if (map->cold == NULL) {
         map->cold = calloc((size_t)map->room * map->copies * map->cold_stride + 1, sizeof *map->cold);
     }
-    return map->cold != NULL ? GRANARY_OK : out_of_memory();
+    return map->cold != NULL ? GRANARY_OK : gr_no_memory("groupby");
 }
 
 granary_err
@@ -195,7 +194,7 @@ adders_grow(struct map *map)
         int64_t *cold = realloc(map->cold, (size_t)room * map->cold_stride * sizeof *cold + 1);
 
         if (cold == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby");
         }
         memset(cold + (size_t)map->room * map->cold_stride, 0,
                (size_t)(room - map->room) * map->cold_stride * sizeof *cold);

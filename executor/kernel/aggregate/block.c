@@ -1,3 +1,7 @@
+/*
+ * The arguments of aggregates in a block, made when they are first asked for and kept until the next block: which
+ * values are there, as integers with their largest size, as doubles.
+ */
 #include "kernel/aggregate/block.h"
 
 #include <math.h>

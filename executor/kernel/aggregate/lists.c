@@ -1,3 +1,7 @@
+/*
+ * Values kept one by one in an array that grows, and made a column at the end. Strings are numbers in a set of texts
+ * (data/texts.h), so that equal ones are kept once.
+ */
 #include "kernel/aggregate/lists.h"
 #include "contract/int128.h"
 

@@ -9,12 +9,6 @@
 
 enum { INSERTED_MOST = 32 }; /* entries of a group; more are sorted */
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 /* Entries at `kept`, group by group, as what the list becomes. */
 static granary_err
 list_keep(size_t groups, struct group_part *list, const int64_t *kept, size_t count)
@@ -23,7 +17,7 @@ list_keep(size_t groups, struct group_part *list, const int64_t *kept, size_t co
     struct gr_column values = {0};
     size_t at = 0;
     granary_err err =
-        starts == NULL ? out_of_memory() : gr_column_take(&list->values.view, kept, (int64_t)count, &values);
+        starts == NULL ? gr_no_memory("groupby") : gr_column_take(&list->values.view, kept, (int64_t)count, &values);
 
     if (err != GRANARY_OK) {
         free(starts);
@@ -55,7 +49,8 @@ pairs_frame(const struct group_part *list, size_t groups, granary_frame **ret_fr
     int64_t count = list->values.view.rows;
     granary_frame *frame = gr_frame_create(2, count);
     struct gr_column owners;
-    granary_err err = frame == NULL ? out_of_memory() : gr_column_alloc(GRANARY_INT64, count, 0, false, &owners);
+    granary_err err =
+        frame == NULL ? gr_no_memory("groupby") : gr_column_alloc(GRANARY_INT64, count, 0, false, &owners);
 
     if (err == GRANARY_OK) {
         for (size_t g = 0; g < groups; g++) {
@@ -95,7 +90,7 @@ first_pairs(struct rows *rows, int64_t count, int64_t *kept, size_t *ret_count)
             uint8_t *grown = realloc(seen, room);
 
             if (grown == NULL) {
-                err = out_of_memory();
+                err = gr_no_memory("groupby");
                 break;
             }
             memset(grown + seen_room, 0, room - seen_room);
@@ -123,7 +118,7 @@ prune_distinct(size_t groups, struct group_part *list)
     granary_frame *frame = NULL;
     struct rows *rows = NULL;
     size_t count = 0;
-    granary_err err = kept == NULL ? out_of_memory() : pairs_frame(list, groups, &frame);
+    granary_err err = kept == NULL ? gr_no_memory("groupby") : pairs_frame(list, groups, &frame);
 
     if (err == GRANARY_OK) {
         err = rows_open(frame, &spec, &rows);
@@ -212,7 +207,8 @@ prune_best(const struct group_part_spec *spec, size_t groups, struct group_part 
     int64_t *kept = malloc((size_t)list->values.view.rows * sizeof *kept + 1);
     int64_t *numbers = NULL;
     size_t count = 0;
-    granary_err err = kept == NULL || !best_numbers(best.column, best.top, &numbers) ? out_of_memory() : GRANARY_OK;
+    granary_err err =
+        kept == NULL || !best_numbers(best.column, best.top, &numbers) ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t g = 0; g < groups && err == GRANARY_OK; g++) {
         size_t begin = list->starts[g];

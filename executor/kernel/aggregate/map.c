@@ -9,12 +9,6 @@
 #include "kernel/aggregate/adders.h"
 #include "kernel/simd/group_loops.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 /* A column that is missing is the message, not an expression that cannot be read. */
 static granary_err
 sources_open(struct map *map, const granary_frame *const *frames, size_t count, const char *where,
@@ -29,7 +23,7 @@ sources_open(struct map *map, const granary_frame *const *frames, size_t count, 
     map->sources = calloc(count + 1, sizeof(struct rows *));
     if (names == NULL || map->sources == NULL) {
         free(names);
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t i = 0; i < wanted; i++) {
         names[i] = i < map->first_argument ? plan->keys->strings[i] : plan->arguments[i - map->first_argument];
@@ -51,7 +45,7 @@ map_types(struct map *map)
 {
     struct group_plan *plan = map->plan;
     granary_dtype *dtypes = calloc(plan->argument_count + 1, sizeof *dtypes);
-    granary_err err = dtypes == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = dtypes == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t s = 0; s < map->source_count && err == GRANARY_OK; s++) {
         for (size_t a = 0; a < plan->argument_count && err == GRANARY_OK; a++) {
@@ -127,7 +121,7 @@ map_run(struct map *map, size_t parts, struct group_table *ret_table, size_t **r
     granary_err err;
 
     map->arguments = calloc(map->plan->argument_count + 1, sizeof *map->arguments);
-    err = map->arguments == NULL ? out_of_memory() : adders_init(map);
+    err = map->arguments == NULL ? gr_no_memory("groupby") : adders_init(map);
     if (err == GRANARY_OK) {
         err = adders_grow(map);
     }
@@ -150,7 +144,7 @@ group_map(struct group_plan *plan, const granary_frame *const *frames, size_t co
     granary_err err;
 
     if (map == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     map->plan = plan;
     map->coded = coded;
@@ -179,7 +173,7 @@ group_map_numbered(struct group_plan *plan, const granary_frame *frame, const ui
     granary_err err;
 
     if (map == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     map->plan = plan;
     map->numbers = numbers;

@@ -7,18 +7,12 @@
 #include "kernel/aggregate/adders.h"
 
 static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
-static granary_err
 table_counts(const struct map *map, const struct adder *adder, const uint32_t *ids, size_t count,
              struct group_part *part)
 {
     part->counts = malloc(count * sizeof *part->counts + 1);
     if (part->counts == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t i = 0; i < count; i++) {
         part->counts[i] = sums_count(map, adder, ids[i]);
@@ -31,7 +25,7 @@ table_ints(const struct map *map, const struct adder *adder, const uint32_t *ids
 {
     part->ints = malloc(count * sizeof *part->ints + 1);
     if (part->ints == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t i = 0; i < count; i++) {
         part->ints[i] = sums_int(map, adder, ids[i]);
@@ -59,7 +53,7 @@ table_values(struct map *map, struct adder *adder, const uint32_t *ids, size_t c
 {
     const struct adder *missing = missing_of(map, adder->spec->x);
     uint8_t *there = malloc(count + 1);
-    granary_err err = there == NULL ? out_of_memory() : values_reserve(&adder->values, count);
+    granary_err err = there == NULL ? gr_no_memory("groupby") : values_reserve(&adder->values, count);
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         const int64_t *words = adder_words(map, adder, ids[i]);
@@ -101,7 +95,7 @@ table_best(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
 
     part->starts = malloc((count + 1) * sizeof *part->starts);
     if (part->starts == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t i = 0; i < count; i++) {
         part->starts[i] = (uint32_t)total;
@@ -145,7 +139,7 @@ list_column(const struct adder *adder, uint32_t *at, const uint32_t *place, stru
     }
     pick = malloc((total + 1) * sizeof *pick);
     if (pick == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t v = 0; v < total; v++) {
         pick[at[place[adder->owners[v]]]++] = (uint32_t)v;
@@ -165,7 +159,7 @@ table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
 
     part->starts = malloc((count + 1) * sizeof *part->starts);
     if (part->starts == NULL || place == NULL || next == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("groupby");
     } else if (total >= UINT32_MAX) {
         err = gr_fail(GRANARY_EFULL, "groupby: %zu values are more than one part can hold", total);
     }
@@ -222,7 +216,7 @@ groups_list(const struct map *map, uint32_t **ret_ids, size_t *ret_count)
     size_t count = 0;
 
     if (ids == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (uint32_t id = 1; id < room; id++) {
         if (all || sums_count(map, &map->adders[0], id) != 0) { /* part 0 counts rows */
@@ -242,7 +236,7 @@ groups_deal(const struct map *map, size_t parts, uint32_t *ids, size_t count, si
     uint32_t *dealt = malloc((count + 1) * sizeof *dealt);
     size_t *starts = calloc(parts + 2, sizeof *starts);
     granary_err err = hashes == NULL || dealt == NULL || starts == NULL
-                          ? out_of_memory()
+                          ? gr_no_memory("groupby")
                           : group_keys_hash(map->keys, ids, (int64_t)count, hashes);
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
@@ -285,7 +279,7 @@ map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t *
         table.keys = gr_frame_create(map->keys != NULL ? plan->keys->n_strings : 0, (int64_t)table.groups);
         table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
         table.part_count = plan->part_count;
-        err = table.keys == NULL || table.parts == NULL ? out_of_memory() : GRANARY_OK;
+        err = table.keys == NULL || table.parts == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     }
     for (size_t k = 0; map->keys != NULL && k < plan->keys->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;

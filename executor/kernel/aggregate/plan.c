@@ -1,3 +1,7 @@
+/*
+ * Aggregates become parts: each function asks for the parts it is made of, and equal parts are shared, found by
+ * looking through the few there are.
+ */
 #include "kernel/aggregate/plan.h"
 
 #include <stdlib.h>
@@ -5,12 +9,6 @@
 
 #include "base/error.h"
 #include "kernel/core/frame_call.h"
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
 
 static int
 plan_argument(struct group_plan *plan, const char *text)
@@ -53,7 +51,7 @@ group_plan_init(const struct gr_kernel_call *call, struct group_plan *ret_plan)
     if (plan.arguments == NULL || plan.argument_of == NULL || plan.uses == NULL || plan.parts == NULL ||
         plan.dtypes == NULL) {
         group_plan_fini(&plan);
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t i = 0; i < plan.count; i++) {
         plan.argument_of[i][0] = plan_argument(&plan, plan.aggregates[i].column);

@@ -1,3 +1,8 @@
+/*
+ * Exact sums of doubles by group: a 128-bit integer in units of a power of two for most, and an exact sum
+ * (kernel/core/exact_sum.h) beside it for the groups whose values do not fit. Nothing is rounded before the end, so
+ * the order of additions does not matter.
+ */
 #include "kernel/aggregate/reals.h"
 #include "contract/int128.h"
 
@@ -10,12 +15,6 @@
 
 /* 128-bit sums stay below 2^126. */
 static const gr_int128 whole_max = (gr_int128)1 << 126;
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory for sums");
-}
 
 void
 reals_fini(struct reals *reals)
@@ -39,7 +38,7 @@ reals_grow(struct reals *reals, uint32_t room)
         gr_int128 *whole = realloc(reals->whole, room * sizeof *whole);
 
         if (whole == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby: sums");
         }
         memset(whole + reals->room, 0, (room - reals->room) * sizeof *whole);
         reals->whole = whole;
@@ -48,7 +47,7 @@ reals_grow(struct reals *reals, uint32_t room)
         uint32_t *other_of = realloc(reals->other_of, room * sizeof *other_of);
 
         if (other_of == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby: sums");
         }
         memset(other_of + reals->room, 0, (room - reals->room) * sizeof *other_of);
         reals->other_of = other_of;
@@ -63,7 +62,7 @@ other(struct reals *reals, uint32_t group, struct exact_sum **ret_sum)
     if (reals->other_of == NULL) {
         reals->other_of = calloc(reals->room, sizeof *reals->other_of);
         if (reals->other_of == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby: sums");
         }
     }
     if (reals->other_of[group] == 0) {
@@ -72,7 +71,7 @@ other(struct reals *reals, uint32_t group, struct exact_sum **ret_sum)
             struct exact_sum *others = realloc(reals->others, room * sizeof *others);
 
             if (others == NULL) {
-                return out_of_memory();
+                return gr_no_memory("groupby: sums");
             }
             reals->others = others;
             reals->other_room = room;
@@ -92,7 +91,7 @@ reals_add_other(struct reals *reals, uint32_t group, double x)
 
     if (err == GRANARY_OK) {
         exact_sum_add(sum, x);
-        err = exact_sum_ok(sum) ? GRANARY_OK : out_of_memory();
+        err = exact_sum_ok(sum) ? GRANARY_OK : gr_no_memory("groupby: sums");
     }
     return err;
 }
@@ -105,7 +104,7 @@ reals_add_many(struct reals *reals, uint32_t group, const double *values, size_t
 
     if (err == GRANARY_OK) {
         exact_sum_add_many(sum, values, count);
-        err = exact_sum_ok(sum) ? GRANARY_OK : out_of_memory();
+        err = exact_sum_ok(sum) ? GRANARY_OK : gr_no_memory("groupby: sums");
     }
     return err;
 }
@@ -118,7 +117,7 @@ reals_add_sum(struct reals *reals, uint32_t group, const struct exact_sum *sum)
 
     if (err == GRANARY_OK) {
         exact_sum_merge(to, sum);
-        err = exact_sum_ok(to) ? GRANARY_OK : out_of_memory();
+        err = exact_sum_ok(to) ? GRANARY_OK : gr_no_memory("groupby: sums");
     }
     return err;
 }
@@ -148,7 +147,7 @@ reals_add_whole(struct reals *reals, uint32_t group, gr_int128 value, int unit)
     if (reals->whole == NULL) {
         reals->whole = calloc(reals->room, sizeof *reals->whole);
         if (reals->whole == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby: sums");
         }
         reals->unit = unit;
         shift = 0;
@@ -168,7 +167,7 @@ reals_add_whole(struct reals *reals, uint32_t group, gr_int128 value, int unit)
     err = other(reals, group, &sum);
     if (err == GRANARY_OK) {
         add_pieces(sum, value, unit);
-        err = exact_sum_ok(sum) ? GRANARY_OK : out_of_memory();
+        err = exact_sum_ok(sum) ? GRANARY_OK : gr_no_memory("groupby: sums");
     }
     return err;
 }
@@ -180,7 +179,7 @@ reals_part(struct reals *reals, const uint32_t *ids, size_t count, struct group_
 
     ret_part->ints = calloc(count + 1, sizeof *ret_part->ints);
     if (ret_part->ints == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby: sums");
     }
     ret_part->unit = reals->unit;
     for (size_t i = 0; reals->whole != NULL && i < count; i++) {
@@ -192,7 +191,7 @@ reals_part(struct reals *reals, const uint32_t *ids, size_t count, struct group_
     ret_part->others = malloc(reals->other_count * sizeof *ret_part->others);
     ret_part->more = calloc(reals->other_count, sizeof *ret_part->more);
     if (ret_part->others == NULL || ret_part->more == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby: sums");
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t at = reals->other_of[ids[i]];
@@ -220,7 +219,7 @@ reals_sum(const struct group_part *part, size_t g, size_t *at, struct exact_sum 
         exact_sum_merge(&sum, &part->more[*at]);
     }
     *ret_sum = sum;
-    return exact_sum_ok(&sum) ? GRANARY_OK : out_of_memory();
+    return exact_sum_ok(&sum) ? GRANARY_OK : gr_no_memory("groupby: sums");
 }
 
 granary_err

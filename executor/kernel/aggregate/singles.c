@@ -6,12 +6,6 @@
 #include "contract/int128.h"
 #include "kernel/aggregate/adders.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 static bool
 text_less(struct rows_text a, const char *b, size_t b_size)
 {
@@ -261,7 +255,7 @@ add_list(struct map *map, struct adder *adder, int64_t n)
     if (err == GRANARY_OK && adder->owner_room < values->room) {
         uint32_t *owners = realloc(adder->owners, values->room * sizeof *owners);
 
-        err = owners == NULL ? out_of_memory() : GRANARY_OK;
+        err = owners == NULL ? gr_no_memory("groupby") : GRANARY_OK;
         adder->owners = owners != NULL ? owners : adder->owners;
         adder->owner_room = owners != NULL ? values->room : adder->owner_room;
     }

@@ -1,3 +1,4 @@
+/* The end of a table of groups: what it owns is given back, what lies in bytes that were read is not. */
 #include "kernel/aggregate/table.h"
 #include "contract/int128.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Rows dealt out by counting: how many rows each part has, where each part begins, then every row to its place (a
+ * counting sort, stable). Parts are packed as frames into one object.
+ */
 #include "kernel/core/dealt.h"
 #include "contract/int128.h"
 
@@ -7,12 +11,6 @@
 #include "base/error.h"
 #include "data/packed.h"
 #include "kernel/core/scratch.h"
-
-static granary_err
-out_of_memory(const struct gr_kernel_call *call)
-{
-    return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
-}
 
 granary_err
 dealt_parts(const struct gr_kernel_call *call, int64_t *ret_parts)
@@ -141,7 +139,7 @@ dealing_start(const struct gr_kernel_call *call, const uint16_t *part_of, struct
     d->at = malloc((size_t)(d->parts + 1) * sizeof *d->at);
     d->scattered = calloc(frame->count + 1, sizeof *d->scattered);
     if (d->starts == NULL || d->at == NULL || d->scattered == NULL) {
-        return out_of_memory(call);
+        return gr_no_memory(call->op->op);
     }
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         const granary_column *column = &frame->columns[c].view;
@@ -151,7 +149,7 @@ dealing_start(const struct gr_kernel_call *call, const uint16_t *part_of, struct
             continue;
         }
         d->scattered[c] = scratch_alloc((size_t)frame->rows * gr_dtype_size(column->dtype) + 1);
-        err = d->scattered[c] == NULL ? out_of_memory(call) : GRANARY_OK;
+        err = d->scattered[c] == NULL ? gr_no_memory(call->op->op) : GRANARY_OK;
     }
     if (err == GRANARY_OK && !all) {
         err = dealt_order(part_of, frame->rows, d->parts, d->starts, &d->indices);
@@ -219,7 +217,7 @@ dealt_yield_with(struct gr_kernel_call *call, const granary_frame *frame, const 
 {
     granary_frame **frames = calloc((size_t)parts + more_count + 1, sizeof *frames);
     struct dealing dealing = {.frame = frame, .parts = parts};
-    granary_err err = frames == NULL ? out_of_memory(call) : dealing_start(call, part_of, &dealing);
+    granary_err err = frames == NULL ? gr_no_memory(call->op->op) : dealing_start(call, part_of, &dealing);
 
     for (int64_t p = 0; p < parts && err == GRANARY_OK; p++) {
         err = dealing_part(&dealing, p, &frames[p]);
@@ -242,7 +240,7 @@ granary_err
 dealt_yield_stretches(struct gr_kernel_call *call, const granary_frame *frame, const int64_t *starts, int64_t parts)
 {
     granary_frame **frames = calloc((size_t)parts + 1, sizeof *frames);
-    granary_err err = frames == NULL ? out_of_memory(call) : GRANARY_OK;
+    granary_err err = frames == NULL ? gr_no_memory(call->op->op) : GRANARY_OK;
 
     for (int64_t p = 0; p < parts && err == GRANARY_OK; p++) {
         err = gr_frame_slice(frame, starts[p], starts[p + 1] - starts[p], &frames[p]);
@@ -256,7 +254,7 @@ dealt_join(const struct gr_kernel_call *call, size_t first, granary_frame **ret_
     size_t count = call->input_count > first ? call->input_count - first : 0;
     const granary_frame **frames = NULL;
     int64_t *starts = calloc(count + 1, sizeof *starts);
-    granary_err err = starts == NULL ? out_of_memory(call) : GRANARY_OK;
+    granary_err err = starts == NULL ? gr_no_memory(call->op->op) : GRANARY_OK;
 
     if (err == GRANARY_OK && count == 0) {
         err = gr_fail(GRANARY_EINVAL, "%s: it has no part to work on", call->op->op);

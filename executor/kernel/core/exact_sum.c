@@ -352,7 +352,7 @@ wide_read(const void *at, struct exact_sum *ret_sum)
     struct exact_wide *wide = calloc(1, sizeof *wide);
 
     if (wide == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "exact sum: out of memory");
+        return gr_no_memory("exact sum");
     }
     memcpy(wide->limbs, at, sizeof wide->limbs);
     for (int i = 0; i < WIDE_LIMBS; i++) {
@@ -408,7 +408,7 @@ exact_sum_read(const void *at, size_t size, struct exact_sum *ret_sum, size_t *r
     }
     if (sum.failed) {
         exact_sum_fini(&sum);
-        return gr_fail(GRANARY_ENOMEM, "exact sum: out of memory");
+        return gr_no_memory("exact sum");
     }
     *ret_sum = sum;
     *ret_size = taken;

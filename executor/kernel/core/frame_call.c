@@ -1,3 +1,4 @@
+/* Inputs, attributes and outputs of a call that works on frames, checked once for all kernels. */
 #include <stdlib.h>
 
 #include "base/error.h"

@@ -1,3 +1,8 @@
+/*
+ * Columns gathered by reference: loops for each width of values, without questions where there is one piece and
+ * nothing is missing. Strings are fetched some rows ahead and copied sixteen bytes at a time. Encoded ones stay so,
+ * with one dictionary for all pieces, where that pays.
+ */
 #include "kernel/core/gather.h"
 
 #include <stdlib.h>
@@ -486,8 +491,7 @@ gather_column(const struct gather *g, const char *name, struct gr_column *ret_co
 {
     const granary_column **columns = calloc(g->piece_count + 1, sizeof *columns);
     granary_dtype dtype = GRANARY_NULLTYPE;
-    granary_err err =
-        columns == NULL ? gr_fail(GRANARY_ENOMEM, "join: out of memory") : find_columns(g, name, columns, &dtype);
+    granary_err err = columns == NULL ? gr_no_memory("join") : find_columns(g, name, columns, &dtype);
 
     if (err == GRANARY_OK) {
         err = gather_values(g, columns, dtype, ret_column);

@@ -1,3 +1,7 @@
+/*
+ * A few blocks a thread, kept in thread-specific data. When more is kept than may be, the smallest go first. Small
+ * requests are malloc()'s.
+ */
 #include "kernel/core/scratch.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * The k-th value of many: Hoare's selection (FIND, 1961), for many values first narrowed to those between two of a
+ * sample, so that most are looked at once (Floyd and Rivest, Expected Time Bounds for Selection, 1975).
+ */
 #include "kernel/core/select.h"
 #include "contract/int128.h"
 
@@ -13,48 +17,6 @@ enum {
     SAMPLE = 64,
     SAMPLE_MARGIN = 12, /* the k-th is hardly ever that far from its place in a sample */
 };
-
-gr_int128
-select_int(const granary_column *column, int64_t i)
-{
-    switch (gr_dtype_kind(column->dtype)) {
-    case GRANARY_BOOL:
-        return gr_bit(column->values, i);
-    case GRANARY_INT8:
-        return ((const int8_t *)column->values)[i];
-    case GRANARY_INT16:
-        return ((const int16_t *)column->values)[i];
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        return ((const int32_t *)column->values)[i];
-    case GRANARY_UINT8:
-        return ((const uint8_t *)column->values)[i];
-    case GRANARY_UINT16:
-        return ((const uint16_t *)column->values)[i];
-    case GRANARY_UINT32:
-        return ((const uint32_t *)column->values)[i];
-    case GRANARY_UINT64:
-        return ((const uint64_t *)column->values)[i];
-    case GRANARY_DECIMAL:
-        return ((const gr_int128 *)column->values)[i];
-    case GRANARY_NULLTYPE:
-        return 0;
-    default:
-        return ((const int64_t *)column->values)[i];
-    }
-}
-
-double
-select_real(const granary_column *column, int64_t i, double divisor)
-{
-    if (column->dtype == GRANARY_FLOAT64) {
-        return ((const double *)column->values)[i];
-    }
-    if (column->dtype == GRANARY_FLOAT32) {
-        return (double)((const float *)column->values)[i];
-    }
-    return (double)select_int(column, i) / divisor;
-}
 
 static void
 swap(double *a, double *b)
@@ -213,67 +175,41 @@ select_quantile_int(int64_t *values, size_t count, double fraction, gr_int128 un
            divide_to_even(((gr_int128)values[above] - values[below]) * unit * part, (gr_int128)1 << DBL_MANT_DIG);
 }
 
-static double
-real_at(const granary_column *column, int64_t i)
+int
+select_texts(const granary_column *a, int64_t row_a, const granary_column *b, int64_t row_b)
 {
-    return column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
-                                            : ((const double *)column->values)[i];
-}
-
-static int
-text_compare(const granary_column *column, int64_t a, int64_t b)
-{
-    const int32_t *offsets = column->offsets;
-    size_t size_a = (size_t)(offsets[a + 1] - offsets[a]);
-    size_t size_b = (size_t)(offsets[b + 1] - offsets[b]);
+    size_t size_a;
+    size_t size_b;
+    const char *text_a = gr_text_at(a, row_a, &size_a);
+    const char *text_b = gr_text_at(b, row_b, &size_b);
     size_t size = size_a < size_b ? size_a : size_b;
-    const char *bytes = column->values;
-    int order = size > 0 ? memcmp(bytes + offsets[a], bytes + offsets[b], size) : 0;
+    int order = size == 0 ? 0 : memcmp(text_a, text_b, size);
 
     return order != 0 ? order : (size_a > size_b) - (size_a < size_b);
 }
 
-static bool
-is_unsigned(granary_dtype dtype)
+/* An integer that compares as the double does: -0.0 is less than 0.0. */
+static int64_t
+double_ordered(double x)
 {
-    return dtype == GRANARY_UINT64 || dtype == GRANARY_UINT32 || dtype == GRANARY_UINT16 || dtype == GRANARY_UINT8;
+    int64_t word;
+
+    memcpy(&word, &x, sizeof word);
+    return word ^ (int64_t)((uint64_t)(word >> 63) >> 1);
 }
 
 int
 select_compare(const granary_column *column, int64_t a, int64_t b)
 {
-    size_t size = gr_dtype_size(column->dtype);
-    int64_t x = 0;
-    int64_t y = 0;
+    bool real = column->dtype == GRANARY_FLOAT64 || column->dtype == GRANARY_FLOAT32;
+    gr_int128 x;
+    gr_int128 y;
 
     if (column->dtype == GRANARY_STRING) {
-        return text_compare(column, a, b);
+        return select_texts(column, a, column, b);
     }
-    if (column->dtype == GRANARY_BOOL) {
-        return (int)gr_bit(column->values, a) - (int)gr_bit(column->values, b);
-    }
-    if (size == 16) {
-        const gr_int128 *wide = column->values;
-
-        return (wide[a] > wide[b]) - (wide[a] < wide[b]);
-    }
-    if (column->dtype == GRANARY_FLOAT64 || column->dtype == GRANARY_FLOAT32) {
-        double v = real_at(column, a);
-        double w = real_at(column, b);
-
-        memcpy(&x, &v, sizeof x);
-        memcpy(&y, &w, sizeof y);
-        x ^= (int64_t)((uint64_t)(x >> 63) >> 1); /* integers that compare as the doubles do */
-        y ^= (int64_t)((uint64_t)(y >> 63) >> 1);
-        return (x > y) - (x < y);
-    }
-    memcpy(&x, (const char *)column->values + (size_t)a * size, size);
-    memcpy(&y, (const char *)column->values + (size_t)b * size, size);
-    if (is_unsigned(column->dtype)) {
-        return ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y);
-    }
-    x = (int64_t)((uint64_t)x << (64 - 8 * size)) >> (64 - 8 * size);
-    y = (int64_t)((uint64_t)y << (64 - 8 * size)) >> (64 - 8 * size);
+    x = real ? double_ordered(select_real(column, a, 1.0)) : select_int(column, a);
+    y = real ? double_ordered(select_real(column, b, 1.0)) : select_int(column, b);
     return (x > y) - (x < y);
 }
 

@@ -5,9 +5,49 @@
 #include "contract/int128.h"
 #include "data/frame.h"
 
-/* Value i of a column of numbers, as a double (decimals: divided by divisor) and as an integer. */
-double select_real(const granary_column *column, int64_t i, double divisor);
-gr_int128 select_int(const granary_column *column, int64_t i);
+/* Value i of a column of integers of any width, instants, bools or decimals, as an integer. */
+static inline gr_int128
+select_int(const granary_column *column, int64_t i)
+{
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_BOOL:
+        return gr_bit(column->values, i);
+    case GRANARY_INT8:
+        return ((const int8_t *)column->values)[i];
+    case GRANARY_INT16:
+        return ((const int16_t *)column->values)[i];
+    case GRANARY_INT32:
+    case GRANARY_DATE:
+        return ((const int32_t *)column->values)[i];
+    case GRANARY_UINT8:
+        return ((const uint8_t *)column->values)[i];
+    case GRANARY_UINT16:
+        return ((const uint16_t *)column->values)[i];
+    case GRANARY_UINT32:
+        return ((const uint32_t *)column->values)[i];
+    case GRANARY_UINT64:
+        return ((const uint64_t *)column->values)[i];
+    case GRANARY_DECIMAL:
+        return ((const gr_int128 *)column->values)[i];
+    case GRANARY_NULLTYPE:
+        return 0;
+    default:
+        return ((const int64_t *)column->values)[i];
+    }
+}
+
+/* Value i of a column of numbers as a double; decimals: divided by divisor. */
+static inline double
+select_real(const granary_column *column, int64_t i, double divisor)
+{
+    if (column->dtype == GRANARY_FLOAT64) {
+        return ((const double *)column->values)[i];
+    }
+    if (column->dtype == GRANARY_FLOAT32) {
+        return (double)((const float *)column->values)[i];
+    }
+    return (double)select_int(column, i) / divisor;
+}
 
 /* The value so large a part of the way from low to high. As in NumPy it is computed from the nearer one, so that it
  * rounds alike in both directions and never goes beyond them. */
@@ -20,7 +60,9 @@ double select_quantile(double *values, size_t count, double fraction);
 /* The same of integers, each of so many units, cut off to whole units. Values are put in another order. */
 gr_int128 select_quantile_int(int64_t *values, size_t count, double fraction, gr_int128 unit);
 
-/* Below 0, 0 or above 0: row a against row b of a column without nulls and NaN; -0.0 is less than 0.0. */
+/* Below 0, 0 or above 0: two strings, of either kind of column, by their bytes. */
+int select_texts(const granary_column *a, int64_t row_a, const granary_column *b, int64_t row_b);
+/* The same: row a against row b of a column without nulls and NaN; -0.0 is less than 0.0. */
 int select_compare(const granary_column *column, int64_t a, int64_t b);
 
 /* The row of the most frequent value among some rows, of equally frequent ones that of the least; -1 of none. Rows are

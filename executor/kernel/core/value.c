@@ -1,3 +1,4 @@
+/* The end of a value, and whom its bytes belong to. */
 #include "data/place.h"
 #include "kernel/core/call.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Stops (line ends, delimiters and quotes) of a window of text are found by simd/csv.h; a record is plain when its
+ * stops are as many delimiters as there are columns, and then a line end.
+ */
 #include "kernel/csv/csv_blocks.h"
 
 #include "base/error.h"

@@ -1,3 +1,7 @@
+/*
+ * Fields become values of a column, a block at a time: first by loops that know what most fields are like
+ * (csv_digits.h), and one by one by the parsers that know everything (csv_values.h) where those say no.
+ */
 #include "kernel/csv/csv_put.h"
 #include "contract/int128.h"
 

@@ -1,3 +1,7 @@
+/*
+ * csv_split: where records begin in a block of a file, whatever stands before it (csv_scan.h), and which types its
+ * columns have if it begins outside quotes, which nearly all do.
+ */
 #include "base/error.h"
 #include "kernel/csv/csv_infer.h"
 #include "kernel/csv/csv_scan.h"

@@ -1,3 +1,8 @@
+/*
+ * Strings are numbered as they come, by a table with linear probing of its own: a short string is its slot's key, so
+ * that nothing else is fetched to compare it, and the slots of sixteen strings are fetched together. Strings are
+ * copied sixteen bytes at a time.
+ */
 #include "kernel/csv/csv_strings.h"
 
 #include <stdlib.h>
@@ -46,12 +51,6 @@ struct csv_strings {
     size_t mask;
 };
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory for strings");
-}
-
 void
 csv_strings_destroy(struct csv_strings *strings)
 {
@@ -90,7 +89,7 @@ text_room(struct csv_strings *strings, size_t more)
     }
     grown = column_alloc(room + SLACK);
     if (grown == NULL) {
-        return no_memory();
+        return gr_no_memory("strings");
     }
     if (strings->text_size > 0) {
         memcpy(grown, strings->text, strings->text_size);
@@ -108,7 +107,7 @@ offsets_room(struct csv_strings *strings)
     int32_t *grown = column_alloc(((size_t)room + 1) * sizeof *grown);
 
     if (grown == NULL) {
-        return no_memory();
+        return gr_no_memory("strings");
     }
     memcpy(grown, strings->offsets, ((size_t)strings->offsets_room + 1) * sizeof *grown);
     free(strings->offsets);
@@ -123,7 +122,7 @@ csv_strings_create(int64_t rows_max, size_t text_guess, struct csv_strings **ret
     struct csv_strings *strings = calloc(1, sizeof *strings);
 
     if (strings == NULL) {
-        return no_memory();
+        return gr_no_memory("strings");
     }
     strings->rows_max = rows_max;
     strings->text_guess = text_guess;
@@ -134,7 +133,7 @@ csv_strings_create(int64_t rows_max, size_t text_guess, struct csv_strings **ret
     strings->slots = scratch_alloc(SLOTS_LEAST * sizeof *strings->slots);
     if (strings->codes == NULL || strings->offsets == NULL || strings->slots == NULL) {
         csv_strings_destroy(strings);
-        return no_memory();
+        return gr_no_memory("strings");
     }
     memset(strings->slots, 0, SLOTS_LEAST * sizeof *strings->slots);
     strings->offsets[0] = 0;
@@ -202,7 +201,7 @@ slots_grow(struct csv_strings *strings)
     struct slot *slots = scratch_alloc(count * sizeof *slots);
 
     if (slots == NULL) {
-        return no_memory();
+        return gr_no_memory("strings");
     }
     memset(slots, 0, count * sizeof *slots);
     for (size_t i = 0; i <= strings->mask; i++) {
@@ -291,7 +290,7 @@ become_plain(struct csv_strings *strings)
     int32_t *offsets = column_alloc(((size_t)strings->rows_max + 1) * sizeof *offsets);
     int32_t *entry_offsets = strings->offsets;
     char *entry_text = strings->text;
-    granary_err err = offsets == NULL ? no_memory() : GRANARY_OK;
+    granary_err err = offsets == NULL ? gr_no_memory("strings") : GRANARY_OK;
 
     if (err != GRANARY_OK) {
         return err;

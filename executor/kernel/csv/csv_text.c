@@ -1,3 +1,7 @@
+/*
+ * The text is read in pieces, each looked at while it is in the cache: for UTF-8 and for what the automaton makes of
+ * it. Records are then read field by field; a field with quotes inside is put together in a buffer.
+ */
 #include "kernel/csv/csv_text.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * Doubles of up to 19 digits and small powers of ten are one multiplication or division (Clinger, How to Read
+ * Floating Point Numbers Accurately, 1990), in 80-bit floats where the machine has them and the result cannot be in
+ * doubt; all others are strtod()'s.
+ */
 #include "kernel/csv/csv_values.h"
 #include "contract/int128.h"
 

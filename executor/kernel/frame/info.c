@@ -6,12 +6,6 @@
 #include "data/directory.h"
 #include "kernel/core/call.h"
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
-}
-
 static uint64_t
 column_bytes(const granary_column *column)
 {
@@ -49,7 +43,7 @@ column_info(const granary_column *column, const struct gr_column_stats *stats, G
     Granary__ColumnInfo *info = malloc(sizeof *info);
 
     if (info == NULL) {
-        return no_memory();
+        return gr_no_memory("an answer");
     }
     granary__column_info__init(info);
     *ret_info = info;
@@ -62,7 +56,7 @@ column_info(const granary_column *column, const struct gr_column_stats *stats, G
     info->nan = stats->has_nan;
     memcpy(&info->min, &stats->min, sizeof info->min);
     memcpy(&info->max, &stats->max, sizeof info->max);
-    return info->name == NULL ? no_memory() : GRANARY_OK;
+    return info->name == NULL ? gr_no_memory("an answer") : GRANARY_OK;
 }
 
 static granary_err
@@ -75,7 +69,7 @@ frame_info(const granary_frame *frame, Granary__FrameInfo *info)
     info->rows = frame->rows;
     info->columns = calloc(frame->count + 1, sizeof(Granary__ColumnInfo *));
     if ((!known && meta == NULL) || info->columns == NULL) {
-        err = no_memory();
+        err = gr_no_memory("an answer");
     }
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         struct gr_column_stats stats;
@@ -105,7 +99,7 @@ tensor_info(const granary_tensor *tensor, Granary__FrameInfo *info)
     info->bytes = gr_dtype_size(tensor->dtype);
     info->shape = malloc(((size_t)tensor->dims + 1) * sizeof *info->shape);
     if (info->shape == NULL) {
-        return no_memory();
+        return gr_no_memory("an answer");
     }
     for (int d = 0; d < tensor->dims; d++) {
         info->shape[info->n_shape++] = tensor->shape[d];
@@ -120,7 +114,7 @@ value_info(const struct gr_value *value, Granary__FrameInfo **ret_info)
     Granary__FrameInfo *info = malloc(sizeof *info);
 
     if (info == NULL) {
-        return no_memory();
+        return gr_no_memory("an answer");
     }
     granary__frame_info__init(info);
     *ret_info = info;
@@ -141,7 +135,7 @@ kernel_info(struct gr_kernel_call *call)
 {
     bool check = gr_attr_bool(call->op->attrs, call->op->n_attrs, "check", false);
     Granary__FrameInfos *infos = malloc(sizeof *infos);
-    granary_err err = infos == NULL ? no_memory() : GRANARY_OK;
+    granary_err err = infos == NULL ? gr_no_memory("an answer") : GRANARY_OK;
     void *packed;
 
     if (err != GRANARY_OK) {
@@ -154,14 +148,14 @@ kernel_info(struct gr_kernel_call *call)
             err = gr_frame_check(call->inputs[i].frame);
         }
         if (err == GRANARY_OK) {
-            err = infos->frames == NULL ? no_memory() : value_info(&call->inputs[i], &infos->frames[i]);
+            err = infos->frames == NULL ? gr_no_memory("an answer") : value_info(&call->inputs[i], &infos->frames[i]);
         }
         infos->n_frames += infos->frames != NULL && infos->frames[i] != NULL;
     }
     if (err == GRANARY_OK) {
         packed = gr_buf_grow(call->answer, granary__frame_infos__get_packed_size(infos));
         if (packed == NULL) {
-            err = no_memory();
+            err = gr_no_memory("an answer");
         } else {
             (void)granary__frame_infos__pack(infos, packed);
         }

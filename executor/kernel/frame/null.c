@@ -1,3 +1,4 @@
+/* null: an operator that does nothing, which measures the scheduler. */
 #include "kernel/core/call.h"
 
 granary_err

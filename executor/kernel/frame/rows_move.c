@@ -130,8 +130,8 @@ sample_made(const struct drawing *drawing, const granary_frame *frame, granary_f
     granary_frame *rows = NULL;
     granary_frame *sample = gr_frame_create(frame->count + 1, drawing->drawn);
     struct gr_column order;
-    granary_err err = sample == NULL ? gr_fail(GRANARY_ENOMEM, "sample: out of memory")
-                                     : gr_frame_take(frame, drawing->indices, drawing->drawn, &rows);
+    granary_err err =
+        sample == NULL ? gr_no_memory("sample") : gr_frame_take(frame, drawing->indices, drawing->drawn, &rows);
 
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         err = gr_frame_move(sample, c, rows, c);

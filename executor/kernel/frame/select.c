@@ -22,7 +22,7 @@ keep_stats(const granary_frame *frame, granary_frame *selected)
             selected->stats[i] = frame->stats[at];
         }
     }
-    return selected->stats != NULL ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "select: out of memory");
+    return selected->stats != NULL ? GRANARY_OK : gr_no_memory("select");
 }
 
 granary_err

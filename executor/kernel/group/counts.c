@@ -8,12 +8,6 @@
 #include "kernel/core/select.h"
 #include "kernel/sort/sort.h"
 
-static granary_err
-out_of_memory(const struct gr_kernel_call *call)
-{
-    return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
-}
-
 /* What shares are of: all counts there are, or the sum that comes beside them. */
 static granary_err
 total_of(struct gr_kernel_call *call, const granary_column *counts, double *ret_total)
@@ -70,7 +64,7 @@ share_counts(struct gr_kernel_call *call, const char *name, granary_frame **fram
     made = gr_frame_create((*frame)->count, (*frame)->rows);
     if (made == NULL) {
         gr_column_free(&column);
-        return out_of_memory(call);
+        return gr_no_memory(call->op->op);
     }
     for (size_t c = 0; c + 1 < made->count && err == GRANARY_OK; c++) {
         err = gr_frame_move(made, c, *frame, c);
@@ -196,7 +190,7 @@ kernel_describe(struct gr_kernel_call *call)
     }
     described = gr_frame_create(1 + names->n_strings, STATISTICS);
     if (described == NULL) {
-        return out_of_memory(call);
+        return gr_no_memory(call->op->op);
     }
     err = statistic_names(&column);
     if (err == GRANARY_OK) {

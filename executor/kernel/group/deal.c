@@ -6,12 +6,6 @@
 #include "kernel/group/tables.h"
 
 static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
-static granary_err
 slice_reals(const struct group_part *from, size_t begin, size_t end, struct group_part *part)
 {
     if (from->other_count == 0) {
@@ -20,14 +14,14 @@ slice_reals(const struct group_part *from, size_t begin, size_t end, struct grou
     part->others = calloc(from->other_count, sizeof *part->others);
     part->more = calloc(from->other_count, sizeof *part->more);
     if (part->others == NULL || part->more == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t i = 0; i < from->other_count; i++) {
         if (from->others[i] >= begin && from->others[i] < end) {
             part->others[part->other_count] = from->others[i] - (uint32_t)begin;
             exact_sum_merge(&part->more[part->other_count], &from->more[i]);
             if (!exact_sum_ok(&part->more[part->other_count++])) {
-                return out_of_memory();
+                return gr_no_memory("groupby");
             }
         }
     }
@@ -58,7 +52,7 @@ slice_list(const struct group_part *from, size_t begin, size_t end, struct group
     part->borrowed = false;
     part->starts = malloc((end - begin + 1) * sizeof *part->starts);
     if (part->starts == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t g = begin; g <= end; g++) {
         part->starts[g - begin] = from->starts[g] - from->starts[begin];
@@ -97,7 +91,7 @@ group_table_slice(const struct group_plan *plan, const struct group_table *table
     slice.parts = calloc(table->part_count + 1, sizeof *slice.parts);
     slice.keys = gr_frame_create(table->keys->count, (int64_t)slice.groups);
     if (slice.parts == NULL || slice.keys == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("groupby");
     }
     for (size_t k = 0; k < table->keys->count && err == GRANARY_OK; k++) {
         struct gr_column column;

@@ -57,7 +57,7 @@ refer(const struct group_table *table, const granary_frame *reference, bool **re
     bool *referred = calloc(table->keys->count + 1, sizeof *referred);
 
     if (referred == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+        return gr_no_memory("groupby");
     }
     for (size_t k = 0; reference != NULL && k < table->keys->count; k++) {
         const granary_column *key = &table->keys->columns[k].view;

@@ -21,12 +21,6 @@ struct merge {
 };
 
 static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
-static granary_err
 keys_number(struct merge *merge, struct group_keys *keys, struct rows **sources)
 {
     granary_err err = GRANARY_OK;
@@ -36,7 +30,7 @@ keys_number(struct merge *merge, struct group_keys *keys, struct rows **sources)
 
         merge->ids[t] = malloc((merge->tables[t].groups + ROWS_BLOCK) * sizeof **merge->ids);
         if (merge->ids[t] == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby");
         }
         while ((err = rows_next(sources[t], &block)) == GRANARY_OK && block.count > 0) {
             err = group_keys_find(keys, t, block.count, merge->ids[t] + block.from);
@@ -60,7 +54,7 @@ keys_compact(struct merge *merge, const struct group_keys *keys)
     merge->first_ids = malloc((size_t)room * sizeof *merge->first_ids);
     if (place == NULL || merge->first_ids == NULL) {
         free(place);
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
         for (size_t i = 0; i < merge->tables[t].groups && err == GRANARY_OK; i++) {
@@ -90,7 +84,7 @@ keys_merge(struct merge *merge, granary_frame **ret_frame)
     struct group_keys *keys = NULL;
     granary_frame *frame = NULL;
     int64_t rows = 0;
-    granary_err err = sources == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = sources == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
         err = rows_open(merge->tables[t].keys, &spec, &sources[t]);
@@ -107,7 +101,7 @@ keys_merge(struct merge *merge, granary_frame **ret_frame)
     }
     if (err == GRANARY_OK) {
         frame = gr_frame_create(names->n_strings, (int64_t)merge->groups);
-        err = frame == NULL ? out_of_memory() : GRANARY_OK;
+        err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     }
     for (size_t k = 0; k < names->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;
@@ -137,12 +131,12 @@ keys_none(struct merge *merge, granary_frame **ret_frame)
     for (size_t t = 0; t < merge->count; t++) {
         merge->ids[t] = calloc(merge->tables[t].groups + 1, sizeof **merge->ids);
         if (merge->ids[t] == NULL) {
-            return out_of_memory();
+            return gr_no_memory("groupby");
         }
     }
     merge->groups = 1;
     *ret_frame = gr_frame_create(0, 1);
-    return *ret_frame == NULL ? out_of_memory() : GRANARY_OK;
+    return *ret_frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 }
 
 /* ---- parts ---- */
@@ -152,7 +146,7 @@ merge_counts(const struct merge *merge, size_t p, struct group_part *part)
 {
     part->counts = calloc(merge->groups + 1, sizeof *part->counts);
     if (part->counts == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t t = 0; t < merge->count; t++) {
         const int64_t *counts = merge->tables[t].parts[p].counts;
@@ -169,7 +163,7 @@ merge_ints(const struct merge *merge, size_t p, struct group_part *part)
 {
     part->ints = calloc(merge->groups + 1, sizeof *part->ints);
     if (part->ints == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t t = 0; t < merge->count; t++) {
         const gr_int128 *ints = merge->tables[t].parts[p].ints;
@@ -191,7 +185,7 @@ merge_reals(const struct merge *merge, size_t p, struct group_part *part)
     struct reals reals = {0};
     uint32_t *all = malloc((merge->groups + 1) * sizeof *all);
     bool any = false;
-    granary_err err = all == NULL ? out_of_memory() : reals_grow(&reals, (uint32_t)merge->groups + 1);
+    granary_err err = all == NULL ? gr_no_memory("groupby") : reals_grow(&reals, (uint32_t)merge->groups + 1);
 
     for (size_t t = 0; t < merge->count; t++) { /* the smallest unit, so that all others are multiples of it */
         const struct group_part *from = &merge->tables[t].parts[p];
@@ -203,7 +197,7 @@ merge_reals(const struct merge *merge, size_t p, struct group_part *part)
     }
     if (err == GRANARY_OK) {
         reals.whole = calloc(merge->groups + 1, sizeof *reals.whole);
-        err = reals.whole == NULL ? out_of_memory() : GRANARY_OK;
+        err = reals.whole == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     }
     for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
         const struct group_part *from = &merge->tables[t].parts[p];
@@ -236,7 +230,7 @@ values_concat(const struct merge *merge, size_t p, struct gr_column *ret_column)
     granary_err err;
 
     if (runs == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t t = 0; t < merge->count; t++) {
         const granary_column *column = &merge->tables[t].parts[p].values.view;
@@ -256,7 +250,7 @@ lists_starts(const struct merge *merge, size_t p, uint32_t **ret_starts)
     uint64_t total = 0;
 
     if (starts == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t t = 0; t < merge->count; t++) {
         const struct group_part *from = &merge->tables[t].parts[p];
@@ -311,7 +305,7 @@ lists_take(const struct merge *merge, size_t p, struct group_part *part, uint32_
     int64_t *rows = malloc(((size_t)part->starts[merge->groups] + 1) * sizeof *rows);
     struct gr_column all = {0};
     int64_t row = 0;
-    granary_err err = rows == NULL ? out_of_memory() : values_concat(merge, p, &all);
+    granary_err err = rows == NULL ? gr_no_memory("groupby") : values_concat(merge, p, &all);
 
     for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
         const struct group_part *from = &merge->tables[t].parts[p];
@@ -338,7 +332,7 @@ merge_list(const struct merge *merge, size_t p, struct group_part *part)
     granary_dtype dtype = merge->plan->dtypes[spec->x];
     bool whole = gr_dtype_size(dtype) > 0 && dtype != GRANARY_BOOL && dtype != GRANARY_STRING;
     uint32_t *at = malloc((merge->groups + 1) * sizeof *at);
-    granary_err err = at == NULL ? out_of_memory() : lists_starts(merge, p, &part->starts);
+    granary_err err = at == NULL ? gr_no_memory("groupby") : lists_starts(merge, p, &part->starts);
 
     if (err == GRANARY_OK) {
         memcpy(at, part->starts, (merge->groups + 1) * sizeof *at);
@@ -356,7 +350,7 @@ merge_values(const struct merge *merge, size_t p, struct group_part *part)
     int64_t *best = malloc((merge->groups + 1) * sizeof *best);
     struct gr_column all = {0};
     int64_t row = 0;
-    granary_err err = best == NULL ? out_of_memory() : values_concat(merge, p, &all);
+    granary_err err = best == NULL ? gr_no_memory("groupby") : values_concat(merge, p, &all);
 
     for (size_t g = 0; g < merge->groups && err == GRANARY_OK; g++) {
         best[g] = -1;
@@ -396,7 +390,7 @@ group_merge(const struct group_plan *plan, struct group_table *tables, size_t co
     table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
     table.part_count = plan->part_count;
     if (merge.ids == NULL || table.parts == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("groupby");
     }
     if (err == GRANARY_OK) {
         err = plan->keys->n_strings == 0 ? keys_none(&merge, &table.keys) : keys_merge(&merge, &table.keys);

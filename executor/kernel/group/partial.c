@@ -100,8 +100,7 @@ static granary_err
 frame_of_column(const granary_column *column, granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(1, column->rows);
-    granary_err err =
-        frame == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : gr_frame_set_borrowed(frame, 0, "", column);
+    granary_err err = frame == NULL ? gr_no_memory("groupby") : gr_frame_set_borrowed(frame, 0, "", column);
 
     if (err != GRANARY_OK) {
         gr_frame_destroy(frame);
@@ -115,7 +114,7 @@ static granary_err
 frame_of_keys(const granary_frame *keys, granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(keys->count, keys->rows);
-    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
+    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t k = 0; k < keys->count && err == GRANARY_OK; k++) {
         granary_column key = keys->columns[k].view;
@@ -240,7 +239,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
     draft.frames = calloc(draft.count, sizeof(granary_frame *));
     draft.size = head_size(plan->argument_count, entry_count(plan));
     if (draft.entries == NULL || draft.frames == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+        err = gr_no_memory("groupby");
     }
     for (size_t i = 0; i < draft.count && err == GRANARY_OK; i++) {
         err = draft_part(&draft, i, plan, table);
@@ -312,7 +311,7 @@ read_more(struct group_part *part, size_t groups, const char *bytes, const struc
     part->others = calloc(entry->other_count + 1, sizeof *part->others);
     part->more = calloc(entry->other_count + 1, sizeof *part->more);
     if (part->others == NULL || part->more == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+        return gr_no_memory("groupby");
     }
     while (part->other_count < entry->other_count && err == GRANARY_OK) {
         size_t taken = 0;
@@ -451,7 +450,7 @@ static granary_err
 read_dtypes(struct group_plan *plan, bool is_first, const char *bytes)
 {
     granary_dtype *dtypes = calloc(plan->argument_count + 1, sizeof *dtypes);
-    granary_err err = dtypes == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
+    granary_err err = dtypes == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t a = 0; a < plan->argument_count && err == GRANARY_OK; a++) {
         uint32_t number;
@@ -526,7 +525,7 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
 
     if (plan->keys->n_strings == 0) {
         table->keys = gr_frame_create(0, (int64_t)table->groups);
-        return table->keys == NULL  ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory")
+        return table->keys == NULL  ? gr_no_memory("groupby")
                : table->groups == 1 ? GRANARY_OK
                                     : corrupt("groups without keys");
     }
@@ -536,7 +535,7 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
     }
     if (err == GRANARY_OK) {
         table->keys = gr_frame_create(file->count, file->rows);
-        err = table->keys == NULL ? gr_fail(GRANARY_ENOMEM, "groupby: out of memory") : GRANARY_OK;
+        err = table->keys == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     }
     for (size_t k = 0; err == GRANARY_OK && k < file->count; k++) {
         const struct partial_entry *dictionary = &entries[1 + plan->part_count + k];
@@ -590,7 +589,7 @@ group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint
     table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
     table.part_count = plan->part_count;
     if (table.files == NULL || table.parts == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
+        err = gr_no_memory("groupby");
     }
     if (err == GRANARY_OK) {
         err = read_keys(&table, plan, bytes, entries, reference);

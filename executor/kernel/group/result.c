@@ -8,12 +8,6 @@
 #include "kernel/group/tables.h"
 #include "kernel/sort/sort.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 /* ---- order ---- */
 
 /* Runs of equal hashes, which hardly ever happen, by the keys. */
@@ -45,7 +39,7 @@ order_by_hash(const struct group_table *table, const struct sort_key *by, size_t
     granary_err err;
 
     if (hashes == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     group_keys_hashes(table->keys, hashes);
     err = sort_rows(&(struct sort_key){.column = &hash}, 1, hash.rows, SORT_NO_LIMIT, ret_order, &rows);
@@ -63,7 +57,7 @@ order_none(size_t groups, int64_t **ret_order)
     int64_t *order = malloc((groups + 1) * sizeof *order);
 
     if (order == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t g = 0; g < groups; g++) {
         order[g] = (int64_t)g;
@@ -79,7 +73,7 @@ table_order(const struct group_plan *plan, const struct group_table *table, int6
     size_t keys = table->keys->count;
     struct sort_key *by = calloc(keys + 1, sizeof *by);
     int64_t rows;
-    granary_err err = by == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = by == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t k = 0; k < keys && err == GRANARY_OK; k++) {
         by[k].column = &table->keys->columns[k].view;
@@ -149,7 +143,7 @@ result_of_rows(const struct group_plan *plan, const struct group_table *table, c
     int64_t *entries = malloc(((size_t)count + 1) * sizeof *entries);
     granary_frame *frame = gr_frame_create(table->keys->count + 1, count);
     size_t at = 0;
-    granary_err err = groups == NULL || entries == NULL || frame == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = groups == NULL || entries == NULL || frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t i = 0; i < table->groups && err == GRANARY_OK; i++) {
         for (size_t e = list->starts[order[i]]; e < list->starts[order[i] + 1]; e++) {
@@ -194,7 +188,7 @@ result_of_groups(const struct group_plan *plan, const struct group_table *table,
 {
     size_t keys = table->keys->count;
     granary_frame *frame = gr_frame_create(keys + plan->count, (int64_t)table->groups);
-    granary_err err = frame == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     expect_groups(plan, table);
     for (size_t i = 0; i < keys + plan->count && err == GRANARY_OK; i++) {

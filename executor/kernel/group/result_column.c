@@ -13,12 +13,6 @@
 
 #define AHEAD 24 /* groups that are fetched before they are used */
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 /* ---- sums and means ---- */
 
 static granary_err
@@ -389,7 +383,7 @@ result_column(const struct group_plan *plan, const struct group_table *table, si
         making.ints = calloc(room, sizeof *making.ints);
     }
     making.there = nulls ? calloc(room, 1) : NULL;
-    err = (making.reals == NULL && making.ints == NULL) || (nulls && making.there == NULL) ? out_of_memory()
+    err = (making.reals == NULL && making.ints == NULL) || (nulls && making.there == NULL) ? gr_no_memory("groupby")
                                                                                            : make(&making);
     if (err == GRANARY_OK) {
         err = store(&making, order, count, ret_column);

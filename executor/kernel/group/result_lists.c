@@ -10,12 +10,6 @@
 
 #define DAY_MICROSECONDS 86400000000
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 void
 making_value_counts(struct making *making)
 {
@@ -93,7 +87,7 @@ make_moments_between(struct making *making)
     int64_t *values = malloc((size_t)list->values.view.rows * sizeof *values + 1);
 
     if (values == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (size_t g = 0; g < making->table->groups; g++) {
         size_t begin = list->starts[g];
@@ -141,7 +135,7 @@ making_of_lists(struct making *making)
         most = count > most ? count : most;
     }
     values = malloc((most + 1) * 2 * sizeof *values); /* half of it for select_quantile() */
-    err = values == NULL ? out_of_memory() : GRANARY_OK;
+    err = values == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     for (size_t g = 0; err == GRANARY_OK && g < making->table->groups; g++) {
         list_reals(&list->values.view, list->starts[g], list->starts[g + 1], divisor, values);
         err = list_value(making, g, values, list->starts[g + 1] - list->starts[g]);
@@ -156,7 +150,7 @@ making_modes(struct making *making, const int64_t *order, size_t count, struct g
     const struct group_part *list = making_part(making, USE_ITEM);
     uint32_t *entries = malloc((size_t)list->values.view.rows * sizeof *entries + 1);
     int64_t *rows = malloc((count + 1) * sizeof *rows);
-    granary_err err = rows == NULL || entries == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = rows == NULL || entries == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         size_t begin = list->starts[order[i]];

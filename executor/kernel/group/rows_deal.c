@@ -16,12 +16,6 @@
 #include "kernel/keys/keys.h"
 #include "kernel/rows/rows.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 /* ---- the rows that count ---- */
 
 /* Column i of a dealt frame: keys, then arguments, then the hash. */
@@ -42,8 +36,8 @@ compute(const struct gr_kernel_call *call, const struct group_plan *plan, granar
                              .wanted = texts,
                              .wanted_count = count};
     const granary_frame *frame;
-    granary_err err =
-        texts == NULL || names == NULL ? out_of_memory() : call_frame_encoded(call, group_dealt_first(call), &frame);
+    granary_err err = texts == NULL || names == NULL ? gr_no_memory("groupby")
+                                                     : call_frame_encoded(call, group_dealt_first(call), &frame);
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         texts[i] = text_of(plan, i);
@@ -66,7 +60,7 @@ drop_nulls(size_t keys, granary_frame **frame)
     int64_t *indices = scratch_alloc((size_t)(all->rows + 1) * sizeof *indices);
     granary_frame *kept = NULL;
     int64_t count = 0;
-    granary_err err = indices == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = indices == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (int64_t row = 0; row < all->rows && err == GRANARY_OK; row++) {
         bool there = true;
@@ -130,7 +124,7 @@ static granary_err
 with_forms(const granary_frame *frame, size_t keys, granary_frame **ret_frame)
 {
     granary_frame *formed = gr_frame_create(frame->count + 1, frame->rows);
-    granary_err err = formed == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = formed == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         const granary_column *from = &frame->columns[c].view;
@@ -160,8 +154,8 @@ add_hashes(granary_frame *frame, size_t keys, uint32_t parts, uint16_t **ret_par
     char name[GROUP_DEALT_NAME];
     struct gr_column column;
     uint64_t *hashes;
-    granary_err err =
-        part_of == NULL ? out_of_memory() : gr_column_alloc_unset(GRANARY_UINT64, frame->rows, 0, false, &column);
+    granary_err err = part_of == NULL ? gr_no_memory("groupby")
+                                      : gr_column_alloc_unset(GRANARY_UINT64, frame->rows, 0, false, &column);
 
     if (err == GRANARY_OK) {
         hashes = (uint64_t *)(uintptr_t)column.view.values;
@@ -192,7 +186,7 @@ take_dictionary(granary_frame *frame, int64_t key, const granary_column *there, 
     bool same = entries != NULL && there != NULL && there->dictionary != NULL &&
                 gr_dictionary_equals(entries, there->dictionary);
     granary_frame *made = gr_frame_create(entries != NULL, entries != NULL && !same ? entries->rows : 0);
-    granary_err err = made == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = made == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     if (err == GRANARY_OK && same) {
         struct gr_column none;
@@ -245,7 +239,7 @@ deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_frame *
 {
     granary_frame **dictionaries = calloc(texts->n_ints + 1, sizeof *dictionaries);
     const granary_frame *reference = NULL;
-    granary_err err = dictionaries == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = dictionaries == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     if (err == GRANARY_OK && group_dealt_first(call) > 0) {
         err = call_frame_encoded(call, 0, &reference);

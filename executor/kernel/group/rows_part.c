@@ -36,12 +36,6 @@ struct part {
 };
 
 static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
-static granary_err
 corrupt(const char *what)
 {
     return gr_fail(GRANARY_ECORRUPT, "groupby: rows that were dealt to parts are damaged: %s", what);
@@ -81,7 +75,7 @@ borrow_columns(const granary_frame *from, size_t first, const char *const *names
                granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(count, from->rows);
-    granary_err err = frame == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         err = gr_frame_set_borrowed(frame, c, names[c], &from->columns[first + c].view);
@@ -134,7 +128,7 @@ open_pieces(struct part *part, const struct gr_kernel_call *call, const granary_
     part->arguments = calloc(part->count + 1, sizeof *part->arguments);
     part->hashes = calloc(part->count + 1, sizeof *part->hashes);
     if (part->keys == NULL || part->arguments == NULL || part->hashes == NULL) {
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     if (part->count == 0 || (call->input_count - first) % each != 0) {
         return gr_fail(GRANARY_EINVAL, "%s: %zu inputs are no pieces of %zu", call->op->op, call->input_count, each);
@@ -166,7 +160,8 @@ struct hashed {
     uint32_t ref;
 };
 
-/* Stable, in the place of `rows`; room for as many. */
+/* Stable, in the place of `rows`; room for as many. Buckets are short: merging is for those of skewed hashes. (A radix
+ * sort of the words takes up to twice as long as buckets do: hashes are spread evenly already.) */
 static void
 sort_hashed(struct hashed *rows, size_t count, struct hashed *room)
 {
@@ -268,7 +263,7 @@ sort_by_hash(struct part *part)
     size_t buckets;
     uint64_t least;
     unsigned shift;
-    granary_err err = rows == NULL || room == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = rows == NULL || room == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     if (err == GRANARY_OK && !refs_fit(part)) {
         err = gr_fail(GRANARY_EFULL,
@@ -280,7 +275,7 @@ sort_by_hash(struct part *part)
         starts = calloc(buckets + 1, sizeof *starts);
         part->sorted = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->sorted);
         part->refs = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->refs);
-        err = starts == NULL || part->sorted == NULL || part->refs == NULL ? out_of_memory() : GRANARY_OK;
+        err = starts == NULL || part->sorted == NULL || part->refs == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         sort_into(part, least, shift, buckets, starts, rows, room);
@@ -305,7 +300,7 @@ gather_frame(const struct part *part, granary_frame *const *pieces, granary_fram
                             .piece_count = part->count,
                             .pieces = (const granary_frame *const *)pieces};
     granary_frame *frame = gr_frame_create(pieces[0]->count, part->rows);
-    granary_err err = frame == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t c = 0; c < pieces[0]->count && err == GRANARY_OK; c++) {
         const char *name = pieces[0]->columns[c].view.name;
@@ -380,7 +375,7 @@ sort_ties(struct part *part)
     struct sort_key *by = calloc(count + 1, sizeof *by);
     int64_t *order = malloc((size_t)(part->rows + 1) * sizeof *order);
     uint32_t *refs = scratch_alloc((size_t)(part->rows + 1) * sizeof *refs);
-    granary_err err = by == NULL || order == NULL || refs == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = by == NULL || order == NULL || refs == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
     for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
         by[k].column = &part->sorted_keys->columns[k].view;
@@ -439,7 +434,7 @@ find_groups(struct part *part)
     part->numbers = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->numbers);
     part->firsts = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->firsts);
     if (err == GRANARY_OK && (differs == NULL || part->numbers == NULL || part->firsts == NULL)) {
-        err = out_of_memory();
+        err = gr_no_memory("groupby");
     }
     for (int round = 0; round < 2 && err == GRANARY_OK; round++) {
         memset(differs, 0, (size_t)part->rows + 1);

@@ -1,3 +1,7 @@
+/*
+ * A built side is opened: every size, offset and alignment is checked against the object before anything is looked
+ * up, for whoever wrote it is not trusted.
+ */
 #include "kernel/join/built.h"
 
 #include <stdlib.h>

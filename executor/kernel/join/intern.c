@@ -1,3 +1,7 @@
+/*
+ * Numbered strings written as they lie in memory, so that a reader looks them up in place; looks are bounded, and
+ * every offset is checked when it is used.
+ */
 #include "kernel/join/intern.h"
 
 #include <stdlib.h>

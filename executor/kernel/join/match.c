@@ -1,3 +1,8 @@
+/*
+ * Keys of a block become words, then references: by a table over their range, or by a directory of hashes with a
+ * Bloom filter in each entry, whose lines are fetched for the whole block before the first is read. What may belong
+ * together becomes pairs, as many at a time as memory allows.
+ */
 #include "kernel/join/matching.h"
 
 #include <stdlib.h>
@@ -464,7 +469,7 @@ match_rows(const struct match_request *request, struct pairs *ret_pairs)
     }
     m = calloc(1, sizeof *m);
     if (m == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "join: out of memory");
+        return gr_no_memory("join");
     }
     m->built = built;
     m->columns = request->columns;

@@ -306,7 +306,7 @@ gather_all(struct gather *gather, const char *order, granary_frame **ret_frame)
     const granary_frame *first = gather->pieces[0];
     granary_frame *frame = gr_frame_create(first->count - 1, gather->count);
     size_t at = 0;
-    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "order_merge: out of memory") : gather_check(gather);
+    granary_err err = frame == NULL ? gr_no_memory("order_merge") : gather_check(gather);
 
     for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
         struct gr_column column;
@@ -337,8 +337,8 @@ kernel_order_merge(struct gr_kernel_call *call)
     uint32_t *refs = NULL;
     int64_t longest = 1;
     granary_frame *merged = NULL;
-    granary_err err = sources == NULL ? gr_fail(GRANARY_ENOMEM, "order_merge: out of memory")
-                                      : call_attr(call, "order", GRANARY__ATTR__KIND__STRING, &order);
+    granary_err err =
+        sources == NULL ? gr_no_memory("order_merge") : call_attr(call, "order", GRANARY__ATTR__KIND__STRING, &order);
 
     if (err == GRANARY_OK) {
         err = call_frames_encoded(call, &frames);

@@ -1,3 +1,4 @@
+/* Keys brought to the dtype both sides have in common, a block at a time. */
 #include "kernel/join/words.h"
 #include "contract/int128.h"
 

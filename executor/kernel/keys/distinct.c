@@ -9,12 +9,6 @@
 enum keep { KEEP_FIRST, KEEP_LAST, KEEP_TWO, KEEP_NONE };
 
 static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "distinct: out of memory");
-}
-
-static granary_err
 keep_of(const struct gr_kernel_call *call, enum keep *ret_keep)
 {
     static const char *const names[] = {"first", "last", "two", "none"};
@@ -60,7 +54,7 @@ sources_open(struct marking *marking, const struct gr_kernel_call *call)
     const granary_frame *first = marking->frames[0];
     const char **names = calloc(first->count + 1, sizeof *names);
     struct rows_spec spec = {.wanted = names, .wanted_count = first->count};
-    granary_err err = names == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = names == NULL ? gr_no_memory("distinct") : GRANARY_OK;
 
     for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
         names[c] = first->columns[c].view.name;
@@ -105,7 +99,7 @@ rows_mark(struct marking *marking, enum keep keep)
     uint8_t *seen = calloc((size_t)marking->room + 1, 1); /* how often, 2 at most */
 
     if (seen == NULL) {
-        return out_of_memory();
+        return gr_no_memory("distinct");
     }
     for (int64_t i = 0; i < marking->rows; i++) {
         int64_t row = keep == KEEP_LAST ? marking->rows - 1 - i : i;
@@ -137,13 +131,13 @@ marking_make(struct marking *marking, const struct gr_kernel_call *call)
     marking->count = call->input_count;
     marking->sources = calloc(marking->count + 1, sizeof(struct rows *));
     if (marking->sources == NULL) {
-        return out_of_memory();
+        return gr_no_memory("distinct");
     }
     err = sources_open(marking, call);
     if (err == GRANARY_OK) { /* ids are written in whole blocks */
         marking->ids = malloc(((size_t)marking->rows + ROWS_BLOCK) * sizeof *marking->ids);
         marking->keeps = malloc((size_t)marking->rows + 1);
-        err = marking->ids == NULL || marking->keeps == NULL ? out_of_memory() : rows_number(marking);
+        err = marking->ids == NULL || marking->keeps == NULL ? gr_no_memory("distinct") : rows_number(marking);
     }
     return err == GRANARY_OK ? rows_mark(marking, keep) : err;
 }
@@ -154,7 +148,7 @@ take_kept(const struct marking *marking, granary_frame **ret_frame)
     granary_frame **taken = calloc(marking->count + 1, sizeof(granary_frame *));
     int64_t *indices = malloc(((size_t)marking->rows + 1) * sizeof *indices);
     const uint8_t *keeps = marking->keeps;
-    granary_err err = taken == NULL || indices == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = taken == NULL || indices == NULL ? gr_no_memory("distinct") : GRANARY_OK;
 
     for (size_t s = 0; s < marking->count && err == GRANARY_OK; s++) {
         int64_t count = 0;
@@ -215,7 +209,7 @@ kernel_duplicated(struct gr_kernel_call *call)
         frame = gr_frame_create(1, marking.rows);
         if (frame == NULL) {
             gr_column_free(&column);
-            err = out_of_memory();
+            err = gr_no_memory("distinct");
         } else {
             err = gr_frame_set(frame, 0, "duplicated", &column);
         }

@@ -9,12 +9,6 @@
 #include "base/error.h"
 #include "kernel/keys/keys.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "groupby: out of memory");
-}
-
 static bool
 pays(int64_t strings, int64_t rows)
 {
@@ -33,7 +27,7 @@ renumber(const granary_column *column, int32_t *codes, int64_t **ret_first, int6
     if (new == NULL || first == NULL) {
         free(new);
         free(first);
-        return out_of_memory();
+        return gr_no_memory("groupby");
     }
     for (int64_t i = 0; i < column->rows; i++) {
         if (gr_is_null(column, i)) {

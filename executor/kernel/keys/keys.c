@@ -1,3 +1,8 @@
+/*
+ * Direct numbers are sums of codes times strides. Packed keys are looked up in a table with linear probing, at most
+ * half full, whose lines are fetched for the whole block before they are read; a slot has half of the hash, so that
+ * keys are compared where they are most likely equal.
+ */
 #include "kernel/keys/keys.h"
 #include "contract/int128.h"
 
@@ -8,12 +13,6 @@
 #include "kernel/core/words.h"
 #include "kernel/keys/keys_parts.h"
 #include "kernel/simd/group_loops.h"
-
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory for keys");
-}
 
 static granary_err
 text_codes(struct key_part *part, const struct rows_vector *vector, int64_t n, uint64_t *codes)
@@ -210,7 +209,7 @@ slots_grow(struct group_keys *keys)
     struct key_slot *slots = count == 0 ? NULL : calloc(count, sizeof *slots);
 
     if (slots == NULL) {
-        return out_of_memory();
+        return gr_no_memory("keys");
     }
     for (uint32_t id = 1; id < keys->room; id++) {
         uint64_t hash = 0;
@@ -242,7 +241,7 @@ keys_grow(struct group_keys *keys)
         uint64_t *values = realloc(keys->values, (size_t)room * keys->words * sizeof *values);
 
         if (values == NULL) {
-            return out_of_memory();
+            return gr_no_memory("keys");
         }
         keys->values = values;
         keys->values_room = room;

@@ -13,12 +13,6 @@ enum {
     GROUPS_MIN = 256,
 };
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory for keys");
-}
-
 /* ---- strings ---- */
 
 /* One dictionary everywhere: its codes. Dictionaries only: the codes of all
@@ -52,7 +46,7 @@ plan_text(struct group_keys *keys, size_t k)
     }
     part->maps = calloc(keys->source_count, sizeof *part->maps);
     if (part->maps == NULL) {
-        return out_of_memory();
+        return gr_no_memory("keys");
     }
     for (size_t s = 0; s < keys->source_count && err == GRANARY_OK; s++) {
         const struct rows_vector *vector = key_vector(keys, s, k);
@@ -267,7 +261,7 @@ plan_packed(struct group_keys *keys)
     keys->slots = calloc(keys->slot_count, sizeof *keys->slots);
     keys->values_room = GROUPS_MIN;
     keys->values = calloc((size_t)keys->values_room * keys->words, sizeof *keys->values);
-    return keys->packed == NULL || keys->slots == NULL || keys->values == NULL ? out_of_memory() : GRANARY_OK;
+    return keys->packed == NULL || keys->slots == NULL || keys->values == NULL ? gr_no_memory("keys") : GRANARY_OK;
 }
 
 granary_err
@@ -278,7 +272,7 @@ group_keys_create(struct rows *const *sources, size_t source_count, size_t key_c
     granary_err err = GRANARY_OK;
 
     if (keys == NULL) {
-        return out_of_memory();
+        return gr_no_memory("keys");
     }
     keys->sources = sources;
     keys->source_count = source_count;
@@ -286,7 +280,7 @@ group_keys_create(struct rows *const *sources, size_t source_count, size_t key_c
     keys->keep_nulls = keep_nulls;
     keys->parts = calloc(key_count + 1, sizeof *keys->parts);
     if (keys->parts == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("keys");
     }
     for (size_t k = 0; k < key_count && err == GRANARY_OK; k++) {
         err = plan_part(keys, k);

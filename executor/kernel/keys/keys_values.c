@@ -7,12 +7,6 @@
 #include "kernel/keys/hashes.h"
 #include "kernel/keys/keys_parts.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "out of memory for keys");
-}
-
 /* The bits of key k of a number; false: it is null. */
 static bool
 key_bits(const struct group_keys *keys, size_t k, uint32_t id, uint64_t *ret_low, uint64_t *ret_high)
@@ -197,7 +191,7 @@ group_keys_hash(const struct group_keys *keys, const uint32_t *ids, int64_t coun
         if (part->dtype == GRANARY_STRING) { /* each text once, however many groups have it */
             of_codes = malloc((size_t)(codes + 1) * sizeof *of_codes);
             if (of_codes == NULL) {
-                return out_of_memory();
+                return gr_no_memory("keys");
             }
             for (uint64_t c = 0; c < codes; c++) {
                 size_t size;

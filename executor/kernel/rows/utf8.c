@@ -1,3 +1,7 @@
+/*
+ * Characters of UTF-8 read and written: overlong forms and broken ones are refused. What is a letter, and its cases,
+ * the C library tells (locale C.UTF-8).
+ */
 #include "kernel/rows/utf8.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * Bytes of CSV compared 64 at a time: each comparison gives a mask, and the positions of its bits are written eight
+ * at a time without a question.
+ */
 #include "kernel/simd/csv.h"
 
 #include <string.h>

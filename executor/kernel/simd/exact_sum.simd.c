@@ -1,3 +1,4 @@
+/* ExtractVector for the widths of each machine; see exact_sum.h for the source. */
 #include "kernel/simd/exact_sum.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Numbers of groups from codes, places of their words, and the largest size of integers. */
 #include "kernel/simd/group_loops.h"
 
 /* Codes come from memory: the processor's own prefetching ends with a page. */

@@ -1,3 +1,7 @@
+/*
+ * Functions of the C library, and those that NumPy defines by them, an element at a time. A function that libm.def
+ * does not name is never called; one it names that is not here does not link.
+ */
 #include "kernel/simd/libm.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * A fused multiply-add gives what rounding the product left off (Ogita, Rump, Oishi, Accurate Sum and Dot Product,
+ * 2005: TwoProductFMA).
+ */
 #include "kernel/simd/products.h"
 
 #include <math.h>

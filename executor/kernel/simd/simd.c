@@ -1,3 +1,4 @@
+/* Which of the compiled variants this machine runs: looked up once, by CPUID. */
 #include "kernel/simd/simd.h"
 
 #include <stdatomic.h>

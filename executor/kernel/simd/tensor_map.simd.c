@@ -1,3 +1,7 @@
+/*
+ * A loop for every function of contract/tensor_functions.def and each lane its rule has. The table of loops is made
+ * from the rules: a function without a loop for such a lane does not compile.
+ */
 #include "kernel/simd/tensor_map.h"
 
 #include <math.h>

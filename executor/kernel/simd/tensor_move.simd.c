@@ -1,3 +1,7 @@
+/*
+ * Transposed in parts of 64 x 64 elements that stay in the cache, and within them in squares of 8 x 8 in registers;
+ * whole lines are written past the caches.
+ */
 #include "kernel/simd/tensor_move.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * Each sum is two doubles: the error of every addition is kept (Knuth's TWO_SUM), and what fits neither is handed
+ * back.
+ */
 #include "kernel/simd/tensor_sum.h"
 
 #include <math.h>

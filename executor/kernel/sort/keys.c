@@ -1,3 +1,7 @@
+/*
+ * Values become codes: sign bits are turned so that unsigned order is the values', doubles by their bits, strings
+ * seven bytes a lane.
+ */
 #include "kernel/sort/keys.h"
 #include "contract/int128.h"
 

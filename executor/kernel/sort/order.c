@@ -1,3 +1,4 @@
+/* The attributes of the sort operators, read once for all of them. */
 #include "kernel/sort/order.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ order_init(const struct gr_kernel_call *call, struct order *ret_order)
     order.nulls_first = calloc(order.count + ADDED_MAX, sizeof *order.nulls_first);
     if (order.names == NULL || order.descending == NULL || order.nulls_first == NULL) {
         order_fini(&order);
-        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", call->op->op);
+        return gr_no_memory(call->op->op);
     }
     order.nan_largest = gr_attr_bool(call->op->attrs, call->op->n_attrs, "nan_largest", false);
     memcpy(order.names, by->strings, order.count * sizeof *order.names);
@@ -86,7 +87,7 @@ order_keys(const struct order *order, const granary_frame *frame, struct sort_ke
     }
     keys = calloc(count, sizeof *keys);
     if (keys == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "sort: out of memory");
+        err = gr_no_memory("sort");
     }
     for (size_t i = 0; keys != NULL && i < count; i++) {
         keys[i] = (struct sort_key){columns[i], order->descending[i], order->nulls_first[i], order->nan_largest};

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "kernel/core/scratch.h"
+#include "kernel/core/select.h"
 #include "kernel/sort/keys.h"
 #include "kernel/sort/words.h"
 
@@ -34,54 +35,6 @@ compare_doubles(double a, double b, bool descending, bool nan_first)
     return descending ? (a < b) - (a > b) : (a > b) - (a < b);
 }
 
-static int
-compare_texts(const granary_column *a, int64_t row_a, const granary_column *b, int64_t row_b)
-{
-    size_t size_a;
-    size_t size_b;
-    const char *text_a = gr_text_at(a, row_a, &size_a);
-    const char *text_b = gr_text_at(b, row_b, &size_b);
-    size_t size = size_a < size_b ? size_a : size_b;
-    int order = size == 0 ? 0 : memcmp(text_a, text_b, size);
-
-    return order != 0 ? order : (size_a > size_b) - (size_a < size_b);
-}
-
-static gr_int128
-integer_at(const granary_column *column, int64_t row)
-{
-    switch (gr_dtype_kind(column->dtype)) {
-    case GRANARY_BOOL:
-        return gr_bit(column->values, row);
-    case GRANARY_INT8:
-        return ((const int8_t *)column->values)[row];
-    case GRANARY_INT16:
-        return ((const int16_t *)column->values)[row];
-    case GRANARY_DATE:
-    case GRANARY_INT32:
-        return ((const int32_t *)column->values)[row];
-    case GRANARY_UINT8:
-        return ((const uint8_t *)column->values)[row];
-    case GRANARY_UINT16:
-        return ((const uint16_t *)column->values)[row];
-    case GRANARY_UINT32:
-        return ((const uint32_t *)column->values)[row];
-    case GRANARY_UINT64:
-        return ((const uint64_t *)column->values)[row];
-    case GRANARY_DECIMAL:
-        return ((const gr_int128 *)column->values)[row];
-    default:
-        return ((const int64_t *)column->values)[row];
-    }
-}
-
-static double
-double_at(const granary_column *column, int64_t row)
-{
-    return column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[row]
-                                            : ((const double *)column->values)[row];
-}
-
 static inline bool
 null_at(const granary_column *column, int64_t row)
 {
@@ -101,14 +54,14 @@ compare_values(const struct sort_key *a, int64_t row_a, const struct sort_key *b
     switch (a->column->dtype) {
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
-        return compare_doubles(double_at(a->column, row_a), double_at(b->column, row_b), a->descending,
+        return compare_doubles(select_real(a->column, row_a, 1.0), select_real(b->column, row_b, 1.0), a->descending,
                                sort_nans_first(a));
     case GRANARY_STRING:
-        order = compare_texts(a->column, row_a, b->column, row_b);
+        order = select_texts(a->column, row_a, b->column, row_b);
         break;
     default: {
-        gr_int128 x = integer_at(a->column, row_a);
-        gr_int128 y = integer_at(b->column, row_b);
+        gr_int128 x = select_int(a->column, row_a);
+        gr_int128 y = select_int(b->column, row_b);
 
         order = (x > y) - (x < y);
         break;

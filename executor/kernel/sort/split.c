@@ -132,8 +132,7 @@ pivots_choose(const granary_frame *samples, const struct order *order, int64_t p
     int64_t count = samples->rows > 0 ? parts - 1 : 0;
     granary_frame *sorted = NULL;
     int64_t *rows = malloc((size_t)parts * sizeof *rows);
-    granary_err err = rows == NULL ? gr_fail(GRANARY_ENOMEM, "sort_pivots: out of memory")
-                                   : order_frame(order, samples, SORT_NO_LIMIT, &sorted);
+    granary_err err = rows == NULL ? gr_no_memory("sort_pivots") : order_frame(order, samples, SORT_NO_LIMIT, &sorted);
 
     for (int64_t i = 0; i < count && err == GRANARY_OK; i++) {
         rows[i] = (int64_t)((gr_int128)(i + 1) * samples->rows / parts);

@@ -1,3 +1,4 @@
+/* Both widths of words, from one body (words_body.h); words.h tells the algorithm and its sources. */
 #include "kernel/sort/words.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Calls on tensors checked; strided elements walked in runs along the dimension that lies closest in memory. */
 #include "kernel/tensor/call.h"
 
 #include <stdlib.h>

@@ -18,12 +18,6 @@
 
 #define CACHE_DOUBLES 32768 /* of a block of rows */
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "a factorization: out of memory");
-}
-
 /* ---- matrices ---- */
 
 /* rows x columns, row after row. */
@@ -51,7 +45,7 @@ matrix_init(struct matrix *m, int64_t rows, int64_t columns)
                        (long long)columns);
     }
     m->values = scratch_alloc(((size_t)elements + 1) * sizeof *m->values);
-    return m->values == NULL ? no_memory() : GRANARY_OK;
+    return m->values == NULL ? gr_no_memory("a factorization") : GRANARY_OK;
 }
 
 /* Copy rows into columns: out is LAPACK's order of the same matrix. */
@@ -125,7 +119,7 @@ qr_block(double *a, int64_t rows, int64_t columns, double *r)
     double *tau;
 
     if (work == NULL) {
-        return no_memory();
+        return gr_no_memory("a factorization");
     }
     tau = work + size;
     if (k > 0) {
@@ -168,7 +162,7 @@ qr(struct matrix *a, double *q, double *r)
     if (err == GRANARY_OK && blocks > 1) {
         err = matrix_init(&stack, blocks * n, n);
         inner = scratch_alloc((size_t)(blocks * n * n + 1) * sizeof *inner);
-        err = err == GRANARY_OK && inner == NULL ? no_memory() : err;
+        err = err == GRANARY_OK && inner == NULL ? gr_no_memory("a factorization") : err;
     }
     for (int64_t b = 0; b < blocks && err == GRANARY_OK; b++) {
         int64_t rows = b + 1 < blocks ? height : a->rows - b * height;
@@ -266,7 +260,7 @@ kernel_svd(struct gr_kernel_call *call)
         size = (int)wanted + 1;
         work = scratch_alloc((size_t)size * sizeof *work);
         if (work == NULL || integers == NULL) {
-            err = no_memory();
+            err = gr_no_memory("a factorization");
         } else {
             dgesdd_("S", &m, &n, a.values, &m, s, vt, &m, u, &k, work, &size, integers, &info);
         }
@@ -333,7 +327,7 @@ factor(struct linalg *l, int **ret_pivots, int *ret_info)
 
     *ret_pivots = scratch_alloc(((size_t)(m < n ? m : n) + 1) * sizeof **ret_pivots);
     if (*ret_pivots == NULL) {
-        return no_memory();
+        return gr_no_memory("a factorization");
     }
     *ret_info = 0;
     if (m > 0 && n > 0) {
@@ -369,7 +363,7 @@ inverse(struct linalg *l)
     int n = (int)l->a.rows, info = 0, size = 64 * (n > 0 ? n : 1);
     int *pivots = NULL;
     double *work = scratch_alloc((size_t)size * sizeof *work);
-    granary_err err = work == NULL ? no_memory() : need_square(&l->a);
+    granary_err err = work == NULL ? gr_no_memory("a factorization") : need_square(&l->a);
 
     if (err == GRANARY_OK && (err = give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK) {
         err = factor(l, &pivots, &info);
@@ -436,7 +430,7 @@ solve(struct linalg *l)
         err = singular(info);
     }
     if (err == GRANARY_OK && (b = turned_right_side(l, n)) == NULL) {
-        err = no_memory();
+        err = gr_no_memory("a factorization");
     }
     if (err == GRANARY_OK && n > 0 && columns > 0) {
         dgetrs_("T", &n, &columns, l->a.values, &n, pivots, b, &n, &info);
@@ -458,7 +452,7 @@ solve_triangular(struct linalg *l)
     granary_err err = need_square(&l->a);
 
     if (err == GRANARY_OK && (err = check_right_side(l)) == GRANARY_OK && (b = turned_right_side(l, n)) == NULL) {
-        err = no_memory();
+        err = gr_no_memory("a factorization");
     }
     if (err == GRANARY_OK && n > 0 && columns > 0) {
         dtrtrs_(lower ? "U" : "L", "T", "N", &n, &columns, l->a.values, &n, b, &n, &info);
@@ -486,7 +480,7 @@ least_squares(struct linalg *l)
     granary_err err = check_right_side(l);
 
     if (err == GRANARY_OK && (a == NULL || s == NULL || (b = turned_right_side(l, room)) == NULL)) {
-        err = no_memory();
+        err = gr_no_memory("a factorization");
     }
     if (err == GRANARY_OK && k > 0 && columns > 0) {
         turn(a, l->a.values, m, n);
@@ -495,7 +489,7 @@ least_squares(struct linalg *l)
         work = scratch_alloc((size_t)size * sizeof *work);
         integers = scratch_alloc(((size_t)whole + 1) * sizeof *integers);
         if (work == NULL || integers == NULL) {
-            err = no_memory();
+            err = gr_no_memory("a factorization");
         } else {
             dgelsd_(&m, &n, &columns, a, &m, b, &room, s, &rcond, &rank, work, &size, integers, &info);
             err = info > 0 ? gr_fail(GRANARY_EFAILED, "the singular values do not converge") : GRANARY_OK;
@@ -521,7 +515,7 @@ lu(struct linalg *l)
     double *a = scratch_alloc(((size_t)m * (size_t)n + 1) * sizeof *a);
     int *pivots = scratch_alloc(((size_t)k + (size_t)m + 1) * sizeof *pivots);
     int *order = pivots + k;
-    granary_err err = a == NULL || pivots == NULL ? no_memory() : GRANARY_OK;
+    granary_err err = a == NULL || pivots == NULL ? gr_no_memory("a factorization") : GRANARY_OK;
 
     if (err == GRANARY_OK && k > 0) {
         turn(a, l->a.values, m, n);
@@ -568,7 +562,7 @@ eigh(struct linalg *l)
     double *w = scratch_alloc(((size_t)n + 1) * sizeof *w);
     double *work = NULL;
     int *integers = NULL;
-    granary_err err = w == NULL ? no_memory() : need_square(&l->a);
+    granary_err err = w == NULL ? gr_no_memory("a factorization") : need_square(&l->a);
 
     if (err == GRANARY_OK && n > 0) {
         dsyevd_(vectors ? "V" : "N", "U", &n, l->a.values, &n, w, &wanted, &size, &whole, &integer_size, &info);
@@ -577,7 +571,7 @@ eigh(struct linalg *l)
         work = scratch_alloc((size_t)size * sizeof *work);
         integers = scratch_alloc((size_t)integer_size * sizeof *integers);
         if (work == NULL || integers == NULL) {
-            err = no_memory();
+            err = gr_no_memory("a factorization");
         } else {
             dsyevd_(vectors ? "V" : "N", "U", &n, l->a.values, &n, w, work, &size, integers, &integer_size, &info);
             err = info > 0 ? gr_fail(GRANARY_EFAILED, "the eigenvalues do not converge") : GRANARY_OK;

@@ -1,3 +1,7 @@
+/*
+ * A program is read once, then run in blocks: dimensions that lie alike in all inputs are made one, constants and
+ * broadcast operands are brought once a run, and a result takes the place of an operand that is not needed any more.
+ */
 #include "kernel/tensor/program.h"
 
 #include <errno.h>
@@ -457,7 +461,7 @@ program_open(const struct gr_kernel_call *call, struct program *ret_program)
 
     memset(p, 0, sizeof *p);
     if (r == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "a program: out of memory");
+        return gr_no_memory("a program");
     }
     r->program = p;
     if (call->input_count == 0 || call->input_count > PROGRAM_INPUTS) {

@@ -1,3 +1,8 @@
+/*
+ * Normals by Box and Muller, gamma by Marsaglia and Tsang (2000), Poisson by Knuth's product for small means, else
+ * by Hörmann's PTRS (1993). Tries of one element are counted in its own counter, so that no element depends on
+ * another.
+ */
 #include "kernel/tensor/random.h"
 #include "contract/int128.h"
 

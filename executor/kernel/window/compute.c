@@ -1,3 +1,7 @@
+/*
+ * Values are read into plain arrays, then each function fills the result partition by partition (moving.c, whole.c,
+ * ranks.c, picks.c).
+ */
 #include "kernel/window/compute.h"
 #include "contract/int128.h"
 

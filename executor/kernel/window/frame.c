@@ -7,12 +7,6 @@
 #include "base/error.h"
 #include "kernel/rows/rows.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "window: out of memory");
-}
-
 static const Granary__Attr *
 list_attr(const struct gr_kernel_call *call, const char *name)
 {
@@ -70,7 +64,7 @@ window_needs(const struct window_plan *plan, const granary_frame *frame, granary
     char **texts = calloc(plan->count + 1, sizeof *texts);
     granary_frame *values = NULL;
     granary_frame *needs = NULL;
-    granary_err err = names == NULL || texts == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = names == NULL || texts == NULL ? gr_no_memory("window") : GRANARY_OK;
 
     for (size_t k = 0; k < keys && err == GRANARY_OK; k++) {
         size_t first = plan->partition != NULL ? plan->partition->n_strings : 0;
@@ -89,7 +83,7 @@ window_needs(const struct window_plan *plan, const granary_frame *frame, granary
         err = rows_frame(frame, &spec, (const char *const *)names + keys, &values);
     }
     if (err == GRANARY_OK && (needs = gr_frame_create(count, frame->rows)) == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("window");
     }
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         int at = c < keys ? gr_frame_find(frame, names[c]) : 0;
@@ -158,7 +152,7 @@ rows_cut(struct window_rows *rows, bool keep_nulls)
     rows->ends = ends;
     rows->left_out = left_out;
     if (ends == NULL || left_out == NULL) {
-        return out_of_memory();
+        return gr_no_memory("window");
     }
     if (rows->partition_keys == 0) {
         ends[0] = rows->count;
@@ -184,7 +178,7 @@ rows_init(const struct window_plan *plan, const granary_frame *needs, struct win
     struct sort_key *keys = calloc(count + 1, sizeof *keys);
     int64_t *order;
     int64_t ordered;
-    granary_err err = keys == NULL ? out_of_memory() : GRANARY_OK;
+    granary_err err = keys == NULL ? gr_no_memory("window") : GRANARY_OK;
 
     *rows = (struct window_rows){.count = needs->rows,
                                  .keys = keys,
@@ -218,7 +212,7 @@ window_results(const struct window_plan *plan, const granary_frame *needs, grana
 {
     granary_frame *results = gr_frame_create(plan->count, needs->rows);
     struct window_rows rows = {0};
-    granary_err err = results == NULL ? out_of_memory() : rows_init(plan, needs, &rows);
+    granary_err err = results == NULL ? gr_no_memory("window") : rows_init(plan, needs, &rows);
 
     if (err != GRANARY_OK) {
         gr_frame_destroy(results);
@@ -254,7 +248,7 @@ window_assign(const granary_frame *frame, granary_frame *results, granary_frame 
     }
     made = gr_frame_create(count, frame->rows);
     if (made == NULL) {
-        err = out_of_memory();
+        err = gr_no_memory("window");
     }
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         const granary_column *column = &frame->columns[c].view;

@@ -8,12 +8,6 @@
 #include "base/error.h"
 #include "kernel/window/frame.h"
 
-static granary_err
-out_of_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "window_next: out of memory");
-}
-
 /* How many rows of before a function wants to see; -1: one that it chooses. */
 static int64_t
 rows_wanted(const struct gr_window *window)
@@ -83,7 +77,7 @@ tail_taken(const struct gr_window *window, struct window_state *state, const gra
     granary_err err;
 
     if (indices == NULL) {
-        return out_of_memory();
+        return gr_no_memory("window_next");
     }
     memset(indices, 0xff, (size_t)(room + 1) * sizeof *indices);
     state->tail = wanted >= 0 ? (wanted < value->rows ? wanted : value->rows) : state->chosen > 0;
@@ -185,7 +179,7 @@ kernel_window_next(struct gr_kernel_call *call)
         states = gr_data_alloc((plan.count + 1) * sizeof *states);
         results = gr_frame_create(plan.count, frame->rows);
         tails = gr_frame_create(plan.count, room);
-        err = states == NULL || results == NULL || tails == NULL ? out_of_memory()
+        err = states == NULL || results == NULL || tails == NULL ? gr_no_memory("window_next")
                                                                  : states_read(call, plan.count, states, &before);
     }
     if (err == GRANARY_OK) {

@@ -148,8 +148,8 @@ results_ordered(const struct window_plan *plan, const granary_frame *frame, int6
     int64_t *indices = NULL;
     int64_t *places = scratch_alloc((size_t)(frame->rows + 1) * sizeof *places);
     int64_t *ends = calloc((size_t)parts + 1, sizeof *ends);
-    granary_err err = places == NULL || ends == NULL ? gr_fail(GRANARY_ENOMEM, "window_join: out of memory")
-                                                     : parts_of_rows(plan, frame, parts, &part_of);
+    granary_err err =
+        places == NULL || ends == NULL ? gr_no_memory("window_join") : parts_of_rows(plan, frame, parts, &part_of);
 
     if (err == GRANARY_OK) {
         err = dealt_order(part_of, frame->rows, parts, ends, &indices);
