@@ -1,3 +1,4 @@
+/* What the measurements of a store have in common: objects by number, filled, timed and emptied. */
 #include "bench/run.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Programs of granary are found beside this one. A store says on a descriptor when it is ready. */
 #include "spawn/spawn.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Ever smaller parts of a schedule are left out, the first blows before the last, until no single one can be. */
 #include "torture/minimise.h"
 
 #include <signal.h>

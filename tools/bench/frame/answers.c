@@ -1,3 +1,4 @@
+/* Answers of all engines in one array, printed as a table of questions by engines, with means of the ratios. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

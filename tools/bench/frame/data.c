@@ -1,3 +1,4 @@
+/* Random numbers are those of SplitMix64 (Steele, Lea and Flood, 2014); text goes out a megabyte at a time. */
 #include "bench/frame/data.h"
 #include "contract/int128.h"
 

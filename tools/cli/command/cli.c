@@ -1,3 +1,4 @@
+/* Messages are written at once and escaped; connections make a session that is named only where something is stored. */
 #include "cli/command/cli.h"
 
 #include <errno.h>

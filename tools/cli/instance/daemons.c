@@ -1,3 +1,4 @@
+/* A daemon is forked with its log for stderr and a pipe on which it says READY, or why it cannot start. */
 #include "cli/instance/daemons.h"
 
 #include <errno.h>

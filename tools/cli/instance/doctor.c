@@ -1,3 +1,4 @@
+/* Each part tells its checks by doctor_tell(), which prints them and counts what needs attention. */
 #include "cli/instance/doctor.h"
 #include "cli/print/show.h"
 

@@ -1,3 +1,4 @@
+/* Files are known by the instance's prefix and directory, daemons by pid and start time; the lock goes last. */
 #include "cli/instance/leftovers.h"
 
 #include <dirent.h>

@@ -1,3 +1,7 @@
+/*
+ * Daemons stand in the supervisor's notes, executors in their pages. A version is a mark in a program's or library's
+ * file.
+ */
 #include "cli/instance/processes.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The ELF file is mapped, and its symbol tables are searched for the function around an address. */
 #include "cli/instance/symbols.h"
 
 #include <elf.h>

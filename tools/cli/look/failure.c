@@ -1,3 +1,4 @@
+/* Error objects are small and empty; the store is connected to when the first of them turns up. */
 #include "cli/look/failure.h"
 #include "cli/print/show.h"
 

@@ -1,3 +1,4 @@
+/* An instance is opened read-only from shared memory; what its store is at is said before anything is printed. */
 #include "cli/look/look.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Holds that are names are kept in the order of ids, and found by bisection. */
 #include "cli/look/named.h"
 #include "cli/print/show.h"
 

@@ -1,3 +1,4 @@
+/* Pins are added up in groups of one session and reason; the largest group is told. */
 #include "cli/look/pinners.h"
 
 #include <inttypes.h>

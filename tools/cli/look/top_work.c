@@ -1,3 +1,6 @@
+/*
+ * Executors are read from their pages, which needs no scheduler; graphs are asked for, when there is one that answers.
+ */
 #include "cli/look/top_work.h"
 #include "cli/print/show.h"
 

@@ -1,3 +1,4 @@
+/* Waits come from lease pages; a sentence is made for each kind, with the names of objects where they have some. */
 #include "cli/look/waits.h"
 #include "cli/print/show.h"
 

@@ -1,3 +1,6 @@
+/*
+ * Facts come from the flight recorder, from holds and leases, and from the place where the object lies, in this order.
+ */
 #include "cli/look/why_object.h"
 #include "cli/print/show.h"
 

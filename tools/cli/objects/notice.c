@@ -1,3 +1,4 @@
+/* A thread beside the command looks now and then. Twice in a row is waiting, once may be chance. */
 #include "cli/objects/notice.h"
 
 #include <stdio.h>

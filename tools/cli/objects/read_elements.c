@@ -1,3 +1,7 @@
+/*
+ * Each dimension is cut where chunks end. Each combination of such parts is read from its chunk and put into its
+ * place.
+ */
 #include "cli/objects/read_elements.h"
 
 #include <stdlib.h>

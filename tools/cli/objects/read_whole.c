@@ -1,3 +1,4 @@
+/* Rows that are asked for become pieces, one for each chunk that has some of them; their frames are put together. */
 #include "cli/objects/read_whole.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* A stack of open brackets tells what comes between two values. */
 #include "cli/print/json.h"
 
 #include <inttypes.h>

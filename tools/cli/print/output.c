@@ -1,3 +1,4 @@
+/* Chunks of a result are read and put together; of a long table only the ends are, for those alone are printed. */
 #include "cli/print/output.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* The process that holds the scheduler's lock is looked up in /proc: a stopped one would answer nobody. */
 #include "cli/scheduler/scheduler.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A subject is read page by page; a cell is shown by the unit that its field's name ends with. */
 #include "cli/scheduler/table.h"
 
 #include <inttypes.h>

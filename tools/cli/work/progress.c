@@ -1,3 +1,4 @@
+/* The graph is waited for in short steps, and the bar drawn between them. */
 #include "cli/work/progress.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * The guard watches the run by a pidfd, and by a socket on which the run says that it has cleaned up itself. Otherwise
+ * it ends every process whose command line names the run's directory.
+ */
 #include "torture/common/guard.h"
 
 #include <dirent.h>

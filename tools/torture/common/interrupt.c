@@ -1,3 +1,4 @@
+/* A handler that notes the signal, and nothing else: loops ask for it. */
 #include "torture/common/interrupt.h"
 
 #include <signal.h>

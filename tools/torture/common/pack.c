@@ -1,3 +1,4 @@
+/* Clients are forked with a seed each; one that ends otherwise than it was made to is counted as a crash. */
 #include "torture/common/pack.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* Each column is hashed value by value, so that it does not matter where the rows are cut. */
 #include "torture/graphs/digest.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Each client is a process of a pack. What it has begun outlives it, and its successor goes on with that. */
 #include "torture/graphs/graphers.h"
 
 #include <inttypes.h>

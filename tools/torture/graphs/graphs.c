@@ -1,3 +1,4 @@
+/* Dice choose operators and parameters: frames are narrowed and gathered, tensors made and multiplied. */
 #include "torture/graphs/graphs.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Roles are dealt like cards, so that each kind of process has its turn in any short run. */
 #include "torture/instance/blows.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Counts and sizes come from /proc, shared memory and directories; two measurements are compared figure by figure. */
 #include "torture/instance/level.h"
 
 #include <dirent.h>

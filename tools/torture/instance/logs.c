@@ -1,3 +1,4 @@
+/* Of each log the lines that are new since the last look are searched for ends and words that no blow explains. */
 #include "torture/instance/logs.h"
 
 #include <limits.h>

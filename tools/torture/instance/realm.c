@@ -1,3 +1,6 @@
+/*
+ * Processes are recognised by /proc/PID/cmdline, which names the instance; a supervisor that is gone is started again.
+ */
 #include "torture/instance/realm.h"
 
 #include <dirent.h>

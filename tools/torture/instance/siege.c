@@ -1,3 +1,7 @@
+/*
+ * One loop deals blows when they are due, lets stopped processes go on, and rests now and then to look at what is
+ * left.
+ */
 #include "torture/instance/siege.h"
 
 #include <inttypes.h>

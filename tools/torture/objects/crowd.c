@@ -1,3 +1,4 @@
+/* Clients are processes of a pack; when they have ended, their history is checked against the objects that are left. */
 #include "torture/objects/crowd.h"
 
 #include <inttypes.h>

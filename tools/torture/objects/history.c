@@ -1,3 +1,4 @@
+/* An array in shared memory, in which each client has a part of its own and counts what it has noted. */
 #include "torture/objects/history.h"
 
 #include <fcntl.h>

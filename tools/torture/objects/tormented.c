@@ -1,3 +1,4 @@
+/* Dice choose operation and object. What is read must be what some writer of that object has put. */
 #include "torture/objects/tormented.h"
 
 #include <stdio.h>
