@@ -75,7 +75,7 @@ static const struct gr_option options[] = {
     {"standby", 0, NULL, "when another scheduler serves the instance, wait and take over when it ends",
      GR_OPTION_FLAG(struct arguments, standby)},
     {"memory", 0, "SIZE", "the store's memory budget", GR_OPTION_SIZE(struct arguments, manager.memory_bytes, 0)},
-    {"chunk-bytes", 0, "SIZE", "wished size of a chunk (default: automatic)",
+    {"chunk-bytes", 0, "SIZE", "size of chunks to aim at (default: automatic)",
      GR_OPTION_SIZE(struct arguments, manager.chunk_bytes, 0)},
     {"task-memory", 0, "SIZE",
      "private memory a subtask with user code may use (default: half of what this process may have)",

@@ -265,7 +265,7 @@ command_ls(struct cli *cli, int argc, char **argv)
         {"most", 0, "SIZE", "only those of so many bytes or less", GR_OPTION_SIZE(struct ls, filter.most_size, 0)},
         {"pinned", 0, NULL, "only those that are pinned", GR_OPTION_FLAG(struct ls, filter.pinned)},
         {"owner", 0, "TEXT", "only those that this owner refers to", GR_OPTION_TEXT(struct ls, filter.owner)},
-        {"limit", 0, "N", "so many at a time, in no order; stderr tells the cursor of the next ones",
+        {"limit", 0, "N", "print at most N, in no order; stderr tells the cursor for the next ones",
          GR_OPTION_NUMBER(struct ls, limit, 0, UINT64_MAX)},
         {"cursor", 0, "CURSOR", "go on where a listing with --limit ended",
          GR_OPTION_NUMBER(struct ls, cursor, 0, UINT64_MAX)},

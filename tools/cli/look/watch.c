@@ -150,8 +150,8 @@ command_watch(struct cli *cli, int argc, char **argv)
         {0}};
     static const struct arguments arguments = {
         .options = options,
-        .doc = "Print what happens to the session's objects from now on. 'lost' says how many events came too "
-               "fast to be told, 'restart' that the store was started again."};
+        .doc = "Print what happens to the session's objects from now on. 'lost' counts events that came too fast, "
+               "'restart' means that the store was started again."};
     struct watch watch = {.kinds = 0};
     granary_subscription *subscription = NULL;
     granary_client *client;

@@ -277,8 +277,8 @@ command_why(struct cli *cli, int argc, char **argv)
     static const struct arguments arguments = {
         .usage = "[ID | GRAPH | GRAPH/SUBTASK]",
         .doc =
-            "Tell why an object is in memory, on disk, not freed yet, or not there; or what a graph or a subtask waits "
-            "for, who holds that, and since when. Without an argument: who waits for what in the whole instance.",
+            "Explain why an object is in memory, on disk, not freed yet, or missing; or what a graph or subtask waits "
+            "for, who holds that, and since when. Without an argument, print all waits of the instance.",
         .most = 1};
     struct why why = {.look = {.cli = cli}};
     int first = look_arguments(&arguments, NULL, &why.look, argc, argv);

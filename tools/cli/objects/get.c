@@ -258,7 +258,7 @@ command_get(struct cli *cli, int argc, char **argv)
 {
     static const struct gr_option options[] = {
         {"output", 'o', "FILE", "write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
-        {"range", 0, "FROM:TO", "these bytes only; of a spilled object no more is read than needed",
+        {"range", 0, "FROM:TO", "these bytes only; a spilled object is read no further than needed",
          GR_OPTION_TAKE(take_range)},
         {"rows", 0, "FROM:TO", "these rows of a frame, as an Arrow file", GR_OPTION_TAKE(take_rows)},
         {"columns", 0, "NAME,...", "these columns of a frame, as an Arrow file", GR_OPTION_TEXT(struct get, columns)},

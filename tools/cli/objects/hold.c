@@ -100,7 +100,7 @@ command_pin(struct cli *cli, int argc, char **argv)
     static const struct gr_option options[] = {
         {"scope", 0, "SCOPE", "session (default), or persistent: also kept on disk",
          GR_OPTION_CHOICE(struct hold, scope, "session|persistent")},
-        {"reason", 0, "TEXT", "what for; listings show it", GR_OPTION_TEXT(struct hold, reason)},
+        {"reason", 0, "TEXT", "why; listings show it", GR_OPTION_TEXT(struct hold, reason)},
         {0}};
     static const struct arguments arguments = {.options = options,
                                                .usage = "ID...",
@@ -123,7 +123,7 @@ command_unpin(struct cli *cli, int argc, char **argv)
         {0}};
     static const struct arguments arguments = {.options = options,
                                                .usage = "ID...",
-                                               .doc = "Take one pin of each object back.",
+                                               .doc = "Remove one pin from each object.",
                                                .least = 1,
                                                .most = ARGUMENTS_MANY};
     struct hold hold = {.cli = cli, .scope = "session"};
@@ -188,7 +188,7 @@ command_ref(struct cli *cli, int argc, char **argv)
 int
 command_unref(struct cli *cli, int argc, char **argv)
 {
-    return for_each_of_owner(cli, argc, argv, "Take one reference of the owner to each object back.", unref);
+    return for_each_of_owner(cli, argc, argv, "Remove one reference of the owner from each object.", unref);
 }
 
 /* Bind or drop. */
@@ -220,7 +220,7 @@ command_name(struct cli *cli, int argc, char **argv)
     static const struct gr_option options[] = {
         {"expect", 0, "ID|new", "only if it is bound to that object now, or to none",
          GR_OPTION_TEXT(struct hold, expect)},
-        {"drop", 0, NULL, "it is no object's name any more", GR_OPTION_FLAG(struct hold, drop)},
+        {"drop", 0, NULL, "take the name away from its object", GR_OPTION_FLAG(struct hold, drop)},
         {0}};
     static const struct arguments arguments = {
         .options = options,

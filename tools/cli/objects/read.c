@@ -473,8 +473,9 @@ command_read(struct cli *cli, int argc, char **argv)
     static const struct arguments arguments = {
         .options = options,
         .usage = "ID|name:NAME|GRAPH/TARGET[[N]]...",
-        .doc = "Print parts of objects and of graphs' results: of all of a target, or of its chunk N. Of "
-               "what is spilled no more is read than needed.",
+        .doc =
+            "Print parts of objects and of graphs' results: a whole target, or its chunk N. A spilled object is read "
+            "no further than needed.",
         .least = 1,
         .most = ARGUMENTS_MANY};
     struct read read = {.cli = cli, .format = OUTPUT_TABLE};

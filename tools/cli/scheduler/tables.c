@@ -142,7 +142,7 @@ command_tasks(struct cli *cli, int argc, char **argv)
     static const struct arguments arguments = {
         .options = options,
         .usage = "[KEY[/SUBTASK]...]",
-        .doc = "Print the subtasks of graphs, of all that are known without KEY: who runs them, and what failed.",
+        .doc = "Print the subtasks of graphs, or of all known graphs: which executor runs them, and what failed.",
         .most = ARGUMENTS_MANY};
     struct tables tables = {
         .view = {.cli = cli,

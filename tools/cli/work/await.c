@@ -40,7 +40,7 @@ command_await(struct cli *cli, int argc, char **argv)
     static const struct arguments arguments = {
         .options = options,
         .usage = "KEY...",
-        .doc = "Wait until graphs have ended. The first that has failed is told, and ends it.",
+        .doc = "Wait until graphs have ended. The first failure ends the wait, with its message.",
         .least = 1,
         .most = ARGUMENTS_MANY};
     struct await await = {.timeout_ms = GRANARY_FOREVER};

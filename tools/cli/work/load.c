@@ -58,13 +58,13 @@ take_null(void *target, char *text)
 static const struct gr_option options[] = {
     {"replace", 0, NULL, "instead of the table, or any graph, that has the name now",
      GR_OPTION_FLAG(struct load, replace)},
-    {"dtype", 0, "COLUMN=DTYPE", "of a CSV file's column, instead of the one that is found by looking",
+    {"dtype", 0, "COLUMN=DTYPE", "of a CSV file's column, instead of the dtype that is found by looking",
      GR_OPTION_TAKE(take_dtype)},
     {"delimiter", 0, "BYTE", "of CSV files; default: a comma, in .tsv files a tab",
      GR_OPTION_TEXT(struct load, delimiter)},
     {"null", 0, "TEXT", "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
      GR_OPTION_TAKE(take_null)},
-    {"chunk-bytes", 0, "SIZE", "wished size of chunks; default: automatic",
+    {"chunk-bytes", 0, "SIZE", "size of chunks to aim at; default: automatic",
      GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
     {0}};
 

@@ -52,14 +52,15 @@ command_stop(struct cli *cli, int argc, char **argv)
         {"kill-after", 0, "DURATION",
          "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never",
          GR_OPTION_MS(struct stop, kill_after_ms)},
-        {"no-wait", 0, NULL, "ask only: return before its subtasks have stopped, and kill none",
+        {"no-wait", 0, NULL, "only ask: return before its subtasks have stopped, and kill none",
          GR_OPTION_FLAG(struct stop, no_wait)},
         {0}};
     static const struct arguments arguments = {
         .options = options,
         .usage = "KEY",
-        .doc = "Stop a graph: what waits is dropped, what runs is asked to stop, then killed, and "
-               "what was made is freed. Prints what that gave back when it is done.",
+        .doc =
+            "Stop a graph. Waiting subtasks are dropped, running ones are asked to stop and then killed, and results "
+            "are freed. Prints what that gave back.",
         .least = 1,
         .most = 1};
     struct stop stop = {.cli = cli, .kill_after_ms = KILL_AFTER_MS};
