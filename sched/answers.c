@@ -1,3 +1,7 @@
+/*
+ * Tickets are positions in an array with a list of free ones; answers that wait for the disk stand in a queue by
+ * number.
+ */
 #include "sched/answers.h"
 
 #include <stdio.h>

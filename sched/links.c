@@ -1,3 +1,4 @@
+/* Executors' processes, by pid and start time, with their pidfds; messages to them, and what their pages tell. */
 #include "base/grow.h"
 #include "sched/links_private.h"
 

@@ -1,3 +1,4 @@
+/* /proc, /sys, executors' pages and the roster of schedulers, read when somebody asks. */
 #include "sched/machine.h"
 
 #include <dirent.h>

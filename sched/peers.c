@@ -1,3 +1,4 @@
+/* accept4() and recv() of ours stand before libc's; a message is parsed as far as ZMTP frames tell its parts. */
 #include "sched/peers.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* One loop: receive a bounded number of messages, perform what follows from them, wait for sockets and moments. */
 #include "sched/server.h"
 
 #include <errno.h>

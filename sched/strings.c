@@ -1,3 +1,4 @@
+/* A walk over a packed message by its descriptor; submessages are walked, too. */
 #include "sched/strings.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* Pages read, /proc/PID/statm, the ends of logs. */
 #include "sched/watch.h"
 
 #include <fcntl.h>

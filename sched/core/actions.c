@@ -143,13 +143,13 @@ keep_message(struct manager *manager, const char *space, const void *key, size_t
 }
 
 void
-forget(struct manager *manager, const char *space, const void *key, size_t key_size)
+entry_forget(struct manager *manager, const char *space, const void *key, size_t key_size)
 {
     (void)entry_add(manager, ACTION_FORGET, space, key, key_size);
 }
 
 void
-unlog(struct manager *manager, const char *graph_key)
+log_forget(struct manager *manager, const char *graph_key)
 {
     struct action *action = action_add(manager, ACTION_UNLOG);
 

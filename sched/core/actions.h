@@ -90,8 +90,8 @@ uint64_t number_of_key(const void *key, size_t size);
 struct action *send_begin(struct manager *manager, uint32_t executor);
 void keep_message(struct manager *manager, const char *space, const void *key, size_t key_size,
                   const ProtobufCMessage *message);
-void forget(struct manager *manager, const char *space, const void *key, size_t key_size);
-void unlog(struct manager *manager, const char *graph_key);
+void entry_forget(struct manager *manager, const char *space, const void *key, size_t key_size);
+void log_forget(struct manager *manager, const char *graph_key);
 void reply_error(struct manager *manager, uint64_t ticket, granary_err err, const char *message);
 void reply_ok(struct manager *manager, uint64_t ticket);
 void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */

@@ -1,4 +1,4 @@
-
+/* Fields written by hand in protobuf's encoding, so that a subtask's packed bytes are copied and never parsed. */
 
 #include "sched/core/pack.h"
 

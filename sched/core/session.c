@@ -102,7 +102,7 @@ request_session(struct manager *manager, uint64_t ticket, const Granary__Session
     }
     session->weight = request->weight;
     if (request->weight == WEIGHT_DEFAULT) {
-        forget(manager, MANAGER_SESSIONS, name, strlen(name));
+        entry_forget(manager, MANAGER_SESSIONS, name, strlen(name));
     } else {
         keep_message(manager, MANAGER_SESSIONS, name, strlen(name), &request->base);
     }

@@ -78,7 +78,7 @@ time_of(const struct manager *manager, struct task_graph *graph, uint32_t number
 }
 
 void
-learn(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
+subtask_learn(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
 {
     const struct subtask *subtask = execution_graph_subtask(graph->execution, number);
     struct estimate_sample sample = {.nanoseconds = done->nanoseconds,

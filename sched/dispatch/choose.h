@@ -27,7 +27,7 @@ void claims_check(struct manager *manager);
 /* Roots are not given out ahead of what reads them. more_bytes: about to be made. */
 bool roots_are_held(const struct manager *manager, const struct task_graph *graph, uint64_t more_bytes);
 /* Learn from a subtask that has succeeded; before the execution graph is told. */
-void learn(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
+void subtask_learn(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
 /* Numbers for what subtasks of a batch need. Errors: EINVAL more than there is, or of something there is not */
 granary_err needs_resolve(struct manager *manager, struct gr_plan_batch *batch);
 

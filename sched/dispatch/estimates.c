@@ -1,4 +1,4 @@
-
+/* Exponential means by kind, in a hash table with open addressing. */
 
 #include "sched/dispatch/estimates.h"
 
@@ -51,7 +51,7 @@ estimates_find(const struct estimates *estimates, uint32_t kind)
 }
 
 static bool
-grow(struct estimates *estimates)
+estimates_grow(struct estimates *estimates)
 {
     struct estimates grown = {.size = estimates->size == 0 ? 64 : estimates->size * 2, .count = estimates->count};
 
@@ -110,7 +110,7 @@ estimates_learn(struct estimates *estimates, uint32_t kind, const struct estimat
 {
     struct estimate *slot;
 
-    if (estimates_find(estimates, kind) == NULL && !grow(estimates)) {
+    if (estimates_find(estimates, kind) == NULL && !estimates_grow(estimates)) {
         return;
     }
     slot = slot_of(estimates, kind);

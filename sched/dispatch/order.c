@@ -1,4 +1,4 @@
-
+/* Weighted fair queueing: lanes in a binary heap by priority, then by their sessions' virtual time. */
 
 #include "sched/dispatch/order.h"
 

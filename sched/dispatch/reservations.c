@@ -1,4 +1,4 @@
-
+/* Tokens: what each message to an executor was granted, in one array; executors in another, with how many they have. */
 
 #include "sched/dispatch/reservations.h"
 

@@ -1,4 +1,4 @@
-
+/* Named resources and what is granted of each; different needs are numbered, so that a subtask carries one number. */
 
 #include "sched/dispatch/resources.h"
 
@@ -34,7 +34,7 @@ struct resources {
 };
 
 static struct resource *
-find(const struct resources *resources, const char *name)
+resource_find(const struct resources *resources, const char *name)
 {
     for (size_t i = 0; i < resources->count; i++) {
         if (strcmp(resources->items[i].name, name) == 0) {
@@ -65,7 +65,7 @@ resources_create(const struct resource_amount *amounts, size_t count)
         good = resources->items != NULL;
     }
     for (size_t i = 0; good && i < count; i++) {
-        struct resource *resource = find(resources, amounts[i].name);
+        struct resource *resource = resource_find(resources, amounts[i].name);
 
         if (resource == NULL) {
             resource = &resources->items[resources->count];
@@ -135,7 +135,7 @@ static granary_err
 need_collect(const struct resources *resources, struct need *need, const struct resource_amount *amount, uint64_t slots,
              uint64_t memory_bytes)
 {
-    const struct resource *resource = find(resources, amount->name);
+    const struct resource *resource = resource_find(resources, amount->name);
     bool is_slots = strcmp(amount->name, "slots") == 0;
     bool is_memory = strcmp(amount->name, "memory") == 0;
 

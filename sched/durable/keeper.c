@@ -1,4 +1,4 @@
-
+/* Changes are collected, committed in one transaction that looks at the fence, and synced by a thread (syncer.h). */
 
 #include "sched/durable/keeper.h"
 

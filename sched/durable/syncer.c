@@ -1,4 +1,4 @@
-
+/* One thread syncs whatever was asked for last; numbers tell up to where everything is done. */
 
 #include "sched/durable/syncer.h"
 
@@ -26,7 +26,7 @@ struct syncer {
 };
 
 static void *
-run(void *context)
+syncer_run(void *context)
 {
     struct syncer *syncer = context;
     const uint64_t one = 1;
@@ -63,7 +63,7 @@ syncer_create(granary_err (*sync)(void *context), void *context)
     *syncer = (struct syncer){.sync = sync, .context = context, .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     (void)pthread_mutex_init(&syncer->lock, NULL);
     (void)pthread_cond_init(&syncer->wanted, NULL);
-    if (syncer->event_fd < 0 || pthread_create(&syncer->thread, NULL, run, syncer) != 0) {
+    if (syncer->event_fd < 0 || pthread_create(&syncer->thread, NULL, syncer_run, syncer) != 0) {
         gr_fd_close(&syncer->event_fd);
         free(syncer);
         return NULL;

@@ -1,3 +1,4 @@
+/* The log's entries written and applied: varints, each number told from the one before it. */
 #include "sched/execution/event_log.h"
 
 #include <stdlib.h>

@@ -66,7 +66,7 @@ frees_add_strays(struct manager *manager, const struct task_graph *graph, const 
 /* ---- orders ---- */
 
 static void
-append(struct free_order **list, struct free_order *order)
+order_append(struct free_order **list, struct free_order *order)
 {
     while (*list != NULL) {
         list = &(*list)->next;
@@ -98,7 +98,7 @@ order_create(struct manager *manager, struct session *session)
     session->has_errors = false;
     session->with_errors += order->has_errors;
     session->orders++;
-    append(&manager->frees->orders, order);
+    order_append(&manager->frees->orders, order);
     gr_buf_add(&action->bytes, session->name, strlen(session->name) + 1);
     gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
 }
@@ -118,7 +118,7 @@ order_send(struct manager *manager, struct executor *executor, struct free_order
     struct action *action = send_begin(manager, executor->number);
 
     order->token_order = reservations_last_order(manager->reservations);
-    append(&executor->free_orders, order);
+    order_append(&executor->free_orders, order);
     if (action != NULL) {
         gr_buf_add(&action->bytes, order->frees.bytes, order->frees.size);
         pack_free_session(&action->bytes, order->session->name, order->number);
@@ -233,7 +233,7 @@ frees_reclaim(struct manager *manager, struct executor *executor)
         struct free_order *order = executor->free_orders;
 
         executor->free_orders = order->next;
-        append(&manager->frees->orders, order);
+        order_append(&manager->frees->orders, order);
     }
 }
 
@@ -296,7 +296,7 @@ manager_restore_frees(struct manager *manager, const void *key, size_t key_size,
     order->session->orders++;
     order->has_errors = true; /* it may have some */
     order->session->with_errors++;
-    append(&manager->frees->orders, order);
+    order_append(&manager->frees->orders, order);
     manager->frees->last = order->number > manager->frees->last ? order->number : manager->frees->last;
     manager->frees->restored = true;
 }

@@ -71,7 +71,7 @@ kill_executor(struct manager *manager, struct executor *executor)
 
 /* What it says in the thread's message is kept with it. */
 static void
-judge(struct executor *executor, uint64_t wire_number, uint32_t attempt, granary_err err, int64_t kill_ns)
+verdict_set(struct executor *executor, uint64_t wire_number, uint32_t attempt, granary_err err, int64_t kill_ns)
 {
     executor->verdict = (struct verdict){.subtask = wire_number,
                                          .attempt = attempt,
@@ -86,7 +86,7 @@ subtask_give_up(struct manager *manager, struct executor *executor, uint64_t wir
 {
     if (!verdict_is_of(executor, wire_number, attempt)) {
         verdict_clear(executor);
-        judge(executor, wire_number, attempt, err, now_ns + GRACE_NS);
+        verdict_set(executor, wire_number, attempt, err, now_ns + GRACE_NS);
         ask_to_stop(manager, executor);
     }
 }
@@ -108,7 +108,7 @@ judge_limits(struct manager *manager, struct executor *executor, struct task_gra
         subtask_describe(subtask, what, sizeof what);
         (void)gr_fail(GRANARY_EFULL, "%s used %.1f MiB of private memory, its limit is %.1f MiB", what,
                       (double)seen->private_bytes / 1048576, (double)memory_bytes / 1048576);
-        judge(executor, wire_number, attempt, GRANARY_EFULL, now_ns); /* it grows while it is asked */
+        verdict_set(executor, wire_number, attempt, GRANARY_EFULL, now_ns); /* it grows while it is asked */
     } else if (code != NULL && code->timeout_ms > 0 && seen->running_ns / 1000000 > code->timeout_ms) {
         subtask_describe(subtask, what, sizeof what);
         (void)gr_fail(GRANARY_ETIMEDOUT, "%s ran %.3g s, its limit is %.3g s", what, (double)seen->running_ns / 1e9,
@@ -155,11 +155,11 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
         } else {
             (void)gr_fail(GRANARY_ECANCELLED, "graph '%s': it has ended", graph->key);
             /* Who stopped it says when to kill. When it has failed nobody may ever ask. */
-            judge(executor, wire_number, subtask->attempt, GRANARY_ECANCELLED,
-                  graph->state == GRANARY_GRAPH_FAILED &&
-                          execution_graph_user_code(graph->execution, (uint32_t)wire_number) != NULL
-                      ? now_ns + FAILED_NS
-                      : INT64_MAX);
+            verdict_set(executor, wire_number, subtask->attempt, GRANARY_ECANCELLED,
+                        graph->state == GRANARY_GRAPH_FAILED &&
+                                execution_graph_user_code(graph->execution, (uint32_t)wire_number) != NULL
+                            ? now_ns + FAILED_NS
+                            : INT64_MAX);
             ask_to_stop(manager, executor);
         }
     }

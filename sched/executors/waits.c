@@ -1,4 +1,7 @@
-
+/*
+ * A greatest fixed point: all waits are taken to be stuck, and those that somebody else could end are taken out
+ * again.
+ */
 
 #include "sched/executors/waits.h"
 
@@ -182,7 +185,7 @@ waits_find_stuck(struct manager *manager, const struct wait *waits, size_t count
 
 /* The waits that are still so, as the pages told of them. Returns how many. */
 static size_t
-collect(struct manager *manager, int64_t now_ns, struct wait *waits)
+waits_collect(struct manager *manager, int64_t now_ns, struct wait *waits)
 {
     size_t count = 0;
 
@@ -228,7 +231,7 @@ waits_break(struct manager *manager, int64_t now_ns)
     size_t named = 0;
 
     if (waits != NULL && stuck != NULL) {
-        count = collect(manager, now_ns, waits);
+        count = waits_collect(manager, now_ns, waits);
     }
     if (count > 0 && waits_find_stuck(manager, waits, count, stuck) > 0) {
         for (size_t i = 0; i < count; i++) {

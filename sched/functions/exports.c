@@ -1,4 +1,4 @@
-
+/* A shelf for each session: its libraries by sequence, so that an executor is sent what it lacks from its mark on. */
 
 #include "sched/functions/exports.h"
 

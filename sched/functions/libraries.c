@@ -117,7 +117,7 @@ shelf_sweep(struct manager *manager, struct shelf *shelf, struct session *sessio
             continue;
         }
         library_key(exported->library, &key);
-        forget(manager, MANAGER_FUNCTIONS, key.bytes, key.size);
+        entry_forget(manager, MANAGER_FUNCTIONS, key.bytes, key.size);
         gr_buf_free(&key);
         memcpy(id.bytes, exported->library->object.data, sizeof id.bytes);
         if (session != NULL) {

@@ -1,3 +1,4 @@
+/* Operators are coloured in order; colours become subtasks, numbered depth first from the roots. */
 #include "fuse/fuse.h"
 
 #include <stdlib.h>

@@ -33,7 +33,7 @@ ids_attr(const Granary__Result *result)
 
 /* Its only attribute, the name, gives way to four others. */
 static granary_err
-replace(Granary__Node *node, const Granary__Result *result)
+attrs_replace(Granary__Node *node, const Granary__Result *result)
 {
     Granary__Attr **attrs = calloc(4, sizeof *attrs);
     bool failed = attrs == NULL;
@@ -74,7 +74,7 @@ array_bind(const struct target *target, Granary__Node *node)
     } else if (node->n_attrs != 1) {
         err = gr_fail(GRANARY_EINVAL, "beside 'name' it needs no other parameter");
     } else {
-        err = replace(node, result);
+        err = attrs_replace(node, result);
     }
     granary__result__free_unpacked(result, NULL);
     return err;

@@ -110,7 +110,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
             pack_free(&graph->session->frees, graph->kept[i]);
         }
         if ((graph->printed || graph->restored) && !graph->nameless) {
-            unlog(manager, graph->key);
+            log_forget(manager, graph->key);
         }
         tables_forget_held(manager, graph);
         waiters_answer(manager, graph, true);
@@ -178,8 +178,8 @@ graph_delete(struct manager *manager, struct task_graph *graph)
 {
     size_t length = strlen(graph->key);
 
-    forget(manager, MANAGER_GRAPHS, graph->key, length);
-    forget(manager, MANAGER_ENDS, graph->key, length);
+    entry_forget(manager, MANAGER_GRAPHS, graph->key, length);
+    entry_forget(manager, MANAGER_ENDS, graph->key, length);
     for (size_t i = 0; i < graph->target_count; i++) {
         if (graph->targets[i].packed != NULL) {
             (void)result_entry(manager, ACTION_FORGET, graph, &graph->targets[i]);

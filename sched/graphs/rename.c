@@ -98,7 +98,7 @@ request_rename(struct manager *manager, uint64_t ticket, const Granary__Rename *
     }
     if (other != graph) {
         if (other != NULL) {
-            unlog(manager, other->key);
+            log_forget(manager, other->key);
             graph_rekey(manager, other, NULL);
             graph_discard(manager, other, "replaced", now_ns);
         }

@@ -161,7 +161,7 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     submit->key = given;
     err = graph_plan(manager, graph, submit);
     if (err != GRANARY_OK) {
-        forget(manager, MANAGER_GRAPHS, key, strlen(key));
+        entry_forget(manager, MANAGER_GRAPHS, key, strlen(key));
         graph_drop(manager, graph);
         return err;
     }

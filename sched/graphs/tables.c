@@ -116,7 +116,7 @@ only_target(const struct task_graph *graph)
 
 /* KEY, or KEY/TARGET: a key may have slashes of its own. */
 static granary_err
-find(struct manager *manager, const char *name, struct task_graph **ret_graph, const struct target **ret_target)
+table_find(struct manager *manager, const char *name, struct task_graph **ret_graph, const struct target **ret_target)
 {
     struct task_graph *graph = graph_find(manager, name);
     const struct target *target = graph == NULL ? NULL : only_target(graph);
@@ -204,7 +204,7 @@ bind_name(struct manager *manager, const struct task_graph *graph, Granary__Node
 {
     struct task_graph *from;
     const struct target *target;
-    granary_err err = find(manager, name, &from, &target);
+    granary_err err = table_find(manager, name, &from, &target);
 
     if (err == GRANARY_OK && from->session != graph->session) {
         err = gr_fail(GRANARY_EPERM, "graph '%s' is of session '%s'", from->key, from->session->name);

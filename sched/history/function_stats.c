@@ -1,4 +1,4 @@
-
+/* Counts by hash of session and function, in a sorted array that is searched by halves. */
 
 #include "sched/history/function_stats.h"
 

@@ -1,4 +1,4 @@
-
+/* A ring in one array, written once a run; a subtask remembers the place of its last record. */
 
 #include "sched/history/records.h"
 

@@ -58,7 +58,7 @@ is_meant(const char *key, const Granary__Library *library, const Granary__Symbol
 }
 
 static void
-visit(void *context, const Granary__Library *library, bool left)
+library_visit(void *context, const Granary__Library *library, bool left)
 {
     struct walk *walk = context;
 
@@ -80,7 +80,7 @@ all_functions(struct manager *manager, struct table *table)
 {
     struct walk walk = {.manager = manager, .table = table};
 
-    exports_visit(manager->exports, visit, &walk);
+    exports_visit(manager->exports, library_visit, &walk);
 }
 
 static bool
@@ -88,7 +88,7 @@ function_named(struct manager *manager, struct table *table, const char *key, ui
 {
     struct walk walk = {.manager = manager, .table = table, .key = key, .base = base};
 
-    exports_visit(manager->exports, visit, &walk);
+    exports_visit(manager->exports, library_visit, &walk);
     return walk.found;
 }
 

@@ -1,4 +1,4 @@
-
+/* Queries are answered from the state as it is; those that wait for a change are looked at once a turn. */
 
 #include "sched/info/info.h"
 
@@ -121,7 +121,7 @@ check_keys(struct manager *manager, struct table *table, const Granary__Info *qu
 }
 
 static void
-fill(struct manager *manager, struct table *table, const Granary__Info *query)
+table_fill(struct manager *manager, struct table *table, const Granary__Info *query)
 {
     const struct info_walk *walk = walks[table_subject(table)];
 
@@ -134,7 +134,7 @@ fill(struct manager *manager, struct table *table, const Granary__Info *query)
 }
 
 static void
-answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
+info_answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
 {
     struct table *table = NULL;
     struct action *action;
@@ -148,7 +148,7 @@ answer(struct manager *manager, uint64_t ticket, const Granary__Info *query)
         table_destroy(table);
         return;
     }
-    fill(manager, table, query);
+    table_fill(manager, table, query);
     action = action_add(manager, ACTION_REPLY);
     if (action != NULL) {
         action->ticket = ticket;
@@ -210,7 +210,7 @@ info_request(struct manager *manager, uint64_t ticket, const Granary__Info *quer
 
     raise_versions(manager);
     if (subject == INFO_SUBJECTS || query->since_version < manager->info->versions[subject]) {
-        answer(manager, ticket, query);
+        info_answer(manager, ticket, query);
         return;
     }
     waiting.deadline_ns = wait_until_ns(query->timeout_ms, now_ns);
@@ -227,7 +227,7 @@ answer_waiting(struct manager *manager, struct waiting *waiting)
     if (query == NULL) {
         reply_no_memory(manager, waiting->ticket);
     } else {
-        answer(manager, waiting->ticket, query);
+        info_answer(manager, waiting->ticket, query);
         granary__info__free_unpacked(query, NULL);
     }
     free(waiting->query);

@@ -1,4 +1,4 @@
-
+/* A row's cells are staged, then written in protobuf's encoding behind the rows before it. */
 
 #include "sched/info/table.h"
 

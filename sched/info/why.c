@@ -1,4 +1,4 @@
-
+/* Where an answer begins: a graph, a subtask or an object. */
 
 #include "sched/info/why.h"
 

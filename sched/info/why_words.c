@@ -1,3 +1,4 @@
+/* Lines, names and amounts, as answers have them. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

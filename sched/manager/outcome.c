@@ -27,7 +27,7 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     bool feeds = subtask->feeds && graph->state == GRANARY_GRAPH_RUNNING;
     granary_err err = GRANARY_OK;
 
-    learn(manager, graph, number, done);
+    subtask_learn(manager, graph, number, done);
     subtask->feeds = false;
     function_succeeded(graph, number);
     execution_graph_succeed(graph->execution, number, done, node);

@@ -97,7 +97,7 @@ out:
 
 /* The graph a request names; answers and returns NULL when there is none. */
 static struct task_graph *
-named(struct manager *manager, uint64_t ticket, const char *key)
+graph_asked(struct manager *manager, uint64_t ticket, const char *key)
 {
     struct task_graph *graph = graph_find(manager, key);
 
@@ -130,31 +130,31 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
         request_pool(manager, ticket, request->pool, now_ns);
         return;
     case GRANARY__REQUEST__BODY_WAIT:
-        graph = named(manager, ticket, request->wait->key);
+        graph = graph_asked(manager, ticket, request->wait->key);
         if (graph != NULL) {
             request_wait(manager, ticket, graph, request->wait->timeout_ms, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_STOP:
-        graph = named(manager, ticket, request->stop->key);
+        graph = graph_asked(manager, ticket, request->stop->key);
         if (graph != NULL) {
             request_stop(manager, ticket, graph, request->stop, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_DELETE:
-        graph = named(manager, ticket, request->delete_->key);
+        graph = graph_asked(manager, ticket, request->delete_->key);
         if (graph != NULL) {
             request_delete(manager, ticket, graph, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_EXPLAIN:
-        graph = named(manager, ticket, request->explain->key);
+        graph = graph_asked(manager, ticket, request->explain->key);
         if (graph != NULL) {
             reply_explain(manager, ticket, graph, strcmp(request->explain->target, "analyze") == 0);
         }
         return;
     case GRANARY__REQUEST__BODY_RESULT:
-        graph = named(manager, ticket, request->result->key);
+        graph = graph_asked(manager, ticket, request->result->key);
         if (graph != NULL) {
             request_result(manager, ticket, graph, request->result, now_ns);
         }

@@ -1,3 +1,4 @@
+/* The rules in their order, each run once over all steps; any of them can be left out, for tests and comparisons. */
 #include "optimize/optimize.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Steps made of a checked graph, and what all rules do with them. */
 #include "optimize/steps.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* A scan over all candidates, which are few: bytes times distance, for each band. */
 #include "place/place.h"
 
 #include <assert.h>

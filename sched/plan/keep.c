@@ -1,3 +1,4 @@
+/* The objects of targets: a set of ids, with open addressing. */
 #include <stdlib.h>
 
 #include "base/error.h"

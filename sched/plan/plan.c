@@ -1,3 +1,4 @@
+/* The stages of a plan: look at sources, tile, fuse, emit; and again when reports told more. */
 #include "plan/plan.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* `granary simulate`: options, runs from seeds, and the report. */
 #include "simulate/simulate.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* What is played has tables: entries under two numbers each, with open addressing. */
 #include "simulate/store.h"
 
 #include <stdlib.h>

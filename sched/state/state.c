@@ -1,3 +1,4 @@
+/* What all kinds of states share: found by name, checks of keys, and the lock with its fence. */
 #include "state/state.h"
 
 #include <stdlib.h>

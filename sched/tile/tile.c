@@ -1,3 +1,4 @@
+/* Steps are tiled in order, those that wait one at a time; then what is to be made, and held, is told apart. */
 #include "tile/tile.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Operators in growing arrays; attributes that many of them share are kept once. */
 #include "tile/core/chunk.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Columns piece after piece, and summed up over all pieces. */
 #include "tile/core/measured.h"
 
 #include <stdlib.h>

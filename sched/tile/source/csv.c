@@ -1,3 +1,4 @@
+/* The stages of a CSV file, each begun by the answers of the one before. */
 #include "tile/source/csv.h"
 
 #include <errno.h>

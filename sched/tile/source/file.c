@@ -1,3 +1,4 @@
+/* Arrow and NPY files: opened, their footers or headers read, cut at record batches or rows. */
 #include "tile/source/file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* What is known of a table's objects, and operators that ask for the rest. */
 #include "tile/source/table.h"
 
 #include <errno.h>

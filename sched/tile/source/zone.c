@@ -1,3 +1,4 @@
+/* A condition's parts tried against bounds: a piece none of whose rows can fulfil one of them is not read. */
 #include "tile/source/zone.h"
 
 #include <stdlib.h>
