@@ -26,7 +26,7 @@ def operators():
         if line.startswith('### '):
             name = line[4:]
             ids.append(f'op:{name}')
-        row = re.match(r'\| `(\w+)` \| (int|number|bool|string|ints|bools|strings|map)s? \|', line)
+        row = re.match(r'\| `(\w+)` \| (int|number|value|bool|string|ints|bools|strings|map)s? \|', line)
         if row:
             ids.append(f'param:{name}.{row.group(1)}')
     return ids

@@ -107,9 +107,8 @@ def moved(frame, parameters):
 
 
 def make_shift(draw):
-    kept = frame(draw)
-    keys = draw.choice([{}, {'keys': ['k']} if 'k' in kept else {}])
-    return [kept], optional(draw, keys, columns=lambda: some(draw, kept), periods=lambda: draw.choice([0, 1, 2, -1, -3, 100]))
+    kept = frame(draw, keys=1)
+    return [kept], optional(draw, {}, keys=['k0'], columns=lambda: some(draw, kept), periods=lambda: draw.choice([0, 1, 2, -1, -3, 100]))
 
 
 add('shift_columns', make_shift, lambda f, p: moved(f[0], p))
