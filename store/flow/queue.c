@@ -140,7 +140,7 @@ give_up(struct client *client, granary_err err, int64_t now_ns)
     } else if (err == GRANARY_ESTATE) {
         room_fail(client, queue_fail_quota(client->session, "for", client->min_bytes));
     } else {
-        room_fail_full(client, disk_failed ? store->disk_error : "");
+        room_fail_full(client, store->disk_error); /* also while it is tried again */
     }
     return true;
 }
