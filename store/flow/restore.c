@@ -419,8 +419,8 @@ restore_serve(struct store *store, int64_t now_ns)
 
             holders_describe(store, (uid_t)atomic_load(&restore->session->control->uid), holders, sizeof holders);
             err = gr_fail(GRANARY_EFULL, "no room to bring an object of %s back: %s%s%s",
-                          gr_size_format(restore->footprint, size), disk_failed ? store->disk_error : "",
-                          disk_failed ? "; " : "", holders);
+                          gr_size_format(restore->footprint, size), store->disk_error,
+                          store->disk_error[0] != '\0' ? "; " : "", holders);
         }
         if (err == GRANARY_ESTATE) {
             err = queue_fail_quota(restore->session, "to bring back an object of", restore->footprint);
