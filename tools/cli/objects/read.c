@@ -357,6 +357,10 @@ read_result(struct read *read, granary_client *client, const granary_chunk_reque
     if (whole) {
         err = append_whole(read, client, request, result, &pieces, &out);
         *ret_gone = retry && (err == GRANARY_ENOENT || err == GRANARY_ELOST);
+        if (err == GRANARY_ENOENT && !retry) { /* its graph says that it is there */
+            err = gr_fail(GRANARY_ELOST, "target '%s', %s: it is lost: forget the graph, and run it again",
+                          request->target, granary_error_message());
+        }
         status = *ret_gone ? 0 : put_out(read, err, &out, request->graph);
     }
     for (size_t i = 0; !whole && i < pieces.count && status == 0; i++) {
