@@ -194,7 +194,11 @@ granary run --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fa
 # So does one whose run is killed with all of its process group, as `timeout -s KILL` does.
 printf '{"nodes": {"a": {"op": "random", "shape": [20000, 2000]}, "b": {"op": "matmul", "inputs": ["a", "c"]},
  "c": {"op": "random", "shape": [2000, 2000]}, "d": {"op": "sum", "input": "b"}}, "targets": ["d"]}' >"$work/long.json"
-timeout -s KILL 0.3 granary run "$work/long.json" >/dev/null 2>&1 || true
+setsid granary run "$work/long.json" >/dev/null 2>&1 &
+started=$!
+until [ -n "$(find "$work" -path '*/granary-run-*/instance.json')" ]; do read -r -t 0.02 <> <(:) || true; done
+kill -KILL -- "-$started"
+wait "$started" || true
 for _ in $(seq 1200); do
     [ -n "$(find "$work" -maxdepth 1 -name 'granary-run-*')" ] || break
     read -r -t 0.05 <> <(:) || true
