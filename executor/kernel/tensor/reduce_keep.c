@@ -51,10 +51,53 @@ zeroes(const struct reducing *r, size_t size, bool *failed)
     return array;
 }
 
+/* The arrays that its kind keeps, all zero; those of floats have parts. */
+static void
+make_arrays(struct reducing *r, bool floats, bool *failed)
+{
+    if (gr_reduction_skips_nan(r->reduction) && (r->how == GR_REDUCE_BY_SUM || r->how == GR_REDUCE_BY_MOMENTS)) {
+        r->counts = zeroes(r, sizeof *r->counts, failed);
+    }
+    switch (r->how) {
+    case GR_REDUCE_BY_MOMENTS:
+    case GR_REDUCE_BY_SUM:
+        if (floats) {
+            r->exact = zeroes(r, sizeof *r->exact, failed);
+            break;
+        }
+        r->integers = zeroes(r, sizeof *r->integers, failed);
+        if (r->how == GR_REDUCE_BY_MOMENTS) {
+            r->squares = zeroes(r, sizeof *r->squares, failed);
+        }
+        break;
+    case GR_REDUCE_BY_PROD:
+        if (floats) {
+            r->exponents = zeroes(r, sizeof *r->exponents, failed);
+        } else {
+            r->values = zeroes(r, 8, failed);
+        }
+        break;
+    case GR_REDUCE_BY_ARG:
+        r->positions = zeroes(r, sizeof *r->positions, failed);
+        r->values = zeroes(r, 8, failed);
+        break;
+    case GR_REDUCE_BY_FOLD:
+        r->values = zeroes(r, 8, failed);
+        break;
+    }
+    if (r->exact != NULL || r->exponents != NULL) {
+        for (int k = 0; k < (r->how == GR_REDUCE_BY_MOMENTS ? 4 : 2); k++) {
+            r->parts[k] = zeroes(r, sizeof *r->parts[k], failed);
+        }
+        r->rest = malloc(PROGRAM_BLOCK * sizeof *r->rest);
+        *failed = *failed || r->rest == NULL;
+    }
+}
+
 granary_err
 reducing_init(struct reducing *r, const struct partial_header *header)
 {
-    bool floats, failed = false;
+    bool failed = false;
 
     *r = (struct reducing){.header = *header, .elements = 1};
     memcpy(r->header.magic, magic, sizeof magic);
@@ -71,44 +114,7 @@ reducing_init(struct reducing *r, const struct partial_header *header)
     r->reduction = (enum gr_reduction)header->reduction;
     r->how = gr_reduction_how(r->reduction);
     r->lane = gr_lane_of((granary_dtype)header->dtype);
-    floats = gr_dtype_is_float((granary_dtype)header->dtype);
-    if (gr_reduction_skips_nan(r->reduction) && (r->how == GR_REDUCE_BY_SUM || r->how == GR_REDUCE_BY_MOMENTS)) {
-        r->counts = zeroes(r, sizeof *r->counts, &failed);
-    }
-    switch (r->how) {
-    case GR_REDUCE_BY_MOMENTS:
-    case GR_REDUCE_BY_SUM:
-        if (floats) {
-            r->exact = zeroes(r, sizeof *r->exact, &failed);
-            break;
-        }
-        r->integers = zeroes(r, sizeof *r->integers, &failed);
-        if (r->how == GR_REDUCE_BY_MOMENTS) {
-            r->squares = zeroes(r, sizeof *r->squares, &failed);
-        }
-        break;
-    case GR_REDUCE_BY_PROD:
-        if (floats) {
-            r->exponents = zeroes(r, sizeof *r->exponents, &failed);
-        } else {
-            r->values = zeroes(r, 8, &failed);
-        }
-        break;
-    case GR_REDUCE_BY_ARG:
-        r->positions = zeroes(r, sizeof *r->positions, &failed);
-        r->values = zeroes(r, 8, &failed);
-        break;
-    case GR_REDUCE_BY_FOLD:
-        r->values = zeroes(r, 8, &failed);
-        break;
-    }
-    if (r->exact != NULL || r->exponents != NULL) {
-        for (int k = 0; k < (r->how == GR_REDUCE_BY_MOMENTS ? 4 : 2); k++) {
-            r->parts[k] = zeroes(r, sizeof *r->parts[k], &failed);
-        }
-        r->rest = malloc(PROGRAM_BLOCK * sizeof *r->rest);
-        failed = failed || r->rest == NULL;
-    }
+    make_arrays(r, gr_dtype_is_float((granary_dtype)header->dtype), &failed);
     if (failed) {
         reducing_fini(r);
         return reducing_no_memory();
