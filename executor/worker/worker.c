@@ -184,6 +184,9 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
     if (err == GRANARY_OK && (worker->zmq = gr_zmq_context_create(1)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
     }
+    if (err == GRANARY_OK && options->keeps_connections) { /* what its threads ask for is refused later */
+        err = gr_zmq_context_start(worker->zmq);
+    }
     if (err == GRANARY_OK) {
         err = worker_register(worker);
     }

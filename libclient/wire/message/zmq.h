@@ -17,6 +17,11 @@ struct gr_zmq_socket;
 struct gr_zmq_context *gr_zmq_context_create(int io_threads);
 /* Every socket must be closed before. Does not wait for unsent messages. */
 void gr_zmq_context_destroy(struct gr_zmq_context *context);
+/*
+ * Start libzmq's threads, which a first socket would, and wait until its reaper runs. A thread of libzmq's first asks
+ * the kernel for its scheduling and aborts where that is refused. That an I/O thread runs is told by what it brings.
+ */
+granary_err gr_zmq_context_start(struct gr_zmq_context *context);
 
 /* A ROUTER bound to ipc://path, mode 0600, that takes peers of our own uid only. NULL with the error set. */
 struct gr_zmq_socket *gr_zmq_router(struct gr_zmq_context *context, const char *path, granary_err *ret_err);
