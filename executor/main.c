@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/log.h"
+#include "base/process/daemon.h"
 #include "contract/executor_page.h"
 #include "executor/pool/pool.h"
 #include "executor/worker/slot.h"

@@ -13,9 +13,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/elf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process/elf.h"
 #include "granary/call.h"
 #include "schema/granary.pb-c.h"
 

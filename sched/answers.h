@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "message/zmq.h"
 
 struct answers;

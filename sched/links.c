@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/text/buf.h"
 #include "sched/core/pack.h"
 #include "sched/watch.h"
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/log.h"
+#include "base/text/buf.h"
 #include "sched/core/pack.h"
 
 static void

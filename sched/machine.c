@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/roster.h"
+#include "base/process/roster.h"
 #include "topology/topology.h"
 
 #define SCHEDULERS_SHOWN 16

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/executor_page.h"
+#include "base/process/executor_page.h"
 
 /* What the page of that process says. false: it has none (yet), or it cannot be read. */
 bool watch_read(const char *runtime, int64_t pid, uint64_t start_time, struct gr_executor_state *ret_state);

@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
-#include "base/stacks.h"
+#include "base/process/daemon.h"
+#include "base/process/stacks.h"
 #include "options/options.h"
 #include "store/store.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/barrier.h"
 #include "base/clock.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"

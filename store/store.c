@@ -7,13 +7,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
-#include "base/limits.h"
 #include "base/log.h"
-#include "base/stacks.h"
+#include "base/process/daemon.h"
+#include "base/process/limits.h"
+#include "base/process/stacks.h"
 #include "store/adopt/adopt.h"
 #include "store/adopt/revive.h"
 #include "store/base/lease_region.h"

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process/daemon.h"
 #include "executor/confine/confine.h"
 #include "wire/frame.h"
 

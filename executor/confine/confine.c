@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/stacks.h"
+#include "base/process/stacks.h"
 #include "executor/confine/calls.h"
 
 /* As in linux/landlock.h of a later kernel than Debian 12's headers are of. */

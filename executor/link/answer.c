@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 bool
 answer_add_bytes(ProtobufCBinaryData **list, size_t *count, const void *bytes, size_t size)

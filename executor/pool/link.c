@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
+#include "base/process/daemon.h"
 #include "executor/link/endpoint.h"
 #include "topology/topology.h"
 

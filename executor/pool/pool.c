@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/executor_page.h"
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/log.h"
+#include "base/process/daemon.h"
+#include "base/process/executor_page.h"
 #include "executor/confine/confine.h"
 #include "executor/pool/link.h"
 #include "executor/pool/orphans.h"

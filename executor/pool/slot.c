@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/executor_page.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/process/executor_page.h"
 
 #define PAUSE_MAX_MS 1000
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/daemon.h"
+#include "base/process/daemon.h"
 #include "granary/types.h"
 #include "topology/topology.h"
 

@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/id.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "executor/link/answer.h"
 #include "executor/subtask/private.h"
 #include "granary/hold.h"

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
-#include "data/arrow.h"
+#include "base/fault/fault.h"
+#include "data/arrow/arrow.h"
 #include "executor/link/answer.h"
 #include "executor/subtask/placed.h"
 #include "executor/subtask/private.h"

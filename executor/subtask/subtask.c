@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/id.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "executor/confine/confine.h"
 #include "executor/link/answer.h"
 #include "executor/subtask/placed.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "client/builder.h"
 #include "client/resolve.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "graph/chunk_graph.h"
 #include "graph/nearest.h"
 

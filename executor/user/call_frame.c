@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "executor/user/call.h"
 
 /* ---- bytes and tensors ---- */

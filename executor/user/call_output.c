@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "executor/link/answer.h"
 #include "executor/user/call.h"
 

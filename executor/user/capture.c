@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/stacks.h"
+#include "base/process/stacks.h"
 
 /* How often a growing file is looked at. */
 #define LOOK_NS 50000000

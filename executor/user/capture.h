@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/instance.h"
+#include "base/text/buf.h"
 
 #define CAPTURE_MAX  (16u << 20)
 #define CAPTURE_TAIL 2048u /* so much of its end is told with an error */

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "executor/user/exec.h"
 
 /* ---- command and environment ---- */

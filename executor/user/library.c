@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/text/buf.h"
 
 #define SYMBOL_MAX 256
 

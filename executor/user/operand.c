@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "executor/user/call.h"
 
 #define ALIGNED(size) (((size) + 63) / 64 * 64)

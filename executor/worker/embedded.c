@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/duration.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "base/text/duration.h"
 #include "executor/worker/worker.h"
 #include "topology/topology.h"
 

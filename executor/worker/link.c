@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/process/daemon.h"
 
 /* With so many answers they are sent. */
 #define ANSWERS_MAX 64

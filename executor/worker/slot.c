@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
-#include "base/stacks.h"
+#include "base/process/daemon.h"
+#include "base/process/stacks.h"
 #include "executor/confine/confine.h"
 #include "executor/worker/worker.h"
 #include "object/object.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 static const char *log_room = "granary";
 static enum gr_log_level log_level = GR_LOG_WARN; /* in somebody else's program */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "graph/graph.h"
 
 struct granary_graph {

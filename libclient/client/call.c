@@ -11,12 +11,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "base/process/daemon.h"
+#include "base/text/buf.h"
 #include "message/zmq.h"
 #include "object/object.h"
 

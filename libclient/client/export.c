@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/elf.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/process/elf.h"
 #include "client/library.h"
 #include "client/trial.h"
 #include "granary/call.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "client/read.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/directory.h"
 #include "granary/frame.h"
 #include "object/object.h"

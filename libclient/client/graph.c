@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "base/text/duration.h"
 #include "client/builder.h"
 #include "client/call.h"
 #include "client/library.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "base/text/duration.h"
 #include "client/call.h"
 #include "object/object.h"
 

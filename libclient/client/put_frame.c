@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/tensor.h"
-#include "data/utf8.h"
+#include "data/value/utf8.h"
 #include "granary/frame.h"
 #include "object/object.h"
 

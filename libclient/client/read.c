@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
 #include "base/sized.h"
+#include "base/text/buf.h"
 #include "data/directory.h"
 #include "object/object.h"
 

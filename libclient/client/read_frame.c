@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "client/read.h"
-#include "data/bits.h"
 #include "data/frame.h"
+#include "data/value/bits.h"
 #include "graph/nearest.h"
 
 /* Rows of a spilled frame that are so near to each other are read together. */

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "client/read.h"
 #include "contract/shm.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/tensor.h"
 #include "object/object.h"
 #include "spill/image.h"

@@ -1,7 +1,7 @@
 /* What a column directory does not tell of a frame's content, and readers rely on. */
 #include "base/error.h"
-#include "data/bits.h"
 #include "data/frame.h"
+#include "data/value/bits.h"
 
 /* Loops without branches: a table's rows are looked at before a graph reads them. */
 static bool

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/bits.h"
 #include "data/encoded.h"
 #include "data/place.h"
+#include "data/value/bits.h"
 
 #define ALIGNMENT 64u
 

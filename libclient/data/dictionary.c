@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/bits.h"
 #include "data/encoded.h"
 #include "data/texts.h"
+#include "data/value/bits.h"
 
 struct gr_dictionary {
     struct gr_column column; /* first: its view leads here */

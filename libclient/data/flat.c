@@ -20,7 +20,7 @@ static void
 store(struct flat_out *out, size_t at, uint64_t value, size_t size)
 {
     if (out->bytes != NULL) {
-        memcpy(out->bytes + at, &value, size); /* little-endian, as arrow_write.c asserts */
+        memcpy(out->bytes + at, &value, size); /* little-endian, as arrow/write.c asserts */
     }
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/calendar.h"
+#include "data/value/calendar.h"
 
 #define DAY_US INT64_C(86400000000)
 

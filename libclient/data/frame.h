@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/frame.h"
 
 struct gr_dictionary;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/place.h"
 
 #define ALIGNMENT UINT64_C(64)

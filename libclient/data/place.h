@@ -41,7 +41,7 @@ void *place_alloc(size_t size);
 /* Whether it is the place's: not to be freed, but what was taken last may be taken again. */
 bool place_give(const void *bytes);
 
-/* ---- the file around what lies in a place (arrow_place.c) ---- */
+/* ---- the file around what lies in a place (arrow/place.c) ---- */
 
 /* Bytes in front of the columns, and behind them, for what tells of them. */
 uint64_t gr_arrow_place_head(size_t columns);

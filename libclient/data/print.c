@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format.h"
-#include "data/utf8.h"
+#include "data/value/utf8.h"
 
 /* ---- tables ---- */
 

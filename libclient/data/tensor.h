@@ -2,7 +2,7 @@
 #ifndef DATA_TENSOR_H
 #define DATA_TENSOR_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/frame.h"
 
 struct gr_tensor {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/bits.h"
+#include "data/value/bits.h"
 
 struct range {
     int64_t min;

@@ -34,7 +34,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "contract/int128.h"
 #include "graph/schema.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 /* Longer names are compared by their beginnings: typing errors do not become likelier, the table would. */
 enum { LONGEST = 63 };

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "base/text.h"
+#include "base/text/buf.h"
+#include "base/text/text.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
 

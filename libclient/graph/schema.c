@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "data/frame.h"
 #include "graph/nearest.h"
 

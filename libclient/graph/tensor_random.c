@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 
 static const struct {
     const char *name;

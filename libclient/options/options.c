@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/error.h"
-#include "base/size.h"
+#include "base/text/duration.h"
+#include "base/text/size.h"
 
 #define ROWS_MOST    64
 #define KEY_FIRST    0x1000            /* of options without a letter: no character */

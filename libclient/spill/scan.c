@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "contract/shm.h"

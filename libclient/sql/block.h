@@ -5,7 +5,7 @@
 #ifndef SQL_BLOCK_H
 #define SQL_BLOCK_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "sql/rel.h"
 
 #define SQL_ITEMS_MAX 64

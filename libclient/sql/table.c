@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "data/arrow.h"
-#include "data/guess.h"
-#include "data/utf8.h"
+#include "data/arrow/arrow.h"
+#include "data/value/guess.h"
+#include "data/value/utf8.h"
 #include "graph/nearest.h"
 #include "sql/told.h"
 

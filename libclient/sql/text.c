@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/number.h"
+#include "data/value/number.h"
 #include "graph/expr.h"
 #include "sql/block.h"
 #include "sql/told.h"

@@ -5,7 +5,7 @@
 #ifndef SQL_TOLD_H
 #define SQL_TOLD_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/expr.h"
 #include "sql/statement.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/size.h"
+#include "base/text/size.h"
 
 /* A file being read. */
 struct reading {

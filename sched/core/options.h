@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/executor_page.h"
+#include "base/process/executor_page.h"
 
 struct resource_amount;
 

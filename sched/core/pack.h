@@ -6,7 +6,7 @@
 #ifndef SCHED_CORE_PACK_H
 #define SCHED_CORE_PACK_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 #include "schema/granary.pb-c.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "sched/core/manager.h"
 
 #define SESSION_MAX 256 /* bytes of a name: more than a store takes */

@@ -6,7 +6,7 @@
 
 #include <sys/queue.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 #include "schema/granary.pb-c.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/text/buf.h"
 
 #define NEEDS_MAX 4096
 

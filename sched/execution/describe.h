@@ -4,7 +4,7 @@
 #ifndef SCHED_EXECUTION_DESCRIBE_H
 #define SCHED_EXECUTION_DESCRIBE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "sched/execution/graph.h"
 
 const char *subtask_state_name(enum subtask_state state);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 
 /* A log is begun anew with a snapshot when it has grown by this and to twice what the last snapshot took. */
 #define SNAPSHOT_BYTES (256u * 1024)

@@ -8,7 +8,7 @@
 #ifndef SCHED_EXECUTION_EVENT_LOG_H
 #define SCHED_EXECUTION_EVENT_LOG_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "sched/execution/graph.h"
 
 struct event_log {

@@ -5,7 +5,7 @@
 #ifndef SCHED_EXECUTORS_FREES_H
 #define SCHED_EXECUTORS_FREES_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "schema/granary.pb-c.h"
 
 struct executor;

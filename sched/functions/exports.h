@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/function.h"
 #include "schema/granary.pb-c.h"
 

@@ -6,7 +6,7 @@
 #ifndef SCHED_GRAPHS_RESTORE_H
 #define SCHED_GRAPHS_RESTORE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 
 struct manager;

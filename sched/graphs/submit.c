@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
 #include "sched/dispatch/reservations.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 #include "sched/core/changes.h"
 #include "schema/granary.pb-c.h"

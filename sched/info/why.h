@@ -5,7 +5,7 @@
 #ifndef SCHED_INFO_WHY_H
 #define SCHED_INFO_WHY_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 
 struct manager;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "graph/expr.h"
 #include "graph/operator.h"
 #include "optimize/rules.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/graph.h"
 #include "graph/operator.h"
 

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/region.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 #include "graph/function.h"
 #include "schema/granary.pb-c.h"

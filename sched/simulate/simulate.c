@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/size.h"
+#include "base/text/duration.h"
+#include "base/text/size.h"
 #include "graph_json/json.h"
 #include "options/options.h"
 #include "simulate/world.h"

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 
 #define STATE_ANY       UINT64_MAX /* put: whatever is there */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 
 #define APPLICATION_ID 0x6772616e /* "gran" */

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/adopt/adopt_parts.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/adopt/adopt_parts.h"

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/base/lease_region.h"
 #include "store/base/shmfile.h"
 #include "store/client/client.h"

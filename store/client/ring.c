@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/barrier.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/futex.h"
 #include "store/client/client.h"
 #include "store/flow/memory.h"

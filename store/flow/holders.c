@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/id.h"
-#include "base/size.h"
+#include "base/text/buf.h"
+#include "base/text/size.h"
 #include "granary/hold.h"
 #include "store/client/client.h"
 #include "store/flow/memory.h"

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
-#include "base/size.h"
+#include "base/fault/fault.h"
+#include "base/text/size.h"
 #include "store/base/node.h"
 #include "store/client/admit.h"
 #include "store/client/client.h"

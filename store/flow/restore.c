@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/size.h"
+#include "base/text/size.h"
 #include "store/base/node.h"
 #include "store/client/client.h"
 #include "store/core/events.h"

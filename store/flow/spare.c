@@ -1,6 +1,6 @@
 #include "store/flow/spare.h"
 
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "store/client/client.h"
 #include "store/flow/memory.h"
 

@@ -11,7 +11,7 @@ extern void (*index_step)(void);
 #define INDEX_STEP()    index_step()
 #define INDEX_HAS_STEPS true
 #else
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #define INDEX_STEP()    FAULT_STEP(index)
 /* Whether anybody looks: what is hot asks once, for all its steps. */
 #define INDEX_HAS_STEPS gr_fault_armed

@@ -11,7 +11,7 @@
 #include "base/barrier.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "store/base/shmfile.h"

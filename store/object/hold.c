@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/id.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/core/events.h"
 #include "store/flow/restore.h"
 #include "store/object/alias.h"

@@ -5,7 +5,7 @@
 #include "base/barrier.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/core/events.h"

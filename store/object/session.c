@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/futex.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/base/shmfile.h"
 #include "store/client/admit.h"
 #include "store/client/doze.h"

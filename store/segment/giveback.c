@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "store/base/shmfile.h"
 #include "store/flow/memory.h"

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "store/base/node.h"
 #include "store/base/shmfile.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/fault_rules.h"
+#include "base/fault/rules.h"
 #include "granary/types.h"
 
 static void

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/print.h"
 #include "fuzz.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/elf.h"
+#include "base/process/elf.h"
 #include "fuzz.h"
 
 int

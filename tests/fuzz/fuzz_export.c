@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "fuzz.h"
-#include "object/portable.h"
+#include "object/write/portable.h"
 
 struct input {
     const uint8_t *bytes;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/roster.h"
+#include "base/process/roster.h"
 #include "cli/instance/daemons.h"
 #include "contract/shm.h"
 #include "fuzz.h"

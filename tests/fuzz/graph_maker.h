@@ -3,7 +3,7 @@
 #ifndef FUZZ_GRAPH_MAKER_H
 #define FUZZ_GRAPH_MAKER_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "choices.h"
 
 /* Append a graph as JSON over rows.csv (name, g, n, x, day, flag) and groups.csv (g, label, n). */

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "contract/int128.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/tensor.h"
 
 static const char *directory;

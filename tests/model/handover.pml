@@ -2,7 +2,7 @@
  * A writer hands an object over and may die at any moment; the store may die as well, and the next one goes on.
  *
  * The writer fills its buffer, writes an entry into its ring and moves the head on: fill_entry(), ring_add() of
- * libclient/object/ring.c. The store executes entries: ring_drain(), execute() of store/ring.c, seal() of
+ * libclient/object/write/ring.c. The store executes entries: ring_drain(), execute() of store/ring.c, seal() of
  * store/object.c. The next store adopts: objects and their segments first, then the entry that was under way
  * (adopt_finish_entries(), handle_again()), then it looks who has died (adopt_drop_gone()). Who has died is drained and
  * buried: leave_session() of store/client.c, memory_writer_gone().

@@ -2,7 +2,7 @@
  * Memory for a few objects: writers that sleep, rooms they can spare, and one who needs nearly all of it.
  *
  * Writers carve objects from a room, and offer it whenever nothing is being made in it: room_offer(), room_take_back()
- * and room_install() of libclient/object/room.c. A writer sleeps for ever whenever it likes, as long as it has no object
+ * and room_install() of libclient/object/write/room.c. A writer sleeps for ever whenever it likes, as long as it has no object
  * open. The store takes rooms that are offered when somebody waits for memory: take() and close_taken() of store/spare.c;
  * it may die in the midst of that, and the next one ends it, spare_adopt(). What was sealed is spilled when memory is
  * needed, so it does not count for long. One more client waits for all of memory at once.

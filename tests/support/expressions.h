@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 /* Append one of at most this depth; 0 is a leaf. state: not 0, and the next one's afterwards. */
 void expression_write(uint64_t *state, int depth, struct gr_buf *out);

@@ -17,7 +17,7 @@ GENERATED = {"schema"}  # granary.proto as C, made while building
 BEHIND = {
     "zmq.h": r"libclient/wire/message/zmq\.c",
     "sqlite3.h": r"sched/state/state_sqlite\.c",
-    "lz4frame.h": r"libclient/client/read_lz4\.c|libclient/data/arrow_inflate\.c",
+    "lz4frame.h": r"libclient/client/read_lz4\.c|libclient/data/arrow/inflate\.c",
     "lz4.h": r"libclient/client/read_lz4\.c|store/level/(read|write)\.c|tools/bench/bench_spill\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
     "seccomp.h": r"executor/confine/calls\.c",

@@ -1,7 +1,7 @@
 /* granary faults: what GRANARY_FAULT knows. */
 #include <stdio.h>
 
-#include "base/fault_rules.h"
+#include "base/fault/rules.h"
 #include "cli/command/arguments.h"
 #include "cli/print/json.h"
 

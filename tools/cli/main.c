@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "bench/bench.h"
 #include "cli/command/cli.h"
 #include "torture/torture.h"

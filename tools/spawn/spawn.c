@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/fd.h"
+#include "base/process/daemon.h"
 
 #define ARGUMENTS_MOST 32
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fault_rules.h"
+#include "base/fault/rules.h"
 #include "base/fd.h"
 #include "options/options.h"
 #include "spawn/spawn.h"

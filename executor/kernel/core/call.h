@@ -6,7 +6,7 @@
 #ifndef KERNEL_CORE_CALL_H
 #define KERNEL_CORE_CALL_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "data/frame.h"
 #include "data/tensor.h"
 #include "graph/graph.h"

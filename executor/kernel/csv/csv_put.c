@@ -5,7 +5,7 @@
 #include "kernel/csv/csv_put.h"
 #include "contract/int128.h"
 
-#include "data/calendar.h"
+#include "data/value/calendar.h"
 #include "kernel/csv/csv_digits.h"
 #include "kernel/csv/csv_values.h"
 

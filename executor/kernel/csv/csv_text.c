@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/print.h"
-#include "data/utf8.h"
+#include "data/value/utf8.h"
 #include "kernel/core/scratch.h"
 #include "kernel/csv/csv_scan.h"
 #include "kernel/simd/csv.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/calendar.h"
+#include "data/value/calendar.h"
 
 static bool
 is_digit(char c)

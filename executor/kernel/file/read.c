@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/tensor/call.h"
 

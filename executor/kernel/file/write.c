@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/print.h"
 #include "kernel/core/frame_call.h"
 

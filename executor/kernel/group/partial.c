@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "kernel/group/tables.h"
 
 #define PARTIAL_MAGIC   UINT64_C(0x59425055524f5247) /* "GROUPBY" and more */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "contract/int128.h"
 #include "graph/join.h"
 #include "kernel/core/frame_call.h"

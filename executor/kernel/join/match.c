@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/process/limits.h"
 #include "graph/join.h"
 
 /* Pairs that are held whatever memory there is, and the part of it that more may take: the executor holds them and

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "contract/int128.h"
-#include "data/calendar.h"
-#include "data/number.h"
+#include "data/value/calendar.h"
+#include "data/value/number.h"
 #include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "data/calendar.h"
+#include "data/value/calendar.h"
 #include "kernel/rows/text.h"
 
 static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",

@@ -1,7 +1,7 @@
 /* Parts of dates, and dates made. */
 #include <string.h>
 
-#include "data/calendar.h"
+#include "data/value/calendar.h"
 #include "kernel/rows/node.h"
 
 static int64_t

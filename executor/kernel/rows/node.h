@@ -2,8 +2,8 @@
 #ifndef KERNEL_ROWS_NODE_H
 #define KERNEL_ROWS_NODE_H
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "contract/int128.h"
 #include "graph/expr.h"
 #include "kernel/rows/rows.h"

@@ -5,7 +5,7 @@
 #ifndef KERNEL_ROWS_REGEX_H
 #define KERNEL_ROWS_REGEX_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "kernel/rows/rows.h"
 
 struct regex;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "kernel/rows/rows.h"
 
 /* The character at *at and its length in bytes; a byte that is no UTF-8: -1 and 1. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "contract/int128.h"
-#include "data/calendar.h"
+#include "data/value/calendar.h"
 #include "graph/expr/check.h"
 
 #define DAY_US INT64_C(86400000000)

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "data/calendar.h"
 #include "data/frame.h"
+#include "data/value/calendar.h"
 #include "graph/expr/check.h"
 #include "graph/expr/parser.h"
 

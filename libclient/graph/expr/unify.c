@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "data/calendar.h"
-#include "data/number.h"
+#include "data/value/calendar.h"
+#include "data/value/number.h"
 #include "graph/expr/check.h"
 
 /* Bits of an integer dtype, and whether it has a sign. */

@@ -2,7 +2,7 @@
 #ifndef GRAPH_JSON_JSON_H
 #define GRAPH_JSON_JSON_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "granary/types.h"
 #include "schema/granary.pb-c.h"
 

@@ -2,8 +2,8 @@
 #ifndef GRAPH_LOWER_PRIVATE_H
 #define GRAPH_LOWER_PRIVATE_H
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/text/buf.h"
 #include "graph/expr.h"
 #include "graph/lower/lower.h"
 #include "graph/operator.h"

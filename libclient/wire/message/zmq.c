@@ -12,7 +12,7 @@
 #include <zmq.h>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 
 /* Messages queued for one peer; beyond that it does not read, and its sender is told EBUSY. */
 #define HIGH_WATER 100000

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/concat.h"
 #include "graph/expr.h"
 #include "tile/core/rules.h"

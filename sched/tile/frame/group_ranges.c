@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/expr.h"
 #include "tile/frame/group.h"
 

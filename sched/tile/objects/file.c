@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "tile/source/file.h"
 #include "tile/tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #ifndef TILE_SOURCE_CSV_H
 #define TILE_SOURCE_CSV_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/graph.h"
 #include "tile/core/chunk.h"
 #include "tile/source/csv_range.h"

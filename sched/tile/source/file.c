@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/tensor.h"
 
 enum { NPY_HEAD = 64 << 10 }; /* of a file, in which its header ends */

@@ -4,7 +4,7 @@
 #ifndef TILE_SOURCE_TABLE_H
 #define TILE_SOURCE_TABLE_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/graph.h"
 #include "tile/core/chunk.h"
 

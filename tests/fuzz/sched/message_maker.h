@@ -4,7 +4,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "fuzz/choices.h"
 
 /* What numbers, ids and names are taken from, beside those everybody knows. */

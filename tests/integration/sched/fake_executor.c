@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "message/zmq.h"
 #include "schema/granary.pb-c.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
+#include "base/process/daemon.h"
 #include "rig.h"
 
 #define CLIENTS  1000

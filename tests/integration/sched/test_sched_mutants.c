@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "fuzz/sched/message_maker.h"
 #include "rig.h"
 

@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "base/text/buf.h"
 #include "granary/granary.h"
 #include "granary/sql.h"
 

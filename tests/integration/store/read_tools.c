@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../../unit/data/frames.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/tensor.h"
 
 void

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../../unit/data/frames.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "fixture.h"
 #include "granary/frame.h"
 

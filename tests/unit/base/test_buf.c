@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 /* At every size there is a NUL behind what was added, and nothing is lost when it grows. */
 static void

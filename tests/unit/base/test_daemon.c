@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process/daemon.h"
 
 /* What is said into a pipe: the descriptor is closed, so the text ends. */
 static void

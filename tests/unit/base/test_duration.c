@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/duration.h"
+#include "base/text/duration.h"
 
 static void
 durations_are_read_as_people_write_them(void **state)

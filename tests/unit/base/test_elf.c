@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/elf.h"
 #include "base/fd.h"
+#include "base/process/elf.h"
 
 static char *file;
 static size_t file_size;

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/executor_page.h"
 #include "base/fd.h"
+#include "base/process/executor_page.h"
 
 static char folder[] = "/tmp/granary-test-page-XXXXXX";
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/size.h"
+#include "base/text/size.h"
 
 static void
 sizes_are_read_as_people_write_them(void **state)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 /* What is refused as a name, how it is shown, and what becomes of it in a log. */
 static const struct {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 
 static struct gr_column
 column_of(granary_dtype dtype, const char *there, int64_t rows, int64_t text_bytes)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "frames.h"
 
 /* Read an object's data alone, and with its directory: both give the frame. */

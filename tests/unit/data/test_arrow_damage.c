@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/directory.h"
 #include "data/print.h"
 #include "frames.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "data/bits.h"
+#include "data/value/bits.h"
 
 static int
 bit(const uint8_t *bits, int64_t i)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "data/calendar.h"
 #include "data/frame.h"
+#include "data/value/calendar.h"
 
 #define NONE INT64_MIN
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "contract/int128.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/directory.h"
 #include "frames.h"
 

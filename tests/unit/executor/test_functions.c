@@ -13,7 +13,7 @@
 
 #include "base/id.h"
 #include "contract/executor_page.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "unit/executor/function_fixture.h"
 
 static struct function_test test;

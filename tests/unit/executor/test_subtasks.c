@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "granary/store.h"
 #include "unit/executor/pool_fixture.h"
 

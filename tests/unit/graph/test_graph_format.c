@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/expr.h"
 #include "support.h"
 

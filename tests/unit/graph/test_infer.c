@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "graph/graph.h"
 #include "graph/ops.h"
 #include "graph_json/json.h"

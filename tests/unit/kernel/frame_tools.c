@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/print.h"
 #include "granary/types.h"
 

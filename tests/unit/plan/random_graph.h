@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 
 /*
  * Append "nodes" of a pipeline: the sources, then s0, s1, ...; returns how many steps s there are, at least one.

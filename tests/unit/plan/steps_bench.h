@@ -2,7 +2,7 @@
 #ifndef TESTS_PLAN_STEPS_BENCH_H
 #define TESTS_PLAN_STEPS_BENCH_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "optimize/optimize.h"
 
 struct bench {

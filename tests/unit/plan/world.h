@@ -5,7 +5,7 @@
 #ifndef TESTS_PLAN_WORLD_H
 #define TESTS_PLAN_WORLD_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "plan/plan.h"
 
 #define WORLD_OPS 40

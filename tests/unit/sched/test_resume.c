@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
 #include "base/id.h"
+#include "base/text/buf.h"
 #include "build.h"
 #include "fake_plan.h"
 #include "granary/graph.h"

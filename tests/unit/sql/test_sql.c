@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "client/builder.h"
 #include "granary/sql.h"
 #include "graph/graph.h"

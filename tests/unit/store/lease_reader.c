@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object/probe.h"
+#include "object/read/probe.h"
 
 struct lease_reader {
     granary_client client;

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "object/events.h"
+#include "object/tell/events.h"
 #include "store/core/events.h"
 
 #define ENTRIES GR_EVENTS_INSTANCE

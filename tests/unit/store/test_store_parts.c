@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/limits.h"
+#include "base/process/limits.h"
 #include "store/base/account.h"
 #include "store/base/map.h"
 #include "store/segment/segment.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/size.h"
+#include "base/text/size.h"
 
 static const struct gr_option common_options[] = {
     {"instance", 'i', "NAME|DIR", "the instance; else $GRANARY_INSTANCE, else 'default'",

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/size.h"
-#include "base/text.h"
+#include "base/text/buf.h"
+#include "base/text/size.h"
+#include "base/text/text.h"
 #include "cli/print/json.h"
 #include "client/resolve.h"
 

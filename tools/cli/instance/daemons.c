@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/process/daemon.h"
 
 #define READY_FD         3
 #define READY_TIMEOUT_MS 60000

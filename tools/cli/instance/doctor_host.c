@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/limits.h"
+#include "base/process/limits.h"
 #include "cli/instance/doctor.h"
 
 #define TMPFS_MAGIC_NUMBER 0x01021994

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/executor_page.h"
 #include "base/fd.h"
+#include "base/process/executor_page.h"
 #include "cli/instance/daemons.h"
 
 #define FILE_MAX_BYTES (256u << 20)

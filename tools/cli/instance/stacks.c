@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/stacks.h"
+#include "base/process/stacks.h"
 #include "cli/command/arguments.h"
 #include "cli/instance/processes.h"
 #include "cli/instance/symbols.h"

@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/roster.h"
+#include "base/process/daemon.h"
+#include "base/process/roster.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
 #include "granary/store.h"

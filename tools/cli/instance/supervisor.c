@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process/daemon.h"
 #include "cli/instance/leftovers.h"
 #include "topology/topology.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/executor_page.h"
-#include "base/limits.h"
-#include "base/roster.h"
+#include "base/process/executor_page.h"
+#include "base/process/limits.h"
+#include "base/process/roster.h"
 #include "cli/command/arguments.h"
 #include "cli/command/cli.h"
 #include "cli/instance/daemons.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "base/text/size.h"
 #include "cli/look/look.h"
 #include "cli/print/listing.h"
 

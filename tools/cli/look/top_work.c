@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/executor_page.h"
 #include "base/fd.h"
+#include "base/process/executor_page.h"
 #include "cli/scheduler/scheduler.h"
 
 #define SHOWN 10 /* of each */

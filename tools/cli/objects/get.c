@@ -13,7 +13,7 @@
 #include "cli/objects/library.h"
 #include "cli/print/json.h"
 #include "client/resolve.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "granary/stream.h"
 
 #define PIECE ((uint64_t)8 << 20)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "data/print.h"
 
 static void

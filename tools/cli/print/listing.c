@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "base/text/size.h"
 
 static const char *
 text_of(const struct column *column, const void *row)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/arrow.h"
+#include "data/arrow/arrow.h"
 #include "data/print.h"
 
 /* A table on a terminal shows the ends of a long result; files and --csv get all. */

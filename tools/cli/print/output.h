@@ -2,7 +2,7 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include "base/buf.h"
+#include "base/text/buf.h"
 #include "data/tensor.h"
 #include "granary/granary.h"
 

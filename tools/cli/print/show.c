@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 const char *
 show_time(int64_t ms, char buffer[32])

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/executor_page.h"
 #include "base/fd.h"
+#include "base/process/executor_page.h"
 #include "cli/command/cli.h"
 #include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "cli/command/arguments.h"
 #include "cli/command/cli.h"
 #include "cli/instance/supervisor.h"

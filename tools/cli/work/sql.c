@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "cli/command/cli.h"
 #include "cli/work/run.h"
 #include "client/builder.h"

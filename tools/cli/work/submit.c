@@ -8,9 +8,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text/buf.h"
 #include "cli/command/arguments.h"
 #include "cli/objects/put.h"
 #include "cli/print/json.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/size.h"
+#include "base/text/size.h"
 
 void
 options_settle(struct options *options, uint64_t data, uint64_t largest)

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/executor_page.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "base/process/executor_page.h"
 
 /* Names and files that are there for a while: the next start or client clears them up. What leaks grows beyond it. */
 #define SLACK 4

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
-#include "base/roster.h"
+#include "base/process/daemon.h"
+#include "base/process/roster.h"
 #include "spawn/spawn.h"
 
 #define SCHEDULERS_MOST 8u

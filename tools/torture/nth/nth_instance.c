@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/daemon.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "base/process/daemon.h"
 #include "torture/nth/nth.h"
 
 /* Where the threads of the instance are, to stderr. */

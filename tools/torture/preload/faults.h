@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "base/fault_points.h"
+#include "base/fault/points.h"
 
 typedef enum gr_fault_action meet_function(enum gr_fault_point point);
 

@@ -1,0 +1,389 @@
+/* What tells of a frame in an Arrow file, and what is where in one. Nothing is allocated: the same code runs once
+ * without memory to measure and once to write. */
+#include "data/arrow/layout.h"
+
+#include <string.h>
+
+#include "data/value/bits.h"
+
+#define BUFFERS_MOST 3 /* of a column: validity, offsets, values */
+
+static uint64_t
+validity_size(const granary_column *column)
+{
+    return column->null_count > 0 ? (uint64_t)gr_bitmap_bytes(column->rows) : 0;
+}
+
+/* A string column without rows may come without offsets. */
+static int64_t
+text_size(const granary_column *column)
+{
+    return column->rows > 0 ? column->offsets[column->rows] - column->offsets[0] : 0;
+}
+
+static uint64_t
+values_size(const granary_column *column)
+{
+    switch (column->dtype) {
+    case GRANARY_BOOL:
+        return (uint64_t)gr_bitmap_bytes(column->rows);
+    case GRANARY_STRING:
+        return column->dictionary != NULL ? (uint64_t)column->rows * sizeof(int32_t) : (uint64_t)text_size(column);
+    default:
+        return (uint64_t)column->rows * gr_dtype_size(column->dtype);
+    }
+}
+
+/* Whether a column has offsets of its own. */
+static bool
+has_offsets(const granary_column *column)
+{
+    return column->dtype == GRANARY_STRING && column->dictionary == NULL;
+}
+
+/* Where a column's buffers lie, from *at (a multiple of 64), which moves behind them. */
+struct gr_directory_column
+arrow_place_column(const granary_column *column, uint64_t *at)
+{
+    struct gr_directory_column place = {.validity_offset = *at};
+
+    if (column->dtype == GRANARY_NULLTYPE) {
+        return (struct gr_directory_column){0};
+    }
+    place.validity_size = validity_size(column);
+    place.offsets_offset = place.validity_offset + arrow_aligned(place.validity_size);
+    place.offsets_size = has_offsets(column) ? ((uint64_t)column->rows + 1) * sizeof(int32_t) : 0;
+    place.values_offset = place.offsets_offset + arrow_aligned(place.offsets_size);
+    place.values_size = values_size(column);
+    *at = place.values_offset + arrow_aligned(place.values_size);
+    return place;
+}
+
+/* Where the buffers of a column's dictionary lie, from at on (a multiple of 64); returns what is behind them. */
+uint64_t
+arrow_place_entries(const granary_column *entries, uint64_t at, struct gr_directory_column *place)
+{
+    place->entries = entries->rows;
+    place->entry_offsets_offset = at;
+    place->entry_offsets_size = ((uint64_t)entries->rows + 1) * sizeof(int32_t);
+    place->entry_text_offset = at + arrow_aligned(place->entry_offsets_size);
+    place->entry_text_size = (uint64_t)text_size(entries);
+    return place->entry_text_offset + arrow_aligned(place->entry_text_size);
+}
+
+/* ---- metadata ---- */
+
+static size_t
+put_int_type(struct flat_out *out, uint64_t bits, bool is_signed)
+{
+    static const uint8_t sizes[] = {[INT_BIT_WIDTH] = 4, [INT_IS_SIGNED] = 1};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, INT_BIT_WIDTH, bits, 4);
+    flat_set(out, table, INT_IS_SIGNED, is_signed, 1);
+    return table;
+}
+
+/* A type table with one 16-bit field: precision or unit. */
+static size_t
+put_unit_type(struct flat_out *out, uint64_t unit)
+{
+    static const uint8_t sizes[] = {2};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, 0, unit, 2);
+    return table;
+}
+
+static size_t
+put_decimal_type(struct flat_out *out, int scale)
+{
+    static const uint8_t sizes[] = {[DECIMAL_PRECISION] = 4, [DECIMAL_SCALE] = 4, [DECIMAL_BIT_WIDTH] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, DECIMAL_PRECISION, GRANARY_DECIMAL_DIGITS, 4);
+    flat_set(out, table, DECIMAL_SCALE, (uint64_t)scale, 4);
+    flat_set(out, table, DECIMAL_BIT_WIDTH, 128, 4);
+    return table;
+}
+
+static enum arrow_type
+put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
+{
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_INT64:
+    case GRANARY_INT32:
+    case GRANARY_INT16:
+    case GRANARY_INT8:
+        *ret_table = put_int_type(out, gr_dtype_size(dtype) * 8, true);
+        return TYPE_INT;
+    case GRANARY_UINT64:
+    case GRANARY_UINT32:
+    case GRANARY_UINT16:
+    case GRANARY_UINT8:
+        *ret_table = put_int_type(out, gr_dtype_size(dtype) * 8, false);
+        return TYPE_INT;
+    case GRANARY_FLOAT64:
+    case GRANARY_FLOAT32:
+        *ret_table = put_unit_type(out, dtype == GRANARY_FLOAT64 ? PRECISION_DOUBLE : PRECISION_SINGLE);
+        return TYPE_FLOAT;
+    case GRANARY_DATE:
+        *ret_table = put_unit_type(out, DATE_DAY);
+        return TYPE_DATE;
+    case GRANARY_TIMESTAMP:
+        *ret_table = put_unit_type(out, TIME_MICROSECOND);
+        return TYPE_TIMESTAMP;
+    case GRANARY_DURATION:
+        *ret_table = put_unit_type(out, TIME_MICROSECOND);
+        return TYPE_DURATION;
+    case GRANARY_DECIMAL:
+        *ret_table = put_decimal_type(out, gr_dtype_scale(dtype));
+        return TYPE_DECIMAL;
+    default:
+        *ret_table = flat_put_table(out, NULL, 0);
+        return dtype == GRANARY_BOOL ? TYPE_BOOL : dtype == GRANARY_STRING ? TYPE_UTF8 : TYPE_NULL;
+    }
+}
+
+/* The dictionary of column `id` has that number. */
+static size_t
+put_encoding(struct flat_out *out, size_t id)
+{
+    static const uint8_t sizes[] = {[DICTIONARY_ID] = 8, [DICTIONARY_INDEX_TYPE] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, DICTIONARY_ID, id, 8);
+    flat_refer(out, table, DICTIONARY_INDEX_TYPE, put_int_type(out, 32, true));
+    return table;
+}
+
+static size_t
+put_field(struct flat_out *out, const granary_column *column, size_t id)
+{
+    const uint8_t sizes[] = {[FIELD_NAME] = 4,
+                             [FIELD_NULLABLE] = 1,
+                             [FIELD_TYPE_TYPE] = 1,
+                             [FIELD_TYPE] = 4,
+                             [FIELD_DICTIONARY] = column->dictionary != NULL ? 4 : 0,
+                             [FIELD_CHILDREN] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    enum arrow_type type;
+    size_t type_table;
+
+    flat_set(out, table, FIELD_NULLABLE, 1, 1);
+    flat_refer(out, table, FIELD_NAME, flat_put_string(out, column->name, strlen(column->name)));
+    type = put_type(out, column->dtype, &type_table);
+    flat_set(out, table, FIELD_TYPE_TYPE, type, 1);
+    flat_refer(out, table, FIELD_TYPE, type_table);
+    if (column->dictionary != NULL) {
+        flat_refer(out, table, FIELD_DICTIONARY, put_encoding(out, id));
+    }
+    flat_refer(out, table, FIELD_CHILDREN, flat_put_vector(out, 0, 4));
+    return table;
+}
+
+static size_t
+put_schema(struct flat_out *out, const granary_frame *frame)
+{
+    static const uint8_t sizes[] = {[SCHEMA_ENDIANNESS] = 2, [SCHEMA_FIELDS] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    size_t fields = flat_put_vector(out, frame->count, 4);
+
+    flat_refer(out, table, SCHEMA_FIELDS, fields);
+    for (size_t i = 0; i < frame->count; i++) {
+        flat_refer_element(out, fields, i, put_field(out, &frame->columns[i].view, i));
+    }
+    return table;
+}
+
+/* places: NULL: one after the other. */
+static size_t
+put_batch(struct flat_out *out, const granary_frame *frame, const struct gr_directory_column *places)
+{
+    static const uint8_t sizes[] = {[BATCH_LENGTH] = 8, [BATCH_NODES] = 4, [BATCH_BUFFERS] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    size_t nodes = flat_put_vector(out, frame->count, sizeof(struct arrow_node));
+    struct arrow_buffer buffers[BUFFERS_MOST];
+    uint64_t at = 0;
+    size_t count = 0;
+    size_t vector;
+
+    for (size_t i = 0; i < frame->count; i++) {
+        const granary_column *column = &frame->columns[i].view;
+        struct arrow_node node = {column->rows, column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count};
+
+        flat_set_element(out, nodes, i, sizeof node, &node);
+        count += column->dtype == GRANARY_NULLTYPE ? 0 : has_offsets(column) ? 3 : 2;
+    }
+    vector = flat_put_vector(out, count, sizeof buffers[0]);
+    count = 0;
+    for (size_t i = 0; i < frame->count; i++) {
+        const granary_column *column = &frame->columns[i].view;
+        struct gr_directory_column place = places != NULL ? places[i] : arrow_place_column(column, &at);
+        size_t have = 0;
+
+        if (column->dtype == GRANARY_NULLTYPE) {
+            continue;
+        }
+        buffers[have++] = (struct arrow_buffer){(int64_t)place.validity_offset, (int64_t)place.validity_size};
+        if (has_offsets(column)) {
+            buffers[have++] = (struct arrow_buffer){(int64_t)place.offsets_offset, (int64_t)place.offsets_size};
+        }
+        buffers[have++] = (struct arrow_buffer){(int64_t)place.values_offset, (int64_t)place.values_size};
+        for (size_t b = 0; b < have; b++) {
+            flat_set_element(out, vector, count++, sizeof buffers[b], &buffers[b]);
+        }
+    }
+    flat_set(out, table, BATCH_LENGTH, (uint64_t)frame->rows, 8);
+    flat_refer(out, table, BATCH_NODES, nodes);
+    flat_refer(out, table, BATCH_BUFFERS, vector);
+    return table;
+}
+
+/* The dictionary of column `id`, whose body is offsets and text. */
+static size_t
+put_dictionary(struct flat_out *out, const granary_column *entries, size_t id)
+{
+    static const uint8_t sizes[] = {
+        [DICTIONARY_BATCH_ID] = 8, [DICTIONARY_BATCH_DATA] = 4, [DICTIONARY_BATCH_IS_DELTA] = 0};
+    static const uint8_t batch_sizes[] = {[BATCH_LENGTH] = 8, [BATCH_NODES] = 4, [BATCH_BUFFERS] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    size_t batch = flat_put_table(out, batch_sizes, sizeof batch_sizes);
+    size_t nodes = flat_put_vector(out, 1, sizeof(struct arrow_node));
+    size_t buffers = flat_put_vector(out, BUFFERS_MOST, sizeof(struct arrow_buffer));
+    struct gr_directory_column place = {.entries = 0};
+    struct arrow_node node = {entries->rows, 0};
+
+    (void)arrow_place_entries(entries, 0, &place);
+    flat_set(out, table, DICTIONARY_BATCH_ID, id, 8);
+    flat_refer(out, table, DICTIONARY_BATCH_DATA, batch);
+    flat_set(out, batch, BATCH_LENGTH, (uint64_t)entries->rows, 8);
+    flat_refer(out, batch, BATCH_NODES, nodes);
+    flat_refer(out, batch, BATCH_BUFFERS, buffers);
+    flat_set_element(out, nodes, 0, sizeof node, &node);
+    for (size_t b = 0; b < BUFFERS_MOST; b++) {
+        const struct arrow_buffer buffer[BUFFERS_MOST] = {
+            {0, 0},
+            {(int64_t)place.entry_offsets_offset, (int64_t)place.entry_offsets_size},
+            {(int64_t)place.entry_text_offset, (int64_t)place.entry_text_size}};
+
+        flat_set_element(out, buffers, b, sizeof buffer[b], &buffer[b]);
+    }
+    return table;
+}
+
+void
+arrow_put_message(struct flat_out *out, const granary_frame *frame, enum arrow_header kind, size_t column,
+                  uint64_t body_length, const struct gr_directory_column *places)
+{
+    static const uint8_t sizes[] = {
+        [MESSAGE_VERSION] = 2, [MESSAGE_HEADER_TYPE] = 1, [MESSAGE_HEADER] = 4, [MESSAGE_BODY_LENGTH] = 8};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    size_t header;
+
+    flat_set(out, table, MESSAGE_VERSION, ARROW_V5, 2);
+    flat_set(out, table, MESSAGE_HEADER_TYPE, kind, 1);
+    flat_set(out, table, MESSAGE_BODY_LENGTH, body_length, 8);
+    header = kind == HEADER_SCHEMA  ? put_schema(out, frame)
+             : kind == HEADER_BATCH ? put_batch(out, frame, places)
+                                    : put_dictionary(out, frame->columns[column].view.dictionary, column);
+    flat_refer(out, table, MESSAGE_HEADER, header);
+}
+
+/* ---- file ---- */
+
+struct arrow_block
+arrow_dictionary_block(const granary_frame *frame, size_t column, uint64_t at)
+{
+    struct gr_directory_column place = {.entries = 0};
+    struct flat_out out = {0};
+
+    arrow_put_message(&out, frame, HEADER_DICTIONARY, column, 0, NULL);
+    return (struct arrow_block){
+        .offset = (int64_t)at,
+        .metadata_length = (int32_t)arrow_aligned(ARROW_PREFIX + out.size),
+        .body_length = (int64_t)arrow_place_entries(frame->columns[column].view.dictionary, 0, &place),
+    };
+}
+
+uint64_t
+arrow_block_end(const struct arrow_block *block)
+{
+    return (uint64_t)block->offset + (uint64_t)block->metadata_length + (uint64_t)block->body_length;
+}
+
+struct arrow_block
+arrow_batch_block(const struct arrow_plan *plan)
+{
+    return (struct arrow_block){
+        .offset = (int64_t)plan->batch,
+        .metadata_length = (int32_t)(plan->body - plan->batch),
+        .body_length = (int64_t)plan->body_size,
+    };
+}
+
+void
+arrow_put_footer(struct flat_out *out, const granary_frame *frame, const struct arrow_plan *plan,
+                 const struct arrow_block *batches, size_t batch_count)
+{
+    static const uint8_t sizes[] = {
+        [FOOTER_VERSION] = 2, [FOOTER_SCHEMA] = 4, [FOOTER_DICTIONARIES] = 4, [FOOTER_BATCHES] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+    uint64_t at = plan->dictionaries;
+    size_t count = 0;
+    size_t blocks;
+
+    for (size_t i = 0; i < frame->count; i++) {
+        count += frame->columns[i].view.dictionary != NULL;
+    }
+    flat_set(out, table, FOOTER_VERSION, ARROW_V5, 2);
+    flat_refer(out, table, FOOTER_SCHEMA, put_schema(out, frame));
+    blocks = flat_put_vector(out, count, sizeof *batches);
+    flat_refer(out, table, FOOTER_DICTIONARIES, blocks);
+    count = 0;
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->columns[i].view.dictionary != NULL) {
+            struct arrow_block dictionary = arrow_dictionary_block(frame, i, at);
+
+            flat_set_element(out, blocks, count++, sizeof dictionary, &dictionary);
+            at = arrow_block_end(&dictionary);
+        }
+    }
+    blocks = flat_put_vector(out, batch_count, sizeof *batches);
+    flat_refer(out, table, FOOTER_BATCHES, blocks);
+    for (size_t i = 0; i < batch_count; i++) {
+        flat_set_element(out, blocks, i, sizeof batches[i], &batches[i]);
+    }
+}
+
+struct arrow_plan
+arrow_plan_file(const granary_frame *frame)
+{
+    struct arrow_plan plan = {.schema = 8};
+    struct arrow_block block = {0};
+    struct flat_out schema = {0};
+    struct flat_out batch = {0};
+    struct flat_out footer = {0};
+
+    arrow_put_message(&schema, frame, HEADER_SCHEMA, 0, 0, NULL);
+    arrow_put_message(&batch, frame, HEADER_BATCH, 0, 0, NULL);
+    arrow_put_footer(&footer, frame, &plan, &block, 1);
+    plan.dictionaries = arrow_aligned(plan.schema + ARROW_PREFIX + schema.size);
+    plan.batch = plan.dictionaries;
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->columns[i].view.dictionary != NULL) {
+            block = arrow_dictionary_block(frame, i, plan.batch);
+            plan.batch = arrow_block_end(&block);
+        }
+    }
+    plan.body = arrow_aligned(plan.batch + ARROW_PREFIX + batch.size);
+    plan.end = plan.body;
+    for (size_t i = 0; i < frame->count; i++) {
+        (void)arrow_place_column(&frame->columns[i].view, &plan.end);
+    }
+    plan.body_size = plan.end - plan.body;
+    plan.footer = plan.end + ARROW_PREFIX;
+    plan.footer_size = footer.size;
+    plan.size = plan.footer + plan.footer_size + sizeof(uint32_t) + ARROW_MAGIC_SIZE;
+    return plan;
+}

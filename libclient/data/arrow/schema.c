@@ -1,0 +1,274 @@
+/* Fields of an Arrow schema: which of Arrow's types we take, and as what; of the others, what there is to pass over. */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "data/arrow/read.h"
+
+enum { NESTED_MOST = 64 }; /* as in Arrow's own readers */
+
+static void
+set_layout(struct arrow_field *field, enum arrow_layout layout, granary_dtype dtype)
+{
+    field->layout = layout;
+    field->dtype = dtype;
+}
+
+static void
+set_other(struct arrow_field *field, const char *type)
+{
+    set_layout(field, LAYOUT_OTHER, GR_DTYPE_OTHER);
+    (void)snprintf(field->other, sizeof field->other, "%s", type);
+}
+
+static void
+integer_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
+{
+    bool is_signed = flat_uint(in, type, INT_IS_SIGNED, 1, 0) != 0;
+
+    switch (flat_uint(in, type, INT_BIT_WIDTH, 4, 0)) {
+    case 8:
+        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT8 : GRANARY_UINT8);
+        return;
+    case 16:
+        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT16 : GRANARY_UINT16);
+        return;
+    case 32:
+        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT32 : GRANARY_UINT32);
+        return;
+    case 64:
+        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT64 : GRANARY_UINT64);
+        return;
+    default:
+        set_other(field, "Int of an odd width");
+    }
+}
+
+static void
+decimal_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
+{
+    int32_t scale = (int32_t)(uint32_t)flat_uint(in, type, DECIMAL_SCALE, 4, 0);
+
+    if (flat_uint(in, type, DECIMAL_BIT_WIDTH, 4, 128) != 128) {
+        set_other(field, "Decimal of another width than 128");
+        return;
+    }
+    if (scale < 0 || scale > GRANARY_DECIMAL_SCALE_MOST) {
+        set_other(field, "Decimal of a scale beyond 0 to 38");
+        return;
+    }
+    set_layout(field, LAYOUT_FIXED, GRANARY_DECIMAL(scale));
+}
+
+/* Number of an Arrow type -> its name, for messages. */
+static const char *
+type_name(uint64_t type)
+{
+    static const char *const names[] = {
+        "?",
+        "Null",
+        "Int",
+        "FloatingPoint",
+        "Binary",
+        "Utf8",
+        "Bool",
+        "Decimal",
+        "Date",
+        "Time",
+        "Timestamp",
+        "Interval",
+        "List",
+        "Struct",
+        "Union",
+        "FixedSizeBinary",
+        "FixedSizeList",
+        "Map",
+        "Duration",
+        "LargeBinary",
+        "LargeUtf8",
+        "LargeList",
+        "RunEndEncoded",
+        "BinaryView",
+        "Utf8View",
+        "ListView",
+        "LargeListView",
+    };
+
+    return type < sizeof names / sizeof names[0] ? names[type] : "?";
+}
+
+static void
+field_type(struct flat_in *in, struct flat_table table, struct arrow_field *field)
+{
+    uint64_t number = flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0);
+    struct flat_table type = flat_table(in, table, FIELD_TYPE);
+
+    switch (number) {
+    case TYPE_NULL:
+        set_layout(field, LAYOUT_NULL, GRANARY_NULLTYPE);
+        return;
+    case TYPE_BOOL:
+        set_layout(field, LAYOUT_BOOL, GRANARY_BOOL);
+        return;
+    case TYPE_INT:
+        integer_type(in, type, field);
+        return;
+    case TYPE_FLOAT:
+        switch (flat_uint(in, type, 0, 2, 0)) {
+        case PRECISION_SINGLE:
+            set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT32);
+            return;
+        case PRECISION_DOUBLE:
+            set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT64);
+            return;
+        default:
+            set_other(field, "float16");
+            return;
+        }
+    case TYPE_UTF8:
+        set_layout(field, LAYOUT_TEXT, GRANARY_STRING);
+        return;
+    case TYPE_LARGE_UTF8:
+        set_layout(field, LAYOUT_LARGE_TEXT, GRANARY_STRING);
+        return;
+    case TYPE_UTF8_VIEW:
+        set_layout(field, LAYOUT_TEXT_VIEWS, GRANARY_STRING);
+        return;
+    case TYPE_DATE:
+        set_layout(field, flat_uint(in, type, 0, 2, DATE_MILLISECOND) == DATE_DAY ? LAYOUT_FIXED : LAYOUT_DATE_MS,
+                   GRANARY_DATE);
+        return;
+    case TYPE_TIMESTAMP:
+        field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_SECOND) & 3);
+        set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME, GRANARY_TIMESTAMP);
+        return;
+    case TYPE_DURATION:
+        field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_MILLISECOND) & 3);
+        set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME, GRANARY_DURATION);
+        return;
+    case TYPE_DECIMAL:
+        decimal_type(in, type, field);
+        return;
+    default:
+        set_other(field, type_name(number));
+        return;
+    }
+}
+
+/* How many buffers a field has itself; false: its type is not known. */
+static bool
+own_buffers(struct arrow_schema *schema, uint64_t number, struct flat_table type, uint64_t *ret_buffers)
+{
+    bool dense;
+
+    switch (number) {
+    case TYPE_NULL:
+    case TYPE_RUN_ENDS:
+        *ret_buffers = 0;
+        return true;
+    case TYPE_STRUCT:
+    case TYPE_FIXED_LIST:
+        *ret_buffers = 1;
+        return true;
+    case TYPE_UNION: /* the types, the offsets; until V4 also which values are there */
+        dense = flat_uint(schema->in, type, UNION_MODE, 2, UNION_SPARSE) == UNION_DENSE;
+        *ret_buffers = 1 + (uint64_t)dense + (schema->version <= ARROW_V4);
+        return true;
+    case TYPE_BINARY:
+    case TYPE_LARGE_BINARY:
+    case TYPE_UTF8:
+    case TYPE_LARGE_UTF8:
+    case TYPE_LIST_VIEW:
+    case TYPE_LARGE_LIST_VIEW:
+        *ret_buffers = 3;
+        return true;
+    default: /* of values of one size, lists by their offsets, views without their parts */
+        *ret_buffers = 2;
+        return number > 0 && number <= TYPE_LARGE_LIST_VIEW;
+    }
+}
+
+static bool
+has_children(uint64_t number)
+{
+    switch (number) {
+    case TYPE_LIST:
+    case TYPE_LARGE_LIST:
+    case TYPE_FIXED_LIST:
+    case TYPE_LIST_VIEW:
+    case TYPE_LARGE_LIST_VIEW:
+    case TYPE_MAP:
+    case TYPE_STRUCT:
+    case TYPE_UNION:
+    case TYPE_RUN_ENDS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Add what a field and those in it have in every batch. */
+static granary_err
+count_all(struct arrow_schema *schema, struct flat_table table, int depth, struct arrow_field *field)
+{
+    struct flat_in *in = schema->in;
+    uint64_t number = flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0);
+    struct flat_vector children = {0};
+    uint64_t buffers = 2; /* of a dictionary's indices */
+    granary_err err = GRANARY_OK;
+
+    if (depth > NESTED_MOST || schema->visited++ > in->size) { /* one field within many would be a bomb */
+        return gr_fail(GRANARY_ECORRUPT, "Arrow file: column '%s' is nested too deep", field->name);
+    }
+    if (flat_table(in, table, FIELD_DICTIONARY).at == 0) {
+        if (!own_buffers(schema, number, flat_table(in, table, FIELD_TYPE), &buffers)) {
+            return gr_fail(
+                GRANARY_EUNSUPPORTED,
+                "Arrow file: column '%s' is of a type that is not known (%llu), so nothing behind it is found",
+                field->name, (unsigned long long)number);
+        }
+        field->views += number == TYPE_UTF8_VIEW || number == TYPE_BINARY_VIEW;
+        children = has_children(number) ? flat_vector(in, table, FIELD_CHILDREN, 4) : children;
+    }
+    field->nodes++;
+    field->buffers += buffers;
+    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < children.count; i++) {
+        err = count_all(schema, flat_element_table(in, children, i), depth + 1, field);
+    }
+    return err;
+}
+
+/* The indices of a dictionary: it is one of text. */
+static void
+index_type(struct flat_in *in, struct flat_table dictionary, struct arrow_field *field)
+{
+    struct flat_table index = flat_table(in, dictionary, DICTIONARY_INDEX_TYPE);
+
+    field->index_bits = (int)flat_uint(in, index, INT_BIT_WIDTH, 4, 32);
+    field->index_signed = index.at == 0 || flat_uint(in, index, INT_IS_SIGNED, 1, 0) != 0;
+    if (field->index_bits != 8 && field->index_bits != 16 && field->index_bits != 32 && field->index_bits != 64) {
+        set_other(field, "Dictionary with an odd index");
+        return;
+    }
+    field->dictionary = true;
+    field->dictionary_id = (int64_t)flat_uint(in, dictionary, DICTIONARY_ID, 8, 0);
+}
+
+granary_err
+arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field)
+{
+    struct flat_in *in = schema->in;
+    struct flat_table dictionary = flat_table(in, table, FIELD_DICTIONARY);
+
+    field->name = flat_string(in, table, FIELD_NAME);
+    field->name = field->name == NULL ? "" : field->name;
+    field_type(in, table, field);
+    if (dictionary.at != 0 && field->dtype == GRANARY_STRING) {
+        index_type(in, dictionary, field);
+    } else if (dictionary.at != 0) {
+        char type[sizeof field->other];
+
+        (void)snprintf(type, sizeof type, "Dictionary of %s", type_name(flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0)));
+        set_other(field, type);
+    }
+    return field->layout == LAYOUT_OTHER ? count_all(schema, table, 0, field) : GRANARY_OK;
+}

@@ -1,0 +1,13 @@
+/* What a file is that was taken for text in columns. */
+#ifndef DATA_VALUE_GUESS_H
+#define DATA_VALUE_GUESS_H
+
+#include <stddef.h>
+
+/* Said behind the line of a file whose text is none. */
+#define GR_DATA_NOT_UTF8 "not UTF-8: convert the file, for instance with `iconv -f latin1 -t utf-8`"
+
+/* As the beginning of a file tells: "not text in columns but WHAT: what to do", or NULL: it may be such text. */
+const char *gr_data_guess(const char *bytes, size_t size);
+
+#endif
