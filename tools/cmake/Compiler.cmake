@@ -16,13 +16,15 @@ set(GRANARY_SANITIZE "" CACHE STRING "address,undefined or thread")
 option(GRANARY_FUZZ "Make the fuzz targets libFuzzer programs (clang)" OFF)
 
 add_compile_definitions(_GNU_SOURCE)
-add_compile_options(-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
                     -Wvla -Wundef -fno-strict-aliasing -fno-omit-frame-pointer)
 if(GRANARY_WERROR)
   add_compile_options(-Werror)
 endif()
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wpedantic -Wno-format-truncation) # clang's -Wpedantic refuses what C23 allows and gcc has long had
+  add_compile_options(-Wno-format-truncation)
+else()
+  add_compile_options(-Wno-gnu-zero-variadic-macro-arguments) # C23 allows a macro's "..." to stand for nothing
 endif()
 if(GRANARY_SANITIZE)
   add_compile_options(-fsanitize=${GRANARY_SANITIZE} -fno-sanitize-recover=all)
