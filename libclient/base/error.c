@@ -1,3 +1,4 @@
+/* Errors: the names, exit statuses and texts of the codes, and each thread's last message. */
 #include "base/error.h"
 
 #include <errno.h>

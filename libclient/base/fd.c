@@ -1,3 +1,4 @@
+/* Descriptors, files and processes: calls that go on after EINTR and after short reads and writes. */
 #include "base/fd.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* The futex system calls, and futex_waitv where the kernel has it. */
 #include "base/futex.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Ids: random ones, ones hashed from a name or a chunk's place (XXH3, 128 bits), and their text. */
 #include "base/id.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The search for an id by its beginning: it keeps the first match and sees whether a second one differs. */
 #include "base/id_search.h"
 
 #include <string.h>

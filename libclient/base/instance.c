@@ -1,3 +1,4 @@
+/* The folders of an instance: which one a name means, whether it can be trusted, and how it is made and swept. */
 #include "base/instance.h"
 
 #include <ctype.h>

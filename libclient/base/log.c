@@ -1,3 +1,4 @@
+/* Lines of the log, each written by one call, and the limit of warnings a second. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Regions: blocks of doubling size, from which memory is taken by moving a mark. */
 #include "base/region.h"
 
 #include <stdint.h>

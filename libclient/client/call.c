@@ -1,3 +1,4 @@
+/* Calls: requests get numbers, one thread reads the socket for all, and each answer goes to who waits for it. */
 #include "client/call.h"
 
 #include <errno.h>

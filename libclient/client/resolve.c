@@ -1,3 +1,4 @@
+/* Names and ids of objects in a graph's inputs, asked of the store before the graph is sent. */
 #include "client/resolve.h"
 
 #include <stdlib.h>

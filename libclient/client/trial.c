@@ -1,3 +1,4 @@
+/* The trial of a library: granary-executor is spawned to load it, and its answer is read from a pipe. */
 #include "client/trial.h"
 
 #include <dlfcn.h>

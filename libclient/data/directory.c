@@ -1,3 +1,4 @@
+/* Column directories written and read. A reader believes nothing: each offset is checked against its region. */
 #include "data/directory.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Flatbuffers: tables are written back to front of what they refer to, and read with all bounds checked. */
 #include "data/flat.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Packed frames written, checked and opened. */
 #include "data/packed.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Places: what a frame will need is counted first, then columns take their memory one after the other. */
 #include "data/place.h"
 
 #include <stdlib.h>

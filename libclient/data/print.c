@@ -1,3 +1,4 @@
+/* Frames as aligned tables, CSV and JSON: cells are made column by column and written row by row. */
 #include "data/print.h"
 
 #include <math.h>

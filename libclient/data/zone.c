@@ -1,3 +1,4 @@
+/* Zones of columns by one pass over the values. How many differ is estimated from a sample. */
 #include "data/zone.h"
 #include "contract/int128.h"
 

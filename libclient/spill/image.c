@@ -1,3 +1,4 @@
+/* Images in spill files: the table of frames is checked first, then each frame as it is read. */
 #include "spill/image.h"
 
 #include <errno.h>

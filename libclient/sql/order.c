@@ -1,3 +1,4 @@
+/* Orders of joins: dynamic programming over sets of tables (Selinger et al., 1979), greedy beyond nine tables. */
 #include "sql/order.h"
 
 #include <math.h>

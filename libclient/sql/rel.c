@@ -1,3 +1,4 @@
+/* Relations: each SQL clause becomes a node of the graph, with column names unique in the statement. */
 #include "sql/rel.h"
 
 #include <string.h>

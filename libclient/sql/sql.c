@@ -1,3 +1,4 @@
+/* granary_sql_graph(): parse, translate, and give the result the names that SQL says. */
 #include "granary/sql.h"
 
 #include <stdlib.h>

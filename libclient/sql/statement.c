@@ -1,3 +1,4 @@
+/* A statement's memory, which goes all at once, and its first error with its place in the text. */
 #include "sql/statement.h"
 
 #include <stdarg.h>

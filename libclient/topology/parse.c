@@ -1,3 +1,4 @@
+/* Topology files: a line a node, with cpus, memory and distances. */
 #include "topology/parse.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* The machine's nodes by libnuma, and the pinning of threads to them. */
 #include "topology/topology.h"
 
 #include <numa.h>

@@ -1,3 +1,4 @@
+/* Frames with descriptors over unix sockets: partial reads are kept until a frame is whole. */
 #include "wire/frame.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Adoption: descriptors of what is left are opened first, then sessions, objects and clients in that order. */
 #include "store/adopt/adopt.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Revival: the indexes of persistent files are read, and the newest record of an id counts. */
 #include "store/adopt/revive.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* The account: bytes move between entries, and the sum never changes. */
 #include "store/base/account.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Lease pages in one range of addresses: a page is mapped over its place, and the place is made empty again. */
 #include "store/base/lease_region.h"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* The hash map: open addressing with linear probing and backward shifts, hashed with a secret of the process. */
 #include "store/base/map.h"
 
 #include <stdlib.h>

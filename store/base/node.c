@@ -1,3 +1,4 @@
+/* NUMA nodes as the store uses them: numbered from 0, bound or only told apart. */
 #include "store/base/node.h"
 
 #include <numaif.h>

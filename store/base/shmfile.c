@@ -1,3 +1,4 @@
+/* Shared memory files: made whole or not at all, opened, and removed. */
 #include "store/base/shmfile.h"
 
 #include <errno.h>

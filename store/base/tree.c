@@ -1,3 +1,4 @@
+/* The treap (Seidel and Aragon, 1996), with priorities that are hashed from the number of the node. */
 #include "store/base/tree.h"
 
 static struct tree_links *

@@ -1,3 +1,4 @@
+/* Worker threads: a queue a lane, and an event descriptor that tells the loop what is done. */
 #include "store/base/worker.h"
 
 #include <errno.h>

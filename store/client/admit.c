@@ -1,3 +1,4 @@
+/* Admission by SO_PEERCRED: the peer's user and groups beside those the instance lets in. */
 #include "store/client/admit.h"
 
 #include <errno.h>

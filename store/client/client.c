@@ -1,3 +1,4 @@
+/* Clients made and dropped. What a dropped one held is ended in slices of the loop's turns. */
 #include "store/client/client.h"
 
 #include <errno.h>

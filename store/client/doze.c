@@ -1,3 +1,4 @@
+/* Sleep and wakeups: the store tells by a word in shared memory that it sleeps, and clients ring only then. */
 #include "store/client/doze.h"
 #include "store/core/core.h"
 

@@ -1,3 +1,4 @@
+/* Strangers in the order they came; the first is the first to go. */
 #include "store/client/greeting.h"
 
 #include "store/client/client.h"

@@ -1,3 +1,4 @@
+/* Requests about objects, room and levels: each is checked, done, and answered. */
 #include "store/client/request.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Requests about what holds objects: each is checked, done, and answered. */
 #include "store/client/request_hold.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Requests about sessions: made, asked for, listed, deleted. */
 #include "store/client/request_session.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Tables of counters: made on demand, adopted from the store before, closed with the session. */
 #include "store/core/counters.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Rings of events: one writer, an entry's number written last, readers that check it before and after. */
 #include "store/core/events.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* The root file: what is found there is checked as if a stranger had written it, or all is discarded. */
 #include "store/core/root.h"
 
 #include <errno.h>

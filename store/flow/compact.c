@@ -1,3 +1,4 @@
+/* Compaction in turns: choose files, read their indexes, write what lives, book it, and let the old ones go. */
 #include "store/flow/compact.h"
 #include "store/core/core.h"
 

@@ -1,3 +1,4 @@
+/* A spill in steps: objects are hunted into a batch, a worker writes it, and the loop books what was written. */
 #include "store/flow/evict.h"
 
 #include <stdio.h>

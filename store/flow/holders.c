@@ -1,3 +1,4 @@
+/* Holders, found by one pass over slots, lease pages and the ledger. */
 #include "store/flow/holders.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Grants of segments: a warm one of the same writer first, then free bytes, within the session's quota. */
 #include "store/flow/memory.h"
 
 #include <sys/statvfs.h>

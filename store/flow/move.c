@@ -1,3 +1,4 @@
+/* Moves: looked at whole after each event they wait for, until nothing is missing. */
 #include "store/flow/move.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The line for room: first come, first served, but a smaller request may pass within bounds. */
 #include "store/flow/queue.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reading jobs: a large object is cut into parts, small ones of one file are gathered. */
 #include "store/flow/reading.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reclaiming: one source after the other until enough is under way, cheapest first. */
 #include "store/flow/reclaim.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Restores: gathered by file, placed in arenas, read by workers, and booked in the index. */
 #include "store/flow/restore.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Slices: found by their id, restored like objects, and pruned when their parent goes. */
 #include "store/flow/slice.h"
 
 #include <inttypes.h>

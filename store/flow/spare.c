@@ -1,3 +1,4 @@
+/* Spare rooms taken back from writers by a word in the lease page that both sides swap. */
 #include "store/flow/spare.h"
 
 #include "base/fault/fault.h"

@@ -1,3 +1,4 @@
+/* Teardown: a session's objects and files go in slices of turns, and its name is free when all have gone. */
 #include "store/flow/teardown.h"
 
 #include <stdio.h>

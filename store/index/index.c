@@ -1,3 +1,4 @@
+/* The index as extendible hashing: a directory doubles, and a full page is split. */
 #include "store/index/index.h"
 
 #include "base/error.h"

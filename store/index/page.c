@@ -1,3 +1,4 @@
+/* A page as an open-addressing table; tombstones keep probes of readers whole. */
 #include "store/index/page.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Slots written so that a reader at any moment sees the old one, the new one, or none. */
 #include "store/index/slot.h"
 
 #include "base/barrier.h"

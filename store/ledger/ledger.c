@@ -1,3 +1,4 @@
+/* Ledgers: records in shared memory are the truth; lists and trees beside them are rebuilt when adopted. */
 #include "store/ledger/ledger.h"
 
 #include <errno.h>

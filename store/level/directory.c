@@ -1,3 +1,4 @@
+/* Directories of spill files: probed, opened, listed, cleared. */
 #include "store/level/directory.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Output in turns of two buffers: one is filled while a thread writes the other. */
 #include "store/level/output.h"
 
 #include <errno.h>

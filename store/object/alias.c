@@ -1,3 +1,4 @@
+/* Aliases: those that lead to an id are found by the ledger, and led on when it becomes one itself. */
 #include "store/object/alias.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Families of contained objects, and their ends in slices without recursion. */
 #include "store/object/contain.h"
 
 #include <stdlib.h>

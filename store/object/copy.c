@@ -1,3 +1,4 @@
+/* Copies: at most two a slot, in its first and its second place. */
 #include "store/object/copy.h"
 
 #include "store/flow/memory.h"

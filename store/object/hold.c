@@ -1,3 +1,4 @@
+/* Holds: a record of the ledger comes first and the slot's count follows; what a crash leaves is counted again. */
 #include "store/object/hold.h"
 
 #include <stdlib.h>

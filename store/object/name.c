@@ -1,3 +1,4 @@
+/* Names: bound and unbound by records of the ledger, compared before they are swapped. */
 #include "store/object/name.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Objects sealed, deleted, ended: the slot first, then account, segment and maps. */
 #include "store/object/object.h"
 
 #include <stdlib.h>

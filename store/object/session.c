@@ -1,3 +1,4 @@
+/* Sessions: their control pages made, adopted, published and closed. */
 #include "store/object/session.h"
 
 #include <fcntl.h>

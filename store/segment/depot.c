@@ -1,3 +1,4 @@
+/* Depots: what each file is needed for is counted, and the last one lets a worker remove it. */
 #include "store/segment/depot.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Giving back: whole segments are unlinked, and holes are punched in those that live, by a worker. */
 #include "store/segment/giveback.h"
 #include "store/core/core.h"
 

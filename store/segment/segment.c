@@ -1,3 +1,4 @@
+/* Segments: states by the table in segment.h, each change made to the record first. */
 #include "store/segment/segment.h"
 
 #include <assert.h>

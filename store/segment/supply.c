@@ -1,3 +1,4 @@
+/* Supply: pages are populated while rooms are idle, given up as soon as anybody else wants memory. */
 #include "store/segment/supply.h"
 #include "store/core/core.h"
 

@@ -1,3 +1,4 @@
+/* Victims: CLOCK (Corbato, 1968) over segments listed by rank, a bounded number of looks a time. */
 #include "store/segment/victim.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Faults at run time: points count their hits, and the rules that are due make something go wrong there. */
 #include "base/fault/fault.h"
 
 #include <dlfcn.h>

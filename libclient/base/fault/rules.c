@@ -1,3 +1,4 @@
+/* The parser of GRANARY_FAULT, and when a rule is due. */
 #include "base/fault/rules.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* What daemons do alike: the line that tells how the start went, signals, the lock, and following a parent. */
 #include "base/process/daemon.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* ELF headers and the dynamic symbol table, read with every offset checked against the file's size. */
 #include "base/process/elf.h"
 
 #include <elf.h>

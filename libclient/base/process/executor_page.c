@@ -1,3 +1,4 @@
+/* Copies of executors' pages taken while the page is still (contract/executor_page.h), and which of them live. */
 #include "base/process/executor_page.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Memory limits: the machine's memory, and the limits of the cgroups above this process. */
 #include "base/process/limits.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* The roster: one small file a scheduler, named by its process, which tells whether it is still there. */
 #include "base/process/roster.h"
 
 #include <dirent.h>

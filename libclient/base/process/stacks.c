@@ -1,3 +1,4 @@
+/* The signal handler that writes a thread's call stack; it calls only what is safe in a handler. */
 #include "base/process/stacks.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Growing buffers: they double, and an error sticks until they are freed. */
 #include "base/text/buf.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Durations and timeouts from text: a number and a unit. */
 #include "base/text/duration.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Sizes from text and back: a number and a unit of 1024s. */
 #include "base/text/size.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Text of strangers: UTF-8 is checked character by character, and what a terminal would obey is shown escaped. */
 #include "base/text/text.h"
 
 #include <stdio.h>

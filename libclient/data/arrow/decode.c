@@ -1,3 +1,4 @@
+/* Buffers of an Arrow column to a column of ours. Where the layout is the same, the bytes are used where they lie. */
 #include "data/arrow/read.h"
 
 #include <stdlib.h>

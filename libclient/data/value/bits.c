@@ -1,3 +1,4 @@
+/* Bitmaps, a word of 64 bits at a time, whatever the offset of the first bit. */
 #include "data/value/bits.h"
 
 #include <string.h>

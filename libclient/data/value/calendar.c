@@ -1,3 +1,4 @@
+/* Days from and to civil dates by eras of 400 years that begin in March, and the text of dates and times. */
 #include "data/value/calendar.h"
 #include "contract/int128.h"
 

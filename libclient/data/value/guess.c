@@ -1,3 +1,4 @@
+/* A guess by the first bytes of a file: Arrow, Parquet, NPY, compressed, JSON, or text. */
 #include "data/value/guess.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Numbers from text without a locale: integers and decimals exactly, reals by strtod in the C locale. */
 #include "data/value/number.h"
 
 #include <locale.h>

@@ -1,3 +1,4 @@
+/* Exported objects: records with a checksum that covers all before it, read back as hostile. */
 #include "object/write/portable.h"
 
 #include <endian.h>

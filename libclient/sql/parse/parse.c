@@ -1,3 +1,4 @@
+/* Parsing by libpg_query. Words that DuckDB has and PostgreSQL has not are replaced in the text first. */
 #include "sql/parse/parse.h"
 
 #include <ctype.h>

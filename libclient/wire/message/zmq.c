@@ -1,3 +1,4 @@
+/* Sockets of libzmq: what may abort inside it is checked before it is called. */
 #include "message/zmq.h"
 
 #include <errno.h>
