@@ -11,7 +11,7 @@
 #include "client/builder.h"
 #include "client/resolve.h"
 #include "data/arrow/arrow.h"
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 #include "graph/nearest.h"
 
 /* ---- failing ---- */

@@ -11,7 +11,7 @@
 #include "client/library.h"
 #include "client/trial.h"
 #include "granary/call.h"
-#include "graph/function.h"
+#include "graph/user/function.h"
 #include "object/object.h"
 
 #define FILE_MAX ((size_t)1 << 30)

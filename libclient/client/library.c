@@ -11,7 +11,7 @@
 #include "granary/call.h"
 #include "granary/hold.h"
 #include "granary/info.h"
-#include "graph/function.h"
+#include "graph/user/function.h"
 #include "object/object.h"
 
 typedef char owner_text[GRANARY_TEXT_MAX + 1];

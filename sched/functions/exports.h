@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "base/text/buf.h"
-#include "graph/function.h"
+#include "graph/user/function.h"
 #include "schema/granary.pb-c.h"
 
 struct exports;

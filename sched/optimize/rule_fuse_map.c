@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/tensor_map.h"
+#include "graph/tensor/map.h"
 
 #define LINE 240
 

@@ -15,7 +15,7 @@
 #include "base/region.h"
 #include "base/text/buf.h"
 #include "granary/types.h"
-#include "graph/function.h"
+#include "graph/user/function.h"
 #include "schema/granary.pb-c.h"
 
 struct gr_plan;

@@ -3,7 +3,7 @@
 #define PLAN_STATE_H
 
 #include "fuse/fuse.h"
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 #include "optimize/steps.h"
 #include "plan/plan.h"
 #include "tile/source/csv.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 #include "graph_json/json.h"
 
 /* What was written is read back, and written the same. Names that come twice in a list of nodes cannot be written. */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 #include "kernel/simd/simd.h"
 
 /* How elements are computed with: bool and signed integers as int64, unsigned ones as uint64, floats as they are. */

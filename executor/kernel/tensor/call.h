@@ -2,7 +2,7 @@
 #ifndef KERNEL_TENSOR_CALL_H
 #define KERNEL_TENSOR_CALL_H
 
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 #include "kernel/core/call.h"
 
 #define TENSOR_DIMS_MAX 8

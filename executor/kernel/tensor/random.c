@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/tensor_random.h"
+#include "graph/tensor/random.h"
 
 static void
 philox_words(uint64_t counter, uint64_t tries, uint64_t seed, uint64_t ret_bits[2])

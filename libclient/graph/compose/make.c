@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/compose/private.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 /* ---- turned ---- */
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "graph/compose/private.h"
-#include "graph/infer_private.h"
-#include "graph/tensor_types.h"
+#include "graph/infer/private.h"
+#include "graph/tensor/types.h"
 
 static size_t
 flat(struct composition *x, size_t a)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/compose/private.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
 

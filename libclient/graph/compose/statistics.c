@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/compose/private.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 /* The axis that a parameter "axis" names, or -1: all of them. */
 static int

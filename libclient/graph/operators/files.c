@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "data/frame.h"
 #include "data/tensor.h"
-#include "graph/infer_private.h"
+#include "graph/infer/private.h"
 #include "graph/operators/private.h"
-#include "graph/user.h"
+#include "graph/user/user.h"
 
 /* ---- what is in the store ---- */
 

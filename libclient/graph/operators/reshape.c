@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/infer_private.h"
+#include "graph/infer/private.h"
 #include "graph/operators/private.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 /* ---- melt ---- */
 

@@ -12,7 +12,7 @@
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/nearest.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 enum { ARGUMENTS_MAX = 4, ROWS_MAX = 1 << 30 };
 

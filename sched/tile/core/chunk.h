@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "granary/types.h"
-#include "graph/chunk_ops.h"
+#include "graph/chunk/ops.h"
 #include "schema/granary.pb-c.h"
 
 /* Output `output` of operator `op`. For null, which has none, it means "after"; for operators whose only output is

@@ -3,7 +3,7 @@
 #define TILE_CORE_RULES_H
 
 #include "graph/ops.h"
-#include "graph/tensor_map.h"
+#include "graph/tensor/map.h"
 #include "tile/core/measured.h"
 #include "tile/core/tiled.h"
 

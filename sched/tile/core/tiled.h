@@ -2,7 +2,7 @@
 #ifndef TILE_CORE_TILED_H
 #define TILE_CORE_TILED_H
 
-#include "graph/function.h"
+#include "graph/user/function.h"
 #include "optimize/steps.h"
 #include "tile/core/chunk.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/id.h"
-#include "graph/user.h"
+#include "graph/user/user.h"
 #include "tile/core/rules.h"
 
 /* What an object of a function that has not run yet is taken for. */

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "client/builder.h"
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 #include "support.h"
 
 /* Build, check: the check's answer. */

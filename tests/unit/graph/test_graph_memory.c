@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "graph/aggregate.h"
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 #include "graph/expr.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/region.h"
-#include "graph/chunk_ops.h"
+#include "graph/chunk/ops.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
 #include "reference.h"

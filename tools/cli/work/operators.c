@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command/arguments.h"
-#include "graph/chunk_ops.h"
+#include "graph/chunk/ops.h"
 
 struct operators {
     bool markdown;

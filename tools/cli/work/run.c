@@ -23,7 +23,7 @@
 #include "cli/work/run.h"
 #include "client/resolve.h"
 #include "data/print.h"
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 #include "graph_json/json.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)

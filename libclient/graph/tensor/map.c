@@ -1,4 +1,4 @@
-#include "graph/tensor_map.h"
+#include "graph/tensor/map.h"
 
 #include <math.h>
 #include <stdarg.h>

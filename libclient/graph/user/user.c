@@ -1,12 +1,12 @@
-#include "graph/user.h"
+#include "graph/user/user.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/function.h"
 #include "graph/operator.h"
+#include "graph/user/function.h"
 
 static const Granary__Attr *
 find(const Granary__Node *node, const char *name)

@@ -1,4 +1,4 @@
-#include "graph/chunk_graph.h"
+#include "graph/chunk/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "graph/nearest.h"
 #include "graph/node.h"
 #include "graph/order.h"
-#include "graph/user.h"
+#include "graph/user/user.h"
 
 #define OBJECT_PREFIX "object:"
 #define OUTPUTS_MAX   65536 /* of one operator */

@@ -1,4 +1,4 @@
-#include "graph/chunk_ops.h"
+#include "graph/chunk/ops.h"
 
 #include <string.h>
 

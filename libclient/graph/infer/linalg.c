@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/infer_private.h"
+#include "graph/infer/private.h"
 #include "graph/operator.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 granary_err
 infer_matmul(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "graph/infer_private.h"
+#include "graph/infer/private.h"
 #include "graph/operator.h"
-#include "graph/tensor_map.h"
+#include "graph/tensor/map.h"
 #include "graph/view/view.h"
 
 /* NumPy's broadcasting: aligned at the last dimension, 1 stretches. */

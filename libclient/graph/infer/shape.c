@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "graph/infer_private.h"
+#include "graph/infer/private.h"
 
 const Granary__Attr *
 infer_find(const struct gr_graph_node *node, const char *name)

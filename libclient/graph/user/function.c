@@ -1,4 +1,4 @@
-#include "graph/function.h"
+#include "graph/user/function.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef GRAPH_CHUNK_GRAPH_H
 #define GRAPH_CHUNK_GRAPH_H
 
-#include "graph/chunk_ops.h"
+#include "graph/chunk/ops.h"
 #include "graph/graph.h"
 
 #define GR_CHUNK_INPUT_OBJECT SIZE_MAX

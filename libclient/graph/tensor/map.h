@@ -3,7 +3,7 @@
 #define GRAPH_TENSOR_MAP_H
 
 #include "graph/graph.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/types.h"
 
 #define GR_PROGRAM_INPUTS 16
 #define GR_PROGRAM_LENGTH 64

@@ -5,11 +5,11 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/frame.h"
-#include "graph/infer_private.h"
+#include "graph/infer/private.h"
 #include "graph/operator.h"
-#include "graph/tensor_map.h"
-#include "graph/tensor_random.h"
-#include "graph/tensor_types.h"
+#include "graph/tensor/map.h"
+#include "graph/tensor/random.h"
+#include "graph/tensor/types.h"
 
 granary_err
 infer_array(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)

@@ -1,4 +1,4 @@
-#include "graph/tensor_random.h"
+#include "graph/tensor/random.h"
 
 #include <math.h>
 #include <string.h>
