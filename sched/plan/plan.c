@@ -205,9 +205,10 @@ gr_plan_destroy(struct gr_plan *plan)
     if (plan == NULL) {
         return;
     }
-    if (plan->tiled != NULL) {
-        gr_tiled_free(plan->tiled, plan->node_count);
+    for (size_t i = 0; plan->tiled != NULL && i < plan->node_count; i++) {
+        free(plan->tiled[i].pieces);
     }
+    free(plan->tiled);
     plan_emission_destroy(plan->emission);
     gr_tiling_destroy(plan->tiling);
     gr_steps_destroy(plan->steps);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "tile/core/rules.h"
-#include "tile/tensor/tensor.h"
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
@@ -17,19 +17,6 @@ static tile_rule *const rules[GR_TILE_COUNT] = {
 #undef OP
 #undef PARAM
 
-/* ---- inputs ---- */
-
-static void
-tiling_forget_inputs(struct tiling *t, size_t i)
-{
-    for (size_t k = 0; t->inputs[i] != NULL && k < t->inputs[i]->count; k++) {
-        tiled_fini(&t->inputs[i]->of[k].narrowed);
-        gr_measured_destroy(t->inputs[i]->of[k].measured);
-    }
-    free(t->inputs[i]);
-    t->inputs[i] = NULL;
-}
-
 /* ---- going on ---- */
 
 granary_err
@@ -39,10 +26,17 @@ gr_tiling_create(const struct gr_steps *steps, const struct gr_sources *sources,
     struct tiling *t = calloc(1, sizeof *t);
 
     if (t != NULL) {
-        *t = (struct tiling){.steps = steps, .sources = sources, .options = options, .chunks = chunks};
-        t->tiled = calloc(steps->count + 1, sizeof *t->tiled);
-        t->inputs = calloc(steps->count + 1, sizeof(struct step_inputs *));
-        t->wanted = calloc(steps->count + 1, sizeof *t->wanted);
+        *t = (struct tiling){.steps = steps,
+                             .sources = sources,
+                             .options = options,
+                             .chunks = chunks,
+                             .memory = gr_region_create(),
+                             .scratch = gr_region_create()};
+    }
+    if (t != NULL && t->memory != NULL && t->scratch != NULL) {
+        t->tiled = gr_region_zalloc(t->memory, steps->count, sizeof *t->tiled);
+        t->inputs = gr_region_zalloc(t->memory, steps->count, sizeof(struct step_inputs *));
+        t->wanted = gr_region_zalloc(t->memory, steps->count, sizeof *t->wanted);
     }
     if (t == NULL || t->tiled == NULL || t->inputs == NULL || t->wanted == NULL) {
         gr_tiling_destroy(t);
@@ -61,32 +55,21 @@ gr_tiling_destroy(struct tiling *t)
     if (t == NULL) {
         return;
     }
-    for (size_t i = 0; t->inputs != NULL && i < t->steps->count; i++) {
-        tiling_forget_inputs(t, i);
-    }
-    if (t->tiled != NULL) {
-        gr_tiled_free(t->tiled, t->steps->count);
-    }
     tiling_forget_answers(t);
-    free(t->inputs);
     free(t->waiting);
     free(t->asks);
-    free(t->wanted);
-    tile_factors_free(t->factors);
-    tile_partials_free(t->partials);
     free(t->held);
+    gr_region_destroy(t->memory);
+    gr_region_destroy(t->scratch);
     free(t);
 }
 
 static granary_err
 wait_for(struct tiling *t, size_t i)
 {
-    struct waiting *more = realloc(t->waiting, (t->waiting_end + 1) * sizeof *more);
-
-    if (more == NULL) {
+    if (!gr_grow(&t->waiting, &t->waiting_room, t->waiting_end, sizeof *t->waiting)) {
         return tile_no_memory();
     }
-    t->waiting = more;
     t->waiting[t->waiting_end++] = (struct waiting){.step = i};
     return tiling_ask(t, i);
 }
@@ -96,7 +79,7 @@ static granary_err
 name_anew(struct tiling *t, size_t i)
 {
     struct gr_tiled *tiled = &t->tiled[i];
-    struct gr_piece *theirs = malloc((tiled->count + 1) * sizeof *theirs);
+    struct gr_piece *theirs = tiling_scratch(t, tiled->count, sizeof *theirs);
     struct gr_chunk_spec spec = {.op = GR_CHUNK_alias, .step = (uint32_t)i, .inputs = theirs};
     struct gr_piece first;
 
@@ -118,7 +101,6 @@ name_anew(struct tiling *t, size_t i)
             }
         }
     }
-    free(theirs);
     return GRANARY_OK;
 }
 
@@ -130,13 +112,13 @@ tile_step(struct tiling *t, size_t i)
                                               : rules[step->op](t, i);
 
     if (err == TILE_WAIT) {
-        tiled_fini(&t->tiled[i]);
+        t->tiled[i] = (struct gr_tiled){0};
         err = wait_for(t, i);
     } else if (err == GRANARY_OK) {
-        tiling_forget_inputs(t, i);
         t->untiled--;
         err = step->is_target ? name_anew(t, i) : GRANARY_OK;
     }
+    gr_region_reset(t->scratch);
     if (err == GRANARY_OK) {
         err = gr_chunks_error(t->chunks);
     }
@@ -233,20 +215,11 @@ struct pieces {
 static void
 pieces_add(struct pieces *list, const struct gr_piece *pieces, size_t count)
 {
-    if (list->room - list->count < count || list->all == NULL) {
-        size_t room = (list->count + count) * 2 + 1;
-        struct gr_piece *more = realloc(list->all, room * sizeof *more);
-
-        if (more == NULL) {
-            list->failed = true;
-            return;
+    for (size_t p = 0; p < count && !list->failed; p++) {
+        list->failed = !gr_grow(&list->all, &list->room, list->count, sizeof *pieces);
+        if (!list->failed) {
+            list->all[list->count++] = pieces[p];
         }
-        list->all = more;
-        list->room = room;
-    }
-    if (count > 0) {
-        memcpy(list->all + list->count, pieces, count * sizeof *pieces);
-        list->count += count;
     }
 }
 
@@ -263,10 +236,6 @@ list_held(struct tiling *t, struct pieces *held)
             if (t->tiled[step->inputs[k]].pieces != NULL) {
                 const struct gr_tiled *input = tiling_input(t, i, k);
 
-                if (input == NULL) {
-                    held->failed = true;
-                    return;
-                }
                 pieces_add(held, input->pieces, input->count);
             }
         }
@@ -322,7 +291,7 @@ gr_tiling_wants(struct tiling *t, struct gr_wants *ret_wants)
     for (size_t a = 0; a < t->ask_count; a++) {
         pieces_add(&roots, &(struct gr_piece){.op = t->asks[a]}, 1);
     }
-    if (roots.failed || held.failed || settled.failed) {
+    if (roots.failed || held.failed || settled.failed || t->chunks->failed == GRANARY_ENOMEM) {
         free(roots.all);
         free(held.all);
         free(settled.all);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 
 void
 gr_chunks_free(struct gr_chunks *chunks)
@@ -34,35 +35,16 @@ gr_chunks_error(const struct gr_chunks *chunks)
     }
 }
 
-/* An array with room for one element more (at least doubled), or NULL. */
-static void *
-grown(void *array, uint64_t room, size_t element, uint64_t *ret_room)
-{
-    uint64_t more = room < 16 ? 32 : room * 2;
-    void *bigger = realloc(array, more * element);
-
-    if (bigger != NULL) {
-        *ret_room = more;
-    }
-    return bigger;
-}
-
 gr_attrs
 gr_chunks_attrs(struct gr_chunks *chunks)
 {
-    if (chunks->set_count + 1 >= chunks->set_room) {
-        uint64_t room;
-        struct gr_attr_set *sets = grown(chunks->sets, chunks->set_room, sizeof *sets, &room);
-
-        if (sets == NULL) {
-            chunks->failed = GRANARY_ENOMEM;
-            return 0;
-        }
-        chunks->sets = sets;
-        chunks->set_room = (uint32_t)room;
-        if (chunks->set_count == 0) {
-            chunks->sets[chunks->set_count++] = (struct gr_attr_set){0};
-        }
+    /* The first one takes the empty set's place, too: an array that was made has room for both. */
+    if (!gr_grow(&chunks->sets, &chunks->set_room, chunks->set_count, sizeof *chunks->sets)) {
+        chunks->failed = GRANARY_ENOMEM;
+        return 0;
+    }
+    if (chunks->set_count == 0) {
+        chunks->sets[chunks->set_count++] = (struct gr_attr_set){0};
     }
     chunks->sets[chunks->set_count] = (struct gr_attr_set){0};
     return chunks->set_count++;
@@ -89,30 +71,12 @@ gr_attrs_add(struct gr_chunks *chunks, gr_attrs set, Granary__Attr *attr)
 static granary_err
 make_room(struct gr_chunks *chunks, size_t inputs)
 {
-    uint64_t room;
+    bool made = gr_grow(&chunks->chunks, &chunks->room, chunks->count, sizeof *chunks->chunks);
 
-    if (chunks->count >= GR_CHUNKS_MAX) {
-        return GRANARY_EINVAL;
+    while (made && chunks->input_room - chunks->input_count <= inputs) {
+        made = gr_grow(&chunks->inputs, &chunks->input_room, chunks->input_room, sizeof *chunks->inputs);
     }
-    if (chunks->count == chunks->room) {
-        struct gr_chunk *more = grown(chunks->chunks, chunks->room, sizeof *more, &room);
-
-        if (more == NULL) {
-            return GRANARY_ENOMEM;
-        }
-        chunks->chunks = more;
-        chunks->room = (uint32_t)room;
-    }
-    while (chunks->input_room - chunks->input_count < inputs || chunks->inputs == NULL) {
-        struct gr_piece *more = grown(chunks->inputs, chunks->input_room, sizeof *more, &room);
-
-        if (more == NULL) {
-            return GRANARY_ENOMEM;
-        }
-        chunks->inputs = more;
-        chunks->input_room = room;
-    }
-    return GRANARY_OK;
+    return chunks->count >= GR_CHUNKS_MAX ? GRANARY_EINVAL : made ? GRANARY_OK : GRANARY_ENOMEM;
 }
 
 struct gr_piece

@@ -48,13 +48,13 @@ struct gr_attr_set {
 struct gr_chunks {
     struct gr_chunk *chunks;
     uint32_t count;
-    uint32_t room;
+    size_t room;
     struct gr_piece *inputs;
-    uint64_t input_count;
-    uint64_t input_room;
+    size_t input_count;
+    size_t input_room;
     struct gr_attr_set *sets; /* [0] is the empty one */
     uint32_t set_count;
-    uint32_t set_room;
+    size_t set_room;
     granary_err failed;
 };
 

@@ -1,5 +1,4 @@
 /* How tensors are cut: grids of blocks, and from one grid to another. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,9 +23,9 @@ tile_product(const int64_t *values, int count)
 }
 
 granary_err
-tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block)
+tiled_init_grid(struct tiling *t, struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block)
 {
-    struct gr_grid *grid = calloc(1, sizeof *grid);
+    struct gr_grid *grid = gr_region_zalloc(t->memory, 1, sizeof *grid);
     int64_t count;
     granary_err err;
 
@@ -42,13 +41,15 @@ tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const in
     count = tile_product(grid->splits, dims);
     err = count > GR_CHUNKS_MAX ? gr_fail(GRANARY_EINVAL, "%lld chunks are more than %u: give larger chunks",
                                           (long long)count, (unsigned)GR_CHUNKS_MAX)
-                                : tiled_init(tiled, (size_t)count, false);
-    if (err != GRANARY_OK) {
-        free(grid);
-        return err;
+                                : tiled_init(t, tiled, (size_t)count, false);
+    for (size_t n = 0; err == GRANARY_OK && n < tiled->count; n++) {
+        int64_t offset[8], size[8];
+
+        grid_block(grid, n, offset, size);
+        tiled->bytes[n] = (uint64_t)tile_product(size, dims) * ELEMENT_BYTES;
     }
-    tiled->grid = grid;
-    return GRANARY_OK;
+    tiled->grid = err == GRANARY_OK ? grid : NULL;
+    return err;
 }
 
 void
@@ -135,16 +136,10 @@ grid_next(int dims, const int64_t *first, const int64_t *last, int64_t *position
 
 /* ---- rechunking ---- */
 
-/* An input block that overlaps an output block; all in elements, per dimension. */
-struct overlap {
-    int64_t to[8];   /* in the output block */
-    int64_t from[8]; /* in the input block */
-    int64_t extent[8];
-};
-
+/* Where an input block overlaps an output block, in elements along each dimension: in the one, in the other, how far. */
 static void
-overlap_of(const struct gr_grid *in, const int64_t *position, const int64_t *offset, const int64_t *size,
-           struct overlap *ret_overlap)
+find_overlap(const struct gr_grid *in, const int64_t *position, const int64_t *offset, const int64_t *size,
+             int64_t *ret_to, int64_t *ret_from, int64_t *ret_extent)
 {
     for (int d = 0; d < in->dims; d++) {
         int64_t begin = position[d] * in->block[d];
@@ -152,43 +147,13 @@ overlap_of(const struct gr_grid *in, const int64_t *position, const int64_t *off
         int64_t low = begin > offset[d] ? begin : offset[d];
         int64_t high = end < offset[d] + size[d] ? end : offset[d] + size[d];
 
-        ret_overlap->to[d] = low - offset[d];
-        ret_overlap->from[d] = low - begin;
-        ret_overlap->extent[d] = high - low;
+        ret_to[d] = low - offset[d];
+        ret_from[d] = low - begin;
+        ret_extent[d] = high - low;
     }
 }
 
-/* The pieces that make up one block of another grid: all input blocks between first and last. */
-struct assembly {
-    struct gr_piece *pieces;
-    int64_t *to;
-    int64_t *from;
-    int64_t *extent;
-    size_t count;
-};
-
-static granary_err
-assembly_init(struct assembly *a, size_t count, int dims)
-{
-    size_t entries = count * (size_t)dims + 1;
-
-    *a = (struct assembly){.pieces = malloc(count * sizeof *a->pieces),
-                           .to = malloc(entries * sizeof *a->to),
-                           .from = malloc(entries * sizeof *a->from),
-                           .extent = malloc(entries * sizeof *a->extent)};
-    return a->pieces == NULL || a->to == NULL || a->from == NULL || a->extent == NULL ? tile_no_memory() : GRANARY_OK;
-}
-
-static void
-assembly_fini(struct assembly *a)
-{
-    free(a->pieces);
-    free(a->to);
-    free(a->from);
-    free(a->extent);
-}
-
-/* One block of the new grid. */
+/* One block of the new grid: all input blocks between first and last have a part of it. */
 static granary_err
 assemble(struct tiling *t, size_t i, const struct gr_tiled *in, const int64_t *offset, const int64_t *size,
          uint64_t bytes, struct gr_piece *ret_piece)
@@ -196,43 +161,38 @@ assemble(struct tiling *t, size_t i, const struct gr_tiled *in, const int64_t *o
     const struct gr_grid *grid = in->grid;
     int dims = grid->dims;
     size_t width = (size_t)dims;
-    int64_t first[8];
-    int64_t last[8];
-    int64_t many[8];
-    int64_t position[8];
-    struct assembly a;
+    int64_t first[8], last[8], many[8], position[8];
     struct gr_chunk_spec spec = {.op = GR_CHUNK_assemble, .step = (uint32_t)i, .outputs = 1, .bytes = bytes};
-    granary_err err;
+    struct gr_piece *pieces;
+    int64_t *numbers[3]; /* to, from, extent */
+    size_t count;
 
     for (int d = 0; d < dims; d++) {
         first[d] = position[d] = offset[d] / grid->block[d];
         last[d] = size[d] == 0 ? first[d] : (offset[d] + size[d] - 1) / grid->block[d];
         many[d] = last[d] - first[d] + 1;
     }
-    err = assembly_init(&a, (size_t)tile_product(many, dims), dims);
-    if (err != GRANARY_OK) {
-        assembly_fini(&a);
-        return err;
+    count = (size_t)tile_product(many, dims);
+    pieces = tiling_scratch(t, count, sizeof *pieces);
+    numbers[0] = tiling_scratch(t, 3 * count * width, sizeof *numbers[0]);
+    if (pieces == NULL || numbers[0] == NULL) {
+        return tile_no_memory();
     }
+    numbers[1] = numbers[0] + count * width;
+    numbers[2] = numbers[1] + count * width;
     do {
-        struct overlap overlap;
+        size_t at = spec.input_count * width;
 
-        overlap_of(grid, position, offset, size, &overlap);
-        a.pieces[a.count] = in->pieces[grid_number(grid, position)];
-        memcpy(a.to + a.count * width, overlap.to, width * sizeof *a.to);
-        memcpy(a.from + a.count * width, overlap.from, width * sizeof *a.from);
-        memcpy(a.extent + a.count * width, overlap.extent, width * sizeof *a.extent);
-        a.count++;
+        find_overlap(grid, position, offset, size, numbers[0] + at, numbers[1] + at, numbers[2] + at);
+        pieces[spec.input_count++] = in->pieces[grid_number(grid, position)];
     } while (grid_next(dims, first, last, position));
     spec.own = gr_chunks_attrs(t->chunks);
     gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("shape", size, width));
-    gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("to", a.to, a.count * width));
-    gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("from", a.from, a.count * width));
-    gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("extent", a.extent, a.count * width));
-    spec.inputs = a.pieces;
-    spec.input_count = a.count;
+    gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("to", numbers[0], count * width));
+    gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("from", numbers[1], count * width));
+    gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("extent", numbers[2], count * width));
+    spec.inputs = pieces;
     *ret_piece = gr_chunks_add(t->chunks, &spec);
-    assembly_fini(&a);
     return GRANARY_OK;
 }
 
@@ -241,31 +201,18 @@ grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const in
              struct gr_tiled *ret_tiled)
 {
     const struct gr_grid *old = tensor->grid;
-    struct gr_tiled out;
-    granary_err err = tiled_init_grid(&out, old->dims, old->shape, block);
+    granary_err err = tiled_init_grid(t, ret_tiled, old->dims, old->shape, block);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (memcmp(out.grid->splits, old->splits, sizeof old->splits) == 0 &&
-        memcmp(out.grid->block, old->block, sizeof old->block) == 0) {
-        memcpy(out.pieces, tensor->pieces, out.count * sizeof *out.pieces);
-        memcpy(out.bytes, tensor->bytes, out.count * sizeof *out.bytes);
-        *ret_tiled = out;
+    if (err == GRANARY_OK && memcmp(ret_tiled->grid->splits, old->splits, sizeof old->splits) == 0 &&
+        memcmp(ret_tiled->grid->block, old->block, sizeof old->block) == 0) {
+        *ret_tiled = *tensor;
         return GRANARY_OK;
     }
-    for (size_t n = 0; n < out.count && err == GRANARY_OK; n++) {
-        int64_t offset[8];
-        int64_t size[8];
+    for (size_t n = 0; err == GRANARY_OK && n < ret_tiled->count; n++) {
+        int64_t offset[8], size[8];
 
-        grid_block(out.grid, n, offset, size);
-        out.bytes[n] = (uint64_t)tile_product(size, out.grid->dims) * ELEMENT_BYTES;
-        err = assemble(t, i, tensor, offset, size, out.bytes[n], &out.pieces[n]);
+        grid_block(ret_tiled->grid, n, offset, size);
+        err = assemble(t, i, tensor, offset, size, ret_tiled->bytes[n], &ret_tiled->pieces[n]);
     }
-    if (err != GRANARY_OK) {
-        tiled_fini(&out);
-        return err;
-    }
-    *ret_tiled = out;
-    return GRANARY_OK;
+    return err;
 }

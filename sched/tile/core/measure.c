@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "tile/core/rules.h"
 
 /* Pieces that are there already are looked at by one operator, so many at a time. */
@@ -24,7 +25,7 @@ slot_of(const struct tiling *t, struct gr_piece piece)
 }
 
 static struct piece_info *
-find(const struct tiling *t, struct gr_piece piece)
+find_info(const struct tiling *t, struct gr_piece piece)
 {
     struct piece_info *info = t->info_room == 0 ? NULL : &t->infos[slot_of(t, piece)];
 
@@ -32,7 +33,7 @@ find(const struct tiling *t, struct gr_piece piece)
 }
 
 static bool
-grow(struct tiling *t)
+grow_infos(struct tiling *t)
 {
     struct piece_info *old = t->infos;
     size_t room = t->info_room;
@@ -58,7 +59,7 @@ tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__FrameInfo *i
 {
     struct piece_info *slot;
 
-    if (t->info_count * 2 >= t->info_room && !grow(t)) {
+    if (t->info_count * 2 >= t->info_room && !grow_infos(t)) {
         return tile_no_memory();
     }
     slot = &t->infos[slot_of(t, piece)];
@@ -82,9 +83,8 @@ gr_tiling_answer(struct tiling *t, uint32_t op, const ProtobufCBinaryData *answe
 {
     const struct gr_chunk *chunk = &t->chunks->chunks[op];
     const struct gr_piece *pieces = gr_chunk_inputs(t->chunks, chunk);
-    const struct piece_info *first = find(t, pieces[0]);
+    const struct piece_info *first = find_info(t, pieces[0]);
     Granary__FrameInfos *infos;
-    Granary__FrameInfos **more;
     granary_err err = GRANARY_OK;
 
     if (first != NULL && first->info != NULL) {
@@ -101,12 +101,10 @@ gr_tiling_answer(struct tiling *t, uint32_t op, const ProtobufCBinaryData *answe
                       t->steps->steps[chunk->step].origin->name);
         goto fail;
     }
-    more = realloc(t->answers, (t->answer_count + 1) * sizeof(Granary__FrameInfos *));
-    if (more == NULL) {
+    if (!gr_grow(&t->answers, &t->answer_room, t->answer_count, sizeof(Granary__FrameInfos *))) {
         err = tile_no_memory();
         goto fail;
     }
-    t->answers = more;
     t->answers[t->answer_count++] = infos;
     for (uint32_t p = 0; p < chunk->input_count && err == GRANARY_OK; p++) {
         err = tiling_tell(t, pieces[p], infos->frames[p]);
@@ -129,13 +127,11 @@ is_there(const struct tiling *t, struct gr_piece piece)
 static granary_err
 add_look(struct tiling *t, size_t i, const struct gr_piece *pieces, size_t count)
 {
-    uint32_t *asks = realloc(t->asks, (t->ask_count + 1) * sizeof *asks);
     struct gr_chunk_spec spec = {.op = GR_CHUNK_info, .step = (uint32_t)i, .inputs = pieces, .input_count = count};
 
-    if (asks == NULL) {
+    if (!gr_grow(&t->asks, &t->ask_room, t->ask_count, sizeof *t->asks)) {
         return tile_no_memory();
     }
-    t->asks = asks;
     t->asks[t->ask_count++] = gr_chunks_add(t->chunks, &spec).op;
     return GRANARY_OK;
 }
@@ -151,7 +147,7 @@ ask_input(struct tiling *t, size_t i, const struct gr_tiled *input)
     for (size_t p = 0; p < input->count && err == GRANARY_OK; p++) {
         struct gr_piece piece = input->pieces[p];
 
-        if (find(t, piece) != NULL) {
+        if (find_info(t, piece) != NULL) {
             continue;
         }
         if (count == LOOK_AT_ONCE ||
@@ -167,20 +163,24 @@ ask_input(struct tiling *t, size_t i, const struct gr_tiled *input)
     return err == GRANARY_OK && count > 0 ? add_look(t, i, group, count) : err;
 }
 
+/* Whether all pieces from *piece on are known; it goes on to the first one that is not. */
+static bool
+known_from(const struct tiling *t, const struct gr_tiled *tiled, size_t *piece)
+{
+    const struct piece_info *info;
+
+    while (*piece < tiled->count && (info = find_info(t, tiled->pieces[*piece])) != NULL && info->info != NULL) {
+        (*piece)++;
+    }
+    return *piece == tiled->count;
+}
+
 static bool
 all_known(const struct tiling *t, const struct gr_tiled *tiled)
 {
-    size_t p = 0;
+    size_t piece = 0;
 
-    while (p < tiled->count) {
-        const struct piece_info *info = find(t, tiled->pieces[p]);
-
-        if (info == NULL || info->info == NULL) {
-            return false;
-        }
-        p++;
-    }
-    return true;
+    return known_from(t, tiled, &piece);
 }
 
 granary_err
@@ -193,8 +193,8 @@ tiling_ask(struct tiling *t, size_t i)
         if (t->inputs[i]->of[k].asked) {
             const struct gr_tiled *input = tiling_input(t, i, k);
 
-            any = any || input == NULL || !all_known(t, input);
-            err = input == NULL ? tile_no_memory() : ask_input(t, i, input);
+            any = any || !all_known(t, input);
+            err = ask_input(t, i, input);
         }
     }
     return err == GRANARY_OK && !any ? gr_fail(GRANARY_EFAILED, "it waits for nothing") : err;
@@ -211,12 +211,8 @@ tiling_is_told(const struct tiling *t, struct waiting *waiting)
         const struct gr_tiled *tiled =
             input->narrowed.pieces != NULL ? &input->narrowed : &t->tiled[step->inputs[waiting->input]];
 
-        for (; input->asked && waiting->piece < tiled->count; waiting->piece++) {
-            const struct piece_info *info = find(t, tiled->pieces[waiting->piece]);
-
-            if (info == NULL || info->info == NULL) {
-                return false;
-            }
+        if (input->asked && !known_from(t, tiled, &waiting->piece)) {
+            return false;
         }
     }
     return true;
@@ -268,18 +264,18 @@ tiling_measured(struct tiling *t, size_t i, size_t k)
     if ((k < 2 && step->where[k] != NULL) || !all_known(t, tiled)) {
         wanted = NULL;
         tiled = tiling_input(t, i, k);
-        if (tiled == NULL || !all_known(t, tiled)) {
+        if (!all_known(t, tiled)) {
             note->asked = true;
             return NULL;
         }
     }
-    note->measured = gr_measured_create(tiled->count, &t->steps->steps[step->inputs[k]].type->schema);
+    note->measured = gr_measured_create(t->memory, tiled->count, &t->steps->steps[step->inputs[k]].type->schema);
     if (note->measured == NULL) {
         t->chunks->failed = GRANARY_ENOMEM;
         return NULL;
     }
     for (size_t p = 0; p < tiled->count; p++) {
-        set_piece(find(t, tiled->pieces[p])->info, &t->steps->steps[step->inputs[k]], wanted, p, note->measured);
+        set_piece(find_info(t, tiled->pieces[p])->info, &t->steps->steps[step->inputs[k]], wanted, p, note->measured);
     }
     gr_measured_total(note->measured);
     return note->measured;
@@ -288,34 +284,29 @@ tiling_measured(struct tiling *t, size_t i, size_t k)
 /* ---- pieces put together ---- */
 
 static Granary__ColumnInfo *
-column_info(const struct gr_measured *m, size_t c, const char *name, uint64_t bytes)
+column_info(struct tiling *t, const struct gr_measured *m, size_t c, uint64_t bytes)
 {
     const struct gr_measured_column *all = &m->all[c];
-    Granary__ColumnInfo *info = malloc(sizeof *info);
+    Granary__ColumnInfo *info = gr_region_alloc(t->memory, sizeof *info);
 
-    if (info == NULL) {
-        return NULL;
+    if (info != NULL) {
+        granary__column_info__init(info);
+        info->name = m->schema->fields[c].name;
+        info->dtype = (uint32_t)m->schema->fields[c].dtype;
+        info->nulls = all->nulls;
+        info->distinct = all->distinct;
+        info->bytes = bytes;
+        info->zone = all->has_zone;
+        info->nan = all->has_nan;
+        memcpy(&info->min, &all->min, sizeof info->min);
+        memcpy(&info->max, &all->max, sizeof info->max);
     }
-    granary__column_info__init(info);
-    info->name = strdup(name);
-    if (info->name == NULL) {
-        free(info);
-        return NULL;
-    }
-    info->dtype = (uint32_t)m->schema->fields[c].dtype;
-    info->nulls = all->nulls;
-    info->distinct = all->distinct;
-    info->bytes = bytes;
-    info->zone = all->has_zone;
-    info->nan = all->has_nan;
-    memcpy(&info->min, &all->min, sizeof info->min);
-    memcpy(&info->max, &all->max, sizeof info->max);
     return info;
 }
 
 /* Columns the step yields; the first part's tell how the bytes are shared out. */
 static granary_err
-fill_info(const struct gr_step *step, const struct gr_measured *m, const Granary__FrameInfo *first,
+fill_info(struct tiling *t, const struct gr_step *step, const struct gr_measured *m, const Granary__FrameInfo *first,
           Granary__FrameInfo *info)
 {
     uint64_t bytes = 1;
@@ -323,7 +314,7 @@ fill_info(const struct gr_step *step, const struct gr_measured *m, const Granary
 
     info->rows = m->all_rows;
     info->bytes = m->all_bytes;
-    info->columns = calloc(m->schema->count + 1, sizeof *info->columns);
+    info->columns = gr_region_alloc(t->memory, m->schema->count * sizeof(Granary__ColumnInfo *));
     for (size_t c = 0; c < first->n_columns; c++) {
         bytes += first->columns[c]->bytes;
     }
@@ -336,7 +327,7 @@ fill_info(const struct gr_step *step, const struct gr_measured *m, const Granary
         at++;
         if (gr_step_yields(step, c)) {
             double share = (double)column->bytes / (double)bytes;
-            Granary__ColumnInfo *made = column_info(m, c, column->name, (uint64_t)(share * (double)m->all_bytes));
+            Granary__ColumnInfo *made = column_info(t, m, c, (uint64_t)(share * (double)m->all_bytes));
 
             if (made == NULL) {
                 return tile_no_memory();
@@ -345,29 +336,6 @@ fill_info(const struct gr_step *step, const struct gr_measured *m, const Granary
         }
     }
     return info->columns == NULL ? tile_no_memory() : GRANARY_OK;
-}
-
-/* An answer of one entry, kept until the tiling ends. NULL: no memory */
-static Granary__FrameInfo *
-answer_new(struct tiling *t)
-{
-    Granary__FrameInfos **answers = realloc(t->answers, (t->answer_count + 1) * sizeof(Granary__FrameInfos *));
-    Granary__FrameInfos *infos = answers == NULL ? NULL : malloc(sizeof *infos);
-
-    t->answers = answers != NULL ? answers : t->answers;
-    if (infos == NULL) {
-        return NULL;
-    }
-    granary__frame_infos__init(infos);
-    infos->frames = calloc(1, sizeof *infos->frames);
-    if (infos->frames != NULL && (infos->frames[0] = malloc(sizeof **infos->frames)) != NULL) {
-        granary__frame_info__init(infos->frames[0]);
-        infos->n_frames = 1;
-        t->answers[t->answer_count++] = infos;
-        return infos->frames[0];
-    }
-    granary__frame_infos__free_unpacked(infos, NULL);
-    return NULL;
 }
 
 granary_err
@@ -382,17 +350,16 @@ tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const st
     if (!all_known(t, &those)) {
         return GRANARY_OK;
     }
-    measured = gr_measured_create(count, &step->type->schema);
-    info = measured == NULL ? NULL : answer_new(t);
-    if (info == NULL) {
-        gr_measured_destroy(measured);
+    measured = gr_measured_create(t->scratch, count, &step->type->schema);
+    info = gr_region_alloc(t->memory, sizeof *info);
+    if (measured == NULL || info == NULL) {
         return tile_no_memory();
     }
+    granary__frame_info__init(info);
     for (size_t p = 0; p < count; p++) {
-        set_piece(find(t, parts[p])->info, step, NULL, p, measured);
+        set_piece(find_info(t, parts[p])->info, step, NULL, p, measured);
     }
     gr_measured_total(measured);
-    err = fill_info(step, measured, find(t, parts[0])->info, info);
-    gr_measured_destroy(measured);
+    err = fill_info(t, step, measured, find_info(t, parts[0])->info, info);
     return err == GRANARY_OK ? tiling_tell(t, piece, info) : err;
 }

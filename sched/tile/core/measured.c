@@ -7,21 +7,20 @@
 #include "data/frame.h"
 
 struct gr_measured *
-gr_measured_create(size_t count, const struct gr_schema *schema)
+gr_measured_create(struct gr_region *memory, size_t count, const struct gr_schema *schema)
 {
-    struct gr_measured *m = calloc(1, sizeof *m);
+    struct gr_measured *m = gr_region_alloc(memory, sizeof *m);
 
     if (m == NULL) {
         return NULL;
     }
-    m->count = count;
-    m->schema = schema;
-    m->rows = malloc((count + 1) * sizeof *m->rows);
-    m->bytes = calloc(count + 1, sizeof *m->bytes);
-    m->columns = calloc(count * schema->count + 1, sizeof *m->columns);
-    m->all = calloc(schema->count + 1, sizeof *m->all);
+    *m = (struct gr_measured){.count = count,
+                              .schema = schema,
+                              .rows = gr_region_alloc(memory, count * sizeof *m->rows),
+                              .bytes = gr_region_zalloc(memory, count, sizeof *m->bytes),
+                              .columns = gr_region_zalloc(memory, count * schema->count, sizeof *m->columns),
+                              .all = gr_region_zalloc(memory, schema->count, sizeof *m->all)};
     if (m->rows == NULL || m->bytes == NULL || m->columns == NULL || m->all == NULL) {
-        gr_measured_destroy(m);
         return NULL;
     }
     for (size_t p = 0; p < count; p++) {
@@ -31,18 +30,6 @@ gr_measured_create(size_t count, const struct gr_schema *schema)
         m->columns[c].nulls = -1;
     }
     return m;
-}
-
-void
-gr_measured_destroy(struct gr_measured *m)
-{
-    if (m != NULL) {
-        free(m->rows);
-        free(m->bytes);
-        free(m->columns);
-        free(m->all);
-        free(m);
-    }
 }
 
 /* Orders bounds of one dtype. */

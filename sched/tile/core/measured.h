@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/region.h"
 #include "graph/schema.h"
 
 /* Integers, dates, timestamps, durations, bools: integer. Floats: real. Strings: the first 8 bytes, zero-padded: no
@@ -35,9 +36,8 @@ struct gr_measured {
     struct gr_measured_column *all;     /* schema->count: of all pieces together */
 };
 
-/* Nothing known yet of count pieces. NULL: no memory. */
-struct gr_measured *gr_measured_create(size_t count, const struct gr_schema *schema);
-void gr_measured_destroy(struct gr_measured *measured);
+/* Nothing known yet of count pieces. It lives as long as the region. NULL: no memory. */
+struct gr_measured *gr_measured_create(struct gr_region *memory, size_t count, const struct gr_schema *schema);
 /* Sum up the pieces: all_rows, all_bytes, all. */
 void gr_measured_total(struct gr_measured *measured);
 

@@ -37,6 +37,8 @@ struct tiling {
     const struct gr_sources *sources;
     const struct gr_tile_options *options;
     struct gr_chunks *chunks;
+    struct gr_region *memory;    /* what stays until the tiling ends: tiled, inputs, all they lead to, ... */
+    struct gr_region *scratch;   /* what a rule takes: given back when it returns */
     struct gr_tiled *tiled;      /* by step */
     struct step_inputs **inputs; /* by step; NULL: nothing is noted */
     size_t untiled;              /* live steps */
@@ -44,14 +46,17 @@ struct tiling {
     struct waiting *waiting; /* a queue */
     size_t waiting_first;
     size_t waiting_end;
+    size_t waiting_room;
     struct piece_info *infos; /* open addressing; info_room a power of two, or 0 */
     size_t info_count;
     size_t info_room;
     Granary__FrameInfos **answers; /* owned; infos lead into them */
     size_t answer_count;
+    size_t answer_room;
     uint32_t handed_out; /* operators below it */
     uint32_t *asks;      /* info operators that are not handed out yet */
     size_t ask_count;
+    size_t ask_room;
     bool *wanted;          /* by step: it is a target, and its pieces were wanted */
     struct gr_piece *held; /* sorted */
     size_t held_count;
@@ -75,13 +80,27 @@ typedef granary_err tile_rule(struct tiling *t, size_t i);
 /* How many inputs an operator reads when many pieces become one, level by level. */
 #define TILE_FAN_IN 8
 
+/* Another operator that is tiled as some are. */
+#define TILE_AS(name, ...)                                                                                             \
+    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
+    {                                                                                                                  \
+        return __VA_ARGS__;                                                                                            \
+    }
+
+/* Zeroed room for count items until the rule returns. NULL: no memory. */
+void *tiling_scratch(struct tiling *t, size_t count, size_t size);
+
 /* Room for count pieces (and what frames or tensors know of them), all zero, rows -1. Errors: ENOMEM */
-granary_err tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame);
-void tiled_fini(struct gr_tiled *tiled);
+granary_err tiled_init(struct tiling *t, struct gr_tiled *tiled, size_t count, bool is_frame);
+/* Copies of the pieces and bytes of `in`, to be merged in place. Errors: ENOMEM */
+granary_err tiled_copy(struct tiling *t, const struct gr_tiled *in, struct gr_tiled *ret_copy);
 /* The step's frame is this piece, of about so many bytes. Errors: ENOMEM */
 granary_err tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes);
 
-/* Input k of step i, cut down to the rows and columns it reads; valid until the step is tiled. NULL: no memory. */
+/*
+ * Input k of step i, cut down to the rows and columns it reads; valid until the step is tiled. Without memory, which
+ * sticks in the chunks, it is one piece of no rows.
+ */
 const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
 
 /*
@@ -93,6 +112,12 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
  * Targets must not depend on it, only what they cost. Valid until the step is tiled.
  */
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
+
+/* The names of the columns the step yields, until the rule returns; the array alone is to be changed. NULL: no memory. */
+char **tiling_names(struct tiling *t, const struct gr_step *step, size_t *ret_count);
+/* Put `columns` into the set: the names of the columns the step yields; with dtypes, also `dtypes`. */
+void tiling_add_columns(struct tiling *t, const struct gr_step *step, gr_attrs attrs);
+void tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs);
 
 #define NAMES(...)                                                                                                     \
     ((const char *const[]){__VA_ARGS__}), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)
@@ -127,8 +152,9 @@ uint64_t bytes_max(const uint64_t *bytes, size_t count);
 
 #define ELEMENT_BYTES 8 /* of what is estimated; smaller dtypes are smaller */
 
-/* Room for the pieces of a grid of that shape and block. Errors: EINVAL too many · ENOMEM */
-granary_err tiled_init_grid(struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
+/* Room for the pieces of a grid of that shape and block, with their bytes. Errors: EINVAL too many · ENOMEM */
+granary_err
+tiled_init_grid(struct tiling *t, struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
 /* Where block number n (row-major) begins and how far it goes. */
 void grid_block(const struct gr_grid *grid, size_t n, int64_t *ret_offset, int64_t *ret_size);
 /* Position of a block in each dimension, and back. */
@@ -142,8 +168,8 @@ int64_t tile_block_elements(const struct tiling *t);
 /* Halve the longest side until the block has at most that many elements. */
 void tile_shrink(int64_t *block, int dims, int64_t elements);
 
-/* *ret_tiled has the same tensor with another block; the pieces themselves where nothing changes. To be given to
- * tiled_fini(). Errors: ENOMEM, EINVAL */
+/* *ret_tiled has the same tensor with another block; the pieces themselves where nothing changes.
+ * Errors: ENOMEM, EINVAL */
 granary_err grid_rechunk(struct tiling *t, size_t i, const struct gr_tiled *tensor, const int64_t *block,
                          struct gr_tiled *ret_tiled);
 

@@ -41,30 +41,6 @@ is_in_place(const struct tiling *t, const struct gr_tiled *tiled, bool is_target
     return false;
 }
 
-/* The columns that the step yields, when its pieces have more. */
-static granary_err
-column_attrs(struct tiling *t, const struct gr_step *step, bool wide, gr_attrs *ret_attrs)
-{
-    const struct gr_schema *schema = &step->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
-    size_t count = 0;
-
-    if (names == NULL) {
-        return tile_no_memory();
-    }
-    *ret_attrs = gr_chunks_attrs(t->chunks);
-    for (size_t c = 0; c < schema->count; c++) {
-        if (gr_step_yields(step, c)) {
-            names[count++] = schema->fields[c].name;
-        }
-    }
-    if (wide) {
-        gr_attrs_add(t->chunks, *ret_attrs, gr_attr_new_strings("columns", names, count));
-    }
-    free(names);
-    return GRANARY_OK;
-}
-
 /* How many pieces from `first` on become one. */
 static size_t
 run_of(const struct gr_tiled *tiled, size_t first, uint64_t bytes)
@@ -86,9 +62,12 @@ put_together(struct tiling *t, size_t i, uint64_t bytes)
     struct gr_tiled *tiled = &t->tiled[i];
     size_t before = tiled->count;
     size_t kept = 0;
-    gr_attrs attrs;
-    granary_err err = column_attrs(t, step, tiled->wide, &attrs);
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+    granary_err err = GRANARY_OK;
 
+    if (tiled->wide) {
+        tiling_add_columns(t, step, attrs);
+    }
     for (size_t p = 0, run; p < before && err == GRANARY_OK; p += run) {
         struct gr_piece piece;
         uint64_t sum = 0;

@@ -21,7 +21,7 @@ struct gr_grid {
 /* A step that was tiled. */
 struct gr_tiled {
     size_t count;
-    struct gr_piece *pieces; /* owned, unless it is &one */
+    struct gr_piece *pieces; /* this and the other arrays are the tiling's */
     struct gr_piece one;
     uint64_t *bytes;      /* estimate of each piece; frames and tensors */
     int64_t *rows;        /* frames: of each piece, -1 where unknown */
@@ -33,8 +33,6 @@ struct gr_tile_options {
     int64_t chunk_bytes;   /* tensors; 0: automatic */
     uint64_t memory_bytes; /* of the store; 0: unknown */
 };
-
-void gr_tiled_free(struct gr_tiled *tiled, size_t count);
 
 /* What is known of what steps read or run, by step. */
 struct gr_sources {

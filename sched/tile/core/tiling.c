@@ -6,57 +6,52 @@
 #include "base/id.h"
 #include "tile/core/rules.h"
 
-granary_err
-tiled_init(struct gr_tiled *tiled, size_t count, bool is_frame)
+void *
+tiling_scratch(struct tiling *t, size_t count, size_t size)
 {
-    *tiled = (struct gr_tiled){.count = count};
-    tiled->pieces = calloc(count + 1, sizeof *tiled->pieces);
-    tiled->bytes = calloc(count + 1, sizeof *tiled->bytes);
-    if (is_frame) {
-        tiled->rows = malloc((count + 1) * sizeof *tiled->rows);
-        for (size_t i = 0; tiled->rows != NULL && i < count; i++) {
-            tiled->rows[i] = -1;
-        }
-    }
+    return gr_region_zalloc(t->scratch, count, size);
+}
+
+granary_err
+tiled_init(struct tiling *t, struct gr_tiled *tiled, size_t count, bool is_frame)
+{
+    *tiled = (struct gr_tiled){.count = count,
+                               .pieces = gr_region_zalloc(t->memory, count, sizeof *tiled->pieces),
+                               .bytes = gr_region_zalloc(t->memory, count, sizeof *tiled->bytes),
+                               .rows = is_frame ? gr_region_alloc(t->memory, count * sizeof *tiled->rows) : NULL};
     if (tiled->pieces == NULL || tiled->bytes == NULL || (is_frame && tiled->rows == NULL)) {
-        tiled_fini(tiled);
+        *tiled = (struct gr_tiled){0};
         return gr_fail(GRANARY_ENOMEM, "%zu chunks: out of memory", count);
     }
+    for (size_t p = 0; is_frame && p < count; p++) {
+        tiled->rows[p] = -1;
+    }
     return GRANARY_OK;
+}
+
+granary_err
+tiled_copy(struct tiling *t, const struct gr_tiled *in, struct gr_tiled *ret_copy)
+{
+    granary_err err = tiled_init(t, ret_copy, in->count, true);
+
+    if (err == GRANARY_OK) {
+        memcpy(ret_copy->pieces, in->pieces, in->count * sizeof *in->pieces);
+        memcpy(ret_copy->bytes, in->bytes, in->count * sizeof *in->bytes);
+    }
+    return err;
 }
 
 granary_err
 tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t bytes)
 {
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
+    granary_err err = tiled_init(t, out, 1, true);
 
     if (err == GRANARY_OK) {
         out->pieces[0] = piece;
         out->bytes[0] = bytes;
     }
     return err;
-}
-
-void
-tiled_fini(struct gr_tiled *tiled)
-{
-    if (tiled->pieces != &tiled->one) {
-        free(tiled->pieces);
-    }
-    free(tiled->bytes);
-    free(tiled->rows);
-    free(tiled->grid);
-    *tiled = (struct gr_tiled){0};
-}
-
-void
-gr_tiled_free(struct gr_tiled *tiled, size_t count)
-{
-    for (size_t i = 0; tiled != NULL && i < count; i++) {
-        tiled_fini(&tiled[i]);
-    }
-    free(tiled);
 }
 
 uint64_t
@@ -136,7 +131,7 @@ tiling_note(struct tiling *t, size_t i, size_t k)
     size_t count = t->steps->steps[i].input_count;
 
     if (t->inputs[i] == NULL) {
-        t->inputs[i] = calloc(1, sizeof *t->inputs[i] + count * sizeof t->inputs[i]->of[0]);
+        t->inputs[i] = gr_region_zalloc(t->memory, 1, sizeof *t->inputs[i] + count * sizeof t->inputs[i]->of[0]);
         if (t->inputs[i] == NULL) {
             t->chunks->failed = GRANARY_ENOMEM;
             return NULL;
@@ -146,26 +141,55 @@ tiling_note(struct tiling *t, size_t i, size_t k)
     return &t->inputs[i]->of[k];
 }
 
-/* Names of the columns the step takes of the input; NULL: no memory. Borrowed but for the array. */
+/* The names of the columns the step yields, of those that are wanted; NULL: all are. */
 static char **
-narrow_names(const struct tiling *t, size_t i, size_t k, size_t *ret_count)
+names_of(struct tiling *t, const struct gr_step *step, const bool *wanted, size_t *ret_count)
 {
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_step *from = &t->steps->steps[step->inputs[k]];
-    const struct gr_schema *schema = &from->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
+    const struct gr_schema *schema = &step->type->schema;
+    char **names = tiling_scratch(t, schema->count, sizeof *names);
 
     *ret_count = 0;
     for (size_t c = 0; names != NULL && c < schema->count; c++) {
-        if (gr_step_yields(from, c) && (k >= 2 || step->narrow[k] == NULL || step->narrow[k][c])) {
+        if (gr_step_yields(step, c) && (wanted == NULL || wanted[c])) {
             names[(*ret_count)++] = schema->fields[c].name;
         }
     }
     return names;
 }
 
+char **
+tiling_names(struct tiling *t, const struct gr_step *step, size_t *ret_count)
+{
+    return names_of(t, step, NULL, ret_count);
+}
+
+void
+tiling_add_columns(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
+{
+    size_t count;
+    char **names = tiling_names(t, step, &count);
+
+    gr_attrs_add(t->chunks, attrs, names == NULL ? NULL : gr_attr_new_strings("columns", names, count));
+}
+
+void
+tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
+{
+    const struct gr_schema *schema = &step->type->schema;
+    char **dtypes = tiling_scratch(t, schema->count, sizeof *dtypes);
+    size_t count = 0;
+
+    for (size_t c = 0; dtypes != NULL && c < schema->count; c++) {
+        if (gr_step_yields(step, c)) {
+            dtypes[count++] = (char *)(uintptr_t)granary_dtype_name(schema->fields[c].dtype); /* copied, not written */
+        }
+    }
+    tiling_add_columns(t, step, attrs);
+    gr_attrs_add(t->chunks, attrs, dtypes == NULL ? NULL : gr_attr_new_strings("dtypes", dtypes, count));
+}
+
 /* The input's pieces through a filter, or a select, of what is read. */
-static granary_err
+static bool
 narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
 {
     const struct gr_step *step = &t->steps->steps[i];
@@ -176,29 +200,30 @@ narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
     enum gr_chunk_op op = where != NULL ? GR_CHUNK_filter : GR_CHUNK_select;
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     size_t count;
-    char **names = narrow_names(t, i, k, &count);
-    granary_err err = tiled_init(narrowed, input->count, true);
+    char **names = names_of(t, &t->steps->steps[step->inputs[k]], k < 2 ? step->narrow[k] : NULL, &count);
 
-    if (err != GRANARY_OK || names == NULL) {
-        free(names);
-        return err != GRANARY_OK ? err : tile_no_memory();
+    if (names == NULL || tiled_init(t, narrowed, input->count, true) != GRANARY_OK) {
+        return false;
     }
     if (where != NULL) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", where));
     }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_strings(op == GR_CHUNK_filter ? "select" : "columns", names, count));
-    free(names);
     for (size_t p = 0; p < input->count; p++) {
         narrowed->bytes[p] = !narrows ? input->bytes[p] : input->bytes[p] * count / width + 1;
         narrowed->rows[p] = where == NULL ? input->rows[p] : -1;
         narrowed->pieces[p] = tiling_add(t, i, op, attrs, &input->pieces[p], 1, narrowed->bytes[p]);
     }
-    return GRANARY_OK;
+    return true;
 }
 
 const struct gr_tiled *
 tiling_input(struct tiling *t, size_t i, size_t k)
 {
+    static uint64_t no_bytes;
+    static int64_t no_rows;
+    static struct gr_piece none;
+    static const struct gr_tiled nothing = {.count = 1, .pieces = &none, .bytes = &no_bytes, .rows = &no_rows};
     const struct gr_step *step = &t->steps->steps[i];
     struct step_input *note;
 
@@ -206,11 +231,11 @@ tiling_input(struct tiling *t, size_t i, size_t k)
         return &t->tiled[step->inputs[k]];
     }
     note = tiling_note(t, i, k);
-    if (note == NULL) {
-        return NULL;
+    if (note == NULL || (note->narrowed.pieces == NULL && !narrow_input(t, i, k, &note->narrowed))) {
+        t->chunks->failed = GRANARY_ENOMEM;
+        return &nothing;
     }
-    return note->narrowed.pieces != NULL || narrow_input(t, i, k, &note->narrowed) == GRANARY_OK ? &note->narrowed
-                                                                                                 : NULL;
+    return &note->narrowed;
 }
 
 granary_err
@@ -241,7 +266,7 @@ tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool 
     size_t width_in = gr_step_width(&t->steps->steps[step->inputs[0]]) + 1;
     size_t width_out = gr_step_width(step) + 1;
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = in == NULL ? tile_no_memory() : tiled_init(out, in->count, true);
+    granary_err err = tiled_init(t, out, in->count, true);
 
     for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
         out->bytes[p] = width_out == width_in ? in->bytes[p] : in->bytes[p] / width_in * width_out;

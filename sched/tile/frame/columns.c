@@ -1,5 +1,4 @@
 /* Frames, except sort. Chunks follow one another by rows. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tile/core/rules.h"
@@ -11,51 +10,23 @@ tile_read_csv(struct tiling *t, size_t i)
     const struct gr_csv *csv = t->sources->csvs[i];
     const bool *columns = t->steps->steps[i].present;
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, csv->range_count, true);
+    granary_err err = tiled_init(t, out, csv->range_count, true);
     uint32_t first;
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
     first = gr_csv_read(csv, (uint32_t)i, columns, csv->range_count, t->chunks);
-    for (size_t r = 0; r < csv->range_count; r++) {
+    for (size_t r = 0; err == GRANARY_OK && r < csv->range_count; r++) {
         out->pieces[r] = (struct gr_piece){.op = first + (uint32_t)r};
         out->rows[r] = (int64_t)csv->types[r]->records;
         out->bytes[r] = gr_csv_range_bytes(csv, r, columns);
     }
-    return GRANARY_OK;
-}
-
-granary_err
-tile_select(struct tiling *t, size_t i)
-{
-    return tile_rows(t, i, GR_CHUNK_select, tiling_attrs(t, i, NAMES("columns")), true);
-}
-
-granary_err
-tile_filter(struct tiling *t, size_t i)
-{
-    return tile_rows(t, i, GR_CHUNK_filter, tiling_attrs(t, i, NAMES("where")), false);
-}
-
-granary_err
-tile_assign(struct tiling *t, size_t i)
-{
-    return tile_rows(t, i, GR_CHUNK_assign, tiling_attrs(t, i, NAMES("columns")), true);
-}
-
-/* Copies of an input's pieces and sizes, to be merged in place. */
-static granary_err
-copy_pieces(const struct gr_tiled *in, struct gr_tiled *ret_copy)
-{
-    granary_err err = tiled_init(ret_copy, in->count, true);
-
-    if (err == GRANARY_OK) {
-        memcpy(ret_copy->pieces, in->pieces, in->count * sizeof *in->pieces);
-        memcpy(ret_copy->bytes, in->bytes, in->count * sizeof *in->bytes);
-    }
     return err;
 }
+
+TILE_AS(select, tile_rows(t, i, GR_CHUNK_select, tiling_attrs(t, i, NAMES("columns")), true))
+TILE_AS(project, tile_rows(t, i, GR_CHUNK_project, tiling_attrs(t, i, NAMES("columns")), true))
+TILE_AS(assign, tile_rows(t, i, GR_CHUNK_assign, tiling_attrs(t, i, NAMES("columns")), true))
+TILE_AS(filter, tile_rows(t, i, GR_CHUNK_filter, tiling_attrs(t, i, NAMES("where")), false))
+TILE_AS(explode, tile_rows(t, i, GR_CHUNK_explode, tiling_attrs(t, i, NAMES("column", "separator")), false))
 
 /* ---- head ---- */
 
@@ -93,7 +64,7 @@ head_of_known(struct tiling *t, size_t i, const struct gr_tiled *in, size_t coun
 {
     struct gr_tiled *out = &t->tiled[i];
     size_t last = count - 1;
-    granary_err err = tiled_init(out, count, true);
+    granary_err err = tiled_init(t, out, count, true);
 
     if (err != GRANARY_OK) {
         return err;
@@ -115,21 +86,20 @@ static granary_err
 head_of_unknown(struct tiling *t, size_t i, const struct gr_tiled *in, int64_t rows)
 {
     gr_attrs attrs = limit_attrs(t, rows);
-    struct gr_tiled *out = &t->tiled[i];
     struct gr_tiled parts;
-    size_t count = in->count;
-    granary_err err = copy_pieces(in, &parts);
+    size_t count;
+    uint64_t bytes;
+    granary_err err = tiled_copy(t, in, &parts);
 
-    if (err == GRANARY_OK && (err = tiled_init(out, 1, true)) == GRANARY_OK) {
-        for (size_t p = 0; p < in->count && in->count > 1; p++) {
-            parts.pieces[p] = tiling_add(t, i, GR_CHUNK_concat, attrs, &in->pieces[p], 1, in->bytes[p]);
-        }
-        count = tiling_tree(t, i, GR_CHUNK_concat, attrs, parts.pieces, parts.bytes, count, TILE_FAN_IN, TILE_MAX);
-        out->bytes[0] = bytes_max(parts.bytes, count);
-        out->pieces[0] = tiling_add(t, i, GR_CHUNK_concat, attrs, parts.pieces, count, out->bytes[0]);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    tiled_fini(&parts);
-    return err;
+    for (size_t p = 0; p < in->count && in->count > 1; p++) {
+        parts.pieces[p] = tiling_add(t, i, GR_CHUNK_concat, attrs, &in->pieces[p], 1, in->bytes[p]);
+    }
+    count = tiling_tree(t, i, GR_CHUNK_concat, attrs, parts.pieces, parts.bytes, in->count, TILE_FAN_IN, TILE_MAX);
+    bytes = bytes_max(parts.bytes, count);
+    return tiling_yield_one(t, i, tiling_add(t, i, GR_CHUNK_concat, attrs, parts.pieces, count, bytes), bytes);
 }
 
 granary_err
@@ -140,11 +110,7 @@ tile_head(struct tiling *t, size_t i)
     int64_t rows = gr_attr_int(attrs, attr_count, "rows", 0);
     const struct gr_tiled *in = tiling_input(t, i, 0);
     int64_t before = 0;
-    size_t count;
+    size_t count = chunks_with_rows(in, rows, &before);
 
-    if (in == NULL) {
-        return tile_no_memory();
-    }
-    count = chunks_with_rows(in, rows, &before);
     return count <= in->count ? head_of_known(t, i, in, count, rows - before) : head_of_unknown(t, i, in, rows);
 }

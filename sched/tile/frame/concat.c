@@ -13,23 +13,6 @@
 
 /* ---- one below the other ---- */
 
-/* The names of the columns the step yields; to be freed, but not what they lead to. */
-static char **
-names_of(const struct gr_step *step, size_t *ret_count)
-{
-    const struct gr_schema *schema = &step->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
-    size_t count = 0;
-
-    for (size_t c = 0; names != NULL && c < schema->count; c++) {
-        if (gr_step_yields(step, c)) {
-            names[count++] = schema->fields[c].name;
-        }
-    }
-    *ret_count = count;
-    return names;
-}
-
 /* Whether an input yields just the columns that the step yields, in their order. */
 static bool
 fits(const struct gr_step *from, const struct gr_step *step)
@@ -60,8 +43,8 @@ static granary_err
 add_casts(struct tiling *t, const struct gr_step *from, const struct gr_step *step, gr_attrs *ret_attrs)
 {
     const struct gr_schema *schema = &step->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
-    char **texts = calloc(schema->count + 1, sizeof *texts);
+    char **names = tiling_scratch(t, schema->count, sizeof *names);
+    char **texts = tiling_scratch(t, schema->count, sizeof *texts);
     size_t count = 0;
     granary_err err = names == NULL || texts == NULL ? tile_no_memory() : GRANARY_OK;
 
@@ -92,8 +75,6 @@ add_casts(struct tiling *t, const struct gr_step *from, const struct gr_step *st
     for (size_t i = 0; texts != NULL && i < count; i++) {
         free(texts[i]);
     }
-    free(names);
-    free(texts);
     return err;
 }
 
@@ -106,16 +87,12 @@ add_rows(struct tiling *t, size_t i, size_t k, size_t at)
     struct gr_tiled *out = &t->tiled[i];
     gr_attrs casts = 0;
     gr_attrs select = 0;
-    granary_err err = in == NULL ? tile_no_memory() : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
-    if (err == GRANARY_OK && !fits(from, step)) {
-        size_t count;
-        char **names = names_of(step, &count);
-
-        err = names == NULL ? tile_no_memory() : add_casts(t, from, step, &casts);
+    if (!fits(from, step)) {
+        err = add_casts(t, from, step, &casts);
         select = gr_chunks_attrs(t->chunks);
-        gr_attrs_add(t->chunks, select, names == NULL ? NULL : gr_attr_new_strings("columns", names, count));
-        free(names);
+        tiling_add_columns(t, step, select);
     }
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         struct gr_piece piece = in->pieces[p];
@@ -144,7 +121,7 @@ below_one_another(struct tiling *t, size_t i)
     for (size_t k = 0; k < step->input_count; k++) {
         count += t->tiled[step->inputs[k]].count;
     }
-    err = tiled_init(&t->tiled[i], count, true);
+    err = tiled_init(t, &t->tiled[i], count, true);
     for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
         err = add_rows(t, i, k, at);
         at += t->tiled[step->inputs[k]].count;
@@ -182,18 +159,15 @@ gather(struct tiling *t, size_t i, const struct gr_tiled *in, struct gr_piece *r
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     struct gr_tiled parts;
     size_t count;
-    granary_err err = tiled_init(&parts, in->count, true);
+    granary_err err = tiled_copy(t, in, &parts);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    memcpy(parts.pieces, in->pieces, in->count * sizeof *in->pieces);
-    memcpy(parts.bytes, in->bytes, in->count * sizeof *in->bytes);
     count = tiling_tree(t, i, GR_CHUNK_concat, attrs, parts.pieces, parts.bytes, in->count, 64, TILE_SUM);
     *ret_bytes = bytes_sum(parts.bytes, count);
     *ret_piece =
         count == 1 ? parts.pieces[0] : tiling_add(t, i, GR_CHUNK_concat, attrs, parts.pieces, count, *ret_bytes);
-    tiled_fini(&parts);
     return GRANARY_OK;
 }
 
@@ -203,24 +177,21 @@ side_by_side(struct tiling *t, size_t i)
     const struct gr_step *step = &t->steps->steps[i];
     bool alike = cut_alike(t, step);
     size_t count = alike ? t->tiled[step->inputs[0]].count : 1;
-    struct gr_piece *inputs = calloc(step->input_count + 1, sizeof *inputs);
+    struct gr_piece *inputs = tiling_scratch(t, step->input_count, sizeof *inputs);
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    size_t width;
-    char **names = names_of(step, &width);
-    granary_err err = inputs == NULL || names == NULL ? tile_no_memory() : tiled_init(&t->tiled[i], count, true);
+    granary_err err = inputs == NULL ? tile_no_memory() : tiled_init(t, &t->tiled[i], count, true);
 
-    gr_attrs_add(t->chunks, attrs, names == NULL ? NULL : gr_attr_new_strings("columns", names, width));
+    tiling_add_columns(t, step, attrs);
     for (size_t p = 0; p < count && err == GRANARY_OK; p++) {
         uint64_t bytes = 0;
 
         for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
             const struct gr_tiled *in = tiling_input(t, i, k);
-            uint64_t more = alike && in != NULL ? in->bytes[p] : 0;
+            uint64_t more = 0;
 
-            if (in == NULL) {
-                err = tile_no_memory();
-            } else if (alike) {
+            if (alike && in->count == count) {
                 inputs[k] = in->pieces[p];
+                more = in->bytes[p];
             } else {
                 err = gather(t, i, in, &inputs[k], &more);
             }
@@ -232,8 +203,6 @@ side_by_side(struct tiling *t, size_t i)
             t->tiled[i].pieces[p] = tiling_add(t, i, GR_CHUNK_zip, attrs, inputs, step->input_count, bytes);
         }
     }
-    free(inputs);
-    free(names);
     return err;
 }
 

@@ -4,7 +4,6 @@
  * part, and the rows come back to the chunks they are of, in order (as in join_shuffle.c).
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tile/core/rules.h"
@@ -63,16 +62,16 @@ deal_attrs(struct tiling *t, size_t i, size_t parts, const char *order, gr_attrs
     const Granary__Attr *subset = gr_step_attr(&t->steps->steps[i], "subset");
     const Granary__Attr *keep = gr_step_attr(&t->steps->steps[i], "keep");
     size_t count = subset != NULL ? subset->n_strings : schema->count;
-    char **texts = calloc(2 * count + 1, sizeof *texts);
-    char **types;
+    char **texts = tiling_scratch(t, count, sizeof *texts);
+    char **types = tiling_scratch(t, count, sizeof *types);
 
-    if (texts == NULL) {
+    if (texts == NULL || types == NULL) {
         return tile_no_memory();
     }
-    types = texts + count;
     for (size_t c = 0; c < count; c++) {
         texts[c] = subset != NULL ? subset->strings[c] : schema->fields[c].name;
-        types[c] = strdup(granary_dtype_name(schema->fields[gr_schema_find(schema, texts[c])].dtype));
+        types[c] = (char *)(uintptr_t)granary_dtype_name(/* copied, not written */
+                                                         schema->fields[gr_schema_find(schema, texts[c])].dtype);
     }
     gr_attrs_add(t->chunks, deal, gr_attr_new_strings("keys", texts, count));
     gr_attrs_add(t->chunks, deal, gr_attr_new_strings("types", types, count));
@@ -80,10 +79,6 @@ deal_attrs(struct tiling *t, size_t i, size_t parts, const char *order, gr_attrs
     gr_attrs_add(t->chunks, deal, gr_attr_new_string("order", order));
     gr_attrs_add(t->chunks, last, gr_attr_new_strings("subset", texts, count));
     gr_attrs_add(t->chunks, last, gr_attr_new_string("keep", keep == NULL ? "first" : keep->strings[0]));
-    for (size_t c = 0; c < count; c++) {
-        free(types[c]);
-    }
-    free(texts);
     return GRANARY_OK;
 }
 
@@ -94,14 +89,14 @@ distinct_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, size_t 
     struct gr_chunks *chunks = t->chunks;
     struct gr_tiled *out = &t->tiled[i];
     uint64_t bytes = bytes_sum(in->bytes, in->count) / parts + PACKED_BYTES;
-    struct gr_piece *dealt = calloc(in->count + 1, sizeof *dealt);
-    struct gr_piece *back = calloc(parts, sizeof *back);
+    struct gr_piece *dealt = tiling_scratch(t, in->count, sizeof *dealt);
+    struct gr_piece *back = tiling_scratch(t, parts, sizeof *back);
     gr_attrs deal = gr_chunks_attrs(chunks);
     gr_attrs last = gr_chunks_attrs(chunks);
     gr_attrs by_order = gr_chunks_attrs(chunks);
     gr_attrs merge = gr_chunks_attrs(chunks);
     char order[64];
-    granary_err err = dealt == NULL || back == NULL ? tile_no_memory() : tiled_init(out, in->count, true);
+    granary_err err = dealt == NULL || back == NULL ? tile_no_memory() : tiled_init(t, out, in->count, true);
 
     name_order(&t->steps->steps[i].type->schema, order, sizeof order);
     err = err == GRANARY_OK ? deal_attrs(t, i, parts, order, deal, last) : err;
@@ -138,8 +133,6 @@ distinct_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, size_t 
         out->bytes[p] = in->bytes[p];
         out->pieces[p] = tiling_add(t, i, GR_CHUNK_order_merge, merge, back, parts, in->bytes[p]);
     }
-    free(dealt);
-    free(back);
     return err;
 }
 
@@ -158,27 +151,23 @@ tile_distinct(struct tiling *t, size_t i)
     uint64_t bytes;
     size_t count;
     size_t many;
-    granary_err err = in == NULL ? tile_no_memory() : tiled_init(&parts, in->count, true);
+    granary_err err = tiled_copy(t, in, &parts);
 
     if (err != GRANARY_OK) {
         return err;
     }
     for (size_t p = 0; p < in->count; p++) {
-        parts.bytes[p] = in->bytes[p];
         parts.pieces[p] = tiling_add(t, i, GR_CHUNK_distinct, attrs, &in->pieces[p], 1, in->bytes[p]);
     }
     many = count_parts(t, in);
     if (many > 1) {
-        err = distinct_in_parts(t, i, &parts, many);
-        tiled_fini(&parts);
-        return err;
+        return distinct_in_parts(t, i, &parts, many);
     }
     count = tiling_tree(t, i, GR_CHUNK_distinct, attrs, parts.pieces, parts.bytes, in->count, TILE_FAN_IN, TILE_SUM);
     bytes = bytes_sum(parts.bytes, count);
     piece = count == 1 && !none
                 ? parts.pieces[0]
                 : tiling_add(t, i, GR_CHUNK_distinct, keep_attrs(t, i, NULL), parts.pieces, count, bytes);
-    tiled_fini(&parts);
     return tiling_yield_one(t, i, piece, bytes);
 }
 
@@ -186,12 +175,8 @@ granary_err
 tile_duplicated(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    uint64_t bytes;
+    uint64_t bytes = bytes_sum(in->bytes, in->count);
 
-    if (in == NULL) {
-        return tile_no_memory();
-    }
-    bytes = bytes_sum(in->bytes, in->count);
     return tiling_yield_one(t, i,
                             tiling_add(t, i, GR_CHUNK_duplicated, keep_attrs(t, i, NULL), in->pieces, in->count, bytes),
                             bytes / 8 + 1024);

@@ -1,18 +1,17 @@
 /* encode: the dictionaries of all chunks become one a column, then each chunk's codes are put into its terms. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tile/core/rules.h"
 
 #define MEMORY_PARTS 32 /* a dictionary, which every chunk has, is at most this part of the store's memory */
 
-/* The string columns that are wanted, and yielded; to be freed, but not what they lead to. NULL: no memory */
+/* The string columns that are wanted, and yielded. NULL: no memory */
 static char **
-columns_of(const struct gr_step *step, size_t *ret_count)
+columns_of(struct tiling *t, const struct gr_step *step, size_t *ret_count)
 {
     const struct gr_schema *schema = &step->type->schema;
     const Granary__Attr *wanted = gr_step_attr(step, "columns");
-    char **names = calloc(schema->count + 1, sizeof *names);
+    char **names = tiling_scratch(t, schema->count, sizeof *names);
     size_t count = 0;
 
     for (size_t c = 0; names != NULL && c < schema->count; c++) {
@@ -53,28 +52,24 @@ tile_encode(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     struct gr_tiled *out = &t->tiled[i];
     size_t count = 0;
-    char **names = columns_of(&t->steps->steps[i], &count);
-    struct gr_piece *inputs = calloc(count + 1, sizeof *inputs);
-    struct gr_piece *parts = in == NULL ? NULL : calloc(in->count + 1, sizeof *parts);
+    char **names = columns_of(t, &t->steps->steps[i], &count);
+    struct gr_piece *inputs = tiling_scratch(t, count + 1, sizeof *inputs);
+    struct gr_piece *parts = tiling_scratch(t, in->count, sizeof *parts);
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    granary_err err = in == NULL || names == NULL || inputs == NULL || parts == NULL ? tile_no_memory()
-                                                                                     : tiled_init(out, in->count, true);
 
-    if (err == GRANARY_OK) {
-        gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("columns", names, count));
-        for (size_t c = 0; c < count; c++) {
-            inputs[c + 1] = add_dictionary(t, i, in, names[c], parts);
-        }
-        for (size_t p = 0; p < in->count; p++) {
-            inputs[0] = in->pieces[p];
-            out->bytes[p] = in->bytes[p];
-            out->rows[p] = in->rows[p];
-            out->pieces[p] =
-                count == 0 ? in->pieces[p] : tiling_add(t, i, GR_CHUNK_encode, attrs, inputs, count + 1, in->bytes[p]);
-        }
+    if (names == NULL || inputs == NULL || parts == NULL || tiled_init(t, out, in->count, true) != GRANARY_OK) {
+        return tile_no_memory();
     }
-    free(names);
-    free(inputs);
-    free(parts);
-    return err;
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("columns", names, count));
+    for (size_t c = 0; c < count; c++) {
+        inputs[c + 1] = add_dictionary(t, i, in, names[c], parts);
+    }
+    for (size_t p = 0; p < in->count; p++) {
+        inputs[0] = in->pieces[p];
+        out->bytes[p] = in->bytes[p];
+        out->rows[p] = in->rows[p];
+        out->pieces[p] =
+            count == 0 ? in->pieces[p] : tiling_add(t, i, GR_CHUNK_encode, attrs, inputs, count + 1, in->bytes[p]);
+    }
+    return GRANARY_OK;
 }

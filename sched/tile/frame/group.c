@@ -146,9 +146,9 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
     struct group_maps maps = {
         .count = group_maps(t, in, groups_estimate(t, i, in)), .attrs = map_attrs, .parts = parts};
     uint64_t total = bytes_sum(in->bytes, in->count);
-    struct gr_piece *pieces = malloc((maps.count + 1) * sizeof *pieces);
+    struct gr_piece *pieces = tiling_scratch(t, maps.count + 1, sizeof *pieces);
     uint64_t read;
-    granary_err err = pieces == NULL ? tile_no_memory() : tiled_init(out, parts, true);
+    granary_err err = pieces == NULL ? tile_no_memory() : tiled_init(t, out, parts, true);
 
     gr_attrs_add(t->chunks, map_attrs, gr_attr_new_int("parts", (int64_t)parts));
     if (maps.count < in->count) {
@@ -170,7 +170,6 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
         out->pieces[j] =
             tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces + first, maps.count + 1 - first, out->bytes[j]);
     }
-    free(pieces);
     return err;
 }
 
@@ -217,7 +216,7 @@ static granary_err
 group_and_sort(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts,
                const struct tile_order *order)
 {
-    struct gr_tiled groups = {0};
+    struct gr_tiled groups;
     granary_err err;
 
     gr_attrs_add(t->chunks, final, gr_attr_new_bool("sort", false));
@@ -225,7 +224,6 @@ group_and_sort(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
     if (err == GRANARY_OK) {
         err = tile_sorted(t, i, &groups, order, bytes_sum(groups.bytes, groups.count));
     }
-    tiled_fini(&groups);
     return err;
 }
 
@@ -256,7 +254,7 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     uint64_t most = groups_bytes(t, i, groups);
     struct gr_tiled tables;
     size_t count;
-    granary_err err = tiled_init(&tables, maps.count, true);
+    granary_err err = tiled_init(t, &tables, maps.count, true);
 
     if (err != GRANARY_OK) {
         return err;
@@ -275,7 +273,6 @@ group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     *ret_bytes = bytes_sum(tables.bytes, count);
     *ret_bytes = *ret_bytes < most ? *ret_bytes : most;
     *ret_piece = tiling_add(t, i, GR_CHUNK_groupby_final, attrs->final, tables.pieces, count, *ret_bytes);
-    tiled_fini(&tables);
     return err;
 }
 
@@ -283,12 +280,10 @@ static granary_err
 groupby_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map, gr_attrs final, size_t parts)
 {
     const Granary__Attr *keys = gr_step_attr(&t->steps->steps[i], "keys");
-    bool *ascending = calloc(keys->n_strings, sizeof *ascending);
+    bool *ascending = tiling_scratch(t, keys->n_strings, sizeof *ascending);
     struct tile_order order = {.by = keys->strings, .keys = keys->n_strings, .descending = ascending};
-    granary_err err = ascending == NULL ? tile_no_memory() : group_and_sort(t, i, in, map, final, parts, &order);
 
-    free(ascending);
-    return err;
+    return ascending == NULL ? tile_no_memory() : group_and_sort(t, i, in, map, final, parts, &order);
 }
 
 granary_err
@@ -296,16 +291,13 @@ tile_groupby(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
     bool rows = false;
-    size_t parts = in == NULL ? 1 : parts_wanted(t, i, in, &rows);
+    size_t parts = parts_wanted(t, i, in, &rows);
     struct group_attrs attrs;
     struct gr_piece piece;
     bool done = false;
     uint64_t bytes;
     granary_err err;
 
-    if (in == NULL) {
-        return tile_no_memory();
-    }
     if (parts == 0) {
         return TILE_WAIT;
     }
@@ -358,7 +350,7 @@ tile_made(struct tiling *t, size_t i, gr_attrs shared, bool keeps, enum gr_chunk
     struct group_attrs attrs = {shared, shared, shared, keeps};
     struct gr_piece piece;
     uint64_t bytes;
-    granary_err err = in == NULL ? tile_no_memory() : group_in_tree(t, i, in, &attrs, UINT64_MAX, &piece, &bytes);
+    granary_err err = group_in_tree(t, i, in, &attrs, UINT64_MAX, &piece, &bytes);
 
     return err == GRANARY_OK ? tiling_yield_one(t, i, tiling_add(t, i, op, own, &piece, 1, bytes), bytes) : err;
 }
@@ -377,22 +369,19 @@ counts_sorted(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs ma
               char **names, size_t count)
 {
     bool by_count = flag(t, i, "sort", true);
-    char **by = calloc(count, sizeof *by);
-    bool *descending = calloc(count, sizeof *descending);
+    char **by = tiling_scratch(t, count, sizeof *by);
+    bool *descending = tiling_scratch(t, count, sizeof *descending);
     struct tile_order order = {.by = by, .keys = by_count ? count : count - 1, .descending = descending};
-    granary_err err = by == NULL || descending == NULL ? tile_no_memory() : GRANARY_OK;
 
-    if (err == GRANARY_OK) {
-        memcpy(by + by_count, names, (count - 1) * sizeof *by);
-        if (by_count) {
-            by[0] = names[count - 1];
-            descending[0] = !flag(t, i, "ascending", false);
-        }
-        err = group_and_sort(t, i, in, map, final, parts, &order);
+    if (by == NULL || descending == NULL) {
+        return tile_no_memory();
     }
-    free(by);
-    free(descending);
-    return err;
+    memcpy(by + by_count, names, (count - 1) * sizeof *by);
+    if (by_count) {
+        by[0] = names[count - 1];
+        descending[0] = !flag(t, i, "ascending", false);
+    }
+    return group_and_sort(t, i, in, map, final, parts, &order);
 }
 
 /* The pieces' counts as shares of all of them. */
@@ -406,7 +395,8 @@ shares_of_all(struct tiling *t, size_t i, char *name)
     char *text = NULL;
     struct gr_piece total;
     size_t count;
-    granary_err err = asprintf(&text, "sum(%s)", name) < 0 ? tile_no_memory() : tiled_init(&sums, pieces->count, true);
+    granary_err err =
+        asprintf(&text, "sum(%s)", name) < 0 ? tile_no_memory() : tiled_init(t, &sums, pieces->count, true);
 
     if (err != GRANARY_OK) {
         free(text);
@@ -428,7 +418,6 @@ shares_of_all(struct tiling *t, size_t i, char *name)
 
         pieces->pieces[p] = tiling_add(t, i, GR_CHUNK_value_counts, share, inputs, 2, pieces->bytes[p]);
     }
-    tiled_fini(&sums);
     free(text);
     return GRANARY_OK;
 }
@@ -439,13 +428,12 @@ tile_value_counts(struct tiling *t, size_t i)
     const struct gr_schema *schema = &t->steps->steps[i].type->schema;
     const struct gr_tiled *in = tiling_input(t, i, 0);
     char *size[] = {(char *)(uintptr_t) "size"}; /* copied, not written */
-    char **names = calloc(schema->count, sizeof *names);
+    char **names = tiling_scratch(t, schema->count, sizeof *names);
     gr_attrs attrs[2];
     size_t parts;
     granary_err err;
 
-    if (names == NULL || in == NULL) {
-        free(names);
+    if (names == NULL) {
         return tile_no_memory();
     }
     for (size_t c = 0; c < schema->count; c++) {
@@ -457,16 +445,11 @@ tile_value_counts(struct tiling *t, size_t i)
     }
     parts = parts_for_memory(t, i, in, UINT64_MAX);
     if (parts == 1) {
-        err = tile_made(t, i, attrs[0], false, GR_CHUNK_value_counts,
-                        tiling_attrs(t, i, NAMES("normalize", "sort", "ascending")));
-    } else {
-        err = counts_sorted(t, i, in, attrs[0], attrs[1], parts, names, schema->count);
-        if (err == GRANARY_OK && flag(t, i, "normalize", false)) {
-            err = shares_of_all(t, i, names[schema->count - 1]);
-        }
+        return tile_made(t, i, attrs[0], false, GR_CHUNK_value_counts,
+                         tiling_attrs(t, i, NAMES("normalize", "sort", "ascending")));
     }
-    free(names);
-    return err;
+    err = counts_sorted(t, i, in, attrs[0], attrs[1], parts, names, schema->count);
+    return err == GRANARY_OK && flag(t, i, "normalize", false) ? shares_of_all(t, i, names[schema->count - 1]) : err;
 }
 
 granary_err
@@ -478,12 +461,11 @@ tile_describe(struct tiling *t, size_t i)
     enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
     const struct gr_schema *schema = &t->steps->steps[i].type->schema;
     size_t count = schema->count - 1; /* the first one names the statistics */
-    char **texts = calloc(2 * FUNCTIONS * count + 1, sizeof *texts);
-    char **names = calloc(count + 1, sizeof *names);
+    char **texts = tiling_scratch(t, 2 * FUNCTIONS * count, sizeof *texts);
+    char **names = tiling_scratch(t, count, sizeof *names);
     bool failed = texts == NULL || names == NULL;
     gr_attrs shared = 0;
     gr_attrs own = gr_chunks_attrs(t->chunks);
-    granary_err err;
 
     for (size_t c = 0; c < count && !failed; c++) {
         struct gr_buf quoted = {0};
@@ -507,8 +489,5 @@ tile_describe(struct tiling *t, size_t i)
     for (size_t a = 0; texts != NULL && a < 2 * FUNCTIONS * count; a++) {
         free(texts[a]);
     }
-    free(texts);
-    free(names);
-    err = failed ? tile_no_memory() : tile_made(t, i, shared, true, GR_CHUNK_describe, own);
-    return err;
+    return failed ? tile_no_memory() : tile_made(t, i, shared, true, GR_CHUNK_describe, own);
 }

@@ -3,8 +3,6 @@
  * executors busy. When most chunks have most groups, tables are large, and the work for each of their groups is
  * expensive, however few rows they are made of. So a table is made of several chunks.
  */
-#include <stdlib.h>
-
 #include "tile/frame/group.h"
 
 enum {
@@ -67,7 +65,7 @@ group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_
 {
     const struct gr_step *step = &t->steps->steps[i];
     const Granary__Attr *keys = gr_step_attr(step, "keys");
-    char **texts = keys == NULL ? NULL : malloc((keys->n_strings + 1) * sizeof *texts);
+    char **texts = keys == NULL ? NULL : tiling_scratch(t, keys->n_strings, sizeof *texts);
     size_t count = 0;
 
     for (size_t k = 0; texts != NULL && k < keys->n_strings; k++) {
@@ -82,7 +80,6 @@ group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_
         gr_attrs_add(t->chunks, maps->attrs, gr_attr_new_bool("reference", true));
         gr_attrs_add(t->chunks, readers, gr_attr_new_bool("reference", true));
     }
-    free(texts);
 }
 
 struct gr_piece
@@ -103,7 +100,7 @@ group_map_add(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
 {
     size_t begin = in->count * m / maps->count;
     size_t end = in->count * (m + 1) / maps->count;
-    struct gr_piece *inputs = malloc((end - begin + 1) * sizeof *inputs);
+    struct gr_piece *inputs = tiling_scratch(t, end - begin + 1, sizeof *inputs);
     struct gr_chunk_spec spec = {.op = GR_CHUNK_groupby_map,
                                  .step = (uint32_t)i,
                                  .shared = maps->attrs,
@@ -122,6 +119,5 @@ group_map_add(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     }
     *ret_read = spec.bytes;
     *ret_piece = gr_chunks_add(t->chunks, &spec);
-    free(inputs);
     return GRANARY_OK;
 }

@@ -222,19 +222,17 @@ group_in_ranges(struct tiling *t, size_t i, const struct gr_tiled *in, bool *ret
     if (ranges.measured == NULL || ranges.measured->count != in->count || in->count > CHUNKS_MOST) {
         return ranges.measured == NULL ? TILE_WAIT : GRANARY_OK;
     }
-    inputs = malloc(in->count * sizeof *inputs);
-    ranges.cuts = malloc(in->count * sizeof *ranges.cuts);
+    inputs = tiling_scratch(t, in->count, sizeof *inputs);
+    ranges.cuts = tiling_scratch(t, in->count, sizeof *ranges.cuts);
     err = inputs == NULL || ranges.cuts == NULL ? tile_no_memory() : GRANARY_OK;
     if (err == GRANARY_OK && find_key(t, i, in, &ranges)) {
         *ret_done = true;
         final = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
         gr_attrs_add(t->chunks, final, gr_attr_new_bool("any_order", true));
-        err = tiled_init(&t->tiled[i], ranges.count, true);
+        err = tiled_init(t, &t->tiled[i], ranges.count, true);
         for (size_t r = 0; r < ranges.count && err == GRANARY_OK; r++) {
             err = add_range(t, i, in, &ranges, r, inputs, final);
         }
     }
-    free(ranges.cuts);
-    free(inputs);
     return err;
 }

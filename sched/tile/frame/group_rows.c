@@ -1,15 +1,12 @@
 /* A groupby with about as many groups as rows: rows are dealt to parts as they are, and each part is grouped once. */
-#include <stdlib.h>
-
 #include "tile/frame/group.h"
 
 /* Keys that are strings: each has a dictionary in every chunk, perhaps. */
 static Granary__Attr *
-text_positions(const struct gr_step *step, size_t *ret_count)
+text_positions(struct tiling *t, const struct gr_step *step, size_t *ret_count)
 {
     size_t keys = gr_step_attr(step, "keys")->n_strings;
-    int64_t *positions = malloc((keys + 1) * sizeof *positions);
-    Granary__Attr *attr;
+    int64_t *positions = tiling_scratch(t, keys, sizeof *positions);
 
     *ret_count = 0;
     for (size_t k = 0; positions != NULL && k < keys; k++) {
@@ -17,9 +14,7 @@ text_positions(const struct gr_step *step, size_t *ret_count)
             positions[(*ret_count)++] = (int64_t)k;
         }
     }
-    attr = positions == NULL ? NULL : gr_attr_new_ints("texts", positions, *ret_count);
-    free(positions);
-    return attr;
+    return positions == NULL ? NULL : gr_attr_new_ints("texts", positions, *ret_count);
 }
 
 granary_err
@@ -29,7 +24,7 @@ group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_at
     uint64_t total = bytes_sum(in->bytes, in->count);
     gr_attrs attrs = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
     size_t texts;
-    Granary__Attr *positions = text_positions(&t->steps->steps[i], &texts);
+    Granary__Attr *positions = text_positions(t, &t->steps->steps[i], &texts);
     struct group_maps maps = {.count = in->count, .attrs = deal_attrs, .parts = parts};
     size_t first = 0;
     struct gr_piece *pieces;
@@ -40,8 +35,8 @@ group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_at
     gr_attrs_add(t->chunks, deal_attrs, gr_attr_new_int("parts", (int64_t)parts));
     group_refer(t, i, in, &maps, attrs);
     first = maps.reference != 0;
-    pieces = malloc((first + in->count * (1 + texts) + 1) * sizeof *pieces);
-    err = pieces == NULL ? tile_no_memory() : tiled_init(out, parts, true);
+    pieces = tiling_scratch(t, first + in->count * (1 + texts), sizeof *pieces);
+    err = pieces == NULL ? tile_no_memory() : tiled_init(t, out, parts, true);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         struct gr_piece inputs[] = {first > 0 ? group_reference(t, i, in, &maps) : in->pieces[p], in->pieces[p]};
         struct gr_piece dealt = tiling_add(t, i, GR_CHUNK_groupby_deal, deal_attrs, inputs, 1 + first,
@@ -63,6 +58,5 @@ group_rows_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_at
         out->pieces[j] =
             tiling_add(t, i, GR_CHUNK_groupby_part, attrs, pieces, first + in->count * (1 + texts), out->bytes[j]);
     }
-    free(pieces);
     return err;
 }

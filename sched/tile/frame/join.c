@@ -38,10 +38,7 @@ settle_types(struct joining *j)
         if (err != GRANARY_OK) {
             return err;
         }
-        j->types[k] = strdup(granary_dtype_name(dtype));
-        if (j->types[k] == NULL) {
-            return tile_no_memory();
-        }
+        j->types[k] = (char *)(uintptr_t)granary_dtype_name(dtype);
     }
     return GRANARY_OK;
 }
@@ -55,7 +52,7 @@ settle_pieces(struct joining *j, struct side *side)
     size_t group = total <= PIECE_BYTES ? in->count : (in->count + PIECES_MAX - 1) / PIECES_MAX;
     gr_attrs attrs = gr_chunks_attrs(j->t->chunks);
 
-    side->pieces = calloc(in->count + 1, sizeof *side->pieces);
+    side->pieces = tiling_scratch(j->t, in->count, sizeof *side->pieces);
     if (side->pieces == NULL) {
         return tile_no_memory();
     }
@@ -129,10 +126,10 @@ entries_add(struct entries *entries, char *name, const char *prefix, const char 
 }
 
 static granary_err
-entries_init(struct entries *entries, size_t room)
+entries_init(struct tiling *t, struct entries *entries, size_t room)
 {
-    *entries = (struct entries){.names = calloc(room + 1, sizeof *entries->names),
-                                .sources = calloc(room + 1, sizeof *entries->sources)};
+    *entries = (struct entries){.names = tiling_scratch(t, room, sizeof *entries->names),
+                                .sources = tiling_scratch(t, room, sizeof *entries->sources)};
     return entries->names == NULL || entries->sources == NULL ? tile_no_memory() : GRANARY_OK;
 }
 
@@ -142,8 +139,6 @@ entries_fini(struct entries *entries)
     for (size_t i = 0; entries->sources != NULL && i < entries->count; i++) {
         free(entries->sources[i]);
     }
-    free(entries->names);
-    free(entries->sources);
 }
 
 static granary_err
@@ -175,7 +170,7 @@ add_result(const struct joining *j, const struct probing *probing, gr_attrs attr
 {
     const struct gr_step *step = &j->t->steps->steps[j->i];
     struct entries entries;
-    granary_err err = entries_init(&entries, j->column_count + 1);
+    granary_err err = entries_init(j->t, &entries, j->column_count + 1);
 
     for (size_t c = 0; c < j->column_count && err == GRANARY_OK; c++) {
         if (gr_step_yields(step, c)) {
@@ -208,7 +203,7 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         err = gr_schema_add(&schema, columns[c].name, columns[c].dtype);
     }
-    if (err == GRANARY_OK && (reads = calloc(count + 1, sizeof *reads)) == NULL) {
+    if (err == GRANARY_OK && (reads = tiling_scratch(j->t, count, sizeof *reads)) == NULL) {
         err = tile_no_memory();
     }
     if (err == GRANARY_OK) {
@@ -216,7 +211,7 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
     }
     if (err == GRANARY_OK) {
         gr_expr_columns(expr, &schema, reads);
-        err = entries_init(&entries, count);
+        err = entries_init(j->t, &entries, count);
     }
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         if (reads[c]) {
@@ -232,7 +227,6 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
     gr_expr_destroy(expr);
     gr_schema_free(&schema);
     gr_join_columns_free(columns, count);
-    free(reads);
     return err;
 }
 
@@ -304,7 +298,8 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
     struct gr_tiled *out = &j->t->tiled[j->i];
     uint64_t built_bytes = bytes_sum(built->tiled->bytes, built->tiled->count);
     bool of_pairs = j->join.where != NULL || (strcmp(probing->how, "semi") != 0 && strcmp(probing->how, "anti") != 0);
-    struct gr_piece *inputs = calloc(1 + built->piece_count + built->part_count + wait_count, sizeof *inputs);
+    struct gr_piece *inputs =
+        tiling_scratch(j->t, 1 + built->piece_count + built->part_count + wait_count, sizeof *inputs);
     size_t count = 1;
     gr_attrs attrs = gr_chunks_attrs(j->t->chunks);
     granary_err err = inputs == NULL ? tile_no_memory() : join_add_probe_attrs(j, probing, attrs);
@@ -327,7 +322,6 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
         out->bytes[at + p] = of_pairs ? probed_bytes(j, probing, in->bytes[p], built_bytes) : in->bytes[p];
         out->pieces[at + p] = tiling_add(j->t, j->i, GR_CHUNK_join_probe, attrs, inputs, count, out->bytes[at + p]);
     }
-    free(inputs);
     return err;
 }
 
@@ -427,7 +421,7 @@ add_operators(struct joining *j)
     }
     /* All rows with all rows, and NOT IN, cannot be cut by keys. */
     shuffles = shuffles && j->join.how != GR_JOIN_CROSS && !j->join.null_aware;
-    err = tiled_init(&j->t->tiled[j->i], pieces, true);
+    err = tiled_init(j->t, &j->t->tiled[j->i], pieces, true);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -443,11 +437,10 @@ tile_join(struct tiling *t, size_t i)
     Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
     granary_err err = gr_join_parse(attrs, attr_count, &j.join);
 
-    for (size_t k = 0; k < 2 && err == GRANARY_OK; k++) {
+    for (size_t k = 0; k < 2; k++) {
         j.sides[k].schema = &t->steps->steps[step->inputs[k]].type->schema;
         j.sides[k].tiled = tiling_input(t, i, k);
         j.sides[k].keys = k == LEFT ? j.join.left_on : j.join.right_on;
-        err = j.sides[k].tiled == NULL ? tile_no_memory() : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         err = gr_join_columns(&j.join, j.sides[LEFT].schema, j.sides[RIGHT].schema, &j.columns, &j.column_count);
@@ -457,12 +450,6 @@ tile_join(struct tiling *t, size_t i)
     }
     if (err == GRANARY_OK) {
         err = add_operators(&j);
-    }
-    for (size_t k = 0; k < j.join.key_count; k++) {
-        free(j.types[k]);
-    }
-    for (size_t k = 0; k < 2; k++) {
-        free(j.sides[k].pieces);
     }
     gr_join_columns_free(j.columns, j.column_count);
     return err;

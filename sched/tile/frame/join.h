@@ -14,7 +14,7 @@ struct side {
     const struct gr_tiled *tiled;
     char *const *keys;
     /* as it is built */
-    struct gr_piece *pieces; /* owned */
+    struct gr_piece *pieces;
     size_t piece_count;
     struct gr_piece parts[PARTS_MAX];
     size_t part_count; /* 0: not built */
@@ -27,7 +27,7 @@ struct joining {
     struct side sides[2];
     struct gr_join_column *columns;
     size_t column_count;
-    char *types[GR_JOIN_KEYS_MAX]; /* names of the dtypes that keys are compared in; owned */
+    char *types[GR_JOIN_KEYS_MAX]; /* names of the dtypes that keys are compared in; copied, not written */
     char order[64];                /* while it is shuffled: name of the column of positions; else empty */
 };
 

@@ -7,7 +7,6 @@
  *   shuffle_split (M + N) -> join_probe, shuffle_split by position (P) -> order_merge (M)
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tile/frame/join.h"
@@ -51,14 +50,14 @@ count_parts(const struct joining *j)
     return parts < 2 ? 2 : parts > SHUFFLE_PARTS_MAX ? SHUFFLE_PARTS_MAX : (size_t)parts;
 }
 
-/* Every chunk of a side becomes packed parts; *ret_pieces, to be freed, are the first frame of each. */
+/* Every chunk of a side becomes packed parts; *ret_pieces are the first frame of each. */
 static granary_err
 split_side(struct joining *j, int which, size_t parts, struct gr_piece **ret_pieces)
 {
     const struct side *side = &j->sides[which];
     struct gr_chunks *chunks = j->t->chunks;
     gr_attrs shared = gr_chunks_attrs(chunks);
-    struct gr_piece *pieces = calloc(side->tiled->count + 1, sizeof *pieces);
+    struct gr_piece *pieces = tiling_scratch(j->t, side->tiled->count, sizeof *pieces);
 
     if (pieces == NULL) {
         return tile_no_memory();
@@ -116,7 +115,7 @@ join_parts(struct joining *j, const struct probing *probing, struct gr_piece *co
     const struct gr_tiled *built = j->sides[1 - probing->side].tiled;
     struct gr_chunks *chunks = j->t->chunks;
     uint64_t bytes = (2 * bytes_sum(probes->bytes, probes->count) + bytes_sum(built->bytes, built->count)) / parts;
-    struct gr_piece *inputs = calloc(probes->count + built->count + 1, sizeof *inputs);
+    struct gr_piece *inputs = tiling_scratch(j->t, probes->count + built->count, sizeof *inputs);
     gr_attrs deal = gr_chunks_attrs(chunks);
     gr_attrs attrs = 0;
     granary_err err = inputs == NULL ? tile_no_memory() : probe_attrs(j, probing, &attrs);
@@ -136,7 +135,6 @@ join_parts(struct joining *j, const struct probing *probing, struct gr_piece *co
         ret_dealt[part] =
             tiling_add(j->t, j->i, GR_CHUNK_shuffle_split, deal, &joined, 1, bytes + 2048 * probes->count);
     }
-    free(inputs);
     return err;
 }
 
@@ -164,7 +162,7 @@ join_by_shuffle(struct joining *j, const struct probing *probings, size_t count)
 {
     size_t parts = count_parts(j);
     struct gr_piece *splits[2] = {NULL, NULL};
-    struct gr_piece *dealt = calloc(parts, sizeof *dealt);
+    struct gr_piece *dealt = tiling_scratch(j->t, parts, sizeof *dealt);
     size_t at = 0;
     granary_err err = dealt == NULL ? tile_no_memory() : GRANARY_OK;
 
@@ -179,8 +177,5 @@ join_by_shuffle(struct joining *j, const struct probing *probings, size_t count)
         }
         at += j->sides[probings[k].side].tiled->count;
     }
-    free(splits[LEFT]);
-    free(splits[RIGHT]);
-    free(dealt);
     return err;
 }

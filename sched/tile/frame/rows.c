@@ -8,20 +8,6 @@
 #include "graph/expr.h"
 #include "tile/core/rules.h"
 
-granary_err
-tile_project(struct tiling *t, size_t i)
-{
-    return tile_rows(t, i, GR_CHUNK_project, tiling_attrs(t, i, (const char *const[]){"columns"}, 1), true);
-}
-
-granary_err
-tile_explode(struct tiling *t, size_t i)
-{
-    static const char *const names[] = {"column", "separator"};
-
-    return tile_rows(t, i, GR_CHUNK_explode, tiling_attrs(t, i, names, 2), false);
-}
-
 /* ---- by position ---- */
 
 static int64_t
@@ -103,7 +89,7 @@ granary_err
 tile_slice(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    const int64_t *rows = in == NULL ? NULL : rows_of_pieces(t, i, in);
+    const int64_t *rows = rows_of_pieces(t, i, in);
     struct gr_tiled *out = &t->tiled[i];
     int64_t step = step_int(t, i, "step", 1);
     int64_t before = 0;
@@ -113,7 +99,7 @@ tile_slice(struct tiling *t, size_t i)
     granary_err err;
 
     if (rows == NULL) {
-        return in == NULL ? tile_no_memory() : TILE_WAIT;
+        return TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
     if (step > total || step < -total) { /* all of them take one row only; no sum of positions and steps overflows */
@@ -121,7 +107,7 @@ tile_slice(struct tiling *t, size_t i)
     }
     start = bound_of(t, i, "start", step < 0 ? total - 1 : 0, total, step);
     stop = bound_of(t, i, "stop", step < 0 ? -1 : total, total, step);
-    err = tiled_init(out, in->count + 1, true);
+    err = tiled_init(t, out, in->count + 1, true);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -161,9 +147,9 @@ granary_err
 tile_rebalance(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    const int64_t *rows = in == NULL ? NULL : rows_of_pieces(t, i, in);
+    const int64_t *rows = rows_of_pieces(t, i, in);
     struct gr_tiled *out = &t->tiled[i];
-    struct gr_tiled parts = {0};
+    struct gr_tiled parts;
     int64_t size = step_int(t, i, "rows", 1);
     int64_t total;
     int64_t before = 0;
@@ -172,7 +158,7 @@ tile_rebalance(struct tiling *t, size_t i)
     granary_err err;
 
     if (rows == NULL) {
-        return in == NULL ? tile_no_memory() : TILE_WAIT;
+        return TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
     size = size > total ? total + 1 : size;
@@ -181,9 +167,9 @@ tile_rebalance(struct tiling *t, size_t i)
                        (unsigned)GR_CHUNKS_MAX);
     }
     count = total > 0 ? (size_t)((total + size - 1) / size) : 1;
-    err = tiled_init(out, count, true);
+    err = tiled_init(t, out, count, true);
     if (err == GRANARY_OK) {
-        err = tiled_init(&parts, in->count + 1, true);
+        err = tiled_init(t, &parts, in->count + 1, true);
     }
     for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
         int64_t from = (int64_t)k * size;
@@ -208,7 +194,6 @@ tile_rebalance(struct tiling *t, size_t i)
                              ? parts.pieces[0]
                              : tiling_add(t, i, GR_CHUNK_concat, 0, parts.pieces, parts.count, out->bytes[k]);
     }
-    tiled_fini(&parts);
     return err;
 }
 
@@ -234,34 +219,24 @@ sample_attrs(struct tiling *t, size_t i, int64_t total, int64_t count)
 static granary_err
 sample_finish(struct tiling *t, size_t i, const struct gr_tiled *drawn, int64_t count)
 {
-    const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_schema *schema = &step->type->schema;
     struct gr_tiled *out = &t->tiled[i];
     char *order = (char *)(uintptr_t) "\1order"; /* copied */
     bool descending = false;
     gr_attrs sort_attrs = gr_chunks_attrs(t->chunks);
     gr_attrs select_attrs = gr_chunks_attrs(t->chunks);
-    char **names = calloc(schema->count + 1, sizeof *names);
-    size_t width = 0;
     struct gr_piece sorted;
-    granary_err err = names == NULL ? tile_no_memory() : tiled_init(out, 1, true);
+    granary_err err = tiled_init(t, out, 1, true);
 
-    for (size_t c = 0; c < schema->count && err == GRANARY_OK; c++) {
-        if (gr_step_yields(step, c)) {
-            names[width++] = schema->fields[c].name;
-        }
-    }
     if (err == GRANARY_OK) {
         gr_attrs_add(t->chunks, sort_attrs, gr_attr_new_strings("by", &order, 1));
         gr_attrs_add(t->chunks, sort_attrs, gr_attr_new_bools("descending", &descending, 1));
         gr_attrs_add(t->chunks, sort_attrs, gr_attr_new_int("limit", count));
-        gr_attrs_add(t->chunks, select_attrs, gr_attr_new_strings("columns", names, width));
+        tiling_add_columns(t, &t->steps->steps[i], select_attrs);
         out->rows[0] = count;
         out->bytes[0] = bytes_sum(drawn->bytes, drawn->count);
         sorted = tiling_add(t, i, GR_CHUNK_sort, sort_attrs, drawn->pieces, drawn->count, out->bytes[0]);
         out->pieces[0] = tiling_add(t, i, GR_CHUNK_select, select_attrs, &sorted, 1, out->bytes[0]);
     }
-    free(names);
     return err;
 }
 
@@ -270,9 +245,9 @@ tile_sample(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    const int64_t *rows = in == NULL ? NULL : rows_of_pieces(t, i, in);
+    const int64_t *rows = rows_of_pieces(t, i, in);
     const Granary__Attr *replace = gr_step_attr(step, "replace");
-    struct gr_tiled drawn = {0};
+    struct gr_tiled drawn;
     size_t attr_count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
     int64_t first = 0;
@@ -283,7 +258,7 @@ tile_sample(struct tiling *t, size_t i)
     granary_err err;
 
     if (rows == NULL) {
-        return in == NULL ? tile_no_memory() : TILE_WAIT;
+        return TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
     wanted = gr_step_attr(step, "fraction") != NULL
@@ -298,7 +273,7 @@ tile_sample(struct tiling *t, size_t i)
         return gr_fail(GRANARY_EINVAL, "%.0f rows are more than the store's memory", wanted);
     }
     count = (int64_t)wanted;
-    err = tiled_init(&drawn, in->count, true);
+    err = tiled_init(t, &drawn, in->count, true);
     shared = sample_attrs(t, i, total, count);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         gr_attrs own = gr_chunks_attrs(t->chunks);
@@ -319,20 +294,10 @@ tile_sample(struct tiling *t, size_t i)
     if (err == GRANARY_OK) {
         err = sample_finish(t, i, &drawn, count);
     }
-    tiled_fini(&drawn);
     return err;
 }
 
 /* ---- melt ---- */
-
-static void
-add_entry(char **keys, char **texts, size_t at, const char *key, struct gr_buf *text)
-{
-    keys[at] = strdup(key);
-    texts[at] = gr_buf_ok(text) && text->bytes != NULL ? strdup(text->bytes) : NULL;
-    gr_buf_free(text);
-    *text = (struct gr_buf){0};
-}
 
 /* What one column becomes: the ids, its name, its values. */
 static gr_attrs
@@ -341,14 +306,15 @@ melt_attrs(struct tiling *t, size_t i, const Granary__Attr *ids, const char *col
     const struct gr_schema *own = &t->steps->steps[i].type->schema;
     size_t count = own->count;
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
-    char **keys = calloc(count + 1, sizeof *keys);
-    char **texts = calloc(count + 1, sizeof *texts);
+    char **keys = tiling_scratch(t, count, sizeof *keys);
+    char **texts = tiling_scratch(t, count, sizeof *texts);
     struct gr_buf text = {0};
     bool made = keys != NULL && texts != NULL;
 
     for (size_t k = 0; made && k + 2 < count; k++) {
         gr_expr_print_name(ids->strings[k], &text);
-        add_entry(keys, texts, k, ids->strings[k], &text);
+        keys[k] = ids->strings[k];
+        texts[k] = gr_buf_take(&text);
     }
     if (made) {
         gr_buf_addf(&text, "'");
@@ -356,20 +322,19 @@ melt_attrs(struct tiling *t, size_t i, const Granary__Attr *ids, const char *col
             gr_buf_addf(&text, "%s%c", *c == '\'' ? "'" : "", *c);
         }
         gr_buf_addf(&text, "'");
-        add_entry(keys, texts, count - 2, own->fields[count - 2].name, &text);
+        keys[count - 2] = own->fields[count - 2].name;
+        texts[count - 2] = gr_buf_take(&text);
         gr_expr_print_name(column, &text);
-        add_entry(keys, texts, count - 1, own->fields[count - 1].name, &text);
+        keys[count - 1] = own->fields[count - 1].name;
+        texts[count - 1] = gr_buf_take(&text);
     }
     for (size_t k = 0; made && k < count; k++) {
-        made = keys[k] != NULL && texts[k] != NULL;
+        made = texts[k] != NULL;
     }
     gr_attrs_add(t->chunks, attrs, made ? gr_attr_new_map("columns", keys, texts, count) : NULL);
-    for (size_t k = 0; k < count; k++) {
-        free(keys != NULL ? keys[k] : NULL);
-        free(texts != NULL ? texts[k] : NULL);
+    for (size_t k = 0; texts != NULL && k < count; k++) {
+        free(texts[k]);
     }
-    free(keys);
-    free(texts);
     return attrs;
 }
 
@@ -394,7 +359,7 @@ tile_melt(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     struct gr_tiled *out = &t->tiled[i];
     size_t most = values != NULL ? values->n_strings : schema->count;
-    granary_err err = in == NULL ? tile_no_memory() : tiled_init(out, most * in->count, true);
+    granary_err err = tiled_init(t, out, most * in->count, true);
 
     if (err != GRANARY_OK) {
         return err;

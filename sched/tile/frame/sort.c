@@ -4,7 +4,6 @@
  * j of the result. Between equal keys chunk and row decide, as in a stable sort, so that parts are even however often
  * a key repeats.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tile/frame/sorted.h"
@@ -24,16 +23,16 @@ enum {
 #define PART_BYTES      ((uint64_t)4 << 20) /* of little data: words and rows of a part fit the cache */
 #define PART_BYTES_MOST ((uint64_t)16 << 20)
 
-/* What the step says of the order. To be given to order_fini(). */
+/* What the step says of the order. Errors: ENOMEM */
 static granary_err
-order_init(const struct tiling *t, size_t i, struct tile_order *ret_order)
+order_init(struct tiling *t, size_t i, struct tile_order *ret_order)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const Granary__Attr *by = gr_step_attr(step, "by");
     const Granary__Attr *descending = gr_step_attr(step, "descending");
     const Granary__Attr *nulls = gr_step_attr(step, "nulls");
     size_t keys = by->n_strings;
-    bool *flags = calloc(2 * keys + 2, sizeof *flags);
+    bool *flags = tiling_scratch(t, 2 * keys, sizeof *flags);
 
     if (flags == NULL) {
         return tile_no_memory();
@@ -50,12 +49,6 @@ order_init(const struct tiling *t, size_t i, struct tile_order *ret_order)
                                      .nulls_first = nulls == NULL ? NULL : flags + keys,
                                      .nan_largest = gr_step_flag(step, "nan_largest")};
     return GRANARY_OK;
-}
-
-static void
-order_fini(struct tile_order *order)
-{
-    free(order->descending);
 }
 
 /* by; descending and nulls_first, once a column. */
@@ -93,15 +86,10 @@ number_attrs(struct tiling *t, const char *name, size_t number)
 static granary_err
 sort_at_once(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order)
 {
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
+    uint64_t bytes = bytes_sum(in->bytes, in->count);
 
-    if (err == GRANARY_OK) {
-        out->bytes[0] = bytes_sum(in->bytes, in->count);
-        out->pieces[0] =
-            tiling_add(t, i, GR_CHUNK_sort, sort_attrs(t, order, NULL, 0), in->pieces, in->count, out->bytes[0]);
-    }
-    return err;
+    return tiling_yield_one(
+        t, i, tiling_add(t, i, GR_CHUNK_sort, sort_attrs(t, order, NULL, 0), in->pieces, in->count, bytes), bytes);
 }
 
 static granary_err
@@ -109,23 +97,22 @@ sort_first(struct tiling *t, size_t i, const struct gr_tiled *in, const struct t
 {
     gr_attrs attrs = sort_attrs(t, order, "limit", limit);
     uint64_t limit_bytes = (uint64_t)limit * 64 * gr_step_width(&t->steps->steps[i]);
-    struct gr_tiled *out = &t->tiled[i];
     struct gr_tiled first;
     size_t count;
-    granary_err err = tiled_init(&first, in->count, true);
+    uint64_t bytes;
+    granary_err err = tiled_init(t, &first, in->count, true);
 
-    for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (size_t p = 0; p < in->count; p++) {
         first.bytes[p] = limit_bytes < in->bytes[p] ? limit_bytes : in->bytes[p];
         first.pieces[p] = tiling_add(t, i, GR_CHUNK_sort, attrs, &in->pieces[p], 1, first.bytes[p]);
     }
-    if (err == GRANARY_OK && (err = tiled_init(out, 1, true)) == GRANARY_OK) {
-        count = tiling_tree(t, i, GR_CHUNK_sort, attrs, first.pieces, first.bytes, first.count, TILE_FAN_IN, TILE_MAX);
-        out->bytes[0] = bytes_max(first.bytes, count);
-        out->pieces[0] =
-            count == 1 ? first.pieces[0] : tiling_add(t, i, GR_CHUNK_sort, attrs, first.pieces, count, out->bytes[0]);
-    }
-    tiled_fini(&first);
-    return err;
+    count = tiling_tree(t, i, GR_CHUNK_sort, attrs, first.pieces, first.bytes, first.count, TILE_FAN_IN, TILE_MAX);
+    bytes = bytes_max(first.bytes, count);
+    return tiling_yield_one(
+        t, i, count == 1 ? first.pieces[0] : tiling_add(t, i, GR_CHUNK_sort, attrs, first.pieces, count, bytes), bytes);
 }
 
 /* ---- in parts ---- */
@@ -154,7 +141,7 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, const struct t
 {
     size_t samples = SAMPLES_PER_PART * parts / in->count;
     gr_attrs sample_attrs;
-    struct gr_piece *pieces = malloc((in->count + 1) * sizeof *pieces);
+    struct gr_piece *pieces = tiling_scratch(t, in->count, sizeof *pieces);
 
     if (pieces == NULL) {
         return tile_no_memory();
@@ -175,7 +162,6 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, const struct t
     }
     *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, order, "parts", (int64_t)parts), pieces,
                              in->count, 64 * parts);
-    free(pieces);
     return GRANARY_OK;
 }
 
@@ -186,7 +172,7 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
     size_t parts = count_parts(t, in, total);
     gr_attrs split_attrs = sort_attrs(t, order, "parts", (int64_t)parts);
     gr_attrs part_attrs = sort_attrs(t, order, NULL, 0);
-    struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
+    struct gr_piece *dealt = tiling_scratch(t, in->count, sizeof *dealt);
     struct gr_piece pivots;
     granary_err err = dealt == NULL ? tile_no_memory() : add_pivots(t, i, in, order, parts, &pivots);
 
@@ -204,7 +190,7 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
         dealt[p] = gr_chunks_add(t->chunks, &spec);
     }
     if (err == GRANARY_OK) {
-        err = tiled_init(out, parts, true);
+        err = tiled_init(t, out, parts, true);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
         for (size_t p = 0; p < in->count; p++) {
@@ -213,7 +199,6 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
         out->bytes[j] = total / parts;
         out->pieces[j] = tiling_add(t, i, GR_CHUNK_sort, part_attrs, dealt, in->count, out->bytes[j]);
     }
-    free(dealt);
     return err;
 }
 
@@ -253,13 +238,9 @@ tile_sort(struct tiling *t, size_t i)
     int64_t limit = t->steps->steps[i].limit;
     const struct gr_tiled *in = tiling_input(t, i, 0);
     struct tile_order order;
-    uint64_t total;
+    uint64_t total = bytes_sum(in->bytes, in->count);
     granary_err err;
 
-    if (in == NULL) {
-        return tile_no_memory();
-    }
-    total = bytes_sum(in->bytes, in->count);
     if (limit == GR_STEP_NO_LIMIT && !is_little(t, total) && is_guess(in)) {
         const struct gr_measured *measured = tiling_measured(t, i, 0);
 
@@ -272,7 +253,5 @@ tile_sort(struct tiling *t, size_t i)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = limit != GR_STEP_NO_LIMIT ? sort_first(t, i, in, &order, limit) : tile_sorted(t, i, in, &order, total);
-    order_fini(&order);
-    return err;
+    return limit != GR_STEP_NO_LIMIT ? sort_first(t, i, in, &order, limit) : tile_sorted(t, i, in, &order, total);
 }

@@ -2,7 +2,6 @@
  * window. Functions that only look back, over rows as they stand, go from chunk to chunk. Little data: all at once.
  * Else the columns that functions need are dealt out by the keys of partitions, and each chunk takes its results back.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "graph/window.h"
@@ -17,10 +16,9 @@ enum { PARTS_MAX = 256, EDGES_MAX = 65536, MEMORY_PARTS = 16, PACKED_BYTES = 204
 static gr_attrs
 window_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
 {
-    static const char *const names[] = {"columns", "partition", "dropna", "by", "descending", "nan_largest"};
-    gr_attrs attrs = tiling_attrs(t, i, names, sizeof names / sizeof names[0]);
+    gr_attrs attrs = tiling_attrs(t, i, NAMES("columns", "partition", "dropna", "by", "descending", "nan_largest"));
     const Granary__Attr *nulls = gr_step_attr(&t->steps->steps[i], "nulls");
-    bool *first = nulls == NULL ? NULL : calloc(nulls->n_strings + 1, sizeof *first);
+    bool *first = nulls == NULL ? NULL : tiling_scratch(t, nulls->n_strings, sizeof *first);
 
     for (size_t k = 0; first != NULL && k < nulls->n_strings; k++) {
         first[k] = strcmp(nulls->strings[k], "first") == 0;
@@ -29,7 +27,6 @@ window_attrs(struct tiling *t, size_t i, const char *count_name, int64_t count)
         gr_attrs_add(t->chunks, attrs,
                      first == NULL ? NULL : gr_attr_new_bools("nulls_first", first, nulls->n_strings));
     }
-    free(first);
     if (count_name != NULL) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_int(count_name, count));
     }
@@ -49,7 +46,7 @@ static granary_err
 window_at_once(struct tiling *t, size_t i, const struct gr_tiled *in)
 {
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
+    granary_err err = tiled_init(t, out, 1, true);
 
     if (err == GRANARY_OK) {
         out->bytes[0] = bytes_out(t, i, bytes_sum(in->bytes, in->count));
@@ -63,10 +60,9 @@ window_at_once(struct tiling *t, size_t i, const struct gr_tiled *in)
 static granary_err
 window_chain(struct tiling *t, size_t i, const struct gr_tiled *in)
 {
-    static const char *const names[] = {"columns"};
-    gr_attrs attrs = tiling_attrs(t, i, names, 1);
+    gr_attrs attrs = tiling_attrs(t, i, NAMES("columns"));
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, in->count, true);
+    granary_err err = tiled_init(t, out, in->count, true);
     struct gr_piece inputs[3];
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
@@ -108,9 +104,9 @@ window_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t 
     gr_attrs split_attrs = window_attrs(t, i, "parts", (int64_t)parts);
     gr_attrs part_attrs = window_attrs(t, i, "parts", (int64_t)in->count);
     gr_attrs attrs = window_attrs(t, i, NULL, 0);
-    struct gr_piece *dealt = malloc((in->count + 1) * sizeof *dealt);
-    struct gr_piece *results = malloc((parts + 1) * sizeof *results);
-    granary_err err = dealt == NULL || results == NULL ? tile_no_memory() : tiled_init(out, in->count, true);
+    struct gr_piece *dealt = tiling_scratch(t, in->count, sizeof *dealt);
+    struct gr_piece *results = tiling_scratch(t, parts + 1, sizeof *results);
+    granary_err err = dealt == NULL || results == NULL ? tile_no_memory() : tiled_init(t, out, in->count, true);
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         dealt[p] = tiling_add(t, i, GR_CHUNK_window_split, split_attrs, &in->pieces[p], 1,
@@ -132,8 +128,6 @@ window_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t 
         out->rows[p] = in->rows[p];
         out->pieces[p] = tiling_add(t, i, GR_CHUNK_window_join, attrs, results, parts + 1, out->bytes[p]);
     }
-    free(dealt);
-    free(results);
     return err;
 }
 
@@ -165,14 +159,13 @@ tile_window(struct tiling *t, size_t i)
     uint64_t memory = t->options->memory_bytes;
     int64_t chunk = t->options->chunk_bytes;
     uint64_t little = chunk > 0 && (uint64_t)chunk < AT_ONCE_BYTES ? (uint64_t)chunk : AT_ONCE_BYTES;
-    uint64_t total;
+    uint64_t total = bytes_sum(in->bytes, in->count);
     bool back = false;
-    granary_err err = in == NULL ? tile_no_memory() : looks_back(t, i, &back);
+    granary_err err = looks_back(t, i, &back);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    total = bytes_sum(in->bytes, in->count);
     if (memory > 0 && memory / MEMORY_PARTS < little) {
         little = memory / MEMORY_PARTS;
     }

@@ -18,31 +18,6 @@ path_attrs(struct tiling *t, size_t i)
 
 /* ---- read ---- */
 
-/* Names and dtypes of the columns that are read. */
-static granary_err
-add_columns(struct tiling *t, const struct gr_step *step, gr_attrs set)
-{
-    const struct gr_schema *schema = &step->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
-    char **dtypes = calloc(schema->count + 1, sizeof *dtypes);
-    size_t count = 0;
-    granary_err err = names == NULL || dtypes == NULL ? tile_no_memory() : GRANARY_OK;
-
-    for (size_t c = 0; err == GRANARY_OK && c < schema->count; c++) {
-        if (step->present == NULL || step->present[c]) {
-            names[count] = schema->fields[c].name;
-            dtypes[count++] = (char *)(uintptr_t)granary_dtype_name(schema->fields[c].dtype); /* copied, not written */
-        }
-    }
-    if (err == GRANARY_OK) {
-        gr_attrs_add(t->chunks, set, gr_attr_new_strings("columns", names, count));
-        gr_attrs_add(t->chunks, set, gr_attr_new_strings("dtypes", dtypes, count));
-    }
-    free(names);
-    free(dtypes);
-    return err;
-}
-
 /* The file has columns that cannot be read, one of which is wanted: say which. */
 static granary_err
 refuse_columns(const struct gr_step *step, const char *path)
@@ -92,12 +67,12 @@ tile_read_arrow(struct tiling *t, size_t i)
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_arrow_read, .step = (uint32_t)i, .outputs = 1, .shared = path_attrs(t, i)};
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, file->part_count, true);
+    granary_err err = tiled_init(t, out, file->part_count, true);
 
     if (err == GRANARY_OK) {
         err = check_columns(step, file->path);
     }
-    err = err == GRANARY_OK ? add_columns(t, step, spec.shared) : err;
+    tiling_add_dtypes(t, step, spec.shared);
     for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
         const struct gr_file_part *part = &file->parts[p];
 
@@ -131,17 +106,8 @@ tile_file_tensor(struct tiling *t, size_t i)
     return tile_tensor_source(t, i, GR_CHUNK_tensor_read, shared);
 }
 
-granary_err
-tile_read_npy(struct tiling *t, size_t i)
-{
-    return tile_file_tensor(t, i);
-}
-
-granary_err
-tile_read_raw(struct tiling *t, size_t i)
-{
-    return tile_file_tensor(t, i);
-}
+TILE_AS(read_npy, tile_file_tensor(t, i))
+TILE_AS(read_raw, tile_file_tensor(t, i))
 
 /* ---- write ---- */
 
@@ -150,7 +116,7 @@ static granary_err
 write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_piece *pieces, size_t count)
 {
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, 1, true);
+    granary_err err = tiled_init(t, out, 1, true);
 
     if (err == GRANARY_OK) {
         out->rows[0] = 1;
@@ -165,12 +131,11 @@ tile_write_csv(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *in = tiling_input(t, i, 0);
-    struct gr_piece *texts = in == NULL ? NULL : calloc(in->count + 1, sizeof *texts);
+    struct gr_piece *texts = tiling_scratch(t, in->count, sizeof *texts);
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
     bool header = gr_attr_bool(attrs, count, "header", true);
     struct gr_chunk_spec spec = {.op = GR_CHUNK_csv_format, .step = (uint32_t)i, .outputs = 1, .input_count = 1};
-    granary_err err;
 
     if (texts == NULL) {
         return tile_no_memory();
@@ -187,9 +152,7 @@ tile_write_csv(struct tiling *t, size_t i)
         spec.bytes = in->bytes[p];
         texts[p] = gr_chunks_add(t->chunks, &spec);
     }
-    err = write_all(t, i, GR_CHUNK_file_write, texts, in->count);
-    free(texts);
-    return err;
+    return write_all(t, i, GR_CHUNK_file_write, texts, in->count);
 }
 
 granary_err
@@ -197,7 +160,7 @@ tile_write_arrow(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
 
-    return in == NULL ? tile_no_memory() : write_all(t, i, GR_CHUNK_arrow_write, in->pieces, in->count);
+    return write_all(t, i, GR_CHUNK_arrow_write, in->pieces, in->count);
 }
 
 granary_err
@@ -212,9 +175,5 @@ tile_write_npy(struct tiling *t, size_t i)
         block[d] = d < in->grid->dims && in->grid->shape[d] > 0 ? in->grid->shape[d] : 1;
     }
     err = grid_rechunk(t, i, in, block, &whole);
-    if (err == GRANARY_OK) {
-        err = write_all(t, i, GR_CHUNK_npy_write, whole.pieces, whole.count);
-        tiled_fini(&whole);
-    }
-    return err;
+    return err == GRANARY_OK ? write_all(t, i, GR_CHUNK_npy_write, whole.pieces, whole.count) : err;
 }

@@ -1,8 +1,6 @@
 /* table: chunks that are there already. */
-#include <stdlib.h>
-
-#include "tile/core/rules.h"
 #include "tile/source/table.h"
+#include "tile/core/rules.h"
 #include "tile/source/zone.h"
 
 /* Bytes of the columns that are read. */
@@ -80,7 +78,7 @@ tile_chosen(struct tiling *t, size_t i, const bool *chosen, size_t count)
     const struct gr_table *table = t->sources->tables[i];
     struct gr_tiled *out = &t->tiled[i];
     struct gr_piece objects = gr_table_objects(table, (uint32_t)i, chosen, t->chunks);
-    granary_err err = tiled_init(out, count, true);
+    granary_err err = tiled_init(t, out, count, true);
     size_t at = 0;
 
     for (size_t p = 0; p < table->count && err == GRANARY_OK; p++) {
@@ -103,14 +101,12 @@ tile_chosen(struct tiling *t, size_t i, const bool *chosen, size_t count)
 granary_err
 tile_table(struct tiling *t, size_t i)
 {
-    bool *chosen = calloc(t->sources->tables[i]->count, sizeof *chosen);
+    bool *chosen = tiling_scratch(t, t->sources->tables[i]->count, sizeof *chosen);
     size_t count = 0;
     granary_err err = chosen == NULL ? tile_no_memory() : choose(t, i, chosen, &count);
 
     if (err == GRANARY_OK) {
         err = tile_chosen(t, i, chosen, count);
-        err = err == GRANARY_OK ? tiling_join_small(t, i) : err;
     }
-    free(chosen);
-    return err;
+    return err == GRANARY_OK ? tiling_join_small(t, i) : err;
 }

@@ -1,5 +1,4 @@
 /* User code, objects that are there already, and arrays. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/id.h"
@@ -18,9 +17,9 @@ int_of(const struct tiling *t, size_t i, const char *name, int64_t fallback)
     return gr_attr_int(attrs, count, name, fallback);
 }
 
-/* The pieces of all inputs, in order; to be freed. */
-static granary_err
-gather_inputs(const struct tiling *t, size_t i, struct gr_piece **ret_pieces, size_t *ret_count)
+/* The pieces of all inputs, in order. NULL: no memory */
+static const struct gr_piece *
+gather_inputs(struct tiling *t, size_t i, size_t *ret_count)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_piece *pieces;
@@ -29,19 +28,15 @@ gather_inputs(const struct tiling *t, size_t i, struct gr_piece **ret_pieces, si
     for (size_t k = 0; k < step->input_count; k++) {
         count += t->tiled[step->inputs[k]].count;
     }
-    pieces = malloc((count + 1) * sizeof *pieces);
-    if (pieces == NULL) {
-        return tile_no_memory();
-    }
-    *ret_pieces = pieces;
-    *ret_count = count;
-    for (size_t k = 0; k < step->input_count; k++) {
+    pieces = tiling_scratch(t, count, sizeof *pieces);
+    *ret_count = 0;
+    for (size_t k = 0; pieces != NULL && k < step->input_count; k++) {
         const struct gr_tiled *input = &t->tiled[step->inputs[k]];
 
-        memcpy(pieces, input->pieces, input->count * sizeof *pieces);
-        pieces += input->count;
+        memcpy(pieces + *ret_count, input->pieces, input->count * sizeof *pieces);
+        *ret_count += input->count;
     }
-    return GRANARY_OK;
+    return pieces;
 }
 
 /* Which one of an array an operator is; how many there are stands once, with what they share. */
@@ -68,7 +63,7 @@ tile_object(struct tiling *t, size_t i)
     const Granary__Attr *ids = gr_step_attr(&t->steps->steps[i], "ids");
     struct gr_tiled *out = &t->tiled[i];
     struct gr_piece first;
-    granary_err err = tiled_init(out, ids->n_strings, false);
+    granary_err err = tiled_init(t, out, ids->n_strings, false);
 
     if (err == GRANARY_OK) {
         err = tile_objects(t, i, ids, &first);
@@ -101,7 +96,7 @@ tile_calls(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uin
     size_t count = (size_t)int_of(t, i, "count", 1);
     size_t block = (size_t)int_of(t, i, "block", 1);
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(out, count * outputs, false);
+    granary_err err = tiled_init(t, out, count * outputs, false);
 
     if (err == GRANARY_OK && count > 1) {
         add_count(t, shared, count);
@@ -130,53 +125,39 @@ tile_calls(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uin
 granary_err
 tile_call(struct tiling *t, size_t i)
 {
-    struct gr_piece *inputs = NULL;
-    size_t count = 0;
-    granary_err err = gather_inputs(t, i, &inputs, &count);
+    size_t count;
+    const struct gr_piece *inputs = gather_inputs(t, i, &count);
+    granary_err err = inputs == NULL ? tile_no_memory() : gr_function_check_inputs(t->sources->functions[i], count);
 
-    if (err == GRANARY_OK) {
-        err = gr_function_check_inputs(t->sources->functions[i], count);
-    }
-    if (err == GRANARY_OK) {
-        err = tile_calls(t, i, GR_CHUNK_call, function_attrs(t, i), t->sources->functions[i]->outputs, inputs, count);
-    }
-    free(inputs);
-    return err;
+    return err != GRANARY_OK ? err
+                             : tile_calls(t, i, GR_CHUNK_call, function_attrs(t, i), t->sources->functions[i]->outputs,
+                                          inputs, count);
 }
 
 granary_err
 tile_exec(struct tiling *t, size_t i)
 {
-    struct gr_piece *inputs = NULL;
-    size_t count = 0;
-    granary_err err = gather_inputs(t, i, &inputs, &count);
+    size_t count;
+    const struct gr_piece *inputs = gather_inputs(t, i, &count);
 
-    if (err == GRANARY_OK) {
-        err = tile_calls(t, i, GR_CHUNK_exec, tiling_attrs(t, i, NAMES("command", "params")), 1, inputs, count);
-    }
-    free(inputs);
-    return err;
+    return inputs == NULL
+               ? tile_no_memory()
+               : tile_calls(t, i, GR_CHUNK_exec, tiling_attrs(t, i, NAMES("command", "params")), 1, inputs, count);
 }
 
 /* What a frame must look like that the function gives. */
-static granary_err
+static void
 add_columns(struct tiling *t, const struct gr_schema *schema, gr_attrs attrs)
 {
-    char **names = calloc(schema->count + 1, sizeof *names);
-    char **dtypes = calloc(schema->count + 1, sizeof *dtypes);
+    char **names = tiling_scratch(t, schema->count, sizeof *names);
+    char **dtypes = tiling_scratch(t, schema->count, sizeof *dtypes);
 
     for (size_t c = 0; names != NULL && dtypes != NULL && c < schema->count; c++) {
         names[c] = schema->fields[c].name;
         dtypes[c] = (char *)(uintptr_t)granary_dtype_name(schema->fields[c].dtype); /* copied, not written */
     }
-    if (names != NULL && dtypes != NULL) {
-        gr_attrs_add(t->chunks, attrs, gr_attr_new_map("columns", names, dtypes, schema->count));
-    } else {
-        t->chunks->failed = GRANARY_ENOMEM;
-    }
-    free(names);
-    free(dtypes);
-    return gr_chunks_error(t->chunks);
+    gr_attrs_add(t->chunks, attrs,
+                 names == NULL || dtypes == NULL ? NULL : gr_attr_new_map("columns", names, dtypes, schema->count));
 }
 
 /* Room for as many pieces as the input has, of the same kind. */
@@ -186,9 +167,9 @@ init_same(struct tiling *t, size_t i, const struct gr_tiled *in)
     struct gr_tiled *out = &t->tiled[i];
 
     if (in->grid != NULL) {
-        return tiled_init_grid(out, in->grid->dims, in->grid->shape, in->grid->block);
+        return tiled_init_grid(t, out, in->grid->dims, in->grid->shape, in->grid->block);
     }
-    return tiled_init(out, in->count, t->steps->steps[i].yields == GR_YIELDS_FRAME);
+    return tiled_init(t, out, in->count, t->steps->steps[i].yields == GR_YIELDS_FRAME);
 }
 
 granary_err
@@ -198,10 +179,10 @@ tile_map_chunk(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     gr_attrs shared = function_attrs(t, i);
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = in == NULL ? tile_no_memory() : gr_function_check_inputs(t->sources->functions[i], 1);
+    granary_err err = gr_function_check_inputs(t->sources->functions[i], 1);
 
     if (err == GRANARY_OK && step->yields == GR_YIELDS_FRAME) {
-        err = add_columns(t, &step->type->schema, shared);
+        add_columns(t, &step->type->schema, shared);
     } else if (err == GRANARY_OK && step->yields == GR_YIELDS_TENSOR) {
         gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
     }
@@ -219,8 +200,7 @@ tile_map_chunk(struct tiling *t, size_t i)
                                      .outputs = 1};
 
         if (out->grid != NULL) {
-            int64_t offset[8];
-            int64_t size[8];
+            int64_t offset[8], size[8];
 
             grid_block(out->grid, p, offset, size);
             gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("shape", size, (size_t)out->grid->dims));
@@ -240,17 +220,17 @@ tile_null(struct tiling *t, size_t i)
 {
     uint64_t count = (uint64_t)int_of(t, i, "count", 1);
     struct gr_tiled *out = &t->tiled[i];
-    struct gr_piece *after = NULL;
     struct gr_chunk_spec spec = {.op = GR_CHUNK_null, .step = (uint32_t)i};
-    granary_err err = gather_inputs(t, i, &after, &spec.input_count);
+    granary_err err;
 
-    spec.inputs = after;
+    spec.inputs = gather_inputs(t, i, &spec.input_count);
+    err = spec.inputs == NULL ? tile_no_memory() : GRANARY_OK;
     if (err == GRANARY_OK && count == 1) { /* a graph may have a million of these */
         out->one = gr_chunks_add(t->chunks, &spec);
         out->pieces = &out->one;
         out->count = 1;
     } else if (err == GRANARY_OK) {
-        err = tiled_init(out, (size_t)((count - 1) / GR_BLOCK_MAX + 1), false);
+        err = tiled_init(t, out, (size_t)((count - 1) / GR_BLOCK_MAX + 1), false);
         spec.shared = gr_chunks_attrs(t->chunks);
         add_count(t, spec.shared, count);
     }
@@ -264,6 +244,5 @@ tile_null(struct tiling *t, size_t i)
         out->pieces[n] = gr_chunks_add(t->chunks, &spec);
         err = gr_chunks_error(t->chunks);
     }
-    free(after);
     return err;
 }

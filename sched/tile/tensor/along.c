@@ -1,5 +1,4 @@
 /* Operators along one axis, which is brought into one piece, and tensors of another shape. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,11 +23,10 @@ check_line(const struct tiling *t, int64_t elements)
 static gr_attrs
 along_attrs(struct tiling *t, size_t i, const char *function)
 {
-    static const char *const params[] = {"descending", "method", "k"};
     const struct gr_step *step = &t->steps->steps[i];
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-    gr_attrs shared = tiling_attrs(t, i, params, 3);
+    gr_attrs shared = tiling_attrs(t, i, NAMES("descending", "method", "k"));
 
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("function", function));
     if (step->op == GR_TILE_diff) {
@@ -54,10 +52,9 @@ along_all(struct tiling *t, size_t i, gr_attrs attrs)
     granary_err err = check_line(t, tile_product(in->grid->shape, in->grid->dims));
 
     if (err == GRANARY_OK) {
-        err = tiled_init_grid(out, 0, step->type->shape, step->type->shape);
+        err = tiled_init_grid(t, out, 0, step->type->shape, step->type->shape);
     }
     if (err == GRANARY_OK) {
-        out->bytes[0] = ELEMENT_BYTES;
         out->pieces[0] = tiling_add(t, i, GR_CHUNK_along, attrs, in->pieces, in->count, ELEMENT_BYTES);
     }
     return err;
@@ -69,7 +66,7 @@ tile_along(struct tiling *t, size_t i, const char *function, bool drops)
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *in = &t->tiled[step->inputs[0]];
     struct gr_tiled *out = &t->tiled[i];
-    struct gr_tiled lines = {0};
+    struct gr_tiled lines;
     size_t count;
     Granary__Attr *const *step_attrs = gr_step_attrs(step, &count);
     gr_attrs attrs = along_attrs(t, i, function);
@@ -99,24 +96,15 @@ tile_along(struct tiling *t, size_t i, const char *function, bool drops)
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("axis", axis));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("drop", drops));
     if (err == GRANARY_OK && (err = grid_rechunk(t, i, in, block, &lines)) == GRANARY_OK) {
-        err = tiled_init_grid(out, step->type->dims, step->type->shape, out_block);
+        err = tiled_init_grid(t, out, step->type->dims, step->type->shape, out_block);
     }
     for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
-        int64_t offset[8], size[8];
-
-        grid_block(out->grid, p, offset, size);
-        out->bytes[p] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
         out->pieces[p] = tiling_add(t, i, GR_CHUNK_along, attrs, &lines.pieces[p], 1, out->bytes[p]);
     }
-    tiled_fini(&lines);
     return err;
 }
 
-#define ALONG(name, function, drops)                                                                                   \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_along(t, i, function, drops);                                                                      \
-    }
+#define ALONG(name, function, drops) TILE_AS(name, tile_along(t, i, function, drops))
 ALONG(tensor_sort, "sort", false)
 ALONG(argsort, "argsort", false)
 ALONG(topk, "topk", false)
@@ -184,7 +172,7 @@ reshape_block(struct tiling *t, size_t i, const struct gr_tiled *in, size_t n, s
     }
     first = flat_number(in->grid, begin);
     pieces = count == 0 ? 1 : (size_t)(flat_number(in->grid, begin + count - 1) - first + 1);
-    to = calloc(4 * pieces, sizeof *to);
+    to = tiling_scratch(t, 4 * pieces, sizeof *to);
     if (to == NULL) {
         return tile_no_memory();
     }
@@ -209,10 +197,9 @@ reshape_block(struct tiling *t, size_t i, const struct gr_tiled *in, size_t n, s
     gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("stride", to + 2 * pieces, pieces));
     gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("base", to + 3 * pieces, pieces));
     gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("as", size, (size_t)out->grid->dims));
-    free(to);
     spec.inputs = &in->pieces[count == 0 ? 0 : (size_t)first];
     spec.input_count = pieces;
-    spec.bytes = out->bytes[n] = (uint64_t)count * ELEMENT_BYTES;
+    spec.bytes = out->bytes[n];
     out->pieces[n] = gr_chunks_add(t->chunks, &spec);
     return gr_chunks_error(t->chunks);
 }
@@ -223,7 +210,7 @@ tile_reshape(struct tiling *t, size_t i)
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *in = &t->tiled[step->inputs[0]];
     struct gr_tiled *out = &t->tiled[i];
-    struct gr_tiled flat = {0};
+    struct gr_tiled flat;
     int64_t block[8];
     granary_err err;
 
@@ -231,17 +218,12 @@ tile_reshape(struct tiling *t, size_t i)
     err = grid_rechunk(t, i, in, block, &flat);
     if (err == GRANARY_OK) {
         flat_block(t, step->type->dims, step->type->shape, block);
-        err = tiled_init_grid(out, step->type->dims, step->type->shape, block);
+        err = tiled_init_grid(t, out, step->type->dims, step->type->shape, block);
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         err = reshape_block(t, i, &flat, n, out);
     }
-    tiled_fini(&flat);
     return err;
 }
 
-granary_err
-tile_ravel(struct tiling *t, size_t i)
-{
-    return tile_reshape(t, i);
-}
+TILE_AS(ravel, tile_reshape(t, i))

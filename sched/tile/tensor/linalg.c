@@ -2,7 +2,6 @@
  * Factorizations. QR and singular values of a tall matrix go by blocks of rows. Their size follows from the matrix
  * alone, so chunks do not change the result. Everything else is gathered into one chunk.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -42,38 +41,31 @@ tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_
 static granary_err
 tile_gathered(struct tiling *t, size_t i)
 {
-    static const char *const params[] = {"part", "lower", "rcond"};
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
-    gr_attrs attrs = tiling_attrs(t, i, params, 3);
+    gr_attrs attrs = tiling_attrs(t, i, NAMES("part", "lower", "rcond"));
     struct gr_piece pieces[2];
     granary_err err = GRANARY_OK;
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("function", gr_op_info(step->op)->name));
     for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
-        struct gr_tiled whole = {0};
+        struct gr_tiled whole;
 
         err = tile_gather(t, i, &t->tiled[step->inputs[k]], &whole);
         if (err == GRANARY_OK) {
             pieces[k] = whole.pieces[0];
         }
-        tiled_fini(&whole);
     }
     if (err == GRANARY_OK) {
-        err = tiled_init_grid(out, step->type->dims, step->type->shape, step->type->shape);
+        err = tiled_init_grid(t, out, step->type->dims, step->type->shape, step->type->shape);
     }
     if (err == GRANARY_OK) {
-        out->bytes[0] = (uint64_t)tile_product(step->type->shape, step->type->dims) * ELEMENT_BYTES;
         out->pieces[0] = tiling_add(t, i, GR_CHUNK_linalg, attrs, pieces, step->input_count, out->bytes[0]);
     }
     return err;
 }
 
-#define GATHERED(name)                                                                                                 \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_gathered(t, i);                                                                                    \
-    }
+#define GATHERED(name) TILE_AS(name, tile_gathered(t, i))
 GATHERED(cholesky)
 GATHERED(det)
 GATHERED(inv)
@@ -96,18 +88,6 @@ struct tile_factors {
     struct gr_piece r;  /* of svd: s */
     struct gr_piece vt; /* of svd */
 };
-
-void
-tile_factors_free(struct tile_factors *factors)
-{
-    while (factors != NULL) {
-        struct tile_factors *next = factors->next;
-
-        tiled_fini(&factors->q);
-        free(factors);
-        factors = next;
-    }
-}
 
 /* Several outputs of one operator. */
 static struct gr_piece
@@ -168,10 +148,9 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
     if (err == GRANARY_OK) {
         err = grid_rechunk(t, i, input, (int64_t[8]){rows_of_block(input->grid), n}, &rows);
     }
-
     if (err == GRANARY_OK) {
         err = tiled_init_grid(
-            &f->q, 2, (int64_t[8]){input->grid->shape[0], input->grid->shape[0] < n ? input->grid->shape[0] : n},
+            t, &f->q, 2, (int64_t[8]){input->grid->shape[0], input->grid->shape[0] < n ? input->grid->shape[0] : n},
             (int64_t[8]){rows.grid->block[0], n});
     }
     if (err == GRANARY_OK && rows.count == 1) {
@@ -181,10 +160,9 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
         f->q.bytes[0] = rows.bytes[0];
         f->r = (struct gr_piece){last.op, 1};
         f->vt = (struct gr_piece){last.op, 2};
-        tiled_fini(&rows);
         return err;
     }
-    parts = err == GRANARY_OK ? malloc(rows.count * sizeof *parts) : NULL;
+    parts = err == GRANARY_OK ? tiling_scratch(t, rows.count, sizeof *parts) : NULL;
     if (err == GRANARY_OK && parts == NULL) {
         err = tile_no_memory();
     }
@@ -215,8 +193,6 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
         }
         err = gr_chunks_error(t->chunks);
     }
-    free(parts);
-    tiled_fini(&rows);
     return err;
 }
 
@@ -232,7 +208,7 @@ find_factors(struct tiling *t, size_t i, struct tile_factors **ret_factors)
         f = f->next;
     }
     if (f == NULL) {
-        f = calloc(1, sizeof *f);
+        f = gr_region_alloc(t->memory, sizeof *f);
         if (f == NULL) {
             return tile_no_memory();
         }
@@ -263,29 +239,19 @@ tile_factored(struct tiling *t, size_t i)
         return err;
     }
     if (strcmp(part, "q") == 0 || strcmp(part, "u") == 0) {
-        err = tiled_init_grid(out, 2, f->q.grid->shape, f->q.grid->block);
+        err = tiled_init_grid(t, out, 2, f->q.grid->shape, f->q.grid->block);
         if (err == GRANARY_OK) {
             memcpy(out->pieces, f->q.pieces, out->count * sizeof *out->pieces);
             memcpy(out->bytes, f->q.bytes, out->count * sizeof *out->bytes);
         }
         return err;
     }
-    err = tiled_init_grid(out, step->type->dims, step->type->shape, step->type->shape);
+    err = tiled_init_grid(t, out, step->type->dims, step->type->shape, step->type->shape);
     if (err == GRANARY_OK) {
         out->pieces[0] = strcmp(part, "vt") == 0 ? f->vt : f->r;
-        out->bytes[0] = (uint64_t)tile_product(step->type->shape, step->type->dims) * ELEMENT_BYTES;
     }
     return err;
 }
 
-granary_err
-tile_qr(struct tiling *t, size_t i)
-{
-    return tile_factored(t, i);
-}
-
-granary_err
-tile_svd(struct tiling *t, size_t i)
-{
-    return tile_factored(t, i);
-}
+TILE_AS(qr, tile_factored(t, i))
+TILE_AS(svd, tile_factored(t, i))

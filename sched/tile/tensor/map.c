@@ -92,18 +92,7 @@ tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned)
         }
         err = grid_rechunk(t, i, input, block, &a->operands[k]);
     }
-    if (err != GRANARY_OK) {
-        tile_aligned_fini(a);
-    }
     return err;
-}
-
-void
-tile_aligned_fini(struct tile_aligned *aligned)
-{
-    for (size_t k = 0; k < aligned->count; k++) {
-        tiled_fini(&aligned->operands[k]);
-    }
 }
 
 void
@@ -153,28 +142,19 @@ tile_map(struct tiling *t, size_t i)
         return err;
     }
     gr_attrs_add(t->chunks, attrs, tile_program(t, i));
-    err = tiled_init_grid(out, in.grid.dims, in.grid.shape, in.grid.block);
+    err = tiled_init_grid(t, out, in.grid.dims, in.grid.shape, in.grid.block);
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         struct gr_piece inputs[GR_PROGRAM_INPUTS];
         int64_t position[8];
-        int64_t size[8];
-        int64_t offset[8];
 
-        grid_block(out->grid, n, offset, size);
         grid_position(out->grid, n, position);
         tile_aligned_at(&in, position, inputs);
-        out->bytes[n] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
         out->pieces[n] = tiling_add(t, i, GR_CHUNK_map, attrs, inputs, in.count, out->bytes[n]);
     }
-    tile_aligned_fini(&in);
     return err;
 }
 
-#define MAP(name)                                                                                                      \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_map(t, i);                                                                                         \
-    }
+#define MAP(name)                          TILE_AS(name, tile_map(t, i))
 #define TENSOR_UNARY(name, rule, summary)  MAP(name)
 #define TENSOR_BINARY(name, rule, summary) MAP(name)
 #include "contract/tensor_functions.def"

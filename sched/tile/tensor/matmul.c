@@ -3,7 +3,6 @@
  * operator multiplies and adds all pairs along the inner dimension. When they are too many to be read at once beside
  * the store's memory, several operators do it, and their results are added.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -19,13 +18,6 @@ struct product {
     gr_attrs attrs;
     gr_attrs add;
 };
-
-static void
-product_fini(struct product *p)
-{
-    tiled_fini(&p->left);
-    tiled_fini(&p->right);
-}
 
 static granary_err
 product_init(struct tiling *t, size_t i, struct product *p)
@@ -54,7 +46,6 @@ product_init(struct tiling *t, size_t i, struct product *p)
         err = grid_rechunk(t, i, right, (int64_t[8]){inner, rows_columns[1]}, &p->right);
     }
     if (err != GRANARY_OK) {
-        product_fini(p);
         return err;
     }
     pair_bytes = (uint64_t)((rows_columns[0] + rows_columns[1]) * inner) * ELEMENT_BYTES;
@@ -101,7 +92,7 @@ tile_stacks(struct tiling *t, size_t i)
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *sides[2] = {&t->tiled[step->inputs[0]], &t->tiled[step->inputs[1]]};
     struct gr_tiled *out = &t->tiled[i];
-    struct gr_tiled whole[2] = {{0}, {0}};
+    struct gr_tiled whole[2];
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     int dims = step->type->dims;
     int64_t block[8], most = step->type->shape[dims - 2] * step->type->shape[dims - 1];
@@ -130,18 +121,12 @@ tile_stacks(struct tiling *t, size_t i)
         block[d] = step->type->shape[d] > 0 ? step->type->shape[d] : 1;
     }
     if (err == GRANARY_OK) {
-        err = tiled_init_grid(out, dims, step->type->shape, block);
+        err = tiled_init_grid(t, out, dims, step->type->shape, block);
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         struct gr_piece pair[2] = {whole[0].pieces[n], whole[1].pieces[n]};
-        int64_t offset[8], size[8];
-
-        grid_block(out->grid, n, offset, size);
-        out->bytes[n] = (uint64_t)tile_product(size, dims) * ELEMENT_BYTES;
         out->pieces[n] = tiling_add(t, i, GR_CHUNK_matmul, attrs, pair, 2, out->bytes[n]);
     }
-    tiled_fini(&whole[0]);
-    tiled_fini(&whole[1]);
     return err;
 }
 
@@ -157,23 +142,17 @@ tile_matrices(struct tiling *t, size_t i)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = tiled_init_grid(out, 2, step->type->shape, (int64_t[8]){p.left.grid->block[0], p.right.grid->block[1]});
+    err = tiled_init_grid(t, out, 2, step->type->shape, (int64_t[8]){p.left.grid->block[0], p.right.grid->block[1]});
     if (err == GRANARY_OK) {
-        pairs = malloc(2 * (size_t)p.left.grid->splits[1] * sizeof *pairs);
+        pairs = tiling_scratch(t, 2 * (size_t)p.left.grid->splits[1], sizeof *pairs);
         err = pairs == NULL ? tile_no_memory() : GRANARY_OK;
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
-        int64_t offset[8];
-        int64_t size[8];
         int64_t position[8];
 
-        grid_block(out->grid, n, offset, size);
         grid_position(out->grid, n, position);
-        out->bytes[n] = (uint64_t)(size[0] * size[1]) * ELEMENT_BYTES;
         out->pieces[n] = product_block(t, i, &p, position, pairs, out->bytes[n]);
     }
-    free(pairs);
-    product_fini(&p);
     return err;
 }
 

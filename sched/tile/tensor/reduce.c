@@ -2,7 +2,6 @@
  * Reductions of tensors: a partial result of every block, merged along the reduced axes. Those over the same axes of
  * the same tensors go through it together.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -31,18 +30,6 @@ struct tile_partials {
     size_t blocks;
     struct gr_piece *pieces; /* of the first function; those of the others are the operator's next outputs */
 };
-
-void
-tile_partials_free(struct tile_partials *partials)
-{
-    while (partials != NULL) {
-        struct tile_partials *next = partials->next;
-
-        free(partials->pieces);
-        free(partials);
-        partials = next;
-    }
-}
 
 static void
 read_axes(const struct gr_step *step, int dims, bool *ret_reduced)
@@ -236,17 +223,14 @@ find_partials(struct tiling *t, size_t i, const struct reduction *r)
             }
         }
     }
-    p = calloc(1, sizeof *p);
+    p = gr_region_alloc(t->memory, sizeof *p);
     if (p == NULL) {
         return NULL;
     }
-    *p = (struct tile_partials){.next = t->partials, .step = i, .blocks = 1};
-    for (int d = 0; d < r->in->grid.dims; d++) {
-        p->blocks *= (size_t)r->in->grid.splits[d];
-    }
-    p->pieces = calloc(p->blocks, sizeof *p->pieces);
+    *p = (struct tile_partials){
+        .next = t->partials, .step = i, .blocks = (size_t)tile_product(r->in->grid.splits, r->in->grid.dims)};
+    p->pieces = gr_region_alloc(t->memory, p->blocks * sizeof *p->pieces);
     if (p->pieces == NULL) {
-        free(p);
         return NULL;
     }
     t->partials = p;
@@ -285,11 +269,7 @@ reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct
     const struct gr_grid *grid = &r->in->grid;
     struct gr_tiled *out = &t->tiled[i];
     uint64_t partial = out->bytes[n] / ELEMENT_BYTES * PARTIAL_PER_RESULT + 64;
-    int64_t where[8];
-    int64_t first[8];
-    int64_t last[8];
-    int64_t many[8];
-    int64_t position[8];
+    int64_t where[8], first[8], last[8], many[8], position[8];
     int own = 0;
     struct gr_tiled parts;
     size_t count = 0;
@@ -303,7 +283,7 @@ reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct
         position[d] = first[d];
         many[d] = last[d] - first[d] + 1;
     }
-    err = tiled_init(&parts, (size_t)tile_product(many, grid->dims), false);
+    err = tiled_init(t, &parts, (size_t)tile_product(many, grid->dims), false);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -314,20 +294,17 @@ reduce_block(struct tiling *t, size_t i, const struct reduction *r, const struct
     count =
         tiling_tree(t, i, GR_CHUNK_reduce_merge, attrs->merge, parts.pieces, parts.bytes, count, TILE_FAN_IN, TILE_MAX);
     out->pieces[n] = tiling_add(t, i, GR_CHUNK_reduce_final, attrs->final, parts.pieces, count, out->bytes[n]);
-    tiled_fini(&parts);
     return GRANARY_OK;
 }
 
 static granary_err
 tile_reduce(struct tiling *t, size_t i)
 {
-    static const char *const final[] = {"ddof", "keepdims"};
     struct gr_tiled *out = &t->tiled[i];
     struct tile_aligned in;
     struct reduction r;
     struct reduction_attrs attrs;
-    int64_t shape[8];
-    int64_t block[8];
+    int64_t shape[8], block[8];
     int dims = 0;
     granary_err err = tile_align(t, i, &in);
 
@@ -337,7 +314,6 @@ tile_reduce(struct tiling *t, size_t i)
     reduction_init(t, i, &in, &r);
     if (r.per_result == 0 && gr_reduction_needs_elements(r.reduction) &&
         gr_type_is_unsized(t->steps->steps[t->steps->steps[i].inputs[0]].type)) {
-        tile_aligned_fini(&in);
         return gr_fail(GRANARY_EINVAL, "there is no %s of no elements", gr_reduction_name(r.reduction));
     }
     for (int d = 0; d < in.grid.dims; d++) {
@@ -346,23 +322,18 @@ tile_reduce(struct tiling *t, size_t i)
             block[dims++] = r.reduced[d] ? 1 : in.grid.block[d];
         }
     }
-    attrs = (struct reduction_attrs){.merge = function_attrs(t, r.reduction), .final = tiling_attrs(t, i, final, 2)};
+    attrs = (struct reduction_attrs){.merge = function_attrs(t, r.reduction),
+                                     .final = tiling_attrs(t, i, NAMES("ddof", "keepdims"))};
     gr_attrs_add(t->chunks, attrs.final, gr_attr_new_string("function", gr_reduction_name(r.reduction)));
     gr_attrs_add(t->chunks, attrs.final, gr_attr_new_int("count", r.per_result));
     if (r.keep) {
         gr_attrs_add(t->chunks, attrs.final, axes_attr(&r));
     }
     r.partials = find_partials(t, i, &r);
-    err = r.partials == NULL ? tile_no_memory() : tiled_init_grid(out, dims, shape, block);
+    err = r.partials == NULL ? tile_no_memory() : tiled_init_grid(t, out, dims, shape, block);
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
-        int64_t offset[8];
-        int64_t size[8];
-
-        grid_block(out->grid, n, offset, size);
-        out->bytes[n] = (uint64_t)tile_product(size, dims) * ELEMENT_BYTES;
         err = reduce_block(t, i, &r, &attrs, n);
     }
-    tile_aligned_fini(&in);
     return err;
 }
 
@@ -373,20 +344,19 @@ tile_bincount(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
-    gr_attrs map = tiling_attrs(t, i, (const char *const[]){"length"}, 1);
+    gr_attrs map = tiling_attrs(t, i, NAMES("length"));
     gr_attrs sum = function_attrs(t, GR_REDUCE_sum);
     gr_attrs final = function_attrs(t, GR_REDUCE_sum);
     struct tile_aligned in;
-    struct gr_tiled parts = {0};
+    struct gr_tiled parts;
     size_t count;
     granary_err err = tile_align(t, i, &in);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = tiled_init_grid(out, 1, step->type->shape, step->type->shape);
     if (err == GRANARY_OK) {
-        err = tiled_init(&parts, in.operands[0].count, false);
+        err = tiled_init_grid(t, out, 1, step->type->shape, step->type->shape);
+    }
+    if (err == GRANARY_OK) {
+        err = tiled_init(t, &parts, in.operands[0].count, false);
     }
     gr_attrs_add(t->chunks, final, gr_attr_new_int("count", 0));
     for (size_t n = 0; err == GRANARY_OK && n < parts.count; n++) {
@@ -398,18 +368,11 @@ tile_bincount(struct tiling *t, size_t i)
     if (err == GRANARY_OK) {
         count = tiling_tree(t, i, GR_CHUNK_reduce_merge, sum, parts.pieces, parts.bytes, parts.count, TILE_FAN_IN,
                             TILE_MAX);
-        out->bytes[0] = (uint64_t)step->type->shape[0] * ELEMENT_BYTES;
         out->pieces[0] = tiling_add(t, i, GR_CHUNK_reduce_final, final, parts.pieces, count, out->bytes[0]);
     }
-    tiled_fini(&parts);
-    tile_aligned_fini(&in);
     return err;
 }
 
-#define TENSOR_REDUCTION(name, how, gives, summary)                                                                    \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_reduce(t, i);                                                                                      \
-    }
+#define TENSOR_REDUCTION(name, how, gives, summary) TILE_AS(name, tile_reduce(t, i))
 #include "contract/tensor_reductions.def"
 #undef TENSOR_REDUCTION

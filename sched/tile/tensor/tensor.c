@@ -1,5 +1,4 @@
 /* Sources of tensors. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -28,22 +27,20 @@ source_grid(struct tiling *t, size_t i)
     if (chunk == NULL) {
         tile_shrink(block, type->dims, tile_block_elements(t));
     }
-    return tiled_init_grid(&t->tiled[i], type->dims, type->shape, block);
+    return tiled_init_grid(t, &t->tiled[i], type->dims, type->shape, block);
 }
 
-/* Where a block lies in the whole; *ret_bytes is its estimate. */
+/* Where a block lies in the whole. */
 static gr_attrs
-block_attrs(struct tiling *t, const struct gr_grid *grid, size_t n, uint64_t *ret_bytes)
+block_attrs(struct tiling *t, const struct gr_grid *grid, size_t n)
 {
     gr_attrs own = gr_chunks_attrs(t->chunks);
-    int64_t offset[8];
-    int64_t size[8];
+    int64_t offset[8], size[8];
 
     grid_block(grid, n, offset, size);
     gr_attrs_add(t->chunks, own, gr_attr_new_ints("shape", grid->shape, (size_t)grid->dims));
     gr_attrs_add(t->chunks, own, gr_attr_new_ints("offset", offset, (size_t)grid->dims));
     gr_attrs_add(t->chunks, own, gr_attr_new_ints("size", size, (size_t)grid->dims));
-    *ret_bytes = (uint64_t)tile_product(size, grid->dims) * ELEMENT_BYTES;
     return own;
 }
 
@@ -54,20 +51,18 @@ tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs sha
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = source_grid(t, i);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    for (size_t n = 0; n < out->count; n++) {
-        struct gr_chunk_spec spec = {.op = op, .step = (uint32_t)i, .shared = shared, .outputs = 1};
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        struct gr_chunk_spec spec = {.op = op,
+                                     .step = (uint32_t)i,
+                                     .shared = shared,
+                                     .own = block_attrs(t, out->grid, n),
+                                     .outputs = 1,
+                                     .bytes = out->bytes[n]};
 
-        spec.own = block_attrs(t, out->grid, n, &out->bytes[n]);
-        spec.bytes = out->bytes[n];
         out->pieces[n] = gr_chunks_add(t->chunks, &spec);
-        if (t->chunks->failed != GRANARY_OK) {
-            break; /* the caller tells */
-        }
+        err = gr_chunks_error(t->chunks);
     }
-    return GRANARY_OK;
+    return err;
 }
 
 granary_err
@@ -79,41 +74,31 @@ tile_array(struct tiling *t, size_t i)
     struct gr_tiled *out = &t->tiled[i];
     struct gr_piece first;
     granary_err err =
-        tiled_init_grid(out, step->type->dims, step->type->shape, chunk != NULL ? chunk->ints : step->type->shape);
+        tiled_init_grid(t, out, step->type->dims, step->type->shape, chunk != NULL ? chunk->ints : step->type->shape);
 
     if (err == GRANARY_OK) {
         err = tile_objects(t, i, ids, &first);
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
-        int64_t offset[8];
-        int64_t size[8];
-
-        grid_block(out->grid, n, offset, size);
         out->pieces[n] = (struct gr_piece){.op = first.op, .output = (uint32_t)n};
-        out->bytes[n] = (uint64_t)tile_product(size, out->grid->dims) * ELEMENT_BYTES;
     }
     return err;
 }
 
-granary_err
-tile_random(struct tiling *t, size_t i)
-{
-    static const char *const names[] = {"seed",  "distribution", "low", "high", "loc", "scale",
-                                        "alpha", "beta",         "df",  "lam",  "n",   "p"};
-
-    return tile_tensor_source(t, i, GR_CHUNK_random, tiling_attrs(t, i, names, sizeof names / sizeof names[0]));
-}
+TILE_AS(random, tile_tensor_source(t, i, GR_CHUNK_random,
+                                   tiling_attrs(t, i,
+                                                NAMES("seed", "distribution", "low", "high", "loc", "scale", "alpha",
+                                                      "beta", "df", "lam", "n", "p"))))
 
 /* One value everywhere, or in a band along the last two dimensions. */
 static granary_err
 tile_filled(struct tiling *t, size_t i, int64_t value, bool from_diagonal, bool to_diagonal)
 {
-    static const char *const names[] = {"value"};
     const struct gr_step *step = &t->steps->steps[i];
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
     int64_t offset = gr_attr_int(attrs, count, "offset", 0);
-    gr_attrs shared = tiling_attrs(t, i, names, 1);
+    gr_attrs shared = tiling_attrs(t, i, NAMES("value"));
 
     if (gr_step_attr(step, "value") == NULL) {
         gr_attrs_add(t->chunks, shared, gr_attr_new_int("value", value));
@@ -129,10 +114,7 @@ tile_filled(struct tiling *t, size_t i, int64_t value, bool from_diagonal, bool 
 }
 
 #define FULL(name, value, from_diagonal, to_diagonal)                                                                  \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_filled(t, i, value, from_diagonal, to_diagonal);                                                   \
-    }
+    TILE_AS(name, tile_filled(t, i, value, from_diagonal, to_diagonal))
 FULL(zeros, 0, false, false)
 FULL(ones, 1, false, false)
 FULL(empty, 0, false, false)
@@ -154,35 +136,26 @@ tile_band(struct tiling *t, size_t i, const char *bound)
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
     gr_attrs shared = gr_chunks_attrs(t->chunks);
-    granary_err err = tiled_init_grid(out, in->grid->dims, in->grid->shape, in->grid->block);
+    granary_err err = tiled_init_grid(t, out, in->grid->dims, in->grid->shape, in->grid->block);
 
     gr_attrs_add(t->chunks, shared, gr_attr_new_int(bound, gr_attr_int(attrs, count, "offset", 0)));
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         struct gr_chunk_spec spec = {.op = GR_CHUNK_band,
                                      .step = (uint32_t)i,
                                      .shared = shared,
+                                     .own = block_attrs(t, out->grid, n),
                                      .inputs = &in->pieces[n],
                                      .input_count = 1,
-                                     .outputs = 1};
+                                     .outputs = 1,
+                                     .bytes = out->bytes[n]};
 
-        spec.own = block_attrs(t, out->grid, n, &out->bytes[n]);
-        spec.bytes = out->bytes[n];
         out->pieces[n] = gr_chunks_add(t->chunks, &spec);
     }
     return err;
 }
 
-granary_err
-tile_triu(struct tiling *t, size_t i)
-{
-    return tile_band(t, i, "low");
-}
-
-granary_err
-tile_tril(struct tiling *t, size_t i)
-{
-    return tile_band(t, i, "high");
-}
+TILE_AS(triu, tile_band(t, i, "low"))
+TILE_AS(tril, tile_band(t, i, "high"))
 
 granary_err
 tile_linspace(struct tiling *t, size_t i)

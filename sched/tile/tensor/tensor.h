@@ -7,7 +7,7 @@
 /* The step's tensor by operators that have no inputs, one a block: attributes shape, offset and size, and these. */
 granary_err tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared);
 
-/* A tensor in one chunk. To be given to tiled_fini(). Errors: EINVAL it is too large for that · ENOMEM */
+/* A tensor in one chunk. Errors: EINVAL it is too large for that · ENOMEM */
 granary_err tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole);
 
 /* All inputs of a step cut alike: a grid over the shape they broadcast to. */
@@ -16,11 +16,8 @@ struct tile_aligned {
     size_t count;
     struct gr_tiled operands[GR_PROGRAM_INPUTS];
 };
-/* ret_aligned is to be given to tile_aligned_fini() on success. Errors: ENOMEM, EINVAL */
+/* Errors: ENOMEM, EINVAL */
 granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
-void tile_aligned_fini(struct tile_aligned *aligned);
-void tile_factors_free(struct tile_factors *factors);
-void tile_partials_free(struct tile_partials *partials);
 
 /* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
  * given to gr_attrs_add(). */

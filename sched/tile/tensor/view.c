@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "graph/view/view.h"
 #include "tile/core/rules.h"
 
@@ -30,30 +31,19 @@ entries_fini(struct entries *e)
     free(e->base);
 }
 
-static bool
-grow(void *array, size_t room, size_t element)
-{
-    void **pointer = array;
-    void *more = realloc(*pointer, room * element);
-
-    *pointer = more != NULL ? more : *pointer;
-    return more != NULL;
-}
-
+/* Room for one more; those of the numbers are as large as any dimensions need. */
 static granary_err
 entries_room(struct entries *e)
 {
-    size_t room = e->room == 0 ? 8 : e->room * 2;
-    size_t numbers = room * (size_t)(e->dims + 1) * sizeof(int64_t);
+    size_t rooms[5] = {e->room, e->room, e->room, e->room, e->room};
+    size_t width = ((size_t)e->dims + 1) * sizeof(int64_t);
 
-    if (e->count < e->room) {
-        return GRANARY_OK;
+    if (!gr_grow(&e->pieces, &rooms[0], e->count, sizeof *e->pieces) || !gr_grow(&e->to, &rooms[1], e->count, width) ||
+        !gr_grow(&e->extent, &rooms[2], e->count, width) || !gr_grow(&e->stride, &rooms[3], e->count, width) ||
+        !gr_grow(&e->base, &rooms[4], e->count, sizeof *e->base)) {
+        return gr_fail(GRANARY_ENOMEM, "a block of %zu pieces: out of memory", e->count + 1);
     }
-    if (!grow(&e->pieces, room, sizeof *e->pieces) || !grow(&e->to, 1, numbers) || !grow(&e->extent, 1, numbers) ||
-        !grow(&e->stride, 1, numbers) || !grow(&e->base, room, sizeof *e->base)) {
-        return gr_fail(GRANARY_ENOMEM, "a block of %zu pieces: out of memory", room);
-    }
-    e->room = room;
+    e->room = rooms[0];
     return GRANARY_OK;
 }
 
@@ -282,7 +272,6 @@ fill_block(struct tiling *t, size_t i, const struct gr_view *view, const struct 
     granary_err err = GRANARY_OK;
 
     grid_block(out->grid, n, offset, size);
-    out->bytes[n] = (uint64_t)tile_product(size, view->dims) * ELEMENT_BYTES;
     for (size_t b = 0; b < view->count && err == GRANARY_OK; b++) {
         err = add_box(&e, &view->boxes[b], inputs[view->boxes[b].input], offset, size);
     }
@@ -304,19 +293,16 @@ cast_input(struct tiling *t, size_t i, const struct gr_tiled *input, granary_dty
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     char text[40] = "astype:";
     char *lines[1] = {text};
-    granary_err err = tiled_init_grid(ret_cast, input->grid->dims, input->grid->shape, input->grid->block);
+    granary_err err = tiled_init_grid(t, ret_cast, input->grid->dims, input->grid->shape, input->grid->block);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
     strncat(text, granary_dtype_name(dtype), 20);
     strncat(text, " $0", 4);
     gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("program", lines, 1));
-    for (size_t n = 0; n < input->count; n++) {
+    for (size_t n = 0; err == GRANARY_OK && n < input->count; n++) {
         ret_cast->bytes[n] = input->bytes[n];
         ret_cast->pieces[n] = tiling_add(t, i, GR_CHUNK_map, attrs, &input->pieces[n], 1, input->bytes[n]);
     }
-    return GRANARY_OK;
+    return err;
 }
 
 /* Dimensions that were told apart only to be filled become one. */
@@ -337,9 +323,9 @@ static granary_err
 tile_view(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_node_type **types = calloc(step->input_count, sizeof *types);
-    const struct gr_tiled **inputs = calloc(step->input_count, sizeof *inputs);
-    struct gr_tiled *casts = calloc(step->input_count, sizeof *casts);
+    const struct gr_node_type **types = tiling_scratch(t, step->input_count, sizeof *types);
+    const struct gr_tiled **inputs = tiling_scratch(t, step->input_count, sizeof *inputs);
+    struct gr_tiled *casts = tiling_scratch(t, step->input_count, sizeof *casts);
     struct gr_tiled *out = &t->tiled[i];
     struct gr_view view = {.joined = -1};
     size_t count;
@@ -348,8 +334,7 @@ tile_view(struct tiling *t, size_t i)
     granary_err err = GRANARY_OK;
 
     if (types == NULL || inputs == NULL || casts == NULL) {
-        err = tile_no_memory();
-        goto end;
+        return tile_no_memory();
     }
     for (size_t k = 0; k < step->input_count && err == GRANARY_OK; k++) {
         types[k] = t->steps->steps[step->inputs[k]].type;
@@ -364,7 +349,7 @@ tile_view(struct tiling *t, size_t i)
     }
     if (err == GRANARY_OK) {
         choose_block(t, step, &view, inputs, block);
-        err = tiled_init_grid(out, view.dims, view.shape, block);
+        err = tiled_init_grid(t, out, view.dims, view.shape, block);
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         err = fill_block(t, i, &view, inputs, n, out);
@@ -372,22 +357,10 @@ tile_view(struct tiling *t, size_t i)
     if (err == GRANARY_OK && view.joined >= 0) {
         join_dimensions(out->grid, view.joined);
     }
-
-end:
     gr_view_fini(&view);
-    for (size_t k = 0; casts != NULL && k < step->input_count; k++) {
-        tiled_fini(&casts[k]);
-    }
-    free(types);
-    free(inputs);
-    free(casts);
     return err;
 }
 
-#define TENSOR_VIEW(name, min, max, summary)                                                                           \
-    granary_err tile_##name(struct tiling *t, size_t i)                                                                \
-    {                                                                                                                  \
-        return tile_view(t, i);                                                                                        \
-    }
+#define TENSOR_VIEW(name, min, max, summary) TILE_AS(name, tile_view(t, i))
 #include "contract/tensor_views.def"
 #undef TENSOR_VIEW
