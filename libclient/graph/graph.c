@@ -110,7 +110,10 @@ static enum gr_yields
 works_on(enum gr_tile_op op)
 {
     switch (op) {
-    case GR_TILE_write_npy:
+#define FORMAT_WRITE(name, kind)                                                                                       \
+    case GR_TILE_write_##name:                                                                                         \
+        return GR_YIELDS_##kind;
+#include "contract/formats.def"
     case GR_TILE_from_tensor:
         return GR_YIELDS_TENSOR;
     case GR_TILE_to_tensor:

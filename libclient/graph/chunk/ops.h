@@ -38,7 +38,16 @@ gr_chunk_op_is_alone(enum gr_chunk_op op)
 static inline bool
 gr_chunk_op_answers(enum gr_chunk_op op)
 {
-    return op == GR_CHUNK_info || op == GR_CHUNK_csv_split || op == GR_CHUNK_csv_infer;
+    switch (op) {
+#define CHUNK_OP(name, text)
+#define CHUNK_USER_OP(name, text)
+#define CHUNK_ASK(name, text) case GR_CHUNK_##name:
+#include "contract/chunk_ops.def"
+#undef CHUNK_OP
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Every parameter of every operator, those of one operator together. */
