@@ -2,25 +2,18 @@
 #include "sql/block.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/id.h"
-#include "data/arrow/arrow.h"
-#include "data/value/guess.h"
-#include "data/value/utf8.h"
+#include "data/file/format.h"
 #include "graph/nearest.h"
 #include "sql/told.h"
 
-#define HEADER_MAX  ((size_t)4 << 20)
-#define ROW_BYTES   100 /* of a CSV file, about */
 #define COLUMNS_MAX 16384
 
 struct sql_table {
@@ -31,15 +24,6 @@ struct sql_table {
     size_t count;
     struct sql_table *next;
 };
-
-static bool
-ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name);
-    size_t size = strlen(ending);
-
-    return length > size && strcasecmp(name + length - size, ending) == 0;
-}
 
 static bool
 table_add_column(struct sql_statement *q, struct sql_table *table, const char *name)
@@ -57,148 +41,62 @@ table_add_column(struct sql_statement *q, struct sql_table *table, const char *n
     return true;
 }
 
-/* ---- CSV ---- */
+/* ---- files ---- */
 
-/* A file's first bytes, the caller's. Its size is in *ret_file_size. */
+/* A table whose columns are being told. */
+struct file_columns {
+    struct gr_sketch sketch;
+    struct sql_statement *q;
+    struct sql_table *table;
+};
+
 static granary_err
-read_beginning(const char *path, size_t most, char **ret_bytes, size_t *ret_size, uint64_t *ret_file_size)
+take_column(struct gr_sketch *sketch, const char *name)
 {
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    granary_err err = GRANARY_OK;
+    struct file_columns *columns = (struct file_columns *)sketch;
 
-    *ret_bytes = NULL;
-    *ret_size = 0;
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        err = gr_fail_errno("%s", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
-    } else {
-        *ret_file_size = (uint64_t)info.st_size;
-        most = (uint64_t)info.st_size < most ? (size_t)info.st_size : most;
-        *ret_bytes = malloc(most + 1);
-        if (*ret_bytes == NULL) {
-            err = gr_fail(GRANARY_ENOMEM, "out of memory");
-        }
-        while (err == GRANARY_OK && *ret_size < most) {
-            ssize_t n = pread(fd, *ret_bytes + *ret_size, most - *ret_size, (off_t)*ret_size);
-
-            if (n < 0) {
-                err = gr_fail_errno("%s", path);
-            } else if (n == 0) {
-                break;
-            } else {
-                *ret_size += (size_t)n;
-            }
-        }
-    }
-    gr_fd_close(&fd);
-    return err;
-}
-
-/* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, a line end, or 0. */
-static char
-next_field(const char **at, const char *end, char delimiter, char *text)
-{
-    const char *p = *at;
-    char stop = 0;
-
-    if (p < end && *p == '"') {
-        for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
-            *text++ = *p;
-            p += *p == '"'; /* the other of two */
-        }
-        p += p < end;
-    }
-    while (p < end && *p != delimiter && *p != '\n' && *p != '\r') {
-        *text++ = *p++;
-    }
-    if (p < end) {
-        stop = *p++;
-    }
-    *text = '\0';
-    *at = p;
-    return stop;
-}
-
-/* The names in a header. Whether they are good is said by the reader; but only text can stand in a statement. */
-static bool
-read_header(struct sql_statement *q, const struct sql_from *from, struct sql_table *table, const char *bytes,
-            size_t size, char delimiter)
-{
-    const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
-    char *text = malloc(size + 1);
-    char stop = delimiter;
-
-    if (text == NULL) {
-        return sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
-    }
-    while (at < bytes + size && (*at == '\n' || *at == '\r')) { /* a line without a byte is no record */
-        at++;
-    }
-    while (stop == delimiter && q->err == GRANARY_OK) {
-        stop = next_field(&at, bytes + size, delimiter, text);
-        if (utf8_first_invalid(text, strlen(text)) != NULL) {
-            (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s:1: %s", from->name, GR_DATA_NOT_UTF8);
-        }
-        (void)table_add_column(q, table,
-                               text[0] == '\0' ? sql_printf(q, "c%zu", table->count) : sql_printf(q, "%s", text));
-    }
-    free(text);
-    return q->err == GRANARY_OK;
+    return table_add_column(columns->q, columns->table, sql_printf(columns->q, "%s", name)) ? GRANARY_OK
+                                                                                            : columns->q->err;
 }
 
 static bool
-open_csv(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
+open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
-    const char *delimiter = ends_with(from->name, ".tsv") ? "\t" : ",";
-    char *bytes = NULL;
-    size_t size = 0;
-    uint64_t file_size = 0;
-    granary_err err = read_beginning(from->name, HEADER_MAX, &bytes, &size, &file_size);
+    struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
+    const struct gr_format_ending *ending;
+    const struct gr_format *format = gr_format_of_path(from->name, &ending);
+    granary_err err;
 
+    if (format->refusal != NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, from->position, "%s", format->refusal);
+    }
+    err = format->sketch(from->name, ending->delimiter, &columns.sketch);
     if (err != GRANARY_OK) {
-        (void)sql_fail(q, err, from->position, "%s", granary_error_message());
-    } else if (size == 0) {
-        (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s: is empty: no header", from->name);
-    } else if (gr_data_guess(bytes, size) != NULL) {
-        (void)sql_fail(q, GRANARY_EINVAL, from->position, "%s: %s", from->name, gr_data_guess(bytes, size));
-    } else {
-        table->node = sql_node(q, "read_csv", from->position, NULL, 0);
-        granary_node_set_string(q->graph, table->node, "path", from->name);
-        granary_node_set_string(q->graph, table->node, "delimiter", delimiter);
-        table->rows = (double)file_size / ROW_BYTES;
-        (void)read_header(q, from, table, bytes, size, *delimiter);
+        return q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message());
     }
-    free(bytes);
-    return q->err == GRANARY_OK;
-}
-
-/* ---- Arrow ---- */
-
-static bool
-open_arrow(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
-{
-    struct gr_arrow_file *file = NULL;
-    const struct gr_arrow_batch *batches;
-    granary_dtype dtype;
-    size_t count = 0;
-    granary_err err = gr_arrow_file_open(from->name, &file);
-
-    if (err != GRANARY_OK) {
-        return sql_fail(q, err, from->position, "%s", granary_error_message());
-    }
-    table->node = sql_node(q, "read_arrow", from->position, NULL, 0);
+    table->rows = columns.sketch.rows;
+    table->node = sql_node(q, sql_printf(q, "read_%s", format->name), from->position, NULL, 0);
     granary_node_set_string(q->graph, table->node, "path", from->name);
-    batches = gr_arrow_file_batches(file, &count);
-    for (size_t i = 0; i < count; i++) {
-        table->rows += (double)batches[i].rows;
+    if (ending->delimiter != NULL) {
+        granary_node_set_string(q->graph, table->node, "delimiter", ending->delimiter);
     }
-    for (size_t i = 0; i < gr_arrow_file_columns(file); i++) {
-        (void)table_add_column(q, table, sql_printf(q, "%s", gr_arrow_file_column(file, i, &dtype)));
-    }
-    gr_arrow_file_close(file);
     return q->err == GRANARY_OK;
+}
+
+/* Whether the name's ending tells that it is a file with rows, which can be read or not. */
+static bool
+is_file(const char *name)
+{
+    const struct gr_format_ending *ending;
+    const struct gr_format *format = gr_format_of_path(name, &ending);
+
+    return format != NULL && !ending->is_vague && (format->sketch != NULL || format->refusal != NULL);
+}
+
+static bool
+has_sketch(const struct gr_format *format)
+{
+    return format->sketch != NULL;
 }
 
 /* ---- stored tables ---- */
@@ -320,7 +218,9 @@ read_stored_schema(struct sql_statement *q, const char *key, const char *target,
 static bool
 no_format(struct sql_statement *q, const struct sql_from *from)
 {
+    struct gr_buf endings = {0};
     struct stat info;
+    bool failed;
 
     if (stat(from->name, &info) != 0) {
         return sql_fail(q, GRANARY_ENOENT, from->position, "%s: %s", from->name, strerror(errno));
@@ -328,20 +228,26 @@ no_format(struct sql_statement *q, const struct sql_from *from)
     if (S_ISDIR(info.st_mode)) {
         return sql_fail(q, GRANARY_EINVAL, from->position, "%s: is a directory; name a file", from->name);
     }
-    return sql_fail(q, GRANARY_EINVAL, from->position,
-                    "%s: its ending must tell the format: .csv, .tsv, .arrow, .feather or .ipc", from->name);
+    gr_format_list(has_sketch, false, &endings);
+    failed = sql_fail(q, GRANARY_EINVAL, from->position, "%s: its ending must tell the format: %.*s", from->name,
+                      (int)endings.size, endings.bytes);
+    gr_buf_free(&endings);
+    return failed;
 }
 
-/* NAME.arrow or NAME.csv in the working directory; NULL: there is neither. */
+/* A file of that name in the working directory, the last format first: NAME.arrow before NAME.csv; NULL: there is none. */
 static const char *
 file_of_name(struct sql_statement *q, const char *name)
 {
-    static const char *const endings[] = {".arrow", ".csv"};
+    size_t i = 0;
 
-    for (int i = 0; i < 2; i++) {
-        const char *file = sql_printf(q, "%s%s", name, endings[i]);
+    while (gr_formats[i] != NULL) {
+        i++;
+    }
+    while (i-- > 0) {
+        const char *file = sql_printf(q, "%s.%s", name, gr_formats[i]->name);
 
-        if (file == NULL || access(file, F_OK) == 0) {
+        if (gr_formats[i]->sketch != NULL && (file == NULL || access(file, F_OK) == 0)) {
             return file;
         }
     }
@@ -387,7 +293,7 @@ open_named_file(struct sql_statement *q, const struct sql_from *from, struct sql
     if (file.name == NULL) {
         return no_table(q, from);
     }
-    return ends_with(file.name, ".arrow") ? open_arrow(q, &file, table) : open_csv(q, &file, table);
+    return open_file(q, &file, table);
 }
 
 /* What the scheduler found odd about a table's files. */
@@ -451,16 +357,7 @@ find_table(struct sql_statement *q, const struct sql_from *from)
         return NULL;
     }
     table->name = from->name;
-    if (ends_with(from->name, ".csv") || ends_with(from->name, ".tsv")) {
-        ok = open_csv(q, from, table);
-    } else if (ends_with(from->name, ".arrow") || ends_with(from->name, ".feather") || ends_with(from->name, ".ipc")) {
-        ok = open_arrow(q, from, table);
-    } else if (ends_with(from->name, ".parquet")) {
-        ok = sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
-                      "Parquet files cannot be read yet: write the data as an Arrow file");
-    } else {
-        ok = open_stored(q, from, table);
-    }
+    ok = is_file(from->name) ? open_file(q, from, table) : open_stored(q, from, table);
     table->next = q->tables;
     q->tables = table;
     return ok ? table : NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "data/value/guess.h"
+#include "data/file/guess.h"
 #include "graph/schema.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_digits.h"

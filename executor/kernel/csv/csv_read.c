@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "data/value/guess.h"
+#include "data/file/guess.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_strings.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/file/format.h"
 #include "data/frame.h"
 #include "data/tensor.h"
 #include "graph/infer/private.h"
@@ -45,7 +46,7 @@ check_array(const Granary__Node *node, enum gr_tile_op op)
 
 const struct gr_operator gr_op_array = {.check = check_array, .infer = infer_array};
 
-/* ---- CSV ---- */
+/* ---- files ---- */
 
 static granary_err
 check_delimiter(const Granary__Node *node)
@@ -58,12 +59,9 @@ check_delimiter(const Granary__Node *node)
 }
 
 static granary_err
-check_read_csv(const Granary__Node *node, enum gr_tile_op op)
+check_dtypes(const Granary__Attr *dtypes)
 {
-    const Granary__Attr *dtypes = op_param(node, "dtypes");
-
-    (void)op;
-    for (size_t i = 0; dtypes != NULL && i < dtypes->n_strings; i++) {
+    for (size_t i = 0; i < dtypes->n_strings; i++) {
         granary_dtype dtype;
 
         if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
@@ -72,24 +70,38 @@ check_read_csv(const Granary__Node *node, enum gr_tile_op op)
                            dtypes->keys[i], dtypes->strings[i]);
         }
     }
-    return check_delimiter(node);
+    return GRANARY_OK;
 }
 
-const struct gr_operator gr_op_read_csv = {.check = check_read_csv, .columns = GR_COLUMNS_SOURCE};
-
-/* A written file: its path and how large it is. */
 static granary_err
-infer_write(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+check_shape(const Granary__Node *node, const Granary__Attr *shape)
 {
-    granary_err err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
+    const char *name = gr_attr_string(node->attrs, node->n_attrs, "dtype", "");
+    granary_tensor tensor;
 
-    (void)node;
-    (void)inputs;
-    return err == GRANARY_OK ? gr_schema_add(&type->schema, "bytes", GRANARY_INT64) : err;
+    return gr_dtype_parse(name) == GRANARY_NULLTYPE
+               ? gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no dtype '%.40s'", name)
+               : gr_npy_plan(gr_dtype_parse(name), (int)shape->n_ints, shape->ints, &tensor);
+}
+
+/* A parameter means the same in every format that has it. */
+static granary_err
+check_read(const struct gr_format *format, const Granary__Node *node)
+{
+    const Granary__Attr *dtypes = op_param(node, "dtypes");
+    const Granary__Attr *shape = op_param(node, "shape");
+    granary_err err = GRANARY_OK;
+
+    if (format->refusal != NULL) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "%s", format->refusal);
+    }
+    err = dtypes != NULL ? check_dtypes(dtypes) : GRANARY_OK;
+    err = err == GRANARY_OK && shape != NULL ? check_shape(node, shape) : err;
+    return err == GRANARY_OK ? check_delimiter(node) : err;
 }
 
 static granary_err
-check_write_csv(const Granary__Node *node, enum gr_tile_op op)
+check_write(const Granary__Node *node, enum gr_tile_op op)
 {
     const char *null = gr_attr_string(node->attrs, node->n_attrs, "null_value", "");
     const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
@@ -103,39 +115,27 @@ check_write_csv(const Granary__Node *node, enum gr_tile_op op)
                : err;
 }
 
-const struct gr_operator gr_op_write_csv = {
-    .traits = GR_OP_HAS_EFFECTS, .check = check_write_csv, .infer = infer_write, .columns = GR_COLUMNS_ALL};
-
-/* ---- Arrow, Parquet, NPY, raw bytes ---- */
-
-const struct gr_operator gr_op_read_arrow = {.columns = GR_COLUMNS_SOURCE};
-const struct gr_operator gr_op_read_npy = {0};
-const struct gr_operator gr_op_write_arrow = {
-    .traits = GR_OP_HAS_EFFECTS, .infer = infer_write, .columns = GR_COLUMNS_ALL};
-const struct gr_operator gr_op_write_npy = {
-    .traits = GR_OP_HAS_EFFECTS, .infer = infer_write, .columns = GR_COLUMNS_ALL};
-
+/* A written file: its path and how large it is. */
 static granary_err
-check_read_parquet(const Granary__Node *node, enum gr_tile_op op)
+infer_write(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    granary_err err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
+
     (void)node;
-    (void)op;
-    return gr_fail(GRANARY_EUNSUPPORTED, "Parquet files cannot be read yet: write the data as an Arrow file");
+    (void)inputs;
+    return err == GRANARY_OK ? gr_schema_add(&type->schema, "bytes", GRANARY_INT64) : err;
 }
 
-const struct gr_operator gr_op_read_parquet = {.check = check_read_parquet, .columns = GR_COLUMNS_SOURCE};
-
-static granary_err
-check_read_raw(const Granary__Node *node, enum gr_tile_op op)
-{
-    const Granary__Attr *shape = op_param(node, "shape");
-    const char *name = gr_attr_string(node->attrs, node->n_attrs, "dtype", "");
-    granary_tensor tensor;
-
-    (void)op;
-    return gr_dtype_parse(name) == GRANARY_NULLTYPE
-               ? gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no dtype '%.40s'", name)
-               : gr_npy_plan(gr_dtype_parse(name), (int)shape->n_ints, shape->ints, &tensor);
-}
-
-const struct gr_operator gr_op_read_raw = {.check = check_read_raw};
+#define COLUMNS_FRAME  GR_COLUMNS_SOURCE
+#define COLUMNS_TENSOR GR_COLUMNS_NONE
+#define FORMAT_READ(name, kind)                                                                                        \
+    static granary_err check_read_##name(const Granary__Node *node, enum gr_tile_op op)                                \
+    {                                                                                                                  \
+        (void)op;                                                                                                      \
+        return check_read(&gr_format_##name, node);                                                                    \
+    }                                                                                                                  \
+    const struct gr_operator gr_op_read_##name = {.check = check_read_##name, .columns = COLUMNS_##kind};
+#define FORMAT_WRITE(name, kind)                                                                                       \
+    const struct gr_operator gr_op_write_##name = {                                                                    \
+        .traits = GR_OP_HAS_EFFECTS, .check = check_write, .infer = infer_write, .columns = GR_COLUMNS_ALL};
+#include "contract/formats.def"

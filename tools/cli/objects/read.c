@@ -20,7 +20,8 @@ struct read {
     granary_selection select;
     granary_read_options options;
     const char *output; /* file; NULL: stdout */
-    enum output_format format;
+    const struct gr_format *format;
+    bool csv;
     char *columns; /* names with commas between */
     char *accept;
     struct gr_buf collected; /* for the file: all that is read, one behind the other */
@@ -159,7 +160,7 @@ take_bytes(void *target, char *arg)
 
 /* What a chunk has, in the format that is wanted. */
 static granary_err
-append_chunk(const granary_chunk *chunk, enum output_format format, struct gr_buf *out)
+append_chunk(const granary_chunk *chunk, const struct gr_format *format, struct gr_buf *out)
 {
     if (chunk->data != NULL) {
         gr_buf_add(out, chunk->data, chunk->data_size);
@@ -186,7 +187,7 @@ append_json(const granary_chunk *chunk, struct gr_buf *out)
                     chunk->codec, chunk->data_size, chunk->raw_size, chunk->checksum);
     } else {
         gr_buf_addf(out, "\"value\": ");
-        err = append_chunk(chunk, OUTPUT_JSON, out);
+        err = append_chunk(chunk, &output_json, out);
         if (out->size > 0 && out->bytes[out->size - 1] == '\n') {
             out->size--;
         }
@@ -220,7 +221,7 @@ put_out(struct read *read, granary_err err, const struct gr_buf *out, const char
 static int
 write_output(const struct read *read)
 {
-    bool single = read->options.as_file || read->format == OUTPUT_ARROW || read->format == OUTPUT_NPY;
+    bool single = read->options.as_file || !read->format->is_text;
 
     if (single && read->printed > 1) {
         return cli_fail(gr_fail(GRANARY_EINVAL, "%zu chunks are not one file of that format: name one", read->printed),
@@ -304,7 +305,7 @@ static granary_err
 append_elements(const struct read *read, granary_client *client, const granary_result *result, struct gr_buf *out)
 {
     bool json = read->output == NULL && read->cli->json;
-    enum output_format format = json ? OUTPUT_JSON : read->options.as_file ? OUTPUT_NPY : read->format;
+    const struct gr_format *format = json ? &output_json : read->options.as_file ? &gr_format_npy : read->format;
     const granary_read_options options = {.timeout_ms = read->options.timeout_ms};
     struct gr_tensor tensor = {.owned = NULL};
     granary_err err = elements_read(client, result, &read->select, &options, &tensor);
@@ -327,7 +328,7 @@ append_whole(const struct read *read, granary_client *client, const granary_chun
         return append_elements(read, client, result, out);
     }
     if (read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL &&
-        (result->is_tensor || read->format == OUTPUT_TABLE)) { /* of a long table the ends alone are mapped */
+        (result->is_tensor || read->format == &output_table)) { /* of a long table the ends alone are mapped */
         return output_result(client, request->graph, request->target, read->format, out);
     }
     err = pieces_read(client, result, pieces, &read->options, &frame);
@@ -449,6 +450,7 @@ prepare(struct read *read)
         err = arguments_names(read->accept, &names, &read->options.accept_count);
         read->options.accept = names;
     }
+    read->format = read->csv ? &gr_format_csv : &output_table;
     read->options.checksum = read->accept != NULL || read->cli->json;
     if (err == GRANARY_OK && read->output != NULL && read->accept == NULL &&
         output_format_of(read->output, &read->format) != GRANARY_OK) {
@@ -470,9 +472,8 @@ command_read(struct cli *cli, int argc, char **argv)
          GR_OPTION_TEXT(struct read, accept)},
         {"timeout", 0, "DURATION", "how long to wait for what is not there yet; default 0",
          GR_OPTION_MS(struct read, options.timeout_ms)},
-        {"csv", 0, NULL, "frames as CSV", GR_OPTION_SET(struct read, format, OUTPUT_CSV)},
-        {"output", 'o', "FILE", "write there; .csv .json .arrow .npy .txt tell the format",
-         GR_OPTION_TEXT(struct read, output)},
+        {"csv", 0, NULL, "frames as CSV", GR_OPTION_FLAG(struct read, csv)},
+        {"output", 'o', "FILE", output_help, GR_OPTION_TEXT(struct read, output)},
         {0}};
     static const struct arguments arguments = {
         .options = options,
@@ -482,7 +483,7 @@ command_read(struct cli *cli, int argc, char **argv)
             "no further than needed.",
         .least = 1,
         .most = ARGUMENTS_MANY};
-    struct read read = {.cli = cli, .format = OUTPUT_TABLE};
+    struct read read = {.cli = cli};
     int first = arguments_read(&arguments, &read, cli, argc, argv);
     granary_client *client;
     int status = 0;

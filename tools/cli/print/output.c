@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/arrow/arrow.h"
 #include "data/print.h"
 
 /* A table on a terminal shows the ends of a long result; files and --csv get all. */
@@ -16,53 +15,8 @@
 /* For an object that is there, but perhaps on disk. */
 #define GET_TIMEOUT_MS 60000
 
-granary_err
-output_format_of(const char *path, enum output_format *ret_format)
-{
-    static const struct {
-        const char *ending;
-        enum output_format format;
-    } endings[] = {{".csv", OUTPUT_CSV},
-                   {".json", OUTPUT_JSON},
-                   {".arrow", OUTPUT_ARROW},
-                   {".npy", OUTPUT_NPY},
-                   {".txt", OUTPUT_TABLE}};
-    const char *dot = strrchr(path, '.');
-
-    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++) {
-        if (strcmp(dot, endings[i].ending) == 0) {
-            *ret_format = endings[i].format;
-            return GRANARY_OK;
-        }
-    }
-    return gr_fail(GRANARY_EINVAL, "%s: the ending tells the format: .csv, .json, .arrow, .npy or .txt", path);
-}
-
 static granary_err
-append_arrow(const granary_frame *frame, struct gr_buf *out)
-{
-    uint64_t data_size;
-    uint64_t meta_size;
-    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
-    void *meta;
-    void *data;
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    meta = gr_data_alloc(meta_size);
-    data = gr_buf_grow(out, data_size);
-    if (meta == NULL || data == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory for an Arrow file of %llu bytes", (unsigned long long)data_size);
-    } else {
-        gr_arrow_write(frame, data, meta);
-    }
-    free(meta);
-    return err;
-}
-
-static granary_err
-append_schema(const granary_frame *frame, struct gr_buf *out)
+print_schema(const granary_frame *frame, struct gr_buf *out)
 {
     size_t count = granary_frame_columns(frame);
     int width = (int)strlen("column");
@@ -81,54 +35,114 @@ append_schema(const granary_frame *frame, struct gr_buf *out)
     return GRANARY_OK;
 }
 
-granary_err
-output_add_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out)
+static granary_err
+print_frame_table(const granary_frame *frame, struct gr_buf *out)
 {
-    switch (format) {
-    case OUTPUT_TABLE:
-        gr_print_table(frame, TABLE_ROWS, out);
-        return GRANARY_OK;
-    case OUTPUT_CSV:
-        gr_print_csv(frame, out);
-        return GRANARY_OK;
-    case OUTPUT_JSON:
-        gr_print_json(frame, out);
-        return GRANARY_OK;
-    case OUTPUT_ARROW:
-        return append_arrow(frame, out);
-    case OUTPUT_SCHEMA:
-        return append_schema(frame, out);
-    case OUTPUT_NPY:
-        break;
+    gr_print_table(frame, TABLE_ROWS, out);
+    return GRANARY_OK;
+}
+
+static granary_err
+print_frame_json(const granary_frame *frame, struct gr_buf *out)
+{
+    gr_print_json(frame, out);
+    return GRANARY_OK;
+}
+
+static granary_err
+print_tensor(const granary_tensor *tensor, struct gr_buf *out)
+{
+    gr_print_tensor(tensor, TENSOR_ELEMENTS, out);
+    return GRANARY_OK;
+}
+
+static granary_err
+print_tensor_json(const granary_tensor *tensor, struct gr_buf *out)
+{
+    gr_print_tensor_json(tensor, out);
+    return GRANARY_OK;
+}
+
+const struct gr_format output_table = {.name = "txt",
+                                       .what = "a printed table",
+                                       .is_text = true,
+                                       .print_frame = print_frame_table,
+                                       .print_tensor = print_tensor};
+const struct gr_format output_json = {.name = "json",
+                                      .what = "a JSON file",
+                                      .is_text = true,
+                                      .print_frame = print_frame_json,
+                                      .print_tensor = print_tensor_json};
+const struct gr_format output_schema = {
+    .name = "schema", .what = "a list of columns", .is_text = true, .print_frame = print_schema};
+
+/* What can be written to a file: those a FORMAT_WRITE row promises, and these two. */
+static const struct gr_format *const output_formats[] = {
+#define FORMAT_WRITE(name, kind) &gr_format_##name,
+#include "contract/formats.def"
+    &output_json,
+    &output_table,
+};
+
+const char output_help[] = "write there instead of printing; the ending tells the format:"
+#define FORMAT_WRITE(name, kind) " ." #name
+#include "contract/formats.def"
+                           " .json .txt";
+
+/* Append " .csv .json" of those that take frames, or tensors. */
+static void
+list_formats(bool frames, bool tensors, struct gr_buf *out)
+{
+    for (size_t i = 0; i < sizeof output_formats / sizeof output_formats[0]; i++) {
+        if ((frames && output_formats[i]->print_frame != NULL) ||
+            (tensors && output_formats[i]->print_tensor != NULL)) {
+            gr_buf_addf(out, " .%s", output_formats[i]->name);
+        }
     }
-    return gr_fail(GRANARY_ETYPE, "a frame is no NPY file: use CSV, JSON or Arrow");
 }
 
 granary_err
-output_add_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out)
+output_format_of(const char *path, const struct gr_format **ret_format)
 {
-    void *data;
+    const char *dot = strrchr(path, '.');
+    struct gr_buf endings = {0};
+    granary_err err;
 
-    switch (format) {
-    case OUTPUT_TABLE:
-        gr_print_tensor(tensor, TENSOR_ELEMENTS, out);
-        return GRANARY_OK;
-    case OUTPUT_JSON:
-        gr_print_tensor_json(tensor, out);
-        return GRANARY_OK;
-    case OUTPUT_NPY:
-        data = gr_buf_grow(out, gr_npy_measure(tensor));
-        if (data == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "out of memory for an NPY file");
+    for (size_t i = 0; dot != NULL && i < sizeof output_formats / sizeof output_formats[0]; i++) {
+        if (strcmp(dot + 1, output_formats[i]->name) == 0) {
+            *ret_format = output_formats[i];
+            return GRANARY_OK;
         }
-        gr_npy_write(tensor, data);
-        return GRANARY_OK;
-    case OUTPUT_CSV:
-    case OUTPUT_ARROW:
-    case OUTPUT_SCHEMA:
-        break;
     }
-    return gr_fail(GRANARY_ETYPE, "a tensor is no table: use JSON or NPY");
+    list_formats(true, true, &endings);
+    err = gr_fail(GRANARY_EINVAL, "%s: the ending tells the format:%.*s", path, (int)endings.size, endings.bytes);
+    gr_buf_free(&endings);
+    return err;
+}
+
+granary_err
+output_refuse(const struct gr_format *format, bool rows)
+{
+    struct gr_buf endings = {0};
+    granary_err err;
+
+    list_formats(rows, !rows, &endings);
+    err = gr_fail(GRANARY_ETYPE, "%s holds %s, and %s:%.*s", format->what, rows ? "a tensor" : "rows",
+                  rows ? "these are rows" : "this is a tensor", (int)endings.size, endings.bytes);
+    gr_buf_free(&endings);
+    return err;
+}
+
+granary_err
+output_add_frame(const granary_frame *frame, const struct gr_format *format, struct gr_buf *out)
+{
+    return format->print_frame != NULL ? format->print_frame(frame, out) : output_refuse(format, true);
+}
+
+granary_err
+output_add_tensor(const granary_tensor *tensor, const struct gr_format *format, struct gr_buf *out)
+{
+    return format->print_tensor != NULL ? format->print_tensor(tensor, out) : output_refuse(format, false);
 }
 
 static bool
@@ -198,15 +212,15 @@ copy_ends(granary_client *client, const granary_result *result, int64_t rows, gr
 }
 
 static granary_err
-output_frame(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+output_frame(granary_client *client, const granary_result *result, const struct gr_format *format, struct gr_buf *out)
 {
     granary_frame **frames = calloc(2 * result->chunk_count + 1, sizeof(granary_frame *));
     granary_frame *all = NULL;
     size_t count = 0;
-    int64_t rows = format == OUTPUT_TABLE ? rows_of(result) : -1;
+    int64_t rows = format == &output_table ? rows_of(result) : -1;
     granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
-    if (err == GRANARY_OK && format == OUTPUT_SCHEMA) {
+    if (err == GRANARY_OK && format == &output_schema) {
         err = copy_frame(client, result->chunks[0], 0, 0, &frames[0]);
         count = err == GRANARY_OK;
     } else if (err == GRANARY_OK && rows > TABLE_ROWS) {
@@ -258,7 +272,7 @@ output_place(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t
 
 /* Chunks lie in a grid, row-major; each row of the grid has its own extent along each dimension. */
 static granary_err
-output_tensor(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+output_tensor(granary_client *client, const granary_result *result, const struct gr_format *format, struct gr_buf *out)
 {
     struct gr_tensor whole = {.owned = NULL};
     int64_t offset[8] = {0};
@@ -297,7 +311,7 @@ output_tensor(granary_client *client, const granary_result *result, enum output_
 
 /* An object of user code: printed as what it is, when it is a frame or a tensor; else its bytes. */
 static granary_err
-output_object(const granary_view *view, enum output_format format, struct gr_buf *out)
+output_object(const granary_view *view, const struct gr_format *format, struct gr_buf *out)
 {
     granary_frame *frame;
     granary_tensor tensor;
@@ -315,10 +329,10 @@ output_object(const granary_view *view, enum output_format format, struct gr_buf
         err = granary_tensor_open(view, &tensor);
         return err == GRANARY_OK ? output_add_tensor(&tensor, format, out) : err;
     }
-    if (format == OUTPUT_ARROW || format == OUTPUT_NPY) {
+    if (!format->is_text) {
         return gr_fail(GRANARY_ETYPE, "it is neither a frame nor a tensor: `granary get` writes its bytes");
     }
-    if (format == OUTPUT_JSON) {
+    if (format == &output_json) {
         gr_print_json_string(view->data, view->data_size, out);
     } else {
         gr_buf_add(out, view->data, view->data_size);
@@ -328,7 +342,7 @@ output_object(const granary_view *view, enum output_format format, struct gr_buf
 
 /* The objects one after another; as JSON, a list. */
 static granary_err
-output_objects(granary_client *client, const granary_result *result, enum output_format format, struct gr_buf *out)
+output_objects(granary_client *client, const granary_result *result, const struct gr_format *format, struct gr_buf *out)
 {
     granary_err err = GRANARY_OK;
 
@@ -337,13 +351,13 @@ output_objects(granary_client *client, const granary_result *result, enum output
 
         err = granary_object_get(client, result->chunks[i], GET_TIMEOUT_MS, &view);
         if (err == GRANARY_OK) {
-            if (format == OUTPUT_JSON) {
+            if (format == &output_json) {
                 gr_buf_addf(out, i == 0 ? "[" : ", ");
             }
             err = output_object(&view, format, out);
             granary_object_release(client, &view);
         }
-        if (format == OUTPUT_JSON && i + 1 == result->chunk_count) {
+        if (format == &output_json && i + 1 == result->chunk_count) {
             gr_buf_addf(out, "]");
         }
     }
@@ -366,7 +380,7 @@ has_frames(granary_client *client, const granary_result *result, bool *ret_frame
 }
 
 granary_err
-output_result(granary_client *client, const char *key, const char *target, enum output_format format,
+output_result(granary_client *client, const char *key, const char *target, const struct gr_format *format,
               struct gr_buf *out)
 {
     granary_result result = {0};

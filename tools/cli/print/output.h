@@ -1,19 +1,29 @@
-/* A target's result as a table, CSV, JSON, Arrow or NPY, or its columns and their dtypes as a table. */
+/* A target's result as a table, as JSON, in a file format, or its columns and their dtypes as a table. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
 #include "base/text/buf.h"
+#include "data/file/format.h"
 #include "data/tensor.h"
 #include "granary/granary.h"
 
-enum output_format { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON, OUTPUT_ARROW, OUTPUT_NPY, OUTPUT_SCHEMA };
+/* What is no file format: a table of the ends, a list of records, columns with their dtypes. */
+extern const struct gr_format output_table;
+extern const struct gr_format output_json;
+extern const struct gr_format output_schema;
 
-/* The format a file name asks for by its ending (.csv .json .arrow .npy .txt). Errors: EINVAL */
-granary_err output_format_of(const char *path, enum output_format *ret_format);
+/* Help of an option: the endings that output_format_of() knows. */
+extern const char output_help[];
+
+/* The format a file name asks for by its ending: .NAME of one that is written, .json, .txt. Errors: EINVAL */
+granary_err output_format_of(const char *path, const struct gr_format **ret_format);
 
 /* Append a frame or a tensor to out. Errors: ETYPE it cannot be had in that format */
-granary_err output_add_frame(const granary_frame *frame, enum output_format format, struct gr_buf *out);
-granary_err output_add_tensor(const granary_tensor *tensor, enum output_format format, struct gr_buf *out);
+granary_err output_add_frame(const granary_frame *frame, const struct gr_format *format, struct gr_buf *out);
+granary_err output_add_tensor(const granary_tensor *tensor, const struct gr_format *format, struct gr_buf *out);
+
+/* The error that rows, or a tensor, cannot be had in that format, with the endings of those that can. */
+granary_err output_refuse(const struct gr_format *format, bool rows);
 
 /* Copy a chunk to where it lies in the whole: `offset` along each dimension. */
 void output_place(const granary_tensor *chunk, struct gr_tensor *whole, const int64_t *offset);
@@ -23,7 +33,7 @@ void output_place(const granary_tensor *chunk, struct gr_tensor *whole, const in
  *
  * Errors  ETYPE an Arrow file of a tensor, an NPY file of a frame · what mapping the chunks gives
  */
-granary_err output_result(granary_client *client, const char *key, const char *target, enum output_format format,
+granary_err output_result(granary_client *client, const char *key, const char *target, const struct gr_format *format,
                           struct gr_buf *out);
 
 #endif

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/error.h"
 #include "cli/command/arguments.h"
@@ -11,8 +10,10 @@
 #include "cli/scheduler/scheduler.h"
 #include "cli/work/discard.h"
 #include "cli/work/progress.h"
+#include "data/file/format.h"
 #include "granary/graph.h"
 #include "granary/info.h"
+#include "graph/ops.h"
 
 #define TARGET      "table"
 #define FILES_MAX   1024
@@ -69,72 +70,63 @@ static const struct gr_option options[] = {
     {0}};
 
 static bool
-ends_with(const char *name, const char *ending)
+is_readable(const struct gr_format *format)
 {
-    size_t length = strlen(name);
-    size_t size = strlen(ending);
-
-    return length > size && strcasecmp(name + length - size, ending) == 0;
-}
-
-/* By the ending of a name; of text with delimiters any may be given, when --delimiter says that it is that. */
-static const struct {
-    const char *ending;
-    const char *op;
-    const char *delimiter;
-} formats[] = {{".csv", "read_csv", ","},      {".tsv", "read_csv", "\t"},        {".txt", "read_csv", ","},
-               {".arrow", "read_arrow", NULL}, {".feather", "read_arrow", NULL},  {".ipc", "read_arrow", NULL},
-               {".npy", "read_npy", NULL},     {".parquet", "read_parquet", NULL}};
-
-/* Position in formats; -1: no format has that ending. */
-static int
-format_of(const char *path)
-{
-    for (int i = 0; i < (int)(sizeof formats / sizeof formats[0]); i++) {
-        if (ends_with(path, formats[i].ending)) {
-            return i;
-        }
-    }
-    return -1;
+    return format->refusal == NULL;
 }
 
 static granary_err
 check_formats(const struct load *load, char *const *paths, int count)
 {
-    for (int i = 0; i < count; i++) {
-        if (format_of(paths[i]) < 0 && load->delimiter == NULL) {
-            return gr_fail(
-                GRANARY_EUNSUPPORTED,
-                "%s: its ending tells no format that can be read: .csv, .tsv, .txt, .arrow, .feather, .ipc or "
-                ".npy; of text in columns --delimiter says so",
-                paths[i]);
+    struct gr_buf endings = {0};
+    granary_err err = GRANARY_OK;
+
+    gr_format_list(is_readable, true, &endings);
+    for (int i = 0; i < count && err == GRANARY_OK; i++) {
+        if (gr_format_of_path(paths[i], NULL) == NULL && load->delimiter == NULL) {
+            err =
+                gr_fail(GRANARY_EUNSUPPORTED,
+                        "%s: its ending tells no format that can be read: %.*s; of text in columns --delimiter says so",
+                        paths[i], (int)endings.size, endings.bytes);
         }
     }
-    return GRANARY_OK;
+    gr_buf_free(&endings);
+    return err;
+}
+
+/* What is said of a file on the command line goes to those operators that have such a parameter. */
+static void
+set_options(granary_graph *graph, granary_node node, const char *op, const struct load *load, const char *delimiter)
+{
+    enum gr_tile_op found = (enum gr_tile_op)gr_op_find(op);
+
+    if (gr_param_find(found, "delimiter") != NULL) {
+        granary_node_set_string(graph, node, "delimiter", load->delimiter != NULL ? load->delimiter : delimiter);
+    }
+    if (load->null_count > 0 && gr_param_find(found, "null_values") != NULL) {
+        granary_node_set_strings(graph, node, "null_values", load->nulls, load->null_count);
+    }
+    for (size_t i = 0; i < load->dtype_count && gr_param_find(found, "dtypes") != NULL; i++) {
+        char *equals = strrchr(load->dtypes[i], '=');
+
+        *equals = '\0';
+        granary_node_set_entry(graph, node, "dtypes", load->dtypes[i], equals + 1);
+        *equals = '=';
+    }
 }
 
 static granary_node
 add_file(granary_graph *graph, const struct load *load, const char *path, const char *name)
 {
-    int format = format_of(path);
-    const char *op = format < 0 ? "read_csv" : formats[format].op;
-    granary_node node = granary_graph_add(graph, name, op, NULL, 0);
+    const struct gr_format_ending *ending = NULL;
+    const struct gr_format *format = gr_format_of_path(path, &ending);
+    char op[64];
+    granary_node node;
 
+    (void)snprintf(op, sizeof op, "read_%s", format == NULL ? gr_format_csv.name : format->name);
+    node = granary_graph_add(graph, name, op, NULL, 0);
     granary_node_set_string(graph, node, "path", path);
-    if (strcmp(op, "read_csv") == 0) {
-        granary_node_set_string(graph, node, "delimiter",
-                                load->delimiter != NULL ? load->delimiter : formats[format].delimiter);
-        if (load->null_count > 0) {
-            granary_node_set_strings(graph, node, "null_values", load->nulls, load->null_count);
-        }
-        for (size_t i = 0; i < load->dtype_count; i++) {
-            char *equals = strrchr(load->dtypes[i], '=');
-
-            *equals = '\0';
-            granary_node_set_entry(graph, node, "dtypes", load->dtypes[i], equals + 1);
-            *equals = '=';
-        }
-    }
+    set_options(graph, node, op, load, ending == NULL ? NULL : ending->delimiter);
     return node;
 }
 
@@ -142,7 +134,8 @@ add_file(granary_graph *graph, const struct load *load, const char *path, const 
 static void
 add_files(granary_graph *graph, const struct load *load, char *const *paths, int count)
 {
-    bool is_tensor = count == 1 && ends_with(paths[0], ".npy");
+    const struct gr_format *format = gr_format_of_path(paths[0], NULL);
+    bool is_tensor = count == 1 && format != NULL && format->print_tensor != NULL;
     granary_node files[FILES_MAX];
     granary_node whole;
 

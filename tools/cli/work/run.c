@@ -37,8 +37,8 @@ struct run {
     const char *command; /* in messages: "run", "sql" */
     const char *label;   /* of the graph, in messages */
     bool show_graph;
-    bool csv, schema;          /* as asked for: `format` says what comes of it */
-    enum output_format format; /* of what goes to stdout */
+    bool csv, schema;               /* as asked for: `format` says what comes of it */
+    const struct gr_format *format; /* of what goes to stdout */
     bool explain;
     bool analyze; /* explain, and what it took */
     bool discard;
@@ -49,7 +49,7 @@ struct run {
     int priority;
     bool keep_going;
     const char *single_file; /* --arrow, --npy: of the only target */
-    enum output_format single_format;
+    const struct gr_format *single_format;
     struct {
         const char *target;
         const char *path;
@@ -61,7 +61,7 @@ struct run {
 };
 
 static granary_err
-take_single(struct run *run, const char *path, enum output_format format)
+take_single(struct run *run, const char *path, const struct gr_format *format)
 {
     bool first = run->single_file == NULL;
 
@@ -74,13 +74,13 @@ take_single(struct run *run, const char *path, enum output_format format)
 static granary_err
 take_arrow(void *target, char *text)
 {
-    return take_single(target, text, OUTPUT_ARROW);
+    return take_single(target, text, &gr_format_arrow);
 }
 
 static granary_err
 take_npy(void *target, char *text)
 {
-    return take_single(target, text, OUTPUT_NPY);
+    return take_single(target, text, &gr_format_npy);
 }
 
 static granary_err
@@ -121,7 +121,10 @@ check_run(void *target)
     if (run->csv && run->cli->json) {
         return gr_fail(GRANARY_EINVAL, "--csv and --json: name one of them");
     }
-    run->format = run->schema ? OUTPUT_SCHEMA : run->cli->json ? OUTPUT_JSON : run->csv ? OUTPUT_CSV : OUTPUT_TABLE;
+    run->format = run->schema      ? &output_schema
+                  : run->cli->json ? &output_json
+                  : run->csv       ? &gr_format_csv
+                                   : &output_table;
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
                : GRANARY_OK;
@@ -132,7 +135,8 @@ static const struct gr_option run_options[] = {
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
     {"arrow", 0, "FILE", "write the target as an Arrow file", GR_OPTION_TAKE(take_arrow)},
     {"npy", 0, "FILE", "write the target as an NPY file", GR_OPTION_TAKE(take_npy)},
-    {"output", 'o', "NAME=FILE", "write target NAME to FILE (.csv .json .arrow .npy .txt) instead of printing it",
+    {"output", 'o', "NAME=FILE",
+     "write target NAME to FILE instead of printing it, in the format that its ending tells",
      GR_OPTION_TAKE(take_output)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
     {"analyze", 0, NULL, "run the graph, and show the same with time, rows and bytes of each step",
@@ -163,7 +167,7 @@ static const struct gr_option run_options[] = {
 static const struct {
     const char *name, *value, *help;
 } unnamed[] = {
-    {"output", "FILE", "write the rows to FILE (.csv .json .arrow .txt) instead of printing them"},
+    {"output", "FILE", "write the rows to FILE, in the format that its ending tells, instead of printing them"},
     {"discard", NULL, "the same as without: nothing stays, unless --keep says so"},
     {"arrow", "FILE", "write the rows as an Arrow file"},
     {"npy", "FILE", NULL}, /* rows are no tensor */
@@ -342,7 +346,7 @@ tell_ids(granary_client *client, const char *key, const char *target)
 }
 
 static const char *
-output_path_of(const struct run *run, const char *target, enum output_format *ret_format, granary_err *ret_err)
+output_path_of(const struct run *run, const char *target, const struct gr_format **ret_format, granary_err *ret_err)
 {
     *ret_err = GRANARY_OK;
     for (size_t i = 0; i < run->output_count; i++) {
@@ -379,7 +383,7 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
 
     for (size_t i = 0; i < graph->n_targets && status == 0; i++) {
         const char *target = graph->targets[i];
-        enum output_format format;
+        const struct gr_format *format;
         struct gr_buf out = {0};
         granary_err err;
         const char *path = output_path_of(run, target, &format, &err);
@@ -392,17 +396,17 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
             path = run->single_file;
             format = run->single_format;
         }
-        if (path == NULL && format == OUTPUT_JSON && !alone) {
+        if (path == NULL && format == &output_json && !alone) {
             gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
             gr_print_json_string(target, strlen(target), &out);
             gr_buf_addf(&out, ": ");
         } else if (path == NULL && graph->n_targets > 1) {
-            gr_buf_addf(&out, format == OUTPUT_CSV ? "%s# %s\n" : "%s%s\n", printed == 0 ? "" : "\n", target);
+            gr_buf_addf(&out, format == &gr_format_csv ? "%s# %s\n" : "%s%s\n", printed == 0 ? "" : "\n", target);
         }
         if (err == GRANARY_OK) {
             err = output_result(client, key, target, format, &out);
         }
-        if (path == NULL && format == OUTPUT_JSON && !alone && out.size > 0 && out.bytes[out.size - 1] == '\n') {
+        if (path == NULL && format == &output_json && !alone && out.size > 0 && out.bytes[out.size - 1] == '\n') {
             out.size--; /* the object around it goes on */
         }
         if (err != GRANARY_OK) {
@@ -413,31 +417,32 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         }
         gr_buf_free(&out);
     }
-    if (run->format == OUTPUT_JSON && !alone && printed > 0 && status == 0) {
+    if (run->format == &output_json && !alone && printed > 0 && status == 0) {
         (void)printf("}\n");
     }
     return status;
 }
 
+/* A statement's result is rows. */
 static granary_err
-rows_are_no_tensor(const char *path)
+check_rows(const char *path, const struct gr_format *format)
 {
-    return gr_fail(GRANARY_EINVAL, "%s: an NPY file holds a tensor, and these are rows: .csv .json .arrow .txt", path);
+    return format->print_frame != NULL ? GRANARY_OK : gr_fail_in(output_refuse(format, true), "%s", path);
 }
 
 /* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
 static granary_err
 check_outputs(const struct run *run, const Granary__Graph *graph)
 {
-    enum output_format format;
+    const struct gr_format *format;
     granary_err err = GRANARY_OK;
 
     if (run->single_file != NULL && graph->n_targets != 1) {
         return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
                        graph->n_targets);
     }
-    if (run->source->target != NULL && run->single_file != NULL && run->single_format == OUTPUT_NPY) {
-        return rows_are_no_tensor(run->single_file);
+    if (run->source->target != NULL && run->single_file != NULL) {
+        err = check_rows(run->single_file, run->single_format);
     }
     for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
         size_t t = 0;
@@ -448,8 +453,8 @@ check_outputs(const struct run *run, const Granary__Graph *graph)
         err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
                                               run->outputs[i].target, run->outputs[i].path)
                                     : output_format_of(run->outputs[i].path, &format);
-        if (err == GRANARY_OK && run->source->target != NULL && format == OUTPUT_NPY) {
-            err = rows_are_no_tensor(run->outputs[i].path);
+        if (err == GRANARY_OK && run->source->target != NULL) {
+            err = check_rows(run->outputs[i].path, format);
         }
     }
     return err;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -16,6 +15,7 @@
 #include "cli/print/json.h"
 #include "cli/work/discard.h"
 #include "client/resolve.h"
+#include "data/file/format.h"
 
 #define INPUTS_MAX 1024
 #define NODE       "call"
@@ -149,16 +149,18 @@ delete_inputs(granary_client *client, const struct submit *submit)
     }
 }
 
-/* The delimiter of a file that is a table in text; NULL: it is none, and its bytes are meant. */
-static const char *
-delimiter_of(const char *path)
+/* The format of a file that is text in columns, and their delimiter; NULL: its bytes are meant. */
+static const struct gr_format *
+table_format(const char *path, const char **ret_delimiter)
 {
-    const char *dot = strrchr(path, '.');
+    const struct gr_format_ending *ending;
+    const struct gr_format *format = access(path, F_OK) == 0 ? gr_format_of_path(path, &ending) : NULL;
 
-    if (dot == NULL || access(path, F_OK) != 0) {
+    if (format == NULL || ending->delimiter == NULL || ending->is_vague) {
         return NULL;
     }
-    return strcasecmp(dot, ".csv") == 0 ? "," : strcasecmp(dot, ".tsv") == 0 ? "\t" : NULL;
+    *ret_delimiter = ending->delimiter;
+    return format;
 }
 
 /* A node for each input, in order. Returns the exit status. */
@@ -166,12 +168,18 @@ static int
 add_inputs(granary_client *client, struct submit *submit)
 {
     for (size_t i = 0; i < submit->input_count; i++) {
-        const char *delimiter = delimiter_of(submit->inputs[i]);
-        granary_node node = granary_graph_add(submit->graph, NULL, delimiter != NULL ? "read_csv" : "object", NULL, 0);
+        const char *delimiter = NULL;
+        const struct gr_format *format = table_format(submit->inputs[i], &delimiter);
+        char op[64] = "object";
+        granary_node node;
         char text[GRANARY_ID_TEXT + 1];
         const char *id = text;
 
-        if (delimiter != NULL) {
+        if (format != NULL) {
+            (void)snprintf(op, sizeof op, "read_%s", format->name);
+        }
+        node = granary_graph_add(submit->graph, NULL, op, NULL, 0);
+        if (format != NULL) {
             granary_node_set_string(submit->graph, node, "path", submit->inputs[i]);
             granary_node_set_string(submit->graph, node, "delimiter", delimiter);
             submit->graph_options.chunk_bytes = INT64_MAX; /* one input, however large */

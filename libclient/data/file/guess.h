@@ -1,6 +1,6 @@
 /* What a file is that was taken for text in columns. */
-#ifndef DATA_VALUE_GUESS_H
-#define DATA_VALUE_GUESS_H
+#ifndef DATA_FILE_GUESS_H
+#define DATA_FILE_GUESS_H
 
 #include <stddef.h>
 

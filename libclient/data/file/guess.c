@@ -1,24 +1,30 @@
-/* A guess by the first bytes of a file: Arrow, Parquet, NPY, compressed, JSON, or text. */
-#include "data/value/guess.h"
+/* Files begin with a magic number, of a format of ours or another one; JSON with a bracket. */
+#include "data/file/guess.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#define NOT "not text in columns but "
+#include "data/file/format.h"
 
+#define NOT GR_FORMAT_MISTAKEN
+
+/* Of formats that are none of ours. */
 static const struct {
     const char *magic;
-    const char *what;
-} formats[] = {
-    {"ARROW1", NOT "an Arrow file: read_arrow reads it, and so does a name that ends in .arrow"},
-    {"\x93NUMPY", NOT "an NPY file: read_npy reads it, and `granary load` by a name that ends in .npy"},
-    {"PAR1", NOT "a Parquet file: convert it to Arrow or CSV"},
+    const char *mistaken;
+} others[] = {
     {"\x1f\x8b", NOT "a file packed by gzip: unpack it first"},
     {"\x28\xb5\x2f\xfd", NOT "a file packed by zstd: unpack it first"},
     {"PK\x03\x04", NOT "a ZIP archive, or a workbook of a spreadsheet: unpack it, or save it as CSV"},
     {"\xff\xfe", NOT "UTF-16: convert the file, for instance with `iconv -f utf-16 -t utf-8`"},
     {"\xfe\xff", NOT "UTF-16: convert the file, for instance with `iconv -f utf-16 -t utf-8`"},
 };
+
+static bool
+begins_with(const char *bytes, size_t size, const char *magic)
+{
+    return magic != NULL && size >= strlen(magic) && memcmp(bytes, magic, strlen(magic)) == 0;
+}
 
 /* The first character at *at that is no white space, behind which it stands then; '\0': none. */
 static char
@@ -45,11 +51,14 @@ is_json(const char *bytes, size_t size)
 const char *
 gr_data_guess(const char *bytes, size_t size)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        size_t length = strlen(formats[i].magic);
-
-        if (size >= length && memcmp(bytes, formats[i].magic, length) == 0) {
-            return formats[i].what;
+    for (const struct gr_format *const *format = gr_formats; *format != NULL; format++) {
+        if (begins_with(bytes, size, (*format)->magic)) {
+            return (*format)->mistaken;
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (begins_with(bytes, size, others[i].magic)) {
+            return others[i].mistaken;
         }
     }
     return is_json(bytes, size) ? NOT "JSON: convert it to CSV or Arrow" : NULL;

@@ -1,0 +1,93 @@
+/* The table of formats, and what is found in it: a dozen entries, so each look goes through all of them. */
+#include "data/file/format.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+const struct gr_format *const gr_formats[] = {
+#define FORMAT(name) &gr_format_##name,
+#include "contract/formats.def"
+    NULL};
+
+static bool
+path_ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path);
+    size_t size = strlen(ending);
+
+    return length > size && strcasecmp(path + length - size, ending) == 0;
+}
+
+const struct gr_format *
+gr_format_of_path(const char *path, const struct gr_format_ending **ret_ending)
+{
+    for (const struct gr_format *const *format = gr_formats; *format != NULL; format++) {
+        for (int i = 0; i < GR_FORMAT_ENDINGS && (*format)->endings[i].text != NULL; i++) {
+            if (path_ends_with(path, (*format)->endings[i].text)) {
+                if (ret_ending != NULL) {
+                    *ret_ending = &(*format)->endings[i];
+                }
+                return *format;
+            }
+        }
+    }
+    return NULL;
+}
+
+void
+gr_format_list(bool (*passes)(const struct gr_format *format), bool vague, struct gr_buf *out)
+{
+    const char *last = NULL; /* written with the next one: "or" stands before the very last */
+    const char *comma = "";
+
+    for (const struct gr_format *const *format = gr_formats; *format != NULL; format++) {
+        for (int i = 0; passes(*format) && i < GR_FORMAT_ENDINGS && (*format)->endings[i].text != NULL; i++) {
+            if ((*format)->endings[i].is_vague && !vague) {
+                continue;
+            }
+            if (last != NULL) {
+                gr_buf_addf(out, "%s%s", comma, last);
+                comma = ", ";
+            }
+            last = (*format)->endings[i].text;
+        }
+    }
+    gr_buf_addf(out, "%s%s", comma[0] == '\0' ? "" : " or ", last == NULL ? "" : last);
+}
+
+granary_err
+gr_format_begin(const char *path, size_t most, char **ret_bytes, size_t *ret_size, uint64_t *ret_file_size)
+{
+    struct stat info;
+    char *bytes = NULL;
+    size_t size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
+    granary_err err = GRANARY_OK;
+
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        err = gr_fail_errno("%s", path);
+    } else if (!S_ISREG(info.st_mode)) {
+        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
+    } else {
+        size = (uint64_t)info.st_size < most ? (size_t)info.st_size : most;
+        bytes = malloc(size + 1);
+        err = bytes == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_pread_all(fd, bytes, size, 0);
+        err = err == GRANARY_OK || bytes == NULL ? err : gr_fail_in(err, "%s", path);
+    }
+    gr_fd_close(&fd);
+    if (err != GRANARY_OK) {
+        free(bytes);
+        return err;
+    }
+    *ret_bytes = bytes;
+    *ret_size = size;
+    *ret_file_size = (uint64_t)info.st_size;
+    return GRANARY_OK;
+}
