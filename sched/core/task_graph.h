@@ -37,78 +37,116 @@ struct table_read {
     bool learnt;             /* what is known of it is remembered */
 };
 
-struct task_graph {
-    LIST_ENTRY(task_graph) bucket_link;
-    TAILQ_ENTRY(task_graph) runnable_link; /* of the lane */
-    TAILQ_ENTRY(task_graph) deadline_link; /* while it runs and has a deadline */
-    TAILQ_ENTRY(task_graph) past_link;     /* while it has a past */
-    struct lane *lane;                     /* from the start of its planning on */
-    TAILQ_ENTRY(task_graph) eventful_link; /* while its log has something new */
-    struct event_log log;                  /* while it runs */
-    bool has_events;                       /* it is among the manager's eventful */
-    bool replays;                          /* its log is being applied */
-    struct gr_buf *records;                /* the log's, between restore and start */
-    size_t record_count;
-    bool resumed;       /* of an earlier scheduler: what that gave to executors counts */
-    bool awaits_claims; /* of an earlier scheduler: executors may have its subtasks */
+/* ---- what modules keep of a graph: each alone reads and writes its own; the floors above cannot be included here ---- */
+
+struct graph_order {              /* dispatch/order.h */
+    TAILQ_ENTRY(task_graph) link; /* of the lane */
+    struct lane *lane;            /* from the start of its planning on */
     bool is_runnable;
-    bool has_deadline; /* it is among the manager's */
-    bool deleting;     /* gone as soon as nothing of it runs */
-    bool nameless;     /* deleting, and another graph has its key */
-    bool printed;      /* it has ended, and may have printed something */
-    bool restored;     /* of an earlier scheduler, ended: there is no plan */
-    uint64_t digest;   /* of what was submitted */
-    uint32_t serial;
-    uint64_t turn; /* in which it was submitted: until that ends, it is not kept */
-    char key[GRANARY_KEY_MAX];
-    char id_key[GRANARY_KEY_MAX + 16]; /* object ids come from it */
-    struct session *session;
-    Granary__Graph__Level level;
-    double progress;         /* the most that was told */
-    int64_t submitted_ms;    /* since the Unix epoch */
-    int64_t ended_ms;        /* ... 0: it runs */
-    int64_t deadline_ms;     /* ... 0: none */
-    int64_t deadline_ns;     /* the same, monotonic, as the clocks were when it was told */
-    Granary__Submit *submit; /* restored: what there was to plan; else only between restore and start */
-    granary_graph_state state;
-    granary_err err;
-    char *message;
-    struct gr_plan *plan;
-    uint64_t exports;                     /* of its session that its functions need; 0: it has none */
-    struct execution_graph *execution;    /* until nothing of it runs any more */
-    struct execution_graph *past;         /* what it was then, to be told of; NULL: forgotten */
-    struct execution_graph_counts counts; /* when execution is gone */
-    struct poison *poisons;
-    size_t poison_count;
+};
+
+struct graph_deadline {           /* graphs/deadline.h */
+    TAILQ_ENTRY(task_graph) link; /* while it runs and has a deadline */
+    bool is_listed;
+    int64_t ms; /* since the Unix epoch; 0: none */
+    int64_t ns; /* the same, monotonic, as the clocks were when it was told */
+};
+
+struct graph_journal {            /* durable/journal.h */
+    TAILQ_ENTRY(task_graph) link; /* while its log has something new */
+    bool is_listed;
+    bool replays;           /* its log is being applied */
+    struct event_log log;   /* while it runs */
+    struct gr_buf *records; /* the log's, between restore and start */
+    size_t record_count;
+};
+
+struct graph_past {                    /* history/history.h */
+    TAILQ_ENTRY(task_graph) link;      /* while it has a past */
+    struct execution_graph *execution; /* what it was when it ended, to be told of; NULL: forgotten */
+};
+
+struct graph_family {          /* graphs/go_on.c */
     struct task_graph *parent; /* of which a subtask started it; NULL: none, or gone */
     LIST_HEAD(children, task_graph) children;
-    LIST_ENTRY(task_graph) sibling_link;
+    LIST_ENTRY(task_graph) link;
     bool continues; /* a subtask of its parent goes on as it: */
-    uint32_t continues_subtask;
+    uint32_t subtask;
+};
+
+struct graph_failing { /* graphs/retry.c */
     bool keep_going;
-    granary_err failed_err; /* it keeps going: how the first subtask failed */
-    char *failed_message;
-    int64_t kill_ns;                   /* it has ended: executors that still run it are killed then */
+    granary_err err; /* it keeps going: how the first subtask failed */
+    char *message;
+    struct poison *poisons;
+    size_t poison_count;
+};
+
+struct graph_end { /* graphs/end.c */
+    int64_t ms;    /* since the Unix epoch; 0: it runs */
+    granary_err err;
+    char *message;
+    int64_t kill_ns;                   /* executors that still run it are killed then */
     Granary__Receipt receipt;          /* what its end gave back so far */
     struct execution_graph_counts was; /* when it ended */
     uint64_t frees_after;              /* what it left is in an order behind this one ... */
     uint64_t frees_until;              /* ... and not behind this one; 0: not given yet */
-    uint32_t chunk_waiters;            /* who wait for chunks of its targets */
+    bool printed;                      /* it may have printed something */
+};
+
+struct graph_results { /* graphs/results.c */
     struct target *targets;
-    size_t target_count;
+    size_t count;
     granary_id *kept; /* objects of the targets */
     size_t kept_count;
+    uint32_t chunk_waiters; /* who wait for chunks of its targets */
+};
+
+struct graph_tables {         /* graphs/tables.h */
     struct table_read *reads; /* until nothing of it runs any more */
-    size_t read_count;
+    size_t count;
     uint32_t readers; /* graphs that read its targets as tables: it stays until they have ended */
     bool held;        /* deleted while it was read: an entry says so */
+};
+
+struct task_graph {
+    LIST_ENTRY(task_graph) bucket_link;
+    uint32_t serial;
+    char key[GRANARY_KEY_MAX];
+    char id_key[GRANARY_KEY_MAX + 16]; /* object ids come from it */
+    uint64_t digest;                   /* of what was submitted */
+    uint64_t turn;                     /* in which it was submitted: until that ends, it is not kept */
+    int64_t submitted_ms;              /* since the Unix epoch */
+    struct session *session;
+    Granary__Graph__Level level;
+    Granary__Submit *submit; /* restored: what there was to plan; else only between restore and start */
+    struct gr_plan *plan;
+    uint64_t exports; /* of its session that its functions need; 0: it has none */
+    granary_graph_state state;
+    bool resumed;                         /* of an earlier scheduler: what that gave to executors counts */
+    bool awaits_claims;                   /* of an earlier scheduler: executors may have its subtasks */
+    bool restored;                        /* of an earlier scheduler, ended: there is no plan */
+    bool deleting;                        /* gone as soon as nothing of it runs */
+    bool nameless;                        /* deleting, and another graph has its key */
+    double progress;                      /* the most that was told */
+    struct execution_graph *execution;    /* until nothing of it runs any more */
+    struct execution_graph_counts counts; /* when execution is gone */
+    struct graph_order order;
+    struct graph_deadline deadline;
+    struct graph_journal journal;
+    struct graph_past past;
+    struct graph_family family;
+    struct graph_failing failing;
+    struct graph_end end;
+    struct graph_results results;
+    struct graph_tables tables;
 };
 
 /* Its subtasks, also once it has ended; NULL: they are forgotten. */
 static inline struct execution_graph *
 graph_execution(const struct task_graph *graph)
 {
-    return graph->execution != NULL ? graph->execution : graph->past;
+    return graph->execution != NULL ? graph->execution : graph->past.execution;
 }
 
 /* What is counted of them, also once they are forgotten. */

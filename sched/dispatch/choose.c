@@ -60,7 +60,7 @@ ask_of(const struct manager *manager, struct task_graph *graph, uint32_t number)
     return (struct reservation_ask){.number = WIRE_NUMBER(graph->serial, number),
                                     .bytes = bytes + resources_memory(manager->resources, subtask->need),
                                     .need = subtask->need,
-                                    .rank = graph->lane->priority};
+                                    .rank = graph->order.lane->priority};
 }
 
 uint64_t

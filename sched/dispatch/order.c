@@ -114,7 +114,7 @@ order_attach(struct manager *manager, struct task_graph *graph, int32_t priority
     struct lane *lane;
     granary_err err;
 
-    if (graph->lane != NULL) {
+    if (graph->order.lane != NULL) {
         return GRANARY_OK; /* it is planned once more */
     }
     LIST_FOREACH(lane, &session->lanes, link)
@@ -137,20 +137,20 @@ order_attach(struct manager *manager, struct task_graph *graph, int32_t priority
         manager->order->lane_count++;
     }
     lane->graphs++;
-    graph->lane = lane;
+    graph->order.lane = lane;
     return GRANARY_OK;
 }
 
 void
 order_detach(struct manager *manager, struct task_graph *graph)
 {
-    struct lane *lane = graph->lane;
+    struct lane *lane = graph->order.lane;
 
     if (lane == NULL) {
         return;
     }
     graph_sleep(manager, graph);
-    graph->lane = NULL;
+    graph->order.lane = NULL;
     if (--lane->graphs == 0) {
         LIST_REMOVE(lane, link);
         manager->order->lane_count--;
@@ -174,13 +174,13 @@ aside_remove(struct order *order, const struct lane *lane)
 void
 graph_sleep(struct manager *manager, struct task_graph *graph)
 {
-    struct lane *lane = graph->lane;
+    struct lane *lane = graph->order.lane;
 
-    if (!graph->is_runnable) {
+    if (!graph->order.is_runnable) {
         return;
     }
-    TAILQ_REMOVE(&lane->runnable, graph, runnable_link);
-    graph->is_runnable = false;
+    TAILQ_REMOVE(&lane->runnable, graph, order.link);
+    graph->order.is_runnable = false;
     if (--lane->runnable_count == 0) {
         if (lane->heap_at != LANE_NOWHERE) {
             heap_remove(manager->order, lane);
@@ -211,16 +211,16 @@ session_comes_back(struct order *order, struct session *session)
 void
 graph_wake(struct manager *manager, struct task_graph *graph)
 {
-    struct lane *lane = graph->lane;
+    struct lane *lane = graph->order.lane;
 
-    if (graph->is_runnable || graph->awaits_claims) {
+    if (graph->order.is_runnable || graph->awaits_claims) {
         return;
     }
     if (lane->session->runnable++ == 0) {
         session_comes_back(manager->order, lane->session);
     }
-    TAILQ_INSERT_TAIL(&lane->runnable, graph, runnable_link);
-    graph->is_runnable = true;
+    TAILQ_INSERT_TAIL(&lane->runnable, graph, order.link);
+    graph->order.is_runnable = true;
     if (lane->runnable_count++ == 0) {
         lane->refused = 0;
         heap_add(manager->order, lane);
@@ -238,14 +238,14 @@ order_next(struct manager *manager)
 static void
 to_the_end(struct lane *lane, struct task_graph *graph)
 {
-    TAILQ_REMOVE(&lane->runnable, graph, runnable_link);
-    TAILQ_INSERT_TAIL(&lane->runnable, graph, runnable_link);
+    TAILQ_REMOVE(&lane->runnable, graph, order.link);
+    TAILQ_INSERT_TAIL(&lane->runnable, graph, order.link);
 }
 
 void
 order_served(struct manager *manager, struct task_graph *graph)
 {
-    struct lane *lane = graph->lane;
+    struct lane *lane = graph->order.lane;
 
     manager->order->virtual_ns = lane->session->virtual_ns;
     lane->session->served = ++manager->order->served;
@@ -256,7 +256,7 @@ order_served(struct manager *manager, struct task_graph *graph)
 void
 order_refused(struct manager *manager, struct task_graph *graph)
 {
-    struct lane *lane = graph->lane;
+    struct lane *lane = graph->order.lane;
 
     to_the_end(lane, graph);
     if (++lane->refused >= lane->runnable_count) {

@@ -84,30 +84,30 @@ events_entry(struct manager *manager, enum action_kind kind, const struct task_g
 void
 events_touch(struct manager *manager, struct task_graph *graph)
 {
-    if (!graph->has_events) {
-        graph->has_events = true;
-        TAILQ_INSERT_TAIL(&manager->journal->eventful, graph, eventful_link);
+    if (!graph->journal.is_listed) {
+        graph->journal.is_listed = true;
+        TAILQ_INSERT_TAIL(&manager->journal->eventful, graph, journal.link);
     }
 }
 
 static void
 events_untouch(struct manager *manager, struct task_graph *graph)
 {
-    if (graph->has_events) {
-        graph->has_events = false;
-        TAILQ_REMOVE(&manager->journal->eventful, graph, eventful_link);
+    if (graph->journal.is_listed) {
+        graph->journal.is_listed = false;
+        TAILQ_REMOVE(&manager->journal->eventful, graph, journal.link);
     }
 }
 
 void
 events_forget(struct manager *manager, struct task_graph *graph)
 {
-    if (graph->log.records > 0 || graph->record_count > 0) {
+    if (graph->journal.log.records > 0 || graph->journal.record_count > 0) {
         (void)events_entry(manager, ACTION_FORGET_ALL, graph);
     }
     events_untouch(manager, graph);
-    event_log_free(&graph->log);
-    graph->log = (struct event_log){0};
+    event_log_free(&graph->journal.log);
+    graph->journal.log = (struct event_log){0};
 }
 
 /* Takes the record. before_sends: see struct action */
@@ -129,10 +129,10 @@ record_keep(struct manager *manager, const struct task_graph *graph, uint64_t nu
 void
 events_end(struct manager *manager, struct task_graph *graph)
 {
-    struct gr_buf planner = graph->log.told ? graph->log.planner : (struct gr_buf){0};
+    struct gr_buf planner = graph->journal.log.told ? graph->journal.log.planner : (struct gr_buf){0};
 
     if (planner.size > 0) {
-        graph->log.planner = (struct gr_buf){0};
+        graph->journal.log.planner = (struct gr_buf){0};
     }
     events_forget(manager, graph);
     if (planner.size == 0 || !gr_buf_ok(&planner)) {
@@ -140,7 +140,7 @@ events_end(struct manager *manager, struct task_graph *graph)
         return;
     }
     record_keep(manager, graph, 0, &planner, false);
-    graph->log.records = 1; /* to be forgotten with the graph */
+    graph->journal.log.records = 1; /* to be forgotten with the graph */
 }
 
 /* One record a turn and graph. */
@@ -156,7 +156,7 @@ events_keep(struct manager *manager)
         bool fed;
 
         events_untouch(manager, graph);
-        if (!event_log_take(&graph->log, graph->execution, &record, &number, &is_snapshot, &fed)) {
+        if (!event_log_take(&graph->journal.log, graph->execution, &record, &number, &is_snapshot, &fed)) {
             continue;
         }
         if (is_snapshot) {

@@ -31,8 +31,8 @@ is_wanted(const struct task_graph *graph, granary_id id)
     if (graph == NULL) {
         return false;
     }
-    for (size_t i = 0; i < graph->kept_count; i++) {
-        if (memcmp(&graph->kept[i], &id, sizeof id) == 0) {
+    for (size_t i = 0; i < graph->results.kept_count; i++) {
+        if (memcmp(&graph->results.kept[i], &id, sizeof id) == 0) {
             return true;
         }
     }
@@ -264,15 +264,15 @@ frees_are_done(const struct manager *manager, struct task_graph *graph)
     const struct session *session = graph->session;
     bool pending;
 
-    if (graph->frees_until == 0) {
-        if (session->frees.size > 0 && session->last_order <= graph->frees_after) {
+    if (graph->end.frees_until == 0) {
+        if (session->frees.size > 0 && session->last_order <= graph->end.frees_after) {
             return false;
         }
-        graph->frees_until = session->last_order;
+        graph->end.frees_until = session->last_order;
     }
-    pending = names_session(manager->frees->orders, session, graph->frees_until);
+    pending = names_session(manager->frees->orders, session, graph->end.frees_until);
     for (size_t i = 0; i < manager->executors.count && !pending; i++) {
-        pending = names_session(manager->executors.items[i].free_orders, session, graph->frees_until);
+        pending = names_session(manager->executors.items[i].free_orders, session, graph->end.frees_until);
     }
     return !pending;
 }

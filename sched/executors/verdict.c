@@ -163,8 +163,8 @@ manager_watch(struct manager *manager, uint32_t executor_number, const struct ma
             ask_to_stop(manager, executor);
         }
     }
-    if (graph->state != GRANARY_GRAPH_RUNNING && executor->verdict.kill_ns > graph->kill_ns) {
-        executor->verdict.kill_ns = graph->kill_ns; /* it was told since */
+    if (graph->state != GRANARY_GRAPH_RUNNING && executor->verdict.kill_ns > graph->end.kill_ns) {
+        executor->verdict.kill_ns = graph->end.kill_ns; /* it was told since */
     }
     judge_silence(manager, executor, wire_number, subtask->attempt, seen, now_ns);
     if (executor->verdict.subtask != 0 && !executor->verdict.killed &&

@@ -25,30 +25,30 @@ deadline_set(struct manager *manager, struct task_graph *graph, int64_t deadline
     struct task_graph *before = TAILQ_LAST(manager->deadlines, deadlines);
     int64_t left_ms;
 
-    if (deadline_ms <= 0 || graph->has_deadline) {
+    if (deadline_ms <= 0 || graph->deadline.is_listed) {
         return;
     }
     left_ms = deadline_ms - unix_ms(manager);
     left_ms = left_ms < 0 ? 0 : left_ms;
-    graph->deadline_ms = deadline_ms;
-    graph->deadline_ns = manager->now_ns + (left_ms < MOST_MS ? left_ms : MOST_MS) * 1000000;
-    while (before != NULL && before->deadline_ns > graph->deadline_ns) {
-        before = TAILQ_PREV(before, deadlines, deadline_link);
+    graph->deadline.ms = deadline_ms;
+    graph->deadline.ns = manager->now_ns + (left_ms < MOST_MS ? left_ms : MOST_MS) * 1000000;
+    while (before != NULL && before->deadline.ns > graph->deadline.ns) {
+        before = TAILQ_PREV(before, deadlines, deadline.link);
     }
     if (before == NULL) {
-        TAILQ_INSERT_HEAD(manager->deadlines, graph, deadline_link);
+        TAILQ_INSERT_HEAD(manager->deadlines, graph, deadline.link);
     } else {
-        TAILQ_INSERT_AFTER(manager->deadlines, before, graph, deadline_link);
+        TAILQ_INSERT_AFTER(manager->deadlines, before, graph, deadline.link);
     }
-    graph->has_deadline = true;
+    graph->deadline.is_listed = true;
 }
 
 void
 deadline_clear(struct manager *manager, struct task_graph *graph)
 {
-    if (graph->has_deadline) {
-        TAILQ_REMOVE(manager->deadlines, graph, deadline_link);
-        graph->has_deadline = false;
+    if (graph->deadline.is_listed) {
+        TAILQ_REMOVE(manager->deadlines, graph, deadline.link);
+        graph->deadline.is_listed = false;
     }
 }
 
@@ -57,7 +57,7 @@ deadline_next_ns(const struct manager *manager)
 {
     const struct task_graph *graph = TAILQ_FIRST(manager->deadlines);
 
-    return graph == NULL ? INT64_MAX : graph->deadline_ns;
+    return graph == NULL ? INT64_MAX : graph->deadline.ns;
 }
 
 void
@@ -65,7 +65,7 @@ deadline_expire(struct manager *manager)
 {
     struct task_graph *graph;
 
-    while ((graph = TAILQ_FIRST(manager->deadlines)) != NULL && graph->deadline_ns <= manager->now_ns) {
+    while ((graph = TAILQ_FIRST(manager->deadlines)) != NULL && graph->deadline.ns <= manager->now_ns) {
         struct execution_graph_counts counts = {0};
         char text[GRANARY_KEY_MAX + 192];
 

@@ -35,8 +35,8 @@ keep_end(struct manager *manager, struct task_graph *graph)
 
     graph_status(graph, &status);
     keep_message(manager, MANAGER_ENDS, graph->key, strlen(graph->key), &status.base);
-    for (size_t i = 0; i < graph->target_count; i++) {
-        const struct target *target = &graph->targets[i];
+    for (size_t i = 0; i < graph->results.count; i++) {
+        const struct target *target = &graph->results.targets[i];
         struct action *action = target->packed == NULL ? NULL : result_entry(manager, ACTION_KEEP, graph, target);
 
         if (action != NULL) {
@@ -48,15 +48,16 @@ keep_end(struct manager *manager, struct task_graph *graph)
 bool
 graph_kept_add(struct task_graph *graph, const Granary__Result *result)
 {
-    granary_id *grown = reallocarray(graph->kept, graph->kept_count + result->n_chunks + 1, sizeof *grown);
+    granary_id *grown =
+        reallocarray(graph->results.kept, graph->results.kept_count + result->n_chunks + 1, sizeof *grown);
 
     if (grown == NULL) {
         return false;
     }
-    graph->kept = grown;
+    graph->results.kept = grown;
     for (size_t i = 0; i < result->n_chunks; i++) {
         if (result->chunks[i]->id.len == GRANARY_ID_BYTES) {
-            memcpy(grown[graph->kept_count++].bytes, result->chunks[i]->id.data, GRANARY_ID_BYTES);
+            memcpy(grown[graph->results.kept_count++].bytes, result->chunks[i]->id.data, GRANARY_ID_BYTES);
         }
     }
     return true;
@@ -66,7 +67,7 @@ graph_kept_add(struct task_graph *graph, const Granary__Result *result)
 static bool
 target_settle(struct task_graph *graph, size_t position)
 {
-    struct target *target = &graph->targets[position];
+    struct target *target = &graph->results.targets[position];
     Granary__Result *result = target_known(graph, target);
 
     if (result == NULL) {
@@ -95,8 +96,8 @@ graph_release(struct manager *manager, struct task_graph *graph)
         frees_collect(manager, graph);
         graph->counts = *execution_graph_counts(graph->execution);
         receipt_settle(graph);
-        graph->frees_after = manager->frees->last;
-        graph->printed = execution_graph_has_user_code(graph->execution);
+        graph->end.frees_after = manager->frees->last;
+        graph->end.printed = execution_graph_has_user_code(graph->execution);
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
         tables_release(manager, graph);
@@ -105,11 +106,11 @@ graph_release(struct manager *manager, struct task_graph *graph)
             exports_sweep(manager, graph->session->name);
         }
     }
-    if (graph->deleting && graph->execution == NULL && graph->readers == 0) {
-        for (size_t i = 0; i < graph->kept_count; i++) {
-            pack_free(&graph->session->frees, graph->kept[i]);
+    if (graph->deleting && graph->execution == NULL && graph->tables.readers == 0) {
+        for (size_t i = 0; i < graph->results.kept_count; i++) {
+            pack_free(&graph->session->frees, graph->results.kept[i]);
         }
-        if ((graph->printed || graph->restored) && !graph->nameless) {
+        if ((graph->end.printed || graph->restored) && !graph->nameless) {
             log_forget(manager, graph->key);
         }
         tables_forget_held(manager, graph);
@@ -135,27 +136,28 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
 {
     assert(graph->state == GRANARY_GRAPH_RUNNING && state != GRANARY_GRAPH_RUNNING);
     graph->state = state;
-    graph->err = err;
-    graph->message = message == NULL ? NULL : strdup(message);
-    manager->exhausted = manager->exhausted || (message != NULL && graph->message == NULL);
-    graph->ended_ms = manager_unix_ms(manager, manager->now_ns);
+    graph->end.err = err;
+    graph->end.message = message == NULL ? NULL : strdup(message);
+    manager->exhausted = manager->exhausted || (message != NULL && graph->end.message == NULL);
+    graph->end.ms = manager_unix_ms(manager, manager->now_ns);
     graph->session->ended_ns = manager->now_ns;
     info_changed(manager, INFO_WORK);
     graph_sleep(manager, graph);
     deadline_clear(manager, graph);
     manager->stopping += graph->execution != NULL;
-    for (size_t i = 0; state != GRANARY_GRAPH_CANCELLED && graph->execution != NULL && i < graph->target_count; i++) {
+    for (size_t i = 0; state != GRANARY_GRAPH_CANCELLED && graph->execution != NULL && i < graph->results.count; i++) {
         if (!target_settle(graph, i)) {
             graph->state = GRANARY_GRAPH_FAILED;
-            graph->err = GRANARY_ENOMEM;
-            if (graph->message == NULL) {
-                graph->message = strdup("scheduler: no memory to note where the results lie");
+            graph->end.err = GRANARY_ENOMEM;
+            if (graph->end.message == NULL) {
+                graph->end.message = strdup("scheduler: no memory to note where the results lie");
             }
         }
     }
     if (graph->execution != NULL) {
-        graph->was = *execution_graph_counts(graph->execution);
-        graph->receipt.dropped = graph->was.total - graph->was.succeeded - graph->was.failed - graph->was.running;
+        graph->end.was = *execution_graph_counts(graph->execution);
+        graph->end.receipt.dropped =
+            graph->end.was.total - graph->end.was.succeeded - graph->end.was.failed - graph->end.was.running;
     }
     if (graph->state != GRANARY_GRAPH_SUCCEEDED && graph->execution != NULL) {
         manager->parked -= execution_graph_counts(graph->execution)->parked;
@@ -180,9 +182,9 @@ graph_delete(struct manager *manager, struct task_graph *graph)
 
     entry_forget(manager, MANAGER_GRAPHS, graph->key, length);
     entry_forget(manager, MANAGER_ENDS, graph->key, length);
-    for (size_t i = 0; i < graph->target_count; i++) {
-        if (graph->targets[i].packed != NULL) {
-            (void)result_entry(manager, ACTION_FORGET, graph, &graph->targets[i]);
+    for (size_t i = 0; i < graph->results.count; i++) {
+        if (graph->results.targets[i].packed != NULL) {
+            (void)result_entry(manager, ACTION_FORGET, graph, &graph->results.targets[i]);
         }
     }
     events_forget(manager, graph);

@@ -39,9 +39,9 @@ static void
 subtask_given_up(struct manager *manager, struct task_graph *graph, uint32_t number, granary_err err,
                  const char *message)
 {
-    if (graph->failed_err == GRANARY_OK) {
-        graph->failed_err = err;
-        graph->failed_message = strdup(message);
+    if (graph->failing.err == GRANARY_OK) {
+        graph->failing.err = err;
+        graph->failing.message = strdup(message);
     }
     manager->parked -= execution_graph_counts(graph->execution)->parked;
     (void)execution_graph_give_up(graph->execution, number);
@@ -55,9 +55,9 @@ subtask_given_up(struct manager *manager, struct task_graph *graph, uint32_t num
 void
 give_up_doomed(struct manager *manager, struct task_graph *graph)
 {
-    if (graph->state == GRANARY_GRAPH_RUNNING && graph->failed_err != GRANARY_OK &&
+    if (graph->state == GRANARY_GRAPH_RUNNING && graph->failing.err != GRANARY_OK &&
         execution_graph_give_up(graph->execution, SUBTASK_NONE)) {
-        failed_collect(graph, graph->failed_err, graph->failed_message);
+        failed_collect(graph, graph->failing.err, graph->failing.message);
         frees_collect(manager, graph);
         waiters_answer_chunks(manager, graph);
         graph_check_end(manager, graph);
@@ -67,8 +67,8 @@ give_up_doomed(struct manager *manager, struct task_graph *graph)
 void
 errors_of_missing(struct task_graph *graph)
 {
-    for (size_t i = 0; i < graph->target_count; i++) {
-        const Granary__Result *result = graph->targets[i].result;
+    for (size_t i = 0; i < graph->results.count; i++) {
+        const Granary__Result *result = graph->results.targets[i].result;
 
         for (size_t k = 0; result != NULL && k < result->n_chunks; k++) {
             granary_id id = {{0}};
@@ -76,7 +76,7 @@ errors_of_missing(struct task_graph *graph)
             if (result->chunks[k]->id.len == sizeof id.bytes) {
                 memcpy(id.bytes, result->chunks[k]->id.data, sizeof id.bytes);
                 if (execution_graph_object_lacks(graph->execution, id)) {
-                    store_error(graph, id, graph->err, graph->message);
+                    store_error(graph, id, graph->end.err, graph->end.message);
                 }
             }
         }
@@ -96,7 +96,7 @@ fail_graph(struct manager *manager, struct task_graph *graph, uint32_t number, c
         message = granary_error_message();
     }
     free(name);
-    if (graph->keep_going) {
+    if (graph->failing.keep_going) {
         char *text = strdup(message); /* it may be the thread's, which changes */
 
         subtask_given_up(manager, graph, number, err, text != NULL ? text : "");

@@ -26,10 +26,10 @@ family_join(struct manager *manager, struct task_graph *graph, const Granary__Su
                                     ? graph_find(manager, submit->parent)
                                     : graph_of_number(manager, WIRE_NUMBER(submit->parent_serial, 0));
 
-    graph->continues = submit->continues;
-    if (parent != NULL && parent != graph && graph->parent == NULL) {
-        graph->parent = parent;
-        LIST_INSERT_HEAD(&parent->children, graph, sibling_link);
+    graph->family.continues = submit->continues;
+    if (parent != NULL && parent != graph && graph->family.parent == NULL) {
+        graph->family.parent = parent;
+        LIST_INSERT_HEAD(&parent->family.children, graph, family.link);
     }
 }
 
@@ -38,27 +38,27 @@ family_leave(struct task_graph *graph)
 {
     struct task_graph *child;
 
-    if (graph->parent != NULL) {
-        LIST_REMOVE(graph, sibling_link);
-        graph->parent = NULL;
+    if (graph->family.parent != NULL) {
+        LIST_REMOVE(graph, family.link);
+        graph->family.parent = NULL;
     }
-    while ((child = LIST_FIRST(&graph->children)) != NULL) {
-        LIST_REMOVE(child, sibling_link);
-        child->parent = NULL;
+    while ((child = LIST_FIRST(&graph->family.children)) != NULL) {
+        LIST_REMOVE(child, family.link);
+        child->family.parent = NULL;
     }
 }
 
 void
 family_stop(struct manager *manager, struct task_graph *graph)
 {
-    struct task_graph *child = LIST_FIRST(&graph->children);
+    struct task_graph *child = LIST_FIRST(&graph->family.children);
 
     while (child != NULL) {
-        struct task_graph *next = LIST_NEXT(child, sibling_link);
+        struct task_graph *next = LIST_NEXT(child, family.link);
 
         /* Nobody reads what a failed graph goes on as; what its functions submitted has its own owners. */
-        if (child->continues || graph->state == GRANARY_GRAPH_CANCELLED) {
-            child->kill_ns = graph->kill_ns < child->kill_ns ? graph->kill_ns : child->kill_ns;
+        if (child->family.continues || graph->state == GRANARY_GRAPH_CANCELLED) {
+            child->end.kill_ns = graph->end.kill_ns < child->end.kill_ns ? graph->end.kill_ns : child->end.kill_ns;
             graph_stop(manager, child, "stopped, as the graph was of which it was a part");
         }
         child = next;
@@ -68,12 +68,12 @@ family_stop(struct manager *manager, struct task_graph *graph)
 void
 family_delete(struct manager *manager, struct task_graph *graph)
 {
-    struct task_graph *child = LIST_FIRST(&graph->children);
+    struct task_graph *child = LIST_FIRST(&graph->family.children);
 
     while (child != NULL) {
-        struct task_graph *next = LIST_NEXT(child, sibling_link);
+        struct task_graph *next = LIST_NEXT(child, family.link);
 
-        if (child->continues && !child->deleting) {
+        if (child->family.continues && !child->deleting) {
             graph_stop(manager, child, "deleted, as the graph was of which it was a part");
             graph_delete(manager, child);
         }
@@ -86,9 +86,9 @@ family_is_stopped(const struct task_graph *graph)
 {
     const struct task_graph *child;
 
-    LIST_FOREACH(child, &graph->children, sibling_link)
+    LIST_FOREACH(child, &graph->family.children, family.link)
     {
-        if ((child->continues || graph->state == GRANARY_GRAPH_CANCELLED) &&
+        if ((child->family.continues || graph->state == GRANARY_GRAPH_CANCELLED) &&
             (child->state == GRANARY_GRAPH_RUNNING || child->execution != NULL)) {
             return false;
         }
@@ -103,7 +103,7 @@ depth_of(const struct task_graph *graph)
 {
     unsigned depth = 0;
 
-    for (; graph != NULL && graph->continues; graph = graph->parent) {
+    for (; graph != NULL && graph->family.continues; graph = graph->family.parent) {
         depth++;
     }
     return depth;
@@ -134,8 +134,8 @@ child_submit(struct manager *manager, struct task_graph *graph, const char *key,
     submit.directory = directory;
     submit.parent = graph->key;
     submit.continues = true;
-    submit.priority = graph->lane != NULL ? graph->lane->priority : 0;
-    submit.deadline_ms = graph->deadline_ms;
+    submit.priority = graph->order.lane != NULL ? graph->order.lane->priority : 0;
+    submit.deadline_ms = graph->deadline.ms;
     submit.graph = pack_copy(&body->base);
     err = submit.graph == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory")
                                : graph_accept(manager, key, &submit, ret_child);
@@ -156,7 +156,7 @@ subtask_goes_on(struct manager *manager, struct task_graph *graph, uint32_t numb
     child = graph_find(manager, key);
     if (depth_of(graph) >= DEPTH_MAX) {
         err = gr_fail(GRANARY_EINVAL, "%d graphs go on as graphs, one in the other: does it ever end?", DEPTH_MAX);
-    } else if (child != NULL && (child->parent != graph || !child->continues || child->deleting)) {
+    } else if (child != NULL && (child->family.parent != graph || !child->family.continues || child->deleting)) {
         err = gr_fail(GRANARY_EEXIST, "graph '%s' is another one", key);
     } else if (child == NULL) {
         err = child_submit(manager, graph, key, done->go_on, &child);
@@ -166,7 +166,7 @@ subtask_goes_on(struct manager *manager, struct task_graph *graph, uint32_t numb
         failed_by_itself(manager, graph, number, done->node, err, text);
         return;
     }
-    child->continues_subtask = number;
+    child->family.subtask = number;
     execution_graph_away(graph->execution, number);
     if (child->state == GRANARY_GRAPH_RUNNING) {
         graph_check_end(manager, child);
@@ -180,7 +180,7 @@ subtask_goes_on(struct manager *manager, struct task_graph *graph, uint32_t numb
 static granary_err
 chunk_of(struct task_graph *child, size_t position, ProtobufCBinaryData *ret_id)
 {
-    const struct target *target = position < child->target_count ? &child->targets[position] : NULL;
+    const struct target *target = position < child->results.count ? &child->results.targets[position] : NULL;
     Granary__Result *result = target == NULL ? NULL : target_unpack(target);
     size_t count = result == NULL ? 0 : result->n_chunks;
 
@@ -204,10 +204,10 @@ take_over(struct task_graph *child, Granary__Subtask *message)
     Granary__Operand **inputs;
     granary_err err = GRANARY_OK;
 
-    if (op == NULL || op->n_outputs != child->target_count) {
+    if (op == NULL || op->n_outputs != child->results.count) {
         return gr_fail(GRANARY_EINVAL,
                        "it goes on as graph '%s' with %zu targets, but is not one call with as many outputs",
-                       child->key, child->target_count);
+                       child->key, child->results.count);
     }
     inputs = calloc(op->n_outputs + 1, sizeof(Granary__Operand *));
     for (size_t i = 0; inputs != NULL && i < op->n_inputs; i++) {
@@ -259,9 +259,9 @@ come_back(struct task_graph *graph, struct task_graph *child, uint32_t number)
 void
 child_ended(struct manager *manager, struct task_graph *child)
 {
-    struct task_graph *graph = child->parent;
-    uint32_t number = child->continues_subtask;
-    const struct subtask *subtask = !child->continues || graph == NULL || graph->execution == NULL
+    struct task_graph *graph = child->family.parent;
+    uint32_t number = child->family.subtask;
+    const struct subtask *subtask = !child->family.continues || graph == NULL || graph->execution == NULL
                                         ? NULL
                                         : execution_graph_subtask(graph->execution, number);
     char key[GRANARY_KEY_MAX];
@@ -275,14 +275,14 @@ child_ended(struct manager *manager, struct task_graph *child)
     if (strcmp(key, child->key) != 0) {
         return; /* of an earlier run of the subtask */
     }
-    err = child->state == GRANARY_GRAPH_SUCCEEDED ? come_back(graph, child, number) : child->err;
+    err = child->state == GRANARY_GRAPH_SUCCEEDED ? come_back(graph, child, number) : child->end.err;
     if (err == GRANARY_OK) {
         graph_wake(manager, graph);
         return;
     }
     (void)snprintf(text, sizeof text, "%s",
-                   child->state == GRANARY_GRAPH_SUCCEEDED || child->message == NULL ? granary_error_message()
-                                                                                     : child->message);
+                   child->state == GRANARY_GRAPH_SUCCEEDED || child->end.message == NULL ? granary_error_message()
+                                                                                         : child->end.message);
     failed_by_itself(manager, graph, number, "", err, text);
 }
 
@@ -295,9 +295,9 @@ family_spend(struct manager *manager, struct task_graph *graph, uint32_t number)
     while ((spent = execution_graph_spent(graph->execution, number, &position)) != SUBTASK_NONE) {
         struct task_graph *child;
 
-        LIST_FOREACH(child, &graph->children, sibling_link)
+        LIST_FOREACH(child, &graph->family.children, family.link)
         {
-            if (child->continues && child->continues_subtask == spent && !child->deleting &&
+            if (child->family.continues && child->family.subtask == spent && !child->deleting &&
                 child->state != GRANARY_GRAPH_RUNNING) {
                 graph_delete(manager, child);
                 break;

@@ -22,14 +22,14 @@ plan_destroy(struct task_graph *graph)
     graph->plan = NULL;
     execution_graph_destroy(graph->execution);
     graph->execution = NULL;
-    for (size_t i = 0; i < graph->target_count; i++) {
-        free(graph->targets[i].name);
-        free(graph->targets[i].packed);
-        granary__result__free_unpacked(graph->targets[i].result, NULL);
+    for (size_t i = 0; i < graph->results.count; i++) {
+        free(graph->results.targets[i].name);
+        free(graph->results.targets[i].packed);
+        granary__result__free_unpacked(graph->results.targets[i].result, NULL);
     }
-    free(graph->targets);
-    graph->targets = NULL;
-    graph->target_count = 0;
+    free(graph->results.targets);
+    graph->results.targets = NULL;
+    graph->results.count = 0;
 }
 
 void
@@ -44,15 +44,15 @@ graph_unplan(struct manager *manager, struct task_graph *graph)
 void
 graph_destroy(struct task_graph *graph)
 {
-    event_log_free(&graph->log);
+    event_log_free(&graph->journal.log);
     records_drop(graph);
     plan_destroy(graph);
     granary__submit__free_unpacked(graph->submit, NULL);
     tables_release(NULL, graph);
-    free(graph->kept);
-    free(graph->poisons);
-    free(graph->message);
-    free(graph->failed_message);
+    free(graph->results.kept);
+    free(graph->failing.poisons);
+    free(graph->end.message);
+    free(graph->failing.message);
     free(graph);
 }
 
@@ -76,8 +76,8 @@ graph_create(struct manager *manager, const char *key, const char *session, uint
     (void)snprintf(graph->key, sizeof graph->key, "%s", key);
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", key);
     graph->state = GRANARY_GRAPH_RUNNING;
-    graph->kill_ns = INT64_MAX;
-    graph->receipt = (Granary__Receipt)GRANARY__RECEIPT__INIT;
+    graph->end.kill_ns = INT64_MAX;
+    graph->end.receipt = (Granary__Receipt)GRANARY__RECEIPT__INIT;
     graph_link(manager, graph, serial);
     return graph;
 }

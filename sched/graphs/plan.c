@@ -20,16 +20,17 @@ note_targets(struct task_graph *graph)
 {
     size_t count = gr_plan_target_count(graph->plan);
 
-    graph->targets = calloc(count + 1, sizeof *graph->targets);
-    for (size_t i = 0; graph->targets != NULL && i < count; i++) {
-        graph->targets[i].name = strdup(gr_plan_target_name(graph->plan, i));
-        if (graph->targets[i].name == NULL) {
+    graph->results.targets = calloc(count + 1, sizeof *graph->results.targets);
+    for (size_t i = 0; graph->results.targets != NULL && i < count; i++) {
+        graph->results.targets[i].name = strdup(gr_plan_target_name(graph->plan, i));
+        if (graph->results.targets[i].name == NULL) {
             break;
         }
-        graph->target_count++;
+        graph->results.count++;
     }
-    return graph->targets != NULL && graph->target_count == count ? GRANARY_OK
-                                                                  : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    return graph->results.targets != NULL && graph->results.count == count
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
 }
 
 static bool
@@ -61,13 +62,13 @@ graph_advance(struct manager *manager, struct task_graph *graph)
         more = batch.more;
         gr_plan_batch_free(&batch);
     } while (err == GRANARY_OK && more);
-    if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->replays) {
-        event_log_planned(&graph->log, graph->execution, gr_plan_digest(graph->plan));
+    if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->journal.replays) {
+        event_log_planned(&graph->journal.log, graph->execution, gr_plan_digest(graph->plan));
     }
-    if (err == GRANARY_OK && graph->read_count > 0) {
+    if (err == GRANARY_OK && graph->tables.count > 0) {
         tables_learn(manager, graph);
     }
-    if (!graph->replays) {
+    if (!graph->journal.replays) {
         frees_collect(manager, graph); /* of what was held for consumers that have none */
     }
     return err;
@@ -91,7 +92,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .table_count = submit->n_tables};
     granary_err err = GRANARY_OK;
 
-    graph->keep_going = submit->keep_going;
+    graph->failing.keep_going = submit->keep_going;
     submit->graph = NULL;
     deadline_set(manager, graph, submit->deadline_ms);
     err = order_attach(manager, graph, submit->priority);
@@ -138,8 +139,8 @@ graph_check_end(struct manager *manager, struct task_graph *graph)
         (void)snprintf(text, sizeof text, "%llu of %llu subtasks failed: %s",
                        (unsigned long long)execution_graph_counts(graph->execution)->failed,
                        (unsigned long long)execution_graph_counts(graph->execution)->total,
-                       graph->failed_message != NULL ? graph->failed_message : "");
-        graph_end(manager, graph, GRANARY_GRAPH_FAILED, graph->failed_err, text);
+                       graph->failing.message != NULL ? graph->failing.message : "");
+        graph_end(manager, graph, GRANARY_GRAPH_FAILED, graph->failing.err, text);
     } else if (gr_plan_complete(graph->plan)) {
         struct gr_buf notes = {0};
 

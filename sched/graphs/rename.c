@@ -68,12 +68,12 @@ move_entries(struct manager *manager, const struct task_graph *graph, const char
 
     move_entry(manager, MANAGER_GRAPHS, graph->key, to, NULL);
     move_entry(manager, MANAGER_ENDS, graph->key, to, NULL);
-    for (size_t i = 0; i < graph->target_count; i++) {
-        if (graph->targets[i].packed != NULL) {
-            move_entry(manager, MANAGER_RESULTS, graph->key, to, graph->targets[i].name);
+    for (size_t i = 0; i < graph->results.count; i++) {
+        if (graph->results.targets[i].packed != NULL) {
+            move_entry(manager, MANAGER_RESULTS, graph->key, to, graph->results.targets[i].name);
         }
     }
-    action = graph->printed || graph->restored ? action_add(manager, ACTION_RELOG) : NULL;
+    action = graph->end.printed || graph->restored ? action_add(manager, ACTION_RELOG) : NULL;
     if (action != NULL) {
         add_entry_key(&action->entry_key, graph->key, NULL);
         add_entry_key(&action->bytes, to, NULL);

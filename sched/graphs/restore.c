@@ -35,7 +35,7 @@ manager_restore_graph(struct manager *manager, const char *key, const void *subm
     }
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", message->key);
     graph->submitted_ms = message->submitted_ms;
-    graph->keep_going = message->keep_going;
+    graph->failing.keep_going = message->keep_going;
     graph->digest = message->digest;
     graph->submit = message;
 }
@@ -50,13 +50,13 @@ manager_restore_end(struct manager *manager, const char *key, const void *status
         message->state <= GRANARY_GRAPH_CANCELLED) {
         graph->restored = true;
         graph->state = (granary_graph_state)message->state;
-        graph->err = (granary_err)message->err;
-        graph->message = message->message[0] != '\0' ? strdup(message->message) : NULL;
+        graph->end.err = (granary_err)message->err;
+        graph->end.message = message->message[0] != '\0' ? strdup(message->message) : NULL;
         graph->counts.total = message->subtasks_total;
         graph->counts.succeeded = message->subtasks_done;
         graph->counts.retries = message->retries;
         graph->counts.failed = message->subtasks_failed;
-        graph->ended_ms = message->ended_ms;
+        graph->end.ms = message->ended_ms;
     }
     granary__graph_status__free_unpacked(message, NULL);
 }
@@ -69,15 +69,15 @@ manager_restore_result(struct manager *manager, const char *key, const char *tar
     struct target *grown;
 
     if (graph != NULL && graph->restored && message != NULL) {
-        grown = reallocarray(graph->targets, graph->target_count + 1, sizeof *grown);
+        grown = reallocarray(graph->results.targets, graph->results.count + 1, sizeof *grown);
         if (grown != NULL) {
-            graph->targets = grown;
-            grown[graph->target_count] =
+            graph->results.targets = grown;
+            grown[graph->results.count] =
                 (struct target){.name = strdup(target), .packed = malloc(size + 1), .packed_size = size};
-            if (grown[graph->target_count].packed != NULL) {
-                memcpy(grown[graph->target_count].packed, result, size);
+            if (grown[graph->results.count].packed != NULL) {
+                memcpy(grown[graph->results.count].packed, result, size);
             }
-            graph->target_count += grown[graph->target_count].name != NULL;
+            graph->results.count += grown[graph->results.count].name != NULL;
             (void)graph_kept_add(graph, message);
         }
     }
@@ -94,15 +94,15 @@ manager_restore_events(struct manager *manager, const void *key, size_t key_size
     if (graph == NULL) {
         return;
     }
-    grown = reallocarray(graph->records, graph->record_count + 1, sizeof *grown);
+    grown = reallocarray(graph->journal.records, graph->journal.record_count + 1, sizeof *grown);
     if (grown == NULL) {
         gr_log_error("OUT-OF-MEMORY", "graph=%.80s: some of it will run again", graph->key);
         return;
     }
-    graph->records = grown;
-    grown[graph->record_count] = (struct gr_buf){0};
-    gr_buf_add(&grown[graph->record_count++], record, size);
-    graph->log.records = number_of_key((const char *)key + 4, 8) + 1;
+    graph->journal.records = grown;
+    grown[graph->journal.record_count] = (struct gr_buf){0};
+    gr_buf_add(&grown[graph->journal.record_count++], record, size);
+    graph->journal.log.records = number_of_key((const char *)key + 4, 8) + 1;
 }
 
 struct replay {
@@ -135,12 +135,12 @@ replay_log(struct manager *manager, struct task_graph *graph)
     const granary_id *ids;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; err == GRANARY_OK && i < graph->record_count; i++) {
-        const struct gr_buf *record = &graph->records[i];
+    for (size_t i = 0; err == GRANARY_OK && i < graph->journal.record_count; i++) {
+        const struct gr_buf *record = &graph->journal.records[i];
         const struct event_log_replay replay = {
             .execution = graph->execution, .context = &context, .digest = replay_digest, .feed = replay_feed};
 
-        err = gr_buf_ok(record) ? event_log_apply(&graph->log, &replay, record->bytes, record->size)
+        err = gr_buf_ok(record) ? event_log_apply(&graph->journal.log, &replay, record->bytes, record->size)
                                 : gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     (void)execution_graph_freed(graph->execution, &ids); /* orders for that were kept with it */
@@ -150,24 +150,24 @@ replay_log(struct manager *manager, struct task_graph *graph)
 void
 records_drop(struct task_graph *graph)
 {
-    for (size_t i = 0; i < graph->record_count; i++) {
-        gr_buf_free(&graph->records[i]);
+    for (size_t i = 0; i < graph->journal.record_count; i++) {
+        gr_buf_free(&graph->journal.records[i]);
     }
-    free(graph->records);
-    graph->records = NULL;
-    graph->record_count = 0;
+    free(graph->journal.records);
+    graph->journal.records = NULL;
+    graph->journal.record_count = 0;
 }
 
 /* Back to where it was: planned again, and what its log tells applied; or from the beginning, if that does not fit. */
 static granary_err
 graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
 {
-    Granary__Submit *again = graph->record_count == 0 ? NULL : pack_copy(&submit->base);
+    Granary__Submit *again = graph->journal.record_count == 0 ? NULL : pack_copy(&submit->base);
     granary_err err;
 
     graph->resumed = true;
     graph->awaits_claims = true;
-    graph->replays = again != NULL;
+    graph->journal.replays = again != NULL;
     err = graph_plan(manager, graph, submit);
     if (again == NULL) {
         return err;
@@ -175,7 +175,7 @@ graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit 
     if (err == GRANARY_OK) {
         err = replay_log(manager, graph);
     }
-    graph->replays = false;
+    graph->journal.replays = false;
     if (err == GRANARY_OK) {
         goto out;
     }
@@ -191,13 +191,12 @@ out:
 granary_err
 restored_explain(struct manager *manager, const struct task_graph *graph, struct gr_buf *ret_text)
 {
-    struct task_graph scratch = {.session = graph->session,
-                                 .serial = graph->serial,
-                                 .state = GRANARY_GRAPH_RUNNING,
-                                 .awaits_claims = true, /* nothing of it is given to anybody */
-                                 .replays = true,
-                                 .records = graph->records,
-                                 .record_count = graph->record_count};
+    struct task_graph scratch = {
+        .session = graph->session,
+        .serial = graph->serial,
+        .state = GRANARY_GRAPH_RUNNING,
+        .awaits_claims = true, /* nothing of it is given to anybody */
+        .journal = {.replays = true, .records = graph->journal.records, .record_count = graph->journal.record_count}};
     Granary__Submit *submit = pack_copy(&graph->submit->base);
     granary_err err;
 
@@ -215,7 +214,7 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
         gr_plan_explain(scratch.plan, ret_text);
     }
     graph_unplan(manager, &scratch);
-    event_log_free(&scratch.log);
+    event_log_free(&scratch.journal.log);
     granary__submit__free_unpacked(submit, NULL);
     return err;
 }

@@ -12,7 +12,7 @@ Granary__Result *
 target_known(struct task_graph *graph, struct target *target)
 {
     if (target->result == NULL && graph->plan != NULL &&
-        gr_plan_target_result(graph->plan, (size_t)(target - graph->targets), &target->result) != GRANARY_OK) {
+        gr_plan_target_result(graph->plan, (size_t)(target - graph->results.targets), &target->result) != GRANARY_OK) {
         target->result = NULL;
     }
     return target->result;
@@ -43,9 +43,9 @@ result_fill(const struct task_graph *graph, Granary__Result *result, size_t firs
 struct target *
 target_find(const struct task_graph *graph, const char *name)
 {
-    for (size_t i = 0; i < graph->target_count; i++) {
-        if (strcmp(graph->targets[i].name, name) == 0) {
-            return &graph->targets[i];
+    for (size_t i = 0; i < graph->results.count; i++) {
+        if (strcmp(graph->results.targets[i].name, name) == 0) {
+            return &graph->results.targets[i];
         }
     }
     return NULL;
@@ -108,12 +108,12 @@ reply_chunks(struct manager *manager, uint64_t ticket, const struct task_graph *
 bool
 chunks_reply(struct manager *manager, struct task_graph *graph, const struct waiter *waiter)
 {
-    struct target *target = &graph->targets[waiter->target];
+    struct target *target = &graph->results.targets[waiter->target];
     bool ended = graph->state != GRANARY_GRAPH_RUNNING;
     bool owned;
     Granary__Result *result = result_of(graph, target, &owned);
     bool there = result != NULL && waiter->cursor < result->n_chunks &&
-                 (chunk_fill(graph, result->chunks[waiter->cursor]) || (ended && graph->keep_going));
+                 (chunk_fill(graph, result->chunks[waiter->cursor]) || (ended && graph->failing.keep_going));
     bool answered = true;
 
     if (there) {
@@ -122,8 +122,8 @@ chunks_reply(struct manager *manager, struct task_graph *graph, const struct wai
         reply_failure(manager, waiter->ticket,
                       gr_fail(GRANARY_ENOENT, "graph '%s': target '%s' has %zu chunks", graph->key, target->name,
                               result->n_chunks));
-    } else if (graph->err != GRANARY_OK) {
-        reply_error(manager, waiter->ticket, graph->err, graph->message != NULL ? graph->message : "");
+    } else if (graph->end.err != GRANARY_OK) {
+        reply_error(manager, waiter->ticket, graph->end.err, graph->end.message != NULL ? graph->end.message : "");
     } else if (ended) {
         reply_nothing(manager, waiter->ticket, graph, target);
     } else {
@@ -168,11 +168,11 @@ request_result(struct manager *manager, uint64_t ticket, struct task_graph *grap
                             .cursor = ref->cursor,
                             .limit = ref->limit == 0 ? UINT32_MAX : ref->limit,
                             .deadline_ns = wait_until_ns(ref->timeout_ms, now_ns)};
-    bool failed = graph->state == GRANARY_GRAPH_FAILED && !graph->keep_going;
+    bool failed = graph->state == GRANARY_GRAPH_FAILED && !graph->failing.keep_going;
 
     if (!ref->follow && (failed || graph->state == GRANARY_GRAPH_CANCELLED)) {
         reply_failure(manager, ticket, no_results(graph));
-    } else if (target == NULL && graph->restored && graph->err != GRANARY_OK) {
+    } else if (target == NULL && graph->restored && graph->end.err != GRANARY_OK) {
         reply_failure(manager, ticket, no_results(graph));
     } else if (target == NULL) {
         reply_failure(manager, ticket,
@@ -181,7 +181,7 @@ request_result(struct manager *manager, uint64_t ticket, struct task_graph *grap
     } else if (!ref->follow) {
         reply_result(manager, ticket, graph, target, ref);
     } else {
-        waiter.target = (uint32_t)(target - graph->targets);
+        waiter.target = (uint32_t)(target - graph->results.targets);
         if (!chunks_reply(manager, graph, &waiter)) {
             (void)waiter_add(manager, waiter);
         }

@@ -22,7 +22,7 @@ static void
 note_try(struct manager *manager, struct task_graph *graph, uint32_t number)
 {
     if (graph->state == GRANARY_GRAPH_RUNNING) {
-        event_log_tried(&graph->log, graph->execution, number);
+        event_log_tried(&graph->journal.log, graph->execution, number);
         events_touch(manager, graph);
     }
 }
@@ -105,7 +105,7 @@ inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, 
 
             /* One that was made again by now is not lost: this report is older than that. */
             if (!execution_graph_object(graph->execution, id, &(int64_t){0}, &(uint64_t){0})) {
-                event_log_lost(&graph->log, graph->execution, &done->lost[i], 1);
+                event_log_lost(&graph->journal.log, graph->execution, &done->lost[i], 1);
             }
         }
         note_try(manager, graph, number);
@@ -144,31 +144,32 @@ function_kills(struct task_graph *graph, uint32_t number, const struct executor 
     if (code == NULL || executor->signal == SIGKILL || executor->signal == SIGTERM || executor->signal == SIGINT) {
         return 0;
     }
-    while (i < graph->poison_count && graph->poisons[i].function != code->function) {
+    while (i < graph->failing.poison_count && graph->failing.poisons[i].function != code->function) {
         i++;
     }
-    if (i == graph->poison_count) {
-        grown = reallocarray(graph->poisons, i + 1, sizeof *grown);
+    if (i == graph->failing.poison_count) {
+        grown = reallocarray(graph->failing.poisons, i + 1, sizeof *grown);
         if (grown == NULL) {
             return 0;
         }
-        graph->poisons = grown;
-        graph->poisons[graph->poison_count++] = (struct poison){.function = code->function, .last = SUBTASK_NONE};
+        graph->failing.poisons = grown;
+        graph->failing.poisons[graph->failing.poison_count++] =
+            (struct poison){.function = code->function, .last = SUBTASK_NONE};
     }
-    graph->poisons[i].deaths += graph->poisons[i].last != number;
-    graph->poisons[i].last = number;
-    return graph->poisons[i].deaths;
+    graph->failing.poisons[i].deaths += graph->failing.poisons[i].last != number;
+    graph->failing.poisons[i].last = number;
+    return graph->failing.poisons[i].deaths;
 }
 
 void
 function_succeeded(struct task_graph *graph, uint32_t number)
 {
     const struct user_code *code =
-        graph->poison_count == 0 ? NULL : execution_graph_user_code(graph->execution, number);
+        graph->failing.poison_count == 0 ? NULL : execution_graph_user_code(graph->execution, number);
 
-    for (size_t i = 0; code != NULL && i < graph->poison_count; i++) {
-        if (graph->poisons[i].function == code->function) {
-            graph->poisons[i] = graph->poisons[--graph->poison_count];
+    for (size_t i = 0; code != NULL && i < graph->failing.poison_count; i++) {
+        if (graph->failing.poisons[i].function == code->function) {
+            graph->failing.poisons[i] = graph->failing.poisons[--graph->failing.poison_count];
         }
     }
 }

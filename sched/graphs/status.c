@@ -15,10 +15,10 @@ graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status)
     ret_status->subtasks_done = counts->succeeded;
     ret_status->retries = counts->retries;
     ret_status->subtasks_failed = counts->failed;
-    ret_status->err = graph->err;
-    ret_status->ended_ms = graph->ended_ms;
-    if (graph->message != NULL) {
-        ret_status->message = graph->message;
+    ret_status->err = graph->end.err;
+    ret_status->ended_ms = graph->end.ms;
+    if (graph->end.message != NULL) {
+        ret_status->message = graph->end.message;
     }
 }
 
@@ -52,8 +52,8 @@ reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *
         (void)snprintf(text, sizeof text, "graph '%s': still running, %llu of %llu subtasks done", graph->key,
                        (unsigned long long)status.subtasks_done, (unsigned long long)status.subtasks_total);
         answer.message = text;
-    } else if (graph->err != GRANARY_OK) {
-        answer.err = graph->err;
+    } else if (graph->end.err != GRANARY_OK) {
+        answer.err = graph->end.err;
         answer.message = status.message;
     }
     (void)reply_message(manager, ticket, &answer);

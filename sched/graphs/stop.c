@@ -13,8 +13,8 @@ void
 receipt_note(struct task_graph *graph, bool killed)
 {
     if (graph->state != GRANARY_GRAPH_RUNNING) {
-        graph->receipt.killed += killed;
-        graph->receipt.stopped += !killed;
+        graph->end.receipt.killed += killed;
+        graph->end.receipt.stopped += !killed;
     }
 }
 
@@ -24,8 +24,8 @@ receipt_settle(struct task_graph *graph)
     const struct execution_graph_counts *now =
         graph->execution != NULL ? execution_graph_counts(graph->execution) : &graph->counts;
 
-    graph->receipt.freed_objects = now->freed_objects - graph->was.freed_objects;
-    graph->receipt.freed_bytes = now->freed_bytes - graph->was.freed_bytes;
+    graph->end.receipt.freed_objects = now->freed_objects - graph->end.was.freed_objects;
+    graph->end.receipt.freed_bytes = now->freed_bytes - graph->end.was.freed_bytes;
 }
 
 bool
@@ -38,7 +38,7 @@ is_stopped(const struct manager *manager, struct task_graph *graph)
 static void
 kill_after(struct task_graph *graph, int64_t kill_ns)
 {
-    graph->kill_ns = kill_ns < graph->kill_ns ? kill_ns : graph->kill_ns;
+    graph->end.kill_ns = kill_ns < graph->end.kill_ns ? kill_ns : graph->end.kill_ns;
 }
 
 void

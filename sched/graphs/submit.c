@@ -63,7 +63,7 @@ settle_facts(const struct manager *manager, const struct task_graph *graph, Gran
     uint32_t executors = reservations_executors(manager->reservations);
 
     submit->serial = graph->serial;
-    submit->parent_serial = graph->parent == NULL ? 0 : graph->parent->serial;
+    submit->parent_serial = graph->family.parent == NULL ? 0 : graph->family.parent->serial;
     submit->slots = executors > 0 ? executors : 1;
     submit->memory_bytes = manager->options.memory_bytes;
     submit->chunk_bytes = submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes;

@@ -81,8 +81,8 @@ tables_forget(struct manager *manager, const struct task_graph *graph)
 void
 tables_learn(struct manager *manager, struct task_graph *graph)
 {
-    for (size_t i = 0; i < graph->read_count; i++) {
-        struct table_read *read = &graph->reads[i];
+    for (size_t i = 0; i < graph->tables.count; i++) {
+        struct table_read *read = &graph->tables.reads[i];
         struct gr_buf infos = {0};
         struct facts *facts;
 
@@ -111,7 +111,7 @@ tables_learn(struct manager *manager, struct task_graph *graph)
 static const struct target *
 only_target(const struct task_graph *graph)
 {
-    return graph->target_count == 1 ? &graph->targets[0] : NULL;
+    return graph->results.count == 1 ? &graph->results.targets[0] : NULL;
 }
 
 /* KEY, or KEY/TARGET: a key may have slashes of its own. */
@@ -141,9 +141,9 @@ table_find(struct manager *manager, const char *name, struct task_graph **ret_gr
                                                                : "has not succeeded");
     }
     if (target == NULL) {
-        return graph->target_count > 1 && slash == NULL
+        return graph->results.count > 1 && slash == NULL
                    ? gr_fail(GRANARY_EINVAL, "graph '%s' has %zu targets: name one, as in '%s/%s'", graph->key,
-                             graph->target_count, graph->key, graph->targets[0].name)
+                             graph->results.count, graph->key, graph->results.targets[0].name)
                    : gr_fail(GRANARY_ENOENT, "'%.80s': graph '%s' has no such target", name, graph->key);
     }
     *ret_graph = graph;
@@ -262,13 +262,13 @@ tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
 granary_err
 tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit)
 {
-    graph->reads = submit->n_tables == 0 ? NULL : calloc(submit->n_tables, sizeof *graph->reads);
-    if (submit->n_tables > 0 && graph->reads == NULL) {
+    graph->tables.reads = submit->n_tables == 0 ? NULL : calloc(submit->n_tables, sizeof *graph->tables.reads);
+    if (submit->n_tables > 0 && graph->tables.reads == NULL) {
         return no_memory();
     }
     for (size_t i = 0; i < submit->n_tables; i++) {
         const Granary__StoredTable *table = submit->tables[i];
-        struct table_read *read = &graph->reads[graph->read_count];
+        struct table_read *read = &graph->tables.reads[graph->tables.count];
 
         *read =
             (struct table_read){.node = strdup(table->node),
@@ -279,9 +279,9 @@ tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Su
         if (read->node == NULL) {
             return no_memory();
         }
-        graph->read_count++;
+        graph->tables.count++;
         if (read->from != NULL) {
-            read->from->readers++;
+            read->from->tables.readers++;
         }
     }
     return GRANARY_OK;
@@ -290,14 +290,14 @@ tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Su
 void
 tables_release(struct manager *manager, struct task_graph *graph)
 {
-    struct table_read *reads = graph->reads;
-    size_t count = graph->read_count;
+    struct table_read *reads = graph->tables.reads;
+    size_t count = graph->tables.count;
 
-    graph->reads = NULL;
-    graph->read_count = 0;
+    graph->tables.reads = NULL;
+    graph->tables.count = 0;
     for (size_t i = 0; i < count; i++) {
         free(reads[i].node);
-        if (manager != NULL && reads[i].from != NULL && --reads[i].from->readers == 0) {
+        if (manager != NULL && reads[i].from != NULL && --reads[i].from->tables.readers == 0) {
             graph_release(manager, reads[i].from);
         }
     }
@@ -309,22 +309,22 @@ tables_release(struct manager *manager, struct task_graph *graph)
 void
 tables_keep_held(struct manager *manager, struct task_graph *graph)
 {
-    struct action *action =
-        graph->readers == 0 ? NULL
-                            : entry_add_number(manager, ACTION_KEEP, MANAGER_HELD, graph->serial, sizeof graph->serial);
+    struct action *action = graph->tables.readers == 0 ? NULL
+                                                       : entry_add_number(manager, ACTION_KEEP, MANAGER_HELD,
+                                                                          graph->serial, sizeof graph->serial);
 
     if (action != NULL) {
-        graph->held = true;
+        graph->tables.held = true;
         gr_buf_add(&action->bytes, graph->session->name, strlen(graph->session->name) + 1);
         gr_buf_add(&action->bytes, graph->key, strlen(graph->key) + 1);
-        gr_buf_add(&action->bytes, graph->kept, graph->kept_count * sizeof *graph->kept);
+        gr_buf_add(&action->bytes, graph->results.kept, graph->results.kept_count * sizeof *graph->results.kept);
     }
 }
 
 void
 tables_forget_held(struct manager *manager, const struct task_graph *graph)
 {
-    if (graph->held) {
+    if (graph->tables.held) {
         (void)entry_add_number(manager, ACTION_FORGET, MANAGER_HELD, graph->serial, sizeof graph->serial);
     }
 }
@@ -349,10 +349,10 @@ manager_restore_held(struct manager *manager, const void *key, size_t key_size, 
         return;
     }
     memcpy(kept, text + ids, size - ids);
-    graph->kept = kept;
-    graph->kept_count = (size - ids) / sizeof *kept;
+    graph->results.kept = kept;
+    graph->results.kept_count = (size - ids) / sizeof *kept;
     graph->state = GRANARY_GRAPH_SUCCEEDED;
-    graph->restored = graph->deleting = graph->held = true;
+    graph->restored = graph->deleting = graph->tables.held = true;
     graph_rekey(manager, graph, NULL);
     manager->frees->restored = true; /* its objects are there: nobody else gets their ids */
 }
@@ -365,7 +365,7 @@ tables_release_held(struct manager *manager)
     FOREACH_GRAPH(graph, manager)
     {
 
-        if (graph->held && graph->readers == 0) {
+        if (graph->tables.held && graph->tables.readers == 0) {
             graph_release(manager, graph);
         }
     }

@@ -19,7 +19,7 @@ waiter_add(struct manager *manager, struct waiter waiter)
         return false;
     }
     manager->waiters->items[manager->waiters->count++] = waiter;
-    graph_of_number(manager, WIRE_NUMBER(waiter.serial, 0))->chunk_waiters += waiter.what == WAITS_CHUNK;
+    graph_of_number(manager, WIRE_NUMBER(waiter.serial, 0))->results.chunk_waiters += waiter.what == WAITS_CHUNK;
     return true;
 }
 
@@ -34,7 +34,7 @@ waiter_remove(struct manager *manager, size_t position)
 {
     const struct waiter *waiter = &manager->waiters->items[position];
 
-    graph_of_number(manager, WIRE_NUMBER(waiter->serial, 0))->chunk_waiters -= waiter->what == WAITS_CHUNK;
+    graph_of_number(manager, WIRE_NUMBER(waiter->serial, 0))->results.chunk_waiters -= waiter->what == WAITS_CHUNK;
     manager->waiters->items[position] = manager->waiters->items[--manager->waiters->count];
 }
 
@@ -73,7 +73,7 @@ waiter_answer(struct manager *manager, struct task_graph *graph, const struct wa
         return gone || chunks_reply(manager, graph, waiter);
     case WAITS_STOPPED:
         if (gone || is_stopped(manager, graph)) {
-            reply_with_receipt(manager, waiter->ticket, &graph->receipt);
+            reply_with_receipt(manager, waiter->ticket, &graph->end.receipt);
             return true;
         }
         return false;
@@ -98,7 +98,7 @@ waiters_answer(struct manager *manager, struct task_graph *graph, bool gone)
 void
 waiters_answer_chunks(struct manager *manager, struct task_graph *graph)
 {
-    for (size_t i = 0; graph->chunk_waiters > 0 && i < manager->waiters->count;) {
+    for (size_t i = 0; graph->results.chunk_waiters > 0 && i < manager->waiters->count;) {
         const struct waiter waiter = manager->waiters->items[i];
 
         if (waiter.serial == graph->serial && waiter.what == WAITS_CHUNK && chunks_reply(manager, graph, &waiter)) {

@@ -28,17 +28,17 @@ history_fini(struct history *history)
 static void
 past_drop(struct manager *manager, struct task_graph *graph)
 {
-    TAILQ_REMOVE(&manager->history->past, graph, past_link);
-    manager->history->past_subtasks -= graph->past->subtasks.count;
-    execution_graph_destroy(graph->past);
-    graph->past = NULL;
+    TAILQ_REMOVE(&manager->history->past, graph, past.link);
+    manager->history->past_subtasks -= graph->past.execution->subtasks.count;
+    execution_graph_destroy(graph->past.execution);
+    graph->past.execution = NULL;
 }
 
 void
 past_keep(struct manager *manager, struct task_graph *graph, struct execution_graph *execution)
 {
-    graph->past = execution;
-    TAILQ_INSERT_TAIL(&manager->history->past, graph, past_link);
+    graph->past.execution = execution;
+    TAILQ_INSERT_TAIL(&manager->history->past, graph, past.link);
     manager->history->past_subtasks += execution->subtasks.count;
     while (manager->history->past_subtasks > PAST_MAX) {
         past_drop(manager, TAILQ_FIRST(&manager->history->past));
@@ -48,7 +48,7 @@ past_keep(struct manager *manager, struct task_graph *graph, struct execution_gr
 void
 past_forget(struct manager *manager, struct task_graph *graph)
 {
-    if (graph->past != NULL) {
+    if (graph->past.execution != NULL) {
         past_drop(manager, graph);
     }
 }

@@ -26,8 +26,8 @@ tell_targets(const struct task_graph *graph, struct table *table)
 {
     struct gr_buf names = {0};
 
-    for (size_t i = 0; i < graph->target_count; i++) {
-        gr_buf_addf(&names, "%s%s", i > 0 ? "," : "", graph->targets[i].name);
+    for (size_t i = 0; i < graph->results.count; i++) {
+        gr_buf_addf(&names, "%s%s", i > 0 ? "," : "", graph->results.targets[i].name);
     }
     table_text(table, FIELD_graphs_targets, names.size > 0 && gr_buf_ok(&names) ? names.bytes : "");
     gr_buf_free(&names);
@@ -48,10 +48,10 @@ graph_row(struct table *table, struct task_graph *graph, uint64_t position)
     table_text(table, FIELD_graphs_session, graph->session->name);
     table_text(table, FIELD_graphs_level, graph->level == GRANARY__GRAPH__LEVEL__CHUNK ? "chunk" : "tileable");
     table_text(table, FIELD_graphs_state, graph->deleting ? "deleting" : state_name(graph->state));
-    table_int(table, FIELD_graphs_priority, graph->lane == NULL ? 0 : graph->lane->priority);
-    table_int(table, FIELD_graphs_deadline_ms, graph->deadline_ms);
+    table_int(table, FIELD_graphs_priority, graph->order.lane == NULL ? 0 : graph->order.lane->priority);
+    table_int(table, FIELD_graphs_deadline_ms, graph->deadline.ms);
     table_int(table, FIELD_graphs_submitted_ms, graph->submitted_ms);
-    table_int(table, FIELD_graphs_ended_ms, running ? 0 : graph->ended_ms);
+    table_int(table, FIELD_graphs_ended_ms, running ? 0 : graph->end.ms);
     table_real(table, FIELD_graphs_progress, graph_progress(graph));
     table_int(table, FIELD_graphs_subtasks, (int64_t)counts->total);
     table_int(table, FIELD_graphs_done, (int64_t)counts->succeeded);
@@ -60,8 +60,8 @@ graph_row(struct table *table, struct task_graph *graph, uint64_t position)
     table_int(table, FIELD_graphs_failed, (int64_t)status.subtasks_failed);
     table_int(table, FIELD_graphs_retries, (int64_t)counts->retries);
     tell_targets(graph, table);
-    if (graph->err != GRANARY_OK) {
-        table_text(table, FIELD_graphs_error, granary_error_name(graph->err));
+    if (graph->end.err != GRANARY_OK) {
+        table_text(table, FIELD_graphs_error, granary_error_name(graph->end.err));
     }
     table_text(table, FIELD_graphs_message, status.message);
     table_end(table);

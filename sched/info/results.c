@@ -14,7 +14,7 @@
 static Granary__Result *
 result_of(const struct task_graph *graph, size_t position)
 {
-    const struct target *target = &graph->targets[position];
+    const struct target *target = &graph->results.targets[position];
     Granary__Result *result = NULL;
 
     if (target->packed != NULL) {
@@ -97,7 +97,7 @@ chunks_of_target(struct table *table, const struct task_graph *graph, size_t tar
 
     base += (uint64_t)target << CHUNK_SHIFT;
     for (size_t i = table_start(table, base); result != NULL && i < result->n_chunks && !table_full(table); i++) {
-        chunk_row(table, graph, graph->targets[target].name, result, i, base + i + 1);
+        chunk_row(table, graph, graph->results.targets[target].name, result, i, base + i + 1);
     }
     granary__result__free_unpacked(result, NULL);
 }
@@ -110,8 +110,8 @@ chunks_named(struct manager *manager, struct table *table, const char *key, uint
     const struct task_graph *graph = info_graph(manager, key, &target);
     bool found = graph != NULL && target[0] == '\0';
 
-    for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
-        if (target[0] == '\0' || strcmp(graph->targets[i].name, target) == 0) {
+    for (size_t i = 0; graph != NULL && i < graph->results.count; i++) {
+        if (target[0] == '\0' || strcmp(graph->results.targets[i].name, target) == 0) {
             chunks_of_target(table, graph, i, base);
             found = true;
         }
@@ -129,7 +129,7 @@ all_chunks(struct manager *manager, struct table *table)
         if (table_full(table)) {
             break;
         }
-        for (size_t i = 0; i < graph->target_count; i++) {
+        for (size_t i = 0; i < graph->results.count; i++) {
             chunks_of_target(table, graph, i, (uint64_t)graph->serial << 32);
         }
     }
@@ -195,7 +195,7 @@ tileable_row(struct table *table, const struct task_graph *graph, size_t target,
         return;
     }
     result = result_of(graph, target);
-    table_textf(table, FIELD_tileables_key, "%s/%s", graph->key, graph->targets[target].name);
+    table_textf(table, FIELD_tileables_key, "%s/%s", graph->key, graph->results.targets[target].name);
     table_text(table, FIELD_tileables_kind,
                result == NULL       ? ""
                : result->is_objects ? "objects"
@@ -222,8 +222,8 @@ tileables_named(struct manager *manager, struct table *table, const char *key, u
     const struct task_graph *graph = info_graph(manager, key, &target);
     bool found = graph != NULL && target[0] == '\0';
 
-    for (size_t i = 0; graph != NULL && i < graph->target_count; i++) {
-        if (target[0] == '\0' || strcmp(graph->targets[i].name, target) == 0) {
+    for (size_t i = 0; graph != NULL && i < graph->results.count; i++) {
+        if (target[0] == '\0' || strcmp(graph->results.targets[i].name, target) == 0) {
             tileable_row(table, graph, i, base + i + 1);
             found = true;
         }
@@ -241,7 +241,7 @@ all_tileables(struct manager *manager, struct table *table)
         if (table_full(table)) {
             break;
         }
-        for (size_t i = 0; i < graph->target_count; i++) {
+        for (size_t i = 0; i < graph->results.count; i++) {
             tileable_row(table, graph, i, ((uint64_t)graph->serial << 32) + i + 1);
         }
     }

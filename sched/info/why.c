@@ -89,14 +89,14 @@ why_tell_graph(struct why *why, struct task_graph *graph)
 
     why_line(why, "graph %s of session '%s' is %s", graph->key, graph->session->name,
              graph->deleting ? "being deleted" : states[graph->state]);
-    if (graph->state != GRANARY_GRAPH_RUNNING && graph->ended_ms > 0) {
+    if (graph->state != GRANARY_GRAPH_RUNNING && graph->end.ms > 0) {
         why_line(why, "it ended %s ago%s%s",
-                 why_since(why, graph->ended_ms * 1000000 - manager->options.unix_offset_ns).text,
-                 graph->message != NULL ? ": " : "", graph->message != NULL ? graph->message : "");
+                 why_since(why, graph->end.ms * 1000000 - manager->options.unix_offset_ns).text,
+                 graph->end.message != NULL ? ": " : "", graph->end.message != NULL ? graph->end.message : "");
     }
-    if (graph->deadline_ms > 0 && graph->state == GRANARY_GRAPH_RUNNING) {
+    if (graph->deadline.ms > 0 && graph->state == GRANARY_GRAPH_RUNNING) {
         why_line(why, "it fails unless it has ended in %.3g s",
-                 (double)(graph->deadline_ms - manager_unix_ms(manager, manager->now_ns)) / 1e3);
+                 (double)(graph->deadline.ms - manager_unix_ms(manager, manager->now_ns)) / 1e3);
     }
     if (graph->execution == NULL) {
         return;
@@ -119,15 +119,15 @@ target_of(const struct task_graph *graph, granary_id id)
 {
     const char *name = NULL;
 
-    for (size_t t = 0; t < graph->target_count && name == NULL; t++) {
-        Granary__Result *result =
-            graph->targets[t].packed == NULL
-                ? NULL
-                : granary__result__unpack(NULL, graph->targets[t].packed_size, graph->targets[t].packed);
+    for (size_t t = 0; t < graph->results.count && name == NULL; t++) {
+        Granary__Result *result = graph->results.targets[t].packed == NULL
+                                      ? NULL
+                                      : granary__result__unpack(NULL, graph->results.targets[t].packed_size,
+                                                                graph->results.targets[t].packed);
 
         for (size_t i = 0; result != NULL && i < result->n_chunks; i++) {
             if (gr_id_equal(id_of(result->chunks[i]->id), id)) {
-                name = graph->targets[t].name;
+                name = graph->results.targets[t].name;
             }
         }
         granary__result__free_unpacked(result, NULL);

@@ -181,19 +181,19 @@ tell_turn(struct why *why, const struct task_graph *graph)
     FOREACH_GRAPH(other, manager)
     {
 
-        if (other == graph || !other->is_runnable || other->lane == NULL || graph->lane == NULL ||
+        if (other == graph || !other->order.is_runnable || other->order.lane == NULL || graph->order.lane == NULL ||
             execution_graph_counts(other->execution)->ready == 0) {
             continue;
         }
-        above += other->lane->priority > graph->lane->priority;
-        if (other->lane->priority == graph->lane->priority) {
+        above += other->order.lane->priority > graph->order.lane->priority;
+        if (other->order.lane->priority == graph->order.lane->priority) {
             beside += other->session == session;
             others += other->session != session;
         }
     }
     if (above > 0) {
         why_line(why, "%zu graph%s of higher priority than its %" PRId32 " go%s first", above, why_plural(above),
-                 graph->lane->priority, above == 1 ? "es" : "");
+                 graph->order.lane->priority, above == 1 ? "es" : "");
     }
     if (others > 0) {
         why_line(why,
@@ -406,9 +406,9 @@ tell_away(struct why *why, const struct task_graph *graph, uint32_t number)
 {
     struct task_graph *child;
 
-    LIST_FOREACH(child, &graph->children, sibling_link)
+    LIST_FOREACH(child, &graph->family.children, family.link)
     {
-        if (child->continues && child->continues_subtask == number) {
+        if (child->family.continues && child->family.subtask == number) {
             why_line(why, "it goes on as a graph of its own, holds no executor, and ends with that:");
             why->depth++;
             why_tell_graph(why, child);

@@ -38,7 +38,7 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     if (graph->state != GRANARY_GRAPH_RUNNING) {
         return;
     }
-    event_log_succeeded(&graph->log, graph->execution, number, node, feeds ? done : NULL);
+    event_log_succeeded(&graph->journal.log, graph->execution, number, node, feeds ? done : NULL);
     events_touch(manager, graph);
     if (feeds) {
         err = gr_plan_feed(graph->plan, number, done);
