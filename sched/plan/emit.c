@@ -299,7 +299,7 @@ set_after(const struct emission *e, const struct gr_chunk *chunk, struct gr_plan
         if (e->fused.of[inputs[k].op] != GR_FUSE_NONE) {
             to->after[count++] = e->first + e->fused.of[inputs[k].op];
         } else if (e->chunks->chunks[inputs[k].op].op != GR_CHUNK_object) { /* that is there already */
-            to->after[count++] = e->plan->numbers_of[inputs[k].op];
+            to->after[count++] = e->plan->emitted.numbers_of[inputs[k].op];
         }
     }
     if (count > 1) {
@@ -353,14 +353,14 @@ reads_external(const struct emission *e, uint32_t subtask)
 static granary_err
 note_question(struct gr_plan *plan, uint64_t number, uint32_t op)
 {
-    size_t count = plan->question_count;
+    size_t count = plan->questions.count;
     const struct question *last;
 
-    if (!gr_grow(&plan->questions, &plan->question_room, count, sizeof *plan->questions)) {
+    if (!gr_grow(&plan->questions.items, &plan->questions.room, count, sizeof *plan->questions.items)) {
         return no_memory();
     }
-    last = count > 0 ? &plan->questions[count - 1] : NULL;
-    plan->questions[plan->question_count++] = (struct question){
+    last = count > 0 ? &plan->questions.items[count - 1] : NULL;
+    plan->questions.items[plan->questions.count++] = (struct question){
         .number = number, .op = op, .place = last != NULL && last->number == number ? last->place + 1 : 0};
     return GRANARY_OK;
 }
@@ -383,7 +383,7 @@ note_questions(const struct emission *e, uint32_t s, struct gr_plan_subtask *to)
 static granary_err
 list_held(const struct emission *e, uint32_t s, struct gr_plan_batch *batch)
 {
-    for (uint32_t at = e->fused.first[s]; at < e->fused.first[s + 1] && e->plan->held.count > 0; at++) {
+    for (uint32_t at = e->fused.first[s]; at < e->fused.first[s + 1] && e->plan->emitted.held.count > 0; at++) {
         uint32_t op = e->fused.ops[at];
 
         for (uint32_t o = 0; o < e->chunks->chunks[op].outputs; o++) {
@@ -391,7 +391,7 @@ list_held(const struct emission *e, uint32_t s, struct gr_plan_batch *batch)
             granary_id id = plan_object(e->plan, piece);
             granary_id *more;
 
-            if (!*exported(e, piece) || !id_set_has(&e->plan->held, id)) {
+            if (!*exported(e, piece) || !id_set_has(&e->plan->emitted.held, id)) {
                 continue;
             }
             more = realloc(batch->held, (batch->held_count + 1) * sizeof *more);
@@ -450,11 +450,11 @@ note_numbers(struct emission *e)
     if (plan->complete) {
         return GRANARY_OK;
     }
-    numbers = realloc(plan->numbers_of, ((size_t)e->chunks->count + 1) * sizeof *numbers);
+    numbers = realloc(plan->emitted.numbers_of, ((size_t)e->chunks->count + 1) * sizeof *numbers);
     if (numbers == NULL) {
         return no_memory();
     }
-    plan->numbers_of = numbers;
+    plan->emitted.numbers_of = numbers;
     for (uint32_t op = e->from; op < e->chunks->count; op++) {
         numbers[op] = e->fused.of[op] == GR_FUSE_NONE ? 0 : e->first + e->fused.of[op];
     }
@@ -464,7 +464,7 @@ note_numbers(struct emission *e)
 granary_err
 plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
 {
-    struct emission *e = plan->emission;
+    struct emission *e = plan->emitted.emission;
     uint32_t left = e->fused.count - e->done;
     uint32_t last = e->done + (left < SLICE ? left : SLICE);
     /* As many as there are: for the few of a small graph, room for a slice would be mapped and unmapped each time. */
@@ -499,7 +499,7 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
             plan_explain_subtask(plan, to);
         }
     }
-    plan->numbers = e->first + last;
+    plan->emitted.subtasks = e->first + last;
     batch->more = e->done < e->fused.count;
     if (err == GRANARY_OK && !batch->more) {
         free(batch->settled);
@@ -509,7 +509,7 @@ plan_emit_more(struct gr_plan *plan, struct gr_plan_batch *batch)
     }
     if (err != GRANARY_OK || !batch->more) {
         plan_emission_destroy(e);
-        plan->emission = NULL;
+        plan->emitted.emission = NULL;
     }
     return err;
 }
@@ -521,7 +521,7 @@ new_roots(const struct gr_plan *plan, const struct gr_wants *wants, struct gr_pi
     size_t count = 0;
 
     for (size_t i = 0; i < wants->count; i++) {
-        if (wants->roots[i].op >= plan->handed_out) {
+        if (wants->roots[i].op >= plan->emitted.ops) {
             ret_roots[count++] = wants->roots[i];
         }
     }
@@ -536,8 +536,9 @@ plan_emit(struct gr_plan *plan, const struct gr_wants *wants, struct gr_plan_bat
     granary_err err = e == NULL || roots == NULL ? no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        *e = (struct emission){.plan = plan, .chunks = &plan->chunks, .from = plan->handed_out, .first = plan->numbers};
-        err = gr_fuse(&plan->chunks, plan->handed_out, roots, new_roots(plan, wants, roots), &e->fused);
+        *e = (struct emission){
+            .plan = plan, .chunks = &plan->chunks, .from = plan->emitted.ops, .first = plan->emitted.subtasks};
+        err = gr_fuse(&plan->chunks, plan->emitted.ops, roots, new_roots(plan, wants, roots), &e->fused);
     }
     free(roots);
     if (err == GRANARY_OK) {
@@ -545,10 +546,10 @@ plan_emit(struct gr_plan *plan, const struct gr_wants *wants, struct gr_plan_bat
     }
     if (err == GRANARY_OK) {
         mark_exported(e);
-        err = export_roots(e, wants->roots, wants->kept, &plan->kept);
+        err = export_roots(e, wants->roots, wants->kept, &plan->emitted.kept);
     }
     if (err == GRANARY_OK) {
-        err = export_roots(e, wants->roots + wants->kept, wants->held, &plan->held);
+        err = export_roots(e, wants->roots + wants->kept, wants->held, &plan->emitted.held);
     }
     if (err == GRANARY_OK) {
         err = list_settled(e, wants);
@@ -560,8 +561,8 @@ plan_emit(struct gr_plan *plan, const struct gr_wants *wants, struct gr_plan_bat
         plan_emission_destroy(e);
         return err;
     }
-    plan->handed_out = plan->chunks.count;
-    plan->emission = e;
+    plan->emitted.ops = plan->chunks.count;
+    plan->emitted.emission = e;
     return plan_emit_more(plan, batch);
 }
 

@@ -61,13 +61,13 @@ print_outputs(const Granary__ChunkOp *op, struct gr_buf *out)
 void
 plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask)
 {
-    struct gr_buf *out = &plan->subtasks;
+    struct gr_buf *out = &plan->text.subtasks;
     const Granary__Subtask *message = subtask->subtask;
 
-    if (plan->explained >= SUBTASKS_SHOWN) {
+    if (plan->text.explained >= SUBTASKS_SHOWN) {
         return;
     }
-    plan->explained++;
+    plan->text.explained++;
     gr_buf_addf(out, "  %" PRIu64 ":", message->number);
     for (size_t i = 0; i < subtask->after_count && i < IDS_SHOWN; i++) {
         gr_buf_addf(out, "%s%" PRIu64, i == 0 ? " after " : ", ", subtask->after[i]);
@@ -115,7 +115,7 @@ print_graph(const struct gr_plan *plan, struct gr_buf *out)
     if (plan->chunk_graph != NULL) {
         print_chunk_graph(plan->chunk_graph, out);
     } else if (plan->steps != NULL) {
-        gr_buf_add(out, plan->before.bytes, plan->before.size);
+        gr_buf_add(out, plan->text.before.bytes, plan->text.before.size);
     } else if (gr_steps_create(plan->graph, NULL, &steps) == GRANARY_OK) {
         gr_steps_print(steps, NODES_SHOWN, out);
         gr_steps_destroy(steps);
@@ -127,10 +127,10 @@ has_files(const struct gr_plan *plan)
 {
     size_t i = 0;
 
-    while (plan->csvs != NULL && i < plan->node_count && plan->csvs[i] == NULL) {
+    while (plan->sources.csvs != NULL && i < plan->node_count && plan->sources.csvs[i] == NULL) {
         i++;
     }
-    return plan->csvs != NULL && i < plan->node_count;
+    return plan->sources.csvs != NULL && i < plan->node_count;
 }
 
 static void
@@ -139,7 +139,7 @@ print_files(const struct gr_plan *plan, struct gr_buf *out)
     static const char *const stages[] = {"being cut at records", "being looked at for types", "known"};
 
     for (size_t i = 0; i < plan->node_count; i++) {
-        const struct gr_csv *csv = plan->csvs == NULL ? NULL : plan->csvs[i];
+        const struct gr_csv *csv = plan->sources.csvs == NULL ? NULL : plan->sources.csvs[i];
 
         if (csv != NULL) {
             gr_buf_addf(out, "  %s: %s, %" PRId64 " bytes in blocks of %" PRId64 ": %s\n", csv->node->name, csv->path,
@@ -185,17 +185,17 @@ gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
     }
     if (plan->tiling != NULL) {
         gr_buf_addf(out, "rules that fired\n");
-        gr_buf_add(out, plan->fired.size > 0 ? plan->fired.bytes : "  none\n",
-                   plan->fired.size > 0 ? plan->fired.size : 7);
+        gr_buf_add(out, plan->text.fired.size > 0 ? plan->text.fired.bytes : "  none\n",
+                   plan->text.fired.size > 0 ? plan->text.fired.size : 7);
         gr_buf_addf(out, "after optimisation\n");
         gr_steps_print(plan->steps, NODES_SHOWN, out);
         gr_buf_addf(out, "chunks\n");
         print_chunks(plan, out);
     }
-    gr_buf_addf(out, "subtasks: %" PRIu64 "%s (#n: operator n of the same subtask; else an object)\n", plan->numbers,
-                plan->complete ? "" : " so far");
-    gr_buf_add(out, plan->subtasks.bytes, plan->subtasks.size);
-    if (plan->numbers > plan->explained) {
-        gr_buf_addf(out, "  ... and %" PRIu64 " more\n", plan->numbers - plan->explained);
+    gr_buf_addf(out, "subtasks: %" PRIu64 "%s (#n: operator n of the same subtask; else an object)\n",
+                plan->emitted.subtasks, plan->complete ? "" : " so far");
+    gr_buf_add(out, plan->text.subtasks.bytes, plan->text.subtasks.size);
+    if (plan->emitted.subtasks > plan->text.explained) {
+        gr_buf_addf(out, "  ... and %" PRIu64 " more\n", plan->emitted.subtasks - plan->text.explained);
     }
 }

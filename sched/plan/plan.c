@@ -51,10 +51,10 @@ open_table(struct gr_plan *plan, size_t node, const struct gr_plan_options *opti
     for (size_t t = 0; t < options->table_count && bound == NULL; t++) {
         bound = strcmp(options->tables[t]->node, plan->graph->nodes[node].node->name) == 0 ? options->tables[t] : NULL;
     }
-    err = gr_table_create(plan->graph->nodes[node].node, bound, &plan->tables[node]);
-    if (err == GRANARY_OK && !gr_table_is_known(plan->tables[node])) {
-        plan->unready++;
-        plan->unasked++;
+    err = gr_table_create(plan->graph->nodes[node].node, bound, &plan->sources.tables[node]);
+    if (err == GRANARY_OK && !gr_table_is_known(plan->sources.tables[node])) {
+        plan->sources.unready++;
+        plan->sources.unasked++;
     }
     return err;
 }
@@ -70,24 +70,27 @@ open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
     bool *needed = needed_nodes(graph);
     granary_err err = GRANARY_OK;
 
-    plan->csvs = calloc(graph->count + 1, sizeof *plan->csvs);
-    plan->tables = calloc(graph->count + 1, sizeof *plan->tables);
-    plan->files = calloc(graph->count + 1, sizeof *plan->files);
-    plan->asked = calloc(graph->count + 1, sizeof *plan->asked);
-    plan->sources = (struct gr_sources){
-        .csvs = plan->csvs, .tables = plan->tables, .files = plan->files, .functions = plan->functions};
-    if (needed == NULL || plan->csvs == NULL || plan->tables == NULL || plan->files == NULL || plan->asked == NULL) {
+    plan->sources.csvs = calloc(graph->count + 1, sizeof *plan->sources.csvs);
+    plan->sources.tables = calloc(graph->count + 1, sizeof *plan->sources.tables);
+    plan->sources.files = calloc(graph->count + 1, sizeof *plan->sources.files);
+    plan->sources.asked = calloc(graph->count + 1, sizeof *plan->sources.asked);
+    plan->sources.known = (struct gr_sources){.csvs = plan->sources.csvs,
+                                              .tables = plan->sources.tables,
+                                              .files = plan->sources.files,
+                                              .functions = plan->functions};
+    if (needed == NULL || plan->sources.csvs == NULL || plan->sources.tables == NULL || plan->sources.files == NULL ||
+        plan->sources.asked == NULL) {
         err = no_memory();
     }
     for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
         if (graph->nodes[i].op == GR_TILE_read_csv && needed[i]) {
-            err = gr_csv_create(graph->nodes[i].node, &csv_options, &plan->csvs[i]);
-            plan->unready += err == GRANARY_OK;
-            plan->unasked += err == GRANARY_OK;
+            err = gr_csv_create(graph->nodes[i].node, &csv_options, &plan->sources.csvs[i]);
+            plan->sources.unready += err == GRANARY_OK;
+            plan->sources.unasked += err == GRANARY_OK;
         } else if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
             err = open_table(plan, i, options);
         } else if (gr_file_is(graph->nodes[i].op) && needed[i]) {
-            err = gr_file_create(&graph->nodes[i], &csv_options, &plan->files[i]);
+            err = gr_file_create(&graph->nodes[i], &csv_options, &plan->sources.files[i]);
         }
     }
     free(needed);
@@ -106,19 +109,19 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
     granary_err err = GRANARY_OK;
 
     gr_buf_addf(&facts, "%s %" PRId64 " %" PRIu64, GRANARY_VERSION, options->chunk_bytes, options->memory_bytes);
-    for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
-        const struct gr_csv *csv = plan->csvs[i];
+    for (size_t i = 0; plan->sources.csvs != NULL && i < plan->node_count; i++) {
+        const struct gr_csv *csv = plan->sources.csvs[i];
 
         if (csv != NULL) {
             gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, csv->file_bytes, csv->modified_ns,
                         csv->block_bytes);
         }
-        if (plan->files[i] != NULL) {
-            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %zu", i, plan->files[i]->file_bytes,
-                        plan->files[i]->modified_ns, plan->files[i]->part_count);
+        if (plan->sources.files[i] != NULL) {
+            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %zu", i, plan->sources.files[i]->file_bytes,
+                        plan->sources.files[i]->modified_ns, plan->sources.files[i]->part_count);
         }
-        for (size_t k = 0; plan->tables[i] != NULL && k < plan->tables[i]->count; k++) {
-            gr_buf_addf(&facts, " %s", plan->tables[i]->ids[k]);
+        for (size_t k = 0; plan->sources.tables[i] != NULL && k < plan->sources.tables[i]->count; k++) {
+            gr_buf_addf(&facts, " %s", plan->sources.tables[i]->ids[k]);
         }
     }
     if (!gr_buf_ok(&facts) || asprintf(&plan->id_key, "%.150s@%016" PRIx64, options->key == NULL ? "" : options->key,
@@ -209,32 +212,32 @@ gr_plan_destroy(struct gr_plan *plan)
         free(plan->tiled[i].pieces);
     }
     free(plan->tiled);
-    plan_emission_destroy(plan->emission);
+    plan_emission_destroy(plan->emitted.emission);
     gr_tiling_destroy(plan->tiling);
     gr_steps_destroy(plan->steps);
     gr_chunks_free(&plan->chunks);
-    for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
-        gr_csv_destroy(plan->csvs[i]);
+    for (size_t i = 0; plan->sources.csvs != NULL && i < plan->node_count; i++) {
+        gr_csv_destroy(plan->sources.csvs[i]);
     }
-    for (size_t i = 0; plan->tables != NULL && i < plan->node_count; i++) {
-        gr_table_destroy(plan->tables[i]);
+    for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
+        gr_table_destroy(plan->sources.tables[i]);
     }
     plan_free_functions(plan);
-    for (size_t i = 0; plan->files != NULL && i < plan->node_count; i++) {
-        gr_file_destroy(plan->files[i]);
+    for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
+        gr_file_destroy(plan->sources.files[i]);
     }
-    free(plan->files);
-    free(plan->csvs);
-    free(plan->tables);
-    free(plan->asked);
-    free(plan->questions);
-    free(plan->numbers_of);
+    free(plan->sources.files);
+    free(plan->sources.csvs);
+    free(plan->sources.tables);
+    free(plan->sources.asked);
+    free(plan->questions.items);
+    free(plan->emitted.numbers_of);
     plan_account_free(plan);
-    id_set_free(&plan->kept);
-    id_set_free(&plan->held);
-    gr_buf_free(&plan->before);
-    gr_buf_free(&plan->fired);
-    gr_buf_free(&plan->subtasks);
+    id_set_free(&plan->emitted.kept);
+    id_set_free(&plan->emitted.held);
+    gr_buf_free(&plan->text.before);
+    gr_buf_free(&plan->text.fired);
+    gr_buf_free(&plan->text.subtasks);
     gr_graph_destroy(plan->graph);
     gr_chunk_graph_destroy(plan->chunk_graph);
     free(plan->session);
@@ -250,16 +253,16 @@ gr_plan_destroy(struct gr_plan *plan)
 static uint32_t
 start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
 {
-    struct gr_csv *csv = plan->csvs[node];
+    struct gr_csv *csv = plan->sources.csvs[node];
 
     if (csv != NULL) {
         gr_csv_start(csv, (uint32_t)node, &plan->chunks);
         *ret_count = csv->jobs;
         return csv->first_op;
     }
-    gr_table_start(plan->tables[node], (uint32_t)node, &plan->chunks);
-    *ret_count = plan->tables[node]->jobs;
-    return plan->tables[node]->first_op;
+    gr_table_start(plan->sources.tables[node], (uint32_t)node, &plan->chunks);
+    *ret_count = plan->sources.tables[node]->jobs;
+    return plan->sources.tables[node]->first_op;
 }
 
 /* Hand them out, a subtask each. */
@@ -277,11 +280,11 @@ ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
             wants.roots[job].op = first + (uint32_t)job;
         }
         err = plan_emit(plan, &wants, batch);
-        while (err == GRANARY_OK && plan->emission != NULL) {
+        while (err == GRANARY_OK && plan->emitted.emission != NULL) {
             err = plan_emit_more(plan, batch);
         }
-        plan->asked[node] = true;
-        plan->unasked--;
+        plan->sources.asked[node] = true;
+        plan->sources.unasked--;
     }
     gr_wants_free(&wants);
     return err;
@@ -290,8 +293,8 @@ ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
 static bool
 is_unknown(const struct gr_plan *plan, size_t node)
 {
-    return (plan->csvs[node] != NULL && plan->csvs[node]->stage != GR_CSV_READY) ||
-           (plan->tables[node] != NULL && !gr_table_is_known(plan->tables[node]));
+    return (plan->sources.csvs[node] != NULL && plan->sources.csvs[node]->stage != GR_CSV_READY) ||
+           (plan->sources.tables[node] != NULL && !gr_table_is_known(plan->sources.tables[node]));
 }
 
 static granary_err
@@ -299,8 +302,8 @@ ask_sources(struct gr_plan *plan, struct gr_plan_batch *batch)
 {
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < plan->graph->count && plan->unasked > 0 && err == GRANARY_OK; i++) {
-        if (is_unknown(plan, i) && !plan->asked[i]) {
+    for (size_t i = 0; i < plan->graph->count && plan->sources.unasked > 0 && err == GRANARY_OK; i++) {
+        if (is_unknown(plan, i) && !plan->sources.asked[i]) {
             err = ask_source(plan, i, batch);
         }
     }
@@ -312,28 +315,28 @@ static const struct question *
 questions_of(const struct gr_plan *plan, uint64_t number, const struct question **ret_end)
 {
     size_t low = 0;
-    size_t high = plan->question_count;
+    size_t high = plan->questions.count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (plan->questions[middle].number < number) {
+        if (plan->questions.items[middle].number < number) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    while (high < plan->question_count && plan->questions[high].number == number) {
+    while (high < plan->questions.count && plan->questions.items[high].number == number) {
         high++;
     }
-    *ret_end = plan->questions + high;
-    return plan->questions + low;
+    *ret_end = plan->questions.items + high;
+    return plan->questions.items + low;
 }
 
 static granary_err
 feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
 {
-    struct gr_csv *csv = plan->csvs[node];
+    struct gr_csv *csv = plan->sources.csvs[node];
     enum gr_csv_stage before = csv->stage;
     granary_err err;
 
@@ -342,9 +345,9 @@ feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryD
     }
     err = gr_csv_feed(csv, op - csv->first_op, answer);
     if (csv->stage != before) {
-        plan->asked[node] = csv->stage == GR_CSV_READY;
-        plan->unready -= csv->stage == GR_CSV_READY;
-        plan->unasked += csv->stage != GR_CSV_READY;
+        plan->sources.asked[node] = csv->stage == GR_CSV_READY;
+        plan->sources.unready -= csv->stage == GR_CSV_READY;
+        plan->sources.unasked += csv->stage != GR_CSV_READY;
         csv->first_op = UINT32_MAX; /* until the stage's operators are there */
     }
     return err;
@@ -353,14 +356,14 @@ feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryD
 static granary_err
 feed_table(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
 {
-    struct gr_table *table = plan->tables[node];
+    struct gr_table *table = plan->sources.tables[node];
     granary_err err;
 
     if (gr_table_is_known(table)) {
         return GRANARY_OK;
     }
     err = gr_table_feed(table, op - table->first_op, answer);
-    plan->unready -= gr_table_is_known(table);
+    plan->sources.unready -= gr_table_is_known(table);
     return err;
 }
 
@@ -380,10 +383,11 @@ feed_answer(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer
 granary_err
 gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out)
 {
-    for (size_t i = 0; plan->tables != NULL && i < plan->node_count; i++) {
-        if (plan->tables[i] != NULL && strcmp(plan->tables[i]->node->name, node) == 0) {
-            return gr_table_is_known(plan->tables[i]) ? gr_table_pack(plan->tables[i], out)
-                                                      : gr_fail(GRANARY_ESTATE, "node '%s': not known yet", node);
+    for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
+        if (plan->sources.tables[i] != NULL && strcmp(plan->sources.tables[i]->node->name, node) == 0) {
+            return gr_table_is_known(plan->sources.tables[i])
+                       ? gr_table_pack(plan->sources.tables[i], out)
+                       : gr_fail(GRANARY_ESTATE, "node '%s': not known yet", node);
         }
     }
     return gr_fail(GRANARY_ENOENT, "node '%s' reads no table", node);
@@ -437,8 +441,8 @@ add_notes(const struct gr_plan *plan, const char *message, struct gr_buf *out)
 {
     size_t notes = 0;
 
-    for (size_t i = 0; plan->csvs != NULL && i < plan->node_count; i++) {
-        const struct gr_csv *csv = plan->csvs[i];
+    for (size_t i = 0; plan->sources.csvs != NULL && i < plan->node_count; i++) {
+        const struct gr_csv *csv = plan->sources.csvs[i];
         size_t columns = csv == NULL || csv->stage != GR_CSV_READY ? 0 : csv->schema.count;
 
         for (size_t c = 0; c < columns && notes < NOTES_MAX; c++) {
@@ -490,14 +494,14 @@ infer_types(struct gr_plan *plan)
 
     for (size_t i = 0; i < plan->graph->count; i++) {
         struct gr_node_type *type = &plan->graph->nodes[i].type;
-        const struct gr_schema *schema = plan->csvs[i] != NULL     ? &plan->csvs[i]->schema
-                                         : plan->tables[i] != NULL ? &plan->tables[i]->schema
-                                                                   : NULL;
+        const struct gr_schema *schema = plan->sources.csvs[i] != NULL     ? &plan->sources.csvs[i]->schema
+                                         : plan->sources.tables[i] != NULL ? &plan->sources.tables[i]->schema
+                                                                           : NULL;
 
-        if (plan->files[i] != NULL && plan->files[i]->type.known && !type->known) {
-            *type = plan->files[i]->type;
+        if (plan->sources.files[i] != NULL && plan->sources.files[i]->type.known && !type->known) {
+            *type = plan->sources.files[i]->type;
             type->schema = (struct gr_schema){0};
-            schema = &plan->files[i]->type.schema;
+            schema = &plan->sources.files[i]->type.schema;
             type->known = false;
         }
         if (schema != NULL && !type->known) {
@@ -544,14 +548,14 @@ make_steps(struct gr_plan *plan)
     granary_err err = infer_types(plan);
 
     if (err == GRANARY_OK) {
-        err = gr_steps_create(plan->graph, &plan->fired, &plan->steps);
+        err = gr_steps_create(plan->graph, &plan->text.fired, &plan->steps);
     }
     if (err == GRANARY_OK) {
-        gr_steps_print(plan->steps, NODES_SHOWN, &plan->before);
+        gr_steps_print(plan->steps, NODES_SHOWN, &plan->text.before);
         err = gr_optimize(plan->steps, plan->without_rules);
     }
     return err == GRANARY_OK
-               ? gr_tiling_create(plan->steps, &plan->sources, &plan->tile_options, &plan->chunks, &plan->tiling)
+               ? gr_tiling_create(plan->steps, &plan->sources.known, &plan->tile_options, &plan->chunks, &plan->tiling)
                : err;
 }
 
@@ -615,9 +619,9 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
     struct gr_plan_batch batch = {0};
     granary_err err = GRANARY_OK;
 
-    if (plan->emission != NULL) {
+    if (plan->emitted.emission != NULL) {
         err = plan_emit_more(plan, &batch);
-    } else if (plan->unready > 0) {
+    } else if (plan->sources.unready > 0) {
         err = ask_sources(plan, &batch);
     } else if (!plan->complete) {
         err = plan_on(plan, &batch);
@@ -639,5 +643,5 @@ gr_plan_digest(const struct gr_plan *plan)
 bool
 gr_plan_complete(const struct gr_plan *plan)
 {
-    return plan->complete && plan->emission == NULL;
+    return plan->complete && plan->emitted.emission == NULL;
 }

@@ -46,6 +46,42 @@ struct account {
 
 struct emission;
 
+/* What is read: by node, NULL for one that reads nothing of the kind, or that no target needs. */
+struct plan_sources {
+    struct gr_csv **csvs;
+    struct gr_table **tables;
+    struct gr_file **files;  /* others, read or written */
+    struct gr_sources known; /* the same, for tiling */
+    bool *asked;             /* the operators of the file's stage, or of the table, were handed out */
+    size_t unready;          /* files and tables that are not known */
+    size_t unasked;          /* of them, those of which asked is false */
+};
+
+/* Ascending by number and place. */
+struct plan_questions {
+    struct question *items;
+    size_t count;
+    size_t room;
+};
+
+/* What was handed out. */
+struct plan_emitted {
+    uint32_t ops;              /* operators below it were */
+    uint64_t *numbers_of;      /* by operator that was, what subtask it is in; NULL while nothing will need it */
+    uint64_t subtasks;         /* so many were */
+    struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
+    struct id_set kept;        /* the targets' objects */
+    struct id_set held;        /* those that were or are held */
+};
+
+/* For explain. */
+struct plan_text {
+    struct gr_buf before; /* the graph, before optimisation */
+    struct gr_buf fired;
+    struct gr_buf subtasks; /* the first ones */
+    uint64_t explained;     /* how many they are */
+};
+
 struct gr_plan {
     struct gr_graph *graph;             /* of tileables */
     struct gr_chunk_graph *chunk_graph; /* instead */
@@ -58,45 +94,24 @@ struct gr_plan {
     char *id_key; /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
     struct gr_tile_options tile_options;
     uint32_t without_rules;
-
     struct gr_function **functions; /* by node: what each map_chunk and call runs; NULL: none. Into bound */
     struct bound_function *bound;   /* each once: functions.c */
-
-    struct gr_csv **csvs;       /* by node; NULL: no read_csv, or no target needs it */
-    struct gr_table **tables;   /* by node; NULL: no table, or no target needs it */
-    struct gr_file **files;     /* the same of other files, read or written */
-    struct gr_sources sources;  /* the same, for tiling */
-    bool *asked;                /* by node: the operators of the file's stage, or of the table, were handed out */
-    size_t unready;             /* files and tables that are not known */
-    size_t unasked;             /* of them, those of which asked is false */
-    struct question *questions; /* ascending by number and place */
-    size_t question_count;
-    size_t question_room;
-
+    struct plan_sources sources;
+    struct plan_questions questions;
     struct gr_chunks chunks;
-    uint32_t handed_out;       /* operators below it were */
-    uint64_t *numbers_of;      /* by operator that was, what subtask it is in; NULL while nothing will need it */
-    struct gr_steps *steps;    /* NULL: sources are not known yet, or it is a chunk graph */
-    struct tiling *tiling;     /* of the steps */
-    struct gr_tiled *tiled;    /* of a chunk graph, by node */
-    struct id_set kept;        /* the targets' objects */
-    struct id_set held;        /* those that were or are held */
-    uint64_t numbers;          /* subtasks handed out */
-    struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
+    struct gr_steps *steps; /* NULL: sources are not known yet, or it is a chunk graph */
+    struct tiling *tiling;  /* of the steps */
+    struct gr_tiled *tiled; /* of a chunk graph, by node */
+    struct plan_emitted emitted;
     bool complete;
     bool failed;
     struct account account;
-
-    /* for explain */
-    struct gr_buf before; /* the graph, before optimisation */
-    struct gr_buf fired;
-    struct gr_buf subtasks; /* the first ones, as text */
-    uint64_t explained;     /* how many they are */
+    struct plan_text text;
 };
 
 /*
  * Fuse the operators that are not handed out yet and that the roots need. Append the first of the subtasks to the
- * batch; while there is plan->emission, plan_emit_more() appends more. One emission at a time. Operators that answer
+ * batch; while there is an emission, plan_emit_more() appends more. One emission at a time. Operators that answer
  * become questions.
  *
  * Errors ENOMEM
