@@ -24,32 +24,11 @@ struct gr_frame {
     uint32_t size; /* of the body, bytes */
 };
 
+/* Their numbers, bodies and answers: contract/store_requests.def. */
 enum gr_store_op {
-    GR_STORE_HELLO = 1,
-    GR_STORE_ROOM = 2,
-    GR_STORE_MAP = 3,
-    GR_STORE_RESTORE = 4,
-    GR_STORE_LEASE = 5,
-    GR_STORE_UNLEASE = 6,
-    GR_STORE_PIN = 7,
-    GR_STORE_UNPIN = 8,
-    GR_STORE_DEAD = 9,
-    GR_STORE_PING = 10,
-    GR_STORE_SESSION_CREATE = 11,
-    GR_STORE_SESSION_HAS = 12,
-    GR_STORE_SESSION_DELETE = 13,
-    GR_STORE_SESSION_LIST = 14,
-    GR_STORE_REF = 15,
-    GR_STORE_UNREF = 16,
-    GR_STORE_CONTAIN = 17,
-    GR_STORE_ALIAS = 18,
-    GR_STORE_NAME_SET = 19,
-    GR_STORE_NAME_GET = 20,
-    GR_STORE_NAME_LIST = 21,
-    GR_STORE_MOVE = 22,
-    GR_STORE_SLICE = 23,
-    GR_STORE_HINT = 24,
-    GR_STORE_HOLDS = 25,
+#define REQUEST(name, number, ...) GR_STORE_##name = number,
+#include "contract/store_requests.def"
+#undef REQUEST
 };
 
 /*
@@ -246,6 +225,6 @@ struct gr_session_info {
     uint64_t last_used_ms;
 };
 
-/* DEAD: body = up to 1024 uint32_t data segment numbers; answer = one byte each, 1: it is gone and may be unmapped. */
+/* DEAD: body = data segment numbers, uint32_t each; answer = one byte each, 1: it is gone and may be unmapped. */
 
 #endif

@@ -192,9 +192,9 @@ take_hello(granary_client *client, struct gr_frame_in *frame)
     struct gr_hello_reply reply;
     granary_err err;
 
-    if (frame->head.size < sizeof reply || frame->fd_count != 3) {
-        return gr_fail(GRANARY_EPROTO, "the store's greeting has %u bytes and %d descriptors", frame->head.size,
-                       frame->fd_count);
+    err = socket_check_answer(GR_STORE_HELLO, frame);
+    if (err != GRANARY_OK) {
+        return err;
     }
     memcpy(&reply, frame->body, sizeof reply);
     err = link->number == 0 ? take_first(client, frame) : take_again(client, frame, &reply);

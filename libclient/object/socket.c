@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "object/client.h"
+#include "wire/requests.h"
 
 granary_err
 socket_init(struct socket *s)
@@ -107,6 +108,19 @@ turn_next(struct socket *s)
 
 /* ---- asking ---- */
 
+granary_err
+socket_check_answer(enum gr_store_op op, struct gr_frame_in *frame)
+{
+    const struct gr_store_request *request = gr_store_request(op);
+
+    if (frame->head.err != GRANARY_OK ||
+        (gr_request_size_fits(&request->answer, frame->head.size) && frame->fd_count == request->fds)) {
+        return GRANARY_OK;
+    }
+    return gr_fail(GRANARY_EPROTO, "the store answered %s with %u bytes and %d descriptors", request->name,
+                   frame->head.size, frame->fd_count);
+}
+
 /*
  * Send a request and wait for its answer. Errors: EUNREACHABLE the store hung up · ETIMEDOUT, errno's: then the answer
  * to what was sent is still to come · EPROTO
@@ -135,9 +149,14 @@ exchange(granary_client *client, enum gr_store_op op, const void *body, uint32_t
     if (sent && err != GRANARY_OK && err != GRANARY_EUNREACHABLE && err != GRANARY_EPROTO) {
         s->unanswered = (uint16_t)op;
     }
-    if (err == GRANARY_OK && (ret_frame->head.op != op || ret_frame->head.seq != s->seq)) {
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = ret_frame->head.op != op || ret_frame->head.seq != s->seq
+              ? gr_fail(GRANARY_EPROTO, "the store answered request %u, not %u", ret_frame->head.seq, s->seq)
+              : socket_check_answer(op, ret_frame);
+    if (err != GRANARY_OK) {
         gr_frame_in_reset(ret_frame);
-        err = gr_fail(GRANARY_EPROTO, "the store answered request %u, not %u", ret_frame->head.seq, s->seq);
     }
     return err;
 }
@@ -173,15 +192,6 @@ no_answer(const granary_client *client)
     return gr_fail(GRANARY_EUNREACHABLE,
                    "instance '%s': the store does not answer: see `granary top --once`, and its log",
                    client->instance.name);
-}
-
-/* Whether a refusal means that the store that died had done it, and only the answer was lost. */
-static bool
-done_before(enum gr_store_op op, int32_t err)
-{
-    return op == GR_STORE_UNPIN || op == GR_STORE_UNREF || op == GR_STORE_SESSION_DELETE ? err == GRANARY_ENOENT
-           : op == GR_STORE_SESSION_CREATE                                               ? err == GRANARY_EEXIST
-                                                                                         : false;
 }
 
 /* When a request has failed: so much after it was sent, but not beyond what the caller can wait. */
@@ -229,7 +239,8 @@ socket_ask_until(granary_client *client, enum gr_store_op op, const void *body, 
     if (err == GRANARY_EPROTO) {
         return link_broken(client, err);
     }
-    if (err == GRANARY_OK && lost && done_before(op, frame.head.err)) {
+    /* The store that died had done it, and only the answer was lost. */
+    if (err == GRANARY_OK && lost && frame.head.err != GRANARY_OK && frame.head.err == gr_store_request(op)->did) {
         frame.head.err = GRANARY_OK;
         frame.head.size = 0;
     }
@@ -280,8 +291,7 @@ socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, ui
 }
 
 granary_err
-socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply,
-               size_t reply_size)
+socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply)
 {
     struct gr_frame_in frame = {.fd_count = 0};
     granary_err err;
@@ -290,10 +300,8 @@ socket_request(granary_client *client, enum gr_store_op op, const void *body, si
         return no_answer(client);
     }
     err = socket_ask(client, op, body, (uint32_t)size, REQUEST_TIMEOUT_MS, &frame);
-    if (err == GRANARY_OK && reply_size > 0 && frame.head.size != reply_size) {
-        err = gr_fail(GRANARY_EPROTO, "the store answered request %d with %u bytes", (int)op, frame.head.size);
-    } else if (err == GRANARY_OK && reply_size > 0) {
-        memcpy(ret_reply, frame.body, reply_size);
+    if (err == GRANARY_OK && ret_reply != NULL) {
+        memcpy(ret_reply, frame.body, frame.head.size);
     }
     gr_frame_in_reset(&frame);
     socket_give(client);

@@ -55,11 +55,12 @@ granary_err socket_ask_until(granary_client *client, enum gr_store_op op, const 
  */
 granary_err socket_ask_object(granary_client *client, enum gr_store_op op, granary_id id, uint64_t serial,
                               uint64_t request, int64_t answer_ms, int64_t until_ns);
+/* An answer has the size and the descriptors that its request's row says. Errors: EPROTO */
+granary_err socket_check_answer(enum gr_store_op op, struct gr_frame_in *frame);
 /*
- * One request whose answer has reply_size bytes (0: whatever it has does not matter); takes and gives the ticket.
- * Errors: the store's · EUNREACHABLE · EPROTO the answer has another size
+ * One request; takes and gives the ticket. ret_reply: the answer, which has one size; NULL: it does not matter.
+ * Errors: the store's · EUNREACHABLE · EPROTO
  */
-granary_err socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply,
-                           size_t reply_size);
+granary_err socket_request(granary_client *client, enum gr_store_op op, const void *body, size_t size, void *ret_reply);
 
 #endif

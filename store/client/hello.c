@@ -1,6 +1,4 @@
 /* HELLO: a connection becomes a client, or becomes the one it was with the store before. */
-#include "store/client/hello.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "store/base/lease_region.h"
 #include "store/base/shmfile.h"
 #include "store/client/client.h"
+#include "store/client/request.h"
 #include "store/core/events.h"
 #include "store/flow/memory.h"
 #include "store/object/counted.h"
@@ -175,15 +174,12 @@ take_tag(struct client *client, const char *tag)
 }
 
 granary_err
-hello_handle(struct client *client, const struct gr_frame_in *frame)
+on_hello(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_hello hello = {0};
     struct session *session;
     granary_err err;
 
-    if (client->session != NULL) {
-        return gr_fail(GRANARY_EPROTO, "HELLO twice");
-    }
     /* Whatever a later version appends, its numbers come first. */
     memcpy(&hello, frame->body, frame->head.size < sizeof hello ? frame->head.size : sizeof hello);
     if (frame->head.size < 2 * sizeof(uint32_t)) {

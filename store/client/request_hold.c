@@ -1,12 +1,11 @@
-/* Requests about what holds objects: each is checked, done, and answered. */
-#include "store/client/request_hold.h"
-
+/* Requests about what is said about objects: pins, references, leases, containers, aliases, names. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "granary/hold.h"
 #include "store/client/client.h"
+#include "store/client/request.h"
 #include "store/flow/restore.h"
 #include "store/object/alias.h"
 #include "store/object/contain.h"
@@ -15,16 +14,6 @@
 
 #define MOST_RECORDS (GR_FRAME_MAX_BODY / sizeof(struct gr_ledger_record))
 #define MOST_NAMES   (GR_FRAME_MAX_BODY / sizeof(struct gr_name))
-
-static granary_err
-answer(struct client *client, const struct gr_frame_in *frame, granary_err err, const void *body, size_t size)
-{
-    if (err != GRANARY_OK) {
-        return client_answer_error(client, &frame->head, err);
-    }
-    client_answer(client, &frame->head, body, size, NULL, 0);
-    return GRANARY_OK;
-}
 
 static granary_id
 id_from(const unsigned char bytes[GRANARY_ID_BYTES])
@@ -41,7 +30,7 @@ on_lease(struct client *client, const struct gr_frame_in *frame)
     struct gr_object_ref ref;
 
     memcpy(&ref, frame->body, sizeof ref);
-    return answer(client, frame, hold_lease(client, id_from(ref.id), ref.serial, ref.request), NULL, 0);
+    return request_answer(client, frame, hold_lease(client, id_from(ref.id), ref.serial, ref.request), NULL, 0);
 }
 
 granary_err
@@ -50,25 +39,15 @@ on_unlease(struct client *client, const struct gr_frame_in *frame)
     struct gr_object_ref ref;
 
     memcpy(&ref, frame->body, sizeof ref);
-    return answer(client, frame, hold_unlease(client, ref.request), NULL, 0);
-}
-
-/* The object that an id in a request means: an alias stands for it. */
-static granary_id
-object_from(const struct client *client, const unsigned char bytes[GRANARY_ID_BYTES])
-{
-    return index_resolve(&client->session->index, id_from(bytes));
+    return request_answer(client, frame, hold_unlease(client, ref.request), NULL, 0);
 }
 
 /* What is held is the object, not an alias of it. Errors: EINVAL: no such scope, or the text is none */
 static granary_err
 read_hold(const struct client *client, const struct gr_frame_in *frame, uint32_t most_scope, struct gr_hold *ret_hold)
 {
-    granary_id id;
-
     memcpy(ret_hold, frame->body, sizeof *ret_hold);
-    id = object_from(client, ret_hold->id);
-    memcpy(ret_hold->id, id.bytes, sizeof ret_hold->id);
+    (void)request_resolve(client, ret_hold->id);
     return ret_hold->scope > most_scope ? gr_fail(GRANARY_EINVAL, "no scope %u", ret_hold->scope)
                                         : hold_check_text(ret_hold->text, "reason or owner");
 }
@@ -94,7 +73,7 @@ on_pin(struct client *client, const struct gr_frame_in *frame)
     if (err == GRANARY_OK) {
         err = hold_pin(client, slot, &hold, &reply.token);
     }
-    return answer(client, frame, err, &reply, sizeof reply);
+    return request_answer(client, frame, err, &reply, sizeof reply);
 }
 
 granary_err
@@ -103,7 +82,7 @@ on_unpin(struct client *client, const struct gr_frame_in *frame)
     struct gr_hold hold;
     granary_err err = read_hold(client, frame, GRANARY_PIN_PERSISTENT, &hold);
 
-    return answer(client, frame, err == GRANARY_OK ? hold_unpin(client, &hold) : err, NULL, 0);
+    return request_answer(client, frame, err == GRANARY_OK ? hold_unpin(client, &hold) : err, NULL, 0);
 }
 
 granary_err
@@ -116,7 +95,7 @@ on_ref(struct client *client, const struct gr_frame_in *frame)
     if (err == GRANARY_OK) {
         err = hold_reference(client, &hold, &reply.token);
     }
-    return answer(client, frame, err, &reply, sizeof reply);
+    return request_answer(client, frame, err, &reply, sizeof reply);
 }
 
 granary_err
@@ -125,7 +104,7 @@ on_unref(struct client *client, const struct gr_frame_in *frame)
     struct gr_hold hold;
     granary_err err = read_hold(client, frame, 1, &hold);
 
-    return answer(client, frame, err == GRANARY_OK ? hold_unreference(client, &hold) : err, NULL, 0);
+    return request_answer(client, frame, err == GRANARY_OK ? hold_unreference(client, &hold) : err, NULL, 0);
 }
 
 granary_err
@@ -135,11 +114,8 @@ on_contain(struct client *client, const struct gr_frame_in *frame)
     struct gr_contain contain;
     granary_err err = GRANARY_OK;
 
-    if (frame->head.size < sizeof contain) {
-        return gr_fail(GRANARY_EPROTO, "CONTAIN of %u bytes", frame->head.size);
-    }
     memcpy(&contain, frame->body, sizeof contain);
-    if (contain.count > GR_CONTAIN_MOST || frame->head.size != sizeof contain + contain.count * sizeof(granary_id)) {
+    if (frame->head.size != sizeof contain + contain.count * sizeof(granary_id)) {
         return gr_fail(GRANARY_EPROTO, "CONTAIN of %u ids in %u bytes", contain.count, frame->head.size);
     }
     if (contain.count == 0) {
@@ -147,7 +123,7 @@ on_contain(struct client *client, const struct gr_frame_in *frame)
     } else {
         err = contain_add(client, id_from(contain.parent), contain.first, ids, contain.count);
     }
-    return answer(client, frame, err, NULL, 0);
+    return request_answer(client, frame, err, NULL, 0);
 }
 
 granary_err
@@ -156,24 +132,24 @@ on_alias(struct client *client, const struct gr_frame_in *frame)
     struct gr_alias alias;
 
     memcpy(&alias, frame->body, sizeof alias);
-    return answer(client, frame, alias_add(client->session, id_from(alias.alias), id_from(alias.target)), NULL, 0);
+    return request_answer(client, frame, alias_add(client->session, id_from(alias.alias), id_from(alias.target)), NULL,
+                          0);
 }
 
 granary_err
 on_name_set(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_name name;
-    granary_id id, previous;
+    granary_id previous;
     granary_err err;
 
     memcpy(&name, frame->body, sizeof name);
-    id = object_from(client, name.id);
-    memcpy(name.id, id.bytes, sizeof name.id);
+    (void)request_resolve(client, name.id);
     err = name_set(client, &name, &previous);
     if (err == GRANARY_OK) {
         memcpy(name.id, previous.bytes, sizeof name.id);
     }
-    return answer(client, frame, err, &name, sizeof name);
+    return request_answer(client, frame, err, &name, sizeof name);
 }
 
 granary_err
@@ -188,7 +164,7 @@ on_name_get(struct client *client, const struct gr_frame_in *frame)
     if (err == GRANARY_OK) {
         memcpy(name.id, id.bytes, sizeof name.id);
     }
-    return answer(client, frame, err, &name, sizeof name);
+    return request_answer(client, frame, err, &name, sizeof name);
 }
 
 granary_err
@@ -206,7 +182,7 @@ on_name_list(struct client *client, const struct gr_frame_in *frame)
     if (err == GRANARY_OK) {
         count = name_list(client->session, after.name, names, MOST_NAMES);
     }
-    err = answer(client, frame, err, names, count * sizeof *names);
+    err = request_answer(client, frame, err, names, count * sizeof *names);
     free(names);
     return err;
 }
@@ -222,9 +198,9 @@ on_holds(struct client *client, const struct gr_frame_in *frame)
     memcpy(&holds, frame->body, sizeof holds);
     err = records == NULL ? gr_fail(GRANARY_ENOMEM, "no memory to list what holds objects") : GRANARY_OK;
     if (err == GRANARY_OK) {
-        count = hold_list(client->session, object_from(client, holds.id), holds.after, records, MOST_RECORDS);
+        count = hold_list(client->session, request_resolve(client, holds.id), holds.after, records, MOST_RECORDS);
     }
-    err = answer(client, frame, err, records, count * sizeof *records);
+    err = request_answer(client, frame, err, records, count * sizeof *records);
     free(records);
     return err;
 }

@@ -1,11 +1,10 @@
-/* Requests about sessions: made, asked for, listed, deleted. */
-#include "store/client/request_session.h"
-
+/* Requests about sessions: any client may make them, whatever its own session. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "store/client/client.h"
+#include "store/client/request.h"
 #include "store/flow/teardown.h"
 #include "store/object/session.h"
 
@@ -23,16 +22,6 @@ request_of(const struct client *client, const struct gr_frame_in *frame, bool na
         session_name_own(client, request.name);
     }
     return request;
-}
-
-static granary_err
-answer(struct client *client, const struct gr_frame_in *frame, granary_err err)
-{
-    if (err != GRANARY_OK) {
-        return client_answer_error(client, &frame->head, err);
-    }
-    client_answer(client, &frame->head, NULL, 0, NULL, 0);
-    return GRANARY_OK;
 }
 
 static uint32_t
@@ -97,21 +86,21 @@ on_session_create(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_session_request request = request_of(client, frame, true);
 
-    return answer(client, frame, create(client, &request));
+    return request_answer(client, frame, create(client, &request), NULL, 0);
 }
 
 granary_err
 on_session_has(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_session_request request = request_of(client, frame, true);
-
     const struct session *session = session_find(client->store, request.name);
 
-    return answer(
-        client, frame,
+    granary_err err =
         session != NULL && session_check_user(session, client) == GRANARY_OK
             ? GRANARY_OK
-            : gr_fail(GRANARY_ENOENT, "session '%s': not found: `granary sessions` lists them", request.name));
+            : gr_fail(GRANARY_ENOENT, "session '%s': not found: `granary sessions` lists them", request.name);
+
+    return request_answer(client, frame, err, NULL, 0);
 }
 
 static granary_err delete (struct client *client, const struct gr_session_request *request)
@@ -141,7 +130,7 @@ on_session_delete(struct client *client, const struct gr_frame_in *frame)
 {
     struct gr_session_request request = request_of(client, frame, true);
 
-    return answer(client, frame, delete (client, &request));
+    return request_answer(client, frame, delete (client, &request), NULL, 0);
 }
 
 static struct gr_session_info
@@ -199,6 +188,5 @@ on_session_list(struct client *client, const struct gr_frame_in *frame)
         infos[found++] = info_of(session);
         session = next_behind(client, session->name);
     }
-    client_answer(client, &frame->head, infos, found * sizeof infos[0], NULL, 0);
-    return GRANARY_OK;
+    return request_answer(client, frame, GRANARY_OK, infos, found * sizeof infos[0]);
 }

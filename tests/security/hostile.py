@@ -7,6 +7,7 @@ import array
 import atexit
 import contextlib
 import os
+import re
 import resource
 import shutil
 import signal
@@ -23,8 +24,11 @@ MAGIC = 0x676E7267
 PROTOCOL, SHARED = 2, 4
 HEAD = struct.Struct("=IHHIiI")
 HELLO = struct.Struct("=II64s32sII")
-(HELLO_OP, ROOM, MAP, RESTORE, LEASE, UNLEASE, PIN, UNPIN, DEAD, PING, SESSION_CREATE, SESSION_HAS, SESSION_DELETE,
- SESSION_LIST, REF, UNREF, CONTAIN, ALIAS, NAME_SET, NAME_GET, NAME_LIST, MOVE, SLICE, HINT, HOLDS) = range(1, 26)
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../include/contract/store_requests.def")) as table:
+    REQUESTS = {name: int(number) for name, number in re.findall(r"^REQUEST\((\w+), (\d+)", table.read(), re.M)}
+HELLO_OP = REQUESTS["HELLO"]
+(ROOM, MAP, RESTORE, LEASE, UNLEASE, DEAD, PING, SESSION_CREATE, SESSION_HAS, SESSION_LIST, CONTAIN) = map(REQUESTS.get, (
+    "ROOM", "MAP", "RESTORE", "LEASE", "UNLEASE", "DEAD", "PING", "SESSION_CREATE", "SESSION_HAS", "SESSION_LIST", "CONTAIN"))
 ROOM_BODY = struct.Struct("=QQqiIQ")
 SESSION_BODY = struct.Struct("=64sIIQQ")
 REF_BODY = struct.Struct("=16sQQ")

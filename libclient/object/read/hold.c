@@ -24,14 +24,13 @@ text_copy(char ret_text[GR_LEDGER_TEXT], const char *text, const char *what)
 static granary_err
 hold_ask(granary_client *client, enum gr_store_op op, granary_id id, struct gr_hold *hold, uint64_t *ret_token)
 {
-    struct gr_hold_reply reply;
-    bool tells = op == GR_STORE_PIN || op == GR_STORE_REF;
+    struct gr_hold_reply reply = {0};
     granary_err err;
 
     memcpy(hold->id, id.bytes, sizeof hold->id);
     hold->request = request_next(client);
-    err = socket_request(client, op, hold, sizeof *hold, &reply, tells ? sizeof reply : 0);
-    if (err == GRANARY_OK && tells && ret_token != NULL) {
+    err = socket_request(client, op, hold, sizeof *hold, &reply);
+    if (err == GRANARY_OK && ret_token != NULL) {
         *ret_token = reply.token;
     }
     return err;
@@ -148,7 +147,7 @@ contain_send(granary_client *client, granary_id parent, const granary_id *ids, s
         contain->count = (uint32_t)most;
         contain->first = (uint32_t)first;
         memcpy(contain + 1, ids + first, most * sizeof *ids);
-        err = socket_request(client, GR_STORE_CONTAIN, contain, sizeof *contain + most * sizeof *ids, NULL, 0);
+        err = socket_request(client, GR_STORE_CONTAIN, contain, sizeof *contain + most * sizeof *ids, NULL);
     }
     free(contain);
     if (err != GRANARY_OK) {
@@ -164,7 +163,7 @@ contain_cancel(granary_client *client, granary_id parent)
     struct gr_contain contain = {.count = 0};
 
     memcpy(contain.parent, parent.bytes, sizeof contain.parent);
-    (void)socket_request(client, GR_STORE_CONTAIN, &contain, sizeof contain, NULL, 0);
+    (void)socket_request(client, GR_STORE_CONTAIN, &contain, sizeof contain, NULL);
 }
 
 granary_err
@@ -178,7 +177,7 @@ granary_alias(granary_client *client, granary_id alias, granary_id target)
     }
     memcpy(request.alias, alias.bytes, sizeof request.alias);
     memcpy(request.target, target.bytes, sizeof request.target);
-    err = socket_request(client, GR_STORE_ALIAS, &request, sizeof request, NULL, 0);
+    err = socket_request(client, GR_STORE_ALIAS, &request, sizeof request, NULL);
     return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "alias %s", id_text(alias));
 }
 

@@ -63,7 +63,7 @@ get_slice(granary_client *client, const struct slot_copy *object, const struct p
     granary_err err;
 
     memcpy(request.id, id.bytes, sizeof request.id);
-    err = socket_request(client, GR_STORE_SLICE, &request, sizeof request, &reply, sizeof reply);
+    err = socket_request(client, GR_STORE_SLICE, &request, sizeof request, &reply);
     if (err != GRANARY_OK) {
         return err;
     }

@@ -39,7 +39,7 @@ granary_name_set(granary_client *client, const char *name, granary_id id, granar
     memcpy(request.expected, expected.bytes, sizeof request.expected);
     request.expect = (uint32_t)expect;
     request.request = request_next(client);
-    err = socket_request(client, GR_STORE_NAME_SET, &request, sizeof request, &reply, sizeof reply);
+    err = socket_request(client, GR_STORE_NAME_SET, &request, sizeof request, &reply);
     if (err == GRANARY_OK && ret_previous != NULL) {
         memcpy(ret_previous->bytes, reply.id, sizeof reply.id);
     }
@@ -53,7 +53,7 @@ granary_name_get(granary_client *client, const char *name, granary_id *ret_id)
     granary_err err = name_init(client, name, &request);
 
     if (err == GRANARY_OK) {
-        err = socket_request(client, GR_STORE_NAME_GET, &request, sizeof request, &reply, sizeof reply);
+        err = socket_request(client, GR_STORE_NAME_GET, &request, sizeof request, &reply);
     }
     if (err == GRANARY_OK) {
         memcpy(ret_id->bytes, reply.id, sizeof reply.id);

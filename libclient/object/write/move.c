@@ -32,7 +32,7 @@ granary_object_move(granary_client *client, granary_id id, granary_levels to, gr
     do {
         left = deadline_ns == INT64_MAX ? SLICE_MS : gr_left_ms(deadline_ns);
         move.timeout_ms = left < SLICE_MS ? left : SLICE_MS;
-        err = socket_request(client, GR_STORE_MOVE, &move, sizeof move, NULL, 0);
+        err = socket_request(client, GR_STORE_MOVE, &move, sizeof move, NULL);
     } while (err == GRANARY_ETIMEDOUT && left > SLICE_MS);
     wait_end(client, begun);
     return err;
@@ -52,7 +52,7 @@ granary_object_prefetch(granary_client *client, const granary_id *ids, size_t co
             continue;
         }
         memcpy(move.id, ids[i].bytes, sizeof move.id);
-        err = socket_request(client, GR_STORE_MOVE, &move, sizeof move, NULL, 0);
+        err = socket_request(client, GR_STORE_MOVE, &move, sizeof move, NULL);
         /* What cannot be brought back is told to who gets it; without a store nothing more can be asked. */
         err = err == GRANARY_EUNREACHABLE || err == GRANARY_EPROTO ? err : GRANARY_OK;
     }
@@ -72,5 +72,5 @@ granary_object_hint(granary_client *client, granary_id id, int importance, int n
         return gr_fail(GRANARY_EINVAL, "object %s: importance and next use are 0 to 255, or -1", id_text(id));
     }
     memcpy(hint.id, id.bytes, sizeof hint.id);
-    return socket_request(client, GR_STORE_HINT, &hint, sizeof hint, NULL, 0);
+    return socket_request(client, GR_STORE_HINT, &hint, sizeof hint, NULL);
 }

@@ -260,9 +260,6 @@ room_install(granary_client *client, struct gr_frame_in *frame, uint64_t min_byt
     struct room *room = NULL;
     granary_err err;
 
-    if (frame->head.size < sizeof reply || frame->fd_count != 1) {
-        return gr_fail(GRANARY_EPROTO, "the store's answer to a room request is malformed");
-    }
     memcpy(&reply, frame->body, sizeof reply);
     if (reply.size_bytes < min_bytes) {
         return gr_fail(GRANARY_EPROTO, "the store granted less room than was asked for");

@@ -97,20 +97,16 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
     int protection = kind == GR_MAP_COUNTERS ? PROT_READ | PROT_WRITE : PROT_READ;
     struct gr_map request = {.kind = (uint32_t)kind, .number = number};
     struct gr_frame_in frame = {.fd_count = 0};
-    struct gr_map_reply reply = {0};
+    struct gr_map_reply reply;
     granary_err err = socket_ask(client, GR_STORE_MAP, &request, sizeof request, EXISTS_WAIT_MS, &frame);
     void *base = NULL;
 
     if (err != GRANARY_OK) {
         return err;
     }
-    if (frame.head.size < sizeof reply || frame.fd_count != 1) {
-        err = gr_fail(GRANARY_EPROTO, "the store's answer to a map request is malformed");
-    } else {
-        memcpy(&reply, frame.body, sizeof reply);
-        err = segment_mmap(frame.fds[0], reply.size_bytes, protection, &base);
-        err = err == GRANARY_OK ? GRANARY_OK : fail_mapping(err, kind, number);
-    }
+    memcpy(&reply, frame.body, sizeof reply);
+    err = segment_mmap(frame.fds[0], reply.size_bytes, protection, &base);
+    err = err == GRANARY_OK ? GRANARY_OK : fail_mapping(err, kind, number);
     gr_frame_in_reset(&frame);
     if (err == GRANARY_OK) {
         *ret_base = base;

@@ -140,7 +140,7 @@ void
 connection_send_frame(struct input *input, struct connection *c, uint16_t op, bool whole)
 {
     struct frame frame = {.head = {.magic = GR_STORE_MAGIC, .op = op, .seq = 7}};
-    size_t size = op < REQUEST_KINDS ? build_body(input, op, frame.body) : 0;
+    size_t size = op < REQUESTS_BELOW ? build_body(input, op, frame.body) : 0;
 
     frame.head.size = (uint32_t)size;
     size += sizeof frame.head;
@@ -163,7 +163,7 @@ connection_send_frame(struct input *input, struct connection *c, uint16_t op, bo
 void
 connection_send_body(struct input *input, struct connection *c)
 {
-    struct frame frame = {.head = {.magic = GR_STORE_MAGIC, .op = input_byte(input) % (REQUEST_KINDS + 2)}};
+    struct frame frame = {.head = {.magic = GR_STORE_MAGIC, .op = input_byte(input) % (REQUESTS_BELOW + 2)}};
     size_t most = request_size(frame.head.op);
 
     most = most > 0 ? most : input_byte(input);

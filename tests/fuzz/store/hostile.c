@@ -152,11 +152,11 @@ take_step(struct input *input, bool pages)
         connection_send_raw(input, c);
         break;
     case STEP_FRAME:
-        connection_send_frame(input, c, (uint16_t)(input_byte(input) % (REQUEST_KINDS + 1)), true);
+        connection_send_frame(input, c, (uint16_t)(input_byte(input) % (REQUESTS_BELOW + 1)), true);
         breathe(c);
         break;
     case STEP_DAMAGED:
-        connection_send_frame(input, c, (uint16_t)(input_byte(input) % (REQUEST_KINDS + 1)), false);
+        connection_send_frame(input, c, (uint16_t)(input_byte(input) % (REQUESTS_BELOW + 1)), false);
         break;
     case STEP_BODY:
         connection_send_body(input, c);
