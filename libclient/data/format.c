@@ -1,6 +1,6 @@
 /* Single values as text. */
 #include "data/format.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,13 +23,13 @@ put_digits(uint64_t value, int least, char *end)
 }
 
 static void
-format_integer(int64_t value, struct gr_buf *out)
+format_digits(uint64_t size, bool negative, struct gr_buf *out)
 {
     char text[24];
     char *end = text + sizeof text;
-    char *at = put_digits(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 1, end);
+    char *at = put_digits(size, 1, end);
 
-    if (value < 0) {
+    if (negative) {
         *--at = '-';
     }
     gr_buf_add(out, at, (size_t)(end - at));
@@ -213,30 +213,15 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
     case GRANARY_BOOL:
         gr_buf_add(out, gr_bit(column->values, row) ? "true" : "false", gr_bit(column->values, row) ? 4 : 5);
         return;
-    case GRANARY_INT64:
-        format_integer(((const int64_t *)column->values)[row], out);
-        return;
-    case GRANARY_INT32:
-        format_integer(((const int32_t *)column->values)[row], out);
-        return;
-    case GRANARY_INT16:
-        format_integer(((const int16_t *)column->values)[row], out);
-        return;
-    case GRANARY_INT8:
-        format_integer(((const int8_t *)column->values)[row], out);
-        return;
-    case GRANARY_UINT64:
-        gr_buf_addf(out, "%llu", (unsigned long long)((const uint64_t *)column->values)[row]);
-        return;
-    case GRANARY_UINT32:
-        format_integer(((const uint32_t *)column->values)[row], out);
-        return;
-    case GRANARY_UINT16:
-        format_integer(((const uint16_t *)column->values)[row], out);
-        return;
-    case GRANARY_UINT8:
-        format_integer(((const uint8_t *)column->values)[row], out);
-        return;
+#define DIGITS(name, type, ...)                                                                                        \
+    case GRANARY_##name: {                                                                                             \
+        gr_int128 value = ((const type *)column->values)[row];                                                         \
+                                                                                                                       \
+        format_digits((uint64_t)(value < 0 ? -value : value), value < 0, out);                                         \
+        return;                                                                                                        \
+    }
+        GR_INTEGER_DTYPES(DIGITS)
+#undef DIGITS
     case GRANARY_FLOAT64:
         format_real(((const double *)column->values)[row], false, out);
         return;

@@ -5,20 +5,22 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/dtypes.h"
 #include "data/arrow/arrow.h"
 
 static const struct {
     const char *name;
     size_t size;
 } dtypes[] = {
-    [GRANARY_NULLTYPE] = {"null", 0},       [GRANARY_BOOL] = {"bool", 0},        [GRANARY_INT64] = {"int64", 8},
-    [GRANARY_FLOAT64] = {"float64", 8},     [GRANARY_STRING] = {"string", 0},    [GRANARY_DATE] = {"date", 4},
-    [GRANARY_TIMESTAMP] = {"timestamp", 8}, [GRANARY_INT32] = {"int32", 4},      [GRANARY_FLOAT32] = {"float32", 4},
-    [GRANARY_INT8] = {"int8", 1},           [GRANARY_INT16] = {"int16", 2},      [GRANARY_UINT8] = {"uint8", 1},
-    [GRANARY_UINT16] = {"uint16", 2},       [GRANARY_UINT32] = {"uint32", 4},    [GRANARY_UINT64] = {"uint64", 8},
-    [GRANARY_DURATION] = {"duration", 8},   [GRANARY_DECIMAL] = {"decimal", 16},
+#define ROW(name, type, bytes, class, text, ...) [GRANARY_##name] = {text, bytes},
+    GR_DTYPES(ROW)
+#undef ROW
 };
 #define DTYPES (sizeof dtypes / sizeof dtypes[0])
+
+#define ONE(...) +1
+_Static_assert(0 GR_DTYPES(ONE) == DTYPES, "each dtype of granary/frame.h has one row");
+#undef ONE
 
 static const char *const decimals[GRANARY_DECIMAL_SCALE_MOST + 1] = {
     "decimal(0)",  "decimal(1)",  "decimal(2)",  "decimal(3)",  "decimal(4)",  "decimal(5)",  "decimal(6)",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/dtypes.h"
 #include "data/format.h"
 #include "data/print.h"
 
@@ -17,30 +18,12 @@ add_element(const granary_tensor *tensor, int64_t i, bool json, struct gr_buf *o
     case GRANARY_BOOL:
         gr_buf_addf(out, "%s", ((const uint8_t *)tensor->values)[i] != 0 ? "true" : "false");
         return;
-    case GRANARY_INT32:
-        gr_buf_addf(out, "%d", ((const int32_t *)tensor->values)[i]);
+#define INTEGER(name, ...)                                                                                             \
+    case GRANARY_##name:                                                                                               \
+        gr_value_format(&(granary_column){.dtype = tensor->dtype, .values = tensor->values}, i, out);                  \
         return;
-    case GRANARY_INT64:
-        gr_buf_addf(out, "%lld", (long long)((const int64_t *)tensor->values)[i]);
-        return;
-    case GRANARY_INT8:
-        gr_buf_addf(out, "%d", ((const int8_t *)tensor->values)[i]);
-        return;
-    case GRANARY_INT16:
-        gr_buf_addf(out, "%d", ((const int16_t *)tensor->values)[i]);
-        return;
-    case GRANARY_UINT8:
-        gr_buf_addf(out, "%u", ((const uint8_t *)tensor->values)[i]);
-        return;
-    case GRANARY_UINT16:
-        gr_buf_addf(out, "%u", ((const uint16_t *)tensor->values)[i]);
-        return;
-    case GRANARY_UINT32:
-        gr_buf_addf(out, "%u", ((const uint32_t *)tensor->values)[i]);
-        return;
-    case GRANARY_UINT64:
-        gr_buf_addf(out, "%llu", (unsigned long long)((const uint64_t *)tensor->values)[i]);
-        return;
+        GR_INTEGER_DTYPES(INTEGER)
+#undef INTEGER
     case GRANARY_FLOAT32:
         real = (double)((const float *)tensor->values)[i];
         break;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/dtypes.h"
 #include "data/frame.h"
 
 #define DIMS_MAX   8
@@ -14,19 +15,22 @@
 #define NPY_PREFIX 10 /* magic, version, header length */
 #define HEADER_MAX 320
 
-static const struct {
-    granary_dtype dtype;
-    const char *name;
-    size_t size;
-} npy_types[] = {
-    {GRANARY_BOOL, "|b1", 1},   {GRANARY_INT8, "|i1", 1},    {GRANARY_INT16, "<i2", 2},   {GRANARY_INT32, "<i4", 4},
-    {GRANARY_INT64, "<i8", 8},  {GRANARY_UINT8, "|u1", 1},   {GRANARY_UINT16, "<u2", 2},  {GRANARY_UINT32, "<u4", 4},
-    {GRANARY_UINT64, "<u8", 8}, {GRANARY_FLOAT32, "<f4", 4}, {GRANARY_FLOAT64, "<f8", 8},
+/* By dtype; NULL: not in tensors. */
+static const char *const npy_types[] = {
+#define ROW(name, type, bytes, class, text, npy) [GRANARY_##name] = npy,
+    GR_DTYPES(ROW)
+#undef ROW
 };
 #define NPY_TYPES (sizeof npy_types / sizeof npy_types[0])
 
+static const char *
+npy_type(granary_dtype dtype)
+{
+    return (size_t)dtype < NPY_TYPES ? npy_types[dtype] : NULL;
+}
+
 size_t
-gr_tensor_element_size(granary_dtype dtype)
+gr_tensor_element(granary_dtype dtype)
 {
     return dtype == GRANARY_BOOL ? 1 : gr_dtype_size(dtype);
 }
@@ -47,7 +51,7 @@ gr_tensor_elements(const granary_tensor *tensor)
 static bool
 shape_bytes(granary_dtype dtype, int dims, const int64_t *shape, uint64_t *ret_bytes)
 {
-    int64_t bytes = (int64_t)gr_tensor_element_size(dtype);
+    int64_t bytes = (int64_t)gr_tensor_element(dtype);
     bool empty = false;
 
     for (int i = 0; i < dims; i++) {
@@ -108,16 +112,13 @@ gr_tensor_free(struct gr_tensor *tensor)
 static size_t
 npy_header(const granary_tensor *tensor, char header[HEADER_MAX])
 {
-    const char *type = "?";
+    const char *type = npy_type(tensor->dtype);
     size_t size;
     int at;
 
-    for (size_t i = 0; i < NPY_TYPES; i++) {
-        type = npy_types[i].dtype == tensor->dtype ? npy_types[i].name : type;
-    }
     memcpy(header, NPY_MAGIC "\x01\x00", 8);
     at = NPY_PREFIX + snprintf(header + NPY_PREFIX, HEADER_MAX - NPY_PREFIX,
-                               "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
+                               "{'descr': '%s', 'fortran_order': False, 'shape': (", type != NULL ? type : "?");
     for (int i = 0; i < tensor->dims; i++) {
         /* (3,) is a tuple, (3) is not */
         at += snprintf(header + at, (size_t)(HEADER_MAX - at), "%s%lld%s", i == 0 ? "" : " ",
@@ -137,7 +138,7 @@ gr_npy_measure(const granary_tensor *tensor)
 {
     char header[HEADER_MAX];
 
-    return npy_header(tensor, header) + (uint64_t)gr_tensor_elements(tensor) * gr_tensor_element_size(tensor->dtype);
+    return npy_header(tensor, header) + (uint64_t)gr_tensor_elements(tensor) * gr_tensor_element(tensor->dtype);
 }
 
 granary_err
@@ -145,13 +146,9 @@ gr_npy_plan(granary_dtype dtype, int dims, const int64_t *shape, granary_tensor 
 {
     granary_tensor tensor = {.dtype = dtype};
     granary_err err = set_shape(&tensor, dims, shape);
-    bool known = false;
     uint64_t bytes;
 
-    for (size_t i = 0; i < NPY_TYPES; i++) {
-        known = known || npy_types[i].dtype == dtype;
-    }
-    if (err == GRANARY_OK && !known) {
+    if (err == GRANARY_OK && npy_type(dtype) == NULL) {
         err = gr_fail(GRANARY_EINVAL, "tensor: of bool, integers, float32 or float64, not of %s",
                       granary_dtype_name(dtype));
     }
@@ -177,7 +174,7 @@ gr_npy_begin(const granary_tensor *tensor, void *data)
 void
 gr_npy_write(const granary_tensor *tensor, void *data)
 {
-    size_t size = (size_t)gr_tensor_elements(tensor) * gr_tensor_element_size(tensor->dtype);
+    size_t size = (size_t)gr_tensor_elements(tensor) * gr_tensor_element(tensor->dtype);
     void *values = gr_npy_begin(tensor, data);
 
     if (size > 0) {
@@ -283,8 +280,8 @@ read_dtype(struct text *text, granary_tensor *tensor)
         return fail_header();
     }
     for (size_t i = 0; i < NPY_TYPES; i++) {
-        if (strcmp(word, npy_types[i].name) == 0) {
-            tensor->dtype = npy_types[i].dtype;
+        if (npy_types[i] != NULL && strcmp(word, npy_types[i]) == 0) {
+            tensor->dtype = (granary_dtype)i;
             return GRANARY_OK;
         }
     }
@@ -374,7 +371,7 @@ gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_te
         return gr_fail(GRANARY_ECORRUPT, "NPY file: %llu bytes of data are too few for its shape",
                        (unsigned long long)(data_size - prefix - length));
     }
-    if ((prefix + length) % gr_tensor_element_size(tensor.dtype) != 0) {
+    if ((prefix + length) % gr_tensor_element(tensor.dtype) != 0) {
         return gr_fail(GRANARY_EUNSUPPORTED,
                        "NPY file: its data begin at byte %llu, which is not aligned; save it "
                        "again with a current NumPy",

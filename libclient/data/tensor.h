@@ -12,7 +12,7 @@ struct gr_tensor {
 
 int64_t gr_tensor_elements(const granary_tensor *tensor);
 /* Bytes of an element; bools have one each. */
-size_t gr_tensor_element_size(granary_dtype dtype);
+size_t gr_tensor_element(granary_dtype dtype);
 /* Zeroed. Errors: ENOMEM · EINVAL negative or too many dimensions (8) */
 granary_err gr_tensor_alloc(granary_dtype dtype, int dims, const int64_t *shape, struct gr_tensor *ret_tensor);
 void gr_tensor_free(struct gr_tensor *tensor);

@@ -1,6 +1,6 @@
 /* Zones of columns by one pass over the values. How many differ is estimated from a sample. */
 #include "data/zone.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,8 +15,8 @@ struct range {
 };
 
 /* Without nulls the loops are plain, and the compiler makes vectors of them. */
-#define RANGE(type, name)                                                                                              \
-    static struct range range_of_##name(const granary_column *column)                                                  \
+#define RANGE(type)                                                                                                    \
+    static struct range range_of_##type(const granary_column *column)                                                  \
     {                                                                                                                  \
         const type *values = column->values;                                                                           \
         const uint8_t *validity = column->validity;                                                                    \
@@ -37,15 +37,7 @@ struct range {
         }                                                                                                              \
         return (struct range){(int64_t)min, (int64_t)max};                                                             \
     }
-
-RANGE(int8_t, int8)
-RANGE(int16_t, int16)
-RANGE(int32_t, int32)
-RANGE(int64_t, int64)
-RANGE(uint8_t, uint8)
-RANGE(uint16_t, uint16)
-RANGE(uint32_t, uint32)
-RANGE(uint64_t, uint64)
+GR_INTEGER_TYPES(RANGE)
 #undef RANGE
 
 static struct range
@@ -63,23 +55,13 @@ range_of_integers(const granary_column *column)
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_BOOL:
         return range_of_bools(column);
-    case GRANARY_INT8:
-        return range_of_int8(column);
-    case GRANARY_INT16:
-        return range_of_int16(column);
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        return range_of_int32(column);
-    case GRANARY_UINT8:
-        return range_of_uint8(column);
-    case GRANARY_UINT16:
-        return range_of_uint16(column);
-    case GRANARY_UINT32:
-        return range_of_uint32(column);
-    case GRANARY_UINT64:
-        return range_of_uint64(column);
+#define CASE(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        return range_of_##type(column);
+        GR_WORD_DTYPES(CASE)
+#undef CASE
     default:
-        return range_of_int64(column);
+        return (struct range){0, 0};
     }
 }
 

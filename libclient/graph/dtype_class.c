@@ -1,57 +1,89 @@
 #include "graph/dtype_class.h"
 
+#include "contract/dtypes.h"
 #include "data/frame.h"
+
+static const enum gr_dtype_class classes[] = {
+#define ROW(name, type, bytes, class, ...) [GRANARY_##name] = GR_CLASS_##class,
+    GR_DTYPES(ROW)
+#undef ROW
+};
 
 enum gr_dtype_class
 gr_dtype_class(granary_dtype dtype)
 {
+    granary_dtype kind = gr_dtype_kind(dtype);
+
+    return kind < sizeof classes / sizeof classes[0] ? classes[kind] : GR_CLASS_TEXT;
+}
+
+bool
+gr_dtype_is_float(granary_dtype dtype)
+{
+    return gr_dtype_class(dtype) == GR_CLASS_REAL;
+}
+
+bool
+gr_dtype_is_integer(granary_dtype dtype)
+{
+    return gr_dtype_class(dtype) == GR_CLASS_SIGNED || gr_dtype_class(dtype) == GR_CLASS_UNSIGNED;
+}
+
+bool
+gr_dtype_is_signed(granary_dtype dtype)
+{
+    return gr_dtype_class(dtype) == GR_CLASS_SIGNED;
+}
+
+bool
+gr_dtype_is_number(granary_dtype dtype)
+{
+    return gr_dtype_is_integer(dtype) || gr_dtype_is_float(dtype) || gr_dtype_class(dtype) == GR_CLASS_DECIMAL;
+}
+
+granary_dtype
+gr_dtype_of_integer(bool is_signed, size_t bytes)
+{
+    enum gr_dtype_class class = is_signed ? GR_CLASS_SIGNED : GR_CLASS_UNSIGNED;
+    granary_dtype dtype = GRANARY_NULLTYPE;
+
+    while (classes[dtype] != class || gr_dtype_size(dtype) != bytes) {
+        dtype++;
+    }
+    return dtype;
+}
+
+/* All digits of a decimal. */
+#define TEN_TO_19    UINT64_C(10000000000000000000)
+#define DECIMAL_MOST ((gr_int128)((gr_uint128)TEN_TO_19 * TEN_TO_19) - 1)
+_Static_assert(GRANARY_DECIMAL_DIGITS == 38, "DECIMAL_MOST has as many digits as a decimal");
+
+struct gr_limits
+gr_dtype_limits(granary_dtype dtype)
+{
     switch (gr_dtype_kind(dtype)) {
-    case GRANARY_NULLTYPE:
-        return GR_CLASS_NULL;
-    case GRANARY_BOOL:
-        return GR_CLASS_BOOL;
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-        return GR_CLASS_SIGNED;
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-        return GR_CLASS_UNSIGNED;
-    case GRANARY_FLOAT32:
-    case GRANARY_FLOAT64:
-        return GR_CLASS_REAL;
+#define ROW(name, type, ...)                                                                                           \
+    case GRANARY_##name:                                                                                               \
+        return (struct gr_limits){GR_TYPE_LEAST(type), GR_TYPE_MOST(type)};
+        GR_WORD_DTYPES(ROW)
+#undef ROW
     case GRANARY_DECIMAL:
-        return GR_CLASS_DECIMAL;
-    case GRANARY_DURATION:
-        return GR_CLASS_DURATION;
-    case GRANARY_DATE:
-    case GRANARY_TIMESTAMP:
-        return GR_CLASS_MOMENT;
+        return (struct gr_limits){-DECIMAL_MOST, DECIMAL_MOST};
     default:
-        return GR_CLASS_TEXT;
+        return (struct gr_limits){INT64_MIN, INT64_MAX};
     }
 }
 
 const char *
 gr_dtype_wider(granary_dtype dtype)
 {
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-        return "int64";
-    case GRANARY_INT64:
-    case GRANARY_UINT64:
-        return "decimal(38, 0) or float64";
-    case GRANARY_DECIMAL:
+    switch (gr_dtype_class(dtype)) {
+    case GR_CLASS_SIGNED:
+    case GR_CLASS_UNSIGNED:
+        return gr_dtype_size(dtype) < 8 ? "int64" : "decimal(38, 0) or float64";
+    case GR_CLASS_DECIMAL:
         return "float64";
-    case GRANARY_DURATION:
+    case GR_CLASS_DURATION:
         return "int64, and that to decimal(38, 0)";
     default:
         return "";

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 
 static const char *const how_names[] = {"inner", "left", "right", "outer", "semi", "anti", "cross"};
@@ -160,30 +161,6 @@ gr_join_parse(Granary__Attr *const *attrs, size_t count, struct gr_join *ret_joi
 
 /* ---- keys ---- */
 
-static bool
-is_integer(granary_dtype kind)
-{
-    switch (kind) {
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool
-is_float(granary_dtype kind)
-{
-    return kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32;
-}
-
 granary_err
 gr_join_key_dtype(granary_dtype left, granary_dtype right, granary_dtype *ret_dtype)
 {
@@ -195,13 +172,14 @@ gr_join_key_dtype(granary_dtype left, granary_dtype right, granary_dtype *ret_dt
         *ret_dtype = l == GRANARY_NULLTYPE ? right : left;
     } else if (l == GRANARY_UINT64 && r == GRANARY_UINT64) {
         *ret_dtype = GRANARY_UINT64;
-    } else if (is_float(l) && is_float(r)) {
+    } else if (gr_dtype_is_float(l) && gr_dtype_is_float(r)) {
         *ret_dtype = GRANARY_FLOAT64;
-    } else if ((is_integer(l) || is_float(l)) && (is_integer(r) || is_float(r))) {
+    } else if ((gr_dtype_is_integer(l) || gr_dtype_is_float(l)) && (gr_dtype_is_integer(r) || gr_dtype_is_float(r))) {
         *ret_dtype = GRANARY_INT64;
-    } else if (decimal && (is_float(l) || is_float(r))) {
+    } else if (decimal && (gr_dtype_is_float(l) || gr_dtype_is_float(r))) {
         *ret_dtype = GRANARY_FLOAT64;
-    } else if (decimal && (is_integer(l) || l == GRANARY_DECIMAL) && (is_integer(r) || r == GRANARY_DECIMAL)) {
+    } else if (decimal && (gr_dtype_is_integer(l) || l == GRANARY_DECIMAL) &&
+               (gr_dtype_is_integer(r) || r == GRANARY_DECIMAL)) {
         int scale = l == GRANARY_DECIMAL ? gr_dtype_scale(left) : 0;
         int other = r == GRANARY_DECIMAL ? gr_dtype_scale(right) : 0;
 

@@ -2,7 +2,7 @@
 #ifndef KERNEL_CORE_SELECT_H
 #define KERNEL_CORE_SELECT_H
 
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 #include "data/frame.h"
 
 /* Value i of a column of integers of any width, instants, bools or decimals, as an integer. */
@@ -12,27 +12,14 @@ select_int(const granary_column *column, int64_t i)
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_BOOL:
         return gr_bit(column->values, i);
-    case GRANARY_INT8:
-        return ((const int8_t *)column->values)[i];
-    case GRANARY_INT16:
-        return ((const int16_t *)column->values)[i];
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        return ((const int32_t *)column->values)[i];
-    case GRANARY_UINT8:
-        return ((const uint8_t *)column->values)[i];
-    case GRANARY_UINT16:
-        return ((const uint16_t *)column->values)[i];
-    case GRANARY_UINT32:
-        return ((const uint32_t *)column->values)[i];
-    case GRANARY_UINT64:
-        return ((const uint64_t *)column->values)[i];
-    case GRANARY_DECIMAL:
-        return ((const gr_int128 *)column->values)[i];
-    case GRANARY_NULLTYPE:
-        return 0;
+#define CASE(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        return ((const type *)column->values)[i];
+        GR_WORD_DTYPES(CASE)
+        CASE(DECIMAL, gr_int128)
+#undef CASE
     default:
-        return ((const int64_t *)column->values)[i];
+        return 0;
     }
 }
 

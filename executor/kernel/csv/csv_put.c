@@ -3,21 +3,14 @@
  * (csv_digits.h), and one by one by the parsers that know everything (csv_values.h) where those say no.
  */
 #include "kernel/csv/csv_put.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 
 #include "data/value/calendar.h"
+#include "graph/dtype_class.h"
 #include "kernel/csv/csv_digits.h"
 #include "kernel/csv/csv_values.h"
 
 /* ---- one value, by the parsers that know everything ---- */
-
-#define PUT_INTEGER(kind, type, least, most)                                                                           \
-    case kind:                                                                                                         \
-        if (!csv_parse_int64(bytes, size, &integer) || integer < (least) || integer > (most)) {                        \
-            return false;                                                                                              \
-        }                                                                                                              \
-        ((type *)builder->values)[row] = (type)integer;                                                                \
-        return true;
 
 bool
 csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes, size_t size)
@@ -25,17 +18,19 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
     int64_t integer;
     bool truth;
 
-    switch ((int)gr_dtype_kind(builder->dtype)) {
-        PUT_INTEGER(GRANARY_INT8, int8_t, INT8_MIN, INT8_MAX)
-        PUT_INTEGER(GRANARY_INT16, int16_t, INT16_MIN, INT16_MAX)
-        PUT_INTEGER(GRANARY_INT32, int32_t, INT32_MIN, INT32_MAX)
-        PUT_INTEGER(GRANARY_UINT8, uint8_t, 0, UINT8_MAX)
-        PUT_INTEGER(GRANARY_UINT16, uint16_t, 0, UINT16_MAX)
-        PUT_INTEGER(GRANARY_UINT32, uint32_t, 0, UINT32_MAX)
-    case GRANARY_INT64:
-        return csv_parse_int64(bytes, size, (int64_t *)builder->values + row);
-    case GRANARY_UINT64:
-        return csv_parse_uint64(bytes, size, (uint64_t *)builder->values + row);
+    switch (gr_dtype_kind(builder->dtype)) {
+#define PUT(name, type, ...)                                                                                           \
+    case GRANARY_##name:                                                                                               \
+        if (GRANARY_##name == GRANARY_UINT64) {                                                                        \
+            return csv_parse_uint64(bytes, size, (uint64_t *)builder->values + row);                                   \
+        }                                                                                                              \
+        if (!csv_parse_int64(bytes, size, &integer) || !gr_dtype_fits(GRANARY_##name, integer)) {                      \
+            return false;                                                                                              \
+        }                                                                                                              \
+        ((type *)builder->values)[row] = (type)integer;                                                                \
+        return true;
+        GR_INTEGER_DTYPES(PUT)
+#undef PUT
     case GRANARY_FLOAT32:
         return csv_parse_float32(bytes, size, (float *)builder->values + row);
     case GRANARY_FLOAT64:
@@ -56,9 +51,11 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
             gr_bit_set(builder->values, row);
         }
         return true;
-    default:
-        return false;
+    case GRANARY_NULLTYPE:
+    case GRANARY_STRING:
+        break;
     }
+    return false;
 }
 
 /* ---- a block: first what most fields are like ---- */

@@ -85,7 +85,7 @@ kernel_tensor_read(struct gr_kernel_call *call)
     const char *path = gr_attr_string(call->op->attrs, call->op->n_attrs, "path", "");
     granary_dtype dtype = gr_dtype_parse(gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", ""));
     int64_t at = gr_attr_int(call->op->attrs, call->op->n_attrs, "at", 0);
-    int64_t size = (int64_t)gr_tensor_element_size(dtype);
+    int64_t size = (int64_t)gr_tensor_element(dtype);
     struct tensor_part part;
     struct stat info;
     int64_t end = 0;

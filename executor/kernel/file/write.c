@@ -215,7 +215,7 @@ kernel_npy_write(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK) {
         err = target_write(&target, tensor->values,
-                           (size_t)gr_tensor_elements(tensor) * gr_tensor_element_size(tensor->dtype));
+                           (size_t)gr_tensor_elements(tensor) * gr_tensor_element(tensor->dtype));
     }
     return target_close(&target, call, err);
 }

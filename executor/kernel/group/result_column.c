@@ -236,39 +236,23 @@ make(struct making *making)
     }
 }
 
-/* All digits of a decimal; a constant, for it is asked once a group. */
-#define TEN_TO_19    UINT64_C(10000000000000000000)
-#define DECIMAL_MOST ((gr_int128)((gr_uint128)TEN_TO_19 * TEN_TO_19) - 1)
-_Static_assert(GRANARY_DECIMAL_DIGITS == 38, "DECIMAL_MOST has as many digits as a decimal");
-
 static granary_err
 int_check(const struct making *making, gr_int128 value)
 {
-    gr_int128 most = INT64_MAX;
-    gr_int128 least = INT64_MIN;
-
-    if (making->result == GRANARY_UINT64) {
-        most = UINT64_MAX;
-        least = 0;
-    } else if (gr_dtype_kind(making->result) == GRANARY_DECIMAL) {
-        most = DECIMAL_MOST;
-        least = -most;
+    if (gr_dtype_fits(making->result, value)) {
+        return GRANARY_OK;
     }
-    if ((value > most || value < least) && making->result == GRANARY_TIMESTAMP) {
+    if (making->result == GRANARY_TIMESTAMP) {
         return gr_fail(GRANARY_EFAILED,
                        "aggregate '%s': a day of column '%s' is beyond what a timestamp holds; leave it out",
                        making->aggregate->name, making->aggregate->column);
     }
-    if (value > most || value < least) {
-        bool decimal = gr_dtype_kind(making->result) == GRANARY_DECIMAL;
-
-        return gr_fail(GRANARY_EFAILED, "aggregate '%s': a %s of column '%s' exceeds %s: cast the column to %s",
-                       making->aggregate->name, making->aggregate->function == GR_AGGREGATE_PROD ? "product" : "sum",
-                       making->aggregate->column,
-                       decimal ? "the 38 digits a decimal has" : granary_dtype_name(making->result),
-                       gr_dtype_wider(making->result));
-    }
-    return GRANARY_OK;
+    return gr_fail(GRANARY_EFAILED, "aggregate '%s': a %s of column '%s' exceeds %s: cast the column to %s",
+                   making->aggregate->name, making->aggregate->function == GR_AGGREGATE_PROD ? "product" : "sum",
+                   making->aggregate->column,
+                   gr_dtype_kind(making->result) == GRANARY_DECIMAL ? "the 38 digits a decimal has"
+                                                                    : granary_dtype_name(making->result),
+                   gr_dtype_wider(making->result));
 }
 
 /* The order is that of hashes, or of keys: either way the groups lie anywhere. */

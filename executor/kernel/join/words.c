@@ -1,6 +1,6 @@
 /* Keys brought to the dtype both sides have in common, a block at a time. */
 #include "kernel/join/words.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,8 +43,6 @@ key_nulls(const granary_column *column, int64_t from, int64_t n, uint8_t *presen
         }                                                                                                              \
     } while (0)
 
-#define WIDEN(type) EACH(type, words[i] = (int64_t)values[i])
-
 static void
 words_as_float(const granary_column *column, int64_t from, int64_t n, int64_t *words)
 {
@@ -68,34 +66,25 @@ words_as_float(const granary_column *column, int64_t from, int64_t n, int64_t *w
     }
 }
 
+/* Whether bits of a dtype are that value in int64, or uint64. */
+static inline bool
+is_within(granary_dtype dtype, int64_t word, bool is_unsigned)
+{
+    return dtype != GRANARY_UINT64 || is_unsigned || word >= 0;
+}
+
 static void
 words_as_integer(const granary_column *column, bool is_unsigned, int64_t from, int64_t n, int64_t *words,
                  uint8_t *present)
 {
     switch (column->dtype) {
-    case GRANARY_INT8:
-        WIDEN(int8_t);
+#define CASE(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        EACH(type, words[i] = (int64_t)values[i];                                                                      \
+             present[i] = (uint8_t)(present[i] & is_within(GRANARY_##name, words[i], is_unsigned)));                   \
         break;
-    case GRANARY_INT16:
-        WIDEN(int16_t);
-        break;
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        WIDEN(int32_t);
-        break;
-    case GRANARY_UINT8:
-        WIDEN(uint8_t);
-        break;
-    case GRANARY_UINT16:
-        WIDEN(uint16_t);
-        break;
-    case GRANARY_UINT32:
-        WIDEN(uint32_t);
-        break;
-    case GRANARY_UINT64:
-        EACH(uint64_t, words[i] = (int64_t)values[i];
-             present[i] = (uint8_t)(present[i] & (is_unsigned || values[i] <= (uint64_t)INT64_MAX)));
-        break;
+        GR_WORD_DTYPES(CASE)
+#undef CASE
     case GRANARY_FLOAT64:
         EACH(double, words[i] = 0; present[i] = (uint8_t)(present[i] & integer_of_double(values[i], &words[i])));
         break;
@@ -107,8 +96,7 @@ words_as_integer(const granary_column *column, bool is_unsigned, int64_t from, i
             words[i] = gr_bit(column->values, from + i);
         }
         break;
-    default:
-        WIDEN(int64_t);
+    default: /* no words */
         break;
     }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/dtypes.h"
 #include "kernel/keys/keys_parts.h"
 
 enum {
@@ -89,30 +90,12 @@ column_range(const granary_column *column, const struct gr_column_stats *stats, 
         return true;
     }
     switch (column->dtype) {
-    case GRANARY_INT8:
-        RANGE_OF(int8_t);
-        return true;
-    case GRANARY_INT16:
-        RANGE_OF(int16_t);
-        return true;
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        RANGE_OF(int32_t);
-        return true;
-    case GRANARY_INT64:
-    case GRANARY_TIMESTAMP:
-    case GRANARY_DURATION:
-        RANGE_OF(int64_t);
-        return true;
-    case GRANARY_UINT8:
-        RANGE_OF(uint8_t);
-        return true;
-    case GRANARY_UINT16:
-        RANGE_OF(uint16_t);
-        return true;
-    case GRANARY_UINT32:
-        RANGE_OF(uint32_t);
-        return true;
+#define CASE(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        RANGE_OF(type);                                                                                                \
+        return GRANARY_##name != GRANARY_UINT64;
+        GR_WORD_DTYPES(CASE)
+#undef CASE
     default:
         return false;
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 #include "data/place.h"
 #include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
@@ -32,24 +32,19 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
             }
         }
         break;
-    case GRANARY_INT8:
-    case GRANARY_UINT8:
-        STORE(uint8_t, int64_t);
-    case GRANARY_INT16:
-    case GRANARY_UINT16:
-        STORE(uint16_t, int64_t);
-    case GRANARY_INT32:
-    case GRANARY_UINT32:
-    case GRANARY_DATE:
-        STORE(uint32_t, int64_t);
-    case GRANARY_FLOAT32:
-        STORE(float, double);
-    case GRANARY_UINT64:
-        if (wide) {
-            STORE(uint64_t, gr_int128);
-        }
-        memcpy(out, values, (size_t)n * sizeof(int64_t));
-        break;
+#define WORD(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        if (wide && GRANARY_##name == GRANARY_UINT64) {                                                                \
+            STORE(type, gr_int128);                                                                                    \
+        }                                                                                                              \
+        STORE(type, int64_t);
+#define REAL(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        STORE(type, double);
+        GR_WORD_DTYPES(WORD)
+        GR_REAL_DTYPES(REAL)
+#undef WORD
+#undef REAL
     case GRANARY_DECIMAL:
         if (wide) {
             memcpy(out, values, (size_t)n * sizeof(gr_int128));
@@ -58,9 +53,6 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
         STORE(gr_int128, int64_t);
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
-        break;
-    default:
-        memcpy(out, values, (size_t)n * sizeof(int64_t));
         break;
     }
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
@@ -88,21 +88,6 @@ bits_are_set(const uint8_t *bits, const struct extent *extent)
     return all == 0xff;
 }
 
-/* What the dtypes of integers and floats lie in. */
-#define NUMBERS(X)                                                                                                     \
-    X(GRANARY_INT8, int8_t, int64_t)                                                                                   \
-    X(GRANARY_INT16, int16_t, int64_t)                                                                                 \
-    X(GRANARY_INT32, int32_t, int64_t)                                                                                 \
-    X(GRANARY_DATE, int32_t, int64_t)                                                                                  \
-    X(GRANARY_UINT8, uint8_t, int64_t)                                                                                 \
-    X(GRANARY_UINT16, uint16_t, int64_t)                                                                               \
-    X(GRANARY_UINT32, uint32_t, int64_t)                                                                               \
-    X(GRANARY_INT64, int64_t, int64_t)                                                                                 \
-    X(GRANARY_TIMESTAMP, int64_t, int64_t)                                                                             \
-    X(GRANARY_DURATION, int64_t, int64_t)                                                                              \
-    X(GRANARY_FLOAT32, float, double)                                                                                  \
-    X(GRANARY_FLOAT64, double, double)
-
 /* So far ahead memory is asked for: prefetching by the processor ends with a page. */
 #define AHEAD_BYTES 2048
 #define LINE_BYTES  64
@@ -111,8 +96,8 @@ static void
 load_numbers(const granary_column *column, const struct extent *extent, void *room)
 {
     switch (gr_dtype_kind(column->dtype)) {
-#define LOAD(kind, stored, computed)                                                                                   \
-    case kind: {                                                                                                       \
+#define LOAD_AS(computed, name, stored)                                                                                \
+    case GRANARY_##name: {                                                                                             \
         const stored *from = (const stored *)column->values + extent->from;                                            \
         computed *out = room;                                                                                          \
                                                                                                                        \
@@ -136,8 +121,10 @@ load_numbers(const granary_column *column, const struct extent *extent, void *ro
         }                                                                                                              \
         break;                                                                                                         \
     }
-        NUMBERS(LOAD)
-#undef LOAD
+#define LOAD_WORD(name, type, ...) LOAD_AS(int64_t, name, type)
+#define LOAD_REAL(name, type, ...) LOAD_AS(double, name, type)
+        GR_WORD_DTYPES(LOAD_WORD)
+        GR_REAL_DTYPES(LOAD_REAL)
     default:
         break;
     }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
@@ -12,7 +13,7 @@
 struct quick {
     const granary_column *column;
     enum gr_expr_op op;
-    enum rows_stored stored;
+    granary_dtype kind;
     size_t size;
     union rows_bound bound;
     size_t place; /* among the conditions as written */
@@ -44,44 +45,6 @@ struct rows {
 
 /* ---- conditions ---- */
 
-static bool
-stored_of(const granary_column *column, enum rows_stored *ret_stored, size_t *ret_size, int64_t *ret_least,
-          int64_t *ret_most)
-{
-    static const struct {
-        granary_dtype kind;
-        enum rows_stored stored;
-        int64_t least;
-        int64_t most;
-    } forms[] = {
-        {GRANARY_INT8, ROWS_I8, INT8_MIN, INT8_MAX},
-        {GRANARY_INT16, ROWS_I16, INT16_MIN, INT16_MAX},
-        {GRANARY_INT32, ROWS_I32, INT32_MIN, INT32_MAX},
-        {GRANARY_DATE, ROWS_I32, INT32_MIN, INT32_MAX},
-        {GRANARY_INT64, ROWS_I64, INT64_MIN, INT64_MAX},
-        {GRANARY_TIMESTAMP, ROWS_I64, INT64_MIN, INT64_MAX},
-        {GRANARY_DURATION, ROWS_I64, INT64_MIN, INT64_MAX},
-        {GRANARY_UINT8, ROWS_U8, 0, UINT8_MAX},
-        {GRANARY_UINT16, ROWS_U16, 0, UINT16_MAX},
-        {GRANARY_UINT32, ROWS_U32, 0, UINT32_MAX},
-        {GRANARY_UINT64, ROWS_U64, 0, INT64_MAX},
-        {GRANARY_DECIMAL, ROWS_I128, INT64_MIN, INT64_MAX},
-        {GRANARY_FLOAT32, ROWS_F32, 0, 0},
-        {GRANARY_FLOAT64, ROWS_F64, 0, 0},
-    };
-
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (forms[i].kind == gr_dtype_kind(column->dtype)) {
-            *ret_stored = forms[i].stored;
-            *ret_size = gr_dtype_size(column->dtype);
-            *ret_least = forms[i].least;
-            *ret_most = forms[i].most;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether a comparison with a number is true of nans. */
 static bool
 is_total_above(enum gr_expr_op op)
@@ -95,9 +58,8 @@ quick_of(const struct node *node, struct quick *ret_quick)
 {
     const struct node *column;
     const struct node *constant;
+    gr_int128 integer;
     bool turned;
-    int64_t least;
-    int64_t most;
 
     if (node->kind != NODE_CALL || node->op < GR_OP_EQUAL || node->op > GR_OP_TOTAL_GREATER_EQUAL) {
         return false;
@@ -106,12 +68,14 @@ quick_of(const struct node *node, struct quick *ret_quick)
     column = node->operands[turned];
     constant = node->operands[!turned];
     if (column->kind != NODE_COLUMN || constant->kind != NODE_CONSTANT || constant->valid != NULL ||
-        !stored_of(column->column, &ret_quick->stored, &ret_quick->size, &least, &most) ||
-        column->base != constant->base || gr_dtype_scale(column->dtype) != gr_dtype_scale(constant->dtype)) {
+        (column->base != ROWS_INT && column->base != ROWS_DOUBLE) || column->base != constant->base ||
+        gr_dtype_scale(column->dtype) != gr_dtype_scale(constant->dtype)) {
         return false;
     }
     ret_quick->op = turned ? gr_expr_op_mirrored(node->op) : node->op;
     ret_quick->column = column->column;
+    ret_quick->kind = gr_dtype_kind(column->column->dtype);
+    ret_quick->size = gr_dtype_size(column->column->dtype);
     if (column->base == ROWS_DOUBLE) {
         double real = constant->expr->value.d;
 
@@ -119,10 +83,11 @@ quick_of(const struct node *node, struct quick *ret_quick)
         if (ret_quick->op != gr_expr_op_plain(ret_quick->op) && !is_total_above(ret_quick->op)) {
             return false; /* what the loops know */
         }
-        return ret_quick->stored == ROWS_F64 || (double)(float)real == real;
+        return ret_quick->kind == GRANARY_FLOAT64 || (double)(float)real == real;
     }
-    ret_quick->bound.integer = (int64_t)constant->expr->value.i;
-    return constant->expr->value.i >= least && constant->expr->value.i <= most;
+    integer = constant->expr->value.i;
+    ret_quick->bound.integer = (int64_t)integer;
+    return gr_dtype_fits(ret_quick->kind, integer) && gr_dtype_fits(GRANARY_INT64, integer);
 }
 
 /* What is known of a column of the frame; NULL: nothing. */
@@ -150,13 +115,13 @@ zone_tells(const granary_frame *frame, const struct quick *quick)
     if (stats == NULL || !stats->has_zone) {
         return 0;
     }
-    if (quick->stored == ROWS_F32 || quick->stored == ROWS_F64) {
+    if (gr_dtype_is_float(quick->kind)) {
         low = (stats->min.real > quick->bound.real) - (stats->min.real < quick->bound.real);
         high = (stats->max.real > quick->bound.real) - (stats->max.real < quick->bound.real);
         if (isnan(quick->bound.real) || (stats->has_nan && of_nans)) {
             return 0;
         }
-    } else if (quick->stored == ROWS_I128) {
+    } else if (quick->kind == GRANARY_DECIMAL) {
         double bound = (double)quick->bound.integer;
 
         if (fabs(bound) > 9007199254740992.0) {
@@ -354,7 +319,7 @@ mask_quickly(const struct quick *quick, const struct extent *extent, uint8_t *ma
     const uint8_t *validity = quick->column->validity;
 
     SIMD_CALL(rows_mask)
-    (quick->op, quick->stored, (const char *)quick->column->values + (size_t)extent->from * quick->size, quick->bound,
+    (quick->op, quick->kind, (const char *)quick->column->values + (size_t)extent->from * quick->size, quick->bound,
      mask, extent->n);
     if (validity != NULL) {
         for (int64_t row = 0; row < extent->n; row++) {
@@ -368,7 +333,7 @@ static int64_t
 sift_quickly(const struct quick *quick, const struct extent *extent, uint16_t *selected, int64_t n)
 {
     const uint8_t *validity = quick->column->validity;
-    int64_t left = SIMD_CALL(rows_sift)(quick->op, quick->stored,
+    int64_t left = SIMD_CALL(rows_sift)(quick->op, quick->kind,
                                         (const char *)quick->column->values + (size_t)extent->from * quick->size,
                                         quick->bound, selected, n);
     int64_t there = 0;

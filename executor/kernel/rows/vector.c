@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contract/int128.h"
+#include "graph/dtype_class.h"
 #include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 
@@ -142,49 +142,17 @@ node_wide(const struct node *node, gr_int128 *room, int64_t n)
     return room;
 }
 
-/* Smallest and largest units of a dtype whose values are exact. */
-static void
-exact_range(granary_dtype dtype, gr_int128 *ret_least, gr_int128 *ret_most)
-{
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_DECIMAL:
-        *ret_most = gr_power_of_ten(GRANARY_DECIMAL_DIGITS) - 1;
-        *ret_least = -*ret_most;
-        return;
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-        *ret_least = 0;
-        *ret_most = ((gr_int128)1 << (8 * gr_dtype_size(dtype))) - 1;
-        return;
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        *ret_most = ((gr_int128)1 << (8 * gr_dtype_size(dtype) - 1)) - 1;
-        *ret_least = -*ret_most - 1;
-        return;
-    default:
-        *ret_least = INT64_MIN;
-        *ret_most = INT64_MAX;
-        return;
-    }
-}
-
 granary_err
 node_settle_exact(struct node *node, const gr_int128 *out, int64_t n)
 {
-    gr_int128 least;
-    gr_int128 most;
+    const struct gr_limits limits = gr_dtype_limits(node->dtype);
     bool narrow = true;
     bool beyond = false;
 
-    exact_range(node->dtype, &least, &most);
     for (int64_t i = 0; i < n; i++) {
         bool counts = node_counts(node, i);
 
-        beyond |= counts && (out[i] < least || out[i] > most);
+        beyond |= counts && (out[i] < limits.least || out[i] > limits.most);
         narrow = narrow && (!counts || (out[i] >= INT64_MIN && out[i] <= INT64_MAX));
     }
     if (beyond) {
@@ -194,7 +162,7 @@ node_settle_exact(struct node *node, const gr_int128 *out, int64_t n)
             return node_no_memory();
         }
         for (int64_t i = 0; i < n; i++) {
-            bad[i] |= node_counts(node, i) && (out[i] < least || out[i] > most);
+            bad[i] |= node_counts(node, i) && (out[i] < limits.least || out[i] > limits.most);
         }
     }
     /* Only decimals and uint64 have wide blocks; what is beyond other dtypes is bad and may be anything. */
@@ -222,16 +190,12 @@ granary_err
 node_check_range(struct node *node, int64_t n)
 {
     const int64_t *values = node->values;
-    gr_int128 least;
-    gr_int128 most;
-    int64_t low;
-    int64_t high;
+    const struct gr_limits limits = gr_dtype_limits(node->dtype);
+    int64_t low = (int64_t)limits.least;
+    int64_t high = limits.most > INT64_MAX ? INT64_MAX : (int64_t)limits.most;
     unsigned outside = 0;
     uint8_t *bad;
 
-    exact_range(node->dtype, &least, &most);
-    low = (int64_t)least;
-    high = most > INT64_MAX ? INT64_MAX : (int64_t)most;
     if (gr_dtype_kind(node->dtype) == GRANARY_DECIMAL || (low == INT64_MIN && high == INT64_MAX)) {
         return GRANARY_OK;
     }

@@ -27,36 +27,21 @@ typedef gr_int128 rows_int128 __attribute__((aligned(8)));
 /* Values of 16 bytes, those selected or the first n, as int64. Whether all fit. */
 SIMD_DECLARE(bool, rows_narrow, (const rows_int128 *from, const uint16_t *selected, int64_t n, int64_t *out));
 
-/* How values of a column are stored. */
-enum rows_stored {
-    ROWS_I8,
-    ROWS_I16,
-    ROWS_I32,
-    ROWS_I64,
-    ROWS_U8,
-    ROWS_U16,
-    ROWS_U32,
-    ROWS_U64,
-    ROWS_F32,
-    ROWS_F64,
-    ROWS_I128,
-};
-/* The bound as it is stored in each case: the integer or the real. */
+/* What values of a column are compared with: the integer or the real. */
 union rows_bound {
     int64_t integer;
-    uint64_t natural;
     double real;
 };
 
-/* mask[i] &= values[i] OP bound. I128: the bound is an int64. */
+/* mask[i] &= values[i] OP bound, of values as a column of that kind has them. Kinds: of numbers. */
 SIMD_DECLARE(void, rows_mask,
-             (enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound, uint8_t *mask,
+             (enum gr_expr_op op, granary_dtype kind, const void *values, union rows_bound bound, uint8_t *mask,
               int64_t n));
 
 /* Of n selected positions those for which values[position] OP bound, in order and in place. Returns how many. */
 SIMD_DECLARE(int64_t, rows_sift,
-             (enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound,
-              uint16_t *selected, int64_t n));
+             (enum gr_expr_op op, granary_dtype kind, const void *values, union rows_bound bound, uint16_t *selected,
+              int64_t n));
 
 /* How many of n bytes of 0 or 1 are 1. */
 SIMD_DECLARE(int64_t, rows_count, (const uint8_t *mask, int64_t n));

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "contract/dtypes.h"
+
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
@@ -156,8 +158,8 @@ SIMD(rows_narrow)(const rows_int128 *from, const uint16_t *selected, int64_t n, 
     case GR_OP_TOTAL_GREATER_EQUAL:                                                                                    \
         MASK_LOOP(!(a[i] < b))
 
-#define MASK(name, type, more)                                                                                         \
-    static void name(enum gr_expr_op op, const type *restrict a, type b, uint8_t *restrict mask, int64_t n)            \
+#define MASK_OF(type, more)                                                                                            \
+    static void mask_##type(enum gr_expr_op op, const type *restrict a, type b, uint8_t *restrict mask, int64_t n)     \
     {                                                                                                                  \
         switch (op) {                                                                                                  \
         case GR_OP_EQUAL:                                                                                              \
@@ -176,20 +178,14 @@ SIMD(rows_narrow)(const rows_int128 *from, const uint16_t *selected, int64_t n, 
         }                                                                                                              \
     }
 
-MASK(mask_i8, int8_t, )
-MASK(mask_i16, int16_t, )
-MASK(mask_i32, int32_t, )
-MASK(mask_i64, int64_t, )
-MASK(mask_u8, uint8_t, )
-MASK(mask_u16, uint16_t, )
-MASK(mask_u32, uint32_t, )
-MASK(mask_u64, uint64_t, )
-MASK(mask_f32, float, TOTAL_MASKS)
-MASK(mask_f64, double, TOTAL_MASKS)
+#define MASK(type) MASK_OF(type, )
+GR_INTEGER_TYPES(MASK)
+MASK_OF(float, TOTAL_MASKS)
+MASK_OF(double, TOTAL_MASKS)
 
 /* In steps that stay in registers: narrowed, then compared; the few that do not fit are compared as they are. */
 static void
-mask_i128(enum gr_expr_op op, const rows_int128 *a, int64_t b, uint8_t *mask, int64_t n)
+mask_decimals(enum gr_expr_op op, const rows_int128 *a, int64_t b, uint8_t *mask, int64_t n)
 {
     enum { STEP = 256 };
     int64_t narrow[STEP];
@@ -198,54 +194,36 @@ mask_i128(enum gr_expr_op op, const rows_int128 *a, int64_t b, uint8_t *mask, in
         int64_t some = n - at < STEP ? n - at : STEP;
 
         if (SIMD(rows_narrow)(a + at, NULL, some, narrow)) {
-            mask_i64(op, narrow, b, mask + at, some);
+            mask_int64_t(op, narrow, b, mask + at, some);
             continue;
         }
         for (int64_t i = 0; i < some; i++) {
             int64_t order = (a[at + i] > b) - (a[at + i] < b);
 
-            mask_i64(op, &order, 0, mask + at + i, 1);
+            mask_int64_t(op, &order, 0, mask + at + i, 1);
         }
     }
 }
 
 void
-SIMD(rows_mask)(enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound, uint8_t *mask,
+SIMD(rows_mask)(enum gr_expr_op op, granary_dtype kind, const void *values, union rows_bound bound, uint8_t *mask,
                 int64_t n)
 {
-    switch (stored) {
-    case ROWS_I8:
-        mask_i8(op, values, (int8_t)bound.integer, mask, n);
+    switch (kind) {
+#define WORDS(name, type, ...)                                                                                         \
+    case GRANARY_##name:                                                                                               \
+        mask_##type(op, values, (type)bound.integer, mask, n);                                                         \
         break;
-    case ROWS_I16:
-        mask_i16(op, values, (int16_t)bound.integer, mask, n);
+#define REALS(name, type, ...)                                                                                         \
+    case GRANARY_##name:                                                                                               \
+        mask_##type(op, values, (type)bound.real, mask, n);                                                            \
         break;
-    case ROWS_I32:
-        mask_i32(op, values, (int32_t)bound.integer, mask, n);
-        break;
-    case ROWS_I64:
-        mask_i64(op, values, bound.integer, mask, n);
-        break;
-    case ROWS_U8:
-        mask_u8(op, values, (uint8_t)bound.integer, mask, n);
-        break;
-    case ROWS_U16:
-        mask_u16(op, values, (uint16_t)bound.integer, mask, n);
-        break;
-    case ROWS_U32:
-        mask_u32(op, values, (uint32_t)bound.integer, mask, n);
-        break;
-    case ROWS_U64:
-        mask_u64(op, values, bound.natural, mask, n);
-        break;
-    case ROWS_F32:
-        mask_f32(op, values, (float)bound.real, mask, n);
-        break;
-    case ROWS_F64:
-        mask_f64(op, values, bound.real, mask, n);
-        break;
-    case ROWS_I128:
-        mask_i128(op, values, bound.integer, mask, n);
+        GR_WORD_DTYPES(WORDS)
+        GR_REAL_DTYPES(REALS)
+#undef WORDS
+#undef REALS
+    default: /* decimals */
+        mask_decimals(op, values, bound.integer, mask, n);
         break;
     }
 }
@@ -263,8 +241,8 @@ SIMD(rows_mask)(enum gr_expr_op op, enum rows_stored stored, const void *values,
     case GR_OP_TOTAL_GREATER_EQUAL:                                                                                    \
         SIFT_LOOP(!(a[selected[i]] < b))
 
-#define SIFT(name, type, bound, more)                                                                                  \
-    static int64_t name(enum gr_expr_op op, const type *a, bound b, uint16_t *selected, int64_t n)                     \
+#define SIFT_OF(type, bound, more)                                                                                     \
+    static int64_t sift_##type(enum gr_expr_op op, const type *a, bound b, uint16_t *selected, int64_t n)              \
     {                                                                                                                  \
         int64_t count = 0;                                                                                             \
                                                                                                                        \
@@ -286,47 +264,30 @@ SIMD(rows_mask)(enum gr_expr_op op, enum rows_stored stored, const void *values,
         return count;                                                                                                  \
     }
 
-SIFT(sift_i8, int8_t, int8_t, )
-SIFT(sift_i16, int16_t, int16_t, )
-SIFT(sift_i32, int32_t, int32_t, )
-SIFT(sift_i64, int64_t, int64_t, )
-SIFT(sift_u8, uint8_t, uint8_t, )
-SIFT(sift_u16, uint16_t, uint16_t, )
-SIFT(sift_u32, uint32_t, uint32_t, )
-SIFT(sift_u64, uint64_t, uint64_t, )
-SIFT(sift_f32, float, float, TOTAL_SIFTS)
-SIFT(sift_f64, double, double, TOTAL_SIFTS)
-SIFT(sift_i128, rows_int128, int64_t, )
+#define SIFT(type) SIFT_OF(type, type, )
+GR_INTEGER_TYPES(SIFT)
+SIFT_OF(float, float, TOTAL_SIFTS)
+SIFT_OF(double, double, TOTAL_SIFTS)
+SIFT_OF(rows_int128, int64_t, )
 
 int64_t
-SIMD(rows_sift)(enum gr_expr_op op, enum rows_stored stored, const void *values, union rows_bound bound,
-                uint16_t *selected, int64_t n)
+SIMD(rows_sift)(enum gr_expr_op op, granary_dtype kind, const void *values, union rows_bound bound, uint16_t *selected,
+                int64_t n)
 {
-    switch (stored) {
-    case ROWS_I8:
-        return sift_i8(op, values, (int8_t)bound.integer, selected, n);
-    case ROWS_I16:
-        return sift_i16(op, values, (int16_t)bound.integer, selected, n);
-    case ROWS_I32:
-        return sift_i32(op, values, (int32_t)bound.integer, selected, n);
-    case ROWS_I64:
-        return sift_i64(op, values, bound.integer, selected, n);
-    case ROWS_U8:
-        return sift_u8(op, values, (uint8_t)bound.integer, selected, n);
-    case ROWS_U16:
-        return sift_u16(op, values, (uint16_t)bound.integer, selected, n);
-    case ROWS_U32:
-        return sift_u32(op, values, (uint32_t)bound.integer, selected, n);
-    case ROWS_U64:
-        return sift_u64(op, values, bound.natural, selected, n);
-    case ROWS_F32:
-        return sift_f32(op, values, (float)bound.real, selected, n);
-    case ROWS_F64:
-        return sift_f64(op, values, bound.real, selected, n);
-    case ROWS_I128:
-        break;
+    switch (kind) {
+#define WORDS(name, type, ...)                                                                                         \
+    case GRANARY_##name:                                                                                               \
+        return sift_##type(op, values, (type)bound.integer, selected, n);
+#define REALS(name, type, ...)                                                                                         \
+    case GRANARY_##name:                                                                                               \
+        return sift_##type(op, values, (type)bound.real, selected, n);
+        GR_WORD_DTYPES(WORDS)
+        GR_REAL_DTYPES(REALS)
+#undef WORDS
+#undef REALS
+    default: /* decimals */
+        return sift_rows_int128(op, values, bound.integer, selected, n);
     }
-    return sift_i128(op, values, bound.integer, selected, n);
 }
 
 int64_t

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "contract/dtypes.h"
 #include "kernel/simd/libm.h"
 
 #define X x[i]
@@ -326,9 +327,13 @@ SIMD(tensor_lane_convert)(enum gr_lane from, enum gr_lane to, void *out, const v
     }
 }
 
-#define EACH(dtype, type, ...)                                                                                         \
-    case GRANARY_##dtype: {                                                                                            \
-        type;                                                                                                          \
+/* The lane of an integer dtype, by its class. */
+#define LANE_OF_SIGNED   int64_t
+#define LANE_OF_UNSIGNED uint64_t
+
+#define EACH(name, declared, ...)                                                                                      \
+    case GRANARY_##name: {                                                                                             \
+        declared;                                                                                                      \
         for (int64_t i = 0; i < n; i++) {                                                                              \
             __VA_ARGS__;                                                                                               \
         }                                                                                                              \
@@ -338,51 +343,47 @@ SIMD(tensor_lane_convert)(enum gr_lane from, enum gr_lane to, void *out, const v
 void
 SIMD(tensor_lane_wrap)(granary_dtype dtype, void *values, int64_t n)
 {
-#define WRAP(dtype, narrow, wide) EACH(dtype, wide *x = values, x[i] = (narrow)x[i])
+#define WRAP(name, type, bytes, class, ...) EACH(name, LANE_OF_##class *x = values, x[i] = (type)x[i])
     switch (dtype) {
         EACH(BOOL, int64_t *x = values, x[i] = x[i] != 0)
-        WRAP(INT8, int8_t, int64_t)
-        WRAP(INT16, int16_t, int64_t)
-        WRAP(INT32, int32_t, int64_t)
-        WRAP(UINT8, uint8_t, uint64_t)
-        WRAP(UINT16, uint16_t, uint64_t)
-        WRAP(UINT32, uint32_t, uint64_t)
+        GR_INTEGER_DTYPES(WRAP)
+    default:
+        return;
+    }
+}
+
+/* Floats are their own lane. */
+#define MOVE(to, from, name, bytes)                                                                                    \
+    case GRANARY_##name:                                                                                               \
+        memcpy(to, from, (size_t)n *(bytes));                                                                          \
+        return;
+
+void
+SIMD(tensor_lane_load)(granary_dtype dtype, void *out, const void *stored, int64_t n)
+{
+#define LOAD(name, type, bytes, class, ...) EACH(name, LANE_OF_##class *o = out; const type *x = stored, o[i] = x[i])
+#define LOAD_REAL(name, type, bytes, ...)   MOVE(out, stored, name, bytes)
+    switch (dtype) {
+        EACH(BOOL, int64_t *o = out; const uint8_t *x = stored, o[i] = x[i] != 0)
+        GR_INTEGER_DTYPES(LOAD)
+        GR_REAL_DTYPES(LOAD_REAL)
     default:
         return;
     }
 }
 
 void
-SIMD(tensor_lane_load)(granary_dtype dtype, void *out, const void *stored, int64_t n)
-{
-#define LOAD(dtype, narrow, wide) EACH(dtype, wide *o = out; const narrow *x = stored, o[i] = x[i])
-    switch (dtype) {
-        EACH(BOOL, int64_t *o = out; const uint8_t *x = stored, o[i] = x[i] != 0)
-        LOAD(INT8, int8_t, int64_t)
-        LOAD(INT16, int16_t, int64_t)
-        LOAD(INT32, int32_t, int64_t)
-        LOAD(UINT8, uint8_t, uint64_t)
-        LOAD(UINT16, uint16_t, uint64_t)
-        LOAD(UINT32, uint32_t, uint64_t)
-    default:
-        memcpy(out, stored, (size_t)n * gr_tensor_element(dtype));
-    }
-}
-
-void
 SIMD(tensor_lane_store)(granary_dtype dtype, void *stored, const void *values, int64_t n)
 {
-#define STORE(dtype, narrow, wide) EACH(dtype, narrow *o = stored; const wide *x = values, o[i] = (narrow)x[i])
+#define STORE(name, type, bytes, class, ...)                                                                           \
+    EACH(name, type *o = stored; const LANE_OF_##class *x = values, o[i] = (type)x[i])
+#define STORE_REAL(name, type, bytes, ...) MOVE(stored, values, name, bytes)
     switch (dtype) {
-        STORE(BOOL, uint8_t, int64_t)
-        STORE(INT8, int8_t, int64_t)
-        STORE(INT16, int16_t, int64_t)
-        STORE(INT32, int32_t, int64_t)
-        STORE(UINT8, uint8_t, uint64_t)
-        STORE(UINT16, uint16_t, uint64_t)
-        STORE(UINT32, uint32_t, uint64_t)
+        STORE(BOOL, uint8_t, 1, SIGNED)
+        GR_INTEGER_DTYPES(STORE)
+        GR_REAL_DTYPES(STORE_REAL)
     default:
-        memcpy(stored, values, (size_t)n * gr_tensor_element(dtype));
+        return;
     }
 }
 

@@ -3,7 +3,7 @@
  * seven bytes a lane.
  */
 #include "kernel/sort/keys.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -141,41 +141,19 @@ sort_encode(const struct sort_lane *lane, const int64_t *rows, int64_t from, siz
     case GRANARY_BOOL:
         encode_bools(column, rows, from, count, codes);
         break;
-    case GRANARY_INT8:
-        EACH_ROW(int8_t, SIGNED(x));
+#define WORD(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        EACH_ROW(type, GR_IS_SIGNED(type) ? SIGNED(x) : (uint64_t)x);                                                  \
         break;
-    case GRANARY_INT16:
-        EACH_ROW(int16_t, SIGNED(x));
+        GR_WORD_DTYPES(WORD)
+#undef WORD
+#define REAL(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        EACH_ROW(type, code_of_double((double)x));                                                                     \
+        found = mark_nans(codes, count, kinds);                                                                        \
         break;
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        EACH_ROW(int32_t, SIGNED(x));
-        break;
-    case GRANARY_INT64:
-    case GRANARY_TIMESTAMP:
-    case GRANARY_DURATION:
-        EACH_ROW(int64_t, SIGNED(x));
-        break;
-    case GRANARY_UINT8:
-        EACH_ROW(uint8_t, x);
-        break;
-    case GRANARY_UINT16:
-        EACH_ROW(uint16_t, x);
-        break;
-    case GRANARY_UINT32:
-        EACH_ROW(uint32_t, x);
-        break;
-    case GRANARY_UINT64:
-        EACH_ROW(uint64_t, x);
-        break;
-    case GRANARY_FLOAT32:
-        EACH_ROW(float, code_of_double((double)x));
-        found = mark_nans(codes, count, kinds);
-        break;
-    case GRANARY_FLOAT64:
-        EACH_ROW(double, code_of_double(x));
-        found = mark_nans(codes, count, kinds);
-        break;
+        GR_REAL_DTYPES(REAL)
+#undef REAL
     case GRANARY_DECIMAL:
         if (lane->part == 0) {
             EACH_ROW(gr_int128, SIGNED(x >> 64));

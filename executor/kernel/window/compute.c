@@ -3,7 +3,7 @@
  * ranks.c, picks.c).
  */
 #include "kernel/window/compute.h"
-#include "contract/int128.h"
+#include "contract/dtypes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,12 +37,6 @@ class_of(granary_dtype dtype)
     }
 }
 
-#define EACH(type)                                                                                                     \
-    for (int64_t i = 0; i < column->rows; i++) {                                                                       \
-        integers[i] = ((const type *)column->values)[i];                                                               \
-    }                                                                                                                  \
-    break
-
 static void
 read_integers(const granary_column *column, gr_int128 *integers)
 {
@@ -52,25 +46,17 @@ read_integers(const granary_column *column, gr_int128 *integers)
             integers[i] = gr_bit(column->values, i);
         }
         break;
-    case GRANARY_INT8:
-        EACH(int8_t);
-    case GRANARY_INT16:
-        EACH(int16_t);
-    case GRANARY_INT32:
-    case GRANARY_DATE:
-        EACH(int32_t);
-    case GRANARY_UINT8:
-        EACH(uint8_t);
-    case GRANARY_UINT16:
-        EACH(uint16_t);
-    case GRANARY_UINT32:
-        EACH(uint32_t);
-    case GRANARY_UINT64:
-        EACH(uint64_t);
-    case GRANARY_DECIMAL:
-        EACH(gr_int128);
-    default:
-        EACH(int64_t);
+#define CASE(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        for (int64_t i = 0; i < column->rows; i++) {                                                                   \
+            integers[i] = ((const type *)column->values)[i];                                                           \
+        }                                                                                                              \
+        break;
+        GR_WORD_DTYPES(CASE)
+        CASE(DECIMAL, gr_int128)
+#undef CASE
+    default: /* no integers */
+        break;
     }
 }
 
@@ -243,24 +229,12 @@ window_overflowed(const struct window_job *job, granary_dtype dtype)
 static granary_err
 integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, void *values, int64_t at)
 {
-    const gr_int128 most = (gr_int128)0x4b3b4ca85a86c47a << 64 | 0x098a223fffffffff; /* 38 nines */
-    bool fits = true;
-
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_UINT64:
-        fits = x >= 0 && x <= (gr_int128)UINT64_MAX;
-        ((uint64_t *)values)[at] = (uint64_t)x;
-        break;
-    case GRANARY_DECIMAL:
-        fits = x <= most && x >= -most;
+    if (gr_dtype_kind(dtype) == GRANARY_DECIMAL) {
         ((gr_int128 *)values)[at] = x;
-        break;
-    default:
-        fits = x >= INT64_MIN && x <= INT64_MAX;
+    } else {
         ((int64_t *)values)[at] = (int64_t)x;
-        break;
     }
-    return fits ? GRANARY_OK : window_overflowed(job, dtype);
+    return gr_dtype_fits(dtype, x) ? GRANARY_OK : window_overflowed(job, dtype);
 }
 
 static granary_err

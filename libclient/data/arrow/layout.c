@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "contract/dtypes.h"
 #include "data/value/bits.h"
 
 #define BUFFERS_MOST 3 /* of a column: validity, offsets, values */
@@ -111,18 +112,12 @@ static enum arrow_type
 put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
 {
     switch (gr_dtype_kind(dtype)) {
-    case GRANARY_INT64:
-    case GRANARY_INT32:
-    case GRANARY_INT16:
-    case GRANARY_INT8:
-        *ret_table = put_int_type(out, gr_dtype_size(dtype) * 8, true);
+#define INTEGER(name, type, ...)                                                                                       \
+    case GRANARY_##name:                                                                                               \
+        *ret_table = put_int_type(out, 8 * sizeof(type), GR_IS_SIGNED(type));                                          \
         return TYPE_INT;
-    case GRANARY_UINT64:
-    case GRANARY_UINT32:
-    case GRANARY_UINT16:
-    case GRANARY_UINT8:
-        *ret_table = put_int_type(out, gr_dtype_size(dtype) * 8, false);
-        return TYPE_INT;
+        GR_INTEGER_DTYPES(INTEGER)
+#undef INTEGER
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
         *ret_table = put_unit_type(out, dtype == GRANARY_FLOAT64 ? PRECISION_DOUBLE : PRECISION_SINGLE);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "contract/dtypes.h"
 #include "data/arrow/read.h"
 
 enum { NESTED_MOST = 64 }; /* as in Arrow's own readers */
@@ -23,23 +24,23 @@ set_other(struct arrow_field *field, const char *type)
 static void
 integer_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
 {
+    static const struct {
+        uint64_t bits;
+        bool is_signed;
+        granary_dtype dtype;
+    } integers[] = {
+#define ROW(name, type, ...) {8 * sizeof(type), GR_IS_SIGNED(type), GRANARY_##name},
+        GR_INTEGER_DTYPES(ROW)
+#undef ROW
+    };
+    uint64_t bits = flat_uint(in, type, INT_BIT_WIDTH, 4, 0);
     bool is_signed = flat_uint(in, type, INT_IS_SIGNED, 1, 0) != 0;
 
-    switch (flat_uint(in, type, INT_BIT_WIDTH, 4, 0)) {
-    case 8:
-        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT8 : GRANARY_UINT8);
-        return;
-    case 16:
-        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT16 : GRANARY_UINT16);
-        return;
-    case 32:
-        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT32 : GRANARY_UINT32);
-        return;
-    case 64:
-        set_layout(field, LAYOUT_FIXED, is_signed ? GRANARY_INT64 : GRANARY_UINT64);
-        return;
-    default:
-        set_other(field, "Int of an odd width");
+    set_other(field, "Int of an odd width");
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+        if (integers[i].bits == bits && integers[i].is_signed == is_signed) {
+            set_layout(field, LAYOUT_FIXED, integers[i].dtype);
+        }
     }
 }
 

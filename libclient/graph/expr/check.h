@@ -4,24 +4,13 @@
 
 #include "contract/int128.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 
 static inline bool
 expr_is_integer(granary_dtype dtype)
 {
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-        return true;
-    default:
-        return false;
-    }
+    return gr_dtype_is_integer(dtype);
 }
 static inline bool
 expr_is_decimal(granary_dtype dtype)
@@ -36,12 +25,12 @@ expr_is_exact(granary_dtype dtype)
 static inline bool
 expr_is_float(granary_dtype dtype)
 {
-    return dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32;
+    return gr_dtype_is_float(dtype);
 }
 static inline bool
 expr_is_numeric(granary_dtype dtype)
 {
-    return expr_is_exact(dtype) || expr_is_float(dtype);
+    return gr_dtype_is_number(dtype);
 }
 static inline bool
 expr_is_temporal(granary_dtype dtype)
@@ -69,9 +58,6 @@ bool expr_read_real(const char *text, double *ret_value);
 /* Units of 10^-scale as digits with a point. Returns where in ret_text they begin. */
 enum { EXPR_DECIMAL_TEXT = 48 };
 const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT]);
-
-/* Whether an integer dtype holds the value. */
-bool expr_integer_holds(granary_dtype dtype, gr_int128 value);
 
 /* The dtype of a number as written that meets no other: int64, or the next that holds it; with a point float64. With a
  * mark int64 or a decimal. */

@@ -88,7 +88,7 @@ fold_numbers(struct gr_expr *expr)
 
     if (expr->op != GR_OP_DIVIDE && fold_exactly(expr->op, a, b, &units, &scale)) {
         /* An integer that overflows does so when it runs, with its values. */
-        if (!integers || expr_integer_holds(GRANARY_INT64, units)) {
+        if (!integers || gr_dtype_fits(GRANARY_INT64, units)) {
             become_number(expr, is_exact, units, scale, gr_decimal_real(units, scale));
         }
         return;
@@ -177,7 +177,7 @@ expr_fold_intervals(struct gr_expr *expr)
             b = number;
         }
         if (!a->is_interval || !expr_is_literal(b) || !expr_is_integer(b->dtype) ||
-            !expr_integer_holds(GRANARY_INT64, b->value.i)) {
+            !gr_dtype_fits(GRANARY_INT64, b->value.i)) {
             return;
         }
         by = (int64_t)b->value.i;
@@ -271,7 +271,7 @@ fold_number_cast(struct gr_expr *expr)
         gr_int128 most = gr_power_of_ten(digits);
 
         if (expr_number_units(a, gr_dtype_scale(target), &units) &&
-            (expr_is_integer(target) ? expr_integer_holds(target, units) : units < most && units > -most)) {
+            (expr_is_integer(target) ? gr_dtype_fits(target, units) : units < most && units > -most)) {
             become_literal(expr, target)->value.i = units;
         }
     } else if (a->scale >= 0 && target == GRANARY_STRING) {

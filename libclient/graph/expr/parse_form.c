@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/dtypes.h"
 #include "data/frame.h"
 #include "graph/expr/parser.h"
 
@@ -117,9 +118,9 @@ parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits)
         const char *name;
         granary_dtype dtype;
     } others[] = {
-        {"int", GRANARY_INT64},    {"bigint", GRANARY_INT64},  {"integer", GRANARY_INT32},  {"smallint", GRANARY_INT16},
-        {"tinyint", GRANARY_INT8}, {"float", GRANARY_FLOAT64}, {"double", GRANARY_FLOAT64}, {"real", GRANARY_FLOAT32},
-        {"boolean", GRANARY_BOOL}, {"text", GRANARY_STRING},   {"varchar", GRANARY_STRING}, {"str", GRANARY_STRING},
+#define ROW(text, name) {text, GRANARY_##name},
+        GR_DTYPE_ALIASES(ROW)
+#undef ROW
     };
     const struct token name = parser->lexer.token;
     char text[32];

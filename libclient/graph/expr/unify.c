@@ -14,18 +14,8 @@
 static int
 integer_bits(granary_dtype dtype, bool *ret_signed)
 {
-    *ret_signed = dtype == GRANARY_INT8 || dtype == GRANARY_INT16 || dtype == GRANARY_INT32 || dtype == GRANARY_INT64;
+    *ret_signed = gr_dtype_is_signed(dtype);
     return (int)gr_dtype_size(dtype) * 8;
-}
-
-bool
-expr_integer_holds(granary_dtype dtype, gr_int128 value)
-{
-    bool has_sign;
-    int bits = integer_bits(dtype, &has_sign);
-    gr_int128 beyond = (gr_int128)1 << (has_sign ? bits - 1 : bits);
-
-    return value < beyond && value >= (has_sign ? -beyond : 0);
 }
 
 granary_dtype
@@ -34,9 +24,9 @@ expr_dtype_alone(const struct gr_expr *number)
     if (number->scale != 0) {
         return number->is_exact ? GRANARY_DECIMAL(number->scale) : GRANARY_FLOAT64;
     }
-    return expr_integer_holds(GRANARY_INT64, number->value.i)                         ? GRANARY_INT64
-           : !number->is_exact && expr_integer_holds(GRANARY_UINT64, number->value.i) ? GRANARY_UINT64
-                                                                                      : GRANARY_DECIMAL(0);
+    return gr_dtype_fits(GRANARY_INT64, number->value.i)                         ? GRANARY_INT64
+           : !number->is_exact && gr_dtype_fits(GRANARY_UINT64, number->value.i) ? GRANARY_UINT64
+                                                                                 : GRANARY_DECIMAL(0);
 }
 
 bool
@@ -68,12 +58,6 @@ expr_number_units(const struct gr_expr *number, int scale, gr_int128 *ret_units)
 }
 
 static granary_dtype
-signed_of(int bits)
-{
-    return bits <= 8 ? GRANARY_INT8 : bits <= 16 ? GRANARY_INT16 : bits <= 32 ? GRANARY_INT32 : GRANARY_INT64;
-}
-
-static granary_dtype
 promote_integers(granary_dtype a, granary_dtype b)
 {
     bool sign_a;
@@ -88,7 +72,8 @@ promote_integers(granary_dtype a, granary_dtype b)
         return sign_a ? a : b;
     }
     /* The unsigned one needs a bit more than a signed one of its size has. */
-    return (sign_a ? bits_b : bits_a) == 64 ? GRANARY_FLOAT64 : signed_of(2 * (sign_a ? bits_b : bits_a));
+    return (sign_a ? bits_b : bits_a) == 64 ? GRANARY_FLOAT64
+                                            : gr_dtype_of_integer(true, (size_t)(sign_a ? bits_b : bits_a) / 4);
 }
 
 granary_dtype
@@ -135,7 +120,7 @@ expr_adopt(struct gr_expr *literal, granary_dtype dtype, bool keep_scale)
         literal->dtype = isinf(real) ? GRANARY_FLOAT64 : dtype;
         literal->value.d = isinf(real) ? literal->value.d : real;
     } else if (expr_is_integer(dtype) && literal->scale == 0) {
-        literal->dtype = expr_integer_holds(dtype, literal->value.i) ? dtype : literal->dtype;
+        literal->dtype = gr_dtype_fits(dtype, literal->value.i) ? dtype : literal->dtype;
     } else if (expr_is_decimal(dtype) && literal->scale >= 0) {
         scale = keep_scale ? literal->scale : gr_dtype_scale(dtype);
         if (scale >= literal->scale && expr_number_units(literal, scale, &units)) {
@@ -310,7 +295,7 @@ read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t s
         return done && isinf(text->value.d) == isinf(real);
     }
     if (expr_is_integer(dtype)) {
-        return gr_integer_parse(from, size, &text->value.i) && expr_integer_holds(dtype, text->value.i);
+        return gr_integer_parse(from, size, &text->value.i) && gr_dtype_fits(dtype, text->value.i);
     }
     if (dtype == GRANARY_BOOL) {
         done = gr_bool_parse(from, size, &truth);

@@ -105,33 +105,6 @@ lower_add_quoted(struct gr_buf *text, const char *value)
     gr_buf_addf(text, "'");
 }
 
-bool
-lower_is_float(granary_dtype dtype)
-{
-    return dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32;
-}
-
-bool
-lower_is_number(granary_dtype dtype)
-{
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_INT8:
-    case GRANARY_INT16:
-    case GRANARY_INT32:
-    case GRANARY_INT64:
-    case GRANARY_UINT8:
-    case GRANARY_UINT16:
-    case GRANARY_UINT32:
-    case GRANARY_UINT64:
-    case GRANARY_FLOAT32:
-    case GRANARY_FLOAT64:
-    case GRANARY_DECIMAL:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Whether a list has the name; no list has all. */
 bool
 lower_is_listed(const Granary__Attr *names, const char *name)
@@ -148,10 +121,10 @@ lower_is_listed(const Granary__Attr *names, const char *name)
 void
 lower_add_missing(struct gr_buf *buffer, const struct gr_field *field)
 {
-    gr_buf_addf(buffer, lower_is_float(field->dtype) ? "(" : "");
+    gr_buf_addf(buffer, gr_dtype_is_float(field->dtype) ? "(" : "");
     lower_add_name(buffer, field->name);
     gr_buf_addf(buffer, " is null");
-    if (lower_is_float(field->dtype)) {
+    if (gr_dtype_is_float(field->dtype)) {
         gr_buf_addf(buffer, " or isnan(");
         lower_add_name(buffer, field->name);
         gr_buf_addf(buffer, "))");

@@ -71,7 +71,7 @@ fill_by_window(const struct gr_lowering *source, const char *method, struct gr_l
 static void
 add_filled(struct gr_buf *text, const struct gr_field *field, const char *value)
 {
-    if (lower_is_float(field->dtype)) {
+    if (gr_dtype_is_float(field->dtype)) {
         gr_buf_addf(text, "case when ");
         lower_add_missing(text, field);
         gr_buf_addf(text, " then (%s) else ", value);

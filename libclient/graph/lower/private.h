@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text/buf.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/lower/lower.h"
 #include "graph/operator.h"
@@ -63,8 +64,6 @@ void lower_add_quoted(struct gr_buf *text, const char *value);
 /* "name is null", of floats "(name is null or isnan(name))". */
 void lower_add_missing(struct gr_buf *buffer, const struct gr_field *field);
 
-bool lower_is_float(granary_dtype dtype);
-bool lower_is_number(granary_dtype dtype);
 /* Whether a list has the name; no list has all. */
 bool lower_is_listed(const Granary__Attr *names, const char *name);
 

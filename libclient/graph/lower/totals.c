@@ -63,7 +63,7 @@ lower_quantile(const struct gr_lowering *source, struct gr_lowered *lowered)
         const char *name = columns != NULL ? columns->strings[i] : field->name;
         struct gr_buf text = {0};
 
-        if (columns != NULL || lower_is_number(field->dtype)) {
+        if (columns != NULL || gr_dtype_is_number(field->dtype)) {
             gr_buf_addf(&text, "quantile(");
             lower_add_name(&text, name);
             gr_buf_addf(&text, ", %.17g)", gr_attr_double(source->attrs, source->count, "q", 0.5));

@@ -102,7 +102,7 @@ make_clipped(struct gr_buf *text, const struct gr_lowering *source, const struct
 static granary_err
 lower_clip(const struct gr_lowering *source, struct gr_lowered *lowered)
 {
-    return lower_columns(source, make_clipped, lower_is_number, lowered);
+    return lower_columns(source, make_clipped, gr_dtype_is_number, lowered);
 }
 
 static granary_err

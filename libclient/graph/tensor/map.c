@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "data/tensor.h"
 
 /* ---- which operators ---- */
 

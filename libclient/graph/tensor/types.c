@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/tensor.h"
 #include "graph/dtype_class.h"
 
 enum rule {
@@ -69,71 +70,11 @@ gr_tensor_dtype_good(granary_dtype dtype)
 }
 
 bool
-gr_dtype_is_float(granary_dtype dtype)
+gr_dtype_holds(granary_dtype dtype, uint64_t bits, bool beyond)
 {
-    return gr_dtype_class(dtype) == GR_CLASS_REAL;
-}
+    gr_int128 value = beyond ? (gr_int128)bits : (gr_int128)(int64_t)bits;
 
-bool
-gr_dtype_is_integer(granary_dtype dtype)
-{
-    return gr_dtype_class(dtype) == GR_CLASS_SIGNED || gr_dtype_class(dtype) == GR_CLASS_UNSIGNED;
-}
-
-bool
-gr_dtype_is_signed(granary_dtype dtype)
-{
-    return gr_dtype_class(dtype) == GR_CLASS_SIGNED;
-}
-
-bool
-gr_dtype_holds(granary_dtype dtype, uint64_t bits_of, bool beyond)
-{
-    unsigned bits = (unsigned)gr_tensor_element(dtype) * 8;
-    int64_t value = (int64_t)bits_of;
-
-    if (!gr_dtype_is_integer(dtype) || beyond) {
-        return !gr_dtype_is_integer(dtype) || dtype == GRANARY_UINT64;
-    }
-    if (!gr_dtype_is_signed(dtype)) {
-        return value >= 0 && (bits == 64 || (uint64_t)value < (uint64_t)1 << bits);
-    }
-    return bits == 64 || (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
-}
-
-size_t
-gr_tensor_element(granary_dtype dtype)
-{
-    switch (dtype) {
-    case GRANARY_BOOL:
-    case GRANARY_INT8:
-    case GRANARY_UINT8:
-        return 1;
-    case GRANARY_INT16:
-    case GRANARY_UINT16:
-        return 2;
-    case GRANARY_INT32:
-    case GRANARY_UINT32:
-    case GRANARY_FLOAT32:
-        return 4;
-    default:
-        return 8;
-    }
-}
-
-static granary_dtype
-integer_of(bool is_signed, size_t size)
-{
-    switch (size) {
-    case 1:
-        return is_signed ? GRANARY_INT8 : GRANARY_UINT8;
-    case 2:
-        return is_signed ? GRANARY_INT16 : GRANARY_UINT16;
-    case 4:
-        return is_signed ? GRANARY_INT32 : GRANARY_UINT32;
-    default:
-        return is_signed ? GRANARY_INT64 : GRANARY_UINT64;
-    }
+    return !gr_dtype_is_integer(dtype) || gr_dtype_fits(dtype, value);
 }
 
 /* A float that holds it roughly: as sqrt gives. */
@@ -171,13 +112,13 @@ gr_dtype_promote(granary_dtype a, granary_dtype b)
                                                                                                   : GRANARY_FLOAT32;
     }
     if (x == y) {
-        return integer_of(x == GR_CLASS_SIGNED, size);
+        return gr_dtype_of_integer(x == GR_CLASS_SIGNED, size);
     }
     /* A signed one that holds the unsigned one's values, too; of uint64 there is none. */
     if (gr_tensor_element(x == GR_CLASS_UNSIGNED ? a : b) == size) {
-        return size == 8 ? GRANARY_FLOAT64 : integer_of(true, 2 * size);
+        return size == 8 ? GRANARY_FLOAT64 : gr_dtype_of_integer(true, 2 * size);
     }
-    return integer_of(true, size);
+    return gr_dtype_of_integer(true, size);
 }
 
 /* ---- functions ---- */

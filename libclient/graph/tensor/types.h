@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "granary/frame.h"
+#include "graph/dtype_class.h"
 
 /* The functions of contract/tensor_functions.def, and a few that are not operators of one shape. */
 enum gr_map_function {
@@ -31,15 +31,9 @@ enum gr_map_function gr_map_find(const char *name, size_t length);
 
 /* bool, integers and floats: what tensors are computed with. */
 bool gr_tensor_dtype_good(granary_dtype dtype);
-bool gr_dtype_is_float(granary_dtype dtype);
-/* Of integers; false for bool. */
-bool gr_dtype_is_integer(granary_dtype dtype);
-bool gr_dtype_is_signed(granary_dtype dtype);
 /* Whether an integer dtype has that value (beyond: the bits are those of a uint64 that no int64 is); the others take any.
  */
 bool gr_dtype_holds(granary_dtype dtype, uint64_t bits, bool beyond);
-/* Bytes of an element; 1 of bool. */
-size_t gr_tensor_element(granary_dtype dtype);
 /* The smallest dtype that holds both, as NumPy's promote_types. Both good. */
 granary_dtype gr_dtype_promote(granary_dtype a, granary_dtype b);
 /* Of sums: int64, uint64, or the float itself. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "tile/frame/group.h"
@@ -33,8 +34,7 @@ table_distinct(const struct gr_table *table, const char *name)
         }
         known = known && info->distinct > 0;
         sum += info->distinct;
-        is_number = info->zone && (dtype == GRANARY_INT8 || dtype == GRANARY_INT16 || dtype == GRANARY_INT32 ||
-                                   dtype == GRANARY_INT64 || dtype == GRANARY_DATE || dtype == GRANARY_BOOL);
+        is_number = info->zone && (gr_dtype_is_signed(dtype) || dtype == GRANARY_DATE || dtype == GRANARY_BOOL);
         if (is_number) {
             min = (int64_t)info->min < min ? (int64_t)info->min : min;
             max = (int64_t)info->max > max ? (int64_t)info->max : max;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text/buf.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "tile/frame/group.h"
 
@@ -49,11 +50,11 @@ struct ranges {
     size_t count;
 };
 
+/* What an int64 holds. */
 static bool
 is_integer(granary_dtype dtype)
 {
-    return dtype == GRANARY_INT8 || dtype == GRANARY_INT16 || dtype == GRANARY_INT32 || dtype == GRANARY_INT64 ||
-           dtype == GRANARY_UINT8 || dtype == GRANARY_UINT16 || dtype == GRANARY_UINT32;
+    return gr_dtype_is_integer(dtype) && dtype != GRANARY_UINT64;
 }
 
 static const struct gr_measured_column *

@@ -159,7 +159,7 @@ look_at_raw(struct gr_file *file, const Granary__Node *node)
     if (err != GRANARY_OK) {
         return err;
     }
-    bytes = (uint64_t)gr_tensor_elements(&tensor) * gr_tensor_element_size(dtype);
+    bytes = (uint64_t)gr_tensor_elements(&tensor) * gr_tensor_element(dtype);
     if (offset < 0 || offset > file->file_bytes || bytes > (uint64_t)(file->file_bytes - offset)) {
         return gr_fail(GRANARY_EINVAL, "%s: has %lld bytes; from byte %lld on that is less than the %llu of its shape",
                        file->path, (long long)file->file_bytes, (long long)offset, (unsigned long long)bytes);

@@ -7,6 +7,7 @@
 #include "tile/core/chunk.h"
 
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "tile/core/measured.h"
 
@@ -74,26 +75,27 @@ zone_test_destroy(struct zone_test *test)
 }
 
 /* What a zone and a literal are compared as. */
-enum class { CLASS_NONE, CLASS_INTEGER, CLASS_REAL, CLASS_DECIMAL, CLASS_TEXT };
+enum kind { KIND_NONE, KIND_INTEGER, KIND_REAL, KIND_DECIMAL, KIND_TEXT };
 
-static enum class class_of(granary_dtype dtype) {
-    switch ((unsigned)dtype & 0xffu){
-        case GRANARY_BOOL : case GRANARY_INT8 : case GRANARY_INT16 : case GRANARY_INT32 : case GRANARY_INT64 : case
-        GRANARY_UINT8 : case GRANARY_UINT16 : case GRANARY_UINT32 : case GRANARY_UINT64 : case GRANARY_DATE : case
-        GRANARY_TIMESTAMP : case GRANARY_DURATION : return CLASS_INTEGER;
-        case GRANARY_FLOAT32 : case GRANARY_FLOAT64 : return CLASS_REAL;
-        case GRANARY_STRING : return CLASS_TEXT;
-        default : return (dtype & 0xff) == ((unsigned)GRANARY_DECIMAL(0) & 0xffu) ? CLASS_DECIMAL : CLASS_NONE;
-    }
+static enum kind
+kind_of(granary_dtype dtype)
+{
+    static const enum kind kinds[] = {
+        [GR_CLASS_NULL] = KIND_NONE,        [GR_CLASS_BOOL] = KIND_INTEGER,   [GR_CLASS_SIGNED] = KIND_INTEGER,
+        [GR_CLASS_UNSIGNED] = KIND_INTEGER, [GR_CLASS_REAL] = KIND_REAL,      [GR_CLASS_DECIMAL] = KIND_DECIMAL,
+        [GR_CLASS_DURATION] = KIND_INTEGER, [GR_CLASS_MOMENT] = KIND_INTEGER, [GR_CLASS_TEXT] = KIND_TEXT,
+    };
+
+    return kinds[gr_dtype_class(dtype)];
 }
 
 /* The column of a side of a comparison, perhaps converted to a wider number. */
 static const struct gr_expr *
 column_of(const struct gr_expr *expr)
 {
-    if (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_CONVERT &&
-        class_of(expr->operands[0]->dtype) == CLASS_INTEGER && expr->operands[0]->dtype != GRANARY_DATE &&
-        (class_of(expr->dtype) == CLASS_REAL || expr->dtype == GRANARY_INT64)) {
+    if (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_CONVERT && kind_of(expr->operands[0]->dtype) == KIND_INTEGER &&
+        expr->operands[0]->dtype != GRANARY_DATE &&
+        (kind_of(expr->dtype) == KIND_REAL || expr->dtype == GRANARY_INT64)) {
         expr = expr->operands[0];
     }
     return expr->kind == GR_EXPR_COLUMN ? expr : NULL;
@@ -101,30 +103,30 @@ column_of(const struct gr_expr *expr)
 
 /* -1, 0, 1: the bound beside the literal. false: they cannot be compared, or not exactly. */
 static bool
-compare(const union gr_bound *bound, enum class of, const struct gr_expr *literal, int *ret_order)
+compare(const union gr_bound *bound, enum kind of, const struct gr_expr *literal, int *ret_order)
 {
     double real = literal->value.d;
     double mine = bound->real;
     char text[8] = {0};
 
-    switch (class_of(literal->dtype)) {
-    case CLASS_INTEGER:
+    switch (kind_of(literal->dtype)) {
+    case KIND_INTEGER:
         *ret_order = bound->integer < literal->value.i ? -1 : bound->integer > literal->value.i;
-        return of == CLASS_INTEGER;
-    case CLASS_DECIMAL:
+        return of == KIND_INTEGER;
+    case KIND_DECIMAL:
         real = (double)literal->value.i;
         *ret_order = mine < real ? -1 : mine > real;
-        return of == CLASS_DECIMAL && literal->value.i < EXACT_MOST && literal->value.i > -EXACT_MOST;
-    case CLASS_REAL:
+        return of == KIND_DECIMAL && literal->value.i < EXACT_MOST && literal->value.i > -EXACT_MOST;
+    case KIND_REAL:
         if (real != real) {
             return false;
         }
-        *ret_order = of == CLASS_INTEGER ? gr_order_mixed(bound->integer, real) : mine < real ? -1 : mine > real;
-        return of == CLASS_REAL || of == CLASS_INTEGER;
-    case CLASS_TEXT:
+        *ret_order = of == KIND_INTEGER ? gr_order_mixed(bound->integer, real) : mine < real ? -1 : mine > real;
+        return of == KIND_REAL || of == KIND_INTEGER;
+    case KIND_TEXT:
         memcpy(text, literal->text, literal->text_size < sizeof text ? literal->text_size : sizeof text);
         *ret_order = memcmp(bound->text, text, sizeof text);
-        return of == CLASS_TEXT;
+        return of == KIND_TEXT;
     default:
         return false;
     }
@@ -134,7 +136,7 @@ compare(const union gr_bound *bound, enum class of, const struct gr_expr *litera
 static bool
 excludes_literal(enum gr_expr_op op, const Granary__ColumnInfo *info, const struct gr_expr *literal)
 {
-    enum class of = class_of((granary_dtype)info->dtype);
+    enum kind of = kind_of((granary_dtype)info->dtype);
     union gr_bound min;
     union gr_bound max;
     int least;
@@ -153,13 +155,13 @@ excludes_literal(enum gr_expr_op op, const Granary__ColumnInfo *info, const stru
     case GR_OP_EQUAL:
         return least > 0 || most < 0;
     case GR_OP_LESS:
-        return of != CLASS_TEXT && least >= 0;
+        return of != KIND_TEXT && least >= 0;
     case GR_OP_LESS_EQUAL:
-        return of != CLASS_TEXT && least > 0;
+        return of != KIND_TEXT && least > 0;
     case GR_OP_GREATER:
-        return of != CLASS_TEXT && most <= 0;
+        return of != KIND_TEXT && most <= 0;
     case GR_OP_GREATER_EQUAL:
-        return of != CLASS_TEXT && most < 0;
+        return of != KIND_TEXT && most < 0;
     default:
         return false;
     }

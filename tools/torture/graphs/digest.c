@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/dtypes.h"
 #include "granary/frame.h"
 
 #define COLUMNS_MOST 64u
@@ -51,26 +52,13 @@ add_bytes(struct digest *digest, const void *bytes, size_t size)
 static size_t
 value_size(granary_dtype dtype)
 {
-    switch ((unsigned)dtype & 0xff) {
-    case GRANARY_STRING:
-        return 0;
-    case GRANARY_BOOL: /* bits */
-    case GRANARY_INT8:
-    case GRANARY_UINT8:
-        return 1;
-    case GRANARY_INT16:
-    case GRANARY_UINT16:
-        return 2;
-    case GRANARY_INT32:
-    case GRANARY_UINT32:
-    case GRANARY_FLOAT32:
-    case GRANARY_DATE:
-        return 4;
-    case GRANARY_DECIMAL:
-        return 16;
-    default:
-        return 8;
-    }
+    static const size_t sizes[] = {
+#define ROW(name, type, bytes, ...) [GRANARY_##name] = bytes,
+        GR_DTYPES(ROW)
+#undef ROW
+    };
+
+    return dtype == GRANARY_BOOL ? 1 : sizes[(unsigned)dtype & 0xff]; /* bits */
 }
 
 static bool
