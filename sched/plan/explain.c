@@ -123,27 +123,31 @@ print_graph(const struct gr_plan *plan, struct gr_buf *out)
 }
 
 static bool
+is_cut_in_stages(const struct gr_file *file)
+{
+    return file != NULL && file->stage != NULL;
+}
+
+static bool
 has_files(const struct gr_plan *plan)
 {
     size_t i = 0;
 
-    while (plan->sources.csvs != NULL && i < plan->node_count && plan->sources.csvs[i] == NULL) {
+    while (plan->sources.files != NULL && i < plan->node_count && !is_cut_in_stages(plan->sources.files[i])) {
         i++;
     }
-    return plan->sources.csvs != NULL && i < plan->node_count;
+    return plan->sources.files != NULL && i < plan->node_count;
 }
 
 static void
 print_files(const struct gr_plan *plan, struct gr_buf *out)
 {
-    static const char *const stages[] = {"being cut at records", "being looked at for types", "known"};
-
     for (size_t i = 0; i < plan->node_count; i++) {
-        const struct gr_csv *csv = plan->sources.csvs == NULL ? NULL : plan->sources.csvs[i];
+        const struct gr_file *file = plan->sources.files[i];
 
-        if (csv != NULL) {
-            gr_buf_addf(out, "  %s: %s, %" PRId64 " bytes in blocks of %" PRId64 ": %s\n", csv->node->name, csv->path,
-                        csv->file_bytes, csv->block_bytes, stages[csv->stage]);
+        if (is_cut_in_stages(file)) {
+            gr_buf_addf(out, "  %s: %s, %" PRId64 " bytes in blocks of %" PRId64 ": %s\n", file->node->name, file->path,
+                        file->file_bytes, file->block_bytes, file->stage);
         }
     }
 }

@@ -10,7 +10,6 @@
 #include "base/id.h"
 #include "optimize/optimize.h"
 #include "plan/state.h"
-#include "tile/source/file.h"
 
 #define NODES_SHOWN 200
 #define NOTES_MAX   8
@@ -63,34 +62,28 @@ static granary_err
 open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
 {
     const struct gr_graph *graph = plan->graph;
-    struct gr_csv_options csv_options = {.directory = options->directory,
-                                         .chunk_bytes = options->chunk_bytes,
-                                         .slots = options->slots,
-                                         .memory_bytes = options->memory_bytes};
+    struct gr_file_options file_options = {.directory = options->directory,
+                                           .chunk_bytes = options->chunk_bytes,
+                                           .slots = options->slots,
+                                           .memory_bytes = options->memory_bytes};
     bool *needed = needed_nodes(graph);
     granary_err err = GRANARY_OK;
 
-    plan->sources.csvs = calloc(graph->count + 1, sizeof *plan->sources.csvs);
     plan->sources.tables = calloc(graph->count + 1, sizeof *plan->sources.tables);
     plan->sources.files = calloc(graph->count + 1, sizeof *plan->sources.files);
     plan->sources.asked = calloc(graph->count + 1, sizeof *plan->sources.asked);
-    plan->sources.known = (struct gr_sources){.csvs = plan->sources.csvs,
-                                              .tables = plan->sources.tables,
-                                              .files = plan->sources.files,
-                                              .functions = plan->functions};
-    if (needed == NULL || plan->sources.csvs == NULL || plan->sources.tables == NULL || plan->sources.files == NULL ||
-        plan->sources.asked == NULL) {
+    plan->sources.known =
+        (struct gr_sources){.tables = plan->sources.tables, .files = plan->sources.files, .functions = plan->functions};
+    if (needed == NULL || plan->sources.tables == NULL || plan->sources.files == NULL || plan->sources.asked == NULL) {
         err = no_memory();
     }
     for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
-        if (graph->nodes[i].op == GR_TILE_read_csv && needed[i]) {
-            err = gr_csv_create(graph->nodes[i].node, &csv_options, &plan->sources.csvs[i]);
-            plan->sources.unready += err == GRANARY_OK;
-            plan->sources.unasked += err == GRANARY_OK;
-        } else if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
+        if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
             err = open_table(plan, i, options);
         } else if (gr_file_is(graph->nodes[i].op) && needed[i]) {
-            err = gr_file_create(&graph->nodes[i], &csv_options, &plan->sources.files[i]);
+            err = gr_file_create(&graph->nodes[i], &file_options, &plan->sources.files[i]);
+            plan->sources.unready += err == GRANARY_OK && plan->sources.files[i]->asks;
+            plan->sources.unasked += err == GRANARY_OK && plan->sources.files[i]->asks;
         }
     }
     free(needed);
@@ -109,16 +102,12 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
     granary_err err = GRANARY_OK;
 
     gr_buf_addf(&facts, "%s %" PRId64 " %" PRIu64, GRANARY_VERSION, options->chunk_bytes, options->memory_bytes);
-    for (size_t i = 0; plan->sources.csvs != NULL && i < plan->node_count; i++) {
-        const struct gr_csv *csv = plan->sources.csvs[i];
+    for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
+        const struct gr_file *file = plan->sources.files[i];
 
-        if (csv != NULL) {
-            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, csv->file_bytes, csv->modified_ns,
-                        csv->block_bytes);
-        }
-        if (plan->sources.files[i] != NULL) {
-            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %zu", i, plan->sources.files[i]->file_bytes,
-                        plan->sources.files[i]->modified_ns, plan->sources.files[i]->part_count);
+        if (file != NULL) {
+            gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, file->file_bytes, file->modified_ns,
+                        file->known ? (int64_t)file->part_count : file->block_bytes);
         }
         for (size_t k = 0; plan->sources.tables[i] != NULL && k < plan->sources.tables[i]->count; k++) {
             gr_buf_addf(&facts, " %s", plan->sources.tables[i]->ids[k]);
@@ -216,9 +205,6 @@ gr_plan_destroy(struct gr_plan *plan)
     gr_tiling_destroy(plan->tiling);
     gr_steps_destroy(plan->steps);
     gr_chunks_free(&plan->chunks);
-    for (size_t i = 0; plan->sources.csvs != NULL && i < plan->node_count; i++) {
-        gr_csv_destroy(plan->sources.csvs[i]);
-    }
     for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
         gr_table_destroy(plan->sources.tables[i]);
     }
@@ -227,7 +213,6 @@ gr_plan_destroy(struct gr_plan *plan)
         gr_file_destroy(plan->sources.files[i]);
     }
     free(plan->sources.files);
-    free(plan->sources.csvs);
     free(plan->sources.tables);
     free(plan->sources.asked);
     free(plan->questions.items);
@@ -253,12 +238,12 @@ gr_plan_destroy(struct gr_plan *plan)
 static uint32_t
 start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
 {
-    struct gr_csv *csv = plan->sources.csvs[node];
+    struct gr_file *file = plan->sources.files[node];
 
-    if (csv != NULL) {
-        gr_csv_start(csv, (uint32_t)node, &plan->chunks);
-        *ret_count = csv->jobs;
-        return csv->first_op;
+    if (file != NULL) {
+        gr_file_start(file, (uint32_t)node, &plan->chunks);
+        *ret_count = file->jobs;
+        return file->first_op;
     }
     gr_table_start(plan->sources.tables[node], (uint32_t)node, &plan->chunks);
     *ret_count = plan->sources.tables[node]->jobs;
@@ -293,7 +278,7 @@ ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
 static bool
 is_unknown(const struct gr_plan *plan, size_t node)
 {
-    return (plan->sources.csvs[node] != NULL && plan->sources.csvs[node]->stage != GR_CSV_READY) ||
+    return (plan->sources.files[node] != NULL && !plan->sources.files[node]->known) ||
            (plan->sources.tables[node] != NULL && !gr_table_is_known(plan->sources.tables[node]));
 }
 
@@ -336,20 +321,16 @@ questions_of(const struct gr_plan *plan, uint64_t number, const struct question 
 static granary_err
 feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
 {
-    struct gr_csv *csv = plan->sources.csvs[node];
-    enum gr_csv_stage before = csv->stage;
+    struct gr_file *file = plan->sources.files[node];
     granary_err err;
 
-    if (before == GR_CSV_READY || op < csv->first_op) {
+    if (file->known || file->asks || op < file->first_op) {
         return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
     }
-    err = gr_csv_feed(csv, op - csv->first_op, answer);
-    if (csv->stage != before) {
-        plan->sources.asked[node] = csv->stage == GR_CSV_READY;
-        plan->sources.unready -= csv->stage == GR_CSV_READY;
-        plan->sources.unasked += csv->stage != GR_CSV_READY;
-        csv->first_op = UINT32_MAX; /* until the stage's operators are there */
-    }
+    err = gr_file_feed(file, op - file->first_op, answer);
+    plan->sources.asked[node] = !file->asks;
+    plan->sources.unasked += file->asks;
+    plan->sources.unready -= file->known;
     return err;
 }
 
@@ -441,20 +422,20 @@ add_notes(const struct gr_plan *plan, const char *message, struct gr_buf *out)
 {
     size_t notes = 0;
 
-    for (size_t i = 0; plan->sources.csvs != NULL && i < plan->node_count; i++) {
-        const struct gr_csv *csv = plan->sources.csvs[i];
-        size_t columns = csv == NULL || csv->stage != GR_CSV_READY ? 0 : csv->schema.count;
+    for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
+        const struct gr_file *file = plan->sources.files[i];
+        size_t columns = file == NULL || !file->known ? 0 : file->type.schema.count;
 
         for (size_t c = 0; c < columns && notes < NOTES_MAX; c++) {
             size_t before = out->size;
 
-            if (message != NULL && !names_column(message, csv->schema.fields[c].name)) {
+            if (message != NULL && !names_column(message, file->type.schema.fields[c].name)) {
                 continue;
             }
             if (notes > 0) {
                 gr_buf_addf(out, "\n");
             }
-            if (gr_csv_tell_odd(csv, c, out)) {
+            if (gr_file_tell_odd(file, c, out)) {
                 notes++;
             } else {
                 out->size = before;
@@ -494,9 +475,7 @@ infer_types(struct gr_plan *plan)
 
     for (size_t i = 0; i < plan->graph->count; i++) {
         struct gr_node_type *type = &plan->graph->nodes[i].type;
-        const struct gr_schema *schema = plan->sources.csvs[i] != NULL     ? &plan->sources.csvs[i]->schema
-                                         : plan->sources.tables[i] != NULL ? &plan->sources.tables[i]->schema
-                                                                           : NULL;
+        const struct gr_schema *schema = plan->sources.tables[i] != NULL ? &plan->sources.tables[i]->schema : NULL;
 
         if (plan->sources.files[i] != NULL && plan->sources.files[i]->type.known && !type->known) {
             *type = plan->sources.files[i]->type;

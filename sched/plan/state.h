@@ -6,7 +6,7 @@
 #include "graph/chunk/graph.h"
 #include "optimize/steps.h"
 #include "plan/plan.h"
-#include "tile/source/csv.h"
+#include "tile/file/file.h"
 #include "tile/source/table.h"
 #include "tile/tile.h"
 
@@ -48,9 +48,8 @@ struct emission;
 
 /* What is read: by node, NULL for one that reads nothing of the kind, or that no target needs. */
 struct plan_sources {
-    struct gr_csv **csvs;
     struct gr_table **tables;
-    struct gr_file **files;  /* others, read or written */
+    struct gr_file **files;  /* read or written */
     struct gr_sources known; /* the same, for tiling */
     bool *asked;             /* the operators of the file's stage, or of the table, were handed out */
     size_t unready;          /* files and tables that are not known */

@@ -6,7 +6,6 @@
 #include "optimize/steps.h"
 #include "tile/core/chunk.h"
 
-struct gr_csv;
 struct gr_file;
 struct gr_table;
 
@@ -36,9 +35,8 @@ struct gr_tile_options {
 
 /* What is known of what steps read or run, by step. */
 struct gr_sources {
-    struct gr_csv *const *csvs;           /* the READY file of each read_csv */
     struct gr_table *const *tables;       /* known, of each table */
-    struct gr_file *const *files;         /* of each operator on other files */
+    struct gr_file *const *files;         /* known, of each operator on files */
     struct gr_function *const *functions; /* of each map_chunk and call */
 };
 

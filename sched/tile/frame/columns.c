@@ -2,25 +2,6 @@
 #include <string.h>
 
 #include "tile/core/rules.h"
-#include "tile/source/csv.h"
-
-granary_err
-tile_read_csv(struct tiling *t, size_t i)
-{
-    const struct gr_csv *csv = t->sources->csvs[i];
-    const bool *columns = t->steps->steps[i].present;
-    struct gr_tiled *out = &t->tiled[i];
-    granary_err err = tiled_init(t, out, csv->range_count, true);
-    uint32_t first;
-
-    first = gr_csv_read(csv, (uint32_t)i, columns, csv->range_count, t->chunks);
-    for (size_t r = 0; err == GRANARY_OK && r < csv->range_count; r++) {
-        out->pieces[r] = (struct gr_piece){.op = first + (uint32_t)r};
-        out->rows[r] = (int64_t)csv->types[r]->records;
-        out->bytes[r] = gr_csv_range_bytes(csv, r, columns);
-    }
-    return err;
-}
 
 TILE_AS(select, tile_rows(t, i, GR_CHUNK_select, tiling_attrs(t, i, NAMES("columns")), true))
 TILE_AS(project, tile_rows(t, i, GR_CHUNK_project, tiling_attrs(t, i, NAMES("columns")), true))

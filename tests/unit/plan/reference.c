@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tile/source/csv_range.h"
+#include "tile/file/csv_range.h"
 
 uint32_t
 reference_step(uint32_t state, char byte, char delimiter, bool *ret_ends)

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "reference.h"
-#include "tile/source/csv_range.h"
+#include "tile/file/csv_range.h"
 
 #define TEXT_MAX  240
 #define TEXTS     3000

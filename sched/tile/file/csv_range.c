@@ -2,7 +2,7 @@
  * Blocks were split for every state they may begin in: a walk over them picks the true one, and cuts ranges at
  * records.
  */
-#include "tile/source/csv_range.h"
+#include "tile/file/csv_range.h"
 
 #include <stdlib.h>
 

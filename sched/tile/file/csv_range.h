@@ -1,6 +1,6 @@
 /* From what blocks of bytes do to the CSV automaton to ranges of whole records. */
-#ifndef TILE_SOURCE_CSV_RANGE_H
-#define TILE_SOURCE_CSV_RANGE_H
+#ifndef TILE_FILE_CSV_RANGE_H
+#define TILE_FILE_CSV_RANGE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "granary/types.h"
 #include "schema/granary.pb-c.h"
 
-#define GR_CSV_STATES 6 /* of the automaton: contract/chunk_ops.def */
+#define GR_CSV_STATES 6 /* of the automaton: contract/formats/csv.def */
 
 /* Bytes of a file that begin and end with whole records. */
 struct gr_csv_range {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "tile/source/csv.h"
+#include "tile/file/csv.h"
 
 #define HEADER_MAX ((int64_t)64 << 10) /* of a longer header nothing is known */
 #define KNOWN_MAX  1024
@@ -24,7 +24,7 @@ is_given(const Granary__Attr *dtypes, const char *name, size_t size)
 
 /* The names of a header without quotes. With quotes nothing is known, which is no error: it only takes longer. */
 static void
-find_in_header(struct gr_csv *csv, const Granary__Attr *dtypes, const char *text, size_t size)
+find_in_header(struct csv *csv, const Granary__Attr *dtypes, const char *text, size_t size)
 {
     const char *end = text + size;
     const char *field;
@@ -53,7 +53,7 @@ find_in_header(struct gr_csv *csv, const Granary__Attr *dtypes, const char *text
 }
 
 static void
-find_by_number(struct gr_csv *csv, const Granary__Attr *dtypes)
+find_by_number(struct csv *csv, const Granary__Attr *dtypes)
 {
     for (int64_t position = 0; position < KNOWN_MAX; position++) {
         char name[32];
@@ -66,10 +66,11 @@ find_by_number(struct gr_csv *csv, const Granary__Attr *dtypes)
 }
 
 granary_err
-gr_csv_find_known(struct gr_csv *csv, int fd)
+csv_find_known(const struct gr_file *file, int fd)
 {
-    const Granary__Attr *dtypes = gr_attr_find(csv->node->attrs, csv->node->n_attrs, "dtypes");
-    size_t size = (size_t)(csv->file_bytes < HEADER_MAX ? csv->file_bytes : HEADER_MAX);
+    struct csv *csv = file->own;
+    const Granary__Attr *dtypes = gr_attr_find(file->node->attrs, file->node->n_attrs, "dtypes");
+    size_t size = (size_t)(file->file_bytes < HEADER_MAX ? file->file_bytes : HEADER_MAX);
     char *text;
     granary_err err;
 

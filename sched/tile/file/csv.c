@@ -1,0 +1,321 @@
+/* The stages of a CSV file, each begun by the answers of the one before. */
+#include "tile/file/csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static granary_err enter_known(struct gr_file *file);
+
+/* ---- stages ---- */
+
+/* Ask for the types of the ranges whose types are not there. */
+static granary_err
+enter_infer(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+
+    csv->stage = CSV_INFER;
+    file->stage = "being looked at for types";
+    file->jobs = 0;
+    csv->job_ranges = calloc(csv->records.range_count, sizeof *csv->job_ranges);
+    if (csv->job_ranges == NULL) {
+        return tile_no_memory();
+    }
+    for (size_t r = 0; r < csv->records.range_count; r++) {
+        if (csv->records.types[r] == NULL) {
+            csv->job_ranges[file->jobs++] = r;
+        }
+    }
+    file->waiting = file->jobs;
+    file->asks = file->jobs > 0;
+    return file->asks ? GRANARY_OK : enter_known(file);
+}
+
+/* Types that csv_split has told of the very bytes that are a range. */
+static void
+take_types(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+    size_t range = 0;
+
+    for (size_t i = 0; i < file->jobs; i++) {
+        Granary__CsvSplit *split = csv->splits[i];
+
+        while (range < csv->records.range_count && csv->records.ranges[range].offset < split->types_offset) {
+            range++;
+        }
+        if (split->types != NULL && range < csv->records.range_count && csv->records.types[range] == NULL &&
+            csv->records.ranges[range].offset == split->types_offset &&
+            csv->records.ranges[range].size == split->types_size) {
+            csv->records.types[range] = split->types;
+            split->types = NULL;
+        }
+    }
+}
+
+/* One range, or blocks to be split into ranges first. */
+static granary_err
+enter_first(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+
+    if (file->file_bytes <= file->block_bytes) {
+        csv->records.ranges = malloc(sizeof *csv->records.ranges);
+        if (csv->records.ranges == NULL) {
+            return tile_no_memory();
+        }
+        csv->records.ranges[0] = (struct gr_csv_range){.offset = 0, .size = file->file_bytes, .line = 1};
+        csv->records.range_count = 1;
+        csv->records.types = calloc(1, sizeof *csv->records.types);
+        return csv->records.types == NULL ? tile_no_memory() : enter_infer(file);
+    }
+    csv->stage = CSV_SPLIT;
+    file->stage = "being cut at records";
+    file->asks = true;
+    file->jobs = file->waiting = (size_t)((file->file_bytes + file->block_bytes - 1) / file->block_bytes);
+    csv->splits = calloc(file->jobs, sizeof *csv->splits);
+    return csv->splits == NULL ? tile_no_memory() : GRANARY_OK;
+}
+
+static granary_err
+csv_look(struct gr_file *file, int fd)
+{
+    const Granary__Node *node = file->node;
+    struct csv *csv = file->own = calloc(1, sizeof *csv);
+    granary_err err;
+
+    if (file->file_bytes == 0) {
+        return gr_fail(GRANARY_EINVAL, "%s: empty: no header", file->path);
+    }
+    if (csv == NULL) {
+        return tile_no_memory();
+    }
+    csv->delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
+    csv->header = gr_attr_bool(node->attrs, node->n_attrs, "header", true);
+    err = csv_find_known(file, fd);
+    return err == GRANARY_OK ? enter_first(file) : err;
+}
+
+static void
+splits_free(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+
+    for (size_t i = 0; csv->splits != NULL && i < file->jobs; i++) {
+        granary__csv_split__free_unpacked(csv->splits[i], NULL);
+    }
+    free(csv->splits);
+    csv->splits = NULL;
+}
+
+static void
+csv_free(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+
+    splits_free(file);
+    records_fini(&csv->records);
+    free(csv->job_ranges);
+    free(csv->known);
+    free(csv);
+}
+
+/* ---- answers ---- */
+
+static granary_err
+wrong_fields(const struct gr_file *file, uint64_t line, uint64_t fields, uint64_t expected)
+{
+    return records_fail(file, line, "record has %" PRIu64 " field%s, expected %" PRIu64, fields, fields == 1 ? "" : "s",
+                        expected);
+}
+
+/* The range's records against the number of fields all must have (0: not known yet, then it is learnt here). */
+static granary_err
+check_range(const struct gr_file *file, size_t range, uint64_t *fields)
+{
+    const struct csv *csv = file->own;
+    const Granary__CsvTypes *types = csv->records.types[range];
+    uint64_t line = csv->records.ranges[range].line;
+    bool has_error = types->error[0] != '\0';
+
+    if (*fields == 0) {
+        *fields = types->n_names > 0 ? types->n_names : types->fields;
+    }
+    if (types->fields != 0 && types->fields != *fields &&
+        !(has_error && types->error_line < types->first_record_line)) {
+        return wrong_fields(file, line + types->first_record_line, types->fields, *fields);
+    }
+    if (types->ragged && !(has_error && types->error_line < types->ragged_line)) {
+        return wrong_fields(file, line + types->ragged_line, types->ragged_fields, *fields);
+    }
+    if (has_error) {
+        return records_fail(file, line + types->error_line, "%s", types->error);
+    }
+    if (types->fields != 0 && types->n_kinds != *fields) {
+        return gr_fail(GRANARY_EPROTO, "csv_infer: kinds of %zu columns instead of %" PRIu64, types->n_kinds, *fields);
+    }
+    return GRANARY_OK;
+}
+
+static uint32_t
+joined_kinds(const struct gr_file *file, size_t column)
+{
+    const struct csv *csv = file->own;
+    uint32_t kinds = 0;
+
+    for (size_t r = 0; r < csv->records.range_count; r++) {
+        kinds |= column < csv->records.types[r]->n_kinds ? csv->records.types[r]->kinds[column] : 0;
+    }
+    return kinds;
+}
+
+static granary_err
+add_column(struct gr_file *file, size_t column)
+{
+    const struct csv *csv = file->own;
+    const Granary__CsvTypes *first = csv->records.types[0];
+    char *name = NULL;
+    granary_err err = GRANARY_OK;
+
+    if (!csv->header) {
+        char text[32];
+
+        (void)snprintf(text, sizeof text, "c%zu", column);
+        name = strdup(text);
+    } else if (first->names[column].len == 0) { /* its data may be NULL */
+        name = strdup("");
+    } else if (memchr(first->names[column].data, '\0', first->names[column].len) != NULL) {
+        return records_fail(file, 1, "the name of column %zu in the header has a zero byte", column + 1);
+    } else {
+        name = strndup((const char *)first->names[column].data, first->names[column].len);
+    }
+    if (name == NULL) {
+        return tile_no_memory();
+    }
+    err = records_add_column(file, name, joined_kinds(file, column));
+    free(name);
+    return err;
+}
+
+static granary_err
+enter_known(struct gr_file *file)
+{
+    const struct csv *csv = file->own;
+    uint64_t fields = 0;
+    granary_err err = GRANARY_OK;
+
+    for (size_t r = 0; r < csv->records.range_count && err == GRANARY_OK; r++) {
+        err = check_range(file, r, &fields);
+    }
+    if (err == GRANARY_OK && csv->header && csv->records.types[0]->n_names == 0) {
+        err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no header", file->node->name, file->name);
+    }
+    if (err == GRANARY_OK && fields == 0) {
+        err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no record", file->node->name, file->name);
+    }
+    if (err == GRANARY_OK && fields > RECORDS_COLUMNS_MAX) {
+        err = records_fail(file, 1, "%" PRIu64 " columns; at most %d can be read", fields, RECORDS_COLUMNS_MAX);
+    }
+    for (size_t c = 0; c < fields && err == GRANARY_OK; c++) {
+        err = add_column(file, c);
+    }
+    return err == GRANARY_OK ? records_settle(file) : err;
+}
+
+/* The range with which the column became a string; range_count: it has not. */
+static size_t
+range_of_text(const struct gr_file *file, size_t column)
+{
+    const struct csv *csv = file->own;
+    uint32_t kinds = 0;
+    size_t r = 0;
+
+    for (; r < csv->records.range_count; r++) {
+        kinds |= column < csv->records.types[r]->n_kinds ? csv->records.types[r]->kinds[column] : 0;
+        if (gr_kinds_are_text(kinds)) {
+            break;
+        }
+    }
+    return r;
+}
+
+static bool
+csv_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
+{
+    const struct records *records = file->own;
+    size_t r =
+        file->type.schema.fields[column].dtype == GRANARY_STRING ? range_of_text(file, column) : records->range_count;
+    const Granary__CsvTypes *types = r == records->range_count ? NULL : records->types[r];
+
+    for (size_t i = 0; types != NULL && i < types->n_odd; i++) {
+        const Granary__CsvOdd *odd = types->odd[i];
+
+        if (odd->column == column) {
+            gr_buf_addf(out, "%s:%" PRIu64 ": '%.*s' makes column '%s' a string", file->name,
+                        records->ranges[r].line + odd->line, (int)odd->value.len, (const char *)odd->value.data,
+                        file->type.schema.fields[column].name);
+            return true;
+        }
+    }
+    return false;
+}
+
+static granary_err
+feed_split(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+{
+    struct csv *csv = file->own;
+    int64_t offset = (int64_t)job * file->block_bytes;
+    int64_t left = file->file_bytes - offset;
+    Granary__CsvSplit *split;
+    granary_err err;
+
+    if (csv->splits[job] != NULL) {
+        return GRANARY_OK;
+    }
+    errno = 0;
+    split = granary__csv_split__unpack(NULL, answer->len, answer->data);
+    err = split == NULL ? records_unreadable("csv_split")
+                        : gr_csv_split_check(split, left < file->block_bytes ? left : file->block_bytes);
+    if (err != GRANARY_OK) {
+        granary__csv_split__free_unpacked(split, NULL);
+        return err;
+    }
+    csv->splits[job] = split;
+    if (--file->waiting > 0) {
+        return GRANARY_OK;
+    }
+    err = gr_csv_ranges(csv->splits, file->jobs, file->block_bytes, file->file_bytes, &csv->records.ranges,
+                        &csv->records.range_count);
+    if (err == GRANARY_OK) {
+        csv->records.types = calloc(csv->records.range_count, sizeof *csv->records.types);
+        if (csv->records.types != NULL) {
+            take_types(file);
+        }
+    }
+    splits_free(file);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    return csv->records.types == NULL ? tile_no_memory() : enter_infer(file);
+}
+
+static granary_err
+csv_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+{
+    const struct csv *csv = file->own;
+    granary_err err;
+
+    if (csv->stage == CSV_SPLIT) {
+        return feed_split(file, job, answer);
+    }
+    err = records_take(file, "csv_infer", csv->job_ranges[job], answer);
+    return err == GRANARY_OK && file->waiting == 0 ? enter_known(file) : err;
+}
+
+const struct gr_source gr_source_csv = {
+    .look = csv_look, .start = csv_start, .feed = csv_feed, .tell_odd = csv_tell_odd, .free_own = csv_free};

@@ -1,0 +1,33 @@
+/*
+ * A CSV file on its way to be read: found and sized, cut at records, its columns' types known.
+ *
+ *   stage    its subtasks                       next
+ *   SPLIT    csv_split, one a block of bytes    INFER   (a file of one block begins with INFER)
+ *   INFER    csv_infer, one a range of records  known   (of which csv_split has not told the types already)
+ */
+#ifndef TILE_FILE_CSV_H
+#define TILE_FILE_CSV_H
+
+#include "tile/file/records.h"
+
+enum csv_stage { CSV_SPLIT, CSV_INFER };
+
+/* gr_file.own */
+struct csv {
+    struct records records;
+    enum csv_stage stage;
+    const char *delimiter; /* borrowed from the node */
+    bool header;
+    Granary__CsvSplit **splits; /* jobs answers while in SPLIT */
+    size_t *job_ranges;         /* INFER: the range of each job */
+    int64_t *known;             /* positions of columns whose dtypes the user gives; perhaps not all of them */
+    size_t known_count;
+};
+
+/* Find csv->known in the head of the file. Errors: EIO, ENOMEM */
+granary_err csv_find_known(const struct gr_file *file, int fd);
+
+/* Add the stage's operators. */
+void csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);
+
+#endif

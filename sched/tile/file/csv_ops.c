@@ -1,0 +1,109 @@
+/* The operators that split, look at, read and write a CSV file. */
+#include "base/error.h"
+#include "tile/file/csv.h"
+
+#define BEHIND_MAX ((int64_t)64 << 10) /* a block whose last record is longer is looked at twice */
+
+/* What every operator on the file needs. */
+static gr_attrs
+file_attrs(const struct gr_file *file, struct gr_chunks *chunks)
+{
+    static char empty[] = "";
+    static char backslash_n[] = "\\N";
+    static char *const default_nulls[] = {empty, backslash_n};
+    const Granary__Attr *nulls = gr_attr_find(file->node->attrs, file->node->n_attrs, "null_values");
+    gr_attrs set = gr_chunks_attrs(chunks);
+
+    gr_attrs_add(chunks, set, gr_attr_new_string("path", file->path));
+    gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", ((const struct csv *)file->own)->delimiter));
+    gr_attrs_add(chunks, set,
+                 nulls == NULL ? gr_attr_new_strings("null_values", default_nulls, 2) : gr_attr_copy(nulls));
+    return set;
+}
+
+static gr_attrs
+range_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range)
+{
+    const struct csv *csv = file->own;
+    const struct gr_csv_range *at = &csv->records.ranges[range];
+    gr_attrs set = records_bytes_attrs(chunks, at->offset, at->size);
+
+    gr_attrs_add(chunks, set, gr_attr_new_bool("header", csv->header && range == 0));
+    return set;
+}
+
+/* A block, and what of the next ones may be read to have its last record whole. */
+static gr_attrs
+block_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t block)
+{
+    const struct csv *csv = file->own;
+    int64_t offset = (int64_t)block * file->block_bytes;
+    int64_t left = file->file_bytes - offset;
+    int64_t size = left < file->block_bytes ? left : file->block_bytes;
+    gr_attrs set = records_bytes_attrs(chunks, offset, size);
+
+    gr_attrs_add(chunks, set, gr_attr_new_int("behind", left - size < BEHIND_MAX ? left - size : BEHIND_MAX));
+    gr_attrs_add(chunks, set, gr_attr_new_bool("header", csv->header && block == 0));
+    return set;
+}
+
+void
+csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
+{
+    const struct csv *csv = file->own;
+    bool is_split = csv->stage == CSV_SPLIT;
+    struct gr_chunk_spec spec = {
+        .op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer, .step = step, .shared = file_attrs(file, chunks)};
+
+    if (csv->known_count > 0) {
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_ints("known", csv->known, csv->known_count));
+    }
+    for (size_t i = 0; i < file->jobs; i++) {
+        spec.own = is_split ? block_attrs(file, chunks, i) : range_attrs(file, chunks, csv->job_ranges[i]);
+        (void)gr_chunks_add(chunks, &spec);
+    }
+}
+
+/* Positions of the columns that the step yields. */
+static void
+add_positions(struct tiling *t, const struct gr_step *step, gr_attrs set)
+{
+    size_t all = step->type->schema.count;
+    int64_t *positions = tiling_scratch(t, all, sizeof *positions);
+    size_t count = 0;
+
+    for (size_t c = 0; positions != NULL && c < all; c++) {
+        if (gr_step_yields(step, c)) {
+            positions[count++] = (int64_t)c;
+        }
+    }
+    gr_attrs_add(t->chunks, set, positions == NULL ? NULL : gr_attr_new_ints("positions", positions, count));
+}
+
+granary_err
+tile_read_csv(struct tiling *t, size_t i)
+{
+    const struct gr_file *file = t->sources->files[i];
+    const struct gr_step *step = &t->steps->steps[i];
+    gr_attrs shared = file_attrs(file, t->chunks);
+
+    gr_attrs_add(t->chunks, shared, gr_attr_new_int("fields", (int64_t)file->type.schema.count));
+    tiling_add_dtypes(t, step, shared);
+    add_positions(t, step, shared);
+    return records_tile(t, i, GR_CHUNK_csv_read, shared, range_attrs);
+}
+
+granary_err
+tile_write_csv(struct tiling *t, size_t i)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &count);
+    gr_attrs shared = gr_chunks_attrs(t->chunks);
+    const gr_attrs own[2] = {gr_chunks_attrs(t->chunks), gr_chunks_attrs(t->chunks)};
+
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("delimiter", gr_attr_string(attrs, count, "delimiter", ",")));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("null_value", gr_attr_string(attrs, count, "null_value", "")));
+    gr_attrs_add(t->chunks, own[0], gr_attr_new_bool("header", gr_attr_bool(attrs, count, "header", true)));
+    gr_attrs_add(t->chunks, own[1], gr_attr_new_bool("header", false));
+    return file_write_texts(t, i, GR_CHUNK_csv_format, shared, own);
+}

@@ -1,0 +1,187 @@
+/* What all formats have in common: the file is found and opened, or its folder is looked at; then its source goes on. */
+#include "tile/file/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#define MIB ((int64_t)1 << 20)
+
+/* Automatic chunks: four a slot so that slots stay even, within these, and small beside the store. */
+#define CHUNK_MIN       MIB
+#define CHUNK_MAX       (32 * MIB)
+#define CHUNK_LEAST     (64 * 1024)
+#define MEMORY_PARTS    16
+#define CHUNKS_PER_SLOT 4
+#define BLOCKS_MAX      65536 /* smaller chunks than this allows are made larger */
+
+static const struct gr_source *const sources[GR_TILE_COUNT] = {
+#define FORMAT_READ(name, kind) [GR_TILE_read_##name] = &gr_source_##name,
+#include "contract/formats.def"
+};
+
+bool
+gr_file_is(enum gr_tile_op op)
+{
+    switch (op) {
+#define FORMAT_WRITE(name, kind) case GR_TILE_write_##name:
+#include "contract/formats.def"
+        return true;
+    default:
+        return sources[op] != NULL;
+    }
+}
+
+/* How many bytes of a file of that size a chunk should have. */
+static int64_t
+block_of(int64_t file_bytes, const struct gr_file_options *options)
+{
+    int64_t block = options->chunk_bytes;
+
+    if (block <= 0) {
+        block = file_bytes / (CHUNKS_PER_SLOT * (options->slots > 0 ? options->slots : 1));
+        block = block < CHUNK_MIN ? CHUNK_MIN : block > CHUNK_MAX ? CHUNK_MAX : block;
+        if (options->memory_bytes > 0 && (uint64_t)block > options->memory_bytes / MEMORY_PARTS) {
+            block = (int64_t)(options->memory_bytes / MEMORY_PARTS);
+            block = block < CHUNK_LEAST ? CHUNK_LEAST : block;
+        }
+    }
+    return block > file_bytes / BLOCKS_MAX ? block : file_bytes / BLOCKS_MAX + 1;
+}
+
+/* Open it for a moment: whether it can be read shows now, not in an executor. A pipe must not hold us up. */
+static granary_err
+look_at_source(struct gr_file *file, const struct gr_file_options *options)
+{
+    struct stat info;
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    granary_err err = GRANARY_OK;
+
+    if (fd < 0 || fstat(fd, &info) < 0) {
+        err = gr_fail_errno("%s", file->path);
+    } else if (!S_ISREG(info.st_mode)) {
+        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file%s", file->path,
+                      S_ISDIR(info.st_mode) ? "; it is a directory" : "");
+    } else {
+        file->file_bytes = info.st_size;
+        file->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+        file->block_bytes = block_of(file->file_bytes, options);
+        err = file->source->look(file, fd);
+    }
+    gr_fd_close(&fd);
+    return err;
+}
+
+/* A file to be made: its folder is there, and takes new files. */
+static granary_err
+look_at_target(const struct gr_file *file)
+{
+    char *folder = strdup(file->path);
+    struct stat info;
+    granary_err err = folder == NULL ? tile_no_memory() : GRANARY_OK;
+
+    if (err == GRANARY_OK) {
+        *strrchr(folder, '/') = '\0';
+        if (stat(folder[0] == '\0' ? "/" : folder, &info) < 0 || access(folder[0] == '\0' ? "/" : folder, W_OK) < 0) {
+            err = gr_fail_errno("%s", folder);
+        } else if (!S_ISDIR(info.st_mode)) {
+            err = gr_fail(GRANARY_EINVAL, "%s: is no folder", folder);
+        } else if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) {
+            err = gr_fail(GRANARY_EINVAL, "%s: is there, and is no regular file", file->path);
+        }
+    }
+    free(folder);
+    return err;
+}
+
+static char *
+absolute_path(const char *directory, const char *name)
+{
+    char *path = NULL;
+
+    if (name[0] == '/' || directory == NULL || directory[0] == '\0') {
+        return strdup(name);
+    }
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+static granary_err
+name_node(const struct gr_file *file, granary_err err)
+{
+    return gr_fail_in(err, "node '%s' (%s)", file->node->name, file->node->op);
+}
+
+granary_err
+gr_file_create(const struct gr_graph_node *node, const struct gr_file_options *options, struct gr_file **ret_file)
+{
+    struct gr_file *file = calloc(1, sizeof *file);
+    granary_err err;
+
+    if (file == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "node '%s' (%s): out of memory", node->node->name, node->node->op);
+    }
+    file->source = sources[node->op];
+    file->node = node->node;
+    file->name = gr_attr_string(node->node->attrs, node->node->n_attrs, "path", "");
+    file->path = absolute_path(options->directory, file->name);
+    err = file->path == NULL     ? tile_no_memory()
+          : file->source == NULL ? look_at_target(file)
+                                 : look_at_source(file, options);
+    if (err != GRANARY_OK) {
+        err = name_node(file, err);
+        gr_file_destroy(file);
+        return err;
+    }
+    file->known = !file->asks;
+    file->type.known = file->known && file->source != NULL;
+    *ret_file = file;
+    return GRANARY_OK;
+}
+
+void
+gr_file_destroy(struct gr_file *file)
+{
+    if (file == NULL) {
+        return;
+    }
+    if (file->own != NULL) {
+        file->source->free_own(file);
+    }
+    gr_schema_free(&file->type.schema);
+    free(file->parts);
+    free(file->path);
+    free(file);
+}
+
+void
+gr_file_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
+{
+    file->first_op = chunks->count;
+    file->asks = false;
+    file->source->start(file, step, chunks);
+}
+
+granary_err
+gr_file_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+{
+    granary_err err = job >= file->jobs || file->known ? gr_fail(GRANARY_EPROTO, "an answer nobody asked for")
+                                                       : file->source->feed(file, job, answer);
+
+    if (err == GRANARY_EPROTO || err == GRANARY_ENOMEM) { /* others are about the file, and name the place */
+        return name_node(file, err);
+    }
+    file->type.known = file->known;
+    return err;
+}
+
+bool
+gr_file_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
+{
+    return file->source != NULL && file->source->tell_odd != NULL && file->source->tell_odd(file, column, out);
+}

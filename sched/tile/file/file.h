@@ -1,0 +1,97 @@
+/*
+ * Files that operators read and write. A source is how one format is cut: it looks at a file when the graph comes, and
+ * either knows then what is in it (Arrow, NPY), or asks executors first, in stages (CSV, whose types are found by
+ * looking). gr_source_NAME stands in the file of its format, for each FORMAT_READ row of contract/formats.def, beside
+ * its tile rule. A row without one does not link. Files that are to be written are known to be possible.
+ */
+#ifndef TILE_FILE_FILE_H
+#define TILE_FILE_FILE_H
+
+#include "base/text/buf.h"
+#include "graph/graph.h"
+#include "tile/core/chunk.h"
+
+struct gr_file_options {
+    const char *directory; /* relative names start here */
+    int64_t chunk_bytes;   /* 0: automatic */
+    int slots;
+    uint64_t memory_bytes; /* 0: unknown */
+};
+
+/* Record batches that become a chunk. */
+struct gr_file_part {
+    size_t first;
+    size_t count;
+    int64_t rows;
+    uint64_t bytes;
+};
+
+struct gr_file {
+    const struct gr_source *source; /* NULL: it is written */
+    const Granary__Node *node;      /* borrowed */
+    const char *name;               /* as the user wrote it, for messages; borrowed from node */
+    char *path;                     /* absolute */
+    int64_t file_bytes;
+    int64_t modified_ns;
+    int64_t block_bytes; /* that a chunk should have, about */
+
+    bool known;
+    struct gr_node_type type;   /* when known; a file that is written has none */
+    struct gr_file_part *parts; /* of batches */
+    size_t part_count;
+    uint64_t values_at; /* tensors: where the elements begin */
+
+    /* While it is not known: operators that tell more, in stages. */
+    const char *stage; /* for people */
+    bool asks;         /* the stage's operators are to be added */
+    size_t jobs;       /* of the stage */
+    size_t waiting;    /* of them, those without an answer */
+    uint32_t first_op; /* once they were added, they follow one another from here on */
+    void *own;         /* the source's */
+};
+
+struct gr_source {
+    /* Look at a file that is open: it is known then, or asks. Errors: EINVAL, ETYPE, ...; with the path */
+    granary_err (*look)(struct gr_file *file, int fd);
+
+    /* NULL, all of these, when a look is enough. */
+    void (*start)(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);             /* add jobs operators */
+    granary_err (*feed)(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer); /* as gr_file_feed() */
+    bool (*tell_odd)(const struct gr_file *file, size_t column, struct gr_buf *out); /* as gr_file_tell_odd() */
+    void (*free_own)(struct gr_file *file);
+};
+
+#define FORMAT_READ(name, kind) extern const struct gr_source gr_source_##name;
+#include "contract/formats.def"
+
+/* Whether an operator is on a file. */
+bool gr_file_is(enum gr_tile_op op);
+
+/*
+ * Look at the file of a node.
+ * Errors: ENOENT, EPERM, EIO · EINVAL no regular file, empty, too short, columns of one name; the folder is none · as
+ * gr_arrow_file_open() and gr_npy_head(); ENOMEM. The message names node and file
+ */
+granary_err
+gr_file_create(const struct gr_graph_node *node, const struct gr_file_options *options, struct gr_file **ret_file);
+void gr_file_destroy(struct gr_file *file); /* NULL is fine */
+
+/* Of a file that asks: add the stage's operators, one after the other. */
+void gr_file_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);
+
+/*
+ * Take the answer to one of the stage's operators (0 to jobs - 1); with the last one the file is known, or asks again.
+ * A second answer to the same one is ignored.
+ *
+ * Errors: EPROTO · EINVAL the file: ragged records, a header that names a column twice, ...; of several the first in
+ * the file; message "node 'NAME': FILE:LINE: ..." · ENOENT, ETYPE a wrong entry of dtypes
+ */
+granary_err gr_file_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer);
+
+/*
+ * Known: append why a column is a string, "FILE:LINE: 'VALUE' makes column 'NAME' a string", if that is because of a
+ * value that is odd among the others. Returns whether it is.
+ */
+bool gr_file_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out);
+
+#endif

@@ -1,0 +1,98 @@
+/* NPY files, whose headers tell dtype and shape, and files of bare numbers, of which the node tells both. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "data/frame.h"
+#include "data/tensor.h"
+#include "tile/file/tiles.h"
+#include "tile/tensor/tensor.h"
+
+enum { NPY_HEAD = 64 << 10 }; /* of a file, in which its header ends */
+
+static void
+set_tensor(struct gr_file *file, const granary_tensor *tensor, uint64_t values_at)
+{
+    file->type.is_tensor = true;
+    file->type.dtype = tensor->dtype;
+    file->type.dims = tensor->dims;
+    memcpy(file->type.shape, tensor->shape, sizeof file->type.shape);
+    file->values_at = values_at;
+}
+
+static granary_err
+npy_look(struct gr_file *file, int fd)
+{
+    size_t size = file->file_bytes < NPY_HEAD ? (size_t)file->file_bytes : NPY_HEAD;
+    char *head = malloc(size + 1);
+    granary_tensor tensor = {0};
+    uint64_t at = 0;
+    granary_err err = head == NULL ? tile_no_memory() : gr_pread_all(fd, head, size, 0);
+
+    if (err == GRANARY_OK) {
+        err = gr_npy_head(head, size, (uint64_t)file->file_bytes, &tensor, &at);
+    }
+    free(head);
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "%s", file->path);
+    }
+    set_tensor(file, &tensor, at);
+    return GRANARY_OK;
+}
+
+static granary_err
+raw_look(struct gr_file *file, int fd)
+{
+    const Granary__Node *node = file->node;
+    const Granary__Attr *shape = gr_attr_find(node->attrs, node->n_attrs, "shape");
+    granary_dtype dtype = gr_dtype_parse(gr_attr_string(node->attrs, node->n_attrs, "dtype", ""));
+    int64_t offset = gr_attr_int(node->attrs, node->n_attrs, "offset", 0);
+    granary_tensor tensor;
+    uint64_t bytes;
+    granary_err err = gr_npy_plan(dtype, (int)shape->n_ints, shape->ints, &tensor);
+
+    (void)fd;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    bytes = (uint64_t)gr_tensor_elements(&tensor) * gr_tensor_element(dtype);
+    if (offset < 0 || offset > file->file_bytes || bytes > (uint64_t)(file->file_bytes - offset)) {
+        return gr_fail(GRANARY_EINVAL, "%s: has %lld bytes; from byte %lld on that is less than the %llu of its shape",
+                       file->path, (long long)file->file_bytes, (long long)offset, (unsigned long long)bytes);
+    }
+    set_tensor(file, &tensor, (uint64_t)offset);
+    return GRANARY_OK;
+}
+
+const struct gr_source gr_source_npy = {.look = npy_look};
+const struct gr_source gr_source_raw = {.look = raw_look};
+
+static granary_err
+tile_file_tensor(struct tiling *t, size_t i)
+{
+    const struct gr_file *file = t->sources->files[i];
+    gr_attrs shared = file_path_attrs(t, i);
+
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(file->type.dtype)));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_int("at", (int64_t)file->values_at));
+    return tile_tensor_source(t, i, GR_CHUNK_tensor_read, shared);
+}
+
+TILE_AS(read_npy, tile_file_tensor(t, i))
+TILE_AS(read_raw, tile_file_tensor(t, i))
+
+granary_err
+tile_write_npy(struct tiling *t, size_t i)
+{
+    const struct gr_tiled *in = &t->tiled[t->steps->steps[i].inputs[0]];
+    struct gr_tiled whole;
+    int64_t block[8];
+    granary_err err;
+
+    for (int d = 0; d < 8; d++) {
+        block[d] = d < in->grid->dims && in->grid->shape[d] > 0 ? in->grid->shape[d] : 1;
+    }
+    err = grid_rechunk(t, i, in, block, &whole);
+    return err == GRANARY_OK ? file_write_all(t, i, GR_CHUNK_npy_write, whole.pieces, whole.count) : err;
+}

@@ -1,0 +1,149 @@
+/* Ranges of records: what they tell is taken, checked against what the user says, and made a chunk each. */
+#include "tile/file/records.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+void
+records_fini(struct records *records)
+{
+    for (size_t i = 0; records->types != NULL && i < records->range_count; i++) {
+        granary__csv_types__free_unpacked(records->types[i], NULL);
+    }
+    free(records->types);
+    free(records->ranges);
+}
+
+/* ---- answers ---- */
+
+granary_err
+records_unreadable(const char *op)
+{
+    return errno == ENOMEM ? gr_fail(GRANARY_ENOMEM, "%s: scheduler: out of memory", op)
+                           : gr_fail(GRANARY_EPROTO, "%s: an answer that is none", op);
+}
+
+granary_err
+records_take(struct gr_file *file, const char *op, size_t range, const ProtobufCBinaryData *answer)
+{
+    struct records *records = file->own;
+
+    if (records->types[range] != NULL) {
+        return GRANARY_OK;
+    }
+    errno = 0;
+    records->types[range] = granary__csv_types__unpack(NULL, answer->len, answer->data);
+    if (records->types[range] == NULL) {
+        return records_unreadable(op);
+    }
+    file->waiting--;
+    return GRANARY_OK;
+}
+
+granary_err
+records_fail(const struct gr_file *file, uint64_t line, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return gr_fail(GRANARY_EINVAL, "node '%s': %s:%" PRIu64 ": %s", file->node->name, file->name, line, text);
+}
+
+/* ---- columns ---- */
+
+granary_err
+records_add_column(struct gr_file *file, const char *name, uint32_t kinds)
+{
+    if (gr_schema_find(&file->type.schema, name) >= 0) {
+        return records_fail(file, 1, "the header names column '%s' twice", name);
+    }
+    return gr_schema_add(&file->type.schema, name, gr_dtype_of_kinds(kinds));
+}
+
+granary_err
+records_settle(struct gr_file *file)
+{
+    const Granary__Attr *dtypes = gr_attr_find(file->node->attrs, file->node->n_attrs, "dtypes");
+    struct gr_schema *schema = &file->type.schema;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; dtypes != NULL && i < dtypes->n_keys && err == GRANARY_OK; i++) {
+        int at = gr_schema_find(schema, dtypes->keys[i]);
+        granary_dtype dtype;
+
+        if (at < 0) {
+            err = gr_schema_no_column(schema, dtypes->keys[i]);
+        } else if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
+            err = gr_fail(GRANARY_EINVAL, "column '%s': no dtype '%s'", dtypes->keys[i], dtypes->strings[i]);
+        } else {
+            schema->fields[at].dtype = dtype;
+        }
+    }
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "node '%s' (%s): dtypes", file->node->name, file->node->op);
+    }
+    file->known = true;
+    file->stage = "known";
+    file->jobs = 0;
+    return GRANARY_OK;
+}
+
+/* ---- chunks ---- */
+
+/* Estimate of a range in memory, with the flagged columns (NULL: all). */
+static uint64_t
+estimate_bytes(const struct gr_file *file, size_t range, const bool *columns)
+{
+    const struct records *records = file->own;
+    const struct gr_schema *schema = &file->type.schema;
+    uint64_t rows = records->types[range]->records;
+    uint64_t columns_all = schema->count > 0 ? schema->count : 1;
+    uint64_t text = (uint64_t)records->ranges[range].size / columns_all; /* of a column, if all were alike */
+    uint64_t bytes = 0;
+
+    for (size_t c = 0; c < schema->count; c++) {
+        if (columns == NULL || columns[c]) {
+            bytes += schema->fields[c].dtype == GRANARY_STRING ? 4 * rows + 2 * text : 8 * rows + rows / 8;
+        }
+    }
+    return bytes;
+}
+
+gr_attrs
+records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size)
+{
+    gr_attrs set = gr_chunks_attrs(chunks);
+
+    gr_attrs_add(chunks, set, gr_attr_new_int("offset", offset));
+    gr_attrs_add(chunks, set, gr_attr_new_int("size", size));
+    return set;
+}
+
+granary_err
+records_tile(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, records_attrs *attrs)
+{
+    const struct gr_file *file = t->sources->files[i];
+    const struct records *records = file->own;
+    const bool *columns = t->steps->steps[i].present;
+    struct gr_chunk_spec spec = {.op = op, .step = (uint32_t)i, .shared = shared, .outputs = 1};
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = tiled_init(t, out, records->range_count, true);
+
+    for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
+        spec.own = attrs(file, t->chunks, r);
+        gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("line", (int64_t)records->ranges[r].line));
+        spec.bytes = estimate_bytes(file, r, columns);
+        out->rows[r] = (int64_t)records->types[r]->records;
+        out->bytes[r] = spec.bytes;
+        out->pieces[r] = gr_chunks_add(t->chunks, &spec);
+    }
+    return err;
+}

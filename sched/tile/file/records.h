@@ -1,0 +1,46 @@
+/*
+ * Text in records, whose columns and dtypes are found by looking at all of it (CSV, JSON lines). It is cut into ranges
+ * of whole records, and executors tell what is in each. What of it decides a dtype is joined by a bitwise or, so it
+ * does not depend on the cuts.
+ */
+#ifndef TILE_FILE_RECORDS_H
+#define TILE_FILE_RECORDS_H
+
+#include "schema/granary.pb-c.h"
+#include "tile/file/csv_range.h"
+#include "tile/file/tiles.h"
+
+/* Work on a schema grows with the square of its columns, and the scheduler serves nobody else meanwhile. */
+#define RECORDS_COLUMNS_MAX 16384
+
+/* What gr_file.own begins with. */
+struct records {
+    struct gr_csv_range *ranges;
+    size_t range_count;
+    Granary__CsvTypes **types; /* by range; NULL: not told yet */
+};
+
+void records_fini(struct records *records);
+
+/* An answer that cannot be unpacked: there is no memory for it (errno is 0 before), or it is none. */
+granary_err records_unreadable(const char *op);
+/* Take what is in a range. A second answer is ignored. Errors: ENOMEM · EPROTO */
+granary_err records_take(struct gr_file *file, const char *op, size_t range, const ProtobufCBinaryData *answer);
+
+/* "node 'NAME': FILE:LINE: ..." */
+granary_err
+records_fail(const struct gr_file *file, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Add a column of which these kinds were seen. Errors: EINVAL there is one of that name · ENOMEM */
+granary_err records_add_column(struct gr_file *file, const char *name, uint32_t kinds);
+/* All columns are there: what the user says about dtypes wins over what was seen. The file is known then. Errors:
+ * ENOENT, EINVAL */
+granary_err records_settle(struct gr_file *file);
+
+/* The attributes of an operator on a range, "offset", "size" and what else the format needs. */
+typedef gr_attrs records_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range);
+/* "offset" and "size". */
+gr_attrs records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size);
+/* An operator a range, which also has the number of its first line. Errors: ENOMEM */
+granary_err records_tile(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, records_attrs *attrs);
+
+#endif

@@ -1,0 +1,18 @@
+/* Within the room: what the tile rules of files share. */
+#ifndef TILE_FILE_TILES_H
+#define TILE_FILE_TILES_H
+
+#include "tile/core/rules.h"
+#include "tile/file/file.h"
+
+/* A new set with the path of step i's file. */
+gr_attrs file_path_attrs(struct tiling *t, size_t i);
+
+/* One operator that has all pieces, and makes the file. Errors: ENOMEM */
+granary_err
+file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_piece *pieces, size_t count);
+/* The file is the texts that `op` makes of the input's chunks. own: attributes of the first, and of the others. Errors:
+ * ENOMEM */
+granary_err file_write_texts(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, const gr_attrs own[2]);
+
+#endif
