@@ -41,9 +41,15 @@
 enum gr_expr_kind { GR_EXPR_COLUMN, GR_EXPR_LITERAL, GR_EXPR_CALL };
 
 enum gr_expr_op {
-#define EXPR_OP(id, text, least, most, signature) GR_OP_##id,
+#define EXPR_OP(id, ...) GR_OP_##id,
 #include "graph/expr/ops.def"
-#undef EXPR_OP
+    GR_OP_COUNT
+};
+
+/* Whether a value may be impossible to compute, and why. */
+struct gr_expr_failure {
+    enum { GR_FAILS_NEVER, GR_FAILS_EXACT /* not of floats */, GR_FAILS_WITH_ESCAPE, GR_FAILS } when;
+    const char *reason; /* what a message says before the operands; NULL: an overflow, or what a cast says */
 };
 
 /*
@@ -92,6 +98,24 @@ enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096 };
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
 void gr_expr_destroy(struct gr_expr *expr); /* NULL is fine */
 
+/* A function as docs/operators.md tells it. */
+struct gr_function_info {
+    enum gr_expr_op op;
+    const char *name;
+    const char *takes;     /* "s, from, count" */
+    int least;             /* operands */
+    const char *signature; /* as in graph/expr/ops.def; "": a rule of its own */
+    const char *summary;
+};
+/* All of them. Static storage. */
+const struct gr_function_info *gr_function_info(size_t *ret_count);
+/* The dtype it gives; "": that depends. */
+const char *gr_function_gives(const struct gr_function_info *info);
+/* "substring(s, from[, count])" */
+void gr_function_print_call(const struct gr_function_info *info, struct gr_buf *out);
+/* Its other names: "; also `substr`" */
+void gr_function_print_names(const struct gr_function_info *info, struct gr_buf *out);
+
 /* Whether there is a function of that name, in letters of any case. Errors: EINVAL "no function 'yaer'; did you mean
  * ..." */
 granary_err gr_expr_check_function(const char *name);
@@ -118,6 +142,7 @@ enum gr_expr_op gr_expr_op_plain(enum gr_expr_op op);
 bool gr_expr_op_holds(enum gr_expr_op op, int order);
 /* "+" for GR_OP_ADD, "year" for GR_OP_YEAR. Static storage. */
 const char *gr_expr_op_text(enum gr_expr_op op);
+struct gr_expr_failure gr_expr_op_failure(enum gr_expr_op op);
 
 /* ---- for who rewrites expressions, before or after the check; what was checked must be checked again ---- */
 

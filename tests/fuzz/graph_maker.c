@@ -92,9 +92,8 @@ put_call(struct maker *maker, int depth)
         int least;
         int most;
     } calls[] = {
-#define EXPR_OP(id, text, least, most, signature) {text, least, most},
+#define EXPR_OP(id, text, least, most, ...) {text, least, most},
 #include "graph/expr/ops.def"
-#undef EXPR_OP
     };
     uint32_t at = choose(maker->choices, sizeof calls / sizeof calls[0]);
     const char *name = calls[at].name;

@@ -224,8 +224,8 @@ floor_divide(double a, double b)
     return quotient - floor(quotient) > 0.5 ? floor(quotient) + 1.0 : floor(quotient);
 }
 
-static void
-round_to_float32(struct node *node, int64_t n)
+void
+node_round_to_float32(struct node *node, int64_t n)
 {
     double *out = node->buffer;
 
@@ -284,7 +284,7 @@ real(struct node *node, int64_t n)
         SIMD_CALL(rows_arithmetic_double)(node->op, a, b, out, n);
         break;
     }
-    round_to_float32(node, n);
+    node_round_to_float32(node, n);
     return GRANARY_OK;
 }
 
@@ -417,41 +417,33 @@ op_round(struct node *node, int64_t n)
             break;
         }
     }
-    round_to_float32(node, n);
+    node_round_to_float32(node, n);
     return GRANARY_OK;
 }
 
-/* ---- functions of floats ---- */
+/* ---- tests of floats ---- */
 
-static double (*const functions[])(double value) = {
-    [GR_OP_SQRT] = sqrt, [GR_OP_EXP] = exp,   [GR_OP_LN] = log,    [GR_OP_LOG10] = log10,
-    [GR_OP_LOG2] = log2, [GR_OP_SIN] = sin,   [GR_OP_COS] = cos,   [GR_OP_TAN] = tan,
-    [GR_OP_ASIN] = asin, [GR_OP_ACOS] = acos, [GR_OP_ATAN] = atan,
-};
-
-granary_err
-op_float(struct node *node, int64_t n)
+static granary_err
+real_ask(struct node *node, bool infinite, int64_t n)
 {
     const double *a = node->operands[0]->values;
-    const double *b = node->operands[node->count - 1]->values;
-    void *room = node_room(node, node->base);
-    double *out = room;
-    granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
+    uint8_t *out = node_room(node, ROWS_BOOL);
+    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
 
-    if (err != GRANARY_OK) {
-        return err;
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        out[i] = infinite ? isinf(a[i]) != 0 : isnan(a[i]) != 0;
     }
-    if (node->op == GR_OP_ISNAN || node->op == GR_OP_ISINF) {
-        for (int64_t i = 0; i < n; i++) {
-            ((uint8_t *)room)[i] = node->op == GR_OP_ISNAN ? isnan(a[i]) : isinf(a[i]) != 0;
-        }
-        return GRANARY_OK;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = node->op == GR_OP_POW     ? pow(a[i], b[i])
-                 : node->op == GR_OP_ATAN2 ? atan2(a[i], b[i])
-                                           : functions[node->op](a[i]);
-    }
-    round_to_float32(node, n);
-    return GRANARY_OK;
+    return err;
+}
+
+granary_err
+op_isnan(struct node *node, int64_t n)
+{
+    return real_ask(node, false, n);
+}
+
+granary_err
+op_isinf(struct node *node, int64_t n)
+{
+    return real_ask(node, true, n);
 }

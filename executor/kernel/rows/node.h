@@ -133,29 +133,34 @@ node_int_at(const struct node *node, int64_t i)
 }
 /* Exact values lie in out: INT when all fit, else WIDE; rows beyond the dtype are bad. Errors: ENOMEM */
 granary_err node_settle_exact(struct node *node, const gr_int128 *out, int64_t n);
+/* Values of a float32 node are rounded to what it can hold. */
+void node_round_to_float32(struct node *node, int64_t n);
 /* INT values beyond an integer dtype or int32 days are bad. */
 granary_err node_check_range(struct node *node, int64_t n);
 
 /* ---- operators: compute node from its operands, which are computed ---- */
 
-granary_err op_arithmetic(struct node *node, int64_t n);
-granary_err op_round(struct node *node, int64_t n);
-granary_err op_float(struct node *node, int64_t n);
-granary_err op_compare(struct node *node, int64_t n);
-granary_err op_in(struct node *node, int64_t n);
-granary_err op_and_or(struct node *node, int64_t n);
-granary_err op_not(struct node *node, int64_t n);
-granary_err op_null_test(struct node *node, int64_t n);
-granary_err op_case(struct node *node, int64_t n);
-granary_err op_coalesce(struct node *node, int64_t n);
-granary_err op_nullif(struct node *node, int64_t n);
-granary_err op_extreme(struct node *node, int64_t n);
-granary_err op_cast(struct node *node, int64_t n);
-granary_err op_date_part(struct node *node, int64_t n);
-granary_err op_date_make(struct node *node, int64_t n);
-granary_err op_text(struct node *node, int64_t n);
-granary_err op_like(struct node *node, int64_t n);
-granary_err op_hash(struct node *node, int64_t n);
+/* functions.c: whatever a CALL is. */
+granary_err call_compute(struct node *node, int64_t n);
+
+/* One row of a function of texts (text.h). false: there is a value, but it cannot be made. */
+struct text_call;
+typedef bool text_function(struct text_call *call);
+
+/* The kernels that graph/expr/ops.def names. */
+#define BLOCK(name)   granary_err op_##name(struct node *node, int64_t n);
+#define TEXT(name)    text_function text_##name;
+#define LETTERS(name) TEXT(name)
+#define REAL(name)
+#define REALS(name)
+#define EXPR_OP(id, text, least, most, rule, kernel, ...) kernel
+#include "graph/expr/ops.def"
+#undef BLOCK
+#undef TEXT
+#undef LETTERS
+#undef REAL
+#undef REALS
+
 void pattern_free(struct pattern *pattern);
 
 /* Order of two values of one class: -1, 0, 1; NaN after all numbers when it must have a place. */

@@ -43,39 +43,25 @@ static const char *
 reason_of(const struct node *node)
 {
     static const char beyond[] = "beyond the days and times there are:";
+    const char *reason = gr_expr_op_failure(node->op).reason;
 
     switch (node->op) {
     case GR_OP_CAST:
     case GR_OP_TRY_CAST:
     case GR_OP_CONVERT:
         return NULL;
-    case GR_OP_LIKE:
-    case GR_OP_ILIKE:
-        return "broken pattern (the escape is one character, and something follows it):";
-    case GR_OP_STRFTIME:
-        return "a part of the format is unknown:";
-    case GR_OP_STRPTIME:
-        return "the text is not of that form, or there is no such time:";
-    case GR_OP_MAKE_DATE:
-        return "there is no such day:";
-    case GR_OP_DATE_TRUNC:
-    case GR_OP_ADD_INTERVAL:
-        return beyond;
-    case GR_OP_REPEAT:
-    case GR_OP_REPLACE:
-    case GR_OP_CONCAT:
-    case GR_OP_LPAD:
-    case GR_OP_RPAD:
-    case GR_OP_ZFILL:
-        return "the text becomes too long:";
     case GR_OP_NEGATE:
         if (gr_dtype_class(node->dtype) == GR_CLASS_UNSIGNED) {
             return "an unsigned integer has no negative (cast it to int64 first):";
         }
-        /* falls through */
+        break;
     default:
-        return node->dtype == GRANARY_DATE || node->dtype == GRANARY_TIMESTAMP ? beyond : overflow;
+        break;
     }
+    if (reason != NULL) {
+        return reason;
+    }
+    return node->dtype == GRANARY_DATE || node->dtype == GRANARY_TIMESTAMP ? beyond : overflow;
 }
 
 static bool

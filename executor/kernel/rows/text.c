@@ -49,8 +49,8 @@ text_add_word(struct text_call *call, size_t from, size_t to)
     }
 }
 
-static bool
-change_case(struct text_call *call)
+bool
+text_change_case(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     enum gr_expr_op op = call->node->op;
@@ -81,7 +81,7 @@ change_case(struct text_call *call)
 
 /* ---- parts ---- */
 
-static bool
+bool
 text_length(struct text_call *call)
 {
     call->value = rows_utf8_count(&call->texts[0]);
@@ -89,8 +89,8 @@ text_length(struct text_call *call)
 }
 
 /* from counts from 1; what lies before the text counts as well: substring('abc', 0, 2) is 'a'. */
-static bool
-substring(struct text_call *call)
+bool
+text_substring(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     int64_t from = call->ints[1];
@@ -106,8 +106,8 @@ substring(struct text_call *call)
     return text_give(call, text_part(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, end - 1)));
 }
 
-static bool
-left_right(struct text_call *call)
+bool
+text_side(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     int64_t characters = rows_utf8_count(text);
@@ -138,8 +138,8 @@ is_trimmed(const struct text_call *call, const char *at, size_t size)
     return false;
 }
 
-static bool
-trim(struct text_call *call)
+bool
+text_trim(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     size_t from = 0;
@@ -172,8 +172,8 @@ find(const struct rows_text *text, size_t from, const struct rows_text *part)
                                           : memmem(text->bytes + from, text->size - from, part->bytes, part->size);
 }
 
-static bool
-replace(struct text_call *call)
+bool
+text_replace(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     size_t at = 0;
@@ -190,8 +190,8 @@ replace(struct text_call *call)
     return text_give(call, text_part(text, at, text->size));
 }
 
-static bool
-ask_part(struct text_call *call)
+bool
+text_ask_part(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     const struct rows_text *part = &call->texts[1];
@@ -212,8 +212,8 @@ ask_part(struct text_call *call)
     return true;
 }
 
-static bool
-position(struct text_call *call)
+bool
+text_position(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[1];
     const char *found = call->texts[0].size == 0 ? NULL : find(text, 0, &call->texts[0]);
@@ -229,8 +229,8 @@ position(struct text_call *call)
 }
 
 /* Part n between separators, from 1; negative: from the end. '' when there is none. */
-static bool
-split_part(struct text_call *call)
+bool
+text_split_part(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
     const struct rows_text *separator = &call->texts[1];
@@ -256,8 +256,8 @@ split_part(struct text_call *call)
 
 /* ---- longer ones ---- */
 
-static bool
-concat(struct text_call *call)
+bool
+text_concat(struct text_call *call)
 {
     (void)call; /* op_text() joins the operands itself: there may be many */
     return true;
@@ -276,8 +276,8 @@ repeat_text(struct text_call *call, const struct rows_text *text, int64_t count)
     return true;
 }
 
-static bool
-repeat(struct text_call *call)
+bool
+text_repeat(struct text_call *call)
 {
     return repeat_text(call, &call->texts[0], call->ints[1]);
 }
@@ -292,8 +292,8 @@ give_fill(struct text_call *call, const struct rows_text *fill, int64_t characte
            text_give(call, text_part(fill, 0, rows_utf8_offset(fill, characters % whole)));
 }
 
-static bool
-pad(struct text_call *call)
+bool
+text_pad(struct text_call *call)
 {
     const struct rows_text blank = {" ", 1};
     const struct rows_text *text = &call->texts[0];
@@ -308,8 +308,8 @@ pad(struct text_call *call)
            (call->node->op == GR_OP_LPAD || give_fill(call, fill, n - characters));
 }
 
-static bool
-zfill(struct text_call *call)
+bool
+text_zfill(struct text_call *call)
 {
     const struct rows_text zero = {"0", 1};
     const struct rows_text *text = &call->texts[0];
@@ -320,8 +320,8 @@ zfill(struct text_call *call)
     return (missing <= 0 || repeat_text(call, &zero, missing)) && text_give(call, text_part(text, sign, text->size));
 }
 
-static bool
-reverse(struct text_call *call)
+bool
+text_reverse(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
 
@@ -337,72 +337,9 @@ reverse(struct text_call *call)
     return true;
 }
 
-static bool (*function_of(enum gr_expr_op op))(struct text_call *call)
-{
-    switch (op) {
-    case GR_OP_LOWER:
-    case GR_OP_UPPER:
-    case GR_OP_CAPITALIZE:
-    case GR_OP_INITCAP:
-        return change_case;
-    case GR_OP_LENGTH:
-        return text_length;
-    case GR_OP_SUBSTRING:
-        return substring;
-    case GR_OP_LEFT:
-    case GR_OP_RIGHT:
-        return left_right;
-    case GR_OP_TRIM:
-    case GR_OP_LTRIM:
-    case GR_OP_RTRIM:
-        return trim;
-    case GR_OP_REPLACE:
-        return replace;
-    case GR_OP_CONTAINS:
-    case GR_OP_STARTSWITH:
-    case GR_OP_ENDSWITH:
-        return ask_part;
-    case GR_OP_POSITION:
-        return position;
-    case GR_OP_CONCAT:
-        return concat;
-    case GR_OP_LPAD:
-    case GR_OP_RPAD:
-        return pad;
-    case GR_OP_ZFILL:
-        return zfill;
-    case GR_OP_REVERSE:
-        return reverse;
-    case GR_OP_REPEAT:
-        return repeat;
-    case GR_OP_SPLIT_PART:
-        return split_part;
-    case GR_OP_REGEXP_EXTRACT:
-        return text_regexp_extract;
-    case GR_OP_REGEXP_REPLACE:
-        return text_regexp_replace;
-    case GR_OP_STRFTIME:
-        return text_strftime;
-    case GR_OP_STRPTIME:
-    case GR_OP_TRY_STRPTIME:
-        return text_strptime;
-    case GR_OP_TITLE:
-        return text_title;
-    default: /* ISALPHA ... ISUPPER */
-        return text_is_of_kind;
-    }
-}
-
-static bool
-needs_letters(enum gr_expr_op op)
-{
-    return op == GR_OP_LOWER || op == GR_OP_UPPER || op == GR_OP_TITLE || op == GR_OP_CAPITALIZE ||
-           op == GR_OP_INITCAP || (op >= GR_OP_ISALPHA && op <= GR_OP_ISUPPER);
-}
-
 /* One row. false: it is too long */
 static bool
-run(const struct node *node, struct text_call *call, bool (*function)(struct text_call *call), int64_t i)
+run(const struct node *node, struct text_call *call, text_function *function, int64_t i)
 {
     for (size_t k = 0; k < node->count; k++) {
         const struct node *operand = node->operands[k];
@@ -440,9 +377,8 @@ make_null(struct node *node, int64_t i, int64_t n)
 }
 
 granary_err
-op_text(struct node *node, int64_t n)
+text_compute(struct node *node, text_function *function, int64_t n)
 {
-    bool (*function)(struct text_call * call) = function_of(node->op);
     bool text = rows_class_of_dtype(node->dtype) == ROWS_TEXT;
     struct text_call call = {.node = node, .out = &node->text};
     void *room = node_room(node, rows_class_of_dtype(node->dtype));
@@ -450,10 +386,6 @@ op_text(struct node *node, int64_t n)
     granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
 
     node->text.size = 0;
-    if (err == GRANARY_OK && needs_letters(node->op) && rows_unicode() == (locale_t)0) {
-        err = gr_fail(GRANARY_EUNSUPPORTED, "%s: the locale C.UTF-8 is missing; install the C library's locales",
-                      gr_expr_op_text(node->op));
-    }
     for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
         bool is_text = node->operands[k]->base == ROWS_TEXT || node->operands[k]->base == ROWS_CODE;
 

@@ -18,9 +18,6 @@ struct text_call {
     bool no_memory;
 };
 
-/* false: there is a value, but it cannot be made. */
-typedef bool text_function(struct text_call *call);
-
 static inline struct rows_text
 text_part(const struct rows_text *text, size_t from, size_t to)
 {
@@ -36,11 +33,8 @@ text_give(struct text_call *call, struct rows_text text)
 
 /* Letters of the first text, from a byte on: a word that begins with a capital. */
 void text_add_word(struct text_call *call, size_t from, size_t to);
-text_function text_is_of_kind; /* regex.c */
-text_function text_title;
-text_function text_regexp_extract;
-text_function text_regexp_replace;
-text_function text_strftime; /* date_text.c */
-text_function text_strptime;
+
+/* Compute a node of n rows by a function of one. Errors: ENOMEM */
+granary_err text_compute(struct node *node, text_function *function, int64_t n);
 
 #endif

@@ -101,6 +101,44 @@ granary_err expr_read_text(struct gr_expr *text, granary_dtype dtype, const char
 granary_err expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alone, granary_dtype *ret_dtype,
                        size_t *ret_clash);
 
+/* An operand as messages show it: "string (`Wildlife Species`)". Returns ret_shown->text. */
+struct expr_shown {
+    char text[160];
+};
+const char *expr_show(const struct gr_expr *expr, struct expr_shown *ret_shown);
+
+/* ETYPE: the operator needs something else than its operands are. */
+granary_err expr_wrong_type(const struct gr_expr *expr, const char *wants);
+/* The same of one argument of a function. */
+granary_err expr_wrong_operand(const struct gr_expr *expr, size_t i, const char *wants);
+/* Operands without a dtype take that of the other one, or `alone`. */
+void expr_settle_nulls(struct gr_expr *expr, granary_dtype alone);
+/* A text as written beside a value of another dtype is read as one. Errors: EINVAL */
+granary_err expr_read_texts(struct gr_expr *expr);
+/* A text as written where a function takes a number. Errors: EINVAL */
+granary_err expr_read_argument(const struct gr_expr *expr, struct gr_expr *text, granary_dtype dtype);
+/* Errors: ENOMEM */
+granary_err expr_convert_both(struct gr_expr *expr, granary_dtype dtype);
+
+/* The operators' own rules, as graph/expr/ops.def names them. Operands have dtypes, and expr gets its. */
+#define TYPES(signature)
+#define CHECK(name)                               granary_err expr_check_##name(struct gr_expr *expr);
+#define CHECK_TYPES(name, signature)              CHECK(name)
+#define EXPR_OP(id, text, least, most, rule, ...) rule
+#include "graph/expr/ops.def"
+#undef TYPES
+#undef CHECK
+#undef CHECK_TYPES
+
+/* As graph/expr/ops.def has it; NULL: there is none. */
+const char *expr_signature(enum gr_expr_op op);
+/* The rule of functions that have nothing but a signature. Errors: ETYPE, EINVAL, ENOMEM */
+granary_err expr_check_signature(struct gr_expr *expr);
+
+/* Of operators with intervals of months: only dates and timestamps have room for them. Errors: ETYPE */
+granary_err expr_check_months(struct gr_expr *expr);
+granary_err expr_months_alone(const struct gr_expr *expr);
+
 /* Replace a call of literals by its value where that is known here. */
 void expr_fold(struct gr_expr *expr);
 /* The same for a sum of intervals as written, an interval times a whole number, and its negation. */

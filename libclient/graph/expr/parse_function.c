@@ -7,59 +7,36 @@
 #include "graph/expr/parser.h"
 #include "graph/nearest.h"
 
+/* A name, and the operands that the function has under any of its names. */
 struct function {
     const char *name;
     enum gr_expr_op op;
 };
 
-/* Every operator that a word names; those with a form of their own are told apart by is_function(). */
-static const struct function ops[] = {
-#define EXPR_OP(id, text, least, most, signature) {text, GR_OP_##id},
+/* Under its own name first: that is what messages suggest before another one. */
+static const struct function functions[] = {
+#define FUNCTION(id, text, ...) {text, GR_OP_##id},
 #include "graph/expr/ops.def"
-#undef EXPR_OP
+#define ALIAS(id, name) {name, GR_OP_##id},
+#include "graph/expr/ops.def"
 };
+
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
 static const struct {
     int least;
     int most;
 } counts[] = {
-#define EXPR_OP(id, text, least, most, signature) {least, most},
+#define EXPR_OP(id, text, least, most, ...) {least, most},
 #include "graph/expr/ops.def"
-#undef EXPR_OP
 };
-
-enum { OPS = sizeof ops / sizeof ops[0] };
-
-static const struct function aliases[] = {
-    {"isnull", GR_OP_IS_NULL},     {"notnull", GR_OP_IS_NOT_NULL}, {"ceiling", GR_OP_CEIL},
-    {"power", GR_OP_POW},          {"mod", GR_OP_MODULO},          {"substr", GR_OP_SUBSTRING},
-    {"char_length", GR_OP_LENGTH}, {"len", GR_OP_LENGTH},          {"starts_with", GR_OP_STARTSWITH},
-    {"ends_with", GR_OP_ENDSWITH}, {"fillna", GR_OP_COALESCE},     {"ifnull", GR_OP_COALESCE},
-    {"dayofmonth", GR_OP_DAY},     {"weekday", GR_OP_DAYOFWEEK},   {"dow", GR_OP_DAYOFWEEK},
-    {"doy", GR_OP_DAYOFYEAR},      {"div", GR_OP_FLOOR_DIVIDE},    {"strip", GR_OP_TRIM},
-    {"lstrip", GR_OP_LTRIM},       {"rstrip", GR_OP_RTRIM},        {"is_nan", GR_OP_ISNAN},
-    {"is_inf", GR_OP_ISINF},
-};
-
-enum { ALIASES = sizeof aliases / sizeof aliases[0] };
-
-static bool
-is_function(enum gr_expr_op op)
-{
-    return op > GR_OP_TRY_CAST && op != GR_OP_ADD_INTERVAL && op != GR_OP_CONVERT;
-}
 
 static const struct function *
 function_find(const struct token *name)
 {
-    for (size_t i = 0; i < OPS; i++) {
-        if (is_function(ops[i].op) && token_is(name, ops[i].name)) {
-            return &ops[i];
-        }
-    }
-    for (size_t i = 0; i < ALIASES; i++) {
-        if (token_is(name, aliases[i].name)) {
-            return &aliases[i];
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        if (token_is(name, functions[i].name)) {
+            return &functions[i];
         }
     }
     return NULL;
@@ -70,13 +47,8 @@ nearest_function(const char *name, char hint[GR_HINT_MAX])
 {
     struct gr_nearest nearest = {.name = name};
 
-    for (size_t i = 0; i < OPS; i++) {
-        if (is_function(ops[i].op)) {
-            gr_nearest_offer(&nearest, ops[i].name);
-        }
-    }
-    for (size_t i = 0; i < ALIASES; i++) {
-        gr_nearest_offer(&nearest, aliases[i].name);
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        gr_nearest_offer(&nearest, functions[i].name);
     }
     return gr_nearest_hint(&nearest, hint);
 }

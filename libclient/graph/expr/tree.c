@@ -243,12 +243,34 @@ const char *
 gr_expr_op_text(enum gr_expr_op op)
 {
     static const char *const texts[] = {
-#define EXPR_OP(id, text, least, most, signature) [GR_OP_##id] = text,
+#define EXPR_OP(id, text, ...) [GR_OP_##id] = text,
 #include "graph/expr/ops.def"
-#undef EXPR_OP
     };
 
     return texts[op];
+}
+
+struct gr_expr_failure
+gr_expr_op_failure(enum gr_expr_op op)
+{
+/* clang-format off */
+#define NEVER       {GR_FAILS_NEVER, NULL}
+#define EXACT       {GR_FAILS_EXACT, NULL}
+#define ALWAYS      {GR_FAILS, NULL}
+#define ESCAPE      {GR_FAILS_WITH_ESCAPE, "broken pattern (the escape is one character, and something follows it):"}
+#define MAY(reason) {GR_FAILS, reason}
+    /* clang-format on */
+    static const struct gr_expr_failure failures[] = {
+#define EXPR_OP(id, text, least, most, rule, kernel, fails, ...) [GR_OP_##id] = fails,
+#include "graph/expr/ops.def"
+    };
+#undef NEVER
+#undef EXACT
+#undef ALWAYS
+#undef ESCAPE
+#undef MAY
+
+    return failures[op];
 }
 
 /* Whether the operation has a value whatever its operands are. */
@@ -257,41 +279,13 @@ op_is_safe(const struct gr_expr *expr)
 {
     granary_dtype kind = gr_dtype_kind(expr->dtype);
 
-    switch (expr->op) {
-    case GR_OP_ADD:
-    case GR_OP_SUBTRACT:
-    case GR_OP_MULTIPLY:
-    case GR_OP_DIVIDE:
-    case GR_OP_NEGATE:
-    case GR_OP_ABS:
-    case GR_OP_FLOOR_DIVIDE:
-    case GR_OP_QUOTIENT:
-    case GR_OP_FLOOR:
-    case GR_OP_CEIL:
-    case GR_OP_ROUND:
-    case GR_OP_SHORT_ROUND: /* to tens: 99 to 100 */
-    case GR_OP_CONVERT:
+    switch (gr_expr_op_failure(expr->op).when) {
+    case GR_FAILS_EXACT:
         return kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32;
-    case GR_OP_CAST:
-    case GR_OP_ADD_INTERVAL:
-    case GR_OP_MAKE_DATE:
-    case GR_OP_DATE_TRUNC:
-    case GR_OP_CONCAT:
-    case GR_OP_REPLACE:
-    case GR_OP_REPEAT:
-    case GR_OP_LPAD:
-    case GR_OP_RPAD:
-    case GR_OP_ZFILL:
-    case GR_OP_REGEXP_MATCHES:
-    case GR_OP_REGEXP_EXTRACT:
-    case GR_OP_REGEXP_REPLACE:
-    case GR_OP_STRFTIME:
-    case GR_OP_STRPTIME:
-    case GR_OP_TRY_STRPTIME: /* a format it does not know */
+    case GR_FAILS_WITH_ESCAPE:
+        return expr->operand_count == 2;
+    case GR_FAILS:
         return false;
-    case GR_OP_LIKE:
-    case GR_OP_ILIKE:
-        return expr->operand_count == 2; /* a pattern with an escape can be broken */
     default:
         return true;
     }

@@ -308,27 +308,16 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
 struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
-#define FUNCTION(name, least, most, becomes) {#name, becomes, least, most, NULL, false},
-#define SWAPPED(name, becomes)               {#name, becomes, 2, 2, NULL, true},
-#define BLANKS(name, becomes)                {#name, becomes, 1, 1, "' '", false},
-#define AGGREGATE(name, becomes)
     static const struct {
         const char *name;
-        const char *becomes;
+        enum gr_expr_op becomes;
         size_t least;
         size_t most;
-        const char *second; /* of one argument; NULL: there is none */
-        bool swapped;
+        enum { AS_IS, SWAPPED, BLANKS } how;
     } functions[] = {
-#include "sql/parse/functions.def"
+#define SQL_NAME(id, name, least, most, how) {name, GR_OP_##id, least, most, how},
+#include "graph/expr/ops.def"
     };
-#undef FUNCTION
-#undef SWAPPED
-#undef BLANKS
-#undef AGGREGATE
-#define FUNCTION(name, least, most, becomes)
-#define SWAPPED(name, becomes)
-#define BLANKS(name, becomes)
 #define AGGREGATE(name, becomes) {#name, becomes},
     static const struct {
         const char *name;
@@ -336,9 +325,6 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     } aggregates[] = {
 #include "sql/parse/functions.def"
     };
-#undef FUNCTION
-#undef SWAPPED
-#undef BLANKS
 #undef AGGREGATE
     static const char *const windows[] = {"row_number", "rank",        "dense_rank", "ntile",    "lag",
                                           "lead",       "first_value", "last_value", "nth_value"};
@@ -389,11 +375,13 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
             PgQuery__Node *const *args = TAKE(p, call, args);
             PgQuery__Node *const swapped[2] = {args[call->n_args - 1], args[0]};
 
-            if (functions[i].second != NULL) {
-                return sql_parse_new_call(p, SQL_FUNCTION, call->location, functions[i].becomes, parse_expr(p, args[0]),
-                                          sql_parse_new_expr(p, SQL_LITERAL, call->location, functions[i].second, 0));
+            const char *becomes = gr_expr_op_text(functions[i].becomes);
+
+            if (functions[i].how == BLANKS) {
+                return sql_parse_new_call(p, SQL_FUNCTION, call->location, becomes, parse_expr(p, args[0]),
+                                          sql_parse_new_expr(p, SQL_LITERAL, call->location, "' '", 0));
             }
-            return sql_parse_arguments(p, functions[i].becomes, functions[i].swapped ? swapped : args, call->n_args,
+            return sql_parse_arguments(p, becomes, functions[i].how == SWAPPED ? swapped : args, call->n_args,
                                        call->location);
         }
     }

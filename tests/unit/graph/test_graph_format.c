@@ -1,4 +1,4 @@
-/* docs/graph-format.md tells every function and word of expressions. */
+/* docs/graph-format.md tells every word of expressions that is no function: those are in docs/operators.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,21 @@ read_document(void)
     return gr_buf_take(&text);
 }
 
-/* Every function and word of an expression, in backquotes. */
+static bool
+is_function(enum gr_expr_op op)
+{
+    size_t count;
+    const struct gr_function_info *functions = gr_function_info(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (functions[i].op == op) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every word of an expression, in backquotes. */
 static void
 every_expression_operator_is_told(void **state)
 {
@@ -43,6 +57,9 @@ every_expression_operator_is_told(void **state)
     for (int op = GR_OP_ADD; op < GR_OP_CONVERT; op++) {
         char word[64];
 
+        if (is_function((enum gr_expr_op)op)) {
+            continue;
+        }
         (void)snprintf(word, sizeof word, "`%s`", gr_expr_op_text((enum gr_expr_op)op));
         if (strstr(document, word) == NULL) {
             fail_msg("docs/graph-format.md does not tell %s", word);

@@ -1,0 +1,71 @@
+/* The kernel of each operator and function: the column of graph/expr/ops.def that only executors read. */
+#include <math.h>
+
+#include "kernel/rows/node.h"
+#include "kernel/rows/text.h"
+#include "kernel/rows/utf8.h"
+
+/* Functions that the C library has under the name that ops.def says. */
+typedef double real_function(double value);
+typedef double reals_function(double a, double b);
+
+struct function_kernel {
+    granary_err (*block)(struct node *node, int64_t n);
+    text_function *text;
+    real_function *real;
+    reals_function *reals;
+    bool letters; /* it asks Unicode of letters */
+};
+
+static granary_err op_text(struct node *node, int64_t n);
+static granary_err op_real(struct node *node, int64_t n);
+
+/* clang-format off */
+#define BLOCK(name)   {.block = op_##name}
+#define TEXT(name)    {.block = op_text, .text = text_##name}
+#define LETTERS(name) {.block = op_text, .text = text_##name, .letters = true}
+#define REAL(name)    {.block = op_real, .real = name}
+#define REALS(name)   {.block = op_real, .reals = name}
+/* clang-format on */
+static const struct function_kernel kernels[] = {
+#define EXPR_OP(id, text, least, most, rule, kernel, ...) [GR_OP_##id] = kernel,
+#include "graph/expr/ops.def"
+};
+
+static granary_err
+op_text(struct node *node, int64_t n)
+{
+    const struct function_kernel *kernel = &kernels[node->op];
+
+    if (kernel->letters && rows_unicode() == (locale_t)0) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "%s: the locale C.UTF-8 is missing; install the C library's locales",
+                       gr_expr_op_text(node->op));
+    }
+    return text_compute(node, kernel->text, n);
+}
+
+/* float32 values are computed as float64 and rounded. */
+static granary_err
+op_real(struct node *node, int64_t n)
+{
+    const struct function_kernel *kernel = &kernels[node->op];
+    const double *a = node->operands[0]->values;
+    const double *b = node->operands[node->count - 1]->values;
+    double *out = node_room(node, ROWS_DOUBLE);
+    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        out[i] = kernel->real != NULL ? kernel->real(a[i]) : kernel->reals(a[i], b[i]);
+    }
+    if (err == GRANARY_OK) {
+        node_round_to_float32(node, n);
+    }
+    return err;
+}
+
+granary_err
+call_compute(struct node *node, int64_t n)
+{
+    node->dictionary = NULL;
+    return kernels[node->op].block(node, n);
+}

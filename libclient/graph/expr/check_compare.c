@@ -1,0 +1,218 @@
+/* Dtypes of comparisons and logic, and of operators whose operands all have one dtype. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "graph/expr/check.h"
+
+/* Numbers that differ in kind compare by their exact values; where one is a decimal and the other a float, as floats.
+ */
+static granary_err
+check_numbers_compare(struct gr_expr *expr)
+{
+    if (expr_is_weak(expr->operands[0]) && expr_is_weak(expr->operands[1])) {
+        return GRANARY_OK; /* folded */
+    }
+    for (int i = 0; i < 2; i++) {
+        if (expr_is_weak(expr->operands[i])) {
+            expr_adopt_compared(expr->operands[i], expr->operands[1 - i]->dtype);
+        }
+    }
+    granary_dtype a = expr->operands[0]->dtype;
+    granary_dtype b = expr->operands[1]->dtype;
+
+    if (expr_is_exact(a) && expr_is_exact(b)) {
+        return GRANARY_OK; /* the kernels compare them whatever their scales are */
+    }
+    if (expr_is_float(a) && expr_is_float(b)) {
+        return GRANARY_OK;
+    }
+    if (expr_is_integer(expr_is_float(a) ? b : a) && gr_dtype_size(expr_is_float(a) ? b : a) == 8) {
+        return GRANARY_OK; /* the kernels compare them exactly */
+    }
+    return expr_convert_both(expr, GRANARY_FLOAT64);
+}
+
+static bool
+may_be_nan(const struct gr_expr *expr)
+{
+    while (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_CONVERT) {
+        expr = expr->operands[0];
+    }
+    return expr_is_float(expr->dtype) && !(expr_is_literal(expr) && !isnan(expr->value.d));
+}
+
+/* A total comparison becomes the plain one where both say the same: no side can be a nan, or one cannot and the other is
+ * not asked to be larger. */
+static void
+prefer_plain(struct gr_expr *expr)
+{
+    enum gr_expr_op plain = gr_expr_op_plain(expr->op);
+    bool left = may_be_nan(expr->operands[0]);
+    bool right = may_be_nan(expr->operands[1]);
+    enum gr_expr_op asked = left ? plain : gr_expr_op_mirrored(plain);
+
+    if ((!left && !right) || (left != right && asked != GR_OP_GREATER && asked != GR_OP_GREATER_EQUAL)) {
+        expr->op = plain;
+    }
+}
+
+granary_err
+expr_check_equal(struct gr_expr *expr)
+{
+    expr_settle_nulls(expr, GRANARY_BOOL);
+    granary_err err = expr_read_texts(expr);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    granary_dtype a = expr->operands[0]->dtype;
+    granary_dtype b = expr->operands[1]->dtype;
+
+    expr->dtype = GRANARY_BOOL;
+    if (expr_is_numeric(a) && expr_is_numeric(b)) {
+        err = check_numbers_compare(expr);
+    } else if (expr_is_temporal(a) && expr_is_temporal(b)) {
+        err = a == b ? GRANARY_OK : expr_convert_both(expr, GRANARY_TIMESTAMP);
+    } else if (a != b) {
+        return expr_wrong_type(expr, "two values that compare");
+    }
+    if (err == GRANARY_OK) {
+        prefer_plain(expr);
+        expr_fold(expr);
+    }
+    return err;
+}
+
+granary_err
+expr_check_order(struct gr_expr *expr)
+{
+    expr_settle_nulls(expr, GRANARY_INT64);
+    for (int i = 0; i < 2; i++) {
+        const struct gr_expr *other = expr->operands[1 - i];
+
+        if (expr->operands[i]->dtype == GRANARY_BOOL && (other->dtype == GRANARY_BOOL || expr_is_text(other))) {
+            return expr_wrong_type(expr, "values that have an order");
+        }
+    }
+    return expr_check_equal(expr);
+}
+
+granary_err
+expr_check_logic(struct gr_expr *expr)
+{
+    if (expr->op == GR_OP_OR && expr->operands[0]->dtype == GRANARY_STRING &&
+        expr->operands[1]->dtype == GRANARY_STRING) {
+        expr->op = GR_OP_CONCAT; /* a || b */
+        expr->dtype = GRANARY_STRING;
+        return GRANARY_OK;
+    }
+    expr_settle_nulls(expr, GRANARY_BOOL);
+    if (expr->op == GR_OP_OR &&
+        (expr->operands[0]->dtype == GRANARY_STRING || expr->operands[1]->dtype == GRANARY_STRING)) {
+        struct expr_shown left;
+        struct expr_shown right;
+
+        return gr_fail(GRANARY_ETYPE, "position %d: '||' joins two strings, not %s and %s: cast what is none to string",
+                       expr->position, expr_show(expr->operands[0], &left), expr_show(expr->operands[1], &right));
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        if (expr->operands[i]->dtype != GRANARY_BOOL) {
+            return expr_wrong_type(expr, expr->operand_count == 1 ? "a bool" : "two bools");
+        }
+    }
+    expr->dtype = GRANARY_BOOL;
+    expr_fold(expr);
+    return GRANARY_OK;
+}
+
+/* ---- several operands of one dtype ---- */
+
+/* Operands from, from + step, ... and the last one. */
+static granary_err
+unify_operands(struct gr_expr *expr, size_t from, size_t step, bool exact, granary_dtype *ret_dtype)
+{
+    struct gr_expr ***slots = calloc(expr->operand_count, sizeof(struct gr_expr **));
+    size_t count = 0;
+    size_t clash = 0;
+    granary_err err;
+
+    if (slots == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = from; i < expr->operand_count; i += step) {
+        slots[count++] = &expr->operands[i];
+    }
+    if (step > 1) {
+        slots[count++] = &expr->operands[expr->operand_count - 1];
+    }
+    err = expr_unify(slots, count, exact, GRANARY_STRING, ret_dtype, &clash);
+    if (err == GRANARY_ETYPE) {
+        struct expr_shown first;
+        struct expr_shown other;
+        size_t before = clash > 0 ? clash - 1 : count - 1;
+
+        while (before > 0 && ((*slots[before])->dtype == GRANARY_NULLTYPE || expr_is_text(*slots[before]))) {
+            before--;
+        }
+        err = gr_fail(GRANARY_ETYPE, "position %d: '%s' needs values of one kind, not %s and %s", expr->position,
+                      gr_expr_op_text(expr->op), expr_show(*slots[before], &first), expr_show(*slots[clash], &other));
+    }
+    free(slots);
+    return err;
+}
+
+granary_err
+expr_check_in(struct gr_expr *expr)
+{
+    granary_dtype dtype;
+
+    expr->dtype = GRANARY_BOOL;
+    return unify_operands(expr, 0, 1, true, &dtype);
+}
+
+granary_err
+expr_check_alike(struct gr_expr *expr)
+{
+    return unify_operands(expr, 0, 1, false, &expr->dtype);
+}
+
+/* Compared as `=` compares, and a value of the first one. */
+granary_err
+expr_check_nullif(struct gr_expr *expr)
+{
+    granary_dtype dtype;
+    granary_err err = unify_operands(expr, 0, 1, true, &dtype);
+
+    if (err == GRANARY_OK) {
+        expr->dtype = expr->operands[0]->dtype;
+    }
+    return err;
+}
+
+granary_err
+expr_check_ordered_alike(struct gr_expr *expr)
+{
+    granary_err err = expr_check_alike(expr);
+
+    return err == GRANARY_OK && expr->dtype == GRANARY_BOOL ? expr_wrong_operand(expr, 0, "values that have an order")
+                                                            : err;
+}
+
+granary_err
+expr_check_case(struct gr_expr *expr)
+{
+    for (size_t i = 0; i + 1 < expr->operand_count; i += 2) {
+        struct gr_expr *condition = expr->operands[i];
+        struct expr_shown shown;
+
+        if (condition->dtype == GRANARY_NULLTYPE) {
+            expr_become_null(condition, GRANARY_BOOL);
+        }
+        if (condition->dtype != GRANARY_BOOL) {
+            return gr_fail(GRANARY_ETYPE, "position %d: a condition of 'case' must be a bool, not %s",
+                           condition->position, expr_show(condition, &shown));
+        }
+    }
+    return unify_operands(expr, 1, 2, false, &expr->dtype);
+}

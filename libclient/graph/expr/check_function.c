@@ -1,0 +1,181 @@
+/* Dtypes of functions: by their signatures, and of casts and others with a rule of their own. */
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/expr/check.h"
+
+granary_err
+expr_check_cast(struct gr_expr *expr)
+{
+    granary_dtype from = expr->operands[0]->dtype;
+    granary_dtype to = expr->target;
+    bool numbers = expr_is_numeric(from) && expr_is_numeric(to);
+    bool texts = from == GRANARY_STRING || to == GRANARY_STRING;
+    bool bools = (from == GRANARY_BOOL && expr_is_numeric(to)) || (to == GRANARY_BOOL && expr_is_numeric(from));
+    bool times = (expr_is_temporal(from) && expr_is_temporal(to)) ||
+                 (expr_is_integer(from) && (expr_is_temporal(to) || to == GRANARY_DURATION)) ||
+                 (expr_is_integer(to) && (expr_is_temporal(from) || from == GRANARY_DURATION));
+    struct expr_shown shown;
+
+    if (from == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], to);
+    } else if (!(from == to || numbers || texts || bools || times)) {
+        return gr_fail(GRANARY_ETYPE, "position %d: %s cannot be cast to %s", expr->position,
+                       expr_show(expr->operands[0], &shown), granary_dtype_name(to));
+    }
+    expr->dtype = to;
+    expr_fold(expr);
+    return GRANARY_OK;
+}
+
+granary_err
+expr_check_convert(struct gr_expr *expr)
+{
+    (void)expr; /* an earlier check made it and gave it its dtype */
+    return GRANARY_OK;
+}
+
+granary_err
+expr_check_date_trunc(struct gr_expr *expr)
+{
+    const struct gr_expr *unit = expr->operands[0];
+
+    if (!expr_is_literal(unit) || unit->dtype != GRANARY_STRING) {
+        return expr_wrong_operand(expr, 0, "a unit in quotes, such as 'month',");
+    }
+    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[1], GRANARY_DATE);
+    }
+    if (!expr_is_temporal(expr->operands[1]->dtype)) {
+        return expr_wrong_operand(expr, 1, "a date or timestamp");
+    }
+    static const char *const names[] = {"year", "quarter", "month", "week", "day", "hour", "minute", "second"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(unit->text, names[i]) == 0) {
+            expr->dtype = expr->operands[1]->dtype;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EINVAL,
+                   "position %d: date_trunc() knows year, quarter, month, week, day, hour, minute, second, not '%.60s'",
+                   unit->position, unit->text);
+}
+
+static const struct {
+    char letter;
+    const char *wants;
+    granary_dtype alone;
+} letters[] = {
+    {'s', "a string", GRANARY_STRING},  {'i', "an integer", GRANARY_INT64},         {'n', "a number", GRANARY_FLOAT64},
+    {'x', "a number", GRANARY_FLOAT64}, {'t', "a date or timestamp", GRANARY_DATE}, {'*', "a value", GRANARY_STRING},
+};
+
+static bool
+letter_takes(char letter, const struct gr_expr *expr)
+{
+    switch (letter) {
+    case 's':
+        return expr->dtype == GRANARY_STRING;
+    case 'i':
+        return expr_is_integer(expr->dtype);
+    case 'n':
+    case 'x':
+        return expr_is_numeric(expr->dtype);
+    case 't':
+        return expr_is_temporal(expr->dtype);
+    default:
+        return true;
+    }
+}
+
+static granary_dtype
+letter_gives(char letter, const struct gr_expr *expr)
+{
+    switch (letter) {
+    case 's':
+        return GRANARY_STRING;
+    case 'i':
+        return GRANARY_INT64;
+    case 'f':
+        return GRANARY_FLOAT64;
+    case 'b':
+        return GRANARY_BOOL;
+    case 'd':
+        return GRANARY_DATE;
+    case 'm':
+        return GRANARY_TIMESTAMP;
+    default:
+        return expr->operands[0]->dtype;
+    }
+}
+
+granary_err
+expr_check_signature(struct gr_expr *expr)
+{
+    const char *signature = expr_signature(expr->op);
+    const char *letter = signature;
+    bool small = true; /* all are float32 */
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        struct gr_expr *operand = expr->operands[i];
+        size_t at = 0;
+
+        while (letters[at].letter != *letter) {
+            at++;
+        }
+        if (operand->dtype == GRANARY_NULLTYPE) {
+            expr_become_null(operand, letters[at].alone);
+        }
+        if (expr_is_text(operand) && expr_is_numeric(letters[at].alone)) {
+            granary_err err = expr_read_argument(expr, operand, letters[at].alone);
+
+            if (err != GRANARY_OK) {
+                return err;
+            }
+        }
+        if (!letter_takes(*letter, operand)) {
+            return expr_wrong_operand(expr, i, letters[at].wants);
+        }
+        small = small && (operand->dtype == GRANARY_FLOAT32 || expr_is_weak(operand));
+        letter += letter[1] != '>';
+    }
+    if (signature[0] == 'x') {
+        for (size_t i = 0; i < expr->operand_count; i++) {
+            bool weak = expr_is_weak(expr->operands[i]);
+            granary_err err = expr_convert(&expr->operands[i], small && !weak ? GRANARY_FLOAT32 : GRANARY_FLOAT64);
+
+            if (err != GRANARY_OK) {
+                return err;
+            }
+        }
+    }
+    expr->dtype = letter_gives(letter[strlen(letter) - 1], expr);
+    if (signature[0] == 'x' && expr->dtype != GRANARY_BOOL && !small) {
+        expr->dtype = GRANARY_FLOAT64;
+    }
+    return GRANARY_OK;
+}
+
+/* How many digits behind the point are left, as far as that is known: each row may ask for others. */
+static int
+digits_left(const struct gr_expr *rounding, int scale)
+{
+    const struct gr_expr *asked = rounding->operand_count > 1 ? rounding->operands[1] : NULL;
+
+    if (asked == NULL) {
+        return 0;
+    }
+    return !expr_is_literal(asked) || asked->value.i > scale ? scale : asked->value.i < 0 ? 0 : (int)asked->value.i;
+}
+
+granary_err
+expr_check_short(struct gr_expr *expr)
+{
+    granary_err err = expr_check_signature(expr);
+
+    if (err == GRANARY_OK && expr_is_decimal(expr->dtype)) {
+        expr->dtype = GRANARY_DECIMAL(digits_left(expr, gr_dtype_scale(expr->dtype)));
+    }
+    return err;
+}
