@@ -5,9 +5,8 @@
 #include "graph/graph.h"
 
 enum gr_window_function {
-#define WINDOW(id, text, value, least, most, gives) GR_WINDOW_##id,
+#define WINDOW(id, ...) GR_WINDOW_##id,
 #include "graph/window/functions.def"
-#undef WINDOW
     GR_WINDOW_COUNT_OF
 };
 
@@ -44,5 +43,8 @@ granary_err gr_window_dtype(const struct gr_window *window, granary_dtype value,
 
 /* Whether a row's result depends on that row and those before it only, when rows are taken in the frame's order. */
 bool gr_window_is_forward(const struct gr_window *window);
+
+/* How many rows of before such a window wants to see; -1: one that it chooses. */
+int64_t gr_window_history(const struct gr_window *window);
 
 #endif

@@ -115,77 +115,16 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
 
 /* ---- which function ---- */
 
-/* integers: the value is. */
-static window_function *
-function_of(enum gr_window_function function, bool integers)
-{
-    switch (function) {
-    case GR_WINDOW_CUMSUM:
-    case GR_WINDOW_CUMMEAN:
-        return integers ? window_cumulate_integer : window_cumsum_real;
-    case GR_WINDOW_CUMPROD:
-        return integers ? window_cumulate_integer : window_cumprod_real;
-    case GR_WINDOW_CUMMAX:
-    case GR_WINDOW_CUMMIN:
-        return window_cumulate_best;
-    case GR_WINDOW_CUMCOUNT:
-    case GR_WINDOW_ROW_NUMBER:
-        return window_number;
-    case GR_WINDOW_SHIFT:
-    case GR_WINDOW_LAG:
-    case GR_WINDOW_LEAD:
-        return window_shift;
-    case GR_WINDOW_DIFF:
-        return integers ? window_diff_integer : window_diff_real;
-    case GR_WINDOW_PCT_CHANGE:
-        return window_pct_change;
-    case GR_WINDOW_FFILL:
-    case GR_WINDOW_BFILL:
-        return window_fill;
-    case GR_WINDOW_RANK:
-    case GR_WINDOW_DENSE_RANK:
-        return window_rank;
-    case GR_WINDOW_NTILE:
-        return window_ntile;
-    case GR_WINDOW_FIRST:
-    case GR_WINDOW_LAST:
-    case GR_WINDOW_MIN:
-    case GR_WINDOW_MAX:
-        return window_pick_whole;
-    case GR_WINDOW_NTH:
-        return window_nth;
-    case GR_WINDOW_SUM:
-    case GR_WINDOW_MEAN:
-    case GR_WINDOW_STD:
-    case GR_WINDOW_VAR:
-    case GR_WINDOW_COUNT:
-    case GR_WINDOW_SIZE:
-        return window_whole;
-    case GR_WINDOW_EWM_MEAN:
-        return window_ewm;
-    case GR_WINDOW_MOVING_SUM:
-    case GR_WINDOW_MOVING_MEAN:
-        return integers ? window_moving_sum : window_moving_parts;
-    case GR_WINDOW_MOVING_MIN:
-    case GR_WINDOW_MOVING_MAX:
-        return window_moving_best;
-    case GR_WINDOW_ROLLING_MIN:
-    case GR_WINDOW_ROLLING_MAX:
-    case GR_WINDOW_ROLLING_MEDIAN:
-    case GR_WINDOW_EXPANDING_MIN:
-    case GR_WINDOW_EXPANDING_MAX:
-        return window_rolling;
-    default:
-        return window_moving_parts;
-    }
-}
+static const struct window_kernel kernels[] = {
+#define NUMBERS(real, integer)  window_##real, window_##integer, 0, WINDOW_READS
+#define BOTH(name)              NUMBERS(name, name)
+#define PARTS(measure, integer) window_moving_parts, window_##integer, WINDOW_##measure, WINDOW_READS
+#define PICKS(name)             window_##name, window_##name, 0, WINDOW_PICKS
+#define ORDER(name)             window_##name, window_##name, 0, WINDOW_ORDERS
 
-static bool
-is_pick(window_function *function)
-{
-    return function == window_shift || function == window_fill || function == window_cumulate_best ||
-           function == window_pick_whole || function == window_nth || function == window_moving_best;
-}
+#define WINDOW(id, text, value, literals, gives, sees, kernel, ...) [GR_WINDOW_##id] = {kernel},
+#include "graph/window/functions.def"
+};
 
 /* ---- the result ---- */
 
@@ -279,9 +218,11 @@ granary_err
 window_compute(const struct gr_window *window, const granary_column *value, const struct window_rows *rows,
                struct window_state *state, struct gr_column *ret_column)
 {
-    struct window_job job = {.window = window, .rows = rows};
+    const struct window_kernel *kernel = &kernels[window->function];
+    struct window_job job = {.window = window, .rows = rows, .kernel = kernel};
     granary_dtype dtype = GRANARY_NULLTYPE;
-    window_function *function;
+    bool integers = value != NULL && class_of(value->dtype) == WINDOW_INTEGER;
+    window_function *function = integers ? kernel->integer : kernel->real;
     int64_t begin = 0;
     bool real;
     granary_err err = gr_window_dtype(window, value == NULL ? GRANARY_NULLTYPE : value->dtype, &dtype);
@@ -290,14 +231,11 @@ window_compute(const struct gr_window *window, const granary_column *value, cons
         return err;
     }
     real = class_of(dtype) == WINDOW_REAL;
-    function = function_of(window->function, value != NULL && class_of(value->dtype) == WINDOW_INTEGER);
     if (value != NULL) {
-        bool wants_reals = real && !is_pick(function) && function != window_rank;
-
-        err = value_init(value, wants_reals, &job.value);
+        err = value_init(value, real && kernel->uses == WINDOW_READS, &job.value);
     }
     if (err == GRANARY_OK) {
-        err = out_init(rows->count, is_pick(function), real, &job.out);
+        err = out_init(rows->count, kernel->uses == WINDOW_PICKS, real, &job.out);
     }
     for (size_t p = 0; p < rows->partitions && err == GRANARY_OK; p++) {
         struct window_state fresh = {0};

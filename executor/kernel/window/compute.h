@@ -101,6 +101,7 @@ struct window_out {
 
 struct window_job {
     const struct gr_window *window;
+    const struct window_kernel *kernel;
     const struct window_rows *rows;
     struct window_value value;
     struct window_out out;
@@ -186,31 +187,26 @@ window_put(const struct window_out *out, int64_t row, double x)
 /* EFAILED: a result is beyond its dtype. */
 granary_err window_overflowed(const struct window_job *job, granary_dtype dtype);
 
-/* moving.c: reals */
-window_function window_cumsum_real;
-window_function window_cumprod_real;
-window_function window_rolling;
-window_function window_ewm;
-window_function window_pct_change;
-window_function window_diff_real;
-/* parts.c: sums, means, spreads and counts of moving and growing windows of reals */
-window_function window_moving_parts;
-/* whole.c: one result for all rows of a partition; integers that add up */
-window_function window_cumulate_integer;
-window_function window_moving_sum;
-window_function window_diff_integer;
-window_function window_whole;
-/* picks.c: a row whose value is the result */
-window_function window_shift;
-window_function window_fill;
-window_function window_cumulate_best;
-window_function window_pick_whole;
-window_function window_nth;
-window_function window_moving_best;
-/* ranks.c */
-window_function window_number;
-window_function window_rank;
-window_function window_ntile;
+/* What computes a function, as its row of graph/window/functions.def says. */
+struct window_kernel {
+    window_function *real;
+    window_function *integer;
+    enum window_measure { WINDOW_SUM, WINDOW_MEAN, WINDOW_STD, WINDOW_VAR, WINDOW_COUNT } measure; /* of moving_parts */
+    enum { WINDOW_READS, WINDOW_PICKS, WINDOW_ORDERS } uses; /* values as numbers; rows; values as they compare */
+};
+
+#define NUMBERS(real, integer)                                      window_function window_##real, window_##integer;
+#define BOTH(name)                                                  window_function window_##name;
+#define PARTS(measure, integer)                                     NUMBERS(moving_parts, integer)
+#define PICKS(name)                                                 BOTH(name)
+#define ORDER(name)                                                 BOTH(name)
+#define WINDOW(id, text, value, literals, gives, sees, kernel, ...) kernel
+#include "graph/window/functions.def"
+#undef NUMBERS
+#undef BOTH
+#undef PARTS
+#undef PICKS
+#undef ORDER
 
 /* a + x, exactly but for the last bits of low; beyond a double's range infinite, and so it stays. */
 static inline void

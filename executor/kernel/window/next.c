@@ -8,26 +8,6 @@
 #include "base/error.h"
 #include "kernel/window/frame.h"
 
-/* How many rows of before a function wants to see; -1: one that it chooses. */
-static int64_t
-rows_wanted(const struct gr_window *window)
-{
-    switch (window->function) {
-    case GR_WINDOW_SHIFT:
-    case GR_WINDOW_LAG:
-    case GR_WINDOW_LEAD:
-    case GR_WINDOW_DIFF:
-    case GR_WINDOW_PCT_CHANGE:
-        return window->offset;
-    case GR_WINDOW_FFILL:
-    case GR_WINDOW_CUMMAX:
-    case GR_WINDOW_CUMMIN:
-        return -1;
-    default:
-        return window->window;
-    }
-}
-
 /* What came before: of the first chunk nothing. */
 static granary_err
 states_read(const struct gr_kernel_call *call, size_t count, struct window_state *states,
@@ -73,7 +53,7 @@ tail_taken(const struct gr_window *window, struct window_state *state, const gra
            struct gr_column *ret_column)
 {
     int64_t *indices = malloc((size_t)(room + 1) * sizeof *indices);
-    int64_t wanted = rows_wanted(window);
+    int64_t wanted = gr_window_history(window);
     granary_err err;
 
     if (indices == NULL) {
@@ -124,7 +104,7 @@ tail_room(const struct window_plan *plan)
     int64_t room = 1;
 
     for (size_t i = 0; i < plan->count; i++) {
-        int64_t wanted = rows_wanted(&plan->windows[i]);
+        int64_t wanted = gr_window_history(&plan->windows[i]);
 
         room = wanted > room ? wanted : room;
     }

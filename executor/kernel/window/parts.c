@@ -15,36 +15,11 @@
 #include "kernel/core/scratch.h"
 #include "kernel/window/compute.h"
 
-enum measure { SUM, MEAN, STD, VAR, COUNT };
-
-static enum measure
-measure_of(enum gr_window_function function)
-{
-    switch (function) {
-    case GR_WINDOW_ROLLING_SUM:
-    case GR_WINDOW_EXPANDING_SUM:
-    case GR_WINDOW_MOVING_SUM:
-        return SUM;
-    case GR_WINDOW_ROLLING_MEAN:
-    case GR_WINDOW_EXPANDING_MEAN:
-    case GR_WINDOW_MOVING_MEAN:
-        return MEAN;
-    case GR_WINDOW_ROLLING_STD:
-    case GR_WINDOW_EXPANDING_STD:
-        return STD;
-    case GR_WINDOW_ROLLING_VAR:
-    case GR_WINDOW_EXPANDING_VAR:
-        return VAR;
-    default:
-        return COUNT;
-    }
-}
-
 struct moving {
     const struct window_job *job;
     const struct window_span *span;
     struct window_state *state; /* count and infinite: of the window; part: of the block that fills */
-    enum measure measure;
+    enum window_measure measure;
     int64_t width;
     int64_t phase; /* rows of the block that fills, and places in the one before that have left the window */
     struct window_pair *older; /* by place in the block before: what is there and behind; NULL: no block is full yet */
@@ -55,11 +30,11 @@ struct moving {
 /* ---- parts ---- */
 
 static void
-part_add(struct window_part *part, enum measure measure, double x)
+part_add(struct window_part *part, enum window_measure measure, double x)
 {
-    if (measure == SUM || measure == MEAN) {
+    if (measure == WINDOW_SUM || measure == WINDOW_MEAN) {
         window_pair_add(&part->sum, x);
-    } else if (measure != COUNT) {
+    } else if (measure != WINDOW_COUNT) {
         double distance;
         double square;
 
@@ -78,7 +53,7 @@ part_add(struct window_part *part, enum measure measure, double x)
 /* The sum; of spreads (high) the mean's distance from the origin and (low) the squares around it: their sum less the
  * squared sum over n, in two doubles. */
 static struct window_pair
-part_value(const struct window_part *part, enum measure measure)
+part_value(const struct window_part *part, enum window_measure measure)
 {
     double n = (double)part->count;
     double product = part->sum.high * part->sum.high;
@@ -86,7 +61,7 @@ part_value(const struct window_part *part, enum measure measure)
     double mean;
     struct window_pair m2 = part->square;
 
-    if (measure == SUM || measure == MEAN || part->count == 0) {
+    if (measure == WINDOW_SUM || measure == WINDOW_MEAN || part->count == 0) {
         return part->sum;
     }
     rest = fma(part->sum.high, part->sum.high, -product) + 2 * part->sum.high * part->sum.low;
@@ -155,21 +130,21 @@ result(const struct moving *moving, double *ret_x)
     const struct window_pair *older = moving->older != NULL ? &moving->older[moving->phase] : &none;
     struct window_pair part;
 
-    if (moving->measure == COUNT) {
+    if (moving->measure == WINDOW_COUNT) {
         *ret_x = (double)state->count;
         return true;
     }
     part = part_value(&state->part, moving->measure);
-    if (moving->measure == SUM || moving->measure == MEAN) {
+    if (moving->measure == WINDOW_SUM || moving->measure == WINDOW_MEAN) {
         *ret_x = window_sum(state, sum_of_both(&part, older));
-        *ret_x /= moving->measure == MEAN ? (double)state->count : 1;
-        return moving->measure == SUM || state->count > 0;
+        *ret_x /= moving->measure == WINDOW_MEAN ? (double)state->count : 1;
+        return moving->measure == WINDOW_SUM || state->count > 0;
     }
     if (state->count < 2 || state->infinite[0] + state->infinite[1] > 0) {
         return false;
     }
     *ret_x = spread_of_both(moving, part, *older, state->count - state->part.count) / (double)(state->count - 1);
-    *ret_x = moving->measure == STD ? sqrt(*ret_x) : *ret_x;
+    *ret_x = moving->measure == WINDOW_STD ? sqrt(*ret_x) : *ret_x;
     return true;
 }
 
@@ -203,7 +178,7 @@ seen(const struct moving *moving, int64_t i)
     int64_t from = i - moving->width + 1 > span->begin ? i - moving->width + 1 : span->begin;
     int64_t end = i + 1 < span->end ? i + 1 : span->end;
 
-    return moving->measure == COUNT ? moving->state->rows + end - from : moving->state->count;
+    return moving->measure == WINDOW_COUNT ? moving->state->rows + end - from : moving->state->count;
 }
 
 granary_err
@@ -216,9 +191,9 @@ window_moving_parts(const struct window_job *job, const struct window_span *span
     struct moving moving = {.job = job,
                             .span = span,
                             .state = grows ? state : &fresh,
-                            .measure = measure_of(job->window->function),
+                            .measure = job->kernel->measure,
                             .width = reach.behind + reach.ahead + 1};
-    bool turns = !grows && moving.measure != COUNT;
+    bool turns = !grows && moving.measure != WINDOW_COUNT;
 
     if (turns && (moving.room = scratch_alloc((size_t)moving.width * sizeof *moving.room)) == NULL) {
         return gr_fail(GRANARY_ENOMEM, "window: out of memory for %lld rows", (long long)moving.width);

@@ -28,16 +28,17 @@ enum gives {
     GIVES_RANK
 };
 
+enum sees { SEES_WINDOW, SEES_OFFSET, SEES_CHOSEN, SEES_ALL };
+
 static const struct function {
     const char *text;
     int value; /* 0 none, 1 needed, 2 may be */
-    int least;
-    int most;
+    const char *literals;
     enum gives gives;
+    enum sees sees;
 } functions[] = {
-#define WINDOW(id, text, value, least, most, gives) [GR_WINDOW_##id] = {text, value, least, most, GIVES_##gives},
+#define WINDOW(id, text, value, literals, gives, sees, ...) {text, value, literals, GIVES_##gives, SEES_##sees},
 #include "graph/window/functions.def"
-#undef WINDOW
 };
 
 void
@@ -181,50 +182,33 @@ read_alpha(const char *text, double *ret_value)
     return GRANARY_OK;
 }
 
-/* Literal i behind the value. */
+/* A literal behind the value, of the kind that a letter of functions.def says. */
 static granary_err
-read_literal(struct gr_window *window, int i, char *text)
+read_literal(struct gr_window *window, char letter, const char *text)
 {
-    text = trimmed(text);
-    switch (window->function) {
-    case GR_WINDOW_CUMSUM:
-    case GR_WINDOW_CUMMEAN:
-    case GR_WINDOW_CUMPROD:
-    case GR_WINDOW_CUMMAX:
-    case GR_WINDOW_CUMMIN:
+    switch (letter) {
+    case 'f':
         return read_bool(text, &window->fill);
-    case GR_WINDOW_SHIFT:
-    case GR_WINDOW_LAG:
-    case GR_WINDOW_LEAD:
-    case GR_WINDOW_DIFF:
-    case GR_WINDOW_PCT_CHANGE:
-    case GR_WINDOW_NTH:
+    case 'o':
         return read_int(text, -ROWS_MAX, &window->offset);
-    case GR_WINDOW_FFILL:
-    case GR_WINDOW_BFILL:
+    case 'l':
         return read_int(text, 0, &window->offset);
-    case GR_WINDOW_RANK:
-        return i == 0 ? read_method(text, &window->method) : read_bool(text, &window->descending);
-    case GR_WINDOW_DENSE_RANK:
+    case 'm':
+        return read_method(text, &window->method);
+    case 'd':
         return read_bool(text, &window->descending);
-    case GR_WINDOW_NTILE:
+    case 'w':
         return read_int(text, 1, &window->window);
-    case GR_WINDOW_EWM_MEAN:
-        return i == 0   ? read_alpha(text, &window->alpha)
-               : i == 1 ? read_bool(text, &window->adjust)
-                        : read_bool(text, &window->ignore_na);
-    case GR_WINDOW_EXPANDING_SUM:
-    case GR_WINDOW_EXPANDING_MEAN:
-    case GR_WINDOW_EXPANDING_MIN:
-    case GR_WINDOW_EXPANDING_MAX:
-    case GR_WINDOW_EXPANDING_STD:
-    case GR_WINDOW_EXPANDING_VAR:
-    case GR_WINDOW_EXPANDING_COUNT:
+    case 'p':
         return read_int(text, 0, &window->min_periods);
-    default: /* rolling, moving */
-        return i == 0   ? read_int(text, 1, &window->window)
-               : i == 1 ? read_int(text, 0, &window->min_periods)
-                        : read_bool(text, &window->center);
+    case 'c':
+        return read_bool(text, &window->center);
+    case 'a':
+        return read_alpha(text, &window->alpha);
+    case 'j':
+        return read_bool(text, &window->adjust);
+    default: /* i */
+        return read_bool(text, &window->ignore_na);
     }
 }
 
@@ -232,12 +216,11 @@ read_literal(struct gr_window *window, int i, char *text)
 static granary_err
 settle(struct gr_window *window, int literals)
 {
-    bool rolling = window->function >= GR_WINDOW_ROLLING_SUM && window->function <= GR_WINDOW_ROLLING_MEDIAN;
+    const char *letters = functions[window->function].literals;
+    bool rolling = strncmp(letters, "w|p", 3) == 0;
 
-    if (literals == 0 && (window->function == GR_WINDOW_FFILL || window->function == GR_WINDOW_BFILL)) {
-        window->offset = -1;
-    } else if (literals == 0) {
-        window->offset = 1;
+    if (literals == 0) {
+        window->offset = strchr(letters, 'l') != NULL ? -1 : 1;
     }
     if (window->function == GR_WINDOW_NTH && window->offset == 0) {
         return gr_fail(GRANARY_EINVAL, "nth counts from 1, or from -1 up: there is no row 0");
@@ -266,12 +249,14 @@ parse_pieces(struct gr_window *window, char **pieces, int count)
 {
     const struct function *function = &functions[window->function];
     int values = function->value == 1 || (function->value == 2 && count > 0) ? 1 : 0;
+    int least = (int)strcspn(function->literals, "|");
+    int most = (int)strlen(function->literals) - (function->literals[least] == '|');
     struct gr_expr *expr = NULL;
     granary_err err = GRANARY_OK;
 
-    if (count < values + function->least || count > values + function->most) {
+    if (count < values + least || count > values + most) {
         return gr_fail(GRANARY_EINVAL, "%s takes %s%d to %d literals, not %d arguments in all", function->text,
-                       values > 0 ? "a value and " : "", function->least, function->most, count);
+                       values > 0 ? "a value and " : "", least, most, count);
     }
     if (values > 0) {
         window->value = strdup(trimmed(pieces[0]));
@@ -279,7 +264,9 @@ parse_pieces(struct gr_window *window, char **pieces, int count)
         gr_expr_destroy(expr);
     }
     for (int i = values; i < count && err == GRANARY_OK; i++) {
-        err = read_literal(window, i - values, pieces[i]);
+        int at = i - values;
+
+        err = read_literal(window, function->literals[at + (at >= least)], trimmed(pieces[i]));
     }
     return err == GRANARY_OK ? settle(window, count - values) : err;
 }
@@ -411,30 +398,25 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
 bool
 gr_window_is_forward(const struct gr_window *window)
 {
-    switch (window->function) {
-    case GR_WINDOW_SHIFT:
-    case GR_WINDOW_LAG:
-    case GR_WINDOW_LEAD:
-    case GR_WINDOW_DIFF:
-    case GR_WINDOW_PCT_CHANGE:
+    switch (functions[window->function].sees) {
+    case SEES_OFFSET:
         return window->offset >= 0;
-    case GR_WINDOW_BFILL:
-    case GR_WINDOW_RANK:
-    case GR_WINDOW_DENSE_RANK:
-    case GR_WINDOW_NTILE:
-    case GR_WINDOW_FIRST:
-    case GR_WINDOW_LAST:
-    case GR_WINDOW_NTH:
-    case GR_WINDOW_MIN:
-    case GR_WINDOW_MAX:
-    case GR_WINDOW_SUM:
-    case GR_WINDOW_MEAN:
-    case GR_WINDOW_STD:
-    case GR_WINDOW_VAR:
-    case GR_WINDOW_COUNT:
-    case GR_WINDOW_SIZE:
+    case SEES_ALL:
         return false;
     default:
         return !window->center;
+    }
+}
+
+int64_t
+gr_window_history(const struct gr_window *window)
+{
+    switch (functions[window->function].sees) {
+    case SEES_OFFSET:
+        return window->offset;
+    case SEES_CHOSEN:
+        return -1;
+    default:
+        return window->window;
     }
 }
