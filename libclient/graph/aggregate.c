@@ -14,15 +14,43 @@
 enum second { SECOND_NOTHING, SECOND_DDOF, SECOND_FRACTION, SECOND_ARGUMENT, SECOND_ROWS };
 enum values { VALUES_ANY, VALUES_ADDABLE, VALUES_AVERAGED, VALUES_NUMBER, VALUES_BETWEEN, VALUES_ORDERED };
 
+/* From SAME on a group of no value has none. */
+enum gives {
+    GIVES_INT,
+    GIVES_BOOL,
+    GIVES_SUM,
+    GIVES_PRODUCT,
+    GIVES_SAME,
+    GIVES_MEAN,
+    GIVES_BETWEEN,
+    GIVES_SPREAD,
+    GIVES_REAL
+};
+enum order { ORDER_BLIND, ORDER_ZEROS, ORDER_SEES };
+
 static const struct function {
     const char *name;
     enum second second;
     enum values values;
+    enum gives gives;
+    enum order order;
+    bool keeps_values;
 } functions[] = {
-#define FUNCTION(function, name, second, values) [GR_AGGREGATE_##function] = {name, SECOND_##second, VALUES_##values},
-    GR_AGGREGATES(FUNCTION)
-#undef FUNCTION
+#define NONE                0
+#define SUM                 0
+#define MOMENTS             0
+#define ITEM(kind, measure) KEPT_##kind
+#define KEPT_COUNT          0
+#define KEPT_VALUE          0
+#define KEPT_LIST           1
+#define AGGREGATE(id, text, second, takes, gives, order, part, ...)                                                    \
+    {text, SECOND_##second, VALUES_##takes, GIVES_##gives, ORDER_##order, part},
+#include "graph/aggregates.def"
 };
+#undef NONE
+#undef SUM
+#undef MOMENTS
+#undef ITEM
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], NAMES_TEXT_MAX = 512 };
 
 /* The text without blanks around it. */
@@ -295,6 +323,37 @@ takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
     return false;
 }
 
+static granary_dtype
+dtype_given(enum gives gives, enum gr_dtype_class kind, granary_dtype dtype)
+{
+    bool stays = kind == GR_CLASS_DURATION || dtype == GRANARY_FLOAT32;
+
+    switch (gives) {
+    case GIVES_INT:
+        return GRANARY_INT64;
+    case GIVES_BOOL:
+        return GRANARY_BOOL;
+    case GIVES_SUM:
+    case GIVES_PRODUCT:
+        return kind == GR_CLASS_REAL || (kind == GR_CLASS_DECIMAL && gives == GIVES_SUM) || kind == GR_CLASS_DURATION
+                   ? dtype
+               : kind == GR_CLASS_DECIMAL  ? GRANARY_FLOAT64
+               : kind == GR_CLASS_UNSIGNED ? GRANARY_UINT64
+                                           : GRANARY_INT64;
+    case GIVES_SAME:
+        return dtype;
+    case GIVES_MEAN:
+        return stays || kind == GR_CLASS_MOMENT ? dtype : GRANARY_FLOAT64;
+    case GIVES_BETWEEN: /* two dates is a time of day */
+        return kind == GR_CLASS_MOMENT ? GRANARY_TIMESTAMP : stays ? dtype : GRANARY_FLOAT64;
+    case GIVES_SPREAD:
+        return dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
+    case GIVES_REAL:
+        break;
+    }
+    return GRANARY_FLOAT64;
+}
+
 granary_err
 gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype)
 {
@@ -303,53 +362,28 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
     if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind, dtype)) {
         return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", functions[function].name, granary_dtype_name(dtype));
     }
-    switch (function) {
-    case GR_AGGREGATE_SIZE:
-    case GR_AGGREGATE_COUNT:
-    case GR_AGGREGATE_NUNIQUE:
-        *ret_dtype = GRANARY_INT64;
-        break;
-    case GR_AGGREGATE_MIN:
-    case GR_AGGREGATE_MAX:
-    case GR_AGGREGATE_FIRST:
-    case GR_AGGREGATE_LAST:
-    case GR_AGGREGATE_MODE:
-    case GR_AGGREGATE_LARGEST:
-    case GR_AGGREGATE_SMALLEST:
-        *ret_dtype = dtype;
-        break;
-    case GR_AGGREGATE_SUM:
-    case GR_AGGREGATE_PROD:
-        *ret_dtype = kind == GR_CLASS_REAL || (kind == GR_CLASS_DECIMAL && function == GR_AGGREGATE_SUM) ||
-                             kind == GR_CLASS_DURATION
-                         ? dtype
-                     : kind == GR_CLASS_DECIMAL  ? GRANARY_FLOAT64
-                     : kind == GR_CLASS_UNSIGNED ? GRANARY_UINT64
-                                                 : GRANARY_INT64;
-        break;
-    case GR_AGGREGATE_MEAN:
-        *ret_dtype =
-            kind == GR_CLASS_DURATION || kind == GR_CLASS_MOMENT || dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
-        break;
-    case GR_AGGREGATE_MEDIAN:
-    case GR_AGGREGATE_QUANTILE: /* between two dates is a time of day */
-        *ret_dtype = kind == GR_CLASS_MOMENT                                 ? GRANARY_TIMESTAMP
-                     : kind == GR_CLASS_DURATION || dtype == GRANARY_FLOAT32 ? dtype
-                                                                             : GRANARY_FLOAT64;
-        break;
-    case GR_AGGREGATE_ANY:
-    case GR_AGGREGATE_ALL:
-        *ret_dtype = GRANARY_BOOL;
-        break;
-    case GR_AGGREGATE_CORR:
-    case GR_AGGREGATE_COV:
-        *ret_dtype = GRANARY_FLOAT64;
-        break;
-    default:
-        *ret_dtype = dtype == GRANARY_FLOAT32 ? GRANARY_FLOAT32 : GRANARY_FLOAT64;
-        break;
-    }
+    *ret_dtype = dtype_given(functions[function].gives, kind, dtype);
     return GRANARY_OK;
+}
+
+bool
+gr_aggregate_has_nulls(enum gr_aggregate_function function)
+{
+    return functions[function].gives >= GIVES_SAME;
+}
+
+bool
+gr_aggregate_keeps_values(enum gr_aggregate_function function)
+{
+    return functions[function].keeps_values;
+}
+
+bool
+gr_aggregate_is_blind(enum gr_aggregate_function function, granary_dtype dtype)
+{
+    enum order order = functions[function].order;
+
+    return order == ORDER_BLIND || (order == ORDER_ZEROS && gr_dtype_class(dtype) != GR_CLASS_REAL);
 }
 
 bool

@@ -5,39 +5,10 @@
 #include "graph/graph.h"
 #include "graph/schema.h"
 
-/*
- * Functions: name, what the second argument is, whether values are numbers.
- *
- *            function    name        second              values */
-#define GR_AGGREGATES(X)                                                                                               \
-    X(SIZE, "size", NOTHING, ANY)                                                                                      \
-    X(COUNT, "count", NOTHING, ANY)                                                                                    \
-    X(SUM, "sum", NOTHING, ADDABLE)                                                                                    \
-    X(MEAN, "mean", NOTHING, AVERAGED)                                                                                 \
-    X(MIN, "min", NOTHING, ANY)                                                                                        \
-    X(MAX, "max", NOTHING, ANY)                                                                                        \
-    X(NUNIQUE, "nunique", NOTHING, ANY)                                                                                \
-    X(VAR, "var", DDOF, NUMBER)                                                                                        \
-    X(STD, "std", DDOF, NUMBER)                                                                                        \
-    X(SEM, "sem", DDOF, NUMBER)                                                                                        \
-    X(SKEW, "skew", NOTHING, NUMBER)                                                                                   \
-    X(KURTOSIS, "kurtosis", NOTHING, NUMBER)                                                                           \
-    X(PROD, "prod", NOTHING, NUMBER)                                                                                   \
-    X(ANY, "any", NOTHING, NUMBER)                                                                                     \
-    X(ALL, "all", NOTHING, NUMBER)                                                                                     \
-    X(FIRST, "first", NOTHING, ANY)                                                                                    \
-    X(LAST, "last", NOTHING, ANY)                                                                                      \
-    X(MEDIAN, "median", NOTHING, BETWEEN)                                                                              \
-    X(QUANTILE, "quantile", FRACTION, BETWEEN)                                                                         \
-    X(MODE, "mode", NOTHING, ANY)                                                                                      \
-    X(CORR, "corr", ARGUMENT, NUMBER)                                                                                  \
-    X(COV, "cov", ARGUMENT, NUMBER)                                                                                    \
-    X(LARGEST, "largest", ROWS, ORDERED)                                                                               \
-    X(SMALLEST, "smallest", ROWS, ORDERED)
-
-#define GR_AGGREGATE_ENUM(function, name, second, values) GR_AGGREGATE_##function,
-enum gr_aggregate_function { GR_AGGREGATES(GR_AGGREGATE_ENUM) GR_AGGREGATE_COUNT_ALL };
-#undef GR_AGGREGATE_ENUM
+enum gr_aggregate_function {
+#define AGGREGATE(id, ...) GR_AGGREGATE_##id,
+#include "graph/aggregates.def"
+};
 
 #define GR_AGGREGATE_ROWS_MAX 1000 /* of largest and smallest */
 
@@ -61,6 +32,13 @@ void gr_aggregates_free(struct gr_aggregate *aggregates, size_t count);
 
 /* dtype of the result over arguments of that dtype (ignored for SIZE). Errors: ETYPE "sum needs ..., not string" */
 granary_err gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype);
+
+/* Whether a group of no value has no result. */
+bool gr_aggregate_has_nulls(enum gr_aggregate_function function);
+/* Whether what is kept of a group are values of rows, and not only what they add up to. */
+bool gr_aggregate_keeps_values(enum gr_aggregate_function function);
+/* Whether the order of rows does not show in a result over arguments of that dtype. */
+bool gr_aggregate_is_blind(enum gr_aggregate_function function, granary_dtype dtype);
 
 /* Whether describe takes a column: numbers, not bools. */
 bool gr_aggregate_describes(granary_dtype dtype);

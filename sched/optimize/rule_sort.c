@@ -131,25 +131,11 @@ is_float(granary_dtype dtype)
 static bool
 is_blind(const struct gr_aggregate *aggregate, const struct gr_schema *schema)
 {
-    granary_dtype dtype;
+    granary_dtype dtype = GRANARY_NULLTYPE;
 
-    switch (aggregate->function) {
-    case GR_AGGREGATE_SIZE:
-    case GR_AGGREGATE_COUNT:
-    case GR_AGGREGATE_SUM:
-    case GR_AGGREGATE_MEAN:
-    case GR_AGGREGATE_NUNIQUE:
-    case GR_AGGREGATE_ANY:
-    case GR_AGGREGATE_ALL:
-        return true;
-    case GR_AGGREGATE_MIN:
-    case GR_AGGREGATE_MAX:
-    case GR_AGGREGATE_MEDIAN:
-    case GR_AGGREGATE_QUANTILE:
-        return gr_aggregate_argument(aggregate->column, schema, &dtype) == GRANARY_OK && !is_float(dtype);
-    default:
-        return false;
-    }
+    return aggregate->column == NULL || gr_aggregate_is_blind(aggregate->function, GRANARY_FLOAT64) ||
+           (gr_aggregate_argument(aggregate->column, schema, &dtype) == GRANARY_OK &&
+            gr_aggregate_is_blind(aggregate->function, dtype));
 }
 
 static bool

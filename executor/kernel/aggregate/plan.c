@@ -118,65 +118,42 @@ plan_moments(struct group_plan *plan, size_t i, int x, int y)
     }
 }
 
+/* What is kept of a group, by function. */
+static const struct plan_rule {
+    enum { NONE, SUM, MOMENTS, ITEM } how;
+    enum group_kind kind; /* ITEM */
+    enum group_measure measure;
+} rules[] = {
+#define ITEM(kind, measure)                                         ITEM, GROUP_##kind, GROUP_##measure
+#define AGGREGATE(id, text, second, takes, gives, order, part, ...) [GR_AGGREGATE_##id] = {part},
+#include "graph/aggregates.def"
+#undef ITEM
+};
+
 static void
 plan_uses(struct group_plan *plan, size_t i)
 {
     const struct gr_aggregate *aggregate = &plan->aggregates[i];
+    const struct plan_rule *rule = &rules[aggregate->function];
+    int64_t rows = gr_aggregate_is_rows(aggregate) ? (int64_t)aggregate->number : 0;
     int x = plan->argument_of[i][0];
     int y = plan->argument_of[i][1];
     int *use = plan->uses[i];
-    bool real = x >= 0 && group_is_real(plan->dtypes[x]);
 
     if (x >= 0) {
         use[USE_MISSING] = PART(GROUP_COUNT, GROUP_MISSING, x, -1, y);
     }
-    switch (aggregate->function) {
-    case GR_AGGREGATE_SUM:
-    case GR_AGGREGATE_MEAN:
-        use[USE_SUM] = PART(real ? GROUP_REAL : GROUP_INT, GROUP_SUM, x, -1, -1);
+    switch (rule->how) {
+    case NONE:
         break;
-    case GR_AGGREGATE_MIN:
-        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_LEAST, x, -1, -1);
+    case SUM:
+        use[USE_SUM] = PART(group_is_real(plan->dtypes[x]) ? GROUP_REAL : GROUP_INT, GROUP_SUM, x, -1, -1);
         break;
-    case GR_AGGREGATE_MAX:
-        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_MOST, x, -1, -1);
-        break;
-    case GR_AGGREGATE_FIRST:
-        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_FIRST, x, -1, -1);
-        break;
-    case GR_AGGREGATE_LAST:
-        use[USE_ITEM] = PART(GROUP_VALUE, GROUP_LAST, x, -1, -1);
-        break;
-    case GR_AGGREGATE_NUNIQUE:
-        use[USE_ITEM] = PART(GROUP_LIST, GROUP_DISTINCT, x, -1, -1);
-        break;
-    case GR_AGGREGATE_VAR:
-    case GR_AGGREGATE_STD:
-    case GR_AGGREGATE_SEM:
-    case GR_AGGREGATE_CORR:
-    case GR_AGGREGATE_COV:
+    case MOMENTS:
         plan_moments(plan, i, x, y);
         break;
-    case GR_AGGREGATE_ANY:
-    case GR_AGGREGATE_ALL:
-        use[USE_ITEM] = PART(GROUP_COUNT, GROUP_TRUE, x, -1, -1);
-        break;
-    case GR_AGGREGATE_SKEW:
-    case GR_AGGREGATE_KURTOSIS:
-    case GR_AGGREGATE_PROD:
-    case GR_AGGREGATE_MEDIAN:
-    case GR_AGGREGATE_QUANTILE:
-    case GR_AGGREGATE_MODE:
-        use[USE_ITEM] = PART(GROUP_LIST, GROUP_VALUES, x, -1, -1);
-        break;
-    case GR_AGGREGATE_LARGEST:
-    case GR_AGGREGATE_SMALLEST:
-        use[USE_ITEM] = plan_part(
-            plan,
-            (struct group_part_spec){GROUP_LIST, aggregate->function == GR_AGGREGATE_LARGEST ? GROUP_TOP : GROUP_BOTTOM,
-                                     x, -1, -1, (int64_t)aggregate->number});
-        break;
-    default:
+    case ITEM:
+        use[USE_ITEM] = plan_part(plan, (struct group_part_spec){rule->kind, rule->measure, x, -1, -1, rows});
         break;
     }
 }

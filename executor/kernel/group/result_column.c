@@ -15,7 +15,7 @@
 
 /* ---- sums and means ---- */
 
-static granary_err
+granary_err
 make_sum(struct making *making)
 {
     const struct group_part *sum = making_part(making, USE_SUM);
@@ -32,7 +32,7 @@ make_sum(struct making *making)
     return err;
 }
 
-static granary_err
+granary_err
 make_mean(struct making *making)
 {
     const struct group_part *sum = making_part(making, USE_SUM);
@@ -124,7 +124,7 @@ moment_of(const struct making *making, struct moment *moment, size_t g, int64_t 
     return err;
 }
 
-static granary_err
+granary_err
 make_variance(struct making *making)
 {
     struct moment square = {.x = USE_SUM, .y = USE_SUM, .xy = USE_SQUARE, .xy_rest = USE_SQUARE_REST};
@@ -148,7 +148,7 @@ make_variance(struct making *making)
     return err;
 }
 
-static granary_err
+granary_err
 make_covariance(struct making *making)
 {
     struct moment cross = {.x = USE_SUM, .y = USE_SUM_Y, .xy = USE_CROSS, .xy_rest = USE_CROSS_REST};
@@ -186,7 +186,7 @@ make_covariance(struct making *making)
 
 /* ---- counts ---- */
 
-static granary_err
+granary_err
 make_count(struct making *making)
 {
     enum gr_aggregate_function function = making->aggregate->function;
@@ -207,34 +207,26 @@ make_count(struct making *making)
 
 /* ---- columns ---- */
 
-static granary_err
-make(struct making *making)
+granary_err
+make_taken(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
 {
-    switch (making->aggregate->function) {
-    case GR_AGGREGATE_SUM:
-        return make_sum(making);
-    case GR_AGGREGATE_MEAN:
-        return make_mean(making);
-    case GR_AGGREGATE_VAR:
-    case GR_AGGREGATE_STD:
-    case GR_AGGREGATE_SEM:
-        return make_variance(making);
-    case GR_AGGREGATE_CORR:
-    case GR_AGGREGATE_COV:
-        return make_covariance(making);
-    case GR_AGGREGATE_NUNIQUE:
-        making_value_counts(making);
-        return GRANARY_OK;
-    case GR_AGGREGATE_SKEW:
-    case GR_AGGREGATE_KURTOSIS:
-    case GR_AGGREGATE_PROD:
-    case GR_AGGREGATE_MEDIAN:
-    case GR_AGGREGATE_QUANTILE:
-        return making_of_lists(making);
-    default:
-        return make_count(making);
-    }
+    return gr_column_take(&making_part(making, USE_ITEM)->values.view, order, (int64_t)count, ret_column);
 }
+
+/* What makes the column of a function: values by group, perhaps one by one from their lists, or the column itself. */
+static const struct maker {
+    granary_err (*values)(struct making *making);
+    making_list *list;
+    making_column *column;
+} makers[] = {
+#define VALUES(name) make_##name, NULL, NULL
+#define LIST(name)   make_of_lists, list_##name, NULL
+#define COLUMN(name) NULL, NULL, make_##name
+#define ROWS         NULL, NULL, NULL
+
+#define AGGREGATE(id, text, second, takes, gives, order, part, result, ...) [GR_AGGREGATE_##id] = {result},
+#include "graph/aggregates.def"
+};
 
 static granary_err
 int_check(const struct making *making, gr_int128 value)
@@ -315,51 +307,27 @@ store(const struct making *making, const int64_t *order, size_t count, struct gr
     return GRANARY_OK;
 }
 
-/* Whether a group may have no result. */
-static bool
-has_nulls(enum gr_aggregate_function function)
-{
-    switch (function) {
-    case GR_AGGREGATE_SIZE:
-    case GR_AGGREGATE_COUNT:
-    case GR_AGGREGATE_SUM:
-    case GR_AGGREGATE_PROD:
-    case GR_AGGREGATE_NUNIQUE:
-    case GR_AGGREGATE_ANY:
-    case GR_AGGREGATE_ALL:
-        return false;
-    default:
-        return true;
-    }
-}
-
 granary_err
 result_column(const struct group_plan *plan, const struct group_table *table, size_t i, const int64_t *order,
               size_t count, struct gr_column *ret_column)
 {
+    const struct maker *maker = &makers[plan->aggregates[i].function];
     int argument = plan->argument_of[i][0];
     struct making making = {.plan = plan,
                             .table = table,
                             .aggregate = &plan->aggregates[i],
                             .use = plan->uses[i],
+                            .list = maker->list,
                             .dtype = argument >= 0 ? plan->dtypes[argument] : GRANARY_NULLTYPE};
     size_t room = table->groups + 1;
     granary_err err = gr_aggregate_dtype(making.aggregate->function, making.dtype, &making.result);
-    bool nulls = has_nulls(making.aggregate->function);
+    bool nulls = gr_aggregate_has_nulls(making.aggregate->function);
 
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "aggregate '%s'", making.aggregate->name);
     }
-    switch (making.aggregate->function) {
-    case GR_AGGREGATE_MIN:
-    case GR_AGGREGATE_MAX:
-    case GR_AGGREGATE_FIRST:
-    case GR_AGGREGATE_LAST:
-        return gr_column_take(&making_part(&making, USE_ITEM)->values.view, order, (int64_t)count, ret_column);
-    case GR_AGGREGATE_MODE:
-        return making_modes(&making, order, count, ret_column);
-    default:
-        break;
+    if (maker->column != NULL) {
+        return maker->column(&making, order, count, ret_column);
     }
     if (group_is_real(making.result)) {
         making.reals = calloc(room, sizeof *making.reals);
@@ -368,7 +336,7 @@ result_column(const struct group_plan *plan, const struct group_table *table, si
     }
     making.there = nulls ? calloc(room, 1) : NULL;
     err = (making.reals == NULL && making.ints == NULL) || (nulls && making.there == NULL) ? gr_no_memory("groupby")
-                                                                                           : make(&making);
+                                                                                           : maker->values(&making);
     if (err == GRANARY_OK) {
         err = store(&making, order, count, ret_column);
     }

@@ -10,45 +10,47 @@
 
 #define DAY_MICROSECONDS 86400000000
 
-void
-making_value_counts(struct making *making)
+granary_err
+make_value_counts(struct making *making)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
 
     for (size_t g = 0; g < making->table->groups; g++) {
         making->ints[g] = list->starts[g + 1] - list->starts[g];
     }
+    return GRANARY_OK;
 }
 
-/* From the values of a group: what the function gives. */
-static granary_err
-list_value(struct making *making, size_t g, double *values, size_t count)
+bool
+list_quantile(double *values, size_t count, double number, double *ret_value)
 {
-    bool there = true;
+    *ret_value = count > 0 ? select_quantile(values, count, number) : 0.0;
+    return count > 0;
+}
 
-    switch (making->aggregate->function) {
-    case GR_AGGREGATE_MEDIAN:
-    case GR_AGGREGATE_QUANTILE:
-        there = count > 0;
-        making->reals[g] = there ? select_quantile(values, count, making->aggregate->number) : 0.0;
-        break;
-    case GR_AGGREGATE_SKEW:
-        there = moment_skew(values, count, &making->reals[g]);
-        break;
-    case GR_AGGREGATE_KURTOSIS:
-        there = moment_kurtosis(values, count, &making->reals[g]);
-        break;
-    default:
-        making->reals[g] = 1.0;
-        for (size_t i = 0; i < count; i++) {
-            making->reals[g] *= values[i];
-        }
-        break;
+bool
+list_skew(double *values, size_t count, double number, double *ret_value)
+{
+    (void)number;
+    return moment_skew(values, count, ret_value);
+}
+
+bool
+list_kurtosis(double *values, size_t count, double number, double *ret_value)
+{
+    (void)number;
+    return moment_kurtosis(values, count, ret_value);
+}
+
+bool
+list_product(double *values, size_t count, double number, double *ret_value)
+{
+    (void)number;
+    *ret_value = 1.0;
+    for (size_t i = 0; i < count; i++) {
+        *ret_value *= values[i];
     }
-    if (making->there != NULL) {
-        making->there[g] = there;
-    }
-    return GRANARY_OK;
+    return true;
 }
 
 static granary_err
@@ -117,12 +119,13 @@ list_reals(const granary_column *column, size_t begin, size_t end, double diviso
 }
 
 granary_err
-making_of_lists(struct making *making)
+make_of_lists(struct making *making)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
     double divisor = making_divisor(making);
     double *values;
     size_t most = 0;
+    bool there;
     granary_err err = GRANARY_OK;
 
     if (making->ints != NULL) {
@@ -138,14 +141,18 @@ making_of_lists(struct making *making)
     err = values == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     for (size_t g = 0; err == GRANARY_OK && g < making->table->groups; g++) {
         list_reals(&list->values.view, list->starts[g], list->starts[g + 1], divisor, values);
-        err = list_value(making, g, values, list->starts[g + 1] - list->starts[g]);
+        there =
+            making->list(values, list->starts[g + 1] - list->starts[g], making->aggregate->number, &making->reals[g]);
+        if (making->there != NULL) {
+            making->there[g] = there;
+        }
     }
     free(values);
     return err;
 }
 
 granary_err
-making_modes(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
+make_modes(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
     uint32_t *entries = malloc((size_t)list->values.view.rows * sizeof *entries + 1);

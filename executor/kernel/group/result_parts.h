@@ -7,12 +7,16 @@
 #include "graph/expr.h"
 #include "kernel/aggregate/table.h"
 
+/* From the values of a group, which it may put in order: a result. false: there is none. */
+typedef bool making_list(double *values, size_t count, double number, double *ret_value);
+
 /* One aggregate at work. */
 struct making {
     const struct group_plan *plan;
     const struct group_table *table;
     const struct gr_aggregate *aggregate;
     const int *use;
+    making_list *list;
     granary_dtype dtype;  /* of the argument */
     granary_dtype result; /* of the column */
     double *reals;        /* by group; NAN where there is none */
@@ -49,13 +53,24 @@ making_divisor(const struct making *making)
 granary_err result_column(const struct group_plan *plan, const struct group_table *table, size_t i,
                           const int64_t *order, size_t count, struct gr_column *ret_column);
 
-/* ---- result_lists.c ---- */
+/* ---- what graph/aggregates.def names: result_column.c, result_lists.c ---- */
 
-/* How many values there are. */
-void making_value_counts(struct making *making);
-/* What one function gives of the values: medians, products, ... Errors: ENOMEM */
-granary_err making_of_lists(struct making *making);
-/* The commonest value, in order. Errors: ENOMEM · EFULL */
-granary_err making_modes(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column);
+/* The column of `count` groups, in this order. Errors: ENOMEM · EFULL */
+typedef granary_err
+making_column(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column);
+
+/* What one function gives of all values of a group: medians, products, ... Errors: ENOMEM */
+granary_err make_of_lists(struct making *making);
+
+#define VALUES(name) granary_err make_##name(struct making *making);
+#define LIST(name)   making_list list_##name;
+#define COLUMN(name) making_column make_##name;
+#define ROWS
+#define AGGREGATE(id, text, second, takes, gives, order, part, result, ...) result
+#include "graph/aggregates.def"
+#undef VALUES
+#undef LIST
+#undef COLUMN
+#undef ROWS
 
 #endif

@@ -201,11 +201,7 @@ keeps_values(const struct tiling *t, size_t i)
     bool keeps = gr_aggregates_parse(gr_step_attr(&t->steps->steps[i], "aggregate"), &aggregates, &count) != GRANARY_OK;
 
     for (size_t a = 0; a < count && !keeps; a++) {
-        enum gr_aggregate_function function = aggregates[a].function;
-
-        keeps = function == GR_AGGREGATE_NUNIQUE || function == GR_AGGREGATE_MEDIAN ||
-                function == GR_AGGREGATE_QUANTILE || function == GR_AGGREGATE_MODE ||
-                function == GR_AGGREGATE_LARGEST || function == GR_AGGREGATE_SMALLEST;
+        keeps = gr_aggregate_keeps_values(aggregates[a].function);
     }
     gr_aggregates_free(aggregates, count);
     return keeps;
