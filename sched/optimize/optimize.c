@@ -1,9 +1,12 @@
-/* The rules in their order, each run once over all steps; any of them can be left out, for tests and comparisons. */
+/* The rules in their order, each asked once about every live step; any of them can be left out, for tests and comparisons. */
 #include "optimize/optimize.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "graph/expr.h"
 #include "optimize/rules.h"
 
 void
@@ -21,6 +24,65 @@ rule_fired(struct gr_steps *steps, const char *rule, const char *format, ...)
     gr_buf_addf(steps->fired, "  %s: %s\n", rule, text);
 }
 
+static void
+count_readers(struct gr_steps *steps)
+{
+    memset(steps->readers, 0, steps->count * sizeof *steps->readers);
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct gr_step *step = &steps->steps[i];
+
+        for (size_t k = 0; k < step->input_count && !step->dead; k++) {
+            steps->readers[step->inputs[k]]++;
+        }
+    }
+}
+
+void
+rule_pass_by(struct gr_steps *steps, size_t *input)
+{
+    struct gr_step *below = &steps->steps[*input];
+
+    if (--steps->readers[*input] == 0 && !below->is_target) {
+        below->dead = true;
+    } else {
+        steps->readers[below->inputs[0]]++;
+    }
+    *input = below->inputs[0];
+}
+
+granary_err
+rule_add_condition(struct gr_step *step, size_t k, const char *text, bool before)
+{
+    char *both = NULL;
+    granary_err err = GRANARY_OK;
+
+    if (step->where[k] == NULL) {
+        both = strdup(text);
+        err = both == NULL ? optimize_no_memory() : GRANARY_OK;
+    } else {
+        err = gr_expr_both(before ? text : step->where[k], before ? step->where[k] : text, &both);
+    }
+    if (err == GRANARY_OK) {
+        free(step->where[k]);
+        step->where[k] = both;
+    }
+    return err;
+}
+
+static granary_err
+visit_all(struct gr_steps *steps, rule_visit *visit, bool backwards)
+{
+    granary_err err = GRANARY_OK;
+
+    count_readers(steps);
+    for (size_t n = 0; n < steps->count && err == GRANARY_OK; n++) {
+        size_t i = backwards ? steps->count - 1 - n : n;
+
+        err = steps->steps[i].dead ? GRANARY_OK : visit(steps, i);
+    }
+    return err;
+}
+
 granary_err
 gr_optimize(struct gr_steps *steps, uint32_t without)
 {
@@ -28,26 +90,28 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
      * are looked for when conditions have moved: what they left in different places is not the same. */
     static const struct {
         uint32_t rule; /* 0: always */
-        granary_err (*run)(struct gr_steps *steps);
-    } rules[] = {{0, rule_lower},
-                 {0, rule_dead},
-                 {GR_RULE_CONSTANT, rule_constant},
-                 {GR_RULE_SORT, rule_sort},
-                 {GR_RULE_SELECT, rule_select},
-                 {0, rule_dead},
-                 {GR_RULE_HEAD, rule_head},
-                 {0, rule_dead},
-                 {GR_RULE_PREDICATE, rule_predicate},
-                 {GR_RULE_FOLD, rule_fold},
-                 {GR_RULE_COMMON, rule_common},
-                 {0, rule_dead},
-                 {GR_RULE_PRUNE, rule_prune},
-                 {GR_RULE_FUSE_MAP, rule_fuse_map}};
+        rule_visit *visit;
+        bool backwards;                             /* readers first */
+        granary_err (*run)(struct gr_steps *steps); /* instead of visit */
+    } rules[] = {{0, rule_lower, false, NULL},
+                 {0, rule_dead, true, NULL},
+                 {GR_RULE_CONSTANT, rule_constant, false, NULL},
+                 {GR_RULE_SORT, rule_sort, false, NULL},
+                 {GR_RULE_SELECT, rule_select, false, NULL},
+                 {0, rule_dead, true, NULL},
+                 {GR_RULE_HEAD, rule_head, false, NULL},
+                 {0, rule_dead, true, NULL},
+                 {GR_RULE_PREDICATE, rule_predicate, true, NULL},
+                 {GR_RULE_FOLD, rule_fold, false, NULL},
+                 {GR_RULE_COMMON, NULL, false, rule_common},
+                 {0, rule_dead, true, NULL},
+                 {GR_RULE_PRUNE, NULL, false, rule_prune},
+                 {GR_RULE_FUSE_MAP, rule_fuse_map, false, NULL}};
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < sizeof rules / sizeof rules[0] && err == GRANARY_OK; i++) {
         if ((rules[i].rule & without) == 0) {
-            err = rules[i].run(steps);
+            err = rules[i].run != NULL ? rules[i].run(steps) : visit_all(steps, rules[i].visit, rules[i].backwards);
         }
     }
     return err;

@@ -24,24 +24,12 @@ struct merging {
     size_t table_mask;
 };
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
-}
-
 /* Whether two steps that say the same yield the same, and nothing else happens. */
 static bool
 is_pure(const struct gr_step *step)
 {
     return !gr_op_has(step->op, GR_OP_HAS_EFFECTS) &&
            (step->yields == GR_YIELDS_FRAME || step->yields == GR_YIELDS_TENSOR);
-}
-
-static bool
-is_cheap(enum gr_tile_op op)
-{
-    return gr_op_has(op, GR_OP_IS_CHEAP);
 }
 
 static int
@@ -52,14 +40,14 @@ by_name(const void *a, const void *b)
 
 /* The parameters in the order of their names. */
 static granary_err
-add_attrs(const struct gr_step *step, struct gr_buf *out)
+add_attrs(struct gr_steps *steps, const struct gr_step *step, struct gr_buf *out)
 {
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-    Granary__Attr **sorted = malloc((count + 1) * sizeof *sorted);
+    Granary__Attr **sorted = gr_steps_room(steps, count, sizeof(Granary__Attr *));
 
     if (sorted == NULL) {
-        return no_memory();
+        return optimize_no_memory();
     }
     if (count > 0) {
         memcpy(sorted, attrs, count * sizeof *sorted);
@@ -75,8 +63,7 @@ add_attrs(const struct gr_step *step, struct gr_buf *out)
             (void)granary__attr__pack(sorted[i], bytes);
         }
     }
-    free(sorted);
-    return gr_buf_ok(out) ? GRANARY_OK : no_memory();
+    return gr_buf_ok(out) ? GRANARY_OK : optimize_no_memory();
 }
 
 /* All that decides what a step yields. */
@@ -94,7 +81,7 @@ add_text(struct merging *m, size_t i)
         gr_buf_add(&m->texts, &m->same_as[step->inputs[k]], sizeof m->same_as[0]);
         gr_buf_add(&m->texts, where, strlen(where) + 1);
     }
-    return add_attrs(step, &m->texts);
+    return add_attrs(m->steps, step, &m->texts);
 }
 
 static bool
@@ -128,7 +115,7 @@ redirect_inputs(struct merging *m, struct gr_step *step)
     for (size_t k = 0; k < step->input_count; k++) {
         size_t first = m->same_as[step->inputs[k]];
 
-        if (!is_cheap(m->steps->steps[first].op)) {
+        if (!gr_op_has(m->steps->steps[first].op, GR_OP_IS_CHEAP)) {
             step->inputs[k] = first;
         }
     }
@@ -152,7 +139,7 @@ merge_step(struct merging *m, size_t i)
         return err;
     }
     redirect_inputs(m, step);
-    if (m->same_as[i] != i && !step->is_target && !is_cheap(step->op)) {
+    if (m->same_as[i] != i && !step->is_target && !gr_op_has(step->op, GR_OP_IS_CHEAP)) {
         rule_fired(m->steps, "common-steps", "'%s' (%s) is the same as '%s'", step->origin->name,
                    gr_op_info(step->op)->name, m->steps->steps[m->same_as[i]].origin->name);
         step->dead = true;
@@ -169,20 +156,16 @@ rule_common(struct gr_steps *steps)
     while (m.table_mask < 2 * steps->count) {
         m.table_mask = 2 * m.table_mask + 1;
     }
-    m.same_as = calloc(steps->count + 1, sizeof *m.same_as);
-    m.text_at = calloc(steps->count + 1, sizeof *m.text_at);
-    m.table = malloc((m.table_mask + 1) * sizeof *m.table);
+    m.same_as = gr_steps_room(steps, steps->count, sizeof *m.same_as);
+    m.text_at = gr_steps_room(steps, steps->count + 1, sizeof *m.text_at);
+    m.table = gr_steps_room(steps, m.table_mask + 1, sizeof *m.table);
     if (m.same_as == NULL || m.text_at == NULL || m.table == NULL) {
-        err = no_memory();
-    } else {
-        memset(m.table, 0xff, (m.table_mask + 1) * sizeof *m.table);
+        return optimize_no_memory();
     }
+    memset(m.table, 0xff, (m.table_mask + 1) * sizeof *m.table);
     for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
         err = merge_step(&m, i);
     }
     gr_buf_free(&m.texts);
-    free(m.same_as);
-    free(m.text_at);
-    free(m.table);
     return err;
 }

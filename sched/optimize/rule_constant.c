@@ -40,32 +40,28 @@ let_through(struct gr_steps *steps, size_t i)
         }
     }
     if (filter->is_target) {
-        return gr_step_become_select(filter);
+        return gr_step_become_select(steps, filter);
     }
     filter->dead = true;
     return GRANARY_OK;
 }
 
 granary_err
-rule_constant(struct gr_steps *steps)
+rule_constant(struct gr_steps *steps, size_t i)
 {
+    struct gr_step *step = &steps->steps[i];
+    enum verdict verdict = VARIES;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        struct gr_step *step = &steps->steps[i];
-        enum verdict verdict = VARIES;
-
-        if (step->dead || step->op != GR_TILE_filter) {
-            continue;
-        }
+    if (step->op == GR_TILE_filter) {
         err = judge(gr_step_attr(step, "where")->strings[0], &steps->steps[step->inputs[0]].type->schema, &verdict);
-        if (verdict == ALWAYS) {
-            rule_fired(steps, "constant-filter", "'%s' lets all rows through", step->origin->name);
-            err = let_through(steps, i);
-        } else if (verdict == NEVER) {
-            rule_fired(steps, "constant-filter", "'%s' leaves no row", step->origin->name);
-            err = gr_step_become(step, GR_TILE_head, gr_attr_new_int("rows", 0));
-        }
+    }
+    if (verdict == ALWAYS) {
+        rule_fired(steps, "constant-filter", "'%s' lets all rows through", step->origin->name);
+        err = let_through(steps, i);
+    } else if (verdict == NEVER) {
+        rule_fired(steps, "constant-filter", "'%s' leaves no row", step->origin->name);
+        err = gr_step_become(step, GR_TILE_head, gr_attr_new_int("rows", 0));
     }
     return err;
 }

@@ -2,29 +2,18 @@
 #include "base/error.h"
 #include "optimize/rules.h"
 
-#include <stdlib.h>
-
 granary_err
-rule_dead(struct gr_steps *steps)
+rule_dead(struct gr_steps *steps, size_t i)
 {
-    bool *needed = calloc(steps->count + 1, sizeof *needed);
+    struct gr_step *step = &steps->steps[i];
 
-    if (needed == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "optimising a graph of %zu nodes: out of memory", steps->count);
+    if (step->is_target || steps->readers[i] > 0) {
+        return GRANARY_OK;
     }
-    for (size_t i = steps->count; i-- > 0;) {
-        struct gr_step *step = &steps->steps[i];
-
-        needed[i] = needed[i] || step->is_target;
-        for (size_t k = 0; k < step->input_count && needed[i]; k++) {
-            needed[step->inputs[k]] = true;
-        }
-        if (!needed[i] && !step->dead) {
-            step->dead = true;
-            rule_fired(steps, "dead-node", "'%s' (%s) is needed by no target", step->origin->name,
-                       gr_op_info(step->op)->name);
-        }
+    for (size_t k = 0; k < step->input_count; k++) {
+        steps->readers[step->inputs[k]]--;
     }
-    free(needed);
+    step->dead = true;
+    rule_fired(steps, "dead-node", "'%s' (%s) is needed by no target", step->origin->name, gr_op_info(step->op)->name);
     return GRANARY_OK;
 }

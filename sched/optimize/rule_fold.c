@@ -12,12 +12,6 @@
 #include "graph/expr.h"
 #include "optimize/rules.h"
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
-}
-
 static bool
 is_name(const char *text, const char *name)
 {
@@ -86,58 +80,33 @@ can_fold(const struct gr_steps *steps, const struct gr_step *groupby, const stru
 
 /* What the lower step makes comes first: what was folded before may use it. */
 static granary_err
-add_columns(struct gr_step *groupby, const struct gr_step *below)
+add_columns(struct gr_steps *steps, struct gr_step *groupby, const struct gr_step *below)
 {
     const Granary__Attr *upper = gr_step_attr(groupby, "columns");
     const Granary__Attr *lower = below->op == GR_TILE_select ? NULL : gr_step_attr(below, "columns");
     size_t room = (upper == NULL ? 0 : upper->n_keys) + (lower == NULL ? 0 : lower->n_keys);
-    char **keys = calloc(room + 1, sizeof *keys);
-    char **values = calloc(room + 1, sizeof *values);
+    char **keys = gr_steps_room(steps, room, sizeof *keys);
+    char **values = gr_steps_room(steps, room, sizeof *values);
     size_t count = 0;
-    granary_err err = keys == NULL || values == NULL ? no_memory() : GRANARY_OK;
 
-    for (size_t k = 0; err == GRANARY_OK && lower != NULL && k < lower->n_keys; k++) {
+    if (keys == NULL || values == NULL) {
+        return optimize_no_memory();
+    }
+    for (size_t k = 0; lower != NULL && k < lower->n_keys; k++) {
         if (!is_passed(below, lower, k)) {
             keys[count] = lower->keys[k];
             values[count++] = lower->strings[k];
         }
     }
-    for (size_t k = 0; err == GRANARY_OK && upper != NULL && k < upper->n_keys; k++) {
+    for (size_t k = 0; upper != NULL && k < upper->n_keys; k++) {
         keys[count] = upper->keys[k];
         values[count++] = upper->strings[k];
     }
-    if (err == GRANARY_OK && count > 0) {
-        err = gr_step_set_attr(groupby, gr_attr_new_map("columns", keys, values, count));
-    }
-    free(keys);
-    free(values);
-    return err;
-}
-
-/* The conditions of the lower step's input are looked at first. */
-static granary_err
-join_conditions(struct gr_step *groupby, struct gr_step *below)
-{
-    char *both = NULL;
-    granary_err err;
-
-    if (below->where[0] == NULL || groupby->where[0] == NULL) {
-        char *only = below->where[0] != NULL ? below->where[0] : groupby->where[0];
-
-        below->where[0] = NULL;
-        groupby->where[0] = only;
-        return GRANARY_OK;
-    }
-    err = gr_expr_both(below->where[0], groupby->where[0], &both);
-    if (err == GRANARY_OK) {
-        free(groupby->where[0]);
-        groupby->where[0] = both;
-    }
-    return err;
+    return count > 0 ? gr_step_set_attr(groupby, gr_attr_new_map("columns", keys, values, count)) : GRANARY_OK;
 }
 
 static granary_err
-fold_below(struct gr_steps *steps, const uint32_t *readers, struct gr_step *groupby)
+fold_below(struct gr_steps *steps, struct gr_step *groupby)
 {
     granary_err err = GRANARY_OK;
 
@@ -145,14 +114,14 @@ fold_below(struct gr_steps *steps, const uint32_t *readers, struct gr_step *grou
         size_t position = groupby->inputs[0];
         struct gr_step *below = &steps->steps[position];
 
-        if (readers[position] != 1 || below->is_target || !can_fold(steps, groupby, below)) {
+        if (steps->readers[position] != 1 || below->is_target || !can_fold(steps, groupby, below)) {
             break;
         }
         rule_fired(steps, "fold-into-groupby", "'%s' computes what '%s' (%s) made", groupby->origin->name,
                    below->origin->name, gr_op_info(below->op)->name);
-        err = add_columns(groupby, below);
-        if (err == GRANARY_OK) {
-            err = join_conditions(groupby, below);
+        err = add_columns(steps, groupby, below);
+        if (err == GRANARY_OK && below->where[0] != NULL) { /* what is asked of its input comes first */
+            err = rule_add_condition(groupby, 0, below->where[0], true);
         }
         groupby->inputs[0] = below->inputs[0];
         below->dead = true;
@@ -161,24 +130,19 @@ fold_below(struct gr_steps *steps, const uint32_t *readers, struct gr_step *grou
 }
 
 granary_err
-rule_fold(struct gr_steps *steps)
+rule_fold(struct gr_steps *steps, size_t i)
 {
-    uint32_t *readers = gr_steps_count_readers(steps);
-    granary_err err = readers == NULL ? no_memory() : GRANARY_OK;
+    struct gr_step *step = &steps->steps[i];
+    granary_err err;
 
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        struct gr_step *step = &steps->steps[i];
-
-        if (step->dead || step->op != GR_TILE_groupby) {
-            continue;
-        }
-        err = fold_below(steps, readers, step);
-        if (err == GRANARY_OK && step->where[0] != NULL) {
-            err = gr_step_set_attr(step, gr_attr_new_string("where", step->where[0]));
-        }
-        free(step->where[0]);
-        step->where[0] = NULL;
+    if (step->op != GR_TILE_groupby) {
+        return GRANARY_OK;
     }
-    free(readers);
+    err = fold_below(steps, step);
+    if (err == GRANARY_OK && step->where[0] != NULL) {
+        err = gr_step_set_attr(step, gr_attr_new_string("where", step->where[0]));
+    }
+    free(step->where[0]);
+    step->where[0] = NULL;
     return err;
 }

@@ -31,9 +31,8 @@ fusion_fini(struct fusion *f)
     f->line_count = 0;
 }
 
-/* The program of an element-wise step: its own, or what it was fused to. To be freed; NULL: no memory. */
-static Granary__Attr *
-program_of(const struct gr_steps *steps, const struct gr_step *step)
+Granary__Attr *
+gr_step_program(const struct gr_steps *steps, const struct gr_step *step)
 {
     const Granary__Attr *program = gr_step_attr(step, "program");
     granary_dtype dtypes[GR_PROGRAM_INPUTS];
@@ -99,7 +98,7 @@ static bool
 add_program(const struct gr_steps *steps, struct fusion *f, const struct gr_step *step, char (*names)[8],
             char ret_result[8])
 {
-    Granary__Attr *program = program_of(steps, step);
+    Granary__Attr *program = gr_step_program(steps, step);
     size_t shift = f->line_count;
     bool good = program != NULL;
 
@@ -134,13 +133,13 @@ reads_of(const struct gr_step *reader, size_t from)
 }
 
 static bool
-can_fold(const struct gr_steps *steps, const uint32_t *readers, size_t i, size_t from)
+can_fold(const struct gr_steps *steps, size_t i, size_t from)
 {
     const struct gr_step *step = &steps->steps[i];
     const struct gr_step *lower = &steps->steps[from];
 
     /* What is stretched would be computed over and over. */
-    return gr_op_is_map(lower->op) && !lower->is_target && readers[from] == reads_of(step, from) &&
+    return gr_op_is_map(lower->op) && !lower->is_target && steps->readers[from] == reads_of(step, from) &&
            (!gr_op_is_map(step->op) || same_shape(lower->type, step->type));
 }
 
@@ -149,12 +148,11 @@ static granary_err
 take_fusion(struct gr_steps *steps, size_t i, struct fusion *f)
 {
     struct gr_step *step = &steps->steps[i];
-    size_t *inputs = malloc(f->input_count * sizeof *inputs);
-    granary_err err = inputs == NULL ? gr_fail(GRANARY_ENOMEM, "fusing: out of memory")
+    size_t *inputs = gr_steps_room(steps, f->input_count, sizeof *inputs);
+    granary_err err = inputs == NULL ? optimize_no_memory()
                                      : gr_step_set_attr(step, gr_attr_new_strings("program", f->lines, f->line_count));
 
     if (err != GRANARY_OK) {
-        free(inputs);
         return err;
     }
     memcpy(inputs, f->inputs, f->input_count * sizeof *inputs);
@@ -171,15 +169,13 @@ take_fusion(struct gr_steps *steps, size_t i, struct fusion *f)
                        gr_op_info(lower->op)->name, step->origin->name);
         }
     }
-    free(step->own_inputs);
-    step->own_inputs = inputs;
     step->inputs = inputs;
     step->input_count = f->input_count;
     return GRANARY_OK;
 }
 
 static granary_err
-fuse_step(struct gr_steps *steps, const uint32_t *readers, size_t i)
+fuse_step(struct gr_steps *steps, size_t i)
 {
     const struct gr_step *step = &steps->steps[i];
     char names[GR_PROGRAM_INPUTS][8];
@@ -198,7 +194,7 @@ fuse_step(struct gr_steps *steps, const uint32_t *readers, size_t i)
         }
         if (before < k) { /* the same as an operand before */
             memcpy(names[k], names[before], sizeof names[k]);
-        } else if (can_fold(steps, readers, i, step->inputs[k])) {
+        } else if (can_fold(steps, i, step->inputs[k])) {
             char theirs[GR_PROGRAM_INPUTS][8];
 
             any = true;
@@ -218,20 +214,9 @@ fuse_step(struct gr_steps *steps, const uint32_t *readers, size_t i)
 }
 
 granary_err
-rule_fuse_map(struct gr_steps *steps)
+rule_fuse_map(struct gr_steps *steps, size_t i)
 {
-    uint32_t *readers = gr_steps_count_readers(steps);
-    granary_err err = readers == NULL
-                          ? gr_fail(GRANARY_ENOMEM, "optimising a graph of %zu nodes: out of memory", steps->count)
-                          : GRANARY_OK;
+    enum gr_tile_op op = steps->steps[i].op;
 
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        const struct gr_step *step = &steps->steps[i];
-
-        if (!step->dead && (gr_op_is_map(step->op) || gr_op_reduction(step->op) != GR_REDUCE_COUNT)) {
-            err = fuse_step(steps, readers, i);
-        }
-    }
-    free(readers);
-    return err;
+    return gr_op_is_map(op) || gr_op_reduction(op) != GR_REDUCE_COUNT ? fuse_step(steps, i) : GRANARY_OK;
 }

@@ -5,7 +5,6 @@
  * so that inputs still stand before their readers.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "optimize/rules.h"
@@ -23,19 +22,14 @@ rows_of(const struct gr_step *head)
 }
 
 static granary_err
-merge_heads(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
+merge_heads(struct gr_steps *steps, struct gr_step *head)
 {
     struct gr_step *below = &steps->steps[head->inputs[0]];
     int64_t rows = rows_of(head) < rows_of(below) ? rows_of(head) : rows_of(below);
 
     rule_fired(steps, "merge-heads", "'%s' and '%s' keep %" PRId64 " rows", head->origin->name, below->origin->name,
                rows);
-    if (--readers[head->inputs[0]] == 0 && !below->is_target) {
-        below->dead = true;
-    } else {
-        readers[below->inputs[0]]++;
-    }
-    head->inputs[0] = below->inputs[0];
+    rule_pass_by(steps, &head->inputs[0]);
     return gr_step_set_attr(head, gr_attr_new_int("rows", rows));
 }
 
@@ -87,19 +81,19 @@ head_into_sort(struct gr_steps *steps, struct gr_step *head, struct gr_step *sor
 
 /* From one head as far down as it goes. */
 static granary_err
-push_down(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
+push_down(struct gr_steps *steps, struct gr_step *head)
 {
     for (;;) {
         size_t position = head->inputs[0];
         struct gr_step *below = &steps->steps[position];
 
         if (below->op == GR_TILE_head) {
-            granary_err err = merge_heads(steps, readers, head);
+            granary_err err = merge_heads(steps, head);
 
             if (err != GRANARY_OK) {
                 return err;
             }
-        } else if (readers[position] != 1 || below->is_target) {
+        } else if (steps->readers[position] != 1 || below->is_target) {
             return GRANARY_OK;
         } else if (gr_op_has(below->op, GR_OP_ROW_BY_ROW)) {
             swap_with_map(steps, head, below);
@@ -114,19 +108,7 @@ push_down(struct gr_steps *steps, uint32_t *readers, struct gr_step *head)
 }
 
 granary_err
-rule_head(struct gr_steps *steps)
+rule_head(struct gr_steps *steps, size_t i)
 {
-    granary_err err = GRANARY_OK;
-    uint32_t *readers = gr_steps_count_readers(steps);
-
-    if (readers == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "optimising a graph of %zu nodes: out of memory", steps->count);
-    }
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        if (!steps->steps[i].dead && steps->steps[i].op == GR_TILE_head) {
-            err = push_down(steps, readers, &steps->steps[i]);
-        }
-    }
-    free(readers);
-    return err;
+    return steps->steps[i].op == GR_TILE_head ? push_down(steps, &steps->steps[i]) : GRANARY_OK;
 }

@@ -3,27 +3,24 @@
 #include "optimize/rules.h"
 
 granary_err
-rule_lower(struct gr_steps *steps)
+rule_lower(struct gr_steps *steps, size_t i)
 {
+    struct gr_step *step = &steps->steps[i];
+    struct gr_lowered lowered;
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        struct gr_step *step = &steps->steps[i];
-        struct gr_lowered lowered;
-        size_t count;
-        Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-
-        if (step->dead || gr_operator(step->op)->lower == NULL) {
-            continue;
-        }
-        err = gr_lower(step->op, attrs, count, &steps->steps[step->inputs[0]].type->schema, &lowered);
-        if (err == GRANARY_OK) {
-            gr_step_clear_attrs(step);
-            step->op = lowered.op;
-            step->own_attrs = lowered.attrs;
-            step->own_attr_count = lowered.count;
-            step->limit = lowered.limit;
-        }
+    if (gr_operator(step->op)->lower == NULL) {
+        return GRANARY_OK;
+    }
+    err = gr_lower(step->op, attrs, count, &steps->steps[step->inputs[0]].type->schema, &lowered);
+    if (err == GRANARY_OK) {
+        gr_step_clear_attrs(step);
+        step->op = lowered.op;
+        step->own_attrs = lowered.attrs;
+        step->own_attr_count = lowered.count;
+        step->limit = lowered.limit;
     }
     return err;
 }

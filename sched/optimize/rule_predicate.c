@@ -21,62 +21,31 @@
 #include "graph/join.h"
 #include "optimize/rules.h"
 
-struct pushing {
-    struct gr_steps *steps;
-    uint32_t *readers;
-};
-
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
-}
-
-/* Add to what rows of input k must fulfil; before: the new part is looked at first. Errors: as gr_expr_both() */
-static granary_err
-add_condition(struct gr_step *step, size_t k, const char *text, bool before)
-{
-    char *both = NULL;
-    granary_err err = GRANARY_OK;
-
-    if (step->where[k] == NULL) {
-        both = strdup(text);
-        err = both == NULL ? no_memory() : GRANARY_OK;
-    } else {
-        err = gr_expr_both(before ? text : step->where[k], before ? step->where[k] : text, &both);
-    }
-    if (err == GRANARY_OK) {
-        free(step->where[k]);
-        step->where[k] = both;
-    }
-    return err;
-}
-
 /* ---- a filter becomes its reader's condition ---- */
 
 static bool
-is_only_for(const struct pushing *p, size_t position)
+is_only_for(struct gr_steps *steps, size_t position)
 {
-    const struct gr_step *step = &p->steps->steps[position];
+    const struct gr_step *step = &steps->steps[position];
 
-    return p->readers[position] == 1 && !step->is_target && !step->dead;
+    return steps->readers[position] == 1 && !step->is_target && !step->dead;
 }
 
 /* *ret_folded false: the conditions are too long together, and the filter stays. */
 static granary_err
-fold_filter(struct pushing *p, struct gr_step *step, size_t k, bool *ret_folded)
+fold_filter(struct gr_steps *steps, struct gr_step *step, size_t k, bool *ret_folded)
 {
-    struct gr_step *filter = &p->steps->steps[step->inputs[k]];
-    granary_err err = add_condition(filter, 0, gr_step_attr(filter, "where")->strings[0], false);
+    struct gr_step *filter = &steps->steps[step->inputs[k]];
+    granary_err err = rule_add_condition(filter, 0, gr_step_attr(filter, "where")->strings[0], false);
 
     if (err == GRANARY_OK) {
-        err = add_condition(step, k, filter->where[0], true);
+        err = rule_add_condition(step, k, filter->where[0], true);
     }
     *ret_folded = err == GRANARY_OK;
     if (err != GRANARY_OK) {
         return err == GRANARY_EINVAL ? GRANARY_OK : err;
     }
-    rule_fired(p->steps, "push-filter", "'%s' (%s) takes the rows '%s' leaves", step->origin->name,
+    rule_fired(steps, "push-filter", "'%s' (%s) takes the rows '%s' leaves", step->origin->name,
                gr_op_info(step->op)->name, filter->origin->name);
     filter->dead = true;
     step->inputs[k] = filter->inputs[0]; /* whose only reader the filter was, or one of several */
@@ -111,8 +80,6 @@ origins_fini(struct origins *o)
     if (o->columns != NULL) {
         gr_join_columns_free(o->columns, o->column_count);
     }
-    free(o->made);
-    free(o->of);
 }
 
 /* Which sides of a join may lose rows before it. */
@@ -125,10 +92,10 @@ join_sides(const struct gr_join *join, bool *ret_left, bool *ret_right)
 }
 
 static granary_err
-origins_of_join(const struct pushing *p, const struct gr_step *step, struct origins *o)
+origins_of_join(struct gr_steps *steps, const struct gr_step *step, struct origins *o)
 {
-    const struct gr_schema *left = &p->steps->steps[step->inputs[0]].type->schema;
-    const struct gr_schema *right = &p->steps->steps[step->inputs[1]].type->schema;
+    const struct gr_schema *left = &steps->steps[step->inputs[0]].type->schema;
+    const struct gr_schema *right = &steps->steps[step->inputs[1]].type->schema;
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
     struct gr_join join;
@@ -158,23 +125,23 @@ origins_of_join(const struct pushing *p, const struct gr_step *step, struct orig
 }
 
 static granary_err
-origins_init(const struct pushing *p, const struct gr_step *step, struct origins *o)
+origins_init(struct gr_steps *steps, const struct gr_step *step, struct origins *o)
 {
     struct gr_op_use use;
 
     *o = (struct origins){.schema = &step->type->schema};
-    o->of = calloc(o->schema->count + 1, sizeof *o->of);
-    o->made = calloc(o->schema->count + 1, sizeof(struct gr_expr *));
+    o->of = gr_steps_room(steps, o->schema->count, sizeof *o->of);
+    o->made = gr_steps_room(steps, o->schema->count, sizeof(struct gr_expr *));
     if (o->of == NULL || o->made == NULL) {
-        return no_memory();
+        return optimize_no_memory();
     }
     for (size_t c = 0; c < o->schema->count; c++) {
         o->of[c].both = -1;
     }
     if (step->op == GR_TILE_join) { /* its sides may not both lose rows */
-        return origins_of_join(p, step, o);
+        return origins_of_join(steps, step, o);
     }
-    use = gr_steps_use(p->steps, (size_t)(step - p->steps->steps));
+    use = gr_steps_use(steps, (size_t)(step - steps->steps));
     for (size_t c = 0; c < o->schema->count; c++) {
         if (!gr_operator(step->op)->origin(&use, o->schema->fields[c].name, &o->of[c].input, &o->of[c].name)) {
             o->of[c].name = NULL;
@@ -240,7 +207,7 @@ move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, siz
     }
     if (err == GRANARY_OK) {
         text = gr_expr_text(copy);
-        err = text == NULL ? no_memory() : add_condition(step, side, text, false);
+        err = text == NULL ? optimize_no_memory() : rule_add_condition(step, side, text, false);
     }
     free(text);
     gr_expr_destroy(copy);
@@ -249,27 +216,27 @@ move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, siz
 
 /* One part of the condition: into the step below on every side where it says the same. */
 static granary_err
-push_part(struct gr_step *below, struct origins *o, const struct gr_expr *part, bool *ret_moved)
+push_part(struct gr_steps *steps, struct gr_step *below, struct origins *o, const struct gr_expr *part, bool *ret_moved)
 {
-    bool *used = calloc(o->schema->count + 1, sizeof *used);
-    granary_err err = used == NULL ? no_memory() : GRANARY_OK;
+    bool *used = gr_steps_room(steps, o->schema->count, sizeof *used);
+    granary_err err = GRANARY_OK;
 
     *ret_moved = false;
-    if (err == GRANARY_OK) {
-        gr_expr_columns(part, o->schema, used);
+    if (used == NULL) {
+        return optimize_no_memory();
     }
+    gr_expr_columns(part, o->schema, used);
     for (size_t side = 0; err == GRANARY_OK && side < below->input_count && side < 2; side++) {
         if (comes_from(o, used, side)) {
             err = move_to(below, o, part, side);
             *ret_moved = true;
         }
     }
-    free(used);
     return err;
 }
 
 static granary_err
-ask_of_pairs(struct pushing *p, struct gr_step *below, const struct gr_expr *part, bool *ret_moved)
+ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr *part, bool *ret_moved)
 {
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(below, &count);
@@ -283,7 +250,7 @@ ask_of_pairs(struct pushing *p, struct gr_step *below, const struct gr_expr *par
     }
     text = gr_expr_text(part);
     if (text == NULL) {
-        err = no_memory();
+        err = optimize_no_memory();
     } else if (join.where != NULL) {
         err = gr_expr_both(join.where, text, &both);
     }
@@ -294,8 +261,7 @@ ask_of_pairs(struct pushing *p, struct gr_step *below, const struct gr_expr *par
         err = GRANARY_OK; /* together they are too long: it stays */
     }
     if (*ret_moved) {
-        rule_fired(p->steps, "push-filter", "'%s' (join) asks its pairs for a part of the condition",
-                   below->origin->name);
+        rule_fired(steps, "push-filter", "'%s' (join) asks its pairs for a part of the condition", below->origin->name);
     }
     free(both);
     free(text);
@@ -304,10 +270,10 @@ ask_of_pairs(struct pushing *p, struct gr_step *below, const struct gr_expr *par
 
 /* Move what can be moved of a parsed and checked condition; what is left stays. */
 static granary_err
-push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_expr *plain,
+push_parts(struct gr_steps *steps, struct gr_step *step, size_t k, const struct gr_expr *plain,
            const struct gr_expr *checked)
 {
-    struct gr_step *below = &p->steps->steps[step->inputs[k]];
+    struct gr_step *below = &steps->steps[step->inputs[k]];
     const struct gr_expr **parts = NULL;
     const struct gr_expr **judged = NULL;
     size_t count = 0;
@@ -317,7 +283,7 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
     size_t asked_count = 0;
     struct gr_buf left = {0};
     struct origins o = {0};
-    granary_err err = origins_init(p, below, &o);
+    granary_err err = origins_init(steps, below, &o);
 
     if (err == GRANARY_OK) {
         err = gr_expr_conjuncts(plain, &parts, &count);
@@ -332,10 +298,10 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
         bool asked = false;
 
         if (safe || (all_moved && !gr_op_has(below->op, GR_OP_DROPS_ROWS))) {
-            err = push_part(below, &o, parts[i], &moved);
+            err = push_part(steps, below, &o, parts[i], &moved);
         }
         if (err == GRANARY_OK && !moved && below->op == GR_TILE_join && (safe || all_moved)) {
-            err = ask_of_pairs(p, below, parts[i], &asked);
+            err = ask_of_pairs(steps, below, parts[i], &asked);
         }
         if (!moved && !asked) {
             gr_buf_addf(&left, "%s(", left.size > 0 ? " and " : "");
@@ -347,10 +313,10 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
         asked_count += asked;
     }
     if (err == GRANARY_OK && !gr_buf_ok(&left)) {
-        err = no_memory();
+        err = optimize_no_memory();
     }
     if (err == GRANARY_OK && moved_count > 0) {
-        rule_fired(p->steps, "push-filter", "%s of the condition on '%s' moves below it",
+        rule_fired(steps, "push-filter", "%s of the condition on '%s' moves below it",
                    moved_count == count ? "all" : "a part", below->origin->name);
     }
     if (err == GRANARY_OK && moved_count + asked_count > 0) {
@@ -365,9 +331,9 @@ push_parts(struct pushing *p, struct gr_step *step, size_t k, const struct gr_ex
 }
 
 static granary_err
-push_condition(struct pushing *p, struct gr_step *step, size_t k)
+push_condition(struct gr_steps *steps, struct gr_step *step, size_t k)
 {
-    const struct gr_schema *schema = &p->steps->steps[step->inputs[k]].type->schema;
+    const struct gr_schema *schema = &steps->steps[step->inputs[k]].type->schema;
     struct gr_expr *plain = NULL;
     struct gr_expr *checked = NULL;
     granary_err err = gr_expr_parse(step->where[k], &plain);
@@ -379,7 +345,7 @@ push_condition(struct pushing *p, struct gr_step *step, size_t k)
         err = gr_expr_check(checked, schema);
     }
     if (err == GRANARY_OK) {
-        err = push_parts(p, step, k, plain, checked);
+        err = push_parts(steps, step, k, plain, checked);
     }
     gr_expr_destroy(plain);
     gr_expr_destroy(checked);
@@ -387,37 +353,32 @@ push_condition(struct pushing *p, struct gr_step *step, size_t k)
 }
 
 static granary_err
-push_into_input(struct pushing *p, struct gr_step *step, size_t k)
+push_into_input(struct gr_steps *steps, struct gr_step *step, size_t k)
 {
     granary_err err = GRANARY_OK;
     bool folded = true;
 
-    while (err == GRANARY_OK && folded && p->steps->steps[step->inputs[k]].op == GR_TILE_filter &&
-           is_only_for(p, step->inputs[k])) {
-        err = fold_filter(p, step, k, &folded);
+    while (err == GRANARY_OK && folded && steps->steps[step->inputs[k]].op == GR_TILE_filter &&
+           is_only_for(steps, step->inputs[k])) {
+        err = fold_filter(steps, step, k, &folded);
     }
-    if (err == GRANARY_OK && step->where[k] != NULL && is_only_for(p, step->inputs[k]) &&
-        lets_through(&p->steps->steps[step->inputs[k]])) {
-        err = push_condition(p, step, k);
+    if (err == GRANARY_OK && step->where[k] != NULL && is_only_for(steps, step->inputs[k]) &&
+        lets_through(&steps->steps[step->inputs[k]])) {
+        err = push_condition(steps, step, k);
     }
     return err;
 }
 
 granary_err
-rule_predicate(struct gr_steps *steps)
+rule_predicate(struct gr_steps *steps, size_t i)
 {
-    struct pushing p = {.steps = steps, .readers = gr_steps_count_readers(steps)};
-    granary_err err = p.readers == NULL ? no_memory() : GRANARY_OK;
+    struct gr_step *step = &steps->steps[i];
+    granary_err err = GRANARY_OK;
 
-    for (size_t i = steps->count; i-- > 0 && err == GRANARY_OK;) {
-        struct gr_step *step = &steps->steps[i];
-
-        for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
-            if (!step->dead && gr_op_has(step->op, GR_OP_TAKES_CONDITIONS)) {
-                err = push_into_input(&p, step, k);
-            }
+    for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
+        if (gr_op_has(step->op, GR_OP_TAKES_CONDITIONS)) {
+            err = push_into_input(steps, step, k);
         }
     }
-    free(p.readers);
     return err;
 }

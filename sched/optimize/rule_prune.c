@@ -27,12 +27,6 @@ input_schema(const struct pruning *p, const struct gr_step *step, size_t k)
     return &p->steps->steps[step->inputs[k]].type->schema;
 }
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "pruning columns: out of memory");
-}
-
 static bool
 is_frame(const struct gr_step *step)
 {
@@ -42,24 +36,27 @@ is_frame(const struct gr_step *step)
 /* ---- what each step then yields ---- */
 
 static bool *
-flags_create(const struct gr_schema *schema)
+flags_create(struct gr_steps *steps, const struct gr_schema *schema)
 {
-    return calloc(schema->count + 1, sizeof(bool));
+    return gr_steps_room(steps, schema->count, sizeof(bool));
 }
 
 /* Keep of a list (or mapping) attribute the names that are needed. */
 static granary_err
-keep_needed(struct gr_step *step, const char *attr_name, const struct gr_schema *schema, const bool *needed)
+keep_needed(struct gr_steps *steps, struct gr_step *step, const char *attr_name, const struct gr_schema *schema,
+            const bool *needed)
 {
     const Granary__Attr *attr = gr_step_attr(step, attr_name);
     bool is_map = attr->kind == GRANARY__ATTR__KIND__MAP;
     size_t all = attr->n_strings;
     size_t count = 0;
-    char **keys = calloc(all + 1, sizeof *keys);
-    char **values = calloc(all + 1, sizeof *values);
-    granary_err err = keys == NULL || values == NULL ? no_memory() : GRANARY_OK;
+    char **keys = gr_steps_room(steps, all, sizeof *keys);
+    char **values = gr_steps_room(steps, all, sizeof *values);
 
-    for (size_t i = 0; i < all && err == GRANARY_OK; i++) {
+    if (keys == NULL || values == NULL) {
+        return optimize_no_memory();
+    }
+    for (size_t i = 0; i < all; i++) {
         int at = gr_schema_find(schema, is_map ? attr->keys[i] : attr->strings[i]);
 
         if (at < 0 || needed[at]) {
@@ -67,25 +64,20 @@ keep_needed(struct gr_step *step, const char *attr_name, const struct gr_schema 
             values[count++] = attr->strings[i];
         }
     }
-    if (err == GRANARY_OK && count < all) {
-        err = gr_step_set_attr(step, is_map ? gr_attr_new_map(attr_name, keys, values, count)
-                                            : gr_attr_new_strings(attr_name, values, count));
-    }
-    free(keys);
-    free(values);
-    return err;
+    return count == all ? GRANARY_OK
+                        : gr_step_set_attr(step, is_map ? gr_attr_new_map(attr_name, keys, values, count)
+                                                        : gr_attr_new_strings(attr_name, values, count));
 }
 
 /* An assign of which no new column is needed: only the columns that pass through are left. */
 static granary_err
 assign_to_select(struct gr_steps *steps, struct gr_step *step, const struct gr_schema *schema, const bool *reads)
 {
-    char **names = calloc(schema->count + 1, sizeof *names);
+    char **names = gr_steps_room(steps, schema->count, sizeof *names);
     size_t count = 0;
-    granary_err err;
 
     if (names == NULL) {
-        return no_memory();
+        return optimize_no_memory();
     }
     for (size_t c = 0; c < schema->count; c++) {
         if (reads[c]) {
@@ -94,9 +86,7 @@ assign_to_select(struct gr_steps *steps, struct gr_step *step, const struct gr_s
     }
     rule_fired(steps, "prune-columns", "'%s' (assign) makes no column that is needed", step->origin->name);
     step->op = GR_TILE_select;
-    err = gr_step_set_attr(step, gr_attr_new_strings("columns", names, count));
-    free(names);
-    return err;
+    return gr_step_set_attr(step, gr_attr_new_strings("columns", names, count));
 }
 
 static bool
@@ -129,9 +119,9 @@ narrow(struct pruning *p, struct gr_step *step, size_t k, const bool *reads)
     if (!more || !any) {
         return GRANARY_OK;
     }
-    step->narrow[k] = flags_create(schema);
+    step->narrow[k] = flags_create(p->steps, schema);
     if (step->narrow[k] == NULL) {
-        return no_memory();
+        return optimize_no_memory();
     }
     memcpy(step->narrow[k], reads, schema->count * sizeof *reads);
     rule_fired(p->steps, "prune-columns", "'%s' (%s) takes only what it needs of '%s'", step->origin->name,
@@ -184,7 +174,7 @@ settle_assign(struct pruning *p, size_t i)
         memcpy(step->present, p->needed[i], own->count * sizeof(bool));
         return err;
     }
-    err = keep_needed(step, "columns", own, p->needed[i]);
+    err = keep_needed(p->steps, step, "columns", own, p->needed[i]);
     present_from_input(p, step);
     if (err == GRANARY_OK) {
         const Granary__Attr *columns = gr_step_attr(step, "columns");
@@ -206,16 +196,15 @@ keep_computed(struct pruning *p, size_t i)
     granary_err err = columns == NULL ? GRANARY_OK : gr_groupby_schema(&use, &schema);
 
     if (err == GRANARY_OK && columns != NULL) {
-        read = flags_create(&schema);
-        err = read == NULL ? no_memory() : gr_groupby_reads(&use, &schema, p->needed[i], read);
+        read = flags_create(p->steps, &schema);
+        err = read == NULL ? optimize_no_memory() : gr_groupby_reads(&use, &schema, p->needed[i], read);
     }
     if (err == GRANARY_OK && columns != NULL) {
         size_t before = use.inputs[0]->count;
         struct gr_schema computed = {.fields = schema.fields + before, .count = schema.count - before};
 
-        err = keep_needed(step, "columns", &computed, read + before);
+        err = keep_needed(p->steps, step, "columns", &computed, read + before);
     }
-    free(read);
     gr_schema_free(&schema);
     return err;
 }
@@ -241,16 +230,16 @@ settle(struct pruning *p, size_t i)
     const struct gr_schema *own = &step->type->schema;
     granary_err err = GRANARY_OK;
 
-    step->present = flags_create(own);
+    step->present = flags_create(p->steps, own);
     if (step->present == NULL) {
-        return no_memory();
+        return optimize_no_memory();
     }
     switch (op->columns) {
     case GR_COLUMNS_SOURCE:
         return settle_source(p, step, p->needed[i]);
     case GR_COLUMNS_ENTRIES:
         err = step->op == GR_TILE_groupby ? keep_computed(p, i) : GRANARY_OK;
-        err = err == GRANARY_OK ? keep_needed(step, op->entries, own, p->needed[i]) : err;
+        err = err == GRANARY_OK ? keep_needed(p->steps, step, op->entries, own, p->needed[i]) : err;
         break;
     case GR_COLUMNS_ADDED:
         return settle_assign(p, i);
@@ -306,18 +295,18 @@ assigned(const Granary__Attr *columns, const char *name, char **ret_text)
         gr_expr_print_name(name, &text);
     }
     *ret_text = gr_buf_take(&text);
-    return *ret_text == NULL ? no_memory() : GRANARY_OK;
+    return *ret_text == NULL ? optimize_no_memory() : GRANARY_OK;
 }
 
 /* Each column named, so that those which are replaced need not be there. */
 static granary_err
-assign_to_project(struct gr_step *step)
+assign_to_project(struct gr_steps *steps, struct gr_step *step)
 {
     const struct gr_schema *own = &step->type->schema;
     const Granary__Attr *columns = gr_step_attr(step, "columns");
-    char **names = calloc(own->count + 1, sizeof *names);
-    char **texts = calloc(own->count + 1, sizeof *texts);
-    granary_err err = names == NULL || texts == NULL ? no_memory() : GRANARY_OK;
+    char **names = gr_steps_room(steps, own->count, sizeof *names);
+    char **texts = gr_steps_room(steps, own->count, sizeof *texts);
+    granary_err err = names == NULL || texts == NULL ? optimize_no_memory() : GRANARY_OK;
 
     for (size_t c = 0; c < own->count && err == GRANARY_OK; c++) {
         names[c] = own->fields[c].name;
@@ -330,8 +319,6 @@ assign_to_project(struct gr_step *step)
     for (size_t c = 0; c < own->count && texts != NULL; c++) {
         free(texts[c]);
     }
-    free(names);
-    free(texts);
     return err;
 }
 
@@ -342,17 +329,17 @@ prepare(struct pruning *p, size_t i)
 {
     const struct gr_step *step = &p->steps->steps[i];
 
-    p->needed[i] = flags_create(&step->type->schema);
+    p->needed[i] = flags_create(p->steps, &step->type->schema);
     if (p->needed[i] == NULL) {
-        return no_memory();
+        return optimize_no_memory();
     }
     if (step->is_target) {
         memset(p->needed[i], true, step->type->schema.count * sizeof(bool));
     }
     for (size_t k = 0; k < step->input_count && k < 2; k++) {
-        p->reads[i][k] = flags_create(input_schema(p, step, k));
+        p->reads[i][k] = flags_create(p->steps, input_schema(p, step, k));
         if (p->reads[i][k] == NULL) {
-            return no_memory();
+            return optimize_no_memory();
         }
     }
     return GRANARY_OK;
@@ -460,22 +447,6 @@ collect_needs(struct pruning *p)
     return err;
 }
 
-static void
-pruning_free(struct pruning *p)
-{
-    for (size_t i = 0; i < p->steps->count; i++) {
-        if (p->needed != NULL) {
-            free(p->needed[i]);
-        }
-        if (p->reads != NULL) {
-            free(p->reads[i][0]);
-            free(p->reads[i][1]);
-        }
-    }
-    free(p->needed);
-    free(p->reads);
-}
-
 granary_err
 rule_prune(struct gr_steps *steps)
 {
@@ -489,16 +460,17 @@ rule_prune(struct gr_steps *steps)
     if (!any) {
         return GRANARY_OK;
     }
-    p.needed = calloc(steps->count, sizeof *p.needed);
-    p.reads = calloc(steps->count, sizeof *p.reads);
+    p.needed = gr_steps_room(steps, steps->count, sizeof *p.needed);
+    p.reads = gr_steps_room(steps, steps->count, sizeof *p.reads);
     if (p.needed == NULL || p.reads == NULL) {
-        err = no_memory();
+        return optimize_no_memory();
     }
     for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
         struct gr_step *step = &steps->steps[i];
 
         if (!step->dead && is_frame(step)) {
-            err = step->op == GR_TILE_assign && replaces_unreadable(&p, step) ? assign_to_project(step) : GRANARY_OK;
+            err = step->op == GR_TILE_assign && replaces_unreadable(&p, step) ? assign_to_project(steps, step)
+                                                                              : GRANARY_OK;
             err = err == GRANARY_OK ? prepare(&p, i) : err;
         }
     }
@@ -510,6 +482,5 @@ rule_prune(struct gr_steps *steps)
             err = settle(&p, i);
         }
     }
-    pruning_free(&p);
     return err;
 }

@@ -2,21 +2,15 @@
 #include "optimize/rules.h"
 
 granary_err
-rule_select(struct gr_steps *steps)
+rule_select(struct gr_steps *steps, size_t i)
 {
-    for (size_t i = 0; i < steps->count; i++) {
-        struct gr_step *upper = &steps->steps[i];
-        const struct gr_step *lower;
+    struct gr_step *upper = &steps->steps[i];
+    const struct gr_step *lower = upper->op == GR_TILE_select ? &steps->steps[upper->inputs[0]] : NULL;
 
-        if (upper->dead || upper->op != GR_TILE_select) {
-            continue;
-        }
-        lower = &steps->steps[upper->inputs[0]];
-        if (lower->op == GR_TILE_select) {
-            rule_fired(steps, "merge-selects", "'%s' reads '%s' past '%s'", upper->origin->name,
-                       steps->steps[lower->inputs[0]].origin->name, lower->origin->name);
-            upper->inputs[0] = lower->inputs[0]; /* the lower one itself was merged before: chains collapse */
-        }
+    if (lower != NULL && lower->op == GR_TILE_select) {
+        rule_fired(steps, "merge-selects", "'%s' reads '%s' past '%s'", upper->origin->name,
+                   steps->steps[lower->inputs[0]].origin->name, lower->origin->name);
+        upper->inputs[0] = lower->inputs[0]; /* the lower one itself was merged before: chains collapse */
     }
     return GRANARY_OK;
 }

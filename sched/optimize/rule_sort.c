@@ -9,18 +9,12 @@
  * Between the two may stand steps that pass rows on, as long as nobody else reads them. A sort that keeps only the
  * first rows decides which those are: it stays, or becomes a head.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "graph/aggregate.h"
 #include "graph/join.h"
 #include "optimize/rules.h"
-
-struct dropping {
-    struct gr_steps *steps;
-    uint32_t *readers;
-};
 
 /* ---- sorted already ---- */
 
@@ -115,7 +109,7 @@ drop_upper(struct gr_steps *steps, struct gr_step *sort)
     int64_t rows = sort->limit;
 
     rule_fired(steps, "drop-sort", "'%s' finds its rows in order", sort->origin->name);
-    return rows == GR_STEP_NO_LIMIT ? gr_step_become_select(sort)
+    return rows == GR_STEP_NO_LIMIT ? gr_step_become_select(steps, sort)
                                     : gr_step_become(sort, GR_TILE_head, gr_attr_new_int("rows", rows));
 }
 
@@ -198,11 +192,11 @@ sort_is_blind(const struct gr_step *upper, const struct gr_step *lower)
 
 /* Whether the step does not see the order of that sort's rows, which come to its input k through `between`. */
 static bool
-cannot_see(const struct dropping *d, const struct gr_step *step, size_t k, const struct gr_step *sort, bool between)
+cannot_see(const struct gr_steps *steps, const struct gr_step *step, size_t k, const struct gr_step *sort, bool between)
 {
     switch (step->op) {
     case GR_TILE_groupby:
-        return groupby_is_blind(step, &d->steps->steps[step->inputs[0]].type->schema);
+        return groupby_is_blind(step, &steps->steps[step->inputs[0]].type->schema);
     case GR_TILE_join:
         return join_is_blind(step, k);
     case GR_TILE_sort: /* steps between could give its columns other values */
@@ -214,48 +208,33 @@ cannot_see(const struct dropping *d, const struct gr_step *step, size_t k, const
 
 /* Leave out the sort below input k of a step, if there is one whose order does not show. */
 static bool
-drop_lower(struct dropping *d, struct gr_step *step, size_t k)
+drop_lower(struct gr_steps *steps, struct gr_step *step, size_t k)
 {
     size_t *place = &step->inputs[k];
     bool between = false;
-    struct gr_step *below = &d->steps->steps[*place];
+    struct gr_step *below = &steps->steps[*place];
 
-    while (gr_op_has(below->op, GR_OP_PASSES_ROWS) && d->readers[*place] == 1 && !below->is_target) {
+    while (gr_op_has(below->op, GR_OP_PASSES_ROWS) && steps->readers[*place] == 1 && !below->is_target) {
         place = &below->inputs[0];
-        below = &d->steps->steps[*place];
+        below = &steps->steps[*place];
         between = true;
     }
-    if (below->op != GR_TILE_sort || below->limit != GR_STEP_NO_LIMIT || !cannot_see(d, step, k, below, between)) {
+    if (below->op != GR_TILE_sort || below->limit != GR_STEP_NO_LIMIT || !cannot_see(steps, step, k, below, between)) {
         return false;
     }
-    rule_fired(d->steps, "drop-sort", "'%s' does not see the order '%s' makes", step->origin->name,
-               below->origin->name);
-    if (--d->readers[*place] == 0 && !below->is_target) {
-        below->dead = true;
-    } else {
-        d->readers[below->inputs[0]]++;
-    }
-    *place = below->inputs[0];
+    rule_fired(steps, "drop-sort", "'%s' does not see the order '%s' makes", step->origin->name, below->origin->name);
+    rule_pass_by(steps, place);
     return true;
 }
 
 granary_err
-rule_sort(struct gr_steps *steps)
+rule_sort(struct gr_steps *steps, size_t i)
 {
-    struct dropping d = {.steps = steps, .readers = gr_steps_count_readers(steps)};
-    granary_err err = d.readers == NULL ? gr_fail(GRANARY_ENOMEM, "optimising: out of memory") : GRANARY_OK;
+    struct gr_step *step = &steps->steps[i];
 
-    for (size_t i = 0; i < steps->count && err == GRANARY_OK; i++) {
-        struct gr_step *step = &steps->steps[i];
-
-        for (size_t k = 0; k < step->input_count && !step->dead; k++) {
-            while (drop_lower(&d, step, k)) {
-            }
-        }
-        if (!step->dead && step->op == GR_TILE_sort && is_sorted(steps, step->inputs[0], step)) {
-            err = drop_upper(steps, step);
+    for (size_t k = 0; k < step->input_count; k++) {
+        while (drop_lower(steps, step, k)) {
         }
     }
-    free(d.readers);
-    return err;
+    return step->op == GR_TILE_sort && is_sorted(steps, step->inputs[0], step) ? drop_upper(steps, step) : GRANARY_OK;
 }

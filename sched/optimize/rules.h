@@ -5,17 +5,18 @@
 
 #include "optimize/steps.h"
 
-granary_err rule_lower(struct gr_steps *steps);
-granary_err rule_dead(struct gr_steps *steps);
-granary_err rule_select(struct gr_steps *steps);
-granary_err rule_constant(struct gr_steps *steps);
-granary_err rule_sort(struct gr_steps *steps);
-granary_err rule_head(struct gr_steps *steps);
-granary_err rule_predicate(struct gr_steps *steps);
-granary_err rule_fold(struct gr_steps *steps);
+/* A rule is asked about each live step, one after the other; steps->readers are right when it begins. */
+typedef granary_err rule_visit(struct gr_steps *steps, size_t i);
+rule_visit rule_lower, rule_dead, rule_select, rule_constant, rule_sort, rule_head, rule_predicate, rule_fold,
+    rule_fuse_map;
+/* These look at all steps together. */
 granary_err rule_common(struct gr_steps *steps);
 granary_err rule_prune(struct gr_steps *steps);
-granary_err rule_fuse_map(struct gr_steps *steps);
+
+/* Add to what rows of input k must fulfil; before: the new part is looked at first. Errors: as gr_expr_both() */
+granary_err rule_add_condition(struct gr_step *step, size_t k, const char *text, bool before);
+/* The step passes the one below its input, whose reader it was: that is dead when it had no other. */
+void rule_pass_by(struct gr_steps *steps, size_t *input);
 
 /* Note that a rule fired, for explain. */
 void

@@ -12,12 +12,17 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
 {
     struct gr_steps *steps = calloc(1, sizeof *steps);
     size_t edges = 0;
+    size_t *pool = NULL;
 
     for (size_t i = 0; i < graph->count; i++) {
         edges += graph->nodes[i].input_count;
     }
-    if (steps == NULL || (steps->steps = calloc(graph->count + 1, sizeof *steps->steps)) == NULL ||
-        (steps->pool = malloc((edges + 1) * sizeof *steps->pool)) == NULL) {
+    if (steps != NULL && (steps->memory = gr_region_create()) != NULL) {
+        steps->steps = gr_steps_room(steps, graph->count, sizeof *steps->steps);
+        steps->readers = gr_steps_room(steps, graph->count, sizeof *steps->readers);
+        pool = gr_steps_room(steps, edges, sizeof *pool);
+    }
+    if (pool == NULL || steps->steps == NULL || steps->readers == NULL) {
         gr_steps_destroy(steps);
         return gr_fail(GRANARY_ENOMEM, "optimising a graph of %zu nodes: out of memory", graph->count);
     }
@@ -25,7 +30,6 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
     steps->targets = graph->targets;
     steps->target_count = graph->target_count;
     steps->fired = fired;
-    edges = 0;
     for (size_t i = 0; i < graph->count; i++) {
         const struct gr_graph_node *node = &graph->nodes[i];
 
@@ -35,11 +39,11 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
                                            .dead = node->absent,
                                            .yields = node->yields,
                                            .input_count = node->input_count,
-                                           .inputs = steps->pool + edges,
+                                           .inputs = pool,
                                            .type = &node->type,
                                            .limit = GR_STEP_NO_LIMIT};
         for (size_t k = 0; k < node->input_count; k++) {
-            steps->pool[edges++] = node->inputs[k];
+            *pool++ = node->inputs[k];
         }
     }
     for (size_t t = 0; t < graph->target_count; t++) {
@@ -57,16 +61,17 @@ gr_steps_destroy(struct gr_steps *steps)
     }
     for (size_t i = 0; i < steps->count; i++) {
         gr_step_clear_attrs(&steps->steps[i]);
-        free(steps->steps[i].own_inputs);
-        free(steps->steps[i].present);
-        free(steps->steps[i].narrow[0]);
-        free(steps->steps[i].narrow[1]);
         free(steps->steps[i].where[0]);
         free(steps->steps[i].where[1]);
     }
-    free(steps->steps);
-    free(steps->pool);
+    gr_region_destroy(steps->memory);
     free(steps);
+}
+
+void *
+gr_steps_room(struct gr_steps *steps, size_t count, size_t size)
+{
+    return gr_region_zalloc(steps->memory, count, size);
 }
 
 Granary__Attr *const *
@@ -152,13 +157,13 @@ own_attrs(struct gr_step *step)
         }
         step->own_attrs[step->own_attr_count++] = copy;
     }
-    return step->own_attrs == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+    return step->own_attrs == NULL ? optimize_no_memory() : GRANARY_OK;
 }
 
 granary_err
 gr_step_set_attr(struct gr_step *step, Granary__Attr *attr)
 {
-    granary_err err = attr == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : own_attrs(step);
+    granary_err err = attr == NULL ? optimize_no_memory() : own_attrs(step);
     Granary__Attr **attrs;
 
     if (err != GRANARY_OK) {
@@ -173,7 +178,7 @@ gr_step_set_attr(struct gr_step *step, Granary__Attr *attr)
     }
     attrs = realloc(step->own_attrs, (step->own_attr_count + 1) * sizeof *attrs);
     if (attrs == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        err = optimize_no_memory();
         goto fail;
     }
     step->own_attrs = attrs;
@@ -192,7 +197,7 @@ gr_step_become(struct gr_step *step, enum gr_tile_op op, Granary__Attr *attr)
 
     if (attrs == NULL) {
         granary__attr__free_unpacked(attr, NULL);
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return optimize_no_memory();
     }
     attrs[0] = attr;
     gr_step_clear_attrs(step);
@@ -204,36 +209,18 @@ gr_step_become(struct gr_step *step, enum gr_tile_op op, Granary__Attr *attr)
 }
 
 granary_err
-gr_step_become_select(struct gr_step *step)
+gr_step_become_select(struct gr_steps *steps, struct gr_step *step)
 {
     const struct gr_schema *schema = &step->type->schema;
-    char **names = calloc(schema->count + 1, sizeof *names);
-    granary_err err;
+    char **names = gr_steps_room(steps, schema->count, sizeof *names);
 
     if (names == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
+        return optimize_no_memory();
     }
     for (size_t c = 0; c < schema->count; c++) {
         names[c] = schema->fields[c].name;
     }
-    err = gr_step_become(step, GR_TILE_select, gr_attr_new_strings("columns", names, schema->count));
-    free(names);
-    return err;
-}
-
-uint32_t *
-gr_steps_count_readers(const struct gr_steps *steps)
-{
-    uint32_t *readers = calloc(steps->count + 1, sizeof *readers);
-
-    for (size_t i = 0; readers != NULL && i < steps->count; i++) {
-        const struct gr_step *step = &steps->steps[i];
-
-        for (size_t k = 0; k < step->input_count && !step->dead; k++) {
-            readers[step->inputs[k]]++;
-        }
-    }
-    return readers;
+    return gr_step_become(step, GR_TILE_select, gr_attr_new_strings("columns", names, schema->count));
 }
 
 /* ---- text ---- */

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
+#include "base/region.h"
 #include "base/text/buf.h"
 #include "graph/graph.h"
 #include "graph/operator.h"
@@ -23,8 +25,7 @@ struct gr_step {
     bool is_target;
     const char *name; /* the user's, of the node at this place: what a target is called */
     size_t input_count;
-    size_t *inputs;                  /* positions; borrowed from the steps' pool */
-    size_t *own_inputs;              /* instead of the pool's; owned */
+    size_t *inputs;                  /* positions */
     const struct gr_node_type *type; /* what it yields before pruning; borrowed from the graph */
     Granary__Attr **own_attrs;       /* instead of the origin's; owned */
     size_t own_attr_count;
@@ -36,11 +37,12 @@ struct gr_step {
 };
 
 struct gr_steps {
+    struct gr_region *memory; /* all there is of the steps but own_attrs and where */
     struct gr_step *steps;
     size_t count;
     const size_t *targets; /* positions; borrowed from the graph */
     size_t target_count;
-    size_t *pool;         /* of inputs */
+    uint32_t *readers;    /* while a rule visits steps: live ones that read each */
     struct gr_buf *fired; /* one line for every time a rule fired; not owned */
 };
 
@@ -51,6 +53,9 @@ void gr_steps_destroy(struct gr_steps *steps);
 /* The attributes a step has now. */
 Granary__Attr *const *gr_step_attrs(const struct gr_step *step, size_t *ret_count);
 const Granary__Attr *gr_step_attr(const struct gr_step *step, const char *name);
+/* The element-wise program of a step: its own, or what it was fused to; empty of most reductions. To be freed; NULL: no
+ * memory. */
+Granary__Attr *gr_step_program(const struct gr_steps *steps, const struct gr_step *step);
 /* The step's operator at work: its attributes, and the frames it takes and yields before pruning. */
 struct gr_op_use gr_steps_use(const struct gr_steps *steps, size_t i);
 /* Of a bool; false where there is none. */
@@ -71,14 +76,21 @@ granary_err gr_step_set_attr(struct gr_step *step, Granary__Attr *attr);
  * Errors: ENOMEM */
 granary_err gr_step_become(struct gr_step *step, enum gr_tile_op op, Granary__Attr *attr);
 /* ... that hands its rows through: a select of all columns. Errors: ENOMEM */
-granary_err gr_step_become_select(struct gr_step *step);
+granary_err gr_step_become_select(struct gr_steps *steps, struct gr_step *step);
 /* Forget the step's own attributes. */
 void gr_step_clear_attrs(struct gr_step *step);
 
-/* Live steps that read each step, counted anew: an array of count, to be freed. NULL: no memory. */
-uint32_t *gr_steps_count_readers(const struct gr_steps *steps);
+/* Zeroed room for count items, as long as the steps live. NULL: no memory. */
+void *gr_steps_room(struct gr_steps *steps, size_t count, size_t size);
 
 /* The steps as text, a line each, at most max of them. */
 void gr_steps_print(const struct gr_steps *steps, size_t max, struct gr_buf *out);
+
+/* The error of whatever has found none. */
+static inline granary_err
+optimize_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "optimising: out of memory");
+}
 
 #endif

@@ -112,24 +112,6 @@ tile_aligned_at(const struct tile_aligned *aligned, const int64_t *position, str
 
 /* ---- the operators ---- */
 
-Granary__Attr *
-tile_program(const struct tiling *t, size_t i)
-{
-    const struct gr_step *step = &t->steps->steps[i];
-    const Granary__Attr *program = gr_step_attr(step, "program");
-    granary_dtype dtypes[GR_PROGRAM_INPUTS];
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-
-    if (program != NULL) {
-        return gr_attr_copy(program);
-    }
-    for (size_t k = 0; k < step->input_count; k++) {
-        dtypes[k] = t->steps->steps[step->inputs[k]].type->dtype;
-    }
-    return gr_map_program(step->op, attrs, count, dtypes, step->input_count);
-}
-
 static granary_err
 tile_map(struct tiling *t, size_t i)
 {
@@ -141,7 +123,7 @@ tile_map(struct tiling *t, size_t i)
     if (err != GRANARY_OK) {
         return err;
     }
-    gr_attrs_add(t->chunks, attrs, tile_program(t, i));
+    gr_attrs_add(t->chunks, attrs, gr_step_program(t->steps, &t->steps->steps[i]));
     err = tiled_init_grid(t, out, in.grid.dims, in.grid.shape, in.grid.block);
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         struct gr_piece inputs[GR_PROGRAM_INPUTS];

@@ -59,7 +59,7 @@ reduction_init(const struct tiling *t, size_t i, const struct tile_aligned *in, 
 
     *r = (struct reduction){.reduction = gr_op_reduction(step->op), .in = in, .per_result = 1};
     /* A program may make another dtype of it: then as if it were none of float, where less follows. */
-    program = tile_program(t, i);
+    program = gr_step_program(t->steps, step);
     r->dtype = program != NULL && program->n_strings == 0 ? t->steps->steps[step->inputs[0]].type->dtype : GRANARY_BOOL;
     granary__attr__free_unpacked(program, NULL);
     read_axes(step, dims, r->reduced);
@@ -111,8 +111,8 @@ goes_along(const struct tiling *t, size_t i, size_t other, int dims)
     }
     read_axes(a, dims, ours);
     read_axes(b, dims, theirs);
-    programs[0] = tile_program(t, i);
-    programs[1] = tile_program(t, other);
+    programs[0] = gr_step_program(t->steps, a);
+    programs[1] = gr_step_program(t->steps, b);
     same = programs[0] != NULL && programs[1] != NULL && programs[0]->n_strings == programs[1]->n_strings &&
            memcmp(ours, theirs, (size_t)dims * sizeof *ours) == 0;
     for (size_t k = 0; same && k < programs[0]->n_strings; k++) {
@@ -172,7 +172,7 @@ map_attrs(struct tiling *t, size_t i, const struct reduction *r, const struct ti
         gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("functions", (char *const *)(uintptr_t)names, p->count));
     }
     gr_attrs_add(t->chunks, attrs, axes_attr(r));
-    gr_attrs_add(t->chunks, attrs, tile_program(t, i));
+    gr_attrs_add(t->chunks, attrs, gr_step_program(t->steps, &t->steps->steps[i]));
     if (gr_reduction_how(r->reduction) == GR_REDUCE_BY_ARG) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("shape", r->in->grid.shape, (size_t)r->in->grid.dims));
     }

@@ -19,9 +19,6 @@ struct tile_aligned {
 /* Errors: ENOMEM, EINVAL */
 granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
 
-/* The element-wise program of a step: what the optimiser has put together, or its own; empty of most reductions. To be
- * given to gr_attrs_add(). */
-Granary__Attr *tile_program(const struct tiling *t, size_t i);
 /* The inputs' pieces under a block. */
 void tile_aligned_at(const struct tile_aligned *aligned, const int64_t *position, struct gr_piece *ret_pieces);
 
