@@ -10,27 +10,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "options/options.h"
+#include "cli/command/command.h"
 #include "spawn/spawn.h"
 
-/* `granary bench store`: argv[0] is "store". Returns an exit status. */
-int bench_store(int argc, char **argv);
-/* `granary bench sched`. */
-int bench_sched(int argc, char **argv);
-/* `granary bench frame` and `granary bench tensor`: tools/bench/frame/. */
-int bench_frame(int argc, char **argv);
-int bench_tensor(int argc, char **argv);
-
-/* Parse options; argv[0] is the benchmark's name. A wrong one ends the program with status 2. */
-void bench_parse(const struct gr_option *list, void *target, const char *doc, granary_err (*check)(void *target),
-                 int argc, char **argv);
+/* The benchmarks by name, for `granary bench`. */
+extern const struct command_row bench_rows[];
+extern const struct command bench_store, bench_sched, bench_frame, bench_tensor;
 
 struct bench_options {
     bool quick; /* a tenth of the samples */
     bool json;
 };
-/* --quick and --json alone. */
-struct bench_options bench_options(int argc, char **argv);
+/* --quick and --json, of a self that is those alone. */
+extern const struct gr_option bench_options[];
 
 /* ---- samples ---- */
 

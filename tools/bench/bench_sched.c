@@ -428,17 +428,15 @@ run_all(struct run *run, const char *directory)
     }
 }
 
-int
-bench_sched(int argc, char **argv)
+static int
+run_sched(struct cli *cli)
 {
+    const struct bench_options *options = cli->self;
     struct results results = {.count = 0};
-    struct run run = {.results = &results};
+    struct run run = {.results = &results, .scale = options->quick ? 10 : 1};
     char directory[] = "/tmp/granary-bench-XXXXXX";
-    int64_t began;
-    struct bench_options options = bench_options(argc, argv);
+    int64_t began = bench_now_ns();
 
-    run.scale = options.quick ? 10 : 1;
-    began = bench_now_ns();
     if (mkdtemp(directory) == NULL ||
         !spawn_granary((const char *const[]){"up", "--instance", directory, "--executors", EXECUTORS, NULL})) {
         (void)fprintf(stderr, "granary: bench: the instance did not start\n");
@@ -458,8 +456,11 @@ bench_sched(int argc, char **argv)
     }
     if (run.err == GRANARY_OK) {
         /* After the instance is gone: they get the machine for themselves, as it did. */
-        bench_pools(&results, options.quick);
-        results_print(&results, options.json, stdout);
+        bench_pools(&results, options->quick);
+        results_print(&results, options->json, stdout);
     }
     return granary_error_exit_status(run.err);
 }
+
+const struct command bench_sched = {
+    .options = bench_options, COMMAND_ZERO(struct bench_options), .alone = true, .run = run_sched};

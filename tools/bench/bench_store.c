@@ -210,16 +210,15 @@ run_all(struct run *run, const char *directory)
     bench_scale(run);
 }
 
-int
-bench_store(int argc, char **argv)
+static int
+run_store(struct cli *cli)
 {
+    const struct bench_options *options = cli->self;
     struct results results = {.count = 0};
-    struct run run = {.results = &results};
+    struct run run = {.results = &results, .scale = options->quick ? 10 : 1};
     struct spawned daemon;
-    struct bench_options options = bench_options(argc, argv);
     granary_err err;
 
-    run.scale = options.quick ? 10 : 1;
     if (!spawn_start(&daemon, NULL)) {
         return 3;
     }
@@ -233,6 +232,9 @@ bench_store(int argc, char **argv)
     if (run.failed) {
         return err != GRANARY_OK ? granary_error_exit_status(err) : 1;
     }
-    results_print(&results, options.json, stdout);
+    results_print(&results, options->json, stdout);
     return 0;
 }
+
+const struct command bench_store = {
+    .options = bench_options, COMMAND_ZERO(struct bench_options), .alone = true, .run = run_store};

@@ -148,27 +148,16 @@ results_print(const struct results *results, bool json, FILE *out)
     }
 }
 
-void
-bench_parse(const struct gr_option *list, void *target, const char *doc, granary_err (*check)(void *target), int argc,
-            char **argv)
-{
-    static char name[64];
-    const struct gr_options options = {.doc = doc, .sets = {{list, target}}, .check = check};
+const struct gr_option bench_options[] = {
+    {"quick", 0, NULL, "a tenth of the samples", GR_OPTION_FLAG(struct bench_options, quick)},
+    {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct bench_options, json)},
+    {0}};
 
-    (void)snprintf(name, sizeof name, "granary bench %s", argv[0]);
-    argv[0] = name;
-    (void)gr_options_parse(&options, argc, argv);
-}
+#define ON_ITS_OWN "Measure it on an instance of its own."
+#define WITH_PEERS "Ask an instance of its own, and the peers that are installed, the same questions."
 
-struct bench_options
-bench_options(int argc, char **argv)
-{
-    static const struct gr_option list[] = {
-        {"quick", 0, NULL, "a tenth of the samples", GR_OPTION_FLAG(struct bench_options, quick)},
-        {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct bench_options, json)},
-        {0}};
-    struct bench_options options = {.quick = false};
-
-    bench_parse(list, &options, "Measure it on an instance of its own.", NULL, argc, argv);
-    return options;
-}
+const struct command_row bench_rows[] = {{"store", NULL, NULL, ON_ITS_OWN, &bench_store},
+                                         {"sched", NULL, NULL, ON_ITS_OWN, &bench_sched},
+                                         {"frame", NULL, NULL, WITH_PEERS, &bench_frame},
+                                         {"tensor", NULL, NULL, WITH_PEERS, &bench_tensor},
+                                         {0}};

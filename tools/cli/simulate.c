@@ -4,17 +4,16 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/command/cli.h"
+#include "cli/command/command.h"
 #include "cli/instance/daemons.h"
 
-int
-command_simulate(struct cli *cli, int argc, char **argv)
+static int
+run_simulation(int argc, char **argv)
 {
     char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
     char path[PATH_MAX];
     granary_err err = daemon_program("granary-sched", path);
 
-    (void)cli;
     if (err == GRANARY_OK && arguments == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory");
     }
@@ -30,3 +29,5 @@ command_simulate(struct cli *cli, int argc, char **argv)
     free(arguments);
     return cli_fail(err, "simulate");
 }
+
+const struct command command_simulate = {.program = run_simulation};

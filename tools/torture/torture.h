@@ -7,15 +7,10 @@
 #ifndef TORTURE_TORTURE_H
 #define TORTURE_TORTURE_H
 
-/* `granary torture store`: argv[0] is "store". Returns an exit status: 0 only when nothing at all was wrong. */
-int torture_store(int argc, char **argv);
-/* `granary torture sched`. */
-int torture_sched(int argc, char **argv);
-/* `granary torture nth`. */
-int torture_nth(int argc, char **argv);
-/* `granary torture whole`. */
-int torture_whole(int argc, char **argv);
-/* `granary torture soak`. */
-int torture_soak(int argc, char **argv);
+#include "cli/command/command.h"
+
+/* The kinds by name. Each ends with status 0 only when nothing at all was wrong. */
+extern const struct command_row torture_rows[];
+extern const struct command torture_store, torture_sched, torture_whole, torture_soak, torture_nth;
 
 #endif

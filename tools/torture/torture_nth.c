@@ -237,9 +237,9 @@ take_fail(void *target, char *text)
 }
 
 static granary_err
-check(void *target)
+check_range(struct cli *cli)
 {
-    struct run *run = target;
+    struct run *run = cli->self;
 
     if (run->stride == 0 && run->each == 0 && run->last == LAST && is_all(run)) {
         run->each = EACH;
@@ -247,84 +247,79 @@ check(void *target)
     return run->last < run->first ? gr_fail(GRANARY_EINVAL, "--last comes before --first") : GRANARY_OK;
 }
 
-int
-torture_nth(int argc, char **argv)
+static int
+run_nth(struct cli *cli)
 {
-    static const struct gr_option list[] = {
-        {"scenario", 's', "NAME", "what is done under the fault; default: all, which --list tells",
-         GR_OPTION_TEXT(struct run, scenario)},
-        {"process", 'p', "KIND", "whose fault: client, store, sched or executor; default: all",
-         GR_OPTION_TAKE(take_process)},
-        {"fail", 'f', "WHAT",
-         "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails), "
-         "message (one between scheduler, executors and clients is lost: who waits for its answer is interrupted); "
-         "default: all",
-         GR_OPTION_TAKE(take_fail)},
-        {"errno", 0, "NAME,...",
-         "how calls fail, one after the other: names of errors, 'short' (half of what was asked for), or 'kill'; "
-         "of messages: 'drop' or 'corrupt'; default: EIO; drop,corrupt; of everything: several",
-         GR_OPTION_TEXT(struct run, errnos)},
-        {"first", 0, "N", "begin with the N-th; default: 1", GR_OPTION_NUMBER(struct run, first, 1, UINT64_MAX / 2)},
-        {"last", 0, "N", "end with the N-th; default: when the fault does not happen any more",
-         GR_OPTION_NUMBER(struct run, last, 1, UINT64_MAX / 2)},
-        {"stride", 0, "K", "every K-th; default: 1", GR_OPTION_NUMBER(struct run, stride, 1, UINT64_MAX / 4)},
-        {"each", 0, "N",
-         "of each scenario, process and failure so many, spread over all n; default where scenario, process or failure "
-         "are not said: 10",
-         GR_OPTION_NUMBER(struct run, each, 1, UINT64_MAX / 4)},
-        {"sticky", 0, NULL, "the n-th and all that follow", GR_OPTION_FLAG(struct run, sticky)},
-        {"json", 0, NULL, "print JSON, an object a line", GR_OPTION_FLAG(struct run, json)},
-        {"list", 0, NULL, "list the scenarios", GR_OPTION_FLAG(struct run, list)},
-        {0}};
-    static char name[] = "granary torture nth";
-    static struct run run;
-    const struct gr_options options = {
-        .doc =
-            "Let one thing fail in one process of a private instance: the first, the second, ... until all have had "
-            "their turn. Each time the work must succeed or end with an error that says why, the instance must serve "
-            "on, and leave nothing behind. A table at the end tells what came of it; exit status 1 if anything was "
-            "wrong.",
-        .sets = {{list, &run}},
-        .check = check};
+    struct run *run = cli->self;
     char *table = NULL;
     size_t size;
 
-    if (argc > 1 && strcmp(argv[1], "play") == 0) {
-        return nth_play(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "trace") == 0) {
-        return nth_trace(argc - 1, argv + 1);
-    }
-    run = (struct run){.process = -1, .first = 1, .last = LAST};
-    argv[0] = name;
-    (void)gr_options_parse(&options, argc, argv);
-    if (run.list) {
+    if (run->list) {
         nth_scenarios_print();
         return 0;
     }
-    if ((run.fail == NULL || strcmp(run.fail, "kill") == 0) &&
+    if ((run->fail == NULL || strcmp(run->fail, "kill") == 0) &&
         !spawn_granary((const char *const[]){"torture", "nth", "trace", "0", "/dev/null", "/bin/true", NULL})) {
         return granary_error_exit_status(GRANARY_EPERM); /* said by it */
     }
-    run.table = open_memstream(&table, &size);
-    if (run.table == NULL) {
+    run->table = open_memstream(&table, &size);
+    if (run->table == NULL) {
         perror("granary: torture nth");
         return granary_error_exit_status(GRANARY_ENOMEM);
     }
     interrupt_catch();
-    nth_table_head(run.table);
-    run_all(&run);
-    (void)fclose(run.table);
-    if (run.rows > 1 && !run.json) {
+    nth_table_head(run->table);
+    run_all(run);
+    (void)fclose(run->table);
+    if (run->rows > 1 && !run->json) {
         (void)printf("\n%s", table);
     }
     free(table);
-    if (run.rows == 0 && run.status == 0 && !interrupted()) {
+    if (run->rows == 0 && run->status == 0 && !interrupted()) {
         (void)fprintf(stderr, "granary: torture nth: nothing like '%s' with '%s' in it and '%s': --list tells all\n",
-                      run.scenario == NULL ? "any scenario" : run.scenario,
-                      run.process < 0 ? "any process" : nth_process_names[run.process],
-                      run.fail == NULL ? "any failure" : run.fail);
+                      run->scenario == NULL ? "any scenario" : run->scenario,
+                      run->process < 0 ? "any process" : nth_process_names[run->process],
+                      run->fail == NULL ? "any failure" : run->fail);
         return granary_error_exit_status(GRANARY_ENOENT);
     }
-    return run.status;
+    return run->status;
 }
+
+static const struct gr_option list[] = {
+    {"scenario", 's', "NAME", "what is done under the fault; default: all, which --list tells",
+     GR_OPTION_TEXT(struct run, scenario)},
+    {"process", 'p', "KIND", "whose fault: client, store, sched or executor; default: all",
+     GR_OPTION_TAKE(take_process)},
+    {"fail", 'f', "WHAT",
+     "kill (kill -9 at a system call), call or call.NAME (a system call fails), alloc (an allocation fails), "
+     "message (one between scheduler, executors and clients is lost: who waits for its answer is interrupted); "
+     "default: all",
+     GR_OPTION_TAKE(take_fail)},
+    {"errno", 0, "NAME,...",
+     "how calls fail, one after the other: names of errors, 'short' (half of what was asked for), or 'kill'; "
+     "of messages: 'drop' or 'corrupt'; default: EIO; drop,corrupt; of everything: several",
+     GR_OPTION_TEXT(struct run, errnos)},
+    {"first", 0, "N", "begin with the N-th; default: 1", GR_OPTION_NUMBER(struct run, first, 1, UINT64_MAX / 2)},
+    {"last", 0, "N", "end with the N-th; default: when the fault does not happen any more",
+     GR_OPTION_NUMBER(struct run, last, 1, UINT64_MAX / 2)},
+    {"stride", 0, "K", "every K-th; default: 1", GR_OPTION_NUMBER(struct run, stride, 1, UINT64_MAX / 4)},
+    {"each", 0, "N",
+     "of each scenario, process and failure so many, spread over all n; default where scenario, process or failure "
+     "are not said: 10",
+     GR_OPTION_NUMBER(struct run, each, 1, UINT64_MAX / 4)},
+    {"sticky", 0, NULL, "the n-th and all that follow", GR_OPTION_FLAG(struct run, sticky)},
+    {"json", 0, NULL, "print JSON, an object a line", GR_OPTION_FLAG(struct run, json)},
+    {"list", 0, NULL, "list the scenarios", GR_OPTION_FLAG(struct run, list)},
+    {0}};
+
+/* What trials run. */
+static const struct command play = {.program = nth_play};
+static const struct command trace = {.program = nth_trace};
+static const struct command_row rows[] = {{"play", .command = &play}, {"trace", .command = &trace}, {0}};
+
+const struct command torture_nth = {.options = list,
+                                    COMMAND_SELF(struct run, .process = -1, .first = 1, .last = LAST),
+                                    .alone = true,
+                                    .check = check_range,
+                                    .run = run_nth,
+                                    .rows = rows};

@@ -109,53 +109,53 @@ set_up(struct run *run)
     return true;
 }
 
-int
-torture_sched(int argc, char **argv)
+static int
+run_sched(struct cli *cli)
 {
-    static const struct gr_option list[] = {
-        OPTION_SECONDS("how long; default: 10"),
-        OPTION_SEED,
-        OPTION_MEMORY("the store's budget; '1/N': that part of the data; 'one': the largest object; default: 32M"),
-        OPTION_CLIENTS("client processes; default: 4", GRAPHERS_MOST),
-        OPTION_EXECUTORS("executors; default: 3"),
-        OPTION_SCHEDULERS("1"),
-        OPTION_KILLS("go on until so many processes were killed, whatever the time"),
-        OPTION_SPARE_STORE,
-        {0}};
-    static char name[] = "granary torture sched";
-    struct run run = {.options = {.duration_ms = 10000,
-                                  .seed = 1,
-                                  .memory = 32 << 20,
-                                  .shares = true,
-                                  .memory_least = 8 << 20,
-                                  .clients = 4,
-                                  .executors = 3,
-                                  .schedulers = 1}};
-    const struct gr_options table = {.doc = "Run random graphs while executors, schedulers and the store are killed; "
-                                            "exit status 1 if anything was lost or "
-                                            "wrong.",
-                                     .sets = {{list, &run.options}}};
+    struct run *run = cli->self;
+    uint64_t tensor = run->options.memory / GRAPHERS_TENSOR;
     bool ended_well;
     int status;
 
-    argv[0] = name;
-    (void)gr_options_parse(&table, argc, argv);
-    options_settle(&run.options, run.options.memory / GRAPHERS_TENSOR, run.options.memory / GRAPHERS_TENSOR / 8);
-    (void)printf("torture sched: seed %" PRIu64 "\n", run.options.seed);
+    options_settle(&run->options, tensor, tensor / 8);
+    (void)printf("torture sched: seed %" PRIu64 "\n", run->options.seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */
     interrupt_catch();
-    if (!set_up(&run)) {
+    if (!set_up(run)) {
         return 1;
     }
-    if (graphers_learn(&run.graphers)) {
-        graphers_start(&run.graphers);
-        torment(&run);
-        graphers_stop(&run.graphers);
-        graphers_inspect(&run.graphers);
+    if (graphers_learn(&run->graphers)) {
+        graphers_start(&run->graphers);
+        torment(run);
+        graphers_stop(&run->graphers);
+        graphers_inspect(&run->graphers);
     }
-    ended_well = realm_down(&run.realm);
-    realm_destroy(&run.realm);
-    status = report(&run, ended_well);
-    graphers_destroy(&run.graphers);
+    ended_well = realm_down(&run->realm);
+    realm_destroy(&run->realm);
+    status = report(run, ended_well);
+    graphers_destroy(&run->graphers);
     return status;
 }
+
+static const struct gr_option list[] = {
+    OPTION_SECONDS("how long; default: 10"),
+    OPTION_SEED,
+    OPTION_MEMORY("the store's budget; '1/N': that part of the data; 'one': the largest object; default: 32M"),
+    OPTION_CLIENTS("client processes; default: 4", GRAPHERS_MOST),
+    OPTION_EXECUTORS("executors; default: 3"),
+    OPTION_SCHEDULERS("1"),
+    OPTION_KILLS("go on until so many processes were killed, whatever the time"),
+    OPTION_SPARE_STORE,
+    {0}};
+
+const struct command torture_sched = {.options = list,
+                                      COMMAND_SELF(struct run, .options = {.duration_ms = 10000,
+                                                                           .seed = 1,
+                                                                           .memory = 32 << 20,
+                                                                           .shares = true,
+                                                                           .memory_least = 8 << 20,
+                                                                           .clients = 4,
+                                                                           .executors = 3,
+                                                                           .schedulers = 1}),
+                                      .alone = true,
+                                      .run = run_sched};

@@ -328,54 +328,51 @@ set_up(struct run *run)
     return true;
 }
 
-int
-torture_soak(int argc, char **argv)
+static int
+run_soak(struct cli *cli)
 {
-    static const struct gr_option own[] = {
-        {"pause", 0, "MS", "of a client between two operations; of graphs 40 times as long; default: 25",
-         GR_OPTION_NUMBER(struct run, pause_ms, 0, 1000000)},
-        {"json", 0, "FILE", "write each sample, a line each", GR_OPTION_TEXT(struct run, json_path)},
-        {0}};
-    static const struct gr_option list[] = {OPTION_SECONDS("how long; default: 3600"),
-                                            OPTION_SEED,
-                                            OPTION_MEMORY("the store's budget; default: 32M"),
-                                            OPTION_CLIENTS("clients of the store; default: 3", TORMENTED_MOST),
-                                            OPTION_EXECUTORS("executors; default: 2"),
-                                            OPTION_SCHEDULERS("2"),
-                                            {0}};
-    static char name[] = "granary torture soak";
-    struct run run = {.options = {.duration_ms = 3600000,
-                                  .seed = 1,
-                                  .memory = 32 << 20,
-                                  .memory_least = 16 << 20,
-                                  .clients = 3,
-                                  .executors = 2,
-                                  .schedulers = 2},
-                      .pause_ms = 25};
-    const struct gr_options table = {.doc = "A light, steady load for long, with clients and executors killed now and "
-                                            "then: what the instance takes of the "
-                                            "machine after the first five minutes (a twelfth of a shorter run) is what "
-                                            "it may take at the end; exit status 1 if "
-                                            "it takes more, or if anything was lost or wrong.",
-                                     .sets = {{list, &run.options}, {own, &run}}};
+    struct run *run = cli->self;
     bool clean;
 
-    argv[0] = name;
-    (void)gr_options_parse(&table, argc, argv);
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* processes that are forked would say it again */
-    (void)printf("torture soak: seed %" PRIu64 "\n", run.options.seed);
-    if (!set_up(&run)) {
-        free(run.samples);
+    (void)printf("torture soak: seed %" PRIu64 "\n", run->options.seed);
+    if (!set_up(run)) {
+        free(run->samples);
         return 1;
     }
-    clean = siege_calm(&run.siege) && soak(&run) && verdict(&run);
-    clean = siege_end(&run.siege) && clean;
-    clean = siege_report(&run.siege) && clean;
+    clean = siege_calm(&run->siege) && soak(run) && verdict(run);
+    clean = siege_end(&run->siege) && clean;
+    clean = siege_report(&run->siege) && clean;
     (void)printf("%s\n", clean ? "ends where it was after the warm-up" : interrupted() ? "INTERRUPTED" : "NOT CLEAN");
-    siege_destroy(&run.siege);
-    free(run.samples);
-    if (run.json != NULL) {
-        (void)fclose(run.json);
+    siege_destroy(&run->siege);
+    free(run->samples);
+    if (run->json != NULL) {
+        (void)fclose(run->json);
     }
     return clean ? 0 : 1;
 }
+
+static const struct gr_option list[] = {
+    OPTION_SECONDS("how long; default: 3600"),
+    OPTION_SEED,
+    OPTION_MEMORY("the store's budget; default: 32M"),
+    OPTION_CLIENTS("clients of the store; default: 3", TORMENTED_MOST),
+    OPTION_EXECUTORS("executors; default: 2"),
+    OPTION_SCHEDULERS("2"),
+    {"pause", 0, "MS", "of a client between two operations; of graphs 40 times as long; default: 25",
+     GR_OPTION_NUMBER(struct run, pause_ms, 0, 1000000)},
+    {"json", 0, "FILE", "write each sample, a line each", GR_OPTION_TEXT(struct run, json_path)},
+    {0}};
+
+const struct command torture_soak = {.options = list,
+                                     COMMAND_SELF(struct run,
+                                                  .options = {.duration_ms = 3600000,
+                                                              .seed = 1,
+                                                              .memory = 32 << 20,
+                                                              .memory_least = 16 << 20,
+                                                              .clients = 3,
+                                                              .executors = 2,
+                                                              .schedulers = 2},
+                                                  .pause_ms = 25),
+                                     .alone = true,
+                                     .run = run_soak};

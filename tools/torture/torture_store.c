@@ -157,51 +157,52 @@ set_up(struct run *run)
     return true;
 }
 
-int
-torture_store(int argc, char **argv)
+static int
+run_store(struct cli *cli)
 {
-    static const struct gr_option list[] = {
-        OPTION_SECONDS("how long; default: 10"),
-        OPTION_SEED,
-        OPTION_MEMORY("the store's budget, a quarter of what is put; '1/N': that part of it; 'one': the largest "
-                      "object; default: 16M"),
-        OPTION_CLIENTS("client processes; default: 8", TORMENTED_MOST),
-        OPTION_KILLS("go on until the store was killed so often, whatever the time"),
-        OPTION_SPARE_STORE,
-        {0}};
-    static char name[] = "granary torture store";
-    struct run run = {.options = {.duration_ms = 10000,
-                                  .seed = 1,
-                                  .memory = 16 << 20,
-                                  .shares = true,
-                                  .memory_least = 4 << 20,
-                                  .clients = 8}};
-    const struct gr_options table = {
-        .doc = "Torment a private store and its clients; exit status 1 if anything was lost or wrong.",
-        .sets = {{list, &run.options}}};
+    struct run *run = cli->self;
+    struct options *options = &run->options;
     bool clean;
     int status;
 
-    argv[0] = name;
-    (void)gr_options_parse(&table, argc, argv);
-    run.options.scale = run.options.one_object ? ONE_SCALE : run.options.memory;
-    options_settle(&run.options, run.options.scale * DATA, CROWD_LARGEST(run.options.scale) + META);
-    (void)printf("torture store: seed %" PRIu64 "\n", run.options.seed);
+    options->scale = options->one_object ? ONE_SCALE : options->memory;
+    options_settle(options, options->scale * DATA, CROWD_LARGEST(options->scale) + META);
+    (void)printf("torture store: seed %" PRIu64 "\n", options->seed);
     (void)fflush(stdout); /* before processes are forked that would say it again */
     interrupt_catch();
-    if (!set_up(&run)) {
+    if (!set_up(run)) {
         return 1;
     }
-    crowd_start(&run.crowd);
-    torment(&run);
-    if (run.broken) {
-        pack_kill(&run.crowd.pack);
+    crowd_start(&run->crowd);
+    torment(run);
+    if (run->broken) {
+        pack_kill(&run->crowd.pack);
     } else {
-        crowd_stop(&run.crowd);
-        crowd_inspect(&run.crowd);
+        crowd_stop(&run->crowd);
+        crowd_inspect(&run->crowd);
     }
-    clean = tear_down(&run);
-    status = report(&run, clean);
-    crowd_destroy(&run.crowd);
+    clean = tear_down(run);
+    status = report(run, clean);
+    crowd_destroy(&run->crowd);
     return status;
 }
+
+static const struct gr_option list[] = {
+    OPTION_SECONDS("how long; default: 10"),
+    OPTION_SEED,
+    OPTION_MEMORY("the store's budget, a quarter of what is put; '1/N': that part of it; 'one': the largest object; "
+                  "default: 16M"),
+    OPTION_CLIENTS("client processes; default: 8", TORMENTED_MOST),
+    OPTION_KILLS("go on until the store was killed so often, whatever the time"),
+    OPTION_SPARE_STORE,
+    {0}};
+
+const struct command torture_store = {.options = list,
+                                      COMMAND_SELF(struct run, .options = {.duration_ms = 10000,
+                                                                           .seed = 1,
+                                                                           .memory = 16 << 20,
+                                                                           .shares = true,
+                                                                           .memory_least = 4 << 20,
+                                                                           .clients = 8}),
+                                      .alone = true,
+                                      .run = run_store};

@@ -178,64 +178,62 @@ set_up(struct run *run)
     return siege_begin(&run->siege, options, run->grapher_count, GRAPHS, options->memory * 2);
 }
 
-int
-torture_whole(int argc, char **argv)
+static int
+run_whole(struct cli *cli)
 {
-    static const struct gr_option own[] = {
-        {"graphers", 'g', "G", "clients with graphs; default: 3",
-         GR_OPTION_NUMBER(struct run, grapher_count, 1, GRAPHERS_MOST)},
-        {"kills-each", 0, "N", "go on until each kind of process was killed N times",
-         GR_OPTION_NUMBER(struct run, kills_each, 1, UINT32_MAX)},
-        {"record", 0, "FILE", "write what was done to whom and when", GR_OPTION_TEXT(struct run, record_path)},
-        {"replay", 0, "FILE", "do that again", GR_OPTION_TEXT(struct run, replay_path)},
-        {"minimise", 0, "FILE",
-         "repeat a recorded schedule that failed with parts left out, and write the smallest that fails to FILE.min",
-         GR_OPTION_TEXT(struct run, minimise_path)},
-        {"tries", 0, "N", "how often each schedule is tried for that; default: 3",
-         GR_OPTION_NUMBER(struct run, tries, 1, 1000)},
-        {0}};
-    static const struct gr_option list[] = {OPTION_SECONDS("how long; default: 20"),
-                                            OPTION_SEED,
-                                            OPTION_MEMORY("the store's budget; default: 32M"),
-                                            OPTION_CLIENTS("clients of the store; default: 4", TORMENTED_MOST),
-                                            OPTION_EXECUTORS("executors; default: 3"),
-                                            OPTION_SCHEDULERS("2"),
-                                            {0}};
-    static char name[] = "granary torture whole";
-    struct run run = {.options = {.duration_ms = 20000,
-                                  .seed = 1,
-                                  .memory = 32 << 20,
-                                  .memory_least = 16 << 20,
-                                  .clients = 4,
-                                  .executors = 3,
-                                  .schedulers = 2},
-                      .grapher_count = 3,
-                      .tries = 3};
-    const struct gr_options table = {.doc = "Torment a private instance, every process of it, under mixed load; exit "
-                                            "status 1 if anything was lost, wrong or "
-                                            "leaked. The run ends with the first that is.",
-                                     .sets = {{list, &run.options}, {own, &run}}};
+    struct run *run = cli->self;
     bool clean;
 
-    argv[0] = name;
-    (void)gr_options_parse(&table, argc, argv);
-    if (run.minimise_path != NULL) {
-        return minimise(run.minimise_path, run.tries);
+    if (run->minimise_path != NULL) {
+        return minimise(run->minimise_path, run->tries);
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* processes that are forked would say it again */
-    (void)printf("torture whole: seed %" PRIu64 "\n", run.options.seed);
-    if (!set_up(&run)) {
+    (void)printf("torture whole: seed %" PRIu64 "\n", run->options.seed);
+    if (!set_up(run)) {
         return 1;
     }
-    if (siege_calm(&run.siege)) {
-        siege_load(&run.siege);
-        run.end_ns = gr_deadline_ns(run.options.duration_ms);
-        storm(&run);
+    if (siege_calm(&run->siege)) {
+        siege_load(&run->siege);
+        run->end_ns = gr_deadline_ns(run->options.duration_ms);
+        storm(run);
     }
-    clean = siege_end(&run.siege);
-    clean = siege_report(&run.siege) && clean;
+    clean = siege_end(&run->siege);
+    clean = siege_report(&run->siege) && clean;
     (void)printf("%s\n", clean ? "lost 0, wrong 0, leaked 0" : "NOT CLEAN");
-    siege_destroy(&run.siege);
-    close_schedules(&run);
+    siege_destroy(&run->siege);
+    close_schedules(run);
     return clean ? 0 : 1;
 }
+
+static const struct gr_option list[] = {
+    OPTION_SECONDS("how long; default: 20"),
+    OPTION_SEED,
+    OPTION_MEMORY("the store's budget; default: 32M"),
+    OPTION_CLIENTS("clients of the store; default: 4", TORMENTED_MOST),
+    OPTION_EXECUTORS("executors; default: 3"),
+    OPTION_SCHEDULERS("2"),
+    {"graphers", 'g', "G", "clients with graphs; default: 3",
+     GR_OPTION_NUMBER(struct run, grapher_count, 1, GRAPHERS_MOST)},
+    {"kills-each", 0, "N", "go on until each kind of process was killed N times",
+     GR_OPTION_NUMBER(struct run, kills_each, 1, UINT32_MAX)},
+    {"record", 0, "FILE", "write what was done to whom and when", GR_OPTION_TEXT(struct run, record_path)},
+    {"replay", 0, "FILE", "do that again", GR_OPTION_TEXT(struct run, replay_path)},
+    {"minimise", 0, "FILE",
+     "repeat a recorded schedule that failed with parts left out, and write the smallest that fails to FILE.min",
+     GR_OPTION_TEXT(struct run, minimise_path)},
+    {"tries", 0, "N", "how often each schedule is tried for that; default: 3",
+     GR_OPTION_NUMBER(struct run, tries, 1, 1000)},
+    {0}};
+
+const struct command torture_whole = {.options = list,
+                                      COMMAND_SELF(struct run,
+                                                   .options = {.duration_ms = 20000,
+                                                               .seed = 1,
+                                                               .memory = 32 << 20,
+                                                               .memory_least = 16 << 20,
+                                                               .clients = 4,
+                                                               .executors = 3,
+                                                               .schedulers = 2},
+                                                   .grapher_count = 3, .tries = 3),
+                                      .alone = true,
+                                      .run = run_whole};

@@ -21,11 +21,10 @@ take_scale(void *target, char *text)
                : gr_fail(GRANARY_EINVAL, "'%s' is no number above 0", text);
 }
 
-/* What was not said: less of it with --quick. */
-static granary_err
-settle_options(void *target)
+granary_err
+analytics_check(struct cli *cli)
 {
-    struct analytics_options *options = target;
+    struct analytics_options *options = cli->self;
     bool quick = options->quick;
 
     options->runs = options->runs != 0 ? options->runs : quick ? 1 : 5;
@@ -34,34 +33,25 @@ settle_options(void *target)
     return GRANARY_OK;
 }
 
-void
-analytics_options(int argc, char **argv, struct analytics_options *ret_options)
-{
-    static const struct gr_option list[] = {
-        {"quick", 0, NULL, "a tenth of the data, one run", GR_OPTION_FLAG(struct analytics_options, quick)},
-        {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct analytics_options, json)},
-        {"runs", 0, "N", "runs of each question, of which the median is told; default 5",
-         GR_OPTION_NUMBER(struct analytics_options, runs, 1, INT_MAX)},
-        {"rows", 0, "N", "rows of db-benchmark's tables; default 10000000",
-         GR_OPTION_NUMBER(struct analytics_options, rows, 1, INT64_MAX)},
-        {"scale", 0, "F", "TPC-H scale factor; default 1", GR_OPTION_TAKE(take_scale)},
-        {"suite", 0, "NAME", "only this one: groupby, join, tpch, frame, tensor",
-         GR_OPTION_TEXT(struct analytics_options, suite)},
-        {"query", 0, "NAME", "only this question", GR_OPTION_TEXT(struct analytics_options, query)},
-        {"data", 0, "DIR", "keep the tables there, and use those that are there",
-         GR_OPTION_TEXT(struct analytics_options, data)},
-        {"peers", 0, "DIR", "where the npm peers were installed (DIR/node_modules)",
-         GR_OPTION_TEXT(struct analytics_options, peers)},
-        {"no-peers", 0, NULL, "ask nobody else", GR_OPTION_FLAG(struct analytics_options, no_peers)},
-        {"memory", 0, "SIZE", "of the instance", GR_OPTION_SIZE(struct analytics_options, memory, 1), .as_text = true},
-        {"executors", 0, "N", "default 2", GR_OPTION_NUMBER(struct analytics_options, executors, 1, 1024),
-         .as_text = true},
-        {0}};
-
-    *ret_options = (struct analytics_options){.executors = "2"};
-    bench_parse(list, ret_options, "Ask an instance of its own, and the peers that are installed, the same questions.",
-                settle_options, argc, argv);
-}
+const struct gr_option analytics_options[] = {
+    {"quick", 0, NULL, "a tenth of the data, one run", GR_OPTION_FLAG(struct analytics_options, quick)},
+    {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct analytics_options, json)},
+    {"runs", 0, "N", "runs of each question, of which the median is told; default 5",
+     GR_OPTION_NUMBER(struct analytics_options, runs, 1, INT_MAX)},
+    {"rows", 0, "N", "rows of db-benchmark's tables; default 10000000",
+     GR_OPTION_NUMBER(struct analytics_options, rows, 1, INT64_MAX)},
+    {"scale", 0, "F", "TPC-H scale factor; default 1", GR_OPTION_TAKE(take_scale)},
+    {"suite", 0, "NAME", "only this one: groupby, join, tpch, frame, tensor",
+     GR_OPTION_TEXT(struct analytics_options, suite)},
+    {"query", 0, "NAME", "only this question", GR_OPTION_TEXT(struct analytics_options, query)},
+    {"data", 0, "DIR", "keep the tables there, and use those that are there",
+     GR_OPTION_TEXT(struct analytics_options, data)},
+    {"peers", 0, "DIR", "where the npm peers were installed (DIR/node_modules)",
+     GR_OPTION_TEXT(struct analytics_options, peers)},
+    {"no-peers", 0, NULL, "ask nobody else", GR_OPTION_FLAG(struct analytics_options, no_peers)},
+    {"memory", 0, "SIZE", "of the instance", GR_OPTION_SIZE(struct analytics_options, memory, 1), .as_text = true},
+    {"executors", 0, "N", "default 2", GR_OPTION_NUMBER(struct analytics_options, executors, 1, 1024), .as_text = true},
+    {0}};
 
 /* ---- the instance ---- */
 

@@ -26,8 +26,15 @@ struct analytics_options {
     const char *executors;
 };
 
-/* Options of both; argv[0] is the benchmark's name. A wrong one ends the program with status 2. */
-void analytics_options(int argc, char **argv, struct analytics_options *ret_options);
+/* Options of both. */
+extern const struct gr_option analytics_options[];
+granary_err analytics_check(struct cli *cli); /* what was not said: less of it with --quick */
+
+#define ANALYTICS_COMMAND(function)                                                                                    \
+    {                                                                                                                  \
+        .options = analytics_options, COMMAND_SELF(struct analytics_options, .executors = "2"), .alone = true,         \
+        .check = analytics_check, .run = (function)                                                                    \
+    }
 
 /* ---- answers: one line an engine and query ---- */
 

@@ -143,36 +143,37 @@ wanted(const struct analytics_options *options, const char *suite)
     return options->suite == NULL || strcmp(options->suite, suite) == 0;
 }
 
-int
-bench_frame(int argc, char **argv)
+static int
+run_frame(struct cli *cli)
 {
     static const struct {
         const char *name;
         void (*run)(struct analytics *analytics);
     } suites[] = {{"groupby", suite_groupby}, {"join", suite_join}, {"tpch", suite_tpch}, {"frame", suite_frame}};
-    struct analytics_options options;
+    const struct analytics_options *options = cli->self;
     struct answers answers = {.count = 0};
     char own[] = "/tmp/granary-bench-data-XXXXXX";
-    struct analytics analytics = {.options = &options, .answers = &answers};
+    struct analytics analytics = {.options = options, .answers = &answers};
     bool agreed = true;
 
-    analytics_options(argc, argv, &options);
-    analytics.data = options.data != NULL ? options.data : mkdtemp(own);
+    analytics.data = options->data != NULL ? options->data : mkdtemp(own);
     if (analytics.data == NULL || (mkdir(analytics.data, 0777) != 0 && errno != EEXIST)) {
-        (void)fprintf(stderr, "granary: bench: %s: %s\n", options.data == NULL ? own : options.data, strerror(errno));
+        (void)fprintf(stderr, "granary: bench: %s: %s\n", options->data == NULL ? own : options->data, strerror(errno));
         return 1;
     }
     for (size_t i = 0; i < sizeof suites / sizeof suites[0] && analytics.err == GRANARY_OK; i++) {
-        if (wanted(&options, suites[i].name)) {
+        if (wanted(options, suites[i].name)) {
             suites[i].run(&analytics);
             /* After the instance is gone: they get the machine for themselves, as it did. */
-            peers_run(&analytics, suites[i].name, options.runs);
+            peers_run(&analytics, suites[i].name, options->runs);
         }
     }
-    agreed = answers_print(&answers, options.json);
+    agreed = answers_print(&answers, options->json);
     answers_free(&answers);
-    if (options.data == NULL) {
+    if (options->data == NULL) {
         spawn_remove_directory(own);
     }
     return analytics.err != GRANARY_OK ? granary_error_exit_status(analytics.err) : agreed ? 0 : 1;
 }
+
+const struct command bench_frame = ANALYTICS_COMMAND(run_frame);

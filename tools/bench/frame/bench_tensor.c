@@ -8,13 +8,13 @@
 #include "bench/frame/questions.h"
 
 /* Questions of a part of the file, and the random tensors that they read, by name. */
-struct part {
+struct section {
     const char *name;
     const char *tensors[3];
     const char *shape;
 };
 
-static const struct part parts[] = {
+static const struct section parts[] = {
     {"tensor/fused", {"a", "b", "c"}, "[100000000]"},
     {"tensor/matmul", {"a", "b", NULL}, "[4096, 4096]"},
     {"tensor/column_stats", {"a", NULL, NULL}, "[100000, 1000]"},
@@ -23,7 +23,7 @@ static const struct part parts[] = {
 };
 
 static void
-run_part(struct analytics *analytics, const struct part *part)
+run_part(struct analytics *analytics, const struct section *part)
 {
     size_t kept = 0;
     bool fine = true;
@@ -46,15 +46,14 @@ run_part(struct analytics *analytics, const struct part *part)
     }
 }
 
-int
-bench_tensor(int argc, char **argv)
+static int
+run_tensor(struct cli *cli)
 {
-    struct analytics_options options;
+    const struct analytics_options *options = cli->self;
     struct answers answers = {.count = 0};
     char own[] = "/tmp/granary-bench-data-XXXXXX";
-    struct analytics analytics = {.options = &options, .answers = &answers, .data = own};
+    struct analytics analytics = {.options = options, .answers = &answers, .data = own};
 
-    analytics_options(argc, argv, &options);
     if (mkdtemp(own) == NULL) {
         (void)fprintf(stderr, "granary: bench: %s: %s\n", own, strerror(errno));
         return 1;
@@ -65,9 +64,11 @@ bench_tensor(int argc, char **argv)
         }
     }
     analytics_stop(&analytics);
-    peers_run(&analytics, "tensor", options.runs);
-    (void)answers_print(&answers, options.json);
+    peers_run(&analytics, "tensor", options->runs);
+    (void)answers_print(&answers, options->json);
     answers_free(&answers);
     spawn_remove_directory(own);
     return granary_error_exit_status(analytics.err);
 }
+
+const struct command bench_tensor = ANALYTICS_COMMAND(run_tensor);

@@ -1,43 +1,11 @@
-/* The options that every command has, and arguments in the forms that several commands take. */
+/* Arguments in the forms that several commands take. */
 #include "cli/command/arguments.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text/size.h"
-
-static const struct gr_option common_options[] = {
-    {"instance", 'i', "NAME|DIR", "the instance; else $GRANARY_INSTANCE, else 'default'",
-     GR_OPTION_TEXT(struct cli, instance), .group = 10},
-    {"session", 0, "NAME", "the session; default 'default'", GR_OPTION_TEXT(struct cli, session), .group = 10},
-    {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct cli, json), .group = 10},
-    {0}};
-
-int
-arguments_read_with(const struct arguments *arguments, void *target, struct gr_option_set shared, struct cli *cli,
-                    int argc, char **argv)
-{
-    static char name[64]; /* argv[0] from now on: usage and errors begin with it */
-    const struct gr_options options = {
-        .arguments = arguments->usage,
-        .doc = arguments->doc,
-        .least = arguments->least,
-        .most = arguments->most,
-        .sets = {{arguments->options, target}, shared, {cli != NULL ? common_options : NULL, cli}},
-        .check = arguments->check};
-
-    (void)snprintf(name, sizeof name, "granary %s", argv[0]);
-    argv[0] = name;
-    return gr_options_parse(&options, argc, argv);
-}
-
-int
-arguments_read(const struct arguments *arguments, void *target, struct cli *cli, int argc, char **argv)
-{
-    return arguments_read_with(arguments, target, (struct gr_option_set){NULL, NULL}, cli, argc, argv);
-}
 
 granary_err
 arguments_id(const char *text, granary_id *ret_id)

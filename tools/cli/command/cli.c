@@ -92,38 +92,33 @@ cli_fail_plain(granary_err err)
 }
 
 static granary_err
-connect_to(const struct cli *cli, bool existing, granary_client **ret_client)
+connect_to(struct cli *cli, bool existing)
 {
     granary_connect_options options = {
         .instance = cli->instance, .session = cli->session, .tag = "granary", .existing = existing};
 
-    *ret_client = NULL;
-    return granary_connect(&options, ret_client);
+    cli->client = NULL;
+    return granary_connect(&options, &cli->client);
 }
 
-granary_client *
-cli_connect(struct cli *cli, int *ret_status)
+int
+cli_connect(struct cli *cli)
 {
-    granary_client *client;
-    granary_err err = connect_to(cli, cli->session != NULL, &client);
+    granary_err err = connect_to(cli, cli->session != NULL);
 
     if (err == GRANARY_ENOENT && cli->session != NULL) {
-        err = connect_to(cli, false, &client);
+        err = connect_to(cli, false);
         if (err == GRANARY_OK) {
             cli_note("session '%s' was not there: it is made", cli->session);
         }
     }
-    if (err != GRANARY_OK) {
-        *ret_status = cli_fail(err, "connect");
-    }
-    return client;
+    return err == GRANARY_OK ? 0 : cli_fail(err, "connect");
 }
 
-granary_client *
-cli_connect_existing(struct cli *cli, int *ret_status)
+int
+cli_connect_existing(struct cli *cli)
 {
-    granary_client *client;
-    granary_err err = connect_to(cli, cli->session != NULL, &client);
+    granary_err err = connect_to(cli, cli->session != NULL);
 
     if (err == GRANARY_ENOENT && cli->session != NULL) {
         char why[512];
@@ -131,10 +126,7 @@ cli_connect_existing(struct cli *cli, int *ret_status)
         (void)snprintf(why, sizeof why, "%s", granary_error_message());
         (void)gr_fail(err, "%s: `granary session create %s` makes it", why, cli->session);
     }
-    if (err != GRANARY_OK) {
-        *ret_status = cli_fail(err, "connect");
-    }
-    return client;
+    return err == GRANARY_OK ? 0 : cli_fail(err, "connect");
 }
 
 const char *

@@ -1,7 +1,6 @@
 /*
- * What the commands of `granary` share. A command is `int command_NAME(struct cli *cli, int argc, char **argv)`,
- * argv[0] being its name; it returns the exit status. Data goes to stdout, the rest to stderr as `granary: what: why:
- * what to do`.
+ * What the commands of `granary` share: a connection, errors and values. Data goes to stdout, the rest to stderr as
+ * `granary: what: why: what to do`.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -16,13 +15,13 @@ struct cli {
     const char *instance; /* --instance, or NULL: the environment, else "default" */
     const char *session;  /* --session, or NULL */
     bool json;
+    const char *name;       /* of the command, as errors begin */
+    const char *usage_name; /* "granary NAME" */
+    void *self;             /* the command's own struct: its options, and what it needs */
+    char **arguments;       /* behind the options */
+    int count;
+    granary_client *client; /* cli_connect(); NULL: there is none */
 };
-
-#define COMMAND(name, usage, summary) int command_##name(struct cli *cli, int argc, char **argv);
-#define GROUP(title)
-#include "cli/command/commands.def"
-#undef COMMAND
-#undef GROUP
 
 /* Print `granary: WHAT: message` of the calling thread's last error and return its exit status. */
 int cli_fail(granary_err err, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -33,13 +32,13 @@ int cli_fail_plain(granary_err err);
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Connect to the instance's store, for what stores something: a session that is named and not there is made, and said
- * to be. On failure the error is printed and NULL returned with *ret_status set.
+ * Connect cli->client to the instance's store, for what stores something: a session that is named and not there is
+ * made, and said to be. Returns the exit status, with the error printed.
  */
-granary_client *cli_connect(struct cli *cli, int *ret_status);
+int cli_connect(struct cli *cli);
 /* The same for what looks at what is there, or works on it: a session that is named and not there is an error, not
  * made. */
-granary_client *cli_connect_existing(struct cli *cli, int *ret_status);
+int cli_connect_existing(struct cli *cli);
 
 /* 1536 as "1.5 KiB". Returns buffer. */
 const char *cli_format_size(uint64_t bytes, char buffer[32]);

@@ -40,12 +40,13 @@ doctor_tell(struct doctor *doctor, enum doctor_grade grade, const char *what, co
 
 /* An instance that is not up, or is another user's, is nothing to attend to: then only the host is looked at. */
 static int
-open_instance(struct doctor *doctor)
+open_instance(struct cli *cli)
 {
-    struct cli *cli = doctor->look.cli;
+    struct doctor *doctor = cli->self;
     granary_err err = doctor->look.copy != NULL ? granary_inspect_open_copy(doctor->look.copy, &doctor->look.inspector)
                                                 : granary_inspect_open(cli->instance, &doctor->look.inspector);
 
+    doctor->look.cli = cli;
     if ((err == GRANARY_EUNREACHABLE || err == GRANARY_EPERM) && doctor->look.copy == NULL) {
         (void)snprintf(doctor->trouble, sizeof doctor->trouble, "%s",
                        err == GRANARY_EPERM ? granary_error_message() : "no instance is up");
@@ -58,41 +59,42 @@ open_instance(struct doctor *doctor)
     return 0;
 }
 
-int
-command_doctor(struct cli *cli, int argc, char **argv)
+static void
+close_instance(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .doc = "Tell what this machine and the instance achieve, what limits them, and how to do better. Exit status 1 "
-               "when something needs attention."};
-    struct doctor doctor = {.look = {.cli = cli}};
-    struct gr_instance instance;
-    int status;
-
-    (void)look_arguments(&arguments, NULL, &doctor.look, argc, argv);
-    status = open_instance(&doctor);
-    if (status == 0 && gr_instance_resolve(cli->instance, &instance) != GRANARY_OK) {
-        status = cli_fail_plain(GRANARY_EINVAL);
-    }
-    if (status != 0) {
-        look_close(&doctor.look);
-        return status;
-    }
-    doctor.spill_dir = doctor.look.info.spill_dir[0] == '/' ? doctor.look.info.spill_dir : instance.spill_default;
-    if (cli->json) {
-        json_open(&doctor.json, NULL, '{');
-        json_open(&doctor.json, "checks", '[');
-    }
-    doctor_kernel(&doctor);
-    doctor_host(&doctor);
-    doctor_instance(&doctor);
-    look_close(&doctor.look);
-    if (cli->json) {
-        json_close(&doctor.json);
-        json_unsigned(&doctor.json, "less", doctor.less);
-        json_unsigned(&doctor.json, "attention", doctor.attention);
-        json_close(&doctor.json);
-    } else {
-        (void)printf("%u need attention, %u could be better\n", doctor.attention, doctor.less);
-    }
-    return doctor.attention == 0 ? 0 : 1;
+    look_close(&((struct doctor *)cli->self)->look);
 }
+
+static int
+run_doctor(struct cli *cli)
+{
+    struct doctor *doctor = cli->self;
+    struct gr_instance instance;
+    granary_err err = gr_instance_resolve(cli->instance, &instance);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    doctor->spill_dir = doctor->look.info.spill_dir[0] == '/' ? doctor->look.info.spill_dir : instance.spill_default;
+    if (cli->json) {
+        json_open(&doctor->json, NULL, '{');
+        json_open(&doctor->json, "checks", '[');
+    }
+    doctor_kernel(doctor);
+    doctor_host(doctor);
+    doctor_instance(doctor);
+    if (cli->json) {
+        json_close(&doctor->json);
+        json_unsigned(&doctor->json, "less", doctor->less);
+        json_unsigned(&doctor->json, "attention", doctor->attention);
+        json_close(&doctor->json);
+    } else {
+        (void)printf("%u need attention, %u could be better\n", doctor->attention, doctor->less);
+    }
+    return doctor->attention == 0 ? 0 : 1;
+}
+
+static const struct access doctor_access = {.options = look_options, .open = open_instance, .close = close_instance};
+
+const struct command command_doctor = {
+    .access = &doctor_access, COMMAND_ZERO(struct doctor), .plain = true, .run = run_doctor};

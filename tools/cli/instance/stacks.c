@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/stacks.h"
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 #include "cli/instance/processes.h"
 #include "cli/instance/symbols.h"
 #include "cli/print/show.h"
@@ -258,16 +258,10 @@ executor_pid(struct cli *cli, const char *text)
     return pid;
 }
 
-int
-command_stacks(struct cli *cli, int argc, char **argv)
+static int
+run_stacks(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .usage = "EXECUTOR | PID | store | sched | pool | all",
-        .doc = "Print where the threads of a process of the instance are: for the search of what hangs. "
-               "They are asked by a signal; one that is stopped or in the kernel is told of by that.",
-        .least = 1,
-        .most = 1};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
+    const char *wanted = cli->arguments[0];
     struct gr_instance instance;
     struct process *processes = NULL;
     size_t count = 0;
@@ -279,22 +273,23 @@ command_stacks(struct cli *cli, int argc, char **argv)
         err = processes_list(&instance, &processes, &count);
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        told += is_meant(&processes[i], argv[first], 0);
+        told += is_meant(&processes[i], wanted, 0);
     }
-    if (err == GRANARY_OK && told == 0 && isdigit((unsigned char)argv[first][0])) {
-        pid = executor_pid(cli, argv[first]);
+    if (err == GRANARY_OK && told == 0 && isdigit((unsigned char)wanted[0])) {
+        pid = executor_pid(cli, wanted);
     }
     told = 0;
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        if (is_meant(&processes[i], argv[first], pid)) {
+        if (is_meant(&processes[i], wanted, pid)) {
             err = print_process(&instance, &processes[i]);
             told++;
         }
     }
     if (err == GRANARY_OK && told == 0) {
-        err = gr_fail(GRANARY_ENOENT, "'%s': no process of this instance: `granary version --all` lists them",
-                      argv[first]);
+        err = gr_fail(GRANARY_ENOENT, "'%s': no process of this instance: `granary version --all` lists them", wanted);
     }
     free(processes);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    return err;
 }
+
+const struct command command_stacks = {.plain = true, .run = run_stacks};

@@ -10,19 +10,16 @@
 #include "base/process/executor_page.h"
 #include "base/process/limits.h"
 #include "base/process/roster.h"
-#include "cli/command/arguments.h"
-#include "cli/command/cli.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
 #include "cli/instance/supervisor.h"
 #include "cli/look/look.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 
 struct up {
-    struct cli *cli;
-    struct supervisor_options options;
-    char resources[1024]; /* of all --resource, separated by commas */
+    struct supervisor_options options; /* executors -1: not given */
+    char resources[1024];              /* of all --resource, separated by commas */
     char spill_dir[PATH_MAX], remote_dir[PATH_MAX];
 };
 
@@ -220,7 +217,7 @@ open_instance(struct json *json, const struct gr_instance *instance, pid_t pid)
 }
 
 static void
-tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
+tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
 {
     const struct gr_instance *instance = &up->options.instance;
     uint64_t budget = budget_of(instance);
@@ -230,7 +227,7 @@ tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
     char size[32];
 
     warn_of_memory(limits, budget);
-    if (up->cli->json) {
+    if (cli->json) {
         open_instance(&json, instance, pid);
         json_signed(&json, "executors", up->options.executors);
         json_unsigned(&json, "capacity_bytes", budget);
@@ -245,83 +242,117 @@ tell_up(const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
     }
 }
 
-int
-command_up(struct cli *cli, int argc, char **argv)
+static int
+run_up(struct cli *cli)
 {
-    static const struct arguments arguments = {.options = up_options,
-                                               .doc = "Start an instance and return when everything is ready."};
-    struct up up = {.cli = cli, .options = {.executors = supervisor_usable_cpus()}};
+    struct up *up = cli->self;
     struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
     pid_t pid = 0;
-    granary_err err;
+    granary_err err = gr_instance_resolve(cli->instance, &up->options.instance);
 
-    (void)arguments_read(&arguments, &up, cli, argc, argv);
-    err = gr_instance_resolve(cli->instance, &up.options.instance);
-    if (err == GRANARY_OK) {
-        err = settle_directory("--spill-dir", &up.options.spill_dir, up.spill_dir);
+    if (up->options.executors < 0) {
+        up->options.executors = supervisor_usable_cpus();
     }
     if (err == GRANARY_OK) {
-        err = settle_directory("--remote-dir", &up.options.remote_dir, up.remote_dir);
+        err = settle_directory("--spill-dir", &up->options.spill_dir, up->spill_dir);
     }
     if (err == GRANARY_OK) {
-        err = supervisor_start(&up.options, &pid);
+        err = settle_directory("--remote-dir", &up->options.remote_dir, up->remote_dir);
     }
-    if (err != GRANARY_OK) {
-        return cli_fail(err, "up");
+    if (err == GRANARY_OK) {
+        err = supervisor_start(&up->options, &pid);
     }
-    tell_up(&up, pid, &limits);
-    return 0;
+    if (err == GRANARY_OK) {
+        tell_up(cli, up, pid, &limits);
+    }
+    return err;
 }
 
-int
-command_down(struct cli *cli, int argc, char **argv)
+const struct command command_up = {
+    .options = up_options, COMMAND_SELF(struct up, .options = {.executors = -1}), .run = run_up};
+
+static int
+run_down(struct cli *cli)
 {
-    static const struct arguments arguments = {.doc = "Stop an instance, or clean up after one that was killed."};
     struct json json = {0};
     struct gr_instance instance;
     char logs[LEFTOVERS_LOGS_MAX];
     bool stale = false;
-    granary_err err;
+    bool kept;
+    granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    (void)arguments_read(&arguments, NULL, cli, argc, argv);
-    err = gr_instance_resolve(cli->instance, &instance);
     if (err == GRANARY_OK) {
         err = supervisor_stop(&instance, &stale);
     }
     if (err != GRANARY_OK) {
-        return cli_fail(err, "down");
+        return err;
     }
+    kept = leftovers_logs(&instance, logs);
     if (cli->json) {
         json_open(&json, NULL, '{');
         json_text(&json, "instance", instance.name);
         json_bool(&json, "was_running", !stale);
         json_close(&json);
     } else {
-        bool kept = leftovers_logs(&instance, logs);
-
         (void)printf(stale ? "instance %s was not running; what it had left is removed%s%s\n"
                            : "instance %s is down%s%s\n",
                      instance.name, kept ? "; its logs are in " : "", kept ? logs : "");
     }
-    return 0;
+    return GRANARY_OK;
 }
 
-static size_t
-read_schedulers(const struct gr_instance *instance,
-                struct gr_roster_entry ret_schedulers[static SUPERVISOR_SCHEDULERS_MAX])
-{
-    size_t count = gr_roster_read(instance, ret_schedulers, SUPERVISOR_SCHEDULERS_MAX);
+const struct command command_down = {.run = run_down};
 
-    return count < SUPERVISOR_SCHEDULERS_MAX ? count : SUPERVISOR_SCHEDULERS_MAX;
+/* ---- status ---- */
+
+struct executor_row {
+    granary_executor_info info;
+    enum gr_confinement confined;
+};
+
+/* All that runs. */
+struct status {
+    struct gr_instance instance;
+    pid_t pid; /* of the supervisor; 0: none */
+    granary_store_stat store;
+    struct daemon daemons[DAEMONS];
+    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
+    size_t scheduler_count;
+    struct executor_row *executors;
+    size_t executor_count;
+};
+
+static void
+read_schedulers(struct status *status)
+{
+    size_t count = gr_roster_read(&status->instance, status->schedulers, SUPERVISOR_SCHEDULERS_MAX);
+
+    status->scheduler_count = count < SUPERVISOR_SCHEDULERS_MAX ? count : SUPERVISOR_SCHEDULERS_MAX;
 }
 
-/* As the executor's page says. */
-static enum gr_confinement
-confinement_of(const struct gr_instance *instance, int64_t pid)
+/* As the scheduler tells, and, of their confinement, their pages. */
+static granary_err
+read_executors(granary_client *client, struct status *status)
 {
-    struct gr_executor_state page;
+    granary_executor_info *infos = NULL;
+    size_t count = 0;
+    granary_err err = granary_executor_list(client, &infos, &count);
 
-    return gr_executor_page_read(instance->runtime, pid, &page) == GRANARY_OK ? page.confined : GR_CONFINED_NOT;
+    status->executors = calloc(count + 1, sizeof *status->executors);
+    if (err == GRANARY_OK && status->executors == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        struct executor_row *row = &status->executors[status->executor_count++];
+        struct gr_executor_state page;
+
+        row->info = infos[i];
+        row->confined = gr_executor_page_read(status->instance.runtime, infos[i].pid, &page) == GRANARY_OK
+                            ? page.confined
+                            : GR_CONFINED_NOT;
+    }
+    free(infos);
+    return err;
 }
 
 /* What does not make room for others. */
@@ -344,139 +375,148 @@ print_pinned(const struct gr_instance *instance)
 }
 
 static void
-print_status(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
-             const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
+print_status(const struct status *status)
 {
-    char used[32];
-    char capacity[32];
-    char spilled[32];
+    const granary_store_stat *store = &status->store;
+    char size[3][32];
     size_t busy = 0;
     size_t confined = 0;
-    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
-    size_t scheduler_count = read_schedulers(instance, schedulers);
 
-    for (size_t i = 0; i < count; i++) {
-        busy += executors[i].busy;
-        confined += confinement_of(instance, executors[i].pid) != GR_CONFINED_NOT;
+    for (size_t i = 0; i < status->executor_count; i++) {
+        busy += status->executors[i].info.busy;
+        confined += status->executors[i].confined != GR_CONFINED_NOT;
     }
-    (void)printf(pid > 0 ? "instance   %s (supervisor pid %d)\n" : "instance   %s (no supervisor)\n", instance->name,
-                 (int)pid);
-    (void)printf("runtime    %s\n", instance->runtime);
+    (void)printf(status->pid > 0 ? "instance   %s (supervisor pid %d)\n" : "instance   %s (no supervisor)\n",
+                 status->instance.name, (int)status->pid);
+    (void)printf("runtime    %s\n", status->instance.runtime);
     (void)printf("memory     %s of %s in use\n",
-                 cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, used),
-                 cli_format_size(store->capacity_bytes, capacity));
-    print_pinned(instance);
+                 cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, size[0]),
+                 cli_format_size(store->capacity_bytes, size[1]));
+    print_pinned(&status->instance);
     (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
-                 cli_format_size(store->spilled_bytes, spilled));
+                 cli_format_size(store->spilled_bytes, size[2]));
     (void)printf("clients    %" PRIu64 "\n", store->clients);
-    (void)printf("executors  %zu (%zu busy", count, busy);
+    (void)printf("executors  %zu (%zu busy", status->executor_count, busy);
     if (confined > 0) {
         (void)printf(", %zu confined", confined);
     }
     (void)printf(")\n");
-    for (size_t i = 0; i < scheduler_count; i++) {
-        (void)printf("scheduler  pid %lld, %s\n", (long long)schedulers[i].pid,
-                     schedulers[i].active ? "active" : "on standby");
+    for (size_t i = 0; i < status->scheduler_count; i++) {
+        (void)printf("scheduler  pid %lld, %s\n", (long long)status->schedulers[i].pid,
+                     status->schedulers[i].active ? "active" : "on standby");
     }
     for (size_t i = 0; i < DAEMONS; i++) {
-        if (daemons[i].restarts > 0) {
-            (void)printf("restarts   %s %d times\n", daemons[i].name, daemons[i].restarts);
+        if (status->daemons[i].restarts > 0) {
+            (void)printf("restarts   %s %d times\n", status->daemons[i].name, status->daemons[i].restarts);
         }
     }
 }
 
+static const char *
+executor_confined(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return gr_confinement_name(((const struct executor_row *)row)->confined);
+}
+
+static const char *
+scheduler_state(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return ((const struct gr_roster_entry *)row)->active ? "active" : "standby";
+}
+
+static const struct column store_columns[] = {{"capacity_bytes", NULL, 0, COLUMN(granary_store_stat, capacity_bytes)},
+                                              {"free_bytes", NULL, 0, COLUMN(granary_store_stat, free_bytes)},
+                                              {"objects", NULL, 0, COLUMN(granary_store_stat, objects)},
+                                              {"objects_spilled", NULL, 0, COLUMN(granary_store_stat, objects_spilled)},
+                                              {"clients", NULL, 0, COLUMN(granary_store_stat, clients)},
+                                              {0}};
+
+static const struct column executor_columns[] = {
+    {"number", NULL, 0, COLUMN(struct executor_row, info.number)},
+    {"pid", NULL, 0, COLUMN(struct executor_row, info.pid)},
+    {"numa_node", NULL, 0, COLUMN(struct executor_row, info.numa_node)},
+    {"busy", NULL, 0, COLUMN(struct executor_row, info.busy)},
+    {"confined", NULL, 0, .show = executor_confined},
+    {"subtasks_done", NULL, 0, COLUMN(struct executor_row, info.subtasks_done)},
+    {"failures", NULL, 0, COLUMN(struct executor_row, info.failures)},
+    {0}};
+
+static const struct column daemon_columns[] = {{"name", NULL, 0, COLUMN(struct daemon, name)},
+                                               {"pid", NULL, 0, COLUMN(struct daemon, pid)},
+                                               {"restarts", NULL, 0, COLUMN(struct daemon, restarts)},
+                                               {0}};
+
+static const struct column scheduler_columns[] = {{"pid", NULL, 0, COLUMN(struct gr_roster_entry, pid)},
+                                                  {"state", NULL, 0, .show = scheduler_state},
+                                                  {"epoch", NULL, 0, COLUMN(struct gr_roster_entry, epoch)},
+                                                  {0}};
+
 static void
-print_status_json(const struct gr_instance *instance, pid_t pid, const granary_store_stat *store,
-                  const struct daemon daemons[static DAEMONS], const granary_executor_info *executors, size_t count)
+print_status_json(const struct status *status)
 {
     struct json json = {0};
-    struct gr_roster_entry schedulers[SUPERVISOR_SCHEDULERS_MAX];
-    size_t scheduler_count = read_schedulers(instance, schedulers);
 
-    open_instance(&json, instance, pid);
-    json_unsigned(&json, "capacity_bytes", store->capacity_bytes);
-    json_unsigned(&json, "free_bytes", store->free_bytes);
-    json_unsigned(&json, "objects", store->objects);
-    json_unsigned(&json, "objects_spilled", store->objects_spilled);
-    json_unsigned(&json, "clients", store->clients);
-    json_open(&json, "executors", '[');
-    for (size_t i = 0; i < count; i++) {
-        json_open(&json, NULL, '{');
-        json_unsigned(&json, "number", executors[i].number);
-        json_signed(&json, "pid", executors[i].pid);
-        json_signed(&json, "numa_node", executors[i].numa_node);
-        json_bool(&json, "busy", executors[i].busy);
-        json_text(&json, "confined", gr_confinement_name(confinement_of(instance, executors[i].pid)));
-        json_unsigned(&json, "subtasks_done", executors[i].subtasks_done);
-        json_unsigned(&json, "failures", executors[i].failures);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_open(&json, "daemons", '[');
-    for (size_t i = 0; i < DAEMONS; i++) {
-        json_open(&json, NULL, '{');
-        json_text(&json, "name", daemons[i].name);
-        json_signed(&json, "pid", daemons[i].pid);
-        json_signed(&json, "restarts", daemons[i].restarts);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_open(&json, "schedulers", '[');
-    for (size_t i = 0; i < scheduler_count; i++) {
-        json_open(&json, NULL, '{');
-        json_signed(&json, "pid", schedulers[i].pid);
-        json_text(&json, "state", schedulers[i].active ? "active" : "standby");
-        json_unsigned(&json, "epoch", schedulers[i].epoch);
-        json_close(&json);
-    }
-    json_close(&json);
+    open_instance(&json, &status->instance, status->pid);
+    listing_members(&json, store_columns, &status->store);
+    listing_array(&json, "executors", executor_columns, status->executors, status->executor_count,
+                  sizeof *status->executors);
+    listing_array(&json, "daemons", daemon_columns, status->daemons, DAEMONS, sizeof *status->daemons);
+    listing_array(&json, "schedulers", scheduler_columns, status->schedulers, status->scheduler_count,
+                  sizeof *status->schedulers);
     json_close(&json);
 }
 
-int
-command_status(struct cli *cli, int argc, char **argv)
+static int
+open_status(struct cli *cli)
 {
-    static const struct arguments arguments = {.doc = "Tell what runs, where, and how full it is."};
-    struct gr_instance instance;
-    granary_executor_info *executors = NULL;
-    struct daemon daemons[DAEMONS];
-    granary_store_stat store;
-    granary_client *client;
-    size_t count = 0;
-    bool stopped;
-    long scheduler;
-    pid_t pid;
-    int status = 0;
-    granary_err err;
+    struct status *status = cli->self;
+    granary_err err = gr_instance_resolve(cli->instance, &status->instance);
 
-    (void)arguments_read(&arguments, NULL, cli, argc, argv);
-    err = gr_instance_resolve(cli->instance, &instance);
     if (err != GRANARY_OK) {
         return cli_fail(err, "status");
     }
-    pid = supervisor_running(&instance);
-    daemons_recall(&instance, daemons);
-    client = cli_connect_existing(cli, &status);
-    if (client == NULL) {
-        return status;
+    status->pid = supervisor_running(&status->instance);
+    daemons_recall(&status->instance, status->daemons);
+    return cli_connect_existing(cli);
+}
+
+static int
+run_status(struct cli *cli)
+{
+    struct status *status = cli->self;
+    long scheduler;
+    bool stopped;
+    granary_err err = granary_store_stat_get(cli->client, &status->store);
+
+    stopped = scheduler_stopped(&status->instance, &scheduler);
+    if (err == GRANARY_OK && status->pid > 0 && !stopped) { /* a store started by hand has no scheduler */
+        err = read_executors(cli->client, status);
     }
-    err = granary_store_stat_get(client, &store);
-    stopped = scheduler_stopped(&instance, &scheduler);
-    if (err == GRANARY_OK && pid > 0 && !stopped) { /* a store started by hand has no scheduler */
-        err = granary_executor_list(client, &executors, &count);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    if (err == GRANARY_OK && stopped) {
+    if (stopped) {
         (void)fprintf(stderr, "granary: status: the scheduler, pid %ld, is stopped: nothing is known of executors\n",
                       scheduler);
     }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "status");
-    } else if (cli->json) {
-        print_status_json(&instance, pid, &store, daemons, executors, count);
+    read_schedulers(status);
+    if (cli->json) {
+        print_status_json(status);
     } else {
-        print_status(&instance, pid, &store, daemons, executors, count);
+        print_status(status);
     }
-    free(executors);
-    granary_disconnect(client);
-    return status;
+    return GRANARY_OK;
 }
+
+static void
+end_status(struct cli *cli)
+{
+    free(((struct status *)cli->self)->executors);
+}
+
+static const struct access status_access = {.open = open_status, .close = cli_disconnect};
+
+const struct command command_status = {
+    .access = &status_access, COMMAND_ZERO(struct status), .run = run_status, .end = end_status};

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 #include "cli/instance/processes.h"
 #include "cli/print/listing.h"
 
@@ -52,7 +52,7 @@ print_all(const struct cli *cli, const struct gr_instance *instance)
     granary_err err = processes_list(instance, &processes, &count);
 
     if (err != GRANARY_OK) {
-        return cli_fail_plain(err);
+        return err;
     }
     listing_begin(&listing, columns, cli->json);
     if (!cli->json) {
@@ -70,22 +70,15 @@ print_all(const struct cli *cli, const struct gr_instance *instance)
     return status;
 }
 
-int
-command_version(struct cli *cli, int argc, char **argv)
+static int
+run_version(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"all", 'a', NULL, "of every process of the instance; status 1 when one is not of this version",
-         GR_OPTION_FLAG(struct version, all)},
-        {0}};
-    static const struct arguments arguments = {.options = options, .doc = "Print the version."};
-    struct version version = {.all = false};
     struct gr_instance instance;
     granary_err err;
 
-    (void)arguments_read(&arguments, &version, cli, argc, argv);
-    if (version.all) {
+    if (((struct version *)cli->self)->all) {
         err = gr_instance_resolve(cli->instance, &instance);
-        return err == GRANARY_OK ? print_all(cli, &instance) : cli_fail_plain(err);
+        return err == GRANARY_OK ? print_all(cli, &instance) : (int)err;
     }
     if (cli->json) {
         cli_print_value(cli, "version", granary_version());
@@ -94,3 +87,11 @@ command_version(struct cli *cli, int argc, char **argv)
     }
     return 0;
 }
+
+static const struct gr_option version_options[] = {
+    {"all", 'a', NULL, "of every process of the instance; status 1 when one is not of this version",
+     GR_OPTION_FLAG(struct version, all)},
+    {0}};
+
+const struct command command_version = {
+    .options = version_options, COMMAND_ZERO(struct version), .plain = true, .run = run_version};

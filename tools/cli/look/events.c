@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "cli/look/look.h"
-#include "cli/print/json.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 
 #define BATCH   256
 #define POLL_NS 100000000
@@ -76,23 +75,31 @@ print_event(const granary_flight_event *event)
 }
 
 static void
-print_event_json(const granary_flight_event *event)
+write_id(const void *row, struct json *json)
 {
-    struct json json = {0};
+    const granary_flight_event *event = row;
 
-    json_open(&json, NULL, '{');
-    json_unsigned(&json, "sequence", event->sequence);
-    json_signed(&json, "time_ns", event->time_ns);
-    json_text(&json, "event", granary_flight_event_name(event->kind));
-    json_unsigned(&json, "session", event->session);
-    json_unsigned(&json, "client", event->client);
     if (memcmp(&event->id, &(granary_id){{0}}, sizeof event->id) != 0) {
-        json_id(&json, "id", event->id);
+        json_id(json, "id", event->id);
     }
-    json_unsigned(&json, "a", event->a);
-    json_unsigned(&json, "b", event->b);
-    json_close(&json);
 }
+
+static const char *
+event_name(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return granary_flight_event_name(((const granary_flight_event *)row)->kind);
+}
+
+static const struct column columns[] = {{"sequence", NULL, 0, COLUMN(granary_flight_event, sequence)},
+                                        {"time_ns", NULL, 0, COLUMN(granary_flight_event, time_ns)},
+                                        {"event", NULL, 0, .show = event_name},
+                                        {"session", NULL, 0, COLUMN(granary_flight_event, session)},
+                                        {"client", NULL, 0, COLUMN(granary_flight_event, client)},
+                                        {"id", NULL, 0, .write = write_id},
+                                        {"a", NULL, 0, COLUMN(granary_flight_event, a)},
+                                        {"b", NULL, 0, COLUMN(granary_flight_event, b)},
+                                        {0}};
 
 /* Print what is new; *last is the sequence number that was seen last, to tell of a gap. */
 static granary_err
@@ -117,7 +124,7 @@ print_new(const struct events *events, uint64_t *next, uint64_t *last)
                 continue;
             }
             if (events->look.cli->json) {
-                print_event_json(&batch[i]);
+                listing_one(columns, true, &batch[i]);
             } else {
                 print_event(&batch[i]);
             }
@@ -126,39 +133,26 @@ print_new(const struct events *events, uint64_t *next, uint64_t *last)
     return err;
 }
 
-int
-command_events(struct cli *cli, int argc, char **argv)
+static int
+run_events(struct cli *cli)
 {
     static const struct timespec pause = {.tv_nsec = POLL_NS};
-    static const struct gr_option options[] = {
-        {"follow", 'f', NULL, "go on until the instance ends", GR_OPTION_FLAG(struct events, follow)},
-        {"id", 'o', "ID", "only those of this object; the beginning of its id is enough", GR_OPTION_TAKE(take_id)},
-        {0}};
-    static const struct arguments arguments = {.options = options,
-                                               .doc = "Print the flight recorder: what the store did last, also when "
-                                                      "it is dead. --json prints an object a line."};
-    struct events events = {.look = {.cli = cli}};
+    const struct events *events = cli->self;
     uint64_t next = 0;
     uint64_t last = 0;
-    int status;
-    granary_err err;
+    granary_err err = print_new(events, &next, &last);
 
-    (void)look_arguments(&arguments, &events, &events.look, argc, argv);
-    status = look_open(&events.look);
-    if (status != 0) {
-        return status;
-    }
-    err = print_new(&events, &next, &last);
-    while (err == GRANARY_OK && events.follow && fflush(stdout) == 0) {
+    while (err == GRANARY_OK && events->follow && fflush(stdout) == 0) {
         (void)nanosleep(&pause, NULL);
-        err = print_new(&events, &next, &last);
+        err = print_new(events, &next, &last);
     }
-    if (err == GRANARY_ENOENT && last != 0) {
-        err = GRANARY_OK; /* the instance was taken down */
-    }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "events");
-    }
-    look_close(&events.look);
-    return status;
+    return err == GRANARY_ENOENT && last != 0 ? GRANARY_OK /* the instance was taken down */ : err;
 }
+
+static const struct gr_option events_options[] = {
+    {"follow", 'f', NULL, "go on until the instance ends", GR_OPTION_FLAG(struct events, follow)},
+    {"id", 'o', "ID", "only those of this object; the beginning of its id is enough", GR_OPTION_TAKE(take_id)},
+    {0}};
+
+const struct command command_events = {
+    .options = events_options, .access = &look_access, COMMAND_ZERO(struct events), .run = run_events};

@@ -5,36 +5,17 @@
 
 #include "base/error.h"
 #include "cli/look/look.h"
-#include "cli/print/json.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 
 /* ---- snapshot ---- */
 
-int
-command_snapshot(struct cli *cli, int argc, char **argv)
+static int
+run_snapshot(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .usage = "DIR",
-        .doc = "Copy an instance's shared memory and spill files into a new directory, for fsck and "
-               "every other command with --copy. A copy of one moment needs a store that is stopped or dead.",
-        .least = 1,
-        .most = 1};
-    struct look look = {.cli = cli};
-    int first = look_arguments(&arguments, NULL, &look, argc, argv);
-    granary_err err;
-    int status;
-
-    status = look_open(&look);
-    if (status != 0) {
-        return status;
-    }
-    err = granary_inspect_snapshot(look.inspector, argv[first]);
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "snapshot");
-    }
-    look_close(&look);
-    return status;
+    return granary_inspect_snapshot(((struct look *)cli->self)->inspector, cli->arguments[0]);
 }
+
+const struct command command_snapshot = {.access = &look_access, COMMAND_ZERO(struct look), .run = run_snapshot};
 
 /* ---- fsck ---- */
 
@@ -55,55 +36,66 @@ begin_json(struct fsck *fsck)
     }
 }
 
+static const char *
+finding_kind(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return ((const granary_finding *)row)->kind == GRANARY_FINDING_DAMAGE ? "damage" : "note";
+}
+
+static void
+write_id(const void *row, struct json *json)
+{
+    const granary_finding *finding = row;
+
+    if (memcmp(&finding->id, &(granary_id){{0}}, sizeof finding->id) != 0) {
+        json_id(json, "id", finding->id);
+    }
+}
+
+static const struct column finding_columns[] = {{"kind", "", -6, .show = finding_kind},
+                                                {"code", "", -16, COLUMN(granary_finding, code)},
+                                                {"session", NULL, 0, COLUMN(granary_finding, session)},
+                                                {"id", NULL, 0, .write = write_id},
+                                                {"number", NULL, 0, COLUMN(granary_finding, number)},
+                                                {"text", "", 0, COLUMN(granary_finding, text)},
+                                                {0}};
+
 static void
 print_finding(void *context, const granary_finding *finding)
 {
     struct fsck *fsck = context;
-    const char *kind = finding->kind == GRANARY_FINDING_DAMAGE ? "damage" : "note";
-    char text[SHOW_TEXT];
 
     if (fsck->look.cli->json) {
         begin_json(fsck);
-        json_open(&fsck->json, NULL, '{');
-        json_text(&fsck->json, "kind", kind);
-        json_text(&fsck->json, "code", finding->code);
-        json_unsigned(&fsck->json, "session", finding->session);
-        if (memcmp(&finding->id, &(granary_id){{0}}, sizeof finding->id) != 0) {
-            json_id(&fsck->json, "id", finding->id);
-        }
-        json_unsigned(&fsck->json, "number", finding->number);
-        json_text(&fsck->json, "text", finding->text);
-        json_close(&fsck->json);
+        listing_object(&fsck->json, NULL, finding_columns, finding);
     } else if (finding->kind == GRANARY_FINDING_DAMAGE || !fsck->quiet) {
-        (void)printf("%-6s  %-16s  %s\n", kind, finding->code, show_text(finding->text, text));
+        listing_one(finding_columns, false, finding);
     }
 }
+
+static const struct column summary_columns[] = {
+    {"sessions", NULL, 0, COLUMN(granary_check_summary, sessions)},
+    {"index_pages", NULL, 0, COLUMN(granary_check_summary, pages)},
+    {"objects", NULL, 0, COLUMN(granary_check_summary, objects)},
+    {"segments", NULL, 0, COLUMN(granary_check_summary, segments)},
+    {"clients", NULL, 0, COLUMN(granary_check_summary, clients)},
+    {"holds", NULL, 0, COLUMN(granary_check_summary, holds)},
+    {"leases", NULL, 0, COLUMN(granary_check_summary, leases)},
+    {"spill_files", NULL, 0, COLUMN(granary_check_summary, spill_files)},
+    {"spill_records", NULL, 0, COLUMN(granary_check_summary, spill_records)},
+    {"verified_bytes", NULL, 0, COLUMN(granary_check_summary, verified_bytes)},
+    {"damages", NULL, 0, COLUMN(granary_check_summary, damages)},
+    {"notes", NULL, 0, COLUMN(granary_check_summary, notes)},
+    {0}};
 
 static void
 print_summary(struct fsck *fsck, const granary_check_summary *summary)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {{"sessions", summary->sessions},
-                {"index_pages", summary->pages},
-                {"objects", summary->objects},
-                {"segments", summary->segments},
-                {"clients", summary->clients},
-                {"holds", summary->holds},
-                {"leases", summary->leases},
-                {"spill_files", summary->spill_files},
-                {"spill_records", summary->spill_records},
-                {"verified_bytes", summary->verified_bytes},
-                {"damages", summary->damages},
-                {"notes", summary->notes}};
-
     if (fsck->look.cli->json) {
         begin_json(fsck);
         json_close(&fsck->json); /* findings */
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            json_unsigned(&fsck->json, rows[i].name, rows[i].value);
-        }
+        listing_members(&fsck->json, summary_columns, summary);
         json_text(&fsck->json, "store", granary_store_life_name(fsck->look.info.life));
         json_close(&fsck->json);
         return;
@@ -121,44 +113,40 @@ print_summary(struct fsck *fsck, const granary_check_summary *summary)
                  summary->notes, cli_plural(summary->notes));
 }
 
-int
-command_fsck(struct cli *cli, int argc, char **argv)
+/* The instance may be named as an argument, too. */
+static int
+choose_instance(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"verify", 'v', NULL, "also read all spill files and compare every checksum",
-         GR_OPTION_FLAG(struct fsck, verify)},
-        {"quiet", 'q', NULL, "no notes: what a store that died may leave, and the next one puts right",
-         GR_OPTION_FLAG(struct fsck, quiet)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "[INSTANCE]",
-        .doc =
-            "Check that objects, index, segments, ledger, account and spill files of an instance fit together, whether "
-            "its store serves, is stopped, or is dead. Nothing is changed. Exit status 8 when something is damaged.",
-        .most = 1};
-    struct fsck fsck = {.look = {.cli = cli}};
-    int first = look_arguments(&arguments, &fsck, &fsck.look, argc, argv);
-    granary_check_summary summary;
-    granary_err err;
-    int status;
-
-    if (first < argc && cli->instance != NULL) {
-        return cli_fail(gr_fail(GRANARY_EINVAL, "two instances: '%s' and '%s'", cli->instance, argv[first]), "fsck");
+    if (cli->count > 0 && cli->instance != NULL) {
+        return gr_fail(GRANARY_EINVAL, "two instances: '%s' and '%s'", cli->instance, cli->arguments[0]);
     }
-    cli->instance = first < argc ? argv[first] : cli->instance;
-    status = look_open(&fsck.look);
-    if (status != 0) {
-        return status;
-    }
-    err = granary_inspect_check(fsck.look.inspector, fsck.verify ? GRANARY_CHECK_VERIFY : 0, print_finding, &fsck,
-                                &summary);
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "fsck");
-    } else {
-        print_summary(&fsck, &summary);
-        status = summary.damages == 0 ? 0 : granary_error_exit_status(GRANARY_ECORRUPT);
-    }
-    look_close(&fsck.look);
-    return status;
+    cli->instance = cli->count > 0 ? cli->arguments[0] : cli->instance;
+    return 0;
 }
+
+static int
+run_fsck(struct cli *cli)
+{
+    struct fsck *fsck = cli->self;
+    granary_check_summary summary;
+    granary_err err = granary_inspect_check(fsck->look.inspector, fsck->verify ? GRANARY_CHECK_VERIFY : 0,
+                                            print_finding, fsck, &summary);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    print_summary(fsck, &summary);
+    return summary.damages == 0 ? 0 : granary_error_exit_status(GRANARY_ECORRUPT);
+}
+
+static const struct gr_option fsck_options[] = {
+    {"verify", 'v', NULL, "also read all spill files and compare every checksum", GR_OPTION_FLAG(struct fsck, verify)},
+    {"quiet", 'q', NULL, "no notes: what a store that died may leave, and the next one puts right",
+     GR_OPTION_FLAG(struct fsck, quiet)},
+    {0}};
+
+const struct command command_fsck = {.options = fsck_options,
+                                     .access = &look_access,
+                                     COMMAND_ZERO(struct fsck),
+                                     .prepare = choose_instance,
+                                     .run = run_fsck};

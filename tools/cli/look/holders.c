@@ -10,38 +10,33 @@
 
 /* A listing of all there is of one kind. */
 struct holders {
-    const char *name; /* of the command */
-    const char *doc;
+    struct look look;
     const struct column *columns;
     size_t row_size;
     granary_err (*read)(granary_inspector *inspector, void **ret_rows, size_t *ret_count); /* the caller's */
 };
 
 static int
-list_holders(const struct holders *holders, struct cli *cli, int argc, char **argv)
+list_holders(struct cli *cli)
 {
-    const struct arguments arguments = {.doc = holders->doc};
-    struct look look = {.cli = cli};
+    const struct holders *holders = cli->self;
     void *rows = NULL;
     size_t count = 0;
-    granary_err err;
-    int status;
+    granary_err err = holders->read(holders->look.inspector, &rows, &count);
 
-    (void)look_arguments(&arguments, NULL, &look, argc, argv);
-    status = look_open(&look);
-    if (status != 0) {
-        return status;
-    }
-    err = holders->read(look.inspector, &rows, &count);
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "%s", holders->name);
-    } else {
+    if (err == GRANARY_OK) {
         listing_print(holders->columns, cli->json, rows, count, holders->row_size);
     }
     free(rows);
-    look_close(&look);
-    return status;
+    return err;
 }
+
+#define HOLDERS(type, columns_of, read_them)                                                                           \
+    {                                                                                                                  \
+        .access = &look_access,                                                                                        \
+        COMMAND_SELF(struct holders, .columns = (columns_of), .row_size = sizeof(type), .read = (read_them)),          \
+        .run = list_holders                                                                                            \
+    }
 
 /* ---- pins ---- */
 
@@ -130,39 +125,33 @@ print_holds(const struct pins *pins, const granary_hold *holds, size_t count)
     listing_end(&listing);
 }
 
-int
-command_pins(struct cli *cli, int argc, char **argv)
+static int
+run_pins(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"all", 'a', NULL, "references, containers, names and counted leases too", GR_OPTION_FLAG(struct pins, all)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options, .usage = "[ID]", .doc = "List what keeps objects in memory: pins, and by whom.", .most = 1};
-    struct pins pins = {.look = {.cli = cli}};
-    int first = look_arguments(&arguments, &pins, &pins.look, argc, argv);
+    struct pins *pins = cli->self;
+    struct look *look = &pins->look;
     granary_hold *holds = NULL;
     size_t count = 0;
     granary_id id;
     bool there = true;
     granary_err err = GRANARY_OK;
-    int status = look_open(&pins.look);
+    int status = cli->count > 0 ? look_find(look, cli->arguments[0], &id) : look_session(look, &there);
 
-    if (status != 0) {
-        return status;
-    }
-    status = first < argc ? look_find(&pins.look, argv[first], &id) : look_session(&pins.look, &there);
     if (status == 0 && there) {
-        err = granary_inspect_holds(pins.look.inspector, pins.look.session, first < argc ? &id : NULL, &holds, &count);
+        err = granary_inspect_holds(look->inspector, look->session, cli->count > 0 ? &id : NULL, &holds, &count);
     }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "pins");
-    } else if (status == 0) {
-        print_holds(&pins, holds, count);
+    if (status == 0 && err == GRANARY_OK) {
+        print_holds(pins, holds, count);
     }
     free(holds);
-    look_close(&pins.look);
-    return status;
+    return status != 0 ? status : (int)err;
 }
+
+static const struct gr_option pins_options[] = {
+    {"all", 'a', NULL, "references, containers, names and counted leases too", GR_OPTION_FLAG(struct pins, all)}, {0}};
+
+const struct command command_pins = {
+    .options = pins_options, .access = &look_access, COMMAND_ZERO(struct pins), .run = run_pins};
 
 /* ---- leases ---- */
 
@@ -221,14 +210,7 @@ read_leases(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
     return granary_inspect_leases(inspector, NULL, (granary_lease_info **)ret_rows, ret_count);
 }
 
-int
-command_leases(struct cli *cli, int argc, char **argv)
-{
-    static const struct holders leases = {"leases", "List which process leases which object.", lease_columns,
-                                          sizeof(granary_lease_info), read_leases};
-
-    return list_holders(&leases, cli, argc, argv);
-}
+const struct command command_leases = HOLDERS(granary_lease_info, lease_columns, read_leases);
 
 /* ---- clients ---- */
 
@@ -267,15 +249,7 @@ read_clients(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
     return granary_inspect_clients(inspector, (granary_client_info **)ret_rows, ret_count);
 }
 
-int
-command_clients(struct cli *cli, int argc, char **argv)
-{
-    static const struct holders clients = {"clients",
-                                           "List the processes that are connected, and how much each leases.",
-                                           client_columns, sizeof(granary_client_info), read_clients};
-
-    return list_holders(&clients, cli, argc, argv);
-}
+const struct command command_clients = HOLDERS(granary_client_info, client_columns, read_clients);
 
 /* ---- sessions ---- */
 
@@ -334,14 +308,7 @@ read_sessions(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
     return granary_inspect_sessions(inspector, (granary_inspect_session_info **)ret_rows, ret_count);
 }
 
-int
-command_sessions(struct cli *cli, int argc, char **argv)
-{
-    static const struct holders sessions = {"sessions", "List the sessions of the instance.", session_columns,
-                                            sizeof(granary_inspect_session_info), read_sessions};
-
-    return list_holders(&sessions, cli, argc, argv);
-}
+const struct command command_sessions = HOLDERS(granary_inspect_session_info, session_columns, read_sessions);
 
 /* ---- segments ---- */
 
@@ -389,11 +356,4 @@ read_segments(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
     return granary_inspect_segments(inspector, (granary_segment_info **)ret_rows, ret_count);
 }
 
-int
-command_segments(struct cli *cli, int argc, char **argv)
-{
-    static const struct holders segments = {"segments", "List the data segments: their memory, and what lies in them.",
-                                            segment_columns, sizeof(granary_segment_info), read_segments};
-
-    return list_holders(&segments, cli, argc, argv);
-}
+const struct command command_segments = HOLDERS(granary_segment_info, segment_columns, read_segments);

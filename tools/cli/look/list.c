@@ -14,68 +14,162 @@
 
 #define PAGE 4096 /* objects asked for at once */
 
-/* ---- one object ---- */
+/* ---- objects as rows ---- */
+
+/* What objects are shown with. */
+struct shelf {
+    struct look look;
+    struct named named;
+    struct failures failures;
+};
+
+/* An instance that is damaged has still objects to be listed. */
+static void
+read_names(struct shelf *shelf)
+{
+    if (named_read(&shelf->look, &shelf->named) != GRANARY_OK) {
+        cli_note("names are left out: %s", granary_error_message());
+    }
+}
 
 static void
-print_info_json(struct json *json, struct failures *failures, const struct look *look, const struct named *named,
-                const granary_object_info *info)
+shelf_end(struct cli *cli)
 {
-    char levels[64];
-    char message[SHOW_TEXT];
-    granary_err err;
+    struct shelf *shelf = cli->self;
 
-    json_open(json, NULL, '{');
-    json_id(json, "id", info->id);
-    named_json(named, info->id, json);
-    json_text(json, "state", show_state(info->state));
-    json_unsigned(json, "data_bytes", info->data_size);
-    json_unsigned(json, "meta_bytes", info->meta_size);
-    json_unsigned(json, "pins", info->pins);
-    json_bool(json, "on_disk", info->on_disk);
-    json_signed(json, "numa_node", info->numa_node);
-    json_signed(json, "sealed_at_ms", info->sealed_at_ms);
-    json_text(json, "levels", granary_levels_format(info->levels, levels, sizeof levels));
-    json_signed(json, "importance", info->importance);
-    json_signed(json, "next_use", info->next_use);
-    json_bool(json, "persistent", info->persistent);
-    json_bool(json, "counted", info->counted);
-    json_bool(json, "dropped", info->dropped);
-    json_bool(json, "damaged", info->damaged);
-    json_unsigned(json, "serial", info->serial);
+    named_fini(&shelf->named);
+    failures_close(&shelf->failures);
+}
+
+struct row {
+    granary_object_info info;
+    struct shelf *shelf;
+    bool failed; /* it is an error: */
+    granary_err err;
+    char message[SHOW_TEXT];
+};
+
+static struct row *
+row_of(struct shelf *shelf, const granary_object_info *info, struct row *row)
+{
+    *row = (struct row){.info = *info, .shelf = shelf};
+    row->failed = failures_read(&shelf->failures, &shelf->look, info, &row->err, row->message);
+    return row;
+}
+
+static const char *
+row_names(const void *self, char buffer[SHOW_TEXT])
+{
+    const struct row *row = self;
+
+    return named_text(&row->shelf->named, row->info.id, buffer);
+}
+
+static void
+write_names(const void *self, struct json *json)
+{
+    const struct row *row = self;
+
+    named_json(&row->shelf->named, row->info.id, json);
+}
+
+static const char *
+row_state(const void *self, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return show_state(((const struct row *)self)->info.state);
+}
+
+static const char *
+row_levels(const void *self, char buffer[SHOW_TEXT])
+{
+    return granary_levels_format(((const struct row *)self)->info.levels, buffer, SHOW_TEXT);
+}
+
+/* Where it lies. */
+static void
+write_place(const void *self, struct json *json)
+{
+    const granary_object_info *info = &((const struct row *)self)->info;
+
     if (info->state == GRANARY_OBJECT_ALIAS) {
         json_id(json, "target", info->target);
     } else {
         json_unsigned(json, info->state == GRANARY_OBJECT_SPILLED ? "spill_file" : "segment", info->segment);
         json_unsigned(json, "offset", info->offset);
     }
-    if (failures_read(failures, look, info, &err, message)) {
-        json_text(json, "error", granary_error_name(err));
-        json_text(json, "message", message);
-    }
-    json_close(json);
 }
 
 static void
-print_info(struct failures *failures, const struct look *look, const struct named *named,
-           const granary_object_info *info)
+write_error(const void *self, struct json *json)
 {
-    char message[SHOW_TEXT];
+    const struct row *row = self;
+
+    if (row->failed) {
+        json_text(json, "error", granary_error_name(row->err));
+        json_text(json, "message", row->message);
+    }
+}
+
+/* The moment, the names and the error, which are all that a line ends with. */
+static const char *
+row_rest(const void *self, char buffer[SHOW_TEXT])
+{
+    const struct row *row = self;
+    char names[SHOW_TEXT];
     char shown[SHOW_TEXT];
-    granary_err err;
+    char time[32];
+
+    (void)row_names(row, names);
+    (void)snprintf(buffer, SHOW_TEXT, "%s%s%s%s%s%s%s", show_time(row->info.sealed_at_ms, time),
+                   names[0] == '\0' ? "" : "  ", names, row->failed ? "  " : "",
+                   row->failed ? granary_error_name(row->err) : "", row->failed ? ": " : "",
+                   row->failed ? show_text(row->message, shown) : "");
+    return buffer;
+}
+
+static const struct column object_columns[] = {{"id", "id", -32, COLUMN(struct row, info.id)},
+                                               {"names", NULL, 0, .write = write_names},
+                                               {"state", NULL, 0, .show = row_state},
+                                               {"data_bytes", "bytes", 12, COLUMN(struct row, info.data_size)},
+                                               {NULL, "where", -8, .show = row_state},
+                                               {"meta_bytes", NULL, 0, COLUMN(struct row, info.meta_size)},
+                                               {"pins", "pins", 4, COLUMN(struct row, info.pins)},
+                                               {"on_disk", NULL, 0, COLUMN(struct row, info.on_disk)},
+                                               {"numa_node", NULL, 0, COLUMN(struct row, info.numa_node)},
+                                               {"sealed_at_ms", NULL, 0, COLUMN(struct row, info.sealed_at_ms)},
+                                               {"levels", NULL, 0, .show = row_levels},
+                                               {"importance", NULL, 0, COLUMN(struct row, info.importance)},
+                                               {"next_use", NULL, 0, COLUMN(struct row, info.next_use)},
+                                               {"persistent", NULL, 0, COLUMN(struct row, info.persistent)},
+                                               {"counted", NULL, 0, COLUMN(struct row, info.counted)},
+                                               {"dropped", NULL, 0, COLUMN(struct row, info.dropped)},
+                                               {"damaged", NULL, 0, COLUMN(struct row, info.damaged)},
+                                               {"serial", NULL, 0, COLUMN(struct row, info.serial)},
+                                               {"offset", NULL, 0, .write = write_place},
+                                               {"error", NULL, 0, .write = write_error},
+                                               {NULL, "sealed               names", 0, .show = row_rest},
+                                               {0}};
+
+/* All of one, a line a fact. */
+static void
+print_object(const struct row *row)
+{
+    const granary_object_info *info = &row->info;
+    char shown[SHOW_TEXT];
     char text[GRANARY_ID_TEXT + 1];
-    char target[GRANARY_ID_TEXT + 1];
     char levels[64];
     char time[32];
 
     granary_id_format(info->id, text);
     (void)printf("id        %s\n", text);
-    if (named_text(named, info->id, shown)[0] != '\0') {
+    if (row_names(row, shown)[0] != '\0') {
         (void)printf("names     %s\n", shown);
     }
     (void)printf("where     %s\n", show_state(info->state));
     if (info->state == GRANARY_OBJECT_ALIAS) {
-        granary_id_format(info->target, target);
-        (void)printf("target    %s\n", target);
+        granary_id_format(info->target, text);
+        (void)printf("target    %s\n", text);
         return;
     }
     (void)printf("data      %" PRIu64 " bytes\nmetadata  %" PRIu64 " bytes\npins      %u\non disk   %s\nnode      %d\n"
@@ -90,25 +184,15 @@ print_info(struct failures *failures, const struct look *look, const struct name
         (void)printf("flags    %s%s%s%s\n", info->persistent ? " persistent" : "", info->counted ? " counted" : "",
                      info->dropped ? " dropped" : "", info->damaged ? " damaged" : "");
     }
-    if (failures_read(failures, look, info, &err, message)) {
-        (void)printf("error     %s: %s\n", granary_error_name(err), show_text(message, shown));
-    }
-}
-
-/* An instance that is damaged has still objects to be listed. */
-static void
-read_names(const struct look *look, struct named *ret_named)
-{
-    if (named_read(look, ret_named) != GRANARY_OK) {
-        cli_note("names are left out: %s", granary_error_message());
+    if (row->failed) {
+        (void)printf("error     %s: %s\n", granary_error_name(row->err), show_text(row->message, shown));
     }
 }
 
 /* ---- ls ---- */
 
 struct ls {
-    struct look look;
-    struct named named;
+    struct shelf shelf;
     granary_object_filter filter;
     granary_object_info *infos;
     size_t count;
@@ -168,10 +252,10 @@ collect(struct ls *ls)
             gr_order_expect(more, room * sizeof *more);
         }
         left = left < PAGE ? left : PAGE;
-        err = ls->look.client != NULL
-                  ? granary_object_list_page(ls->look.client, &ls->filter, &ls->cursor, (size_t)left,
+        err = ls->shelf.look.client != NULL
+                  ? granary_object_list_page(ls->shelf.look.client, &ls->filter, &ls->cursor, (size_t)left,
                                              ls->infos + ls->count, &count)
-                  : granary_inspect_objects(ls->look.inspector, ls->look.session, &ls->filter, &ls->cursor,
+                  : granary_inspect_objects(ls->shelf.look.inspector, ls->shelf.look.session, &ls->filter, &ls->cursor,
                                             (size_t)left, ls->infos + ls->count, &count);
         ls->count += err == GRANARY_OK ? count : 0;
     } while (err == GRANARY_OK && ls->cursor != 0 && (ls->limit == 0 || ls->count < ls->limit));
@@ -207,110 +291,78 @@ is_same(const granary_object_info *a, const granary_object_info *b)
 }
 
 static void
-print_row(struct failures *failures, const struct ls *ls, const granary_object_info *info)
+print_list(struct ls *ls, const struct gr_ordered *list)
 {
-    char id[GRANARY_ID_TEXT + 1];
-    char sealed[32];
-    char names[SHOW_TEXT];
-    char message[SHOW_TEXT];
-    char shown[SHOW_TEXT];
-    granary_err err;
-    bool failed = failures_read(failures, &ls->look, info, &err, message);
+    struct listing listing;
+    struct row row;
 
-    granary_id_format(info->id, id);
-    (void)named_text(&ls->named, info->id, names);
-    (void)printf("%s  %12" PRIu64 "  %-8s  %4u  %s%s%s%s%s%s%s\n", id, info->data_size, show_state(info->state),
-                 info->pins, show_time(info->sealed_at_ms, sealed), names[0] == '\0' ? "" : "  ", names,
-                 failed ? "  " : "", failed ? granary_error_name(err) : "", failed ? ": " : "",
-                 failed ? show_text(message, shown) : "");
-}
-
-static void
-print_list(const struct ls *ls, const struct gr_ordered *list)
-{
-    struct failures failures = {.tried = false};
-    struct json json = {0};
-
-    if (ls->look.cli->json) {
-        json_open(&json, NULL, '[');
-    } else {
-        (void)printf("%-32s  %12s  %-8s  %4s  %-19s  %s\n", "id", "bytes", "where", "pins", "sealed", "names");
-    }
+    listing_begin(&listing, object_columns, ls->shelf.look.cli->json);
     for (size_t i = 0; i < ls->count; i++) {
-        const granary_object_info *info = list[i].item;
-
-        if (i > 0 && is_same(info, list[i - 1].item)) {
-            continue; /* a page was split while it was read */
-        }
-        if (ls->look.cli->json) {
-            print_info_json(&json, &failures, &ls->look, &ls->named, info);
-        } else {
-            print_row(&failures, ls, info);
+        if (i == 0 || !is_same(list[i].item, list[i - 1].item)) { /* a page may be split while it is read */
+            listing_row(&listing, row_of(&ls->shelf, list[i].item, &row));
         }
     }
-    failures_close(&failures);
-    if (ls->look.cli->json) {
-        json_close(&json);
-    }
+    listing_end(&listing);
 }
 
-int
-command_ls(struct cli *cli, int argc, char **argv)
+static int
+run_ls(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"state", 0, "STATE", "only those in memory, disk, deleting or alias; may be given again",
-         GR_OPTION_TAKE(take_state)},
-        {"level", 0, "LEVELS", "only those with a copy at one of these levels", GR_OPTION_TAKE(take_level)},
-        {"least", 0, "SIZE", "only those of so many bytes or more", GR_OPTION_SIZE(struct ls, filter.least_size, 0)},
-        {"most", 0, "SIZE", "only those of so many bytes or less", GR_OPTION_SIZE(struct ls, filter.most_size, 0)},
-        {"pinned", 0, NULL, "only those that are pinned", GR_OPTION_FLAG(struct ls, filter.pinned)},
-        {"owner", 0, "TEXT", "only those that this owner refers to", GR_OPTION_TEXT(struct ls, filter.owner)},
-        {"limit", 0, "N", "print at most N, in no order; stderr tells the cursor for the next ones",
-         GR_OPTION_NUMBER(struct ls, limit, 0, UINT64_MAX)},
-        {"cursor", 0, "CURSOR", "go on where a listing with --limit ended",
-         GR_OPTION_NUMBER(struct ls, cursor, 0, UINT64_MAX)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options, .usage = "[PREFIX]", .doc = "List the objects of the session, oldest first.", .most = 1};
-    struct ls ls = {.look = {.cli = cli}};
-    int first = look_arguments(&arguments, &ls, &ls.look, argc, argv);
+    struct ls *ls = cli->self;
     struct gr_ordered *list = NULL;
     bool there = false;
     granary_err err = GRANARY_OK;
-    int status;
+    int status = look_session(&ls->shelf.look, &there);
 
-    ls.filter.prefix = first < argc ? argv[first] : NULL;
-    status = look_open_or_join(&ls.look);
-    if (status == 0) {
-        status = look_session(&ls.look, &there);
+    if (status != 0) {
+        return status;
     }
-    if (status == 0 && there) {
-        read_names(&ls.look, &ls.named);
-        err = collect(&ls);
+    ls->filter.prefix = cli->count > 0 ? cli->arguments[0] : NULL;
+    if (there) {
+        read_names(&ls->shelf);
+        err = collect(ls);
     }
     if (err == GRANARY_OK) {
-        err = order_list(&ls, &list);
+        err = order_list(ls, &list);
     }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "ls");
-    }
-    if (status == 0) {
-        print_list(&ls, list);
-        if (ls.cursor != 0) {
-            (void)fprintf(stderr, "granary: ls: there may be more: --cursor %" PRIu64 "\n", ls.cursor);
+    if (err == GRANARY_OK) {
+        print_list(ls, list);
+        if (ls->cursor != 0) {
+            (void)fprintf(stderr, "granary: ls: there may be more: --cursor %" PRIu64 "\n", ls->cursor);
         }
     }
     free(list);
-    free(ls.infos);
-    named_fini(&ls.named);
-    look_close(&ls.look);
-    return status;
+    return err;
 }
+
+static void
+ls_end(struct cli *cli)
+{
+    free(((struct ls *)cli->self)->infos);
+    shelf_end(cli);
+}
+
+static const struct gr_option ls_options[] = {
+    {"state", 0, "STATE", "only those in memory, disk, deleting or alias; may be given again",
+     GR_OPTION_TAKE(take_state)},
+    {"level", 0, "LEVELS", "only those with a copy at one of these levels", GR_OPTION_TAKE(take_level)},
+    {"least", 0, "SIZE", "only those of so many bytes or more", GR_OPTION_SIZE(struct ls, filter.least_size, 0)},
+    {"most", 0, "SIZE", "only those of so many bytes or less", GR_OPTION_SIZE(struct ls, filter.most_size, 0)},
+    {"pinned", 0, NULL, "only those that are pinned", GR_OPTION_FLAG(struct ls, filter.pinned)},
+    {"owner", 0, "TEXT", "only those that this owner refers to", GR_OPTION_TEXT(struct ls, filter.owner)},
+    {"limit", 0, "N", "print at most N, in no order; stderr tells the cursor for the next ones",
+     GR_OPTION_NUMBER(struct ls, limit, 0, UINT64_MAX)},
+    {"cursor", 0, "CURSOR", "go on where a listing with --limit ended",
+     GR_OPTION_NUMBER(struct ls, cursor, 0, UINT64_MAX)},
+    {0}};
+
+const struct command command_ls = {
+    .options = ls_options, .access = &look_access_or_join, COMMAND_ZERO(struct ls), .run = run_ls, .end = ls_end};
 
 /* ---- stat ---- */
 
 struct stat {
-    struct look look;
+    struct shelf shelf;
     bool nodes;
 };
 
@@ -456,12 +508,11 @@ stat_account(struct look *look)
 }
 
 static int
-stat_object(struct look *look, const char *text)
+stat_object(struct shelf *shelf, const char *text)
 {
-    struct failures failures = {.tried = false};
-    struct named named = {.holds = NULL};
-    struct json json = {0};
+    struct look *look = &shelf->look;
     granary_object_info info;
+    struct row row;
     granary_id id;
     granary_err err;
     int status = look_find(look, text, &id);
@@ -474,42 +525,49 @@ stat_object(struct look *look, const char *text)
     if (err != GRANARY_OK) {
         return cli_fail_plain(err);
     }
-    read_names(look, &named);
+    read_names(shelf);
+    (void)row_of(shelf, &info, &row);
     if (look->cli->json) {
-        print_info_json(&json, &failures, look, &named, &info);
+        listing_one(object_columns, true, &row);
     } else {
-        print_info(&failures, look, &named, &info);
+        print_object(&row);
     }
-    named_fini(&named);
-    failures_close(&failures);
     return 0;
 }
 
-int
-command_stat(struct cli *cli, int argc, char **argv)
+static int
+open_stat(struct cli *cli)
 {
-    static const struct gr_option options[] = {{"nodes", 'n', NULL,
-                                                "what lies on each NUMA node, and how much memory is behind it",
-                                                GR_OPTION_FLAG(struct stat, nodes)},
-                                               {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "[ID]",
-        .doc = "Print the store's account and the session's counters, or what is known of one object.",
-        .most = 1};
-    struct stat stat = {.look = {.cli = cli}};
-    int first = look_arguments(&arguments, &stat, &stat.look, argc, argv);
-    const char *id = first < argc ? argv[first] : NULL;
-    int status;
+    bool nodes = ((struct stat *)cli->self)->nodes;
 
-    if (stat.nodes && id != NULL) {
-        return cli_fail(gr_fail(GRANARY_EINVAL, "--nodes tells of the whole instance: leave out '%s'", id), "stat");
+    if (nodes && cli->count > 0) {
+        return cli_fail(
+            gr_fail(GRANARY_EINVAL, "--nodes tells of the whole instance: leave out '%s'", cli->arguments[0]), "stat");
     }
-    status = stat.nodes ? look_open(&stat.look) : look_open_or_join(&stat.look);
-    if (status != 0) {
-        return status;
-    }
-    status = stat.nodes ? stat_nodes(&stat.look) : id != NULL ? stat_object(&stat.look, id) : stat_account(&stat.look);
-    look_close(&stat.look);
-    return status;
+    return nodes ? look_access.open(cli) : look_access_or_join.open(cli);
 }
+
+static void
+close_stat(struct cli *cli)
+{
+    look_access.close(cli);
+}
+
+static int
+run_stat(struct cli *cli)
+{
+    struct stat *stat = cli->self;
+
+    return stat->nodes      ? stat_nodes(&stat->shelf.look)
+           : cli->count > 0 ? stat_object(&stat->shelf, cli->arguments[0])
+                            : stat_account(&stat->shelf.look);
+}
+
+static const struct access stat_access = {.options = look_options, .open = open_stat, .close = close_stat};
+static const struct gr_option stat_options[] = {{"nodes", 'n', NULL,
+                                                 "what lies on each NUMA node, and how much memory is behind it",
+                                                 GR_OPTION_FLAG(struct stat, nodes)},
+                                                {0}};
+
+const struct command command_stat = {
+    .options = stat_options, .access = &stat_access, COMMAND_ZERO(struct stat), .run = run_stat, .end = shelf_end};

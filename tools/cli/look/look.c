@@ -9,16 +9,10 @@
 
 #define PAGE_OBJECTS 256
 
-static const struct gr_option look_options[] = {{"copy", 0, "DIR",
-                                                 "look at a copy of an instance, as `granary snapshot` makes it",
-                                                 GR_OPTION_TEXT(struct look, copy), .group = 9},
-                                                {0}};
-
-int
-look_arguments(const struct arguments *arguments, void *target, struct look *look, int argc, char **argv)
-{
-    return arguments_read_with(arguments, target, (struct gr_option_set){look_options, look}, look->cli, argc, argv);
-}
+const struct gr_option look_options[] = {{"copy", 0, "DIR",
+                                          "look at a copy of an instance, as `granary snapshot` makes it",
+                                          GR_OPTION_TEXT(struct look, copy), .group = 9},
+                                         {0}};
 
 /* Whoever reads what follows must know that it may be old. */
 static void
@@ -46,8 +40,8 @@ say_life(const granary_instance_info *info)
     }
 }
 
-int
-look_open(struct look *look)
+static int
+open_instance(struct look *look)
 {
     granary_err err = look->copy != NULL ? granary_inspect_open_copy(look->copy, &look->inspector)
                                          : granary_inspect_open(look->cli->instance, &look->inspector);
@@ -61,23 +55,6 @@ look_open(struct look *look)
     return 0;
 }
 
-int
-look_open_or_join(struct look *look)
-{
-    const granary_connect_options options = {.instance = look->cli->instance,
-                                             .session = look->cli->session,
-                                             .tag = "granary",
-                                             .existing = look->cli->session != NULL};
-
-    if (look->copy == NULL && granary_inspect_open(look->cli->instance, &look->inspector) == GRANARY_EPERM) {
-        granary_err err = granary_connect(&options, &look->client);
-
-        return err == GRANARY_OK ? 0 : cli_fail_plain(err);
-    }
-    look_close(look);
-    return look_open(look);
-}
-
 void
 look_close(struct look *look)
 {
@@ -86,6 +63,41 @@ look_close(struct look *look)
     granary_inspect_close(look->inspector);
     look->inspector = NULL;
 }
+
+static int
+open_look(struct cli *cli)
+{
+    struct look *look = cli->self;
+
+    look->cli = cli;
+    return open_instance(look);
+}
+
+static int
+open_or_join(struct cli *cli)
+{
+    struct look *look = cli->self;
+    const granary_connect_options options = {
+        .instance = cli->instance, .session = cli->session, .tag = "granary", .existing = cli->session != NULL};
+
+    look->cli = cli;
+    if (look->copy == NULL && granary_inspect_open(cli->instance, &look->inspector) == GRANARY_EPERM) {
+        granary_err err = granary_connect(&options, &look->client);
+
+        return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    }
+    look_close(look);
+    return open_instance(look);
+}
+
+static void
+close_look(struct cli *cli)
+{
+    look_close(cli->self);
+}
+
+const struct access look_access = {.options = look_options, .open = open_look, .close = close_look};
+const struct access look_access_or_join = {.options = look_options, .open = open_or_join, .close = close_look};
 
 int
 look_session(struct look *look, bool *ret_there)

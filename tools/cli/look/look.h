@@ -5,26 +5,27 @@
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H
 
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 #include "granary/inspect.h"
 
 struct look {
-    struct cli *cli;
+    struct cli *cli;  /* once it is opened */
     const char *copy; /* --copy, or NULL */
     granary_inspector *inspector;
-    granary_client *client;     /* look_open_or_join(): instead of the inspector */
+    granary_client *client;     /* look_access_or_join: instead of the inspector */
     granary_instance_info info; /* as it was when it was opened; all zero when the root is damaged */
     uint32_t session;           /* look_session() */
 };
 
-/* arguments_read() with --copy, which goes into look. */
-int look_arguments(const struct arguments *arguments, void *target, struct look *look, int argc, char **argv);
+/* --copy, into the look that self begins with. */
+extern const struct gr_option look_options[];
 
-/* Returns the exit status; when it is not 0, the error is printed. Whoever opens it closes it. */
-int look_open(struct look *look);
 void look_close(struct look *look);
-/* The same, but who may not look into the instance, yet connect to its store, gets a client instead: a group's member. */
-int look_open_or_join(struct look *look);
+
+/* Opened read-only, from its name or a copy; and the same, but who may not look into the instance, yet connect to its store, gets a client instead: a
+ * group's member. */
+extern const struct access look_access;
+extern const struct access look_access_or_join;
 
 /*
  * Find the session that is meant: --session, else "default". A session that was not named need not be there yet:

@@ -10,11 +10,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/command/arguments.h"
 #include "cli/look/look.h"
 #include "cli/look/top_work.h"
-#include "cli/print/json.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 
 #define TOP_CLIENTS 15
 #define BAR         50
@@ -27,16 +25,25 @@ struct top {
     int interval_ms;
 };
 
+struct session_row {
+    granary_inspect_session_info info;
+    granary_store_stat stat;
+    double puts; /* each second */
+};
+
+struct client_row {
+    granary_client_info info;
+    uint64_t leased_bytes;
+    bool waiting; /* for room */
+};
+
 /* All that one screen shows. */
 struct screen {
     int64_t at_ns;
     granary_instance_info info;
-    granary_inspect_session_info *sessions; /* with their counters */
-    granary_store_stat *stats;
+    struct session_row *sessions;
     size_t session_count;
-    granary_client_info *clients; /* those that lease most first */
-    uint64_t *leased_bytes;
-    bool *waiting; /* for room */
+    struct client_row *clients; /* those that lease most first */
     size_t client_count;
 };
 
@@ -44,10 +51,7 @@ static void
 screen_fini(struct screen *screen)
 {
     free(screen->sessions);
-    free(screen->stats);
     free(screen->clients);
-    free(screen->leased_bytes);
-    free(screen->waiting);
     *screen = (struct screen){.at_ns = 0};
 }
 
@@ -65,7 +69,9 @@ find_waiting(granary_inspector *inspector, struct screen *screen)
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t c = 0; c < screen->client_count && waits[i].kind == GRANARY_WAIT_ROOM; c++) {
-            screen->waiting[c] = screen->waiting[c] || screen->clients[c].number == waits[i].client;
+            struct client_row *client = &screen->clients[c];
+
+            client->waiting = client->waiting || client->info.number == waits[i].client;
         }
     }
     free(waits);
@@ -82,28 +88,72 @@ add_leased_bytes(granary_inspector *inspector, struct screen *screen)
         return;
     }
     for (size_t i = 0; i < count; i++) { /* both are in order of clients */
-        while (c < screen->client_count && screen->clients[c].number < leases[i].client) {
+        while (c < screen->client_count && screen->clients[c].info.number < leases[i].client) {
             c++;
         }
-        if (c < screen->client_count && screen->clients[c].number == leases[i].client) {
-            screen->leased_bytes[c] += leases[i].bytes;
+        if (c < screen->client_count && screen->clients[c].info.number == leases[i].client) {
+            screen->clients[c].leased_bytes += leases[i].bytes;
         }
     }
     free(leases);
 }
 
-/* Of the sessions only one, by name. */
-static void
-keep_session(struct screen *screen, const char *name)
+/* Of the sessions only one, when it has a name. */
+static granary_err
+gather_sessions(granary_inspector *inspector, const char *name, struct screen *screen)
 {
-    size_t kept = 0;
+    granary_inspect_session_info *infos = NULL;
+    size_t count = 0;
+    granary_err err = granary_inspect_sessions(inspector, &infos, &count);
 
-    for (size_t i = 0; i < screen->session_count; i++) {
-        if (strcmp(screen->sessions[i].name, name) == 0) {
-            screen->sessions[kept++] = screen->sessions[i];
+    screen->sessions = calloc(count + 1, sizeof *screen->sessions);
+    if (err == GRANARY_OK && screen->sessions == NULL) {
+        err = GRANARY_ENOMEM;
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        if (name == NULL || strcmp(infos[i].name, name) == 0) {
+            struct session_row *row = &screen->sessions[screen->session_count++];
+
+            row->info = infos[i];
+            (void)granary_inspect_stat(inspector, infos[i].number, &row->stat);
         }
     }
-    screen->session_count = kept;
+    free(infos);
+    return err;
+}
+
+/* Those that lease most come first; equal ones stay in order. */
+static int
+by_leased(const void *left, const void *right)
+{
+    const struct client_row *a = left;
+    const struct client_row *b = right;
+
+    return a->leased_bytes != b->leased_bytes
+               ? (a->leased_bytes < b->leased_bytes) - (a->leased_bytes > b->leased_bytes)
+               : (a->info.number > b->info.number) - (a->info.number < b->info.number);
+}
+
+static granary_err
+gather_clients(granary_inspector *inspector, struct screen *screen)
+{
+    granary_client_info *infos = NULL;
+    granary_err err = granary_inspect_clients(inspector, &infos, &screen->client_count);
+
+    screen->clients = calloc(screen->client_count + 1, sizeof *screen->clients);
+    if (err == GRANARY_OK && screen->clients == NULL) {
+        err = GRANARY_ENOMEM;
+    }
+    for (size_t i = 0; i < screen->client_count && err == GRANARY_OK; i++) {
+        screen->clients[i].info = infos[i];
+    }
+    free(infos);
+    if (err == GRANARY_OK) {
+        add_leased_bytes(inspector, screen);
+        find_waiting(inspector, screen);
+        qsort(screen->clients, screen->client_count, sizeof *screen->clients, by_leased);
+    }
+    return err;
 }
 
 /* session: NULL: all. */
@@ -114,29 +164,9 @@ gather(granary_inspector *inspector, const char *session, struct screen *screen)
 
     screen->at_ns = gr_now_ns();
     if (err == GRANARY_OK) {
-        err = granary_inspect_sessions(inspector, &screen->sessions, &screen->session_count);
+        err = gather_sessions(inspector, session, screen);
     }
-    if (err == GRANARY_OK) {
-        err = granary_inspect_clients(inspector, &screen->clients, &screen->client_count);
-    }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (session != NULL) {
-        keep_session(screen, session);
-    }
-    screen->stats = calloc(screen->session_count + 1, sizeof *screen->stats);
-    screen->leased_bytes = calloc(screen->client_count + 1, sizeof *screen->leased_bytes);
-    screen->waiting = calloc(screen->client_count + 1, sizeof *screen->waiting);
-    if (screen->stats == NULL || screen->leased_bytes == NULL || screen->waiting == NULL) {
-        return GRANARY_ENOMEM;
-    }
-    for (size_t i = 0; i < screen->session_count; i++) {
-        (void)granary_inspect_stat(inspector, screen->sessions[i].number, &screen->stats[i]);
-    }
-    add_leased_bytes(inspector, screen);
-    find_waiting(inspector, screen);
-    return GRANARY_OK;
+    return err == GRANARY_OK ? gather_clients(inspector, screen) : err;
 }
 
 /* ---- rates ---- */
@@ -168,8 +198,9 @@ session_rate(const struct screen *screen, const struct screen *before, size_t se
     double seconds = (double)(screen->at_ns - before->at_ns) / 1e9;
 
     for (size_t i = 0; i < before->session_count && seconds > 0; i++) {
-        if (before->sessions[i].number == screen->sessions[session].number) {
-            return (double)(int64_t)(counter(&screen->stats[session], which) - counter(&before->stats[i], which)) /
+        if (before->sessions[i].info.number == screen->sessions[session].info.number) {
+            return (double)(int64_t)(counter(&screen->sessions[session].stat, which) -
+                                     counter(&before->sessions[i].stat, which)) /
                    seconds;
         }
     }
@@ -255,12 +286,73 @@ print_rates(const struct screen *screen, const struct screen *before)
     (void)putchar('\n');
 }
 
+static const char *
+session_quota(const void *row, char buffer[SHOW_TEXT])
+{
+    uint64_t quota = ((const struct session_row *)row)->info.quota_bytes;
+
+    return quota == 0 ? "-" : cli_format_size(quota, buffer);
+}
+
+static const char *
+session_puts(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)snprintf(buffer, SHOW_TEXT, "%.0f", ((const struct session_row *)row)->puts);
+    return buffer;
+}
+
+static const struct column session_columns[] = {
+    {"session", NULL, 0, COLUMN(struct session_row, info.number)},
+    {"name", "session", -24, COLUMN(struct session_row, info.name)},
+    {"clients", "clients", 7, COLUMN(struct session_row, info.clients)},
+    {"used_bytes", "memory", 10, COLUMN(struct session_row, info.used_bytes), .as = COLUMN_AS_SIZE},
+    {"quota_bytes", "quota", 10, COLUMN(struct session_row, info.quota_bytes), .show = session_quota},
+    {"seals", "puts", 10, COLUMN(struct session_row, stat.seals)},
+    {NULL, "puts/s", 10, .show = session_puts},
+    {0}};
+
+static const char *
+client_state(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct client_row *client = row;
+
+    (void)buffer;
+    return client->waiting            ? "waits for room"
+           : client->info.waiting > 0 ? "waits for objects"
+           : client->info.alive       ? ""
+                                      : "gone";
+}
+
+static const struct column client_columns[] = {
+    {"client", "client", 6, COLUMN(struct client_row, info.number)},
+    {"session", NULL, 0, COLUMN(struct client_row, info.session)},
+    {"pid", "pid", 7, COLUMN(struct client_row, info.pid)},
+    {"tag", "tag", -24, COLUMN(struct client_row, info.tag)},
+    {NULL, "session", 7, COLUMN(struct client_row, info.session)},
+    {"leases", "leases", 8, COLUMN(struct client_row, info.leases)},
+    {"leased_bytes", "leased", 10, COLUMN(struct client_row, leased_bytes), .as = COLUMN_AS_SIZE},
+    {"ring_pending", "pending", 7, COLUMN(struct client_row, info.ring_pending)},
+    {"waits_for_room", NULL, 0, COLUMN(struct client_row, waiting)},
+    {NULL, "state", 0, .show = client_state},
+    {0}};
+
+static const struct column account_columns[] = {
+    {"free_bytes", NULL, 0, COLUMN(granary_store_stat, free_bytes)},
+    {"reserved_bytes", NULL, 0, COLUMN(granary_store_stat, reserved_bytes)},
+    {"writing_bytes", NULL, 0, COLUMN(granary_store_stat, writing_bytes)},
+    {"sealed_bytes", NULL, 0, COLUMN(granary_store_stat, sealed_bytes)},
+    {"retiring_bytes", NULL, 0, COLUMN(granary_store_stat, retiring_bytes)},
+    {"pooled_bytes", NULL, 0, COLUMN(granary_store_stat, pooled_bytes)},
+    {"disk_bytes", NULL, 0, COLUMN(granary_store_stat, disk_bytes)},
+    {"objects", NULL, 0, COLUMN(granary_store_stat, objects)},
+    {"objects_spilled", NULL, 0, COLUMN(granary_store_stat, objects_spilled)},
+    {0}};
+
 static void
 print_screen(const struct screen *screen, const struct screen *before)
 {
+    size_t shown = screen->client_count < TOP_CLIENTS ? screen->client_count : TOP_CLIENTS;
     char text[SHOW_TEXT];
-    char size[32];
-    char quota[32];
     char age[32];
     size_t waiting = 0;
 
@@ -268,36 +360,21 @@ print_screen(const struct screen *screen, const struct screen *before)
                  granary_store_life_name(screen->info.life), screen->info.pid, screen->info.epoch,
                  show_age(screen->info.started_ms, age));
     if (screen->session_count > 0) { /* each session shows the account of the whole store */
-        print_account(&screen->stats[0]);
+        print_account(&screen->sessions[0].stat);
     }
     print_rates(screen, before);
-    (void)printf("\n%-24s  %7s  %10s  %10s  %10s  %10s\n", "session", "clients", "memory", "quota", "puts", "puts/s");
+    (void)putchar('\n');
     for (size_t i = 0; i < screen->session_count; i++) {
-        const granary_inspect_session_info *session = &screen->sessions[i];
-
-        (void)printf("%-24s  %7u  %10s  %10s  %10" PRIu64 "  %10.0f\n", show_text(session->name, text),
-                     session->clients, cli_format_size(session->used_bytes, size),
-                     session->quota_bytes == 0 ? "-" : cli_format_size(session->quota_bytes, quota),
-                     screen->stats[i].seals, session_rate(screen, before, i, 0));
+        screen->sessions[i].puts = session_rate(screen, before, i, 0);
     }
-    (void)printf("\n%6s  %7s  %-24s  %7s  %8s  %10s  %7s  %s\n", "client", "pid", "tag", "session", "leases", "leased",
-                 "pending", "state");
+    listing_print(session_columns, false, screen->sessions, screen->session_count, sizeof *screen->sessions);
+    (void)putchar('\n');
+    listing_print(client_columns, false, screen->clients, shown, sizeof *screen->clients);
+    if (screen->client_count > shown) {
+        (void)printf("... %zu clients more\n", screen->client_count - shown);
+    }
     for (size_t i = 0; i < screen->client_count; i++) {
-        const granary_client_info *client = &screen->clients[i];
-
-        waiting += screen->waiting[i];
-        if (i < TOP_CLIENTS) {
-            (void)printf("%6u  %7u  %-24s  %7u  %8" PRIu64 "  %10s  %7" PRIu64 "  %s\n", client->number, client->pid,
-                         show_text(client->tag, text), client->session, client->leases,
-                         cli_format_size(screen->leased_bytes[i], size), client->ring_pending,
-                         screen->waiting[i]    ? "waits for room"
-                         : client->waiting > 0 ? "waits for objects"
-                         : client->alive       ? ""
-                                               : "gone");
-        }
-    }
-    if (screen->client_count > TOP_CLIENTS) {
-        (void)printf("... %zu clients more\n", screen->client_count - TOP_CLIENTS);
+        waiting += screen->clients[i].waiting;
     }
     (void)printf("\n%zu clients wait for room\n", waiting);
 }
@@ -305,7 +382,7 @@ print_screen(const struct screen *screen, const struct screen *before)
 static void
 print_screen_json(struct top *top, const struct screen *screen, const struct screen *before)
 {
-    const granary_store_stat *stat = screen->session_count > 0 ? &screen->stats[0] : &(granary_store_stat){0};
+    const granary_store_stat *stat = screen->session_count > 0 ? &screen->sessions[0].stat : &(granary_store_stat){0};
     struct json json = {0};
 
     json_open(&json, NULL, '{');
@@ -314,15 +391,7 @@ print_screen_json(struct top *top, const struct screen *screen, const struct scr
     json_unsigned(&json, "epoch", screen->info.epoch);
     json_signed(&json, "started_ms", screen->info.started_ms);
     json_unsigned(&json, "capacity_bytes", screen->info.capacity_bytes);
-    json_unsigned(&json, "free_bytes", stat->free_bytes);
-    json_unsigned(&json, "reserved_bytes", stat->reserved_bytes);
-    json_unsigned(&json, "writing_bytes", stat->writing_bytes);
-    json_unsigned(&json, "sealed_bytes", stat->sealed_bytes);
-    json_unsigned(&json, "retiring_bytes", stat->retiring_bytes);
-    json_unsigned(&json, "pooled_bytes", stat->pooled_bytes);
-    json_unsigned(&json, "disk_bytes", stat->disk_bytes);
-    json_unsigned(&json, "objects", stat->objects);
-    json_unsigned(&json, "objects_spilled", stat->objects_spilled);
+    listing_members(&json, account_columns, stat);
     json_open(&json, "rates", '{');
     for (size_t i = 0; i < RATES && before->at_ns != 0; i++) {
         char name[32];
@@ -334,54 +403,11 @@ print_screen_json(struct top *top, const struct screen *screen, const struct scr
         json_signed(&json, name, (int64_t)total_rate(screen, before, i));
     }
     json_close(&json);
-    json_open(&json, "sessions", '[');
-    for (size_t i = 0; i < screen->session_count; i++) {
-        json_open(&json, NULL, '{');
-        json_unsigned(&json, "session", screen->sessions[i].number);
-        json_text(&json, "name", screen->sessions[i].name);
-        json_unsigned(&json, "clients", screen->sessions[i].clients);
-        json_unsigned(&json, "used_bytes", screen->sessions[i].used_bytes);
-        json_unsigned(&json, "quota_bytes", screen->sessions[i].quota_bytes);
-        json_unsigned(&json, "seals", screen->stats[i].seals);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_open(&json, "clients", '[');
-    for (size_t i = 0; i < screen->client_count; i++) {
-        json_open(&json, NULL, '{');
-        json_unsigned(&json, "client", screen->clients[i].number);
-        json_unsigned(&json, "session", screen->clients[i].session);
-        json_unsigned(&json, "pid", screen->clients[i].pid);
-        json_text(&json, "tag", screen->clients[i].tag);
-        json_unsigned(&json, "leases", screen->clients[i].leases);
-        json_unsigned(&json, "leased_bytes", screen->leased_bytes[i]);
-        json_unsigned(&json, "ring_pending", screen->clients[i].ring_pending);
-        json_bool(&json, "waits_for_room", screen->waiting[i]);
-        json_close(&json);
-    }
-    json_close(&json);
+    listing_array(&json, "sessions", session_columns, screen->sessions, screen->session_count,
+                  sizeof *screen->sessions);
+    listing_array(&json, "clients", client_columns, screen->clients, screen->client_count, sizeof *screen->clients);
     work_print_json(&top->work, &top->look, &json);
     json_close(&json);
-}
-
-/* Those that lease most come first; the other arrays of the screen follow. */
-static void
-sort_clients(struct screen *screen)
-{
-    for (size_t i = 1; i < screen->client_count; i++) { /* at most GR_MAX_CLIENTS, and mostly in order */
-        for (size_t j = i; j > 0 && screen->leased_bytes[j] > screen->leased_bytes[j - 1]; j--) {
-            granary_client_info client = screen->clients[j];
-            uint64_t bytes = screen->leased_bytes[j];
-            bool waiting = screen->waiting[j];
-
-            screen->clients[j] = screen->clients[j - 1];
-            screen->leased_bytes[j] = screen->leased_bytes[j - 1];
-            screen->waiting[j] = screen->waiting[j - 1];
-            screen->clients[j - 1] = client;
-            screen->leased_bytes[j - 1] = bytes;
-            screen->waiting[j - 1] = waiting;
-        }
-    }
 }
 
 /* ---- the command ---- */
@@ -396,9 +422,9 @@ stop(int signal)
 }
 
 static granary_err
-check_top(void *target)
+check_top(struct cli *cli)
 {
-    const struct top *top = target;
+    const struct top *top = cli->self;
 
     return top->interval_ms >= 50 && top->interval_ms <= 3600000
                ? GRANARY_OK
@@ -444,7 +470,6 @@ show(struct top *top, struct screen *before, bool terminal)
         screen_fini(&screen);
         return err;
     }
-    sort_clients(&screen);
     if (terminal) {
         (void)fputs("\033[H\033[J", stdout);
     }
@@ -460,51 +485,46 @@ show(struct top *top, struct screen *before, bool terminal)
     return GRANARY_OK;
 }
 
-int
-command_top(struct cli *cli, int argc, char **argv)
+static int
+run_top(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, once)},
-        {"interval", 'd', "DURATION", "between two screens; default 1", GR_OPTION_MS(struct top, interval_ms)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .doc = "Show what the instance does: memory, rates, sessions, and who leases most. `q` ends it.",
-        .check = check_top};
-    struct top top = {.look = {.cli = cli}, .interval_ms = 1000};
+    struct top *top = cli->self;
     struct sigaction action = {.sa_handler = stop};
     struct screen before = {.at_ns = 0};
     struct termios terminal_before;
     bool terminal, keys, there;
-    int status;
     granary_err err;
+    int status = cli->session != NULL ? look_session(&top->look, &there) : 0;
 
-    (void)look_arguments(&arguments, &top, &top.look, argc, argv);
-    status = look_open(&top.look);
-    if (status == 0 && cli->session != NULL && (status = look_session(&top.look, &there)) != 0) {
-        look_close(&top.look);
-    }
     if (status != 0) {
         return status;
     }
-    terminal = isatty(STDOUT_FILENO) && !top.once && !cli->json;
+    terminal = isatty(STDOUT_FILENO) && !top->once && !cli->json;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL); /* the terminal is to be as it was */
     keys = terminal && keys_begin(&terminal_before);
     do {
-        err = show(&top, &before, terminal);
-        if (!top.once && err == GRANARY_OK && stopped == 0) {
-            pause_ms(top.interval_ms, keys);
+        err = show(top, &before, terminal);
+        if (!top->once && err == GRANARY_OK && stopped == 0) {
+            pause_ms(top->interval_ms, keys);
         }
-    } while (err == GRANARY_OK && !top.once && stopped == 0 && ferror(stdout) == 0);
+    } while (err == GRANARY_OK && !top->once && stopped == 0 && ferror(stdout) == 0);
     if (keys) {
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
     }
-    work_fini(&top.work);
+    work_fini(&top->work);
     screen_fini(&before);
-    if (err != GRANARY_OK) {
-        status = cli_fail_plain(err);
-    }
-    look_close(&top.look);
-    return status;
+    return err;
 }
+
+static const struct gr_option top_options[] = {
+    {"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, once)},
+    {"interval", 'd', "DURATION", "between two screens; default 1", GR_OPTION_MS(struct top, interval_ms)},
+    {0}};
+
+const struct command command_top = {.options = top_options,
+                                    .access = &look_access,
+                                    COMMAND_SELF(struct top, .interval_ms = 1000),
+                                    .plain = true,
+                                    .check = check_top,
+                                    .run = run_top};

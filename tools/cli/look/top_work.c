@@ -2,7 +2,7 @@
  * Executors are read from their pages, which needs no scheduler; graphs are asked for, when there is one that answers.
  */
 #include "cli/look/top_work.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,26 +146,37 @@ work_print(struct work *work, const struct look *look)
 
 /* ---- as JSON ---- */
 
+static const char *
+executor_phase(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return gr_executor_phase_name(((const struct gr_executor_state *)row)->phase);
+}
+
+static void
+write_life(const void *row, struct json *json)
+{
+    json_bool(json, "lives", lives(row));
+}
+
+static const struct column executor_columns[] = {{"pid", NULL, 0, COLUMN(struct gr_executor_state, pid)},
+                                                 {"lives", NULL, 0, .write = write_life},
+                                                 {"phase", NULL, 0, .show = executor_phase},
+                                                 {"subtask", NULL, 0, COLUMN(struct gr_executor_state, subtask)},
+                                                 {"since_ns", NULL, 0, COLUMN(struct gr_executor_state, since_ns)},
+                                                 {"progress", NULL, 0, COLUMN(struct gr_executor_state, progress)},
+                                                 {"done", NULL, 0, COLUMN(struct gr_executor_state, done)},
+                                                 {0}};
+
 void
 work_print_json(struct work *work, const struct look *look, struct json *json)
 {
+    static const char *const counts[] = {"subtasks", "done", "running", "ready"};
     granary_table *graphs = graphs_of(work, look);
     size_t count;
     struct gr_executor_state *pages = pages_of(look, &count);
 
-    json_open(json, "executors", '[');
-    for (size_t i = 0; i < count; i++) {
-        json_open(json, NULL, '{');
-        json_signed(json, "pid", pages[i].pid);
-        json_bool(json, "lives", lives(&pages[i]));
-        json_text(json, "phase", gr_executor_phase_name(pages[i].phase));
-        json_unsigned(json, "subtask", pages[i].subtask);
-        json_signed(json, "since_ns", pages[i].since_ns);
-        json_real(json, "progress", pages[i].progress);
-        json_unsigned(json, "done", pages[i].done);
-        json_close(json);
-    }
-    json_close(json);
+    listing_array(json, "executors", executor_columns, pages, count, sizeof *pages);
     json_open(json, "graphs", '[');
     for (size_t row = 0; row < granary_table_rows(graphs); row++) {
         if (!is_running(graphs, row)) {
@@ -174,10 +185,9 @@ work_print_json(struct work *work, const struct look *look, struct json *json)
         json_open(json, NULL, '{');
         json_text(json, "key", granary_table_text(graphs, row, "key"));
         json_real(json, "progress", granary_table_real(graphs, row, "progress"));
-        json_signed(json, "subtasks", granary_table_int(graphs, row, "subtasks"));
-        json_signed(json, "done", granary_table_int(graphs, row, "done"));
-        json_signed(json, "running", granary_table_int(graphs, row, "running"));
-        json_signed(json, "ready", granary_table_int(graphs, row, "ready"));
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+            json_signed(json, counts[i], granary_table_int(graphs, row, counts[i]));
+        }
         json_close(json);
     }
     json_close(json);

@@ -1,13 +1,11 @@
 /* granary wait, watch: until something happens, and what does. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/command/arguments.h"
-#include "cli/print/json.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 #include "granary/stream.h"
 
 /* ---- wait ---- */
@@ -15,66 +13,72 @@
 struct wait {
     bool any;
     int timeout_ms;
+    granary_id *ids;
+    bool *there;
 };
 
 /* Whole ids: what is not there yet has no beginning that is unique. Returns the exit status. */
 static int
-parse_ids(char **texts, size_t count, granary_id *ids)
+parse_ids(struct cli *cli)
 {
-    for (size_t i = 0; i < count; i++) {
-        granary_err err = granary_id_parse(texts[i], strlen(texts[i]), &ids[i]);
+    struct wait *wait = cli->self;
+
+    wait->ids = calloc((size_t)cli->count, sizeof *wait->ids);
+    wait->there = calloc((size_t)cli->count, sizeof *wait->there);
+    if (wait->ids == NULL || wait->there == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (int i = 0; i < cli->count; i++) {
+        granary_err err = arguments_id(cli->arguments[i], &wait->ids[i]);
 
         if (err != GRANARY_OK) {
             return cli_fail(gr_fail(err,
                                     "no id of 32 hex digits, whose object is waited for: `granary ls` lists those that "
                                     "are there; `granary await` waits for graphs"),
-                            "wait %s", texts[i]);
+                            "wait %s", cli->arguments[i]);
         }
     }
     return 0;
 }
 
-int
-command_wait(struct cli *cli, int argc, char **argv)
+static int
+run_wait(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"any", 0, NULL, "until one of them is there", GR_OPTION_FLAG(struct wait, any)},
-        {"all", 0, NULL, "until all are there; the default", GR_OPTION_SET(struct wait, any, 0)},
-        {"timeout", 0, "DURATION", "give up after so long, with status 6; default: never",
-         GR_OPTION_MS(struct wait, timeout_ms)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "ID...",
-        .doc = "Wait until objects exist, and print the ids of those that do. Ids are given in full.",
-        .least = 1,
-        .most = ARGUMENTS_MANY};
-    struct wait wait = {.timeout_ms = GRANARY_FOREVER};
-    int first = arguments_read(&arguments, &wait, cli, argc, argv);
-    size_t count = (size_t)(argc - first);
-    granary_id *ids = calloc(count, sizeof *ids);
-    bool *there = calloc(count, sizeof *there);
-    granary_client *client = NULL;
-    granary_err err = GRANARY_OK;
-    int status = ids == NULL || there == NULL ? cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "wait")
-                                              : parse_ids(argv + first, count, ids);
+    const struct wait *wait = cli->self;
+    size_t count = (size_t)cli->count;
+    granary_err err =
+        granary_object_wait(cli->client, wait->ids, count, wait->any ? 1 : count, wait->timeout_ms, wait->there);
 
-    if (status == 0 && (client = cli_connect_existing(cli, &status)) != NULL) {
-        err = granary_object_wait(client, ids, count, wait.any ? 1 : count, wait.timeout_ms, there);
-        for (size_t i = 0; i < count; i++) {
-            if (there[i]) {
-                cli_print_id(cli, ids[i]);
-            }
+    for (size_t i = 0; i < count; i++) {
+        if (wait->there[i]) {
+            cli_print_id(cli, wait->ids[i]);
         }
     }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "wait");
-    }
-    granary_disconnect(client);
-    free(ids);
-    free(there);
-    return status;
+    return err;
 }
+
+static void
+end_wait(struct cli *cli)
+{
+    struct wait *wait = cli->self;
+
+    free(wait->ids);
+    free(wait->there);
+}
+
+static const struct gr_option wait_options[] = {
+    {"any", 0, NULL, "until one of them is there", GR_OPTION_FLAG(struct wait, any)},
+    {"all", 0, NULL, "until all are there; the default", GR_OPTION_SET(struct wait, any, 0)},
+    {"timeout", 0, "DURATION", "give up after so long, with status 6; default: never",
+     GR_OPTION_MS(struct wait, timeout_ms)},
+    {0}};
+
+const struct command command_wait = {.options = wait_options,
+                                     .access = &access_session,
+                                     COMMAND_SELF(struct wait, .timeout_ms = GRANARY_FOREVER),
+                                     .prepare = parse_ids,
+                                     .run = run_wait,
+                                     .end = end_wait};
 
 /* ---- watch ---- */
 
@@ -113,69 +117,77 @@ take_kinds(void *target, char *text)
     return GRANARY_OK;
 }
 
-static void
-print_event(const struct cli *cli, const granary_event *event)
+static bool
+has_id(const granary_event *event)
 {
-    bool has_id = event->kind < GRANARY_EVENT_LOST;
-    char id[GRANARY_ID_TEXT + 1] = "-";
-    char time[32];
-
-    if (cli->json) {
-        struct json json = {0};
-
-        json_open(&json, NULL, '{');
-        json_text(&json, "event", kind_names[event->kind]);
-        if (has_id) {
-            json_id(&json, "id", event->id);
-        }
-        json_unsigned(&json, event->kind == GRANARY_EVENT_LOST ? "events" : "bytes", event->size);
-        json_signed(&json, "time_ns", event->time_ns);
-        json_close(&json);
-    } else {
-        if (has_id) {
-            granary_id_format(event->id, id);
-        }
-        (void)printf("%s  %-7s  %-32s  %12" PRIu64 "\n", show_time(event->time_ns / 1000000, time),
-                     kind_names[event->kind], id, event->size);
-    }
-    (void)fflush(stdout); /* who reads a pipe wants to know now */
+    return event->kind < GRANARY_EVENT_LOST;
 }
 
-int
-command_watch(struct cli *cli, int argc, char **argv)
+static const char *
+event_kind(const void *row, char buffer[SHOW_TEXT])
 {
-    static const struct gr_option options[] = {
-        {"kinds", 0, "KIND,...", "of seal, delete, spill, evict, restore; default: all", GR_OPTION_TAKE(take_kinds)},
-        {"count", 'n', "N", "end after so many", GR_OPTION_NUMBER(struct watch, count, 1, 1000000000)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .doc = "Print what happens to the session's objects from now on. 'lost' counts events that came too fast, "
-               "'restart' means that the store was started again."};
-    struct watch watch = {.kinds = 0};
-    granary_subscription *subscription = NULL;
-    granary_client *client;
-    granary_err err;
-    int status = 0;
+    (void)buffer;
+    return kind_names[((const granary_event *)row)->kind];
+}
 
-    (void)arguments_read(&arguments, &watch, cli, argc, argv);
-    client = cli_connect_existing(cli, &status);
-    if (client == NULL) {
-        return status;
+static const char *
+event_time(const void *row, char buffer[SHOW_TEXT])
+{
+    return show_time(((const granary_event *)row)->time_ns / 1000000, buffer);
+}
+
+static const char *
+event_id(const void *row, char buffer[SHOW_TEXT])
+{
+    const granary_event *event = row;
+
+    granary_id_format(event->id, buffer);
+    return has_id(event) ? buffer : "-";
+}
+
+static void
+write_subject(const void *row, struct json *json)
+{
+    const granary_event *event = row;
+
+    if (has_id(event)) {
+        json_id(json, "id", event->id);
     }
-    err = granary_subscribe(client, watch.kinds, &subscription);
-    for (long n = 0; err == GRANARY_OK && (watch.count == 0 || n < watch.count) && !ferror(stdout); n++) {
+    json_unsigned(json, event->kind == GRANARY_EVENT_LOST ? "events" : "bytes", event->size);
+}
+
+static const struct column columns[] = {{NULL, "", 19, .show = event_time},
+                                        {"event", "", -7, .show = event_kind},
+                                        {"id", NULL, 0, .write = write_subject},
+                                        {NULL, "", -32, .show = event_id},
+                                        {NULL, "", 12, COLUMN(granary_event, size)},
+                                        {"time_ns", NULL, 0, COLUMN(granary_event, time_ns)},
+                                        {0}};
+
+static int
+run_watch(struct cli *cli)
+{
+    const struct watch *watch = cli->self;
+    granary_subscription *subscription = NULL;
+    granary_err err = granary_subscribe(cli->client, watch->kinds, &subscription);
+
+    for (long n = 0; err == GRANARY_OK && (watch->count == 0 || n < watch->count) && !ferror(stdout); n++) {
         granary_event event;
 
         err = granary_subscription_next(subscription, GRANARY_FOREVER, &event);
         if (err == GRANARY_OK) {
-            print_event(cli, &event);
+            listing_one(columns, cli->json, &event);
+            (void)fflush(stdout); /* who reads a pipe wants to know now */
         }
     }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "watch");
-    }
     granary_unsubscribe(subscription);
-    granary_disconnect(client);
-    return status;
+    return err;
 }
+
+static const struct gr_option watch_options[] = {
+    {"kinds", 0, "KIND,...", "of seal, delete, spill, evict, restore; default: all", GR_OPTION_TAKE(take_kinds)},
+    {"count", 'n', "N", "end after so many", GR_OPTION_NUMBER(struct watch, count, 1, 1000000000)},
+    {0}};
+
+const struct command command_watch = {
+    .options = watch_options, .access = &access_session, COMMAND_ZERO(struct watch), .run = run_watch};

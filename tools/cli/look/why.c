@@ -248,7 +248,7 @@ tell_all(struct why *why)
 
 /* In the session that was named, else in any: the default one first. */
 static granary_err
-find(struct why *why, bool there, granary_object_info *ret_info)
+find_object(struct why *why, bool there, granary_object_info *ret_info)
 {
     granary_inspect_session_info *sessions = NULL;
     size_t count = 0;
@@ -271,55 +271,49 @@ find(struct why *why, bool there, granary_object_info *ret_info)
     return err == GRANARY_OK ? granary_inspect_object(why->look.inspector, why->look.session, id, ret_info) : err;
 }
 
-int
-command_why(struct cli *cli, int argc, char **argv)
+/* Of one thing: where it is, as JSON begins with, and the facts. Returns the exit status. */
+static int
+explain(struct why *why, bool there)
 {
-    static const struct arguments arguments = {
-        .usage = "[ID | GRAPH | GRAPH/SUBTASK]",
-        .doc =
-            "Explain why an object is in memory, on disk, not freed yet, or missing; or what a graph or subtask waits "
-            "for, who holds that, and since when. Without an argument, print all waits of the instance.",
-        .most = 1};
-    struct why why = {.look = {.cli = cli}};
-    int first = look_arguments(&arguments, NULL, &why.look, argc, argv);
-    char id[GRANARY_ID_TEXT + 1];
     granary_object_info info;
-    bool there = false;
-    granary_err err;
-    int status;
+    char id[GRANARY_ID_TEXT + 1];
+    granary_err err = find_object(why, there, &info);
+    int status = 0;
 
-    why.text = first < argc ? argv[first] : NULL;
-    status = look_open(&why.look);
-    if (status == 0) {
-        status = look_session(&why.look, &there);
-    }
-    if (status != 0) {
-        look_close(&why.look);
-        return status;
-    }
-    if (why.text == NULL) {
-        tell_all(&why);
-        look_close(&why.look);
-        return 0;
-    }
-    err = find(&why, there, &info);
-    if (cli->json && (err == GRANARY_OK || err == GRANARY_ENOENT || err == GRANARY_EINVAL)) {
-        json_open(&why.json, NULL, '{');
-        json_text(&why.json, "object", why.text);
-        json_text(&why.json, "where", err == GRANARY_OK ? show_state(info.state) : "nowhere");
-        json_open(&why.json, "facts", '[');
+    if (why->look.cli->json && (err == GRANARY_OK || err == GRANARY_ENOENT || err == GRANARY_EINVAL)) {
+        json_open(&why->json, NULL, '{');
+        json_text(&why->json, "object", why->text);
+        json_text(&why->json, "where", err == GRANARY_OK ? show_state(info.state) : "nowhere");
+        json_open(&why->json, "facts", '[');
     }
     if (err == GRANARY_OK) {
-        why_object(&why, &info);
+        why_object(why, &info);
         granary_id_format(info.id, id);
-        (void)tell_graphs(&why, id);
+        (void)tell_graphs(why, id);
     } else {
-        status = tell_other(&why, err);
+        status = tell_other(why, err);
     }
-    if (why.json.depth > 0) {
-        json_close(&why.json);
-        json_close(&why.json);
+    if (why->json.depth > 0) {
+        json_close(&why->json);
+        json_close(&why->json);
     }
-    look_close(&why.look);
     return status;
 }
+
+static int
+run_why(struct cli *cli)
+{
+    struct why *why = cli->self;
+    bool there = false;
+    int status = look_session(&why->look, &there);
+
+    why->text = cli->count > 0 ? cli->arguments[0] : NULL;
+    if (status == 0 && why->text == NULL) {
+        tell_all(why);
+    } else if (status == 0) {
+        status = explain(why, there);
+    }
+    return status;
+}
+
+const struct command command_why = {.access = &look_access, COMMAND_ZERO(struct why), .run = run_why};

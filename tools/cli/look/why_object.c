@@ -12,12 +12,6 @@
 #define BATCH      1024
 #define ALIAS_HOPS 8
 
-static const char *
-plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* ---- the flight recorder ---- */
 
 /* What the recorder tells of an object: its last events of each kind; kind 0 is none. */
@@ -176,7 +170,7 @@ tell_leases(struct why *why, const granary_object_info *info)
             why_fact(
                 why, "leased",
                 "it is leased %u time%s by client %u (%s, pid %u)%s: its bytes cannot move before they are released",
-                leases[i].count, plural(leases[i].count), leases[i].client, leases[i].tag, leases[i].pid,
+                leases[i].count, cli_plural(leases[i].count), leases[i].client, leases[i].tag, leases[i].pid,
                 leases[i].counted ? ", counted by the store" : "");
             told++;
         }
@@ -318,7 +312,7 @@ tell_contents(struct why *why, granary_id id)
     free(holds);
     if (contained > 0) {
         why_fact(why, "contains", "it contains %zu object%s, which live as long as it does", contained,
-                 plural(contained));
+                 cli_plural(contained));
     }
 }
 

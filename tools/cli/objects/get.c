@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "cli/command/arguments.h"
 #include "cli/objects/library.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 #include "client/resolve.h"
 #include "data/arrow/arrow.h"
 #include "granary/stream.h"
@@ -47,9 +47,9 @@ take_rows(void *target, char *text)
 }
 
 static granary_err
-check_get(void *target)
+check_get(struct cli *cli)
 {
-    const struct get *get = target;
+    const struct get *get = cli->self;
 
     return (get->rows || get->columns != NULL) && get->bytes
                ? gr_fail(GRANARY_EINVAL, "--range is of bytes, --rows and --columns are of a frame: one or the other")
@@ -215,87 +215,76 @@ find(granary_client *client, const char *text, int timeout_ms, granary_id *ret_i
     return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }
 
+/* Write an object to the output that was asked for. Returns the exit status. */
 static int
 get_to(struct cli *cli, const char *text, const struct get *get,
        granary_err (*copy)(granary_client *client, granary_id id, const struct get *get, struct output *output))
 {
     struct output output;
-    granary_client *client;
     granary_id id;
-    granary_err err;
-    int status = 0;
+    int status = find(cli->client, text, get->timeout_ms, &id);
 
-    client = cli_connect_existing(cli, &status);
-    if (client == NULL) {
+    if (status != 0) {
         return status;
     }
-    status = find(client, text, get->timeout_ms, &id);
-    if (status == 0) {
-        err = output_open(&output, get->output);
-        if (err != GRANARY_OK) {
-            status = cli_fail_plain(err);
-        } else {
-            status = output_close(&output, id, text, copy(client, id, get, &output));
-        }
-    }
-    granary_disconnect(client);
-    return status;
+    status = output_open(&output, get->output);
+    return status == GRANARY_OK ? output_close(&output, id, text, copy(cli->client, id, get, &output)) : status;
 }
 
 static int
-refuse_terminal(const struct get *get, const char *command)
+refuse_terminal(struct cli *cli)
 {
+    const struct get *get = cli->self;
+
     if (strcmp(get->output, "-") == 0 && isatty(STDOUT_FILENO)) {
         (void)fprintf(stderr, "granary: %s: an object's bytes are not for a terminal: redirect them, or use -o FILE\n",
-                      command);
+                      cli->name);
         return 2;
     }
     return 0;
 }
 
-int
-command_get(struct cli *cli, int argc, char **argv)
+static int
+run_get(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"output", 'o', "FILE", "write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
-        {"range", 0, "FROM:TO", "these bytes only; a spilled object is read no further than needed",
-         GR_OPTION_TAKE(take_range)},
-        {"rows", 0, "FROM:TO", "these rows of a frame, as an Arrow file", GR_OPTION_TAKE(take_rows)},
-        {"columns", 0, "NAME,...", "these columns of a frame, as an Arrow file", GR_OPTION_TEXT(struct get, columns)},
-        {"timeout", 0, "DURATION", "how long to wait for an object that is not there yet; default 0",
-         GR_OPTION_MS(struct get, timeout_ms)},
-        {0}};
-    static const struct arguments arguments = {.options = options,
-                                               .usage = "ID",
-                                               .doc =
-                                                   "Write an object's bytes. A unique beginning of the id is enough.",
-                                               .least = 1,
-                                               .most = 1,
-                                               .check = check_get};
-    struct get get = {.output = "-", .to = UINT64_MAX};
-    int first = arguments_read(&arguments, &get, cli, argc, argv);
-    int status = refuse_terminal(&get, "get");
+    const struct get *get = cli->self;
 
-    return status != 0 ? status
-                       : get_to(cli, argv[first], &get, get.rows || get.columns != NULL ? copy_rows : copy_object);
+    return get_to(cli, cli->arguments[0], get, get->rows || get->columns != NULL ? copy_rows : copy_object);
 }
 
-int
-command_cat(struct cli *cli, int argc, char **argv)
+static const struct gr_option get_options[] = {
+    {"output", 'o', "FILE", "write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
+    {"range", 0, "FROM:TO", "these bytes only; a spilled object is read no further than needed",
+     GR_OPTION_TAKE(take_range)},
+    {"rows", 0, "FROM:TO", "these rows of a frame, as an Arrow file", GR_OPTION_TAKE(take_rows)},
+    {"columns", 0, "NAME,...", "these columns of a frame, as an Arrow file", GR_OPTION_TEXT(struct get, columns)},
+    {"timeout", 0, "DURATION", "how long to wait for an object that is not there yet; default 0",
+     GR_OPTION_MS(struct get, timeout_ms)},
+    {0}};
+
+const struct command command_get = {.options = get_options,
+                                    .access = &access_session,
+                                    COMMAND_SELF(struct get, .output = "-", .to = UINT64_MAX),
+                                    .plain = true,
+                                    .check = check_get,
+                                    .prepare = refuse_terminal,
+                                    .run = run_get};
+
+static int
+run_cat(struct cli *cli)
 {
-    static const struct arguments arguments = {.usage = "ID...",
-                                               .doc = "Write the bytes of objects to stdout, one after another.",
-                                               .least = 1,
-                                               .most = ARGUMENTS_MANY};
-    struct get get = {.output = "-", .to = UINT64_MAX};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
     int status = 0;
 
-    for (int i = first; i < argc && status == 0; i++) {
-        status = get_to(cli, argv[i], &get, copy_object);
+    for (int i = 0; i < cli->count && status == 0; i++) {
+        status = get_to(cli, cli->arguments[i], cli->self, copy_object);
     }
     return status;
 }
+
+const struct command command_cat = {.access = &access_session,
+                                    COMMAND_SELF(struct get, .output = "-", .to = UINT64_MAX),
+                                    .plain = true,
+                                    .run = run_cat};
 
 static granary_err
 export_object(granary_client *client, granary_id id, const struct get *get, struct output *output)
@@ -307,74 +296,57 @@ export_object(granary_client *client, granary_id id, const struct get *get, stru
     return err;
 }
 
-int
-command_export(struct cli *cli, int argc, char **argv)
+static int
+open_export(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"name", 0, "NAME", "of the library; default: its file's name without 'lib' and '.so'",
-         GR_OPTION_TEXT(struct get, name)},
-        {"output", 'o', "FILE", "of an object: write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "LIBRARY.so | ID",
-        .doc = "Make the functions of a shared object callable by graphs of the session, and print its "
-               "version. Or write an object with its metadata and checksums, for `granary import`.",
-        .least = 1,
-        .most = 1};
-    struct get get = {.output = "-"};
-    int first = arguments_read(&arguments, &get, cli, argc, argv);
-    int status;
-
-    if (library_is_file(argv[first])) {
-        return library_export(cli, argv[first], get.name);
+    if (library_is_file(cli->arguments[0])) {
+        return cli_connect(cli);
     }
-    status = refuse_terminal(&get, "export");
-    return status != 0 ? status : get_to(cli, argv[first], &get, export_object);
+    return refuse_terminal(cli) != 0 ? 2 : cli_connect_existing(cli);
 }
 
-static void
-print_digest(const struct cli *cli, granary_id id, const char *digest)
+static int
+run_export(struct cli *cli)
 {
-    struct json json = {0};
-    char text[GRANARY_ID_TEXT + 1];
+    const struct get *get = cli->self;
 
-    granary_id_format(id, text);
-    if (!cli->json) {
-        (void)printf("%s  %s\n", digest, text);
-        return;
-    }
-    json_open(&json, NULL, '{');
-    json_text(&json, "id", text);
-    json_text(&json, "xxh3_128", digest);
-    json_close(&json);
+    return library_is_file(cli->arguments[0]) ? library_export(cli, cli->arguments[0], get->name)
+                                              : get_to(cli, cli->arguments[0], get, export_object);
 }
 
-int
-command_digest(struct cli *cli, int argc, char **argv)
+static const struct access export_access = {.open = open_export, .close = cli_disconnect};
+static const struct gr_option export_options[] = {
+    {"name", 0, "NAME", "of the library; default: its file's name without 'lib' and '.so'",
+     GR_OPTION_TEXT(struct get, name)},
+    {"output", 'o', "FILE", "of an object: write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
+    {0}};
+
+const struct command command_export = {.options = export_options,
+                                       .access = &export_access,
+                                       COMMAND_SELF(struct get, .output = "-"),
+                                       .plain = true,
+                                       .run = run_export};
+
+struct digest {
+    granary_id id;
+    char text[33];
+};
+
+static const struct column digest_columns[] = {{NULL, "", -32, COLUMN(struct digest, text)},
+                                               {"id", "", 0, COLUMN(struct digest, id)},
+                                               {"xxh3_128", NULL, 0, COLUMN(struct digest, text)},
+                                               {0}};
+
+static int
+digest_object(struct cli *cli, granary_id id)
 {
-    static const struct arguments arguments = {
-        .usage = "ID...", .doc = "Print the XXH3-128 of objects' data.", .least = 1, .most = ARGUMENTS_MANY};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
-    granary_client *client;
-    int status = 0;
+    struct digest digest = {.id = id};
+    granary_err err = granary_object_digest(cli->client, id, 0, digest.text);
 
-    client = cli_connect_existing(cli, &status);
-    for (int i = first; client != NULL && i < argc; i++) {
-        char digest[33];
-        granary_id id;
-        int one = cli_find(client, argv[i], &id);
-
-        if (one == 0) {
-            granary_err err = granary_object_digest(client, id, 0, digest);
-
-            one = err == GRANARY_OK ? 0 : cli_fail_plain(err);
-        }
-        if (one == 0) {
-            print_digest(cli, id, digest);
-        }
-        status = status == 0 ? one : status;
+    if (err == GRANARY_OK) {
+        listing_one(digest_columns, cli->json, &digest);
     }
-    granary_disconnect(client);
-    return status;
+    return err;
 }
+
+const struct command command_digest = {.access = &access_session, .plain = true, .object = digest_object};

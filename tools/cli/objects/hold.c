@@ -5,334 +5,234 @@
 
 #include "base/error.h"
 #include "cli/command/arguments.h"
-#include "cli/print/json.h"
-#include "cli/print/show.h"
+#include "cli/print/listing.h"
 #include "granary/hold.h"
 
 #define NAMES_PAGE 500u
 
-struct hold {
-    struct cli *cli;
-    const char *scope; /* "session" or "persistent" */
+/* ---- pins ---- */
+
+struct pin {
+    int scope; /* of "session|persistent" */
     const char *reason;
-    int first; /* argument */
     bool tokens;
-    const char *owner;
-    const char *expect;
-    bool drop;
 };
 
 static granary_pin_scope
-scope_of(const struct hold *hold)
+scope_of(const struct pin *pin)
 {
-    return strcmp(hold->scope, "session") == 0 ? GRANARY_PIN_SESSION : GRANARY_PIN_PERSISTENT;
+    return pin->scope == 0 ? GRANARY_PIN_SESSION : GRANARY_PIN_PERSISTENT;
 }
 
-/* Do one thing to each argument; goes on after a failure and returns the first one's status. */
 static int
-for_each(const struct hold *hold, int argc, char **argv,
-         int (*act)(granary_client *client, const struct hold *hold, const char *argument))
+pin_object(struct cli *cli, granary_id id)
 {
-    int status = 0;
-    granary_client *client = cli_connect_existing(hold->cli, &status);
+    static const struct column columns[] = {
+        {"id", NULL, 0, COLUMN(granary_hold, id)}, {"token", NULL, 0, COLUMN(granary_hold, token)}, {0}};
+    const struct pin *pin = cli->self;
+    granary_hold hold = {.id = id};
+    granary_err err = granary_pin(cli->client, id, scope_of(pin), pin->reason, &hold.token);
 
-    for (int i = hold->first; client != NULL && i < argc; i++) {
-        int one = act(client, hold, argv[i]);
-
-        status = status == 0 ? one : status;
+    if (err == GRANARY_OK && cli->json) {
+        listing_one(columns, true, &hold);
     }
-    granary_disconnect(client);
-    return status;
+    return err;
 }
 
+static const struct gr_option pin_options[] = {
+    {"scope", 0, "SCOPE", "session (default), or persistent: also kept on disk",
+     GR_OPTION_CHOICE(struct pin, scope, "session|persistent")},
+    {"reason", 0, "TEXT", "why; listings show it", GR_OPTION_TEXT(struct pin, reason)},
+    {0}};
+
+const struct command command_pin = {
+    .options = pin_options, .access = &access_session, COMMAND_ZERO(struct pin), .plain = true, .object = pin_object};
+
 static int
-pin(granary_client *client, const struct hold *hold, const char *argument)
+unpin(struct cli *cli, char *argument)
 {
-    struct json json = {0};
+    const struct pin *pin = cli->self;
     granary_id id;
+    char *end;
     uint64_t token;
-    granary_err err;
-    int status = cli_find(client, argument, &id);
+    int status;
 
-    if (status != 0) {
-        return status;
+    if (pin->tokens) {
+        token = strtoull(argument, &end, 10);
+        return *end == '\0'
+                   ? granary_unpin(cli->client, token)
+                   : gr_fail(GRANARY_EINVAL, "pin %s: a token is a number, as `pin --json` prints it", argument);
     }
-    err = granary_pin(client, id, scope_of(hold), hold->reason, &token);
-    if (err != GRANARY_OK) {
-        return cli_fail_plain(err);
-    }
-    if (hold->cli->json) {
-        json_open(&json, NULL, '{');
-        json_id(&json, "id", id);
-        json_unsigned(&json, "token", token);
-        json_close(&json);
+    status = cli_find(cli->client, argument, &id);
+    return status == 0 ? (int)granary_object_unpin(cli->client, id, scope_of(pin)) : status;
+}
+
+static const struct gr_option unpin_options[] = {
+    {"scope", 0, "SCOPE", "session (default), or persistent",
+     GR_OPTION_CHOICE(struct pin, scope, "session|persistent")},
+    {"token", 0, NULL, "the arguments are tokens of pins", GR_OPTION_FLAG(struct pin, tokens)},
+    {0}};
+
+const struct command command_unpin = {
+    .options = unpin_options, .access = &access_session, COMMAND_ZERO(struct pin), .plain = true, .each = unpin};
+
+/* ---- references ---- */
+
+struct reference {
+    const char *owner;
+};
+
+static const struct gr_option reference_options[] = {
+    {"owner", 0, "OWNER", "for whom: any text", GR_OPTION_TEXT(struct reference, owner)}, {0}};
+
+static int
+check_owner(struct cli *cli)
+{
+    if (((struct reference *)cli->self)->owner == NULL) {
+        (void)fprintf(stderr, "granary: usage: %s --owner OWNER ID...\n", cli->usage_name);
+        return 2;
     }
     return 0;
 }
 
 static int
-unpin(granary_client *client, const struct hold *hold, const char *argument)
+ref_object(struct cli *cli, granary_id id)
 {
-    granary_id id;
-    char *end;
-    uint64_t token;
-    granary_err err;
-    int status;
-
-    if (hold->tokens) {
-        token = strtoull(argument, &end, 10);
-        err = *end == '\0'
-                  ? granary_unpin(client, token)
-                  : gr_fail(GRANARY_EINVAL, "pin %s: a token is a number, as `pin --json` prints it", argument);
-        return err == GRANARY_OK ? 0 : cli_fail_plain(err);
-    }
-    status = cli_find(client, argument, &id);
-    if (status != 0) {
-        return status;
-    }
-    err = granary_object_unpin(client, id, scope_of(hold));
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
-}
-
-int
-command_pin(struct cli *cli, int argc, char **argv)
-{
-    static const struct gr_option options[] = {
-        {"scope", 0, "SCOPE", "session (default), or persistent: also kept on disk",
-         GR_OPTION_CHOICE(struct hold, scope, "session|persistent")},
-        {"reason", 0, "TEXT", "why; listings show it", GR_OPTION_TEXT(struct hold, reason)},
-        {0}};
-    static const struct arguments arguments = {.options = options,
-                                               .usage = "ID...",
-                                               .doc = "Keep objects in memory until they are unpinned. Pins count.",
-                                               .least = 1,
-                                               .most = ARGUMENTS_MANY};
-    struct hold hold = {.cli = cli, .scope = "session"};
-
-    hold.first = arguments_read(&arguments, &hold, cli, argc, argv);
-    return for_each(&hold, argc, argv, pin);
-}
-
-int
-command_unpin(struct cli *cli, int argc, char **argv)
-{
-    static const struct gr_option options[] = {
-        {"scope", 0, "SCOPE", "session (default), or persistent",
-         GR_OPTION_CHOICE(struct hold, scope, "session|persistent")},
-        {"token", 0, NULL, "the arguments are tokens of pins", GR_OPTION_FLAG(struct hold, tokens)},
-        {0}};
-    static const struct arguments arguments = {.options = options,
-                                               .usage = "ID...",
-                                               .doc = "Remove one pin from each object.",
-                                               .least = 1,
-                                               .most = ARGUMENTS_MANY};
-    struct hold hold = {.cli = cli, .scope = "session"};
-
-    hold.first = arguments_read(&arguments, &hold, cli, argc, argv);
-    return for_each(&hold, argc, argv, unpin);
+    return granary_reference(cli->client, id, ((struct reference *)cli->self)->owner, NULL);
 }
 
 static int
-ref(granary_client *client, const struct hold *hold, const char *argument)
+unref_object(struct cli *cli, granary_id id)
 {
-    granary_id id;
-    granary_err err;
-    int status = cli_find(client, argument, &id);
+    return granary_unreference(cli->client, id, ((struct reference *)cli->self)->owner);
+}
 
-    if (status != 0) {
-        return status;
+#define REFERENCE_COMMAND(act)                                                                                         \
+    {                                                                                                                  \
+        .options = reference_options, .access = &access_session, COMMAND_ZERO(struct reference), .plain = true,        \
+        .prepare = check_owner, .object = (act)                                                                        \
     }
-    err = granary_reference(client, id, hold->owner, NULL);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
-}
+const struct command command_ref = REFERENCE_COMMAND(ref_object);
+const struct command command_unref = REFERENCE_COMMAND(unref_object);
 
-static int
-unref(granary_client *client, const struct hold *hold, const char *argument)
-{
-    granary_id id;
-    granary_err err;
-    int status = cli_find(client, argument, &id);
+/* ---- names ---- */
 
-    if (status != 0) {
-        return status;
-    }
-    err = granary_unreference(client, id, hold->owner);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
-}
-
-static int
-for_each_of_owner(struct cli *cli, int argc, char **argv, const char *doc,
-                  int (*act)(granary_client *client, const struct hold *hold, const char *argument))
-{
-    static const struct gr_option options[] = {
-        {"owner", 0, "OWNER", "for whom: any text", GR_OPTION_TEXT(struct hold, owner)}, {0}};
-    const struct arguments arguments = {
-        .options = options, .usage = "ID...", .doc = doc, .least = 1, .most = ARGUMENTS_MANY};
-    struct hold hold = {.cli = cli};
-
-    hold.first = arguments_read(&arguments, &hold, cli, argc, argv);
-    if (hold.owner == NULL) {
-        (void)fprintf(stderr, "granary: usage: %s --owner OWNER ID...\n", argv[0]);
-        return 2;
-    }
-    return for_each(&hold, argc, argv, act);
-}
-
-int
-command_ref(struct cli *cli, int argc, char **argv)
-{
-    return for_each_of_owner(cli, argc, argv,
-                             "Keep objects for an owner: deleted, they stay until their last reference ends.", ref);
-}
-
-int
-command_unref(struct cli *cli, int argc, char **argv)
-{
-    return for_each_of_owner(cli, argc, argv, "Remove one reference of the owner from each object.", unref);
-}
+struct naming {
+    const char *expect;
+    bool drop;
+};
 
 /* Bind or drop. */
 static int
-set_name(granary_client *client, const struct hold *hold, const char *name, const char *argument)
+set_name(struct cli *cli, const struct naming *naming)
 {
     granary_name_expect expect = GRANARY_NAME_ANY;
     granary_id expected = {{0}};
     granary_id id = {{0}};
-    granary_err err;
-    int status = argument == NULL ? 0 : cli_find(client, argument, &id);
+    int status = naming->drop ? 0 : cli_find(cli->client, cli->arguments[1], &id);
 
-    if (status == 0 && hold->expect != NULL) {
-        expect = strcmp(hold->expect, "new") == 0 ? GRANARY_NAME_NEW : GRANARY_NAME_ID;
+    if (status == 0 && naming->expect != NULL) {
+        expect = strcmp(naming->expect, "new") == 0 ? GRANARY_NAME_NEW : GRANARY_NAME_ID;
         if (expect == GRANARY_NAME_ID) {
-            status = cli_find(client, hold->expect, &expected);
+            status = cli_find(cli->client, naming->expect, &expected);
         }
     }
-    if (status != 0) {
-        return status;
-    }
-    err = granary_name_set(client, name, id, expect, expected, NULL);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    return status == 0 ? (int)granary_name_set(cli->client, cli->arguments[0], id, expect, expected, NULL) : status;
 }
 
-int
-command_name(struct cli *cli, int argc, char **argv)
+static int
+check_naming(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"expect", 0, "ID|new", "only if it is bound to that object now, or to none",
-         GR_OPTION_TEXT(struct hold, expect)},
-        {"drop", 0, NULL, "take the name away from its object", GR_OPTION_FLAG(struct hold, drop)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "NAME [ID]",
-        .doc =
-            "Bind a name to an object, in one step for everybody; without an ID, print the one it is bound to. Where "
-            "an ID is expected, name:NAME stands for it.",
-        .least = 1,
-        .most = 2};
-    struct hold hold = {.cli = cli};
-    int first = arguments_read(&arguments, &hold, cli, argc, argv);
-    granary_client *client;
-    granary_id id;
-    granary_err err;
-    int status = 0;
-
-    if (hold.drop && argc - first == 2) {
-        (void)fprintf(stderr, "granary: usage: %s --drop NAME\n", argv[0]);
+    if (((struct naming *)cli->self)->drop && cli->count == 2) {
+        (void)fprintf(stderr, "granary: usage: %s --drop NAME\n", cli->usage_name);
         return 2;
     }
-    client = cli_connect_existing(cli, &status);
-    if (client != NULL && (hold.drop || argc - first == 2)) {
-        status = set_name(client, &hold, argv[first], hold.drop ? NULL : argv[first + 1]);
-    } else if (client != NULL) {
-        err = granary_name_get(client, argv[first], &id);
-        if (err == GRANARY_OK) {
-            cli_print_id(cli, id);
-        } else {
-            status = cli_fail_plain(err);
-        }
-    }
-    granary_disconnect(client);
-    return status;
+    return 0;
 }
 
-static void
-print_name(const granary_name *name, struct json *json)
+static int
+run_name(struct cli *cli)
 {
-    char text[GRANARY_ID_TEXT + 1];
-    char shown[SHOW_TEXT];
+    const struct naming *naming = cli->self;
+    granary_id id;
+    granary_err err;
 
-    if (json != NULL) {
-        json_open(json, NULL, '{');
-        json_text(json, "name", name->name);
-        json_id(json, "id", name->id);
-        json_close(json);
-        return;
+    if (naming->drop || cli->count == 2) {
+        return set_name(cli, naming);
     }
-    granary_id_format(name->id, text);
-    (void)printf("%s  %s\n", text, show_text(name->name, shown));
+    err = granary_name_get(cli->client, cli->arguments[0], &id);
+    if (err == GRANARY_OK) {
+        cli_print_id(cli, id);
+    }
+    return err;
 }
 
-int
-command_names(struct cli *cli, int argc, char **argv)
+static const struct gr_option name_options[] = {
+    {"expect", 0, "ID|new", "only if it is bound to that object now, or to none",
+     GR_OPTION_TEXT(struct naming, expect)},
+    {"drop", 0, NULL, "take the name away from its object", GR_OPTION_FLAG(struct naming, drop)},
+    {0}};
+
+const struct command command_name = {.options = name_options,
+                                     .access = &access_session,
+                                     COMMAND_ZERO(struct naming),
+                                     .plain = true,
+                                     .prepare = check_naming,
+                                     .run = run_name};
+
+static const struct column name_columns[] = {{NULL, "", -32, COLUMN(granary_name, id)},
+                                             {"name", "", 0, COLUMN(granary_name, name)},
+                                             {"id", NULL, 0, COLUMN(granary_name, id)},
+                                             {0}};
+
+static int
+run_names(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .doc = "List names in the order of their bytes, with the ids they are bound to."};
-    struct json json = {0};
     granary_name *names = malloc(NAMES_PAGE * sizeof *names);
     granary_err err = names == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
-    granary_client *client;
+    char after[GRANARY_TEXT_MAX + 1] = "";
+    struct listing listing;
     size_t count = NAMES_PAGE;
-    size_t shown = 0;
-    int status = 0;
 
-    (void)arguments_read(&arguments, NULL, cli, argc, argv);
-    client = cli_connect_existing(cli, &status);
-    if (client != NULL && cli->json) {
-        json_open(&json, NULL, '[');
-    }
-    while (client != NULL && err == GRANARY_OK && count == NAMES_PAGE) {
-        char after[GRANARY_TEXT_MAX + 1] = "";
-
-        if (shown > 0) {
+    listing_begin(&listing, name_columns, cli->json);
+    while (err == GRANARY_OK && count == NAMES_PAGE) {
+        err = granary_name_list(cli->client, after, names, NAMES_PAGE, &count);
+        for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+            listing_row(&listing, &names[i]);
+        }
+        if (count == NAMES_PAGE) {
             memcpy(after, names[NAMES_PAGE - 1].name, sizeof after);
         }
-        err = granary_name_list(client, after, names, NAMES_PAGE, &count);
-        for (size_t i = 0; err == GRANARY_OK && i < count; i++, shown++) {
-            print_name(&names[i], cli->json ? &json : NULL);
-        }
     }
-    if (client != NULL && cli->json) {
-        json_close(&json);
-    }
-    if (err != GRANARY_OK) {
-        status = cli_fail(err, "names");
-    }
-    granary_disconnect(client);
+    listing_end(&listing);
     free(names);
-    return status;
+    return err;
 }
 
-int
-command_alias(struct cli *cli, int argc, char **argv)
+const struct command command_names = {.access = &access_session, .run = run_names};
+
+/* ---- aliases ---- */
+
+struct alias {
+    granary_id alias;
+};
+
+static int
+read_alias(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .usage = "ALIAS ID", .doc = "Let ALIAS (32 hex digits) stand for the object ID.", .least = 2, .most = 2};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
-    granary_client *client;
-    granary_id alias, id;
-    granary_err err;
-    int status = 0;
+    granary_err err = arguments_id(cli->arguments[0], &((struct alias *)cli->self)->alias);
 
-    err = arguments_id(argv[first], &alias);
-    if (err != GRANARY_OK) {
-        return cli_fail(err, "alias");
-    }
-    client = cli_connect_existing(cli, &status);
-    if (client != NULL && (status = cli_find(client, argv[first + 1], &id)) == 0) {
-        err = granary_alias(client, alias, id);
-        status = err == GRANARY_OK ? 0 : cli_fail_plain(err);
-    }
-    granary_disconnect(client);
-    return status;
+    return err == GRANARY_OK ? 0 : cli_fail(err, "alias");
 }
+
+static int
+run_alias(struct cli *cli)
+{
+    granary_id id;
+    int status = cli_find(cli->client, cli->arguments[1], &id);
+
+    return status == 0 ? (int)granary_alias(cli->client, ((struct alias *)cli->self)->alias, id) : status;
+}
+
+const struct command command_alias = {
+    .access = &access_session, COMMAND_ZERO(struct alias), .plain = true, .prepare = read_alias, .run = run_alias};

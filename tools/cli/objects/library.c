@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 #include "granary/call.h"
 
 bool
@@ -33,42 +33,24 @@ int
 library_export(struct cli *cli, const char *path, const char *name)
 {
     char version[33];
-    int status = 0;
-    granary_client *client = cli_connect(cli, &status);
-    granary_err err = client == NULL ? GRANARY_OK : granary_export(client, path, name, version);
+    granary_err err = granary_export(cli->client, path, name, version);
 
     if (err != GRANARY_OK) {
-        status = cli_fail(err, "export %s", path);
-    } else if (client != NULL) {
-        cli_print_value(cli, "version", version);
+        return cli_fail(err, "export %s", path);
     }
-    granary_disconnect(client);
-    return status;
+    cli_print_value(cli, "version", version);
+    return 0;
 }
 
-int
-command_unexport(struct cli *cli, int argc, char **argv)
+static int
+run_unexport(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .usage = "NAME[@VERSION]",
-        .doc = "Forget an exported library: all its versions, or one. Graphs that use it keep it until they end.",
-        .least = 1,
-        .most = 1};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
-    char *version = strchr(argv[first], '@');
-    granary_client *client;
-    granary_err err;
-    int status = 0;
+    char *version = strchr(cli->arguments[0], '@');
 
     if (version != NULL) {
         *version++ = '\0';
     }
-    client = cli_connect_existing(cli, &status);
-    if (client == NULL) {
-        return status;
-    }
-    err = granary_unexport(client, argv[first], version);
-    status = err == GRANARY_OK ? 0 : cli_fail(err, "unexport");
-    granary_disconnect(client);
-    return status;
+    return granary_unexport(cli->client, cli->arguments[0], version);
 }
+
+const struct command command_unexport = {.access = &access_session, .run = run_unexport};

@@ -7,7 +7,7 @@
 /* Whether a text names a shared object, and not an object of the store: a file that is one, or a name ending in .so. */
 bool library_is_file(const char *text);
 
-/* Export it and print its version; name may be NULL. Returns the exit status. */
+/* Export it on cli->client and print its version; name may be NULL. Returns the exit status. */
 int library_export(struct cli *cli, const char *path, const char *name);
 
 #endif

@@ -2,52 +2,33 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 
-/* The objects that are named; complains about those that are not there. Returns NULL when memory is short. */
-static granary_id *
-find_all(granary_client *client, char **names, int count, size_t *ret_found, int *status)
+/* Do something to all of the named objects that are there, and complain about the others. Returns the first failure. */
+static int
+with_all(struct cli *cli, granary_err (*act)(granary_client *client, const granary_id *ids, size_t count))
 {
-    granary_id *ids = calloc((size_t)count, sizeof *ids);
+    granary_id *ids = calloc((size_t)cli->count, sizeof *ids);
     size_t found = 0;
+    int status = 0;
+    granary_err err;
 
     if (ids == NULL) {
-        *status = cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "%d objects", count);
-        return NULL;
+        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "%d objects", cli->count);
     }
-    for (int i = 0; i < count; i++) {
-        int one = cli_find(client, names[i], &ids[found]);
+    for (int i = 0; i < cli->count; i++) {
+        int one = cli_find(cli->client, cli->arguments[i], &ids[found]);
 
         found += one == 0;
-        *status = *status == 0 ? one : *status;
+        status = status == 0 ? one : status;
     }
-    *ret_found = found;
-    return ids;
-}
-
-/* Do something to all of the named objects that are there. Returns the first failure's status. */
-static int
-with_all(struct cli *cli, char **names, int count,
-         granary_err (*act)(granary_client *client, const granary_id *ids, size_t count))
-{
-    granary_client *client;
-    granary_id *ids = NULL;
-    size_t found = 0;
-    granary_err err;
-    int status = 0;
-
-    client = cli_connect_existing(cli, &status);
-    if (client != NULL) {
-        ids = find_all(client, names, count, &found, &status);
-        err = ids == NULL ? GRANARY_OK : act(client, ids, found);
-        if (err != GRANARY_OK) {
-            int failed = cli_fail_plain(err);
-
-            status = status == 0 ? failed : status;
-        }
-    }
+    err = act(cli->client, ids, found);
     free(ids);
-    granary_disconnect(client);
+    if (err != GRANARY_OK) {
+        int failed = cli_fail_plain(err);
+
+        status = status == 0 ? failed : status;
+    }
     return status;
 }
 
@@ -57,31 +38,21 @@ delete_all(granary_client *client, const granary_id *ids, size_t count)
     return granary_object_delete_many(client, ids, count, NULL);
 }
 
-int
-command_rm(struct cli *cli, int argc, char **argv)
+static int
+run_rm(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .usage = "ID...",
-        .doc = "Delete objects. Processes that have them mapped keep them until they let go.",
-        .least = 1,
-        .most = ARGUMENTS_MANY};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
-
-    return with_all(cli, argv + first, argc - first, delete_all);
+    return with_all(cli, delete_all);
 }
 
-int
-command_prefetch(struct cli *cli, int argc, char **argv)
-{
-    static const struct arguments arguments = {
-        .usage = "ID...",
-        .doc = "Bring spilled objects back before they are needed. Does not wait for them.",
-        .least = 1,
-        .most = ARGUMENTS_MANY};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
+const struct command command_rm = {.access = &access_session, .run = run_rm};
 
-    return with_all(cli, argv + first, argc - first, granary_object_prefetch);
+static int
+run_prefetch(struct cli *cli)
+{
+    return with_all(cli, granary_object_prefetch);
 }
+
+const struct command command_prefetch = {.access = &access_session, .run = run_prefetch};
 
 struct move {
     granary_levels to, from;
@@ -89,49 +60,36 @@ struct move {
 };
 
 static granary_err
-check_move(void *target)
+check_move(struct cli *cli)
 {
-    const struct move *move = target;
+    const struct move *move = cli->self;
 
     return move->to == 0 && move->from == 0 ? gr_fail(GRANARY_EINVAL, "where to? --to LEVELS, --from LEVELS, or both")
                                             : GRANARY_OK;
 }
 
-int
-command_move(struct cli *cli, int argc, char **argv)
+static int
+move_object(struct cli *cli, char *argument)
 {
-    static const struct gr_option options[] = {
-        {"to", 0, "LEVELS", "where copies are made: memory, disk, remote, or several: disk+remote",
-         GR_OPTION_LEVELS(struct move, to)},
-        {"from", 0, "LEVELS", "where copies are dropped then", GR_OPTION_LEVELS(struct move, from)},
-        {"timeout", 0, "DURATION", "how long to wait for each; default 60; 0: do not wait",
-         GR_OPTION_MS(struct move, timeout_ms)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "ID...",
-        .doc = "Move objects between levels: `--to disk` makes a copy that survives the machine's "
-               "restart, `--from memory` spills now.",
-        .least = 1,
-        .most = ARGUMENTS_MANY,
-        .check = check_move};
-    struct move move = {.timeout_ms = 60000};
-    int first = arguments_read(&arguments, &move, cli, argc, argv);
-    granary_client *client;
-    int status = 0;
+    const struct move *move = cli->self;
+    granary_id id;
+    int status = cli_find(cli->client, argument, &id);
+    granary_err err =
+        status == 0 ? granary_object_move(cli->client, id, move->to, move->from, move->timeout_ms) : GRANARY_OK;
 
-    client = cli_connect_existing(cli, &status);
-    for (int i = first; client != NULL && i < argc; i++) {
-        granary_id id;
-        int one = cli_find(client, argv[i], &id);
-
-        if (one == 0) {
-            granary_err err = granary_object_move(client, id, move.to, move.from, move.timeout_ms);
-
-            one = err == GRANARY_OK ? 0 : cli_fail(err, "move %s", argv[i]);
-        }
-        status = status == 0 ? one : status;
-    }
-    granary_disconnect(client);
-    return status;
+    return err == GRANARY_OK ? status : cli_fail(err, "move %s", argument);
 }
+
+static const struct gr_option move_options[] = {
+    {"to", 0, "LEVELS", "where copies are made: memory, disk, remote, or several: disk+remote",
+     GR_OPTION_LEVELS(struct move, to)},
+    {"from", 0, "LEVELS", "where copies are dropped then", GR_OPTION_LEVELS(struct move, from)},
+    {"timeout", 0, "DURATION", "how long to wait for each; default 60; 0: do not wait",
+     GR_OPTION_MS(struct move, timeout_ms)},
+    {0}};
+
+const struct command command_move = {.options = move_options,
+                                     .access = &access_session,
+                                     COMMAND_SELF(struct move, .timeout_ms = 60000),
+                                     .check = check_move,
+                                     .each = move_object};

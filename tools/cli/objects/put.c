@@ -21,7 +21,10 @@ struct put {
     bool has_id;
     const char *id_from;
     char *contains; /* ids, separated by commas */
+    granary_id *contained;
     granary_object_options options;
+    const char *path;
+    int fd;
 };
 
 static granary_err
@@ -42,10 +45,17 @@ take_persist(void *target, char *text)
     return text == NULL ? GRANARY_OK : granary_levels_parse(text, &put->options.persist);
 }
 
+#define ID_OPTIONS(default_id)                                                                                         \
+    {"id", 0, "ID", "32 hex digits; default: " default_id, GR_OPTION_TAKE(take_id)},                                   \
+    {                                                                                                                  \
+        "id-from", 0, "NAME", "the id that is made of the session and this name, everywhere the same",                 \
+            GR_OPTION_TEXT(struct put, id_from)                                                                        \
+    }
+
 static granary_err
-check_put(void *target)
+check_put(struct cli *cli)
 {
-    struct put *put = target;
+    struct put *put = cli->self;
 
     put->options.timeout_ms = put->options.timeout_ms == 0 ? GRANARY_AT_ONCE : put->options.timeout_ms;
     return put->has_id && put->id_from != NULL ? gr_fail(GRANARY_EINVAL, "--id and --id-from: one or the other")
@@ -136,28 +146,53 @@ put_path(granary_client *client, const char *path, granary_id *ret_id)
     return err;
 }
 
-/* The ids that a text names, separated by commas; it is cut there. Prints the error. Returns the exit status. */
+/* Open what is to be put, and choose its id, before there is a connection. */
 static int
-find_contained(granary_client *client, char *text, granary_id **ret_ids, size_t *ret_count)
+open_put(struct cli *cli)
+{
+    struct put *put = cli->self;
+
+    put->path = cli->count > 0 ? cli->arguments[0] : "-";
+    put->fd = open_input(put->path);
+    if (put->fd < 0) {
+        return cli_fail(gr_fail_errno("cannot be read"), "%s %s", cli->name, put->path);
+    }
+    if (!put->has_id && put->id_from != NULL) {
+        put->id = granary_id_from_name(cli->session, put->id_from);
+        put->has_id = true;
+    }
+    return 0;
+}
+
+static void
+end_put(struct cli *cli)
+{
+    struct put *put = cli->self;
+
+    gr_fd_close(&put->fd);
+    free(put->contained);
+}
+
+/* The ids that --contains names, separated by commas; it is cut there. Prints the error. Returns the exit status. */
+static int
+find_contained(struct cli *cli, struct put *put)
 {
     char *rest = NULL;
     size_t count = 1;
-    size_t found = 0;
     int status = 0;
-    granary_id *ids;
 
-    for (const char *at = text; *at != '\0'; at++) {
+    for (const char *at = put->contains; *at != '\0'; at++) {
         count += *at == ',';
     }
-    ids = calloc(count, sizeof *ids);
-    if (ids == NULL) {
-        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "put");
+    put->contained = calloc(count, sizeof *put->contained);
+    if (put->contained == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    for (char *one = strtok_r(text, ",", &rest); status == 0 && one != NULL; one = strtok_r(NULL, ",", &rest)) {
-        status = cli_find(client, one, &ids[found++]);
+    for (char *one = strtok_r(put->contains, ",", &rest); status == 0 && one != NULL;
+         one = strtok_r(NULL, ",", &rest)) {
+        status = cli_find(cli->client, one, &put->contained[put->options.contains_count++]);
     }
-    *ret_ids = ids;
-    *ret_count = found;
+    put->options.contains = put->contained;
     return status;
 }
 
@@ -177,68 +212,48 @@ name_taken(granary_err err, granary_id id, const struct put *put)
                          put->id_from == NULL ? "" : "')", text, put->id_from == NULL ? "--id" : "--id-from");
 }
 
-int
-command_put(struct cli *cli, int argc, char **argv)
+static int
+run_put(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"id", 0, "ID", "32 hex digits; default: a fresh one", GR_OPTION_TAKE(take_id)},
-        {"id-from", 0, "NAME", "the id that is made of the session and this name, everywhere the same",
-         GR_OPTION_TEXT(struct put, id_from)},
-        {"importance", 0, "N", "0 to 255: a more important object leaves memory later",
-         GR_OPTION_NUMBER(struct put, options.importance, 0, 255)},
-        {"next-use", 0, "N", "1 (soonest) to 255 (never again); 0: unknown",
-         GR_OPTION_NUMBER(struct put, options.next_use, 0, 255)},
-        {"persist", 0, "LEVELS", "copy it to these levels too; default: disk, to survive the machine's restart",
-         GR_OPTION_TAKE(take_persist), .optional = true},
-        {"contains", 0, "ID,...", "objects that live at least as long as this one",
-         GR_OPTION_TEXT(struct put, contains)},
-        {"timeout", 0, "DURATION", "how long to wait for room when memory is full; default: 30 s",
-         GR_OPTION_MS(struct put, options.timeout_ms)},
-        {0}};
-    static const struct arguments arguments = {.options = options,
-                                               .usage = "FILE",
-                                               .doc = "Put a file ('-': stdin) into the store and print its id.",
-                                               .least = 1,
-                                               .most = 1,
-                                               .check = check_put};
-    struct put put = {.options = {.timeout_ms = ROOM_WAIT_MS}};
+    struct put *put = cli->self;
+    granary_id id = put->has_id ? put->id : granary_id_random();
     struct notice notice;
-    int first = arguments_read(&arguments, &put, cli, argc, argv);
-    const char *path = argv[first];
-    granary_id id = put.has_id ? put.id : granary_id_random();
-    granary_id *contained = NULL;
-    granary_client *client;
     granary_err err;
-    int status = 0;
-    int fd;
+    int status = put->contains == NULL ? 0 : find_contained(cli, put);
 
-    if (!put.has_id && put.id_from != NULL) {
-        id = granary_id_from_name(cli->session, put.id_from);
+    if (status != 0) {
+        return status;
     }
-    fd = open_input(path);
-    if (fd < 0) {
-        return cli_fail(gr_fail_errno("cannot be read"), "put %s", path);
+    notice_begin(&notice, cli->client, "put", put->options.timeout_ms);
+    err = put_descriptor(cli->client, id, put->fd, &put->options);
+    notice_end(&notice);
+    if (err != GRANARY_OK) {
+        return cli_fail(name_taken(err, id, put), "put %s", put->path);
     }
-    client = cli_connect(cli, &status);
-    if (client != NULL && put.contains != NULL) {
-        status = find_contained(client, put.contains, &contained, &put.options.contains_count);
-        put.options.contains = contained;
-    }
-    if (client != NULL && status == 0) {
-        notice_begin(&notice, client, "put", put.options.timeout_ms);
-        err = put_descriptor(client, id, fd, &put.options);
-        notice_end(&notice);
-        if (err != GRANARY_OK) {
-            status = cli_fail(name_taken(err, id, &put), "put %s", path);
-        } else {
-            cli_print_id(cli, id);
-        }
-    }
-    granary_disconnect(client);
-    gr_fd_close(&fd);
-    free(contained);
-    return status;
+    cli_print_id(cli, id);
+    return 0;
 }
+
+static const struct gr_option put_options[] = {
+    ID_OPTIONS("a fresh one"),
+    {"importance", 0, "N", "0 to 255: a more important object leaves memory later",
+     GR_OPTION_NUMBER(struct put, options.importance, 0, 255)},
+    {"next-use", 0, "N", "1 (soonest) to 255 (never again); 0: unknown",
+     GR_OPTION_NUMBER(struct put, options.next_use, 0, 255)},
+    {"persist", 0, "LEVELS", "copy it to these levels too; default: disk, to survive the machine's restart",
+     GR_OPTION_TAKE(take_persist), .optional = true},
+    {"contains", 0, "ID,...", "objects that live at least as long as this one", GR_OPTION_TEXT(struct put, contains)},
+    {"timeout", 0, "DURATION", "how long to wait for room when memory is full; default: 30 s",
+     GR_OPTION_MS(struct put, options.timeout_ms)},
+    {0}};
+
+const struct command command_put = {.options = put_options,
+                                    .access = &access_storing,
+                                    COMMAND_SELF(struct put, .fd = -1, .options = {.timeout_ms = ROOM_WAIT_MS}),
+                                    .check = check_put,
+                                    .prepare = open_put,
+                                    .run = run_put,
+                                    .end = end_put};
 
 static int
 fail_taken(void)
@@ -249,47 +264,26 @@ fail_taken(void)
     return cli_fail_plain(gr_fail(GRANARY_EEXIST, "%s: --id or --id-from give it another id", why));
 }
 
-int
-command_import(struct cli *cli, int argc, char **argv)
+static int
+run_import(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"id", 0, "ID", "32 hex digits; default: the id it had", GR_OPTION_TAKE(take_id)},
-        {"id-from", 0, "NAME", "the id that is made of the session and this name, everywhere the same",
-         GR_OPTION_TEXT(struct put, id_from)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "[FILE]",
-        .doc = "Take one exported object from a file, or from stdin, and print its id.",
-        .most = 1,
-        .check = check_put};
-    struct put put = {.id_from = NULL};
-    int first = arguments_read(&arguments, &put, cli, argc, argv);
-    const char *path = first < argc ? argv[first] : "-";
-    granary_client *client;
+    const struct put *put = cli->self;
     granary_id id;
-    granary_err err;
-    int status = 0;
-    int fd;
+    granary_err err = granary_object_import(cli->client, put->fd, put->has_id ? &put->id : NULL, &id);
 
-    if (!put.has_id && put.id_from != NULL) {
-        put.id = granary_id_from_name(cli->session, put.id_from);
-        put.has_id = true;
+    if (err != GRANARY_OK) {
+        return err == GRANARY_EEXIST ? fail_taken() : cli_fail(err, "%s", put->path);
     }
-    fd = open_input(path);
-    if (fd < 0) {
-        return cli_fail(gr_fail_errno("cannot be read"), "import %s", path);
-    }
-    client = cli_connect(cli, &status);
-    if (client != NULL) {
-        err = granary_object_import(client, fd, put.has_id ? &put.id : NULL, &id);
-        if (err != GRANARY_OK) {
-            status = err == GRANARY_EEXIST ? fail_taken() : cli_fail(err, "%s", path);
-        } else {
-            cli_print_id(cli, id);
-        }
-    }
-    granary_disconnect(client);
-    gr_fd_close(&fd);
-    return status;
+    cli_print_id(cli, id);
+    return 0;
 }
+
+static const struct gr_option import_options[] = {ID_OPTIONS("the id it had"), {0}};
+
+const struct command command_import = {.options = import_options,
+                                       .access = &access_storing,
+                                       COMMAND_SELF(struct put, .fd = -1),
+                                       .check = check_put,
+                                       .prepare = open_put,
+                                       .run = run_import,
+                                       .end = end_put};

@@ -439,19 +439,21 @@ read_all(struct read *read, granary_client *client, char **names, int count)
     return status;
 }
 
-static granary_err
-prepare(struct read *read)
+static int
+prepare_read(struct cli *cli)
 {
+    struct read *read = cli->self;
     const char **names;
     granary_err err = arguments_names(read->columns, &names, &read->select.column_count);
 
+    read->cli = cli;
     read->select.columns = names;
     if (err == GRANARY_OK) {
         err = arguments_names(read->accept, &names, &read->options.accept_count);
         read->options.accept = names;
     }
     read->format = read->csv ? &gr_format_csv : &output_table;
-    read->options.checksum = read->accept != NULL || read->cli->json;
+    read->options.checksum = read->accept != NULL || cli->json;
     if (err == GRANARY_OK && read->output != NULL && read->accept == NULL &&
         output_format_of(read->output, &read->format) != GRANARY_OK) {
         read->options.as_file = true; /* an ending that says nothing: the bytes of an Arrow or NPY file */
@@ -459,47 +461,41 @@ prepare(struct read *read)
     return err;
 }
 
-int
-command_read(struct cli *cli, int argc, char **argv)
+static int
+run_read(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"rows", 0, "FROM:TO:STEP", "rows of a frame; or one, or several with commas: 3,-1,7",
-         GR_OPTION_TAKE(take_rows)},
-        {"index", 0, "SLICE,...", "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", GR_OPTION_TAKE(take_index)},
-        {"bytes", 0, "FROM:TO", "bytes of an object; K, M, G, T are powers of 1024", GR_OPTION_TAKE(take_bytes)},
-        {"cols", 0, "NAME,...", "columns of a frame", GR_OPTION_TEXT(struct read, columns)},
-        {"accept", 0, "CODEC,...", "how bytes may come, the best first: none, lz4",
-         GR_OPTION_TEXT(struct read, accept)},
-        {"timeout", 0, "DURATION", "how long to wait for what is not there yet; default 0",
-         GR_OPTION_MS(struct read, options.timeout_ms)},
-        {"csv", 0, NULL, "frames as CSV", GR_OPTION_FLAG(struct read, csv)},
-        {"output", 'o', "FILE", output_help, GR_OPTION_TEXT(struct read, output)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "ID|name:NAME|GRAPH/TARGET[[N]]...",
-        .doc =
-            "Print parts of objects and of graphs' results: a whole target, or its chunk N. A spilled object is read "
-            "no further than needed.",
-        .least = 1,
-        .most = ARGUMENTS_MANY};
-    struct read read = {.cli = cli};
-    int first = arguments_read(&arguments, &read, cli, argc, argv);
-    granary_client *client;
-    int status = 0;
-    granary_err err = prepare(&read);
+    struct read *read = cli->self;
+    int status = read_all(read, cli->client, cli->arguments, cli->count);
 
-    client = err == GRANARY_OK ? cli_connect_existing(cli, &status) : NULL;
-    if (client != NULL) {
-        status = read_all(&read, client, argv + first, argc - first);
-        status = status == 0 && read.output != NULL ? write_output(&read) : status;
-    } else if (err != GRANARY_OK) {
-        status = cli_fail(err, "read");
-    }
-    granary_disconnect(client);
-    gr_buf_free(&read.collected);
-    free((void *)(uintptr_t)read.select.columns);
-    free((void *)(uintptr_t)read.select.indices);
-    free((void *)(uintptr_t)read.options.accept);
-    return status;
+    return status == 0 && read->output != NULL ? write_output(read) : status;
 }
+
+static void
+end_read(struct cli *cli)
+{
+    struct read *read = cli->self;
+
+    gr_buf_free(&read->collected);
+    free((void *)(uintptr_t)read->select.columns);
+    free((void *)(uintptr_t)read->select.indices);
+    free((void *)(uintptr_t)read->options.accept);
+}
+
+static const struct gr_option read_options[] = {
+    {"rows", 0, "FROM:TO:STEP", "rows of a frame; or one, or several with commas: 3,-1,7", GR_OPTION_TAKE(take_rows)},
+    {"index", 0, "SLICE,...", "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", GR_OPTION_TAKE(take_index)},
+    {"bytes", 0, "FROM:TO", "bytes of an object; K, M, G, T are powers of 1024", GR_OPTION_TAKE(take_bytes)},
+    {"cols", 0, "NAME,...", "columns of a frame", GR_OPTION_TEXT(struct read, columns)},
+    {"accept", 0, "CODEC,...", "how bytes may come, the best first: none, lz4", GR_OPTION_TEXT(struct read, accept)},
+    {"timeout", 0, "DURATION", "how long to wait for what is not there yet; default 0",
+     GR_OPTION_MS(struct read, options.timeout_ms)},
+    {"csv", 0, NULL, "frames as CSV", GR_OPTION_FLAG(struct read, csv)},
+    {"output", 'o', "FILE", output_help, GR_OPTION_TEXT(struct read, output)},
+    {0}};
+
+const struct command command_read = {.options = read_options,
+                                     .access = &access_session,
+                                     COMMAND_ZERO(struct read),
+                                     .prepare = prepare_read,
+                                     .run = run_read,
+                                     .end = end_read};

@@ -117,15 +117,33 @@ write_member(struct json *json, const struct column *column, const void *row)
     }
 }
 
-/* The members of a row, into the object that is open. */
-static void
-write_members(struct json *json, const struct column *columns, const void *row)
+void
+listing_members(struct json *json, const struct column *columns, const void *row)
 {
     for (const struct column *column = columns; column->key != NULL || column->heading != NULL; column++) {
         if (column->key != NULL) {
             write_member(json, column, row);
         }
     }
+}
+
+void
+listing_object(struct json *json, const char *key, const struct column *columns, const void *row)
+{
+    json_open(json, key, '{');
+    listing_members(json, columns, row);
+    json_close(json);
+}
+
+void
+listing_array(struct json *json, const char *key, const struct column *columns, const void *rows, size_t count,
+              size_t row_size)
+{
+    json_open(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        listing_object(json, NULL, columns, (const char *)rows + i * row_size);
+    }
+    json_close(json);
 }
 
 /* A line of the table; row NULL: the headings. */
@@ -147,12 +165,32 @@ print_line(const struct column *columns, const void *row)
 }
 
 void
+listing_one(const struct column *columns, bool is_json, const void *row)
+{
+    if (is_json) {
+        listing_object(&(struct json){0}, NULL, columns, row);
+    } else {
+        print_line(columns, row);
+    }
+}
+
+/* A listing whose headings are empty has none. */
+static bool
+has_headings(const struct column *columns)
+{
+    while (columns->heading == NULL && columns->key != NULL) {
+        columns++;
+    }
+    return columns->heading != NULL && columns->heading[0] != '\0';
+}
+
+void
 listing_begin(struct listing *listing, const struct column *columns, bool is_json)
 {
     *listing = (struct listing){.columns = columns, .is_json = is_json};
     if (is_json) {
         json_open(&listing->json, NULL, '[');
-    } else {
+    } else if (has_headings(columns)) {
         print_line(columns, NULL);
     }
 }
@@ -164,9 +202,7 @@ listing_row(struct listing *listing, const void *row)
         print_line(listing->columns, row);
         return;
     }
-    json_open(&listing->json, NULL, '{');
-    write_members(&listing->json, listing->columns, row);
-    json_close(&listing->json);
+    listing_object(&listing->json, NULL, listing->columns, row);
 }
 
 void

@@ -30,7 +30,7 @@ enum column_as { COLUMN_AS_IT_IS, COLUMN_AS_AGE, COLUMN_AS_TIME, COLUMN_AS_SIZE 
 
 struct column {
     const char *key;     /* of a member in JSON; NULL: it is for people alone */
-    const char *heading; /* in a table; NULL: it is for programs alone */
+    const char *heading; /* in a table, or "" in one without headings; NULL: it is for programs alone */
     int width;           /* of the table's column; negative: to the left. 0: it is the last one */
     enum column_kind kind;
     size_t offset, size; /* of the field */
@@ -69,6 +69,15 @@ struct listing {
 void listing_begin(struct listing *listing, const struct column *columns, bool is_json);
 void listing_row(struct listing *listing, const void *row);
 void listing_end(struct listing *listing);
+/* A row alone on a line, without a heading; or as an object in JSON, on a line, too. */
+void listing_one(const struct column *columns, bool is_json, const void *row);
+/* A row as an object: a member of what is open. */
+void listing_object(struct json *json, const char *key, const struct column *columns, const void *row);
+/* Its members alone, into the object that is open. */
+void listing_members(struct json *json, const struct column *columns, const void *row);
+/* An array of structs as a member. */
+void listing_array(struct json *json, const char *key, const struct column *columns, const void *rows, size_t count,
+                   size_t row_size);
 /* All of an array of structs. */
 void listing_print(const struct column *columns, bool is_json, const void *rows, size_t count, size_t row_size);
 

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/executor_page.h"
-#include "cli/command/cli.h"
 #include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 
@@ -93,7 +92,7 @@ static const struct column page_columns[] = {{"pid", "pid", 8, COLUMN(struct pag
                                              {NULL, "log", 0, .show = page_log},
                                              {0}};
 
-static int
+static granary_err
 print_pages(const struct cli *cli, const struct gr_instance *instance)
 {
     struct gr_executor_state *pages = NULL;
@@ -102,7 +101,7 @@ print_pages(const struct cli *cli, const struct gr_instance *instance)
     granary_err err = gr_executor_pages_read(instance->runtime, &pages, &count);
 
     if (err != GRANARY_OK) {
-        return cli_fail_plain(err);
+        return err;
     }
     listing_begin(&listing, page_columns, cli->json);
     for (size_t i = 0; i < count; i++) {
@@ -112,21 +111,32 @@ print_pages(const struct cli *cli, const struct gr_instance *instance)
     }
     listing_end(&listing);
     free(pages);
-    return 0;
+    return GRANARY_OK;
 }
 
 /* ---- the list ---- */
 
+/* As the scheduler knows them. */
+static int
+show_table(struct cli *cli)
+{
+    int status = table_access.open(cli);
+
+    if (status == 0) {
+        status = table_show(cli);
+        status = status == GRANARY_OK ? 0 : cli_fail_plain((granary_err)status);
+    }
+    cli_disconnect(cli);
+    return status;
+}
+
 int
-executor_list(struct table_view *view, bool pages)
+executor_list(struct cli *cli, bool pages)
 {
     struct gr_instance instance;
     const char *trouble;
-    granary_err err = gr_instance_resolve(view->cli->instance, &instance);
+    granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    view->subject = "executors";
-    view->shown =
-        "number,pid,state,mode,confined,node,slot,phase,graph,subtask,since_ms,progress,queued,done,failures,rss_bytes";
     if (err == GRANARY_OK) {
         err = gr_instance_check_own(instance.runtime); /* not that nothing runs there */
     }
@@ -140,5 +150,9 @@ executor_list(struct table_view *view, bool pages)
     if (trouble != NULL) {
         (void)fprintf(stderr, "granary: executors: %s: this is what the executors' pages tell\n", trouble);
     }
-    return pages || trouble != NULL ? print_pages(view->cli, &instance) : table_show(view);
+    if (pages || trouble != NULL) {
+        err = print_pages(cli, &instance);
+        return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    }
+    return show_table(cli);
 }

@@ -4,7 +4,7 @@
 
 #include "cli/scheduler/table.h"
 
-/* Those of view->keys, or all. pages: without asking the scheduler. Returns the exit status. */
-int executor_list(struct table_view *view, bool pages);
+/* Of a command whose self begins with a table_view: those that the arguments name, or all. pages: without asking the scheduler. Returns the exit status. */
+int executor_list(struct cli *cli, bool pages);
 
 #endif

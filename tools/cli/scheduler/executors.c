@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command/arguments.h"
 #include "cli/scheduler/executor_list.h"
 #include "granary/pool.h"
 
@@ -39,26 +38,28 @@ static const struct {
     size_t least;
 } verbs[] = {{"drain", granary_pool_drain, 1}, {"kill", granary_pool_kill, 1}, {"recycle", granary_pool_recycle, 0}};
 
-/* The exit status; 2 when it is not understood. */
+/* A verb and the executors that it is for. Returns the exit status; 2 when it is not understood. */
 static int
-order(const struct executors *self, granary_client *client, const char *verb, char **texts, size_t count)
+give_order(const struct executors *self, struct cli *cli)
 {
+    const char *verb = cli->arguments[0];
+    size_t count = (size_t)cli->count - 1;
     uint32_t *numbers = calloc(count + 1, sizeof *numbers);
     granary_err err = GRANARY_OK;
     bool known = false;
     int status = 2;
 
-    if (numbers == NULL || read_numbers(texts, count, numbers) < 0) {
+    if (numbers == NULL || read_numbers(cli->arguments + 1, count, numbers) < 0) {
         goto out;
     }
     if (strcmp(verb, "add") == 0 && count == 1) {
         known = true;
-        err = granary_pool_add(client, numbers[0], self->node, self->timeout_ms);
+        err = granary_pool_add(cli->client, numbers[0], self->node, self->timeout_ms);
     }
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(verb, verbs[i].verb) == 0 && count >= verbs[i].least) {
             known = true;
-            err = verbs[i].run(client, numbers, count, self->timeout_ms);
+            err = verbs[i].run(cli->client, numbers, count, self->timeout_ms);
         }
     }
     if (!known) {
@@ -72,40 +73,38 @@ out:
     return status;
 }
 
-int
-command_executors(struct cli *cli, int argc, char **argv)
+static int
+run_executors(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"node", 0, "NODE", "add: NUMA node to be on; default: where fewest are",
-         GR_OPTION_NUMBER(struct executors, node, 0, 1023)},
-        {"timeout", 0, "DURATION",
-         "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes",
-         GR_OPTION_MS(struct executors, timeout_ms)},
-        {"pages", 0, NULL, "list what their pages tell, without asking the scheduler",
-         GR_OPTION_FLAG(struct executors, pages)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "[NUMBER...]\nadd N\ndrain NUMBER...\nkill NUMBER...\nrecycle [NUMBER...]",
-        .doc =
-            "List executors; start more; let some finish their work and leave; kill some; replace some, or all, by new "
-            "processes once they have finished their work. When no scheduler answers, the list is what their pages "
-            "tell.",
-        .most = ARGUMENTS_MANY};
-    struct executors self = {.view = {.cli = cli}, .node = -1, .timeout_ms = GRANARY_FOREVER};
-    int first = table_arguments(&arguments, &self, &self.view, argc, argv);
-    granary_client *client;
-    int status = 0;
+    struct executors *executors = cli->self;
+    int status;
 
-    if (first == argc || (argv[first][0] >= '0' && argv[first][0] <= '9')) {
-        self.view.keys = (const char *const *)(argv + first);
-        self.view.key_count = (size_t)(argc - first);
-        return executor_list(&self.view, self.pages);
+    if (cli->count == 0 || (cli->arguments[0][0] >= '0' && cli->arguments[0][0] <= '9')) {
+        return executor_list(cli, executors->pages);
     }
-    client = cli_connect_existing(cli, &status);
-    if (client != NULL) {
-        status = order(&self, client, argv[first], argv + first + 1, (size_t)(argc - first - 1));
-        granary_disconnect(client);
-    }
+    status = cli_connect_existing(cli);
+    status = status == 0 ? give_order(executors, cli) : status;
+    cli_disconnect(cli);
     return status;
 }
+
+/* Who opens what depends on the verb. */
+static const struct access executors_access = {.options = table_options};
+static const struct gr_option executors_options[] = {
+    {"node", 0, "NODE", "add: NUMA node to be on; default: where fewest are",
+     GR_OPTION_NUMBER(struct executors, node, 0, 1023)},
+    {"timeout", 0, "DURATION",
+     "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes",
+     GR_OPTION_MS(struct executors, timeout_ms)},
+    {"pages", 0, NULL, "list what their pages tell, without asking the scheduler",
+     GR_OPTION_FLAG(struct executors, pages)},
+    {0}};
+
+const struct command command_executors = {
+    .options = executors_options,
+    .access = &executors_access,
+    COMMAND_SELF(struct executors, .node = -1, .timeout_ms = GRANARY_FOREVER,
+                 .view = {.subject = "executors",
+                          .shown = "number,pid,state,mode,confined,node,slot,phase,graph,subtask,since_ms,progress,"
+                                   "queued,done,failures,rss_bytes"}),
+    .run = run_executors};

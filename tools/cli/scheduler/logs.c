@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "cli/command/arguments.h"
 #include "cli/print/json.h"
 #include "cli/print/show.h"
 #include "cli/scheduler/scheduler.h"
@@ -327,52 +326,49 @@ check_subtask(const struct logs *logs, const granary_connect_options *connect, g
 
 /* ---- the command ---- */
 
-int
-command_logs(struct cli *cli, int argc, char **argv)
+static int
+run_logs(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"follow", 'f', NULL, "go on until the graph has ended", GR_OPTION_FLAG(struct logs, follow)},
-        {"tail", 'n', "LINES", "only the last lines of each subtask", GR_OPTION_NUMBER(struct logs, tail, 0, 1 << 30)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "GRAPH[/SUBTASK]",
-        .doc = "Print what functions and programs of a graph have printed, also when no daemon runs.",
-        .least = 1,
-        .most = 1};
-    struct logs logs = {.cli = cli, .tail = -1};
-    int first = arguments_read(&arguments, &logs, cli, argc, argv);
+    struct logs *logs = cli->self;
     granary_connect_options connect = {.instance = cli->instance, .session = cli->session, .tag = "granary"};
-    granary_client *client = NULL;
     struct gr_instance instance;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
     bool folder;
     long pid;
 
     if (err != GRANARY_OK) {
-        return cli_fail_plain(err);
+        return err;
     }
-    choose(&logs, &instance, argv[first]);
-    logs.escape = isatty(STDOUT_FILENO) == 1;
-    folder = access(logs.folder, F_OK) == 0;
-    if (logs.follow || (!folder && !scheduler_stopped(&instance, &pid))) { /* somebody is needed who knows the graph */
-        (void)granary_connect(&connect, &client);
+    logs->cli = cli;
+    choose(logs, &instance, cli->arguments[0]);
+    logs->escape = isatty(STDOUT_FILENO) == 1;
+    folder = access(logs->folder, F_OK) == 0;
+    if (logs->follow || (!folder && !scheduler_stopped(&instance, &pid))) { /* somebody is needed who knows the graph */
+        (void)granary_connect(&connect, &cli->client);
     }
     if (!folder) {
-        err = client == NULL ? gr_fail(GRANARY_ENOENT, "graph '%s': nothing it printed is kept", logs.key)
-                             : granary_graph_wait(client, logs.key, 0, NULL);
+        err = cli->client == NULL ? gr_fail(GRANARY_ENOENT, "graph '%s': nothing it printed is kept", logs->key)
+                                  : granary_graph_wait(cli->client, logs->key, 0, NULL);
         err = err == GRANARY_ENOENT || err == GRANARY_EUNREACHABLE ? err : GRANARY_OK;
     }
-    if (err == GRANARY_OK && logs.follow && !cli->json) {
-        err = follow(&logs, client);
+    if (err == GRANARY_OK && logs->follow && !cli->json) {
+        err = follow(logs, cli->client);
     } else if (err == GRANARY_OK) {
-        err = folder ? find_files(&logs) : GRANARY_OK;
-        if (err == GRANARY_OK && logs.count == 0 && logs.subtask >= 0 && !scheduler_stopped(&instance, &pid)) {
-            err = check_subtask(&logs, &connect, &client);
+        err = folder ? find_files(logs) : GRANARY_OK;
+        if (err == GRANARY_OK && logs->count == 0 && logs->subtask >= 0 && !scheduler_stopped(&instance, &pid)) {
+            err = check_subtask(logs, &connect, &cli->client);
         }
-        show_all(&logs);
+        show_all(logs);
     }
-    granary_disconnect(client);
-    free(logs.items);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    cli_disconnect(cli);
+    free(logs->items);
+    return err;
 }
+
+static const struct gr_option logs_options[] = {
+    {"follow", 'f', NULL, "go on until the graph has ended", GR_OPTION_FLAG(struct logs, follow)},
+    {"tail", 'n', "LINES", "only the last lines of each subtask", GR_OPTION_NUMBER(struct logs, tail, 0, 1 << 30)},
+    {0}};
+
+const struct command command_logs = {
+    .options = logs_options, COMMAND_SELF(struct logs, .tail = -1), .plain = true, .run = run_logs};

@@ -54,31 +54,37 @@ scheduler_trouble(const struct gr_instance *instance)
     return state == 'T' || state == 't' ? "the scheduler is stopped" : state == '\0' ? "no scheduler runs" : NULL;
 }
 
-/* Prints what is wrong. */
-static bool
-can_ask(const struct cli *cli, int *ret_status)
+/* Returns the exit status, with the error printed. */
+static int
+check_answers(const struct cli *cli)
 {
     struct gr_instance instance;
     long pid;
 
     if (gr_instance_resolve(cli->instance, &instance) != GRANARY_OK || !scheduler_stopped(&instance, &pid)) {
-        return true;
+        return 0;
     }
-    *ret_status = cli_fail_plain(gr_fail(GRANARY_EUNREACHABLE,
-                                         "instance %s: its scheduler, pid %ld, is stopped: `kill -CONT %ld` lets it "
-                                         "go on; `granary executors` and `granary logs` work without it",
-                                         instance.name, pid, pid));
-    return false;
+    return cli_fail_plain(gr_fail(GRANARY_EUNREACHABLE,
+                                  "instance %s: its scheduler, pid %ld, is stopped: `kill -CONT %ld` lets it go on; "
+                                  "`granary executors` and `granary logs` work without it",
+                                  instance.name, pid, pid));
 }
 
-granary_client *
-scheduler_connect(struct cli *cli, int *ret_status)
+int
+scheduler_connect(struct cli *cli)
 {
-    return can_ask(cli, ret_status) ? cli_connect_existing(cli, ret_status) : NULL;
+    int status = check_answers(cli);
+
+    return status == 0 ? cli_connect_existing(cli) : status;
 }
 
-granary_client *
-scheduler_connect_storing(struct cli *cli, int *ret_status)
+static int
+connect_storing(struct cli *cli)
 {
-    return can_ask(cli, ret_status) ? cli_connect(cli, ret_status) : NULL;
+    int status = check_answers(cli);
+
+    return status == 0 ? cli_connect(cli) : status;
 }
+
+const struct access scheduler_session = {.open = scheduler_connect, .close = cli_disconnect};
+const struct access scheduler_storing = {.open = connect_storing, .close = cli_disconnect};

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/command/arguments.h"
 #include "cli/print/json.h"
 #include "cli/print/show.h"
 #include "cli/scheduler/scheduler.h"
@@ -19,16 +20,31 @@
 #define CELL        1024
 #define CELL_SHOWN  60 /* of the columns but the last */
 
-static const struct gr_option table_options[] = {
+const struct gr_option table_options[] = {
     {"fields", 'f', "FIELD,...", "only these columns, in this order", GR_OPTION_TEXT(struct table_view, fields)},
     {"watch", 'w', NULL, "again whenever something changes", GR_OPTION_FLAG(struct table_view, watch)},
     {0}};
 
-int
-table_arguments(const struct arguments *arguments, void *target, struct table_view *view, int argc, char **argv)
+static int
+open_table(struct cli *cli)
 {
-    return arguments_read_with(arguments, target, (struct gr_option_set){table_options, view}, view->cli, argc, argv);
+    struct table_view *view = cli->self;
+
+    view->cli = cli;
+    view->keys = (const char *const *)cli->arguments;
+    view->key_count = (size_t)cli->count;
+    if (view->named) {
+        view->subject = *view->keys++;
+        view->key_count--;
+    }
+    /* --session means those of one, of what belongs to sessions. */
+    if (view->subject != NULL && (strcmp(view->subject, "graphs") == 0 || strcmp(view->subject, "functions") == 0)) {
+        view->session = cli->session;
+    }
+    return scheduler_connect(cli);
 }
+
+const struct access table_access = {.options = table_options, .open = open_table, .close = cli_disconnect};
 
 /* ---- cells ---- */
 
@@ -234,14 +250,13 @@ choose_columns(const struct table_view *view, const char ***ret_fields, size_t *
 }
 
 static granary_err
-print_table(struct table_view *view, granary_client *client, granary_query *query, size_t columns, size_t *ret_rows)
+print_table(struct table_view *view, granary_client *client, granary_query *query, size_t columns)
 {
     struct json json = {0};
     granary_err err;
     bool first = true;
     uint64_t version = query->since_version;
 
-    *ret_rows = 0;
     query->cursor = 0;
     do {
         granary_table *table = NULL;
@@ -265,9 +280,6 @@ print_table(struct table_view *view, granary_client *client, granary_query *quer
             print_page(view, table, first, shown);
         }
         version = first ? granary_table_version(table) : version;
-        for (size_t r = 0; r < granary_table_rows(table); r++) {
-            *ret_rows += is_wanted(view, table, r);
-        }
         query->cursor = granary_table_cursor(table);
         query->since_version = 0;
         first = false;
@@ -280,9 +292,10 @@ print_table(struct table_view *view, granary_client *client, granary_query *quer
     return err;
 }
 
-granary_err
-table_print(struct table_view *view, granary_client *client, size_t *ret_rows)
+int
+table_show(struct cli *cli)
 {
+    struct table_view *view = cli->self;
     granary_query query = {.subject = view->subject,
                            .keys = view->key_count > 0 ? view->keys : NULL,
                            .key_count = view->key_count,
@@ -290,12 +303,11 @@ table_print(struct table_view *view, granary_client *client, size_t *ret_rows)
     const char **fields = NULL;
     char *copy = NULL;
     size_t columns;
-    size_t rows = 0;
     granary_err err = choose_columns(view, &fields, &query.field_count, &columns, &copy);
 
     query.fields = fields;
     while (err == GRANARY_OK) {
-        err = print_table(view, client, &query, columns, &rows);
+        err = print_table(view, cli->client, &query, columns);
         if (!view->watch || fflush(stdout) != 0 || ferror(stdout) != 0) {
             break;
         }
@@ -303,23 +315,5 @@ table_print(struct table_view *view, granary_client *client, size_t *ret_rows)
     }
     free(fields);
     free(copy);
-    if (ret_rows != NULL) {
-        *ret_rows = rows;
-    }
     return err;
-}
-
-int
-table_show(struct table_view *view)
-{
-    int status = 0;
-    granary_client *client = scheduler_connect(view->cli, &status);
-    granary_err err;
-
-    if (client == NULL) {
-        return status;
-    }
-    err = table_print(view, client, NULL);
-    granary_disconnect(client);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
 }

@@ -2,11 +2,12 @@
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 
 struct table_view {
-    struct cli *cli;
+    struct cli *cli; /* once it is opened */
     const char *subject;
+    bool named;              /* the first argument is the subject */
     const char *const *keys; /* of rows; NULL: all */
     size_t key_count;
     char *fields;      /* --fields, split in place, or NULL */
@@ -17,12 +18,12 @@ struct table_view {
     bool watch;          /* again whenever something changes, until interrupted */
 };
 
-/* arguments_read() with --fields and --watch, which go into the view. */
-int table_arguments(const struct arguments *arguments, void *target, struct table_view *view, int argc, char **argv);
+/* --fields and --watch, into the view that self begins with. */
+extern const struct gr_option table_options[];
+/* With a connection to the scheduler, and the arguments as keys. */
+extern const struct access table_access;
 
-/* Connect, print, close. Returns the exit status. */
-int table_show(struct table_view *view);
-/* The same on a connection; *ret_rows (may be NULL) is how many were printed. Errors are returned, not printed. */
-granary_err table_print(struct table_view *view, granary_client *client, size_t *ret_rows);
+/* Print the table that self begins with: the run of a command that has table_access. */
+int table_show(struct cli *cli);
 
 #endif

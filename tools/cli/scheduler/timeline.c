@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/command/arguments.h"
 #include "cli/print/json.h"
 #include "cli/scheduler/scheduler.h"
 
@@ -182,49 +181,57 @@ print_subject(struct timeline *timeline, granary_client *client, granary_query *
     return err;
 }
 
-int
-command_timeline(struct cli *cli, int argc, char **argv)
+static int
+prepare_timeline(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"all", 'a', NULL, "of all graphs that are known", GR_OPTION_FLAG(struct timeline, all)}, {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "GRAPH...",
-        .doc = "Print when which executor ran what, as a Chrome trace: open it in chrome://tracing or ui.perfetto.dev.",
-        .most = ARGUMENTS_MANY};
-    struct timeline timeline = {.all = false};
-    int first = arguments_read(&arguments, &timeline, cli, argc, argv);
-    granary_query query = {.limit = 10000};
-    granary_table *table = NULL;
-    granary_client *client;
-    granary_err err;
-    int status = 0;
+    struct timeline *timeline = cli->self;
 
-    if ((first == argc) != timeline.all) {
+    if ((cli->count == 0) != timeline->all) {
         (void)fprintf(stderr, "granary: timeline: which graphs? GRAPH... or --all\n");
         return 2;
     }
-    query.keys = timeline.all ? NULL : (const char *const *)(argv + first);
-    query.key_count = (size_t)(argc - first);
-    timeline.named = calloc(EXECUTORS_MAX, sizeof *timeline.named);
-    client = timeline.named == NULL ? NULL : scheduler_connect(cli, &status);
-    if (client == NULL) {
-        free(timeline.named);
-        return status != 0 ? status : cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "timeline");
-    }
+    timeline->named = calloc(EXECUTORS_MAX, sizeof *timeline->named);
+    return timeline->named == NULL ? cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "timeline") : 0;
+}
+
+static int
+run_timeline(struct cli *cli)
+{
+    struct timeline *timeline = cli->self;
+    granary_query query = {.subject = "graphs",
+                           .limit = 10000,
+                           .keys = timeline->all ? NULL : (const char *const *)cli->arguments,
+                           .key_count = (size_t)cli->count};
+    granary_table *table = NULL;
     /* Ask before anything is printed: a key that is not there is an error and no trace. */
-    query.subject = "graphs";
-    err = granary_info(client, &query, &table);
+    granary_err err = granary_info(cli->client, &query, &table);
+
     granary_table_free(table);
     if (err == GRANARY_OK) {
-        json_open(&timeline.json, NULL, '[');
+        json_open(&timeline->json, NULL, '[');
         query.subject = "runs";
-        err = print_subject(&timeline, client, &query);
+        err = print_subject(timeline, cli->client, &query);
         query.subject = "subtasks";
-        err = err == GRANARY_OK ? print_subject(&timeline, client, &query) : err;
-        json_close(&timeline.json);
+        err = err == GRANARY_OK ? print_subject(timeline, cli->client, &query) : err;
+        json_close(&timeline->json);
     }
-    granary_disconnect(client);
-    free(timeline.named);
-    return err == GRANARY_OK ? 0 : cli_fail_plain(err);
+    return err;
 }
+
+static void
+end_timeline(struct cli *cli)
+{
+    free(((struct timeline *)cli->self)->named);
+}
+
+static const struct gr_option timeline_options[] = {
+    {"all", 'a', NULL, "of all graphs that are known", GR_OPTION_FLAG(struct timeline, all)}, {0}};
+
+const struct command command_timeline = {.options = timeline_options,
+                                         .access = &scheduler_session,
+                                         COMMAND_ZERO(struct timeline),
+                                         .plain = true,
+                                         .prepare = prepare_timeline,
+                                         .counts = true,
+                                         .run = run_timeline,
+                                         .end = end_timeline};

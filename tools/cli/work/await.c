@@ -3,9 +3,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cli/command/arguments.h"
-#include "cli/command/cli.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 #include "granary/graph.h"
 
@@ -13,76 +11,60 @@ struct await {
     int timeout_ms;
 };
 
-static void
-print_end(const struct cli *cli, const char *key, const granary_graph_status *status)
-{
-    struct json json = {0};
+struct ended {
+    const char *key;
+    granary_graph_status status;
+};
 
-    if (cli->json) {
-        json_open(&json, NULL, '{');
-        json_text(&json, "graph", key);
-        json_unsigned(&json, "subtasks", status->subtasks_total);
-        json_unsigned(&json, "done", status->subtasks_done);
-        json_unsigned(&json, "retries", status->retries);
-        json_close(&json);
-    } else {
-        (void)printf("%s: succeeded, %" PRIu64 " subtasks\n", key, status->subtasks_done);
-    }
+static const char *
+end_sentence(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct ended *ended = row;
+
+    (void)snprintf(buffer, SHOW_TEXT, "%s: succeeded, %" PRIu64 " subtasks", ended->key, ended->status.subtasks_done);
+    return buffer;
 }
 
-int
-command_await(struct cli *cli, int argc, char **argv)
+static const struct column columns[] = {{NULL, "", 0, .show = end_sentence},
+                                        {"graph", NULL, 0, COLUMN(struct ended, key)},
+                                        {"subtasks", NULL, 0, COLUMN(struct ended, status.subtasks_total)},
+                                        {"done", NULL, 0, COLUMN(struct ended, status.subtasks_done)},
+                                        {"retries", NULL, 0, COLUMN(struct ended, status.retries)},
+                                        {0}};
+
+static int
+run_await(struct cli *cli)
 {
-    static const struct gr_option options[] = {{"timeout", 0, "DURATION",
-                                                "give up after so long, with status 6; default: never",
-                                                GR_OPTION_MS(struct await, timeout_ms)},
-                                               {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "KEY...",
-        .doc = "Wait until graphs have ended. The first failure ends the wait, with its message.",
-        .least = 1,
-        .most = ARGUMENTS_MANY};
-    struct await await = {.timeout_ms = GRANARY_FOREVER};
-    int first = arguments_read(&arguments, &await, cli, argc, argv);
-    int64_t deadline_ns = gr_deadline_ns(await.timeout_ms);
-    int status = 0;
-    granary_client *client = scheduler_connect(cli, &status);
+    int timeout_ms = ((struct await *)cli->self)->timeout_ms;
+    int64_t deadline_ns = gr_deadline_ns(timeout_ms);
 
-    for (int i = first; client != NULL && i < argc && status == 0; i++) {
-        granary_graph_status graph = {.subtasks_total = 0};
-        granary_err err = granary_graph_wait(client, argv[i],
-                                             await.timeout_ms < 0 ? GRANARY_FOREVER : gr_left_ms(deadline_ns), &graph);
-
-        if (err == GRANARY_OK) {
-            print_end(cli, argv[i], &graph);
-        } else {
-            status = cli_fail(err, "await %s", argv[i]);
-        }
-    }
-    granary_disconnect(client);
-    return status;
-}
-
-int
-command_forget(struct cli *cli, int argc, char **argv)
-{
-    static const struct arguments arguments = {
-        .usage = "KEY...",
-        .doc = "Delete graphs: their records, and their results. One that runs is stopped first.",
-        .least = 1,
-        .most = ARGUMENTS_MANY};
-    int first = arguments_read(&arguments, NULL, cli, argc, argv);
-    int status = 0;
-    granary_client *client = scheduler_connect(cli, &status);
-
-    for (int i = first; client != NULL && i < argc; i++) {
-        granary_err err = granary_graph_delete(client, argv[i]);
+    for (int i = 0; i < cli->count; i++) {
+        struct ended ended = {.key = cli->arguments[i]};
+        granary_err err = granary_graph_wait(cli->client, ended.key,
+                                             timeout_ms < 0 ? GRANARY_FOREVER : gr_left_ms(deadline_ns), &ended.status);
 
         if (err != GRANARY_OK) {
-            status = cli_fail(err, "forget");
+            return cli_fail(err, "await %s", ended.key);
         }
+        listing_one(columns, cli->json, &ended);
     }
-    granary_disconnect(client);
-    return status;
+    return 0;
 }
+
+static const struct gr_option await_options[] = {{"timeout", 0, "DURATION",
+                                                  "give up after so long, with status 6; default: never",
+                                                  GR_OPTION_MS(struct await, timeout_ms)},
+                                                 {0}};
+
+const struct command command_await = {.options = await_options,
+                                      .access = &scheduler_session,
+                                      COMMAND_SELF(struct await, .timeout_ms = GRANARY_FOREVER),
+                                      .run = run_await};
+
+static int
+forget_graph(struct cli *cli, char *argument)
+{
+    return granary_graph_delete(cli->client, argument);
+}
+
+const struct command command_forget = {.access = &scheduler_session, .each = forget_graph};

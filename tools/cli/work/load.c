@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/command/arguments.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 #include "cli/work/discard.h"
 #include "cli/work/progress.h"
@@ -55,19 +54,6 @@ take_null(void *target, char *text)
     load->nulls[load->null_count++] = text;
     return GRANARY_OK;
 }
-
-static const struct gr_option options[] = {
-    {"replace", 0, NULL, "instead of the table, or any graph, that has the name now",
-     GR_OPTION_FLAG(struct load, replace)},
-    {"dtype", 0, "COLUMN=DTYPE", "of a CSV file's column, instead of the dtype that is found by looking",
-     GR_OPTION_TAKE(take_dtype)},
-    {"delimiter", 0, "BYTE", "of CSV files; default: a comma, in .tsv files a tab",
-     GR_OPTION_TEXT(struct load, delimiter)},
-    {"null", 0, "TEXT", "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
-     GR_OPTION_TAKE(take_null)},
-    {"chunk-bytes", 0, "SIZE", "size of chunks to aim at; default: automatic",
-     GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
-    {0}};
 
 static bool
 is_readable(const struct gr_format *format)
@@ -193,33 +179,46 @@ tell_notes(granary_client *client, const char *name)
     granary_table_free(table);
 }
 
+struct table {
+    const char *name;
+    int64_t rows;
+    size_t chunks;
+};
+
+static const char *
+table_sentence(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct table *table = row;
+
+    (void)snprintf(buffer, SHOW_TEXT, "%s: %" PRId64 " row%s in %zu chunk%s", table->name, table->rows,
+                   cli_plural((uint64_t)table->rows), table->chunks, cli_plural(table->chunks));
+    return buffer;
+}
+
+static const struct column table_columns[] = {{NULL, "", 0, .show = table_sentence},
+                                              {"table", NULL, 0, COLUMN(struct table, name)},
+                                              {"rows", NULL, 0, COLUMN(struct table, rows)},
+                                              {"chunks", NULL, 0, COLUMN(struct table, chunks)},
+                                              {0}};
+
 static granary_err
-tell(granary_client *client, const struct cli *cli, const char *name)
+tell_table(const struct cli *cli, const char *name)
 {
     granary_result result = {0};
-    granary_err err = granary_graph_result(client, name, TARGET, &result);
-    int64_t rows = 0;
-    struct json json = {0};
+    struct table table = {.name = name};
+    granary_err err = granary_graph_result(cli->client, name, TARGET, &result);
 
     if (err != GRANARY_OK) {
         return err;
     }
+    table.chunks = result.chunk_count;
     for (size_t i = 0; i < result.chunk_count; i++) {
-        rows += result.is_tensor ? 0 : result.chunk_rows[i];
+        table.rows += result.is_tensor ? 0 : result.chunk_rows[i];
     }
     if (result.is_tensor) {
-        rows = result.dims > 0 ? result.shape[0] : 1;
+        table.rows = result.dims > 0 ? result.shape[0] : 1;
     }
-    if (cli->json) {
-        json_open(&json, NULL, '{');
-        json_text(&json, "table", name);
-        json_unsigned(&json, "rows", (uint64_t)rows);
-        json_unsigned(&json, "chunks", result.chunk_count);
-        json_close(&json);
-    } else {
-        (void)printf("%s: %" PRId64 " row%s in %zu chunk%s\n", name, rows, cli_plural((uint64_t)rows),
-                     result.chunk_count, cli_plural(result.chunk_count));
-    }
+    listing_one(table_columns, cli->json, &table);
     granary_result_free(&result);
     return GRANARY_OK;
 }
@@ -260,55 +259,67 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
     return err;
 }
 
-int
-command_load(struct cli *cli, int argc, char **argv)
+static int
+check_load(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "NAME FILE...",
-        .doc = "Load files (CSV, Arrow, NPY) as a table, which stays in the store: `granary sql` and the "
-               "operator `table` read it by its name, `granary graphs` lists it, `granary forget` deletes "
-               "it. Several files are put one below the other; columns go by name. When the command is "
-               "interrupted, nothing of what it loads stays.",
-        .least = 1,
-        .most = 1 + FILES_MAX};
-    static struct load load;
-    struct discard remains;
-    char what[160];
-    granary_graph *graph;
-    granary_client *client;
     granary_err err;
-    int status = 0;
-    int first;
 
-    load = (struct load){.replace = false};
-    first = arguments_read(&arguments, &load, cli, argc, argv);
-    if (argc - first < 2) {
-        (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n", argv[first]);
+    if (cli->count < 2) {
+        (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n",
+                      cli->count == 0 ? "" : cli->arguments[0]);
         return 2;
     }
-    err = check_formats(&load, argv + first + 1, argc - first - 1);
-    if (err != GRANARY_OK) {
-        return cli_fail(err, "load %s", argv[first]);
+    if (cli->count > 1 + FILES_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MAX);
     }
-    graph = granary_graph_create();
+    err = check_formats(cli->self, cli->arguments + 1, cli->count - 1);
+    return err == GRANARY_OK ? 0 : cli_fail(err, "load %s", cli->arguments[0]);
+}
+
+static int
+run_load(struct cli *cli)
+{
+    const struct load *load = cli->self;
+    const char *name = cli->arguments[0];
+    granary_graph *graph = granary_graph_create();
+    struct discard remains;
+    char what[160];
+    granary_err err;
+    int status;
+
     if (graph == NULL) {
-        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "load");
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    add_files(graph, &load, argv + first + 1, argc - first - 1);
-    (void)snprintf(what, sizeof what, "load %s", argv[first]);
-    discard_begin(cli, &(struct discard_options){.what = what, .stays = load.replace ? argv[first] : NULL}, &remains);
-    client = scheduler_connect_storing(cli, &status);
-    if (client != NULL) {
-        err = load_table(client, &load, graph, argv[first], &remains);
+    add_files(graph, load, cli->arguments + 1, cli->count - 1);
+    (void)snprintf(what, sizeof what, "load %s", name);
+    discard_begin(cli, &(struct discard_options){.what = what, .stays = load->replace ? name : NULL}, &remains);
+    status = scheduler_storing.open(cli);
+    if (status == 0) {
+        err = load_table(cli->client, load, graph, name, &remains);
         if (err == GRANARY_OK) {
-            err = tell(client, cli, argv[first]);
-            tell_notes(client, argv[first]);
+            err = tell_table(cli, name);
+            tell_notes(cli->client, name);
         }
-        status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", argv[first]);
+        status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", name);
     }
     discard_end(&remains);
-    granary_disconnect(client);
+    cli_disconnect(cli);
     granary_graph_destroy(graph);
     return status;
 }
+
+static const struct gr_option load_options[] = {
+    {"replace", 0, NULL, "instead of the table, or any graph, that has the name now",
+     GR_OPTION_FLAG(struct load, replace)},
+    {"dtype", 0, "COLUMN=DTYPE", "of a CSV file's column, instead of the dtype that is found by looking",
+     GR_OPTION_TAKE(take_dtype)},
+    {"delimiter", 0, "BYTE", "of CSV files; default: a comma, in .tsv files a tab",
+     GR_OPTION_TEXT(struct load, delimiter)},
+    {"null", 0, "TEXT", "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
+     GR_OPTION_TAKE(take_null)},
+    {"chunk-bytes", 0, "SIZE", "size of chunks to aim at; default: automatic",
+     GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
+    {0}};
+
+const struct command command_load = {
+    .options = load_options, COMMAND_ZERO(struct load), .prepare = check_load, .counts = true, .run = run_load};

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 #include "graph/chunk/ops.h"
 #include "graph/expr.h"
 
@@ -123,39 +123,32 @@ print_markdown(void)
     print_chunk_operators();
 }
 
-int
-command_operators(struct cli *cli, int argc, char **argv)
+static int
+run_operators(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"markdown", 0, NULL, "All of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)}, {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "[NAME]",
-        .doc =
-            "List the operators of graphs, or tell one with its parameters, and how it treats nulls, dtypes and order.",
-        .most = 1};
-    struct operators operators = {.markdown = false};
-    int first = arguments_read(&arguments, &operators, NULL, argc, argv);
+    int op = cli->count > 0 ? gr_op_find(cli->arguments[0]) : -1;
 
-    (void)cli;
-    if (operators.markdown) {
+    if (((struct operators *)cli->self)->markdown) {
         print_markdown();
         return 0;
     }
-    if (first < argc) {
-        int op = gr_op_find(argv[first]);
-
+    if (cli->count > 0) {
         if (op < 0) {
-            return cli_fail_plain(
-                gr_fail(GRANARY_ENOENT, "no operator '%s': `granary operators` lists them", argv[first]));
+            return gr_fail(GRANARY_ENOENT, "no operator '%s': `granary operators` lists them", cli->arguments[0]);
         }
         print_operator((enum gr_tile_op)op);
         return 0;
     }
-    for (int op = 0; op < GR_TILE_COUNT; op++) {
+    for (op = 0; op < GR_TILE_COUNT; op++) {
         const struct gr_op_info *info = gr_op_info((enum gr_tile_op)op);
 
         printf("%-16s %-12s %s\n", info->name, yields[info->yields], info->summary);
     }
     return 0;
 }
+
+static const struct gr_option operators_options[] = {
+    {"markdown", 0, NULL, "All of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)}, {0}};
+
+const struct command command_operators = {
+    .options = operators_options, COMMAND_ZERO(struct operators), .plain = true, .alone = true, .run = run_operators};

@@ -13,8 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text/buf.h"
-#include "cli/command/arguments.h"
-#include "cli/command/cli.h"
+#include "cli/command/command.h"
 #include "cli/instance/supervisor.h"
 #include "cli/print/output.h"
 #include "cli/print/show.h"
@@ -34,8 +33,7 @@ struct run {
     struct cli *cli;
     const struct run_source *source;
     const char *graph;
-    const char *command; /* in messages: "run", "sql" */
-    const char *label;   /* of the graph, in messages */
+    const char *label; /* of the graph, in messages */
     bool show_graph;
     bool csv, schema;               /* as asked for: `format` says what comes of it */
     const struct gr_format *format; /* of what goes to stdout */
@@ -109,22 +107,19 @@ take_output(void *target, char *text)
 }
 
 static granary_err
-check_run(void *target)
+check_run(struct cli *cli)
 {
-    struct run *run = target;
+    struct run *run = cli->self;
 
     run->explain = run->explain || run->analyze;
     if (run->csv && run->schema) {
         return gr_fail(GRANARY_EINVAL,
                        "--csv and --schema: one prints the rows, the other their columns: name one of them");
     }
-    if (run->csv && run->cli->json) {
+    if (run->csv && cli->json) {
         return gr_fail(GRANARY_EINVAL, "--csv and --json: name one of them");
     }
-    run->format = run->schema      ? &output_schema
-                  : run->cli->json ? &output_json
-                  : run->csv       ? &gr_format_csv
-                                   : &output_table;
+    run->format = run->schema ? &output_schema : cli->json ? &output_json : run->csv ? &gr_format_csv : &output_table;
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
                : GRANARY_OK;
@@ -133,11 +128,6 @@ check_run(void *target)
 static const struct gr_option run_options[] = {
     {"csv", 0, NULL, "print CSV", GR_OPTION_FLAG(struct run, csv)},
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
-    {"arrow", 0, "FILE", "write the target as an Arrow file", GR_OPTION_TAKE(take_arrow)},
-    {"npy", 0, "FILE", "write the target as an NPY file", GR_OPTION_TAKE(take_npy)},
-    {"output", 'o', "NAME=FILE",
-     "write target NAME to FILE instead of printing it, in the format that its ending tells",
-     GR_OPTION_TAKE(take_output)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
     {"analyze", 0, NULL, "run the graph, and show the same with time, rows and bytes of each step",
      GR_OPTION_FLAG(struct run, analyze)},
@@ -151,10 +141,6 @@ static const struct gr_option run_options[] = {
      GR_OPTION_NUMBER(struct run, priority, -1000000, 1000000)},
     {"keep-going", 0, NULL, "when a subtask fails, still run what does not need it",
      GR_OPTION_FLAG(struct run, keep_going)},
-    {"discard", 0, NULL, "delete the results from the store when they are printed",
-     GR_OPTION_FLAG(struct run, discard)},
-    {"keep", 0, "NAME", "keep the results in the store, as a table or graph of this name",
-     GR_OPTION_TEXT(struct run, keep)},
     {"replace", 0, NULL, "with --keep: instead of the table, or any graph, that has the name now",
      GR_OPTION_FLAG(struct run, replace)},
     {"executors", 'e', "N", "of the private instance, when none is up",
@@ -163,32 +149,30 @@ static const struct gr_option run_options[] = {
      .as_text = true, .group = 1},
     {0}};
 
-/* Of a source whose value has no name. */
-static const struct {
-    const char *name, *value, *help;
-} unnamed[] = {
-    {"output", "FILE", "write the rows to FILE, in the format that its ending tells, instead of printing them"},
-    {"discard", NULL, "the same as without: nothing stays, unless --keep says so"},
-    {"arrow", "FILE", "write the rows as an Arrow file"},
-    {"npy", "FILE", NULL}, /* rows are no tensor */
-    {"keep", "NAME", "keep the rows in the store, as a table of this name"},
-};
+/* What both have; each opens what it needs when it knows that. */
+static const struct access run_access = {.options = run_options};
 
-/* The options, in the words of the source. */
-static void
-choose_options(const struct run_source *source, struct gr_option options[])
-{
-    memcpy(options, run_options, sizeof run_options);
-    for (struct gr_option *option = options; source->target != NULL && option->name != NULL; option++) {
-        for (size_t i = 0; i < sizeof unnamed / sizeof unnamed[0]; i++) {
-            if (strcmp(option->name, unnamed[i].name) == 0) {
-                option->value = unnamed[i].value;
-                option->help = unnamed[i].help;
-                option->hidden = unnamed[i].help == NULL;
-            }
-        }
-    }
-}
+static const struct gr_option graph_options[] = {
+    {"arrow", 0, "FILE", "write the target as an Arrow file", GR_OPTION_TAKE(take_arrow)},
+    {"npy", 0, "FILE", "write the target as an NPY file", GR_OPTION_TAKE(take_npy)},
+    {"output", 'o', "NAME=FILE",
+     "write target NAME to FILE instead of printing it, in the format that its ending tells",
+     GR_OPTION_TAKE(take_output)},
+    {"discard", 0, NULL, "delete the results from the store when they are printed",
+     GR_OPTION_FLAG(struct run, discard)},
+    {"keep", 0, "NAME", "keep the results in the store, as a table or graph of this name",
+     GR_OPTION_TEXT(struct run, keep)},
+    {0}};
+
+static const struct gr_option sql_options[] = {
+    {"arrow", 0, "FILE", "write the rows as an Arrow file", GR_OPTION_TAKE(take_arrow)},
+    {"npy", 0, "FILE", NULL, GR_OPTION_TAKE(take_npy), .hidden = true}, /* rows are no tensor */
+    {"output", 'o', "FILE", "write the rows to FILE, in the format that its ending tells, instead of printing them",
+     GR_OPTION_TAKE(take_output)},
+    {"discard", 0, NULL, "the same as without: nothing stays, unless --keep says so",
+     GR_OPTION_FLAG(struct run, discard)},
+    {"keep", 0, "NAME", "keep the rows in the store, as a table of this name", GR_OPTION_TEXT(struct run, keep)},
+    {0}};
 
 /* A graph that was checked, of either level. */
 struct parsed {
@@ -282,7 +266,7 @@ choose_instance(struct run *run)
     }
     if (supervisor_running(&instance) != 0) {
         if (run->private.memory != NULL || run->private.executors != 0) {
-            cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->command,
+            cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->cli->name,
                      instance.name);
         }
         return GRANARY_OK;
@@ -389,7 +373,7 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         const char *path = output_path_of(run, target, &format, &err);
 
         if (parts_only && !is_whole(client, key, target)) {
-            cli_note("%s: target %s has failed", run->command, target);
+            cli_note("%s: target %s has failed", run->cli->name, target);
             continue;
         }
         if (run->single_file != NULL) {
@@ -544,7 +528,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         if (discards(run) || run->replace) {
             (void)granary_graph_delete(client, key);
         } else { /* it has nothing but what it can tell */
-            cli_note("%s: graph %s: `granary tasks %s` and `granary logs %s` tell more of it", run->command, key, key,
+            cli_note("%s: graph %s: `granary tasks %s` and `granary logs %s` tell more of it", run->cli->name, key, key,
                      key);
         }
         return status;
@@ -553,7 +537,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (discards(run)) {
         (void)granary_graph_delete(client, key);
     } else if (run->source->target != NULL) {
-        cli_note("%s: the rows are kept as table '%s': `granary forget %s` deletes it", run->command, key, key);
+        cli_note("%s: the rows are kept as table '%s': `granary forget %s` deletes it", run->cli->name, key, key);
     } else {
         for (size_t i = 0; i < graph->n_targets; i++) {
             tell_ids(client, key, graph->targets[i]);
@@ -591,85 +575,86 @@ show_graph(const struct parsed *parsed)
     return status;
 }
 
-int
-run_command(struct cli *cli, int argc, char **argv, const struct run_source *source)
+/* What is wrong before anything is started; without the need of a client that is the graph, too. */
+static granary_err
+prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size, struct parsed *ret_parsed)
 {
-    struct gr_option options[sizeof run_options / sizeof run_options[0]];
-    const struct arguments arguments = {
-        .options = options, .usage = source->arguments, .doc = source->doc, .most = ARGUMENTS_MANY, .check = check_run};
-    struct run run = {
-        .cli = cli, .command = source->label != NULL ? source->label : "run", .source = source, .remains = {.fd = -1}};
-    struct parsed parsed = {0};
-    granary_client *client = NULL;
-    char *text = NULL;
-    size_t size = 0;
-    int status = 0;
-    int first;
+    const struct run_source *source = run->source;
     granary_err err = GRANARY_OK;
 
-    choose_options(source, options);
-    first = arguments_read(&arguments, &run, cli, argc, argv);
-    if (argc - first != 1) {
-        err = argc == first
-                  ? gr_fail(GRANARY_EINVAL, "which %s? %s", source->what, source->how)
-                  : gr_fail(GRANARY_EINVAL, "one %s at a time: '%.60s' is one too many", source->what, argv[first + 1]);
-        return cli_fail(err, "%s", run.command);
+    if (cli->count != 1) {
+        return cli->count == 0 ? gr_fail(GRANARY_EINVAL, "which %s? %s", source->what, source->how)
+                               : gr_fail(GRANARY_EINVAL, "one %s at a time: '%.60s' is one too many", source->what,
+                                         cli->arguments[1]);
     }
-    run.graph = argv[first];
-    run.label = source->label != NULL ? source->label : run.graph;
-    if (run.replace && run.keep == NULL) {
-        err = gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
+    run->cli = cli;
+    run->graph = cli->arguments[0];
+    run->label = source->label != NULL ? source->label : run->graph;
+    if (run->replace && run->keep == NULL) {
+        return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
-    /* Without the need of a client it is refused before anything is started. */
-    if (err == GRANARY_OK && !source->needs_client) {
-        err = make_graph(&run, NULL, &text, &size, &parsed);
+    if (!source->needs_client) {
+        err = make_graph(run, NULL, ret_text, ret_size, ret_parsed);
     }
-    if (err == GRANARY_OK && (source->needs_client || !run.show_graph)) {
-        err = choose_instance(&run);
-    }
+    return err == GRANARY_OK && (source->needs_client || !run->show_graph) ? choose_instance(run) : err;
+}
+
+static int
+run_source(struct cli *cli)
+{
+    struct run *run = cli->self;
+    const struct run_source *source = run->source;
+    struct parsed parsed = {0};
+    char *text = NULL;
+    size_t size = 0;
+    granary_err err = prepare_run(cli, run, &text, &size, &parsed);
+    int status = err;
+
     if (err != GRANARY_OK) {
-        status = cli_fail(err, "%s", run.command);
         goto out;
     }
-    if (source->needs_client || !run.show_graph) {
+    if (source->needs_client || !run->show_graph) {
         discard_begin(cli,
-                      &(struct discard_options){.what = run.command,
-                                                .stays = run.replace ? run.keep : NULL,
-                                                .only_interrupted = !discards(&run) && !run.replace,
-                                                .private_pid = run.private_pid},
-                      &run.remains);
-        client = cli_connect(cli, &status);
-        if (client == NULL) {
+                      &(struct discard_options){.what = cli->name,
+                                                .stays = run->replace ? run->keep : NULL,
+                                                .only_interrupted = !discards(run) && !run->replace,
+                                                .private_pid = run->private_pid},
+                      &run->remains);
+        status = cli_connect(cli);
+        if (status != 0) {
             goto out;
         }
     }
-    if (source->needs_client && (err = make_graph(&run, client, &text, &size, &parsed)) != GRANARY_OK) {
-        status = fail(&run, client, err);
+    if (source->needs_client && (err = make_graph(run, cli->client, &text, &size, &parsed)) != GRANARY_OK) {
+        status = fail(run, cli->client, err);
         goto out;
     }
-    status = run.show_graph ? show_graph(&parsed) : run_graph(&run, client, text, size, parsed.message);
+    status = run->show_graph ? show_graph(&parsed) : run_graph(run, cli->client, text, size, parsed.message);
 out:
-    granary_disconnect(client);
-    discard_end(&run.remains);
-    stop_private(&run);
+    cli_disconnect(cli);
+    discard_end(&run->remains);
+    if (status < 0) { /* before what follows has errors of its own */
+        status = cli_fail((granary_err)status, "%s", cli->name);
+    }
+    stop_private(run);
     parsed_free(&parsed);
     free(text);
     return status;
 }
 
-int
-command_run(struct cli *cli, int argc, char **argv)
-{
-    static const struct run_source source = {
-        .what = "graph",
-        .how = "Name a JSON file, or '-' for stdin",
-        .arguments = "GRAPH.json",
-        .doc = "Run a graph and print its targets as tables.\vWithout an instance that is up, a private one "
-               "is started for as long as the command runs. In an instance that is up the results stay "
-               "as objects, whose ids are told on stderr. When the command is interrupted, its graph is cancelled and "
-               "nothing of it stays.",
-        .keeps = true,
-        .make = read_graph};
+static const struct run_source graph_source = {
+    .what = "graph", .how = "Name a JSON file, or '-' for stdin", .keeps = true, .make = read_graph};
 
-    return run_command(cli, argc, argv, &source);
-}
+const struct command command_run = {.options = graph_options,
+                                    .access = &run_access,
+                                    COMMAND_SELF(struct run, .source = &graph_source, .remains = {.fd = -1}),
+                                    .check = check_run,
+                                    .counts = true,
+                                    .run = run_source};
+
+const struct command command_sql = {.options = sql_options,
+                                    .access = &run_access,
+                                    COMMAND_SELF(struct run, .source = &sql_source, .remains = {.fd = -1}),
+                                    .check = check_run,
+                                    .counts = true,
+                                    .run = run_source};

@@ -6,10 +6,8 @@
 
 /* Where the graph comes from. */
 struct run_source {
-    const char *what; /* the argument: "graph" */
-    const char *how;  /* what to do when it is missing */
-    const char *arguments;
-    const char *doc;
+    const char *what;   /* the argument: "graph" */
+    const char *how;    /* what to do when it is missing */
     const char *label;  /* in messages; NULL: the argument */
     const char *target; /* the graph's only one; NULL: -o names targets */
     bool needs_client;
@@ -20,6 +18,6 @@ struct run_source {
     granary_err (*explain)(granary_client *client, granary_err err, const char *argument);
 };
 
-int run_command(struct cli *cli, int argc, char **argv, const struct run_source *source);
+extern const struct run_source sql_source;
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text/buf.h"
-#include "cli/command/cli.h"
 #include "cli/work/run.h"
 #include "client/builder.h"
 #include "graph_json/json.h"
@@ -91,23 +90,10 @@ explain(granary_client *client, granary_err err, const char *argument)
     return err;
 }
 
-int
-command_sql(struct cli *cli, int argc, char **argv)
-{
-    static const struct run_source source = {
-        .what = "statement",
-        .how = "Write \"SELECT ...\", '@FILE', or '-' for stdin",
-        .arguments = "STATEMENT",
-        .doc = "Run a SELECT and print its rows as a table.\vSTATEMENT is the text, @FILE, or - for stdin. FROM names "
-               "files ('trips.csv', 'trips.arrow') and tables that were loaded (`granary load`). Without an instance "
-               "that is up, a private one is started for as long as the command runs. "
-               "Nothing stays in the store, unless --keep NAME says so: then NAME is a table for other queries. "
-               "docs/sql.md tells what is supported.",
-        .label = "sql",
-        .target = GRANARY_SQL_TARGET,
-        .needs_client = true,
-        .make = translate,
-        .explain = explain};
-
-    return run_command(cli, argc, argv, &source);
-}
+const struct run_source sql_source = {.what = "statement",
+                                      .how = "Write \"SELECT ...\", '@FILE', or '-' for stdin",
+                                      .label = "sql",
+                                      .target = GRANARY_SQL_TARGET,
+                                      .needs_client = true,
+                                      .make = translate,
+                                      .explain = explain};

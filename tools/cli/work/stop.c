@@ -1,14 +1,10 @@
 /* granary stop, results: a graph is given up; chunks of its targets as they are made. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/id.h"
-#include "cli/command/arguments.h"
-#include "cli/command/cli.h"
-#include "cli/print/json.h"
+#include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 
 #define KILL_AFTER_MS 10000
@@ -16,108 +12,108 @@
 /* ---- stop ---- */
 
 struct stop {
-    struct cli *cli;
-    const char *key;
     int kill_after_ms;
     bool no_wait;
 };
 
-static void
-print_receipt(const struct stop *stop, const granary_receipt *receipt)
+/* What came of it. */
+struct stopped {
+    const char *key;
+    granary_receipt receipt;
+};
+
+static const char *
+stop_sentence(const void *row, char buffer[SHOW_TEXT])
 {
-    struct json json = {0};
+    const struct stopped *stopped = row;
+    const granary_receipt *receipt = &stopped->receipt;
     char size[32];
 
-    if (stop->cli->json) {
-        json_open(&json, NULL, '{');
-        json_text(&json, "graph", stop->key);
-        json_unsigned(&json, "dropped", receipt->dropped);
-        json_unsigned(&json, "stopped", receipt->stopped);
-        json_unsigned(&json, "killed", receipt->killed);
-        json_unsigned(&json, "freed_objects", receipt->freed_objects);
-        json_unsigned(&json, "freed_bytes", receipt->freed_bytes);
-        json_close(&json);
-    } else {
-        (void)printf("%s: %" PRIu64 " subtasks dropped, %" PRIu64 " stopped, %" PRIu64 " killed; %" PRIu64
-                     " objects, %s freed\n",
-                     stop->key, receipt->dropped, receipt->stopped, receipt->killed, receipt->freed_objects,
-                     cli_format_size(receipt->freed_bytes, size));
-    }
+    (void)snprintf(buffer, SHOW_TEXT,
+                   "%s: %" PRIu64 " subtasks dropped, %" PRIu64 " stopped, %" PRIu64 " killed; %" PRIu64
+                   " objects, %s freed",
+                   stopped->key, receipt->dropped, receipt->stopped, receipt->killed, receipt->freed_objects,
+                   cli_format_size(receipt->freed_bytes, size));
+    return buffer;
 }
 
-int
-command_stop(struct cli *cli, int argc, char **argv)
+static const struct column stop_columns[] = {{NULL, "", 0, .show = stop_sentence},
+                                             {"graph", NULL, 0, COLUMN(struct stopped, key)},
+                                             {"dropped", NULL, 0, COLUMN(struct stopped, receipt.dropped)},
+                                             {"stopped", NULL, 0, COLUMN(struct stopped, receipt.stopped)},
+                                             {"killed", NULL, 0, COLUMN(struct stopped, receipt.killed)},
+                                             {"freed_objects", NULL, 0, COLUMN(struct stopped, receipt.freed_objects)},
+                                             {"freed_bytes", NULL, 0, COLUMN(struct stopped, receipt.freed_bytes)},
+                                             {0}};
+
+static int
+run_stop(struct cli *cli)
 {
-    static const struct gr_option options[] = {
-        {"kill-after", 0, "DURATION",
-         "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never",
-         GR_OPTION_MS(struct stop, kill_after_ms)},
-        {"no-wait", 0, NULL, "only ask: return before its subtasks have stopped, and kill none",
-         GR_OPTION_FLAG(struct stop, no_wait)},
-        {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "KEY",
-        .doc =
-            "Stop a graph. Waiting subtasks are dropped, running ones are asked to stop and then killed, and results "
-            "are freed. Prints what that gave back.",
-        .least = 1,
-        .most = 1};
-    struct stop stop = {.cli = cli, .kill_after_ms = KILL_AFTER_MS};
-    int first = arguments_read(&arguments, &stop, cli, argc, argv);
-    granary_receipt receipt;
-    granary_client *client;
+    const struct stop *stop = cli->self;
+    struct stopped stopped = {.key = cli->arguments[0]};
     granary_err err;
-    int status = 0;
 
-    stop.key = argv[first];
-    client = scheduler_connect(cli, &status);
-    if (client == NULL) {
-        return status;
+    if (stop->no_wait) {
+        return granary_graph_stop(cli->client, stopped.key);
     }
-    if (stop.no_wait) {
-        err = granary_graph_stop(client, stop.key);
-    } else {
-        err = granary_graph_cancel(client, stop.key, stop.kill_after_ms, &receipt);
-        if (err == GRANARY_OK) {
-            print_receipt(&stop, &receipt);
-        }
+    err = granary_graph_cancel(cli->client, stopped.key, stop->kill_after_ms, &stopped.receipt);
+    if (err == GRANARY_OK) {
+        listing_one(stop_columns, cli->json, &stopped);
     }
-    granary_disconnect(client);
-    return err == GRANARY_OK ? 0 : cli_fail(err, "stop");
+    return err;
 }
+
+static const struct gr_option stop_options[] = {
+    {"kill-after", 0, "DURATION",
+     "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never",
+     GR_OPTION_MS(struct stop, kill_after_ms)},
+    {"no-wait", 0, NULL, "only ask: return before its subtasks have stopped, and kill none",
+     GR_OPTION_FLAG(struct stop, no_wait)},
+    {0}};
+
+const struct command command_stop = {.options = stop_options,
+                                     .access = &scheduler_session,
+                                     COMMAND_SELF(struct stop, .kill_after_ms = KILL_AFTER_MS),
+                                     .run = run_stop};
 
 /* ---- results ---- */
 
 struct results {
-    struct cli *cli;
-    const char *key;
-    const char *target;
     bool follow;
 };
 
+struct chunk {
+    uint64_t position;
+    granary_id id;
+    bool there;
+};
+
+static const char *
+chunk_text(const void *row, char buffer[SHOW_TEXT])
+{
+    const struct chunk *chunk = row;
+
+    granary_id_format(chunk->id, buffer);
+    (void)strcat(buffer, chunk->there ? "" : "  (not there)");
+    return buffer;
+}
+
 /* A line for a chunk, at once: who reads it may be a pipe. */
 static void
-print_chunk(const struct results *results, uint64_t position, granary_id id, bool there)
+print_chunk(const struct cli *cli, uint64_t position, granary_id id, bool there)
 {
-    struct json json = {0};
-    char text[GRANARY_ID_TEXT + 1];
+    static const struct column columns[] = {{NULL, "", 0, .show = chunk_text},
+                                            {"chunk", NULL, 0, COLUMN(struct chunk, position)},
+                                            {"id", NULL, 0, COLUMN(struct chunk, id)},
+                                            {"there", NULL, 0, COLUMN(struct chunk, there)},
+                                            {0}};
 
-    if (results->cli->json) {
-        json_open(&json, NULL, '{');
-        json_unsigned(&json, "chunk", position);
-        json_id(&json, "id", id);
-        json_bool(&json, "there", there);
-        json_close(&json);
-    } else {
-        granary_id_format(id, text);
-        (void)printf("%s%s\n", text, there ? "" : "  (not there)");
-    }
+    listing_one(columns, cli->json, &(struct chunk){position, id, there});
     (void)fflush(stdout);
 }
 
 static granary_err
-follow(const struct results *results, granary_client *client)
+follow_results(const struct cli *cli, const char *key, const char *target)
 {
     uint64_t cursor = 0;
     granary_err err;
@@ -125,59 +121,53 @@ follow(const struct results *results, granary_client *client)
     for (;;) {
         granary_id id;
 
-        err = granary_graph_next(client, results->key, results->target, &cursor, GRANARY_FOREVER, &id);
+        err = granary_graph_next(cli->client, key, target, &cursor, GRANARY_FOREVER, &id);
         if (err != GRANARY_OK) {
             /* No more is how it ends, but when there was nothing that is worth saying. */
             return err == GRANARY_ENOENT && cursor > 0 ? GRANARY_OK : err;
         }
-        print_chunk(results, cursor - 1, id, true);
+        print_chunk(cli, cursor - 1, id, true);
     }
 }
 
 static granary_err
-list(const struct results *results, granary_client *client)
+list_results(const struct cli *cli, const char *key, const char *target)
 {
     granary_result result = {0};
-    granary_err err = granary_graph_result(client, results->key, results->target, &result);
+    granary_err err = granary_graph_result(cli->client, key, target, &result);
 
     for (size_t i = 0; err == GRANARY_OK && i < result.chunk_count; i++) {
-        print_chunk(results, i, result.chunks[i], result.chunk_there[i]);
+        print_chunk(cli, i, result.chunks[i], result.chunk_there[i]);
     }
     granary_result_free(&result);
     return err;
 }
 
-int
-command_results(struct cli *cli, int argc, char **argv)
+static int
+check_results(struct cli *cli)
 {
-    static const struct gr_option options[] = {{"follow", 0, NULL,
-                                                "each as soon as it is made, in order, until there are no more",
-                                                GR_OPTION_FLAG(struct results, follow)},
-                                               {0}};
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "KEY TARGET",
-        .doc = "Print the ids of a target's chunks, one a line; with --json an object a line.",
-        .most = 2};
-    struct results results = {.cli = cli};
-    int first = arguments_read(&arguments, &results, cli, argc, argv);
-    granary_client *client;
-    granary_err err;
-    int status = 0;
-
-    if (argc - first < 2) {
-        err = argc == first ? gr_fail(GRANARY_EINVAL, "which graph's? `granary graphs` lists them")
-                            : gr_fail(GRANARY_EINVAL, "which target of graph '%s'? `granary meta %s` lists them",
-                                      argv[first], argv[first]);
-        return cli_fail(err, "results");
-    }
-    results.key = argv[first];
-    results.target = argv[first + 1];
-    client = scheduler_connect(cli, &status);
-    if (client == NULL) {
-        return status;
-    }
-    err = results.follow ? follow(&results, client) : list(&results, client);
-    granary_disconnect(client);
-    return err == GRANARY_OK ? 0 : cli_fail(err, "results");
+    return cli->count == 2   ? GRANARY_OK
+           : cli->count > 2  ? gr_fail(GRANARY_EINVAL, "one target at a time: '%s' is one too many", cli->arguments[2])
+           : cli->count == 0 ? gr_fail(GRANARY_EINVAL, "which graph's? `granary graphs` lists them")
+                             : gr_fail(GRANARY_EINVAL, "which target of graph '%s'? `granary meta %s` lists them",
+                                       cli->arguments[0], cli->arguments[0]);
 }
+
+static int
+run_results(struct cli *cli)
+{
+    return (((struct results *)cli->self)->follow ? follow_results : list_results)(cli, cli->arguments[0],
+                                                                                   cli->arguments[1]);
+}
+
+static const struct gr_option results_options[] = {{"follow", 0, NULL,
+                                                    "each as soon as it is made, in order, until there are no more",
+                                                    GR_OPTION_FLAG(struct results, follow)},
+                                                   {0}};
+
+const struct command command_results = {.options = results_options,
+                                        .access = &scheduler_session,
+                                        COMMAND_ZERO(struct results),
+                                        .prepare = check_results,
+                                        .counts = true,
+                                        .run = run_results};

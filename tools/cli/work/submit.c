@@ -10,19 +10,25 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text/buf.h"
-#include "cli/command/arguments.h"
+#include "cli/command/command.h"
 #include "cli/objects/put.h"
 #include "cli/print/json.h"
 #include "cli/work/discard.h"
 #include "client/resolve.h"
 #include "data/file/format.h"
 
-#define INPUTS_MAX 1024
-#define NODE       "call"
-#define NOT_GIVEN  INT_MIN
+#define INPUTS_MAX  1024
+#define ENTRIES_MAX 1024
+#define NODE        "call"
+#define NOT_GIVEN   INT_MIN
 
 struct submit {
     struct cli *cli;
+    struct entry {
+        const char *map; /* of the node: "params", "resources" */
+        char *text;      /* NAME=VALUE */
+    } entries[ENTRIES_MAX];
+    size_t entry_count;
     int64_t outputs, count, block, retries, memory; /* NOT_GIVEN, or what the node is told */
     int timeout_ms;
     granary_graph *graph;
@@ -39,28 +45,30 @@ struct submit {
 };
 
 static granary_err
-set_entry(struct submit *submit, const char *map, char *text)
+take_entry(struct submit *submit, const char *map, char *text)
 {
     char *equals = strchr(text, '=');
 
     if (equals == NULL || equals == text) {
         return gr_fail(GRANARY_EINVAL, "'%s' is not NAME=VALUE", text);
     }
-    *equals = '\0';
-    granary_node_set_entry(submit->graph, submit->node, map, text, equals + 1);
+    if (submit->entry_count == ENTRIES_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d", ENTRIES_MAX);
+    }
+    submit->entries[submit->entry_count++] = (struct entry){map, text};
     return GRANARY_OK;
 }
 
 static granary_err
 take_parameter(void *target, char *text)
 {
-    return set_entry(target, "params", text);
+    return take_entry(target, "params", text);
 }
 
 static granary_err
 take_resource(void *target, char *text)
 {
-    return set_entry(target, "resources", text);
+    return take_entry(target, "resources", text);
 }
 
 static granary_err
@@ -75,7 +83,7 @@ take_input(void *target, char *text)
     return GRANARY_OK;
 }
 
-static const struct gr_option options[] = {
+static const struct gr_option submit_options[] = {
     {"arg", 0, "NAME=VALUE", "a parameter of the function; may be repeated", GR_OPTION_TAKE(take_parameter)},
     {"input", 0, "ID|name:NAME|FILE",
      "an input, in order; a CSV file (.csv, .tsv) is read as one frame, the bytes of any other file are put into the "
@@ -105,7 +113,7 @@ static const struct gr_option options[] = {
 
 /* What was given goes to the node. */
 static void
-set_numbers(struct submit *submit)
+set_node(struct submit *submit)
 {
     const struct {
         const char *name;
@@ -118,7 +126,13 @@ set_numbers(struct submit *submit)
             granary_node_set_int(submit->graph, submit->node, numbers[i].name, numbers[i].value);
         }
     }
-    submit->wait = submit->wait || submit->output != NULL;
+    for (size_t i = 0; i < submit->entry_count; i++) {
+        const struct entry *entry = &submit->entries[i];
+        char *equals = strchr(entry->text, '=');
+
+        *equals = '\0';
+        granary_node_set_entry(submit->graph, submit->node, entry->map, entry->text, equals + 1);
+    }
 }
 
 /* What an input names: an object that is there, else a file. */
@@ -323,55 +337,59 @@ submit_graph(granary_client *client, struct submit *submit)
     return 0;
 }
 
-int
-command_submit(struct cli *cli, int argc, char **argv)
+/* The graph: one call. */
+static int
+prepare_submit(struct cli *cli)
 {
-    static const struct arguments arguments = {
-        .options = options,
-        .usage = "FUNCTION",
-        .doc =
-            "Call an exported function: NAME, LIBRARY:NAME or LIBRARY@VERSION:NAME. Prints the graph's "
-            "key, of which `granary results KEY call` tells the results' ids when they are there; with --wait "
-            "those ids. Results stay until the graph is deleted. When a command that waits is interrupted, its graph "
-            "is deleted, unless --key names it.",
-        .least = 1,
-        .most = 1};
-    static struct submit submit;
-    granary_client *client;
-    int status = 0;
-    int first;
+    struct submit *submit = cli->self;
 
-    submit = (struct submit){.cli = cli,
-                             .graph = granary_graph_create(),
-                             .outputs = NOT_GIVEN,
-                             .count = NOT_GIVEN,
-                             .block = NOT_GIVEN,
-                             .retries = NOT_GIVEN,
-                             .memory = NOT_GIVEN,
-                             .timeout_ms = NOT_GIVEN};
-    if (submit.graph == NULL) {
-        return cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "submit");
+    submit->cli = cli;
+    submit->graph = granary_graph_create();
+    if (submit->graph == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    submit.node = granary_graph_add(submit.graph, NODE, "call", NULL, 0);
-    granary_graph_target(submit.graph, submit.node);
-    first = arguments_read(&arguments, &submit, cli, argc, argv);
-    set_numbers(&submit);
-    granary_node_set_string(submit.graph, submit.node, "function", argv[first]);
-    submit.remains = (struct discard){.fd = -1};
-    if (submit.wait && submit.graph_options.key == NULL) {
+    submit->node = granary_graph_add(submit->graph, NODE, "call", NULL, 0);
+    granary_graph_target(submit->graph, submit->node);
+    set_node(submit);
+    granary_node_set_string(submit->graph, submit->node, "function", cli->arguments[0]);
+    submit->wait = submit->wait || submit->output != NULL;
+    return 0;
+}
+
+static int
+run_submit(struct cli *cli)
+{
+    struct submit *submit = cli->self;
+    int status;
+
+    if (submit->wait && submit->graph_options.key == NULL) {
         discard_begin(
-            cli, &(struct discard_options){.what = "submit", .only_interrupted = submit.output == NULL || submit.keep},
-            &submit.remains);
+            cli,
+            &(struct discard_options){.what = "submit", .only_interrupted = submit->output == NULL || submit->keep},
+            &submit->remains);
     }
-    client = cli_connect(cli, &status);
-    if (client != NULL) {
-        status = add_inputs(client, &submit);
-        status = status == 0 ? submit_graph(client, &submit) : status;
+    status = cli_connect(cli);
+    if (status == 0) {
+        status = add_inputs(cli->client, submit);
+        status = status == 0 ? submit_graph(cli->client, submit) : status;
     }
-    granary_disconnect(client);
-    if (submit.remains.pid > 0) {
-        discard_end(&submit.remains);
+    cli_disconnect(cli);
+    if (submit->remains.pid > 0) {
+        discard_end(&submit->remains);
     }
-    granary_graph_destroy(submit.graph);
     return status;
 }
+
+static void
+end_submit(struct cli *cli)
+{
+    granary_graph_destroy(((struct submit *)cli->self)->graph);
+}
+
+const struct command command_submit = {.options = submit_options,
+                                       COMMAND_SELF(struct submit, .remains = {.fd = -1}, .outputs = NOT_GIVEN,
+                                                    .count = NOT_GIVEN, .block = NOT_GIVEN, .retries = NOT_GIVEN,
+                                                    .memory = NOT_GIVEN, .timeout_ms = NOT_GIVEN),
+                                       .prepare = prepare_submit,
+                                       .run = run_submit,
+                                       .end = end_submit};
