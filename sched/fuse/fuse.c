@@ -1,7 +1,6 @@
 /* Operators are coloured in order; colours become subtasks, numbered depth first from the roots. */
 #include "fuse/fuse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -12,6 +11,7 @@
 
 /* Fusing at work. Arrays by operator, or by colour where it says so. */
 struct fusing {
+    struct gr_region *memory;
     const struct gr_chunks *chunks;
     uint32_t from;
     bool *live;
@@ -259,60 +259,54 @@ number_from(struct fusing *f, uint32_t root, struct visit *stack, uint32_t *coun
 }
 
 static granary_err
+no_memory(const struct fusing *f)
+{
+    return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
+}
+
+static granary_err
 fusing_init(struct fusing *f)
 {
     size_t count = (size_t)f->chunks->count + 1;
 
-    f->live = calloc(count, sizeof *f->live);
-    f->readers = calloc(count, sizeof *f->readers);
-    f->reader = calloc(count, sizeof *f->reader);
-    f->wanted = calloc(count, sizeof *f->wanted);
-    f->colour = malloc(count * sizeof *f->colour);
-    f->colour_ops = calloc(count, sizeof *f->colour_ops);
-    f->colour_bytes = calloc(count, sizeof *f->colour_bytes);
-    f->outside = calloc(count, sizeof *f->outside);
-    f->first = calloc(count + 1, sizeof *f->first);
-    f->ops = malloc(count * sizeof *f->ops);
-    f->number = malloc(count * sizeof *f->number);
+    if ((f->memory = gr_region_create()) == NULL) {
+        return no_memory(f);
+    }
+    f->live = gr_region_zalloc(f->memory, count, sizeof *f->live);
+    f->readers = gr_region_zalloc(f->memory, count, sizeof *f->readers);
+    f->reader = gr_region_zalloc(f->memory, count, sizeof *f->reader);
+    f->wanted = gr_region_zalloc(f->memory, count, sizeof *f->wanted);
+    f->colour = gr_region_alloc(f->memory, count * sizeof *f->colour);
+    f->colour_ops = gr_region_zalloc(f->memory, count, sizeof *f->colour_ops);
+    f->colour_bytes = gr_region_zalloc(f->memory, count, sizeof *f->colour_bytes);
+    f->outside = gr_region_zalloc(f->memory, count, sizeof *f->outside);
+    f->first = gr_region_zalloc(f->memory, count + 1, sizeof *f->first);
+    f->ops = gr_region_alloc(f->memory, count * sizeof *f->ops);
+    f->number = gr_region_alloc(f->memory, count * sizeof *f->number);
     if (f->live == NULL || f->readers == NULL || f->reader == NULL || f->wanted == NULL || f->colour == NULL ||
         f->colour_ops == NULL || f->colour_bytes == NULL || f->outside == NULL || f->first == NULL || f->ops == NULL ||
         f->number == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
+        return no_memory(f);
     }
     memset(f->colour, 0xff, count * sizeof *f->colour);
     memset(f->number, 0xff, count * sizeof *f->number);
     return GRANARY_OK;
 }
 
-static void
-fusing_fini(struct fusing *f)
-{
-    free(f->live);
-    free(f->readers);
-    free(f->reader);
-    free(f->wanted);
-    free(f->colour);
-    free(f->colour_ops);
-    free(f->colour_bytes);
-    free(f->outside);
-    free(f->first);
-    free(f->ops);
-    free(f->number);
-}
-
 /* From colours to subtasks in their order. */
 static granary_err
 hand_out(const struct fusing *f, struct gr_fused *ret_fused)
 {
-    struct gr_fused fused = {.count = f->colours};
-    uint32_t *at;
+    struct gr_fused fused = {.count = f->colours, .memory = gr_region_create()};
 
-    fused.of = malloc(((size_t)f->chunks->count + 1) * sizeof *fused.of);
-    fused.first = calloc((size_t)f->colours + 2, sizeof *fused.first);
-    fused.ops = malloc(((size_t)f->first[f->colours] + 1) * sizeof *fused.ops);
+    if (fused.memory != NULL) {
+        fused.of = gr_region_alloc(fused.memory, f->chunks->count * sizeof *fused.of);
+        fused.first = gr_region_zalloc(fused.memory, (size_t)f->colours + 1, sizeof *fused.first);
+        fused.ops = gr_region_alloc(fused.memory, f->first[f->colours] * sizeof *fused.ops);
+    }
     if (fused.of == NULL || fused.first == NULL || fused.ops == NULL) {
         gr_fused_free(&fused);
-        return gr_fail(GRANARY_ENOMEM, "fusing %u chunk operators: out of memory", f->chunks->count);
+        return no_memory(f);
     }
     for (uint32_t op = 0; op < f->chunks->count; op++) {
         fused.of[op] = f->colour[op] == GR_FUSE_NONE ? GR_FUSE_NONE : f->number[f->colour[op]];
@@ -324,8 +318,7 @@ hand_out(const struct fusing *f, struct gr_fused *ret_fused)
         fused.first[s + 1] += fused.first[s];
     }
     for (uint32_t c = 0; c < f->colours; c++) {
-        at = fused.ops + fused.first[f->number[c]];
-        memcpy(at, f->ops + f->first[c], f->colour_ops[c] * sizeof *at);
+        memcpy(fused.ops + fused.first[f->number[c]], f->ops + f->first[c], f->colour_ops[c] * sizeof *fused.ops);
     }
     *ret_fused = fused;
     return GRANARY_OK;
@@ -344,8 +337,8 @@ gr_fuse(const struct gr_chunks *chunks, uint32_t from, const struct gr_piece *ro
         mark_live(&f, roots, root_count);
         colour_ops(&f);
         list_ops(&f);
-        stack = malloc(((size_t)f.colours + 1) * sizeof *stack);
-        err = stack == NULL ? gr_fail(GRANARY_ENOMEM, "fusing: out of memory") : GRANARY_OK;
+        stack = gr_region_alloc(f.memory, ((size_t)f.colours + 1) * sizeof *stack);
+        err = stack == NULL ? no_memory(&f) : GRANARY_OK;
     }
     for (size_t i = 0; i < root_count && err == GRANARY_OK; i++) {
         number_from(&f, f.colour[roots[i].op], stack, &count);
@@ -353,16 +346,13 @@ gr_fuse(const struct gr_chunks *chunks, uint32_t from, const struct gr_piece *ro
     if (err == GRANARY_OK) {
         err = hand_out(&f, ret_fused);
     }
-    free(stack);
-    fusing_fini(&f);
+    gr_region_destroy(f.memory);
     return err;
 }
 
 void
 gr_fused_free(struct gr_fused *fused)
 {
-    free(fused->of);
-    free(fused->first);
-    free(fused->ops);
+    gr_region_destroy(fused->memory);
     *fused = (struct gr_fused){0};
 }

@@ -25,6 +25,7 @@
 #ifndef FUSE_FUSE_H
 #define FUSE_FUSE_H
 
+#include "base/region.h"
 #include "tile/core/chunk.h"
 
 #define GR_FUSE_NONE UINT32_MAX
@@ -34,6 +35,7 @@ struct gr_fused {
     uint32_t *of;    /* by operator: its subtask; GR_FUSE_NONE when no root needs it, or it is there already */
     uint32_t *first; /* by subtask: where its operators begin in ops; count + 1 entries */
     uint32_t *ops;   /* operators by subtask, in order */
+    struct gr_region *memory;
 };
 
 /*

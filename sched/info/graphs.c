@@ -29,8 +29,7 @@ tell_targets(const struct task_graph *graph, struct table *table)
     for (size_t i = 0; i < graph->results.count; i++) {
         gr_buf_addf(&names, "%s%s", i > 0 ? "," : "", graph->results.targets[i].name);
     }
-    table_text(table, FIELD_graphs_targets, names.size > 0 && gr_buf_ok(&names) ? names.bytes : "");
-    gr_buf_free(&names);
+    table_take(table, FIELD_graphs_targets, &names);
 }
 
 static void

@@ -78,8 +78,7 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
     } else {
         gr_buf_addf(&at, "%zu", index);
     }
-    table_text(table, FIELD_chunks_index, gr_buf_ok(&at) ? at.bytes : "");
-    gr_buf_free(&at);
+    table_take(table, FIELD_chunks_index, &at);
     table_int(table, FIELD_chunks_rows, result->is_tensor ? -1 : chunk->rows);
     table_int(table, FIELD_chunks_bytes, (int64_t)chunk->bytes);
     table_int(table, FIELD_chunks_there, chunk->there);
@@ -88,6 +87,41 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
     }
     table_int(table, FIELD_chunks_band, node);
     table_end(table);
+}
+
+/* ---- walks over targets ---- */
+
+/* What is told of a target, whose first row has the position behind base. */
+typedef void target_visit(struct table *table, const struct task_graph *graph, size_t target, uint64_t base);
+
+/* KEY or KEY/TARGET. */
+static bool
+targets_named(struct manager *manager, struct table *table, const char *key, uint64_t base, target_visit *visit)
+{
+    const char *target;
+    const struct task_graph *graph = info_graph(manager, key, &target);
+    bool found = graph != NULL && target[0] == '\0';
+
+    for (size_t i = 0; graph != NULL && i < graph->results.count; i++) {
+        if (target[0] == '\0' || strcmp(graph->results.targets[i].name, target) == 0) {
+            visit(table, graph, i, base);
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void
+all_targets(struct manager *manager, struct table *table, target_visit *visit)
+{
+    const struct task_graph *graph;
+
+    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) >> 32)
+    {
+        for (size_t i = 0; i < graph->results.count && !table_full(table); i++) {
+            visit(table, graph, i, (uint64_t)graph->serial << 32);
+        }
+    }
 }
 
 static void
@@ -102,37 +136,16 @@ chunks_of_target(struct table *table, const struct task_graph *graph, size_t tar
     granary__result__free_unpacked(result, NULL);
 }
 
-/* KEY or KEY/TARGET. */
 static bool
 chunks_named(struct manager *manager, struct table *table, const char *key, uint64_t base)
 {
-    const char *target;
-    const struct task_graph *graph = info_graph(manager, key, &target);
-    bool found = graph != NULL && target[0] == '\0';
-
-    for (size_t i = 0; graph != NULL && i < graph->results.count; i++) {
-        if (target[0] == '\0' || strcmp(graph->results.targets[i].name, target) == 0) {
-            chunks_of_target(table, graph, i, base);
-            found = true;
-        }
-    }
-    return found;
+    return targets_named(manager, table, key, base, chunks_of_target);
 }
 
 static void
 all_chunks(struct manager *manager, struct table *table)
 {
-    const struct task_graph *graph;
-
-    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) >> 32)
-    {
-        if (table_full(table)) {
-            break;
-        }
-        for (size_t i = 0; i < graph->results.count; i++) {
-            chunks_of_target(table, graph, i, (uint64_t)graph->serial << 32);
-        }
-    }
+    all_targets(manager, table, chunks_of_target);
 }
 
 const struct info_walk info_walk_chunks = {all_chunks, chunks_named};
@@ -176,22 +189,20 @@ tell_shape(struct table *table, const Granary__Result *result)
     } else if (!result->is_tensor) {
         gr_buf_addf(&shape, "?");
     }
-    table_text(table, FIELD_tileables_shape, shape.size > 0 && gr_buf_ok(&shape) ? shape.bytes : "");
-    table_text(table, FIELD_tileables_nsplits, splits.size > 0 && gr_buf_ok(&splits) ? splits.bytes : "");
+    table_take(table, FIELD_tileables_shape, &shape);
+    table_take(table, FIELD_tileables_nsplits, &splits);
     table_int(table, FIELD_tileables_chunks, (int64_t)result->n_chunks);
     table_int(table, FIELD_tileables_bytes, (int64_t)bytes);
     table_int(table, FIELD_tileables_complete, complete);
-    gr_buf_free(&shape);
-    gr_buf_free(&splits);
 }
 
 static void
-tileable_row(struct table *table, const struct task_graph *graph, size_t target, uint64_t position)
+tileable_row(struct table *table, const struct task_graph *graph, size_t target, uint64_t base)
 {
     struct gr_buf dtypes = {0};
     Granary__Result *result;
 
-    if (!table_begin(table, position)) {
+    if (!table_begin(table, base + target + 1)) {
         return;
     }
     result = result_of(graph, target);
@@ -203,8 +214,7 @@ tileable_row(struct table *table, const struct task_graph *graph, size_t target,
                                     : "frame");
     if (graph->plan != NULL) {
         gr_plan_target_dtypes(graph->plan, target, &dtypes);
-        table_text(table, FIELD_tileables_dtypes, dtypes.size > 0 && gr_buf_ok(&dtypes) ? dtypes.bytes : "");
-        gr_buf_free(&dtypes);
+        table_take(table, FIELD_tileables_dtypes, &dtypes);
     }
     if (result != NULL) {
         tell_shape(table, result);
@@ -218,33 +228,13 @@ tileable_row(struct table *table, const struct task_graph *graph, size_t target,
 static bool
 tileables_named(struct manager *manager, struct table *table, const char *key, uint64_t base)
 {
-    const char *target;
-    const struct task_graph *graph = info_graph(manager, key, &target);
-    bool found = graph != NULL && target[0] == '\0';
-
-    for (size_t i = 0; graph != NULL && i < graph->results.count; i++) {
-        if (target[0] == '\0' || strcmp(graph->results.targets[i].name, target) == 0) {
-            tileable_row(table, graph, i, base + i + 1);
-            found = true;
-        }
-    }
-    return found;
+    return targets_named(manager, table, key, base, tileable_row);
 }
 
 static void
 all_tileables(struct manager *manager, struct table *table)
 {
-    const struct task_graph *graph;
-
-    FOREACH_GRAPH_FROM(graph, manager, table_start(table, 0) >> 32)
-    {
-        if (table_full(table)) {
-            break;
-        }
-        for (size_t i = 0; i < graph->results.count; i++) {
-            tileable_row(table, graph, i, ((uint64_t)graph->serial << 32) + i + 1);
-        }
-    }
+    all_targets(manager, table, tileable_row);
 }
 
 const struct info_walk info_walk_tileables = {all_tileables, tileables_named};

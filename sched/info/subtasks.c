@@ -19,11 +19,9 @@ tell_names(struct table *table, const struct subtask *subtask, enum info_field n
 
     if (subtask != NULL && (table_wants(table, node_field) || table_wants(table, ops_field))) {
         subtask_says(subtask, &node, &ops);
-        table_text(table, node_field, node.size > 0 && gr_buf_ok(&node) ? node.bytes : "");
-        table_text(table, ops_field, ops.size > 0 && gr_buf_ok(&ops) ? ops.bytes : "");
+        table_take(table, node_field, &node);
+        table_take(table, ops_field, &ops);
     }
-    gr_buf_free(&node);
-    gr_buf_free(&ops);
 }
 
 /* ---- subtasks ---- */

@@ -247,6 +247,13 @@ table_text(struct table *table, enum info_field field, const char *value)
 }
 
 void
+table_take(struct table *table, enum info_field field, struct gr_buf *value)
+{
+    table_text(table, field, value->size > 0 && gr_buf_ok(value) ? value->bytes : "");
+    gr_buf_free(value);
+}
+
+void
 table_textf(struct table *table, enum info_field field, const char *format, ...)
 {
     char text[512];

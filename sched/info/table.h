@@ -58,6 +58,8 @@ bool table_begin(struct table *table, uint64_t position);
 void table_int(struct table *table, enum info_field field, int64_t value);
 void table_real(struct table *table, enum info_field field, double value);
 void table_text(struct table *table, enum info_field field, const char *value);
+/* What a buffer has: *takes* it. Without memory nothing. */
+void table_take(struct table *table, enum info_field field, struct gr_buf *value);
 void
 table_textf(struct table *table, enum info_field field, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void table_end(struct table *table);

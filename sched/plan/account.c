@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "plan/state.h"
 
 #define STEPS_SHOWN 200
@@ -13,25 +14,13 @@ plan_account_subtask(struct gr_plan *plan, uint64_t number, const uint32_t *ops,
 {
     struct account *a = &plan->account;
 
-    if (number >= a->subtask_room) {
-        size_t room = (size_t)number * 2 + 16;
-        uint64_t *more = realloc(a->first, (room + 1) * sizeof *more);
+    bool grown = gr_grow(&a->first, &a->subtask_room, number + 1, sizeof *a->first);
 
-        if (more == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "handing out subtasks: out of memory");
-        }
-        a->first = more;
-        a->subtask_room = room;
+    for (uint32_t i = 0; i < count && grown; i++) {
+        grown = gr_grow(&a->steps, &a->op_room, a->op_count + i, sizeof *a->steps);
     }
-    if (a->op_room - a->op_count < count) {
-        size_t room = (a->op_count + count) * 2;
-        uint32_t *more = realloc(a->steps, room * sizeof *more);
-
-        if (more == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "handing out subtasks: out of memory");
-        }
-        a->steps = more;
-        a->op_room = room;
+    if (!grown) {
+        return gr_fail(GRANARY_ENOMEM, "handing out subtasks: out of memory");
     }
     a->first[number] = a->op_count;
     for (uint32_t i = 0; i < count; i++) {

@@ -56,8 +56,8 @@ emission_init(struct emission *e)
     uint64_t outputs = 0;
     size_t count = (size_t)(e->chunks->count - e->from) + 1;
 
-    e->first_output = malloc(count * sizeof *e->first_output);
-    e->local = malloc(count * sizeof *e->local);
+    e->first_output = gr_region_alloc(e->fused.memory, count * sizeof *e->first_output);
+    e->local = gr_region_alloc(e->fused.memory, count * sizeof *e->local);
     if (e->first_output == NULL || e->local == NULL) {
         return no_memory();
     }
@@ -65,7 +65,7 @@ emission_init(struct emission *e)
         e->first_output[op - e->from] = outputs;
         outputs += e->chunks->chunks[op].outputs;
     }
-    e->exported = calloc(outputs + 1, sizeof *e->exported);
+    e->exported = gr_region_zalloc(e->fused.memory, outputs, sizeof *e->exported);
     return e->exported == NULL ? no_memory() : GRANARY_OK;
 }
 
@@ -73,9 +73,6 @@ void
 plan_emission_destroy(struct emission *e)
 {
     if (e != NULL) {
-        free(e->first_output);
-        free(e->exported);
-        free(e->local);
         free(e->settled);
         gr_fused_free(&e->fused);
         free(e);
@@ -141,12 +138,11 @@ set_id(const struct emission *e, struct gr_piece piece, ProtobufCBinaryData *ret
     granary_id id = plan_object(e->plan, piece);
 
     ret_bytes->data = gr_region_alloc(e->memory, sizeof id.bytes);
-    if (ret_bytes->data == NULL) {
-        return false;
+    if (ret_bytes->data != NULL) {
+        memcpy(ret_bytes->data, id.bytes, sizeof id.bytes);
+        ret_bytes->len = sizeof id.bytes;
     }
-    memcpy(ret_bytes->data, id.bytes, sizeof id.bytes);
-    ret_bytes->len = sizeof id.bytes;
-    return true;
+    return ret_bytes->data != NULL;
 }
 
 /* How many frames a packed object has: its operator's attribute. */
@@ -389,16 +385,13 @@ list_held(const struct emission *e, uint32_t s, struct gr_plan_batch *batch)
         for (uint32_t o = 0; o < e->chunks->chunks[op].outputs; o++) {
             struct gr_piece piece = {.op = op, .output = o};
             granary_id id = plan_object(e->plan, piece);
-            granary_id *more;
 
             if (!*exported(e, piece) || !id_set_has(&e->plan->emitted.held, id)) {
                 continue;
             }
-            more = realloc(batch->held, (batch->held_count + 1) * sizeof *more);
-            if (more == NULL) {
+            if (!gr_grow(&batch->held, &batch->held_room, batch->held_count, sizeof *batch->held)) {
                 return no_memory();
             }
-            batch->held = more;
             batch->held[batch->held_count++] = id;
         }
     }

@@ -62,7 +62,7 @@ struct gr_plan_batch {
     /* Of objects that these subtasks make, or that were made before: those to hold, whoever reads them, until they
      * are settled, and those that are settled now. From here on these are like any other. */
     granary_id *held;
-    size_t held_count;
+    size_t held_count, held_room;
     granary_id *settled;
     size_t settled_count;
     struct gr_region *memory; /* of messages and lists; parts are the plan's own */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/text/duration.h"
 #include "base/text/size.h"
@@ -152,16 +153,9 @@ read_durations(const char *path, struct recording *recording)
             err = gr_fail(GRANARY_ENOENT, "%s: '%.80s': the graph has no node of that name", path, line);
             break;
         }
-        if (recording->count == room) {
-            struct world_duration *grown;
-
-            room = room * 2 + 64;
-            grown = reallocarray(recording->durations, room, sizeof *grown);
-            if (grown == NULL) {
-                err = gr_fail(GRANARY_ENOMEM, "out of memory");
-                break;
-            }
-            recording->durations = grown;
+        if (!gr_grow(&recording->durations, &room, recording->count, sizeof *recording->durations)) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+            break;
         }
         recording->durations[recording->count++] =
             (struct world_duration){.node = strdup(node), .nanoseconds = ns, .bytes = bytes};
