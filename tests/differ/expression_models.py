@@ -367,6 +367,9 @@ def split_part(row, options):
     return parts[n - 1 if n > 0 else n] if -len(parts) <= n <= len(parts) and n else ''
 
 
+both('TRANSLATE', 'translate({0}, [0], [1])', 's', lambda row, o: row[0].translate({ord(c): o[1][1 + i] if i < len(o[1]) - 2 else None
+                                                                                         for i, c in reversed(list(enumerate(o[0][1:-1])))}),
+     [["'abé'", "'xX'", "'aab'"], ["'ü'", "'123'", "''"]])
 both('SPLIT_PART', 'split_part({0}, [0], [1])', 's', split_part, [["','", "'X'", "'_'"], [1, 2, 3, -1, -2]])
 for name in 'isalpha isdigit isalnum isspace islower isupper'.split():
     both(name.upper(), name + '({0})', 's', lambda row, o, f=getattr(str, name): f(row[0]))
