@@ -115,11 +115,13 @@ builder_set(struct column_builder *builder, granary_frame *frame, size_t positio
     assert_int_equal(gr_frame_set(frame, position, name, &builder->column), GRANARY_OK);
 }
 
+enum { COLUMNS_MOST = 32 };
+
 granary_frame *
 frame_text(const char *columns, const char *rows)
 {
-    struct column_builder builders[16];
-    char names[16][64];
+    struct column_builder builders[COLUMNS_MOST];
+    char names[COLUMNS_MOST][64];
     size_t count = 0;
     int64_t row_count = 0;
     const char *at = columns;
@@ -133,6 +135,7 @@ frame_text(const char *columns, const char *rows)
         size_t dtype = strcspn(at + name + 1, ",");
         char dtype_name[32];
 
+        assert_true(count < COLUMNS_MOST);
         snprintf(names[count], sizeof names[0], "%.*s", (int)name, at);
         snprintf(dtype_name, sizeof dtype_name, "%.*s", (int)dtype, at + name + 1);
         builder_init(&builders[count++], gr_dtype_parse(dtype_name), row_count, (int64_t)strlen(rows));
