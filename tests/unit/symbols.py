@@ -5,6 +5,7 @@ global all the same. Reads the object files of a build with nm.
 """
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -23,8 +24,9 @@ KEPT = {
     "gr_schema_nearest": "the name apart from the message, for its own test",
     "gr_join_how_name": "tests name joins as graphs do",
 }
-# Made by tables and by other programs: one symbol a row, whether or not its own file is the only user.
+# Made by other programs, or for them.
 GENERATED = re.compile(r"^(granary_|main$|granary__|tpch_q|bench_peer_|bench_questions$|command_|view_make_)")
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PRELOAD = "torture/preload"  # stands before libc's functions, which others call by name
 
 
@@ -43,8 +45,22 @@ def globals_of(files):
     return defined, used
 
 
+def rows_of_tables():
+    """Whether a table's row makes a global of that name: whichever file has it, others declare it."""
+    files = [path for path in SOURCE.rglob("*") if path.suffix in (".h", ".def") and path.relative_to(SOURCE).parts[0] not in ("build", "tests")]
+    words, prefixes = set(), set()
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".def":
+            words.update(re.findall(r"\w+", text))
+        else:
+            prefixes.update(re.findall(r"^#define .*\b([a-z]\w*_)##", text, re.M))
+    return lambda name: any(name.startswith(prefix) and name[len(prefix):] in words for prefix in prefixes)
+
+
 def main():
     build = sys.argv[1]
+    is_row = rows_of_tables()
     product, tests = [], []
     # What the build makes now: a directory may have object files of sources that are gone.
     for command in json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8")):
@@ -55,7 +71,7 @@ def main():
     assert len(defined) > 1000, f"only {len(defined)} globals in {build}: is it a build?"
     wrong = 0
     for name in sorted(defined):
-        if name in used or GENERATED.match(name) or PRELOAD in defined[name]:
+        if name in used or GENERATED.match(name) or is_row(name) or PRELOAD in defined[name]:
             continue
         place = re.sub(r"CMakeFiles/[^/]*/", "", os.path.relpath(defined[name], build))
         if name in used_by_tests:

@@ -113,8 +113,6 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
  */
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
-/* The names of the columns the step yields, until the rule returns; the array alone is to be changed. NULL: no memory. */
-char **tiling_names(struct tiling *t, const struct gr_step *step, size_t *ret_count);
 /* Put `columns` into the set: the names of the columns the step yields; with dtypes, also `dtypes`. */
 void tiling_add_columns(struct tiling *t, const struct gr_step *step, gr_attrs attrs);
 void tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs);

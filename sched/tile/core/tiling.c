@@ -157,17 +157,11 @@ names_of(struct tiling *t, const struct gr_step *step, const bool *wanted, size_
     return names;
 }
 
-char **
-tiling_names(struct tiling *t, const struct gr_step *step, size_t *ret_count)
-{
-    return names_of(t, step, NULL, ret_count);
-}
-
 void
 tiling_add_columns(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
 {
     size_t count;
-    char **names = tiling_names(t, step, &count);
+    char **names = names_of(t, step, NULL, &count);
 
     gr_attrs_add(t->chunks, attrs, names == NULL ? NULL : gr_attr_new_strings("columns", names, count));
 }
