@@ -33,6 +33,8 @@ grep -q 'lz4: .* bytes, 8128 when unpacked' "$work/err" || fail "$(cat "$work/er
 [ "$(od -An -tx1 -N4 "$work/square.lz4" | tr -d ' ')" = 04224d18 ] || fail "an LZ4 frame"
 [ "$(granary read "$square" --bytes 0:1K | wc -c)" = 1024 ] || fail "1K bytes"
 expect 4 "no column '.*'; did you mean" granary read "$few" --cols "$(granary read "$few" --rows 0 --csv | sed -n '1s/,.*/x/p')"
+graph=$(granary graphs --fields key | tail -n 1)
+expect 4 ": no column 'nosuch'$" granary read "$graph/few" --cols nosuch
 expect 2 'select rows of a frame' granary read "$few" --index 0
 expect 2 'gzip' granary read "$few" --accept gzip -o "$work/none"
 expect 2 'is no slice' granary read "$few" --rows x

@@ -339,6 +339,19 @@ append_whole(const struct read *read, granary_client *client, const granary_chun
     return err;
 }
 
+/* Whether a chunk is not there any more, and which. */
+static bool
+find_gone(granary_client *client, const granary_result *result, uint64_t *ret_chunk)
+{
+    uint64_t chunk = 0;
+
+    while (chunk < result->chunk_count && granary_object_contains(client, result->chunks[chunk])) {
+        chunk++;
+    }
+    *ret_chunk = chunk;
+    return chunk < result->chunk_count;
+}
+
 /* All of a target. *ret_gone: a chunk was not there any more, and nothing is printed yet. */
 static int
 read_result(struct read *read, granary_client *client, const granary_chunk_request *request,
@@ -346,7 +359,9 @@ read_result(struct read *read, granary_client *client, const granary_chunk_reque
 {
     struct pieces pieces = {.count = 0};
     struct gr_buf out = {0};
+    granary_chunk_request one = *request;
     int status = 0;
+    bool gone = false;
     bool whole = is_read_whole(read, result);
     bool elements = whole && read->select.kind == GRANARY_SELECT_ELEMENTS;
     granary_err err = elements ? GRANARY_OK : pieces_of(result, &read->select, &pieces);
@@ -357,16 +372,15 @@ read_result(struct read *read, granary_client *client, const granary_chunk_reque
     }
     if (whole) {
         err = append_whole(read, client, request, result, &pieces, &out);
-        *ret_gone = retry && (err == GRANARY_ENOENT || err == GRANARY_ELOST);
-        if (err == GRANARY_ENOENT && !retry) { /* its graph says that it is there */
-            err = gr_fail(GRANARY_ELOST, "target '%s', %s: it is lost: forget the graph, and run it again",
-                          request->target, granary_error_message());
+        gone = err != GRANARY_OK && find_gone(client, result, &one.chunk);
+        *ret_gone = retry && gone;
+        if (gone && !retry) { /* its graph says that it is there: the library tells what that means */
+            status = read_request(read, client, &one, request->graph);
+        } else if (!gone) {
+            status = put_out(read, err, &out, request->graph);
         }
-        status = *ret_gone ? 0 : put_out(read, err, &out, request->graph);
     }
     for (size_t i = 0; !whole && i < pieces.count && status == 0; i++) {
-        granary_chunk_request one = *request;
-
         one.chunk = pieces.pieces[i].chunk;
         one.select = pieces.pieces[i].select;
         status = read_request(read, client, &one, request->graph);
