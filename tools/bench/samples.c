@@ -153,11 +153,15 @@ const struct gr_option bench_options[] = {
     {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct bench_options, json)},
     {0}};
 
-#define ON_ITS_OWN "Measure it on an instance of its own."
-#define WITH_PEERS "Ask an instance of its own, and the peers that are installed, the same questions."
+#define WITH_PEERS                                                                                                     \
+    "Ask an instance of its own, and the engines that are installed, the same questions, and compare.\v"               \
+    "DuckDB and Polars are found through node, pandas and NumPy through Python."
 
-const struct command_row bench_rows[] = {{"store", NULL, NULL, ON_ITS_OWN, &bench_store},
-                                         {"sched", NULL, NULL, ON_ITS_OWN, &bench_sched},
-                                         {"frame", NULL, NULL, WITH_PEERS, &bench_frame},
-                                         {"tensor", NULL, NULL, WITH_PEERS, &bench_tensor},
-                                         {0}};
+const struct command_row bench_rows[] = {
+    {"store", NULL, "objects: get, put, delete, spill and restart, beside LMDB and Redis",
+     "Measure the store on an instance of its own, beside LMDB, Redis and the limits of the machine.", &bench_store},
+    {"sched", NULL, "graphs: subtasks a second, and from a submission to its result",
+     "Measure the scheduler on an instance of its own, beside Dask, StarPU and ProcessPoolExecutor.", &bench_sched},
+    {"frame", NULL, "queries on tables: groupby, join, TPC-H and single operations", WITH_PEERS, &bench_frame},
+    {"tensor", NULL, "queries on dense arrays", WITH_PEERS, &bench_tensor},
+    {0}};
