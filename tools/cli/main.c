@@ -7,6 +7,7 @@
 #include "base/fault/fault.h"
 #include "bench/bench.h"
 #include "cli/command/command.h"
+#include "manual.h"
 #include "torture/torture.h"
 
 const struct command command_bench = {.rows = bench_rows, .which = "which one?"};
@@ -34,9 +35,21 @@ print_help(FILE *out)
             (void)fprintf(out, "  %-9s %s\n", row->name, row->summary);
         }
     }
-    (void)fprintf(out, "\n`granary COMMAND --help` tells the options of a command.\n"
-                       "Exit status: 0 ok, 1 the work failed, 2 usage, 3 nothing reachable, 4 not found, 5 full,\n"
-                       "6 timed out, 7 not permitted, 8 damaged data.\n");
+    (void)fprintf(out, "\n`granary COMMAND --help` tells the options of a command.\n" COMMAND_STATUS "\n");
+}
+
+/* `granary help`; with --man or --completion, for those who install it. */
+static int
+print_help_of(const char *what)
+{
+    if (strcmp(what, "--man") == 0) {
+        manual_print(rows);
+    } else if (strcmp(what, "--completion") == 0) {
+        completion_print(rows);
+    } else {
+        print_help(stdout);
+    }
+    return 0;
 }
 
 /* Every command but the one that tells what there is. */
@@ -77,8 +90,11 @@ main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message; */
     (void)signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(argc < 2 ? stderr : stdout);
-        return argc < 2 ? 2 : 0;
+        if (argc < 2) {
+            print_help(stderr);
+            return 2;
+        }
+        return print_help_of(argc > 2 ? argv[2] : "");
     }
     if (strcmp(argv[1], "--version") == 0) {
         argv[1] = version;

@@ -30,4 +30,4 @@ run_simulation(int argc, char **argv)
     return cli_fail(err, "simulate");
 }
 
-const struct command command_simulate = {.program = run_simulation};
+const struct command command_simulate = {.alone = true, .program = run_simulation};

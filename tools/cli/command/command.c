@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-static const struct gr_option common_options[] = {
+const struct gr_option command_options[] = {
     {"instance", 'i', "NAME|DIR", "the instance; else $GRANARY_INSTANCE, else 'default'",
      GR_OPTION_TEXT(struct cli, instance), .group = 10},
     {"session", 0, "NAME", "the session; default 'default'", GR_OPTION_TEXT(struct cli, session), .group = 10},
@@ -126,7 +126,7 @@ parse_options(const struct command_row *row, struct cli *cli, int argc, char **a
                                  .sets = {{NULL, &parsed},
                                           {command->options, cli->self},
                                           {command->access == NULL ? NULL : command->access->options, cli->self},
-                                          {command->alone ? NULL : common_options, cli}},
+                                          {command->alone ? NULL : command_options, cli}},
                                  .check = check_parsed};
     int first;
 
@@ -249,7 +249,7 @@ print_rows(const struct command_row *row, bool help)
     }
     (void)printf("Usage: granary %s %s\n%s\n\n", row->name, row->usage, row->doc);
     for (const struct command_row *part = row->command->rows; part->name != NULL; part++) {
-        (void)printf("  %-8s %s\n", part->name, part->doc);
+        (void)printf("  %-8s %s\n", part->name, part->summary);
     }
     (void)printf("\n`granary %s %s --help` tells the options.\n", row->name, row->command->rows->name);
     return 0;

@@ -61,6 +61,13 @@ struct command_row {
     const struct command *command;
 };
 
+#define COMMAND_STATUS                                                                                                 \
+    "Exit status: 0 ok, 1 the work failed, 2 usage, 3 nothing reachable, 4 not found, 5 full,\n"                       \
+    "6 timed out, 7 not permitted, 8 damaged data."
+
+/* --instance, --session and --json. */
+extern const struct gr_option command_options[];
+
 /* NULL: none has that name. rows may be NULL. */
 const struct command_row *command_find(const struct command_row *rows, const char *name);
 

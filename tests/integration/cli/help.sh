@@ -1,0 +1,66 @@
+#!/bin/bash
+# The words of the commands: examples that work, short sentences, a manual page without warnings, completion.
+. "$(dirname "$0")/lib.sh"
+
+source=$PWD
+mapfile -t commands < <(granary --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
+[ ${#commands[@]} -gt 50 ] || fail "the list of commands has ${#commands[@]}"
+
+# Sentences have at most 25 words.
+/usr/bin/python3 - "$source/tools/cli/command/commands.def" <<'P' || fail "commands.def has long sentences"
+import re, sys
+text = open(sys.argv[1]).read()
+long = []
+for row in re.findall(r"COMMAND\(.*?\)\n(?=COMMAND|GROUP|$)", text, re.S):
+    words = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', row.split(",\n", 2)[2]))
+    prose = [line for part in words.split("\\v") for line in part.split("\\n") if not line.startswith("  ")]
+    long += [s for line in prose for s in re.split(r"(?<=[.!?;:])\s+", line) if len(s.split()) > 25]
+sys.exit("\n".join(long) or 0)
+P
+
+# Examples, in an order in which they work: what is needed first, what takes it away last.
+cp "$birds" "$work/strikes.csv"
+echo "some notes" >"$work/notes.txt"
+cat >"$work/graph.json" <<'J'
+{"nodes": {"answer": {"op": "read_csv", "path": "strikes.csv"}}, "targets": ["answer"]}
+J
+first=(up load put pin ref) last=(unpin unref forget rm down) middle=()
+for command in "${commands[@]}"; do
+    [[ " ${first[*]} ${last[*]} " = *" $command "* ]] || middle+=("$command")
+done
+cd "$work"
+ran=0
+for command in "${first[@]}" "${middle[@]}" "${last[@]}"; do
+    while read -r example; do
+        timeout 60 bash -c "$example" >out 2>err </dev/null || fail "$example: $(cat err)"
+        ran=$((ran + 1))
+        [ "$command" != up ] || remember_prefix
+    done < <(granary "$command" --help | sed -n 's/^  \(granary .*\)/\1/p')
+done
+[ "$ran" -gt 45 ] || fail "only $ran examples"
+[ -z "$(leftovers)" ] || fail "left: $(leftovers)"
+
+# The manual page has each command, and renders without a warning.
+granary help --man >granary.1
+for command in "${commands[@]}"; do
+    grep -q "^.SS ..granary $command" granary.1 || fail "the manual page lacks $command"
+done
+if command -v groff >/dev/null; then
+    groff -man -Tutf8 -ww -z granary.1 2>warnings || fail "groff"
+    [ ! -s warnings ] || fail "the manual page: $(cat warnings)"
+fi
+if command -v man >/dev/null; then
+    [ -z "$(man --warnings -l granary.1 2>&1 >/dev/null)" ] || fail "man --warnings"
+fi
+
+# Completion: commands, their options, the parts of a command.
+granary help --completion >completion
+complete_line() {
+    bash -c '. ./completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _granary 2>/dev/null; echo "${COMPREPLY[@]}"' _ "$@"
+}
+for command in "${commands[@]}"; do
+    [[ " $(complete_line granary "$command") " = *" $command "* ]] || fail "completion lacks $command"
+done
+[ "$(complete_line granary put --con)" = --contains= ] || fail "options: $(complete_line granary put --con)"
+[ "$(complete_line granary bench te)" = tensor ] || fail "parts: $(complete_line granary bench te)"
+[ "$(complete_line granary torture nth --st)" = "--stride= --sticky" ] || fail "options of parts"
