@@ -135,6 +135,26 @@ argument_of(struct grouping *g, const struct sql_expr *expr)
     return value == NULL ? NULL : value_of(g, value);
 }
 
+/* Whether SQL's aggregate has two arguments. */
+static bool
+takes_two(const char *function)
+{
+    enum { NOTHING = false, DDOF = false, FRACTION = true, ARGUMENT = true, ROWS = true };
+    static const struct {
+        const char *name;
+        bool two;
+    } rows[] = {
+#define AGGREGATE(id, text, second, ...) {text, second},
+#include "graph/aggregates.def"
+    };
+    size_t at = 0;
+
+    while (at < sizeof rows / sizeof rows[0] && strcmp(rows[at].name, function) != 0) {
+        at++;
+    }
+    return at < sizeof rows / sizeof rows[0] && rows[at].two;
+}
+
 static bool
 add_aggregate(struct grouping *g, const struct sql_expr *expr)
 {
@@ -146,11 +166,11 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     const char *name;
     const char *text;
     const char *second = NULL;
-    bool takes_two = strcmp(function, "quantile") == 0 || strcmp(function, "corr") == 0 || strcmp(function, "cov") == 0;
+    bool two = takes_two(function);
 
-    if (expr->count != (takes_two ? 2 : 1) && !(expr->count == 0 && strcmp(function, "count") == 0)) {
+    if (expr->count != (two ? 2 : 1) && !(expr->count == 0 && strcmp(function, "count") == 0)) {
         return sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes %s",
-                        takes_two ? "two arguments" : "one argument");
+                        two ? "two arguments" : "one argument");
     }
     for (size_t i = 0; i < expr->count; i++) {
         if (sql_has_aggregate(expr->args[i])) {

@@ -305,33 +305,92 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
     return windows != NULL;
 }
 
+/* ---- which function ---- */
+
+static const struct {
+    const char *name;
+    enum gr_expr_op becomes;
+    size_t least;
+    size_t most;
+    enum { AS_IS, SWAPPED, BLANKS } how;
+} functions[] = {
+#define SQL_NAME(id, name, least, most, how) {name, GR_OP_##id, least, most, how},
+#include "graph/expr/ops.def"
+};
+
+static const struct {
+    const char *name;
+    const char *becomes;
+} aggregates[] = {
+#define SQL_NAME(name, becomes) {name, becomes},
+#include "graph/aggregates.def"
+};
+
+static const char *const windows[] = {
+#define SQL_NAME(name) name,
+#include "graph/window/functions.def"
+};
+
+enum {
+    FUNCTIONS = sizeof functions / sizeof functions[0],
+    AGGREGATES = sizeof aggregates / sizeof aggregates[0],
+    WINDOWS = sizeof windows / sizeof windows[0],
+};
+
+static struct sql_expr *
+no_function(struct parse *p, const PgQuery__FuncCall *call, const char *name, granary_err err)
+{
+    struct gr_nearest nearest = {.name = name};
+    char hint[GR_HINT_MAX] = "";
+
+    for (size_t i = 0; i < AGGREGATES; i++) {
+        gr_nearest_offer(&nearest, aggregates[i].name);
+    }
+    if (strstr(granary_error_message(), "did you mean") == NULL) { /* functions of expressions come first */
+        (void)gr_nearest_hint(&nearest, hint);
+    }
+    (void)sql_fail(p->q, err, call->location, "%s%s", granary_error_message(), hint);
+    return NULL;
+}
+
+/* A function of one row, by one of SQL's names or by its own. */
+static struct sql_expr *
+parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *name)
+{
+    static const char *const clocks[] = {
+        "now", "today", "getdate", "clock_timestamp", "statement_timestamp", "transaction_timestamp"};
+    PgQuery__Node *const *args = TAKE(p, call, args);
+    granary_err err;
+
+    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
+        if (strcmp(clocks[i], name) == 0) {
+            return sql_parse_refuse_now(p, call->location);
+        }
+    }
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        const char *becomes = gr_expr_op_text(functions[i].becomes);
+
+        if (strcmp(functions[i].name, name) != 0 || call->n_args < functions[i].least ||
+            call->n_args > functions[i].most) {
+            continue;
+        }
+        if (functions[i].how == BLANKS) {
+            return sql_parse_new_call(p, SQL_FUNCTION, call->location, becomes, parse_expr(p, args[0]),
+                                      sql_parse_new_expr(p, SQL_LITERAL, call->location, "' '", 0));
+        }
+        return sql_parse_arguments(p, becomes,
+                                   functions[i].how == SWAPPED ? (PgQuery__Node *const[]){args[1], args[0]} : args,
+                                   call->n_args, call->location);
+    }
+    err = gr_expr_check_function(name);
+    return err != GRANARY_OK ? no_function(p, call, name, err)
+                             : sql_parse_arguments(p, parse_copy(p, name), args, call->n_args, call->location);
+}
+
 struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
-    static const struct {
-        const char *name;
-        enum gr_expr_op becomes;
-        size_t least;
-        size_t most;
-        enum { AS_IS, SWAPPED, BLANKS } how;
-    } functions[] = {
-#define SQL_NAME(id, name, least, most, how) {name, GR_OP_##id, least, most, how},
-#include "graph/expr/ops.def"
-    };
-#define AGGREGATE(name, becomes) {#name, becomes},
-    static const struct {
-        const char *name;
-        const char *becomes;
-    } aggregates[] = {
-#include "sql/parse/functions.def"
-    };
-#undef AGGREGATE
-    static const char *const windows[] = {"row_number", "rank",        "dense_rank", "ntile",    "lag",
-                                          "lead",       "first_value", "last_value", "nth_value"};
-    static const char *const clocks[] = {
-        "now", "today", "getdate", "clock_timestamp", "statement_timestamp", "transaction_timestamp"};
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
-    granary_err err;
 
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
@@ -341,17 +400,17 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
         call->n_args == 1) {
         return parse_weekday(p, TAKE(p, call, args), name[0] == 'i', call->location);
     }
-    for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
+    for (size_t i = 0; i < AGGREGATES; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {
             return parse_aggregate(p, call, aggregates[i].becomes);
         }
     }
-    if (call->over != NULL) {
-        for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
-            if (strcmp(windows[i], name) == 0) {
-                return parse_window_function(p, call, windows[i]);
-            }
+    for (size_t i = 0; i < WINDOWS && call->over != NULL; i++) {
+        if (strcmp(windows[i], name) == 0) {
+            return parse_window_function(p, call, windows[i]);
         }
+    }
+    if (call->over != NULL) {
         (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location, "window function '%s' is not supported", name);
         return NULL;
     }
@@ -364,39 +423,5 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
                        name);
         return NULL;
     }
-    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
-        if (strcmp(clocks[i], name) == 0) {
-            return sql_parse_refuse_now(p, call->location);
-        }
-    }
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        if (strcmp(functions[i].name, name) == 0 && call->n_args >= functions[i].least &&
-            call->n_args <= functions[i].most) {
-            PgQuery__Node *const *args = TAKE(p, call, args);
-            PgQuery__Node *const swapped[2] = {args[call->n_args - 1], args[0]};
-
-            const char *becomes = gr_expr_op_text(functions[i].becomes);
-
-            if (functions[i].how == BLANKS) {
-                return sql_parse_new_call(p, SQL_FUNCTION, call->location, becomes, parse_expr(p, args[0]),
-                                          sql_parse_new_expr(p, SQL_LITERAL, call->location, "' '", 0));
-            }
-            return sql_parse_arguments(p, becomes, functions[i].how == SWAPPED ? swapped : args, call->n_args,
-                                       call->location);
-        }
-    }
-    if ((err = gr_expr_check_function(name)) != GRANARY_OK) {
-        struct gr_nearest nearest = {.name = name};
-        char hint[GR_HINT_MAX] = "";
-
-        for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0]; i++) {
-            gr_nearest_offer(&nearest, aggregates[i].name);
-        }
-        if (strstr(granary_error_message(), "did you mean") == NULL) { /* functions of expressions come first */
-            (void)gr_nearest_hint(&nearest, hint);
-        }
-        (void)sql_fail(p->q, err, call->location, "%s%s", granary_error_message(), hint);
-        return NULL;
-    }
-    return sql_parse_arguments(p, parse_copy(p, name), TAKE(p, call, args), call->n_args, call->location);
+    return parse_row_function(p, call, name);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command/command.h"
+#include "cli/work/functions.h"
 #include "graph/chunk/ops.h"
 #include "graph/expr.h"
 
@@ -46,6 +47,11 @@ print_operator(enum gr_tile_op op)
         }
     }
     printf("%s%s%s", any ? "\n" : "", gr_op_note(op), gr_op_note(op)[0] == '\0' ? "" : "\n");
+    if (op == GR_TILE_groupby) {
+        print_aggregates();
+    } else if (op == GR_TILE_window) {
+        print_windows();
+    }
 }
 
 static void
@@ -70,35 +76,6 @@ print_chunk_operators(void)
         }
         printf(" |\n");
     }
-}
-
-static void
-print_function(const struct gr_function_info *info)
-{
-    struct gr_buf out = {0};
-
-    gr_buf_addf(&out, "| `");
-    gr_function_print_call(info, &out);
-    gr_buf_addf(&out, "` | %s | %s", gr_function_gives(info), info->summary);
-    gr_function_print_names(info, &out);
-    gr_buf_addf(&out, " |\n");
-    printf("%s", gr_buf_ok(&out) ? out.bytes : "");
-    gr_buf_free(&out);
-}
-
-static void
-print_functions(void)
-{
-    size_t count;
-    const struct gr_function_info *functions = gr_function_info(&count);
-
-    printf(
-        "## Functions of expressions\n\nThey stand in [expressions](graph-format.md#expressions) and in SQL. Arguments "
-        "in square brackets may be left out.\n\n| function | gives | what it is |\n|---|---|---|\n");
-    for (size_t i = 0; i < count; i++) {
-        print_function(&functions[i]);
-    }
-    printf("\n");
 }
 
 static void
