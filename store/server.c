@@ -14,16 +14,15 @@
 #include "store/client/client.h"
 #include "store/client/doze.h"
 #include "store/client/greeting.h"
+#include "store/client/teardown.h"
 #include "store/core/core.h"
 #include "store/core/events.h"
 #include "store/flow/compact.h"
-#include "store/flow/memory.h"
+#include "store/flow/grant.h"
 #include "store/flow/move.h"
-#include "store/flow/teardown.h"
 #include "store/object/counted.h"
 #include "store/object/hold.h"
 #include "store/object/object.h"
-#include "store/object/session.h"
 #include "store/store.h"
 
 #define SPIN_NS        10000     /* after the last ring entry, before the store sleeps: a client may need this cpu */
@@ -41,18 +40,19 @@ static void
 accept_clients(struct store *store)
 {
     for (int i = 0; i < EVENTS; i++) {
-        int fd = FAULT_FAILS(client_accept) ? -1 : accept4(store->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd =
+            FAULT_FAILS(client_accept) ? -1 : accept4(store->doors.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd >= 0) {
             (void)client_accept(store, fd);
             continue;
         }
-        if ((errno == EMFILE || errno == ENFILE) && store->spare_fd >= 0) {
+        if ((errno == EMFILE || errno == ENFILE) && store->doors.spare_fd >= 0) {
             /* Out of descriptors: the spare one lets us tell the caller, instead of spinning on its request. */
-            gr_fd_close(&store->spare_fd);
-            fd = accept4(store->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            gr_fd_close(&store->doors.spare_fd);
+            fd = accept4(store->doors.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
             gr_fd_close(&fd);
-            store->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+            store->doors.spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
             gr_log_warn("CLIENT-REFUSED", "why=out of descriptors");
         }
         return;
@@ -88,19 +88,24 @@ handle_event(struct store *store, struct source *source)
     }
 }
 
-static void
-drop_doomed(struct store *store)
+static bool
+doomed_turn(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->clients) {
+    (void)now_ns;
+    if (!store->clients.any_doomed) {
+        return false;
+    }
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client->doomed) {
             client_drop(client, client->deaf ? "it does not read its answers" : NULL);
         }
     }
-    store->any_doomed = false;
+    store->clients.any_doomed = false;
+    return false;
 }
 
 /* Returns how many there were. */
@@ -108,7 +113,7 @@ static int
 handle_events(struct store *store, int timeout_ms)
 {
     struct epoll_event events[EVENTS];
-    int count = epoll_wait(store->epoll_fd, events, EVENTS, timeout_ms);
+    int count = epoll_wait(store->doors.epoll_fd, events, EVENTS, timeout_ms);
 
     for (int i = 0; i < count; i++) {
         handle_event(store, events[i].data.ptr);
@@ -118,30 +123,77 @@ handle_events(struct store *store, int timeout_ms)
 
 /* Some of the deleted objects that were leased. True: there are more to look at. */
 static bool
-recheck_deleting(struct store *store, int64_t now_ns)
+recheck_turn(struct store *store, int64_t now_ns)
 {
-    bool due = now_ns >= store->recheck_ns;
+    bool due = now_ns >= store->sessions.recheck_ns;
     unsigned looks = RECHECK_LOOKS;
     bool more = false;
     struct list *node, *next;
 
-    if (store->deleting_count == 0) {
+    if (store->sessions.deleting == 0) {
         return false;
     }
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
 
         session->recheck_deleting = session->recheck_deleting || (due && session->deleting_count > 0);
         if (looks > 0 && session_recheck_deleting(session, &looks)) {
             /* The list is in no order that matters: the others come first the next time. */
-            list_append(&store->sessions, node);
+            list_append(&store->sessions.all, node);
             more = true;
         }
     }
     if (due) {
-        store->recheck_ns = now_ns + RECHECK_NS;
+        store->sessions.recheck_ns = now_ns + RECHECK_NS;
     }
     return more;
+}
+
+static int64_t
+recheck_next_ns(const struct store *store)
+{
+    return store->sessions.deleting > 0 ? store->sessions.recheck_ns : INT64_MAX;
+}
+
+/* ---- the turn ---- */
+
+/*
+ * What each turn of the loop does, in this order. run: true when there may be more to do at once. next_ns: when it is due
+ * although nothing happens; NULL: never.
+ */
+static const struct {
+    bool (*run)(struct store *store, int64_t now_ns);
+    int64_t (*next_ns)(const struct store *store);
+} turns[] = {
+    {counted_turn, NULL},
+    {recheck_turn, recheck_next_ns},
+    {hold_turn, NULL},
+    {doomed_turn, NULL},
+    {memory_turn, memory_next_ns},
+    {moves_turn, moves_next_ns},
+    {compact_turn, compact_next_ns},
+    {teardown_turn, teardown_next_ns},
+    {greeting_turn, greeting_next_ns},
+    {events_wake, NULL},
+};
+
+#define TURNS (sizeof turns / sizeof turns[0])
+
+static bool
+work(struct store *store, int64_t now_ns, bool lately)
+{
+    bool busy = doze_drain(store, now_ns, lately) > 0;
+
+    for (size_t i = 0; i < TURNS; i++) {
+        busy = turns[i].run(store, now_ns) || busy;
+    }
+    return busy;
+}
+
+static int64_t
+earlier(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
 }
 
 /* Nothing to do: tell the clients that rings need the doorbell now, look once more, and wait for an event. */
@@ -149,53 +201,28 @@ static unsigned
 sleep_until_event(struct store *store)
 {
     int64_t now_ns = gr_now_ns();
-    int64_t wake_ns = memory_next_ns(store, now_ns);
-    int64_t idle_ns = teardown_next_ns(store);
+    int64_t wake_ns = INT64_MAX;
     unsigned entries;
 
-    wake_ns = idle_ns < wake_ns ? idle_ns : wake_ns;
-    wake_ns = moves_next_ns(store) < wake_ns ? moves_next_ns(store) : wake_ns;
-    wake_ns = greeting_next_ns(store) < wake_ns ? greeting_next_ns(store) : wake_ns;
-    wake_ns = compact_next_ns(store) < wake_ns ? compact_next_ns(store) : wake_ns;
-    if (store->orphan_count > 0) {
+    if (store->clients.orphans > 0) {
         doze_note_bell(store);
     }
     entries = doze_sleep(store, now_ns);
-    if (entries == 0) {
-        if (store->deleting_count > 0 && store->recheck_ns < wake_ns) {
-            wake_ns = store->recheck_ns;
-        }
-        if (store->orphan_count > 0) { /* they ring the doorbell of a store that is gone */
-            clients_check_orphans(store);
-            wake_ns = now_ns + ORPHANS_NS < wake_ns ? now_ns + ORPHANS_NS : wake_ns;
-        }
-        if (doze_publish(store)) {
-            wake_ns = now_ns + SHOW_NS < wake_ns ? now_ns + SHOW_NS : wake_ns;
-        }
-        (void)handle_events(store, store->any_doomed ? 0 : gr_left_ms(wake_ns));
+    if (entries > 0) {
+        return entries;
     }
-    return entries;
-}
-
-/* What the loop does in each turn, beside looking at its descriptors. True: there may be more to do at once. */
-static bool
-work(struct store *store, int64_t now_ns, bool lately)
-{
-    bool busy = doze_drain(store, now_ns, lately) > 0;
-
-    busy = counted_turn(store) || busy;
-    busy = recheck_deleting(store, now_ns) || busy;
-    busy = hold_turn(store) || busy;
-    if (store->any_doomed) {
-        drop_doomed(store);
+    for (size_t i = 0; i < TURNS; i++) {
+        wake_ns = turns[i].next_ns == NULL ? wake_ns : earlier(wake_ns, turns[i].next_ns(store));
     }
-    busy = memory_turn(store, now_ns) || busy;
-    moves_turn(store, now_ns);
-    compact_turn(store, now_ns);
-    teardown_turn(store, now_ns);
-    greeting_turn(store, now_ns);
-    events_wake(store);
-    return busy;
+    if (store->clients.orphans > 0) { /* they ring the doorbell of a store that is gone */
+        clients_check_orphans(store);
+        wake_ns = earlier(wake_ns, now_ns + ORPHANS_NS);
+    }
+    if (doze_publish(store)) {
+        wake_ns = earlier(wake_ns, now_ns + SHOW_NS);
+    }
+    (void)handle_events(store, store->clients.any_doomed ? 0 : gr_left_ms(wake_ns));
+    return 0;
 }
 
 bool
@@ -204,7 +231,7 @@ store_turn(struct store *store)
     bool busy = work(store, gr_now_ns(), false);
 
     busy = doze_sleep(store, gr_now_ns()) > 0 || busy;
-    if (store->orphan_count > 0) {
+    if (store->clients.orphans > 0) {
         doze_note_bell(store);
         clients_check_orphans(store);
     }
@@ -222,7 +249,7 @@ store_run(struct store *store)
     int64_t publish_ns = 0;
 
     for (uint64_t turn = 0; !store->stopping; turn++) {
-        bool lately = store->ring_count > FEW_RINGS && turn % ALL_RINGS_TURN != 0;
+        bool lately = store->clients.rings > FEW_RINGS && turn % ALL_RINGS_TURN != 0;
         int64_t now_ns = gr_now_ns();
 
         if (work(store, now_ns, lately)) {

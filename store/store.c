@@ -17,13 +17,25 @@
 #include "store/adopt/adopt.h"
 #include "store/adopt/revive.h"
 #include "store/base/lease_region.h"
-#include "store/client/admit.h"
 #include "store/client/client.h"
+#include "store/client/doze.h"
+#include "store/client/teardown.h"
+#include "store/core/admit.h"
 #include "store/core/core.h"
 #include "store/core/events.h"
+#include "store/flow/compact.h"
+#include "store/flow/move.h"
+#include "store/flow/queue.h"
 #include "store/flow/reclaim.h"
-#include "store/flow/teardown.h"
+#include "store/flow/restore.h"
+#include "store/flow/supply.h"
+#include "store/object/hold.h"
+#include "store/object/object.h"
 #include "store/object/session.h"
+#include "store/segment/depot.h"
+#include "store/segment/giveback.h"
+#include "store/segment/segment.h"
+#include "store/segment/victim.h"
 #include "store/store.h"
 #include "wire/frame.h"
 
@@ -46,7 +58,7 @@ take_lock(struct store *store)
     granary_err err;
 
     lock_path(store, path);
-    err = gr_daemon_lock(path, true, &store->lock_fd, NULL);
+    err = gr_daemon_lock(path, true, &store->doors.lock_fd, NULL);
     return err == GRANARY_EBUSY ? gr_fail(GRANARY_EEXIST, "instance %s: another store serves it (it holds %s)",
                                           store->instance.runtime, path)
                                 : err;
@@ -57,13 +69,13 @@ give_lock_back(struct store *store)
 {
     char path[160];
 
-    if (store->lock_fd >= 0) {
+    if (store->doors.lock_fd >= 0) {
         lock_path(store, path);
         (void)unlink(path);
         gr_stacks_remove(store->instance.runtime);
         (void)rmdir(store->instance.runtime); /* stays while anything of others is in it */
     }
-    gr_fd_close(&store->lock_fd);
+    gr_fd_close(&store->doors.lock_fd);
 }
 
 /* What exists is adopted whatever others have taken of /dev/shm: a store that runs lives with that, too. */
@@ -102,26 +114,17 @@ raise_limits(struct store *store)
     size_t of_clients = most - of_sessions;
     size_t kept, of_segments;
 
-    store->max_clients = GR_MAX_CLIENTS;
-    if (of_clients / FDS_PER_CLIENT < store->max_clients) {
-        store->max_clients = most < 64 ? 8 : (unsigned)(of_clients / FDS_PER_CLIENT);
+    store->clients.most = GR_MAX_CLIENTS;
+    if (of_clients / FDS_PER_CLIENT < store->clients.most) {
+        store->clients.most = most < 64 ? 8 : (unsigned)(of_clients / FDS_PER_CLIENT);
     }
-    store->max_sessions = STORE_MAX_SESSIONS;
-    if (of_sessions / FDS_PER_SESSION < store->max_sessions) {
-        store->max_sessions = most < 64 ? 8 : (unsigned)(of_sessions / FDS_PER_SESSION);
+    store->sessions.most = STORE_MAX_SESSIONS;
+    if (of_sessions / FDS_PER_SESSION < store->sessions.most) {
+        store->sessions.most = most < 64 ? 8 : (unsigned)(of_sessions / FDS_PER_SESSION);
     }
-    kept = (size_t)FDS_TALKING * store->max_clients + (size_t)FDS_PER_SESSION * store->max_sessions + FDS_OTHERWISE;
+    kept = (size_t)FDS_TALKING * store->clients.most + (size_t)FDS_PER_SESSION * store->sessions.most + FDS_OTHERWISE;
     of_segments = most > 2 * kept ? most - kept : most / 2;
-    store->max_segments = of_segments < GR_MAX_SEGMENTS ? (unsigned)of_segments : GR_MAX_SEGMENTS;
-}
-
-static int
-watch(struct store *store, int fd, struct source *source, enum source_kind kind)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = source}};
-
-    *source = (struct source){kind, store};
-    return epoll_ctl(store->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    store->segments.most = of_segments < GR_MAX_SEGMENTS ? (unsigned)of_segments : GR_MAX_SEGMENTS;
 }
 
 static granary_err
@@ -129,17 +132,20 @@ open_doors(struct store *store)
 {
     granary_err err;
 
-    store->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    store->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (store->epoll_fd < 0 || store->spare_fd < 0) {
+    store->doors.listen = (struct source){SOURCE_LISTEN, store};
+    store->doors.stop = (struct source){SOURCE_STOP, store};
+    store->doors.worker = (struct source){SOURCE_WORKER, store};
+    store->doors.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    store->doors.spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (store->doors.epoll_fd < 0 || store->doors.spare_fd < 0) {
         return gr_fail_errno("the store's descriptors");
     }
     err = workers_start(&store->workers);
     if (err != GRANARY_OK) {
         return err;
     }
-    if (watch(store, workers_fd(store->workers), &store->worker_source, SOURCE_WORKER) < 0 ||
-        watch(store, store->stop_fd, &store->stop_source, SOURCE_STOP) < 0) {
+    if (source_watch(store, workers_fd(store->workers), &store->doors.worker, EPOLLIN) < 0 ||
+        source_watch(store, store->doors.stop_fd, &store->doors.stop, EPOLLIN) < 0) {
         return gr_fail_errno("watch the store's descriptors");
     }
     return GRANARY_OK;
@@ -150,41 +156,77 @@ listen_for_clients(struct store *store)
 {
     granary_err err = GRANARY_OK;
 
-    store->listen_fd = gr_unix_listen(store->instance.store_socket, &err);
-    if (store->listen_fd < 0 || (err = admit_open(store)) != GRANARY_OK) {
+    store->doors.listen_fd = gr_unix_listen(store->instance.store_socket, &err);
+    if (store->doors.listen_fd < 0 || (err = admit_open(store)) != GRANARY_OK) {
         return err;
     }
-    if (watch(store, store->listen_fd, &store->listen_source, SOURCE_LISTEN) < 0) {
+    if (source_watch(store, store->doors.listen_fd, &store->doors.listen, EPOLLIN) < 0) {
         err = gr_fail_errno("watch the store's socket");
     }
     return err;
 }
 
+/* The store, and all that it holds. */
+struct whole {
+    struct store store;
+    struct depots depots;
+    struct giveback giveback;
+    struct objects objects;
+    struct holds holds;
+    struct queue queue;
+    struct restores restores;
+    struct reclaim reclaim;
+    struct supply supply;
+    struct compact compact;
+    struct moves moves;
+    struct doze doze;
+};
+
+static void
+wire(struct whole *whole)
+{
+    struct store *store = &whole->store;
+
+    store->depots = &whole->depots;
+    store->giveback = &whole->giveback;
+    store->objects = &whole->objects;
+    store->holds = &whole->holds;
+    store->queue = &whole->queue;
+    store->restores = &whole->restores;
+    store->reclaim = &whole->reclaim;
+    store->supply = &whole->supply;
+    store->compact = &whole->compact;
+    store->moves = &whole->moves;
+    store->doze = &whole->doze;
+    store->clients.drain = ring_drain_once;
+    queue_init(store->queue);
+    restores_init(store->restores);
+    supply_init(store->supply);
+    compact_init(store->compact);
+    moves_init(store->moves);
+    doze_init(store->doze);
+}
+
 static struct store *
 store_alloc(void)
 {
-    struct store *store = calloc(1, sizeof *store);
+    struct whole *whole = calloc(1, sizeof *whole);
+    struct store *store = whole == NULL ? NULL : &whole->store;
 
     if (store != NULL) {
-        store->lock_fd = store->epoll_fd = store->listen_fd = store->spare_fd = -1;
-        store->moves_until_ns = INT64_MAX;
-        list_init(&store->sessions);
-        list_init(&store->dying);
-        list_init(&store->clients);
-        list_init(&store->strangers);
-        list_init(&store->gone);
-        list_init(&store->open);
-        list_init(&store->closed);
-        list_init(&store->idle);
-        list_init(&store->torn);
-        doze_init(&store->doze);
-        supply_init(&store->supply);
-        compact_init(&store->compact);
-        list_init(&store->arenas);
-        store->rooms_deadline_ns = INT64_MAX;
-        list_init(&store->rooms);
-        list_init(&store->restores);
-        list_init(&store->quota_waits);
+        store->doors.lock_fd = store->doors.epoll_fd = store->doors.listen_fd = store->doors.spare_fd = -1;
+        wire(whole);
+        list_init(&store->sessions.all);
+        list_init(&store->sessions.dying);
+        list_init(&store->sessions.shown);
+        list_init(&store->clients.all);
+        list_init(&store->clients.strangers);
+        list_init(&store->clients.gone);
+        list_init(&store->segments.open);
+        list_init(&store->segments.closed);
+        list_init(&store->segments.idle);
+        list_init(&store->segments.torn);
+        list_init(&store->segments.offered);
     }
     return store;
 }
@@ -195,11 +237,11 @@ describe(struct store *store)
 {
     struct gr_root *root = store->root.shm;
 
-    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", store->depots[DEPOT_DISK].dir);
-    (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", store->depots[DEPOT_REMOTE].dir);
+    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", store->depots->of[DEPOT_DISK].dir);
+    (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", store->depots->of[DEPOT_REMOTE].dir);
     root->capacity = store->account.bytes[GR_ACCOUNT_CAPACITY];
-    root->disk_quota = store->depots[DEPOT_DISK].quota;
-    root->group = store->group;
+    root->disk_quota = store->depots->of[DEPOT_DISK].quota;
+    root->group = store->clients.group;
     root->rung = (uint32_t)store->rung;
 }
 
@@ -213,13 +255,13 @@ store_create(const struct store_options *options, struct store **ret_store)
     if (store == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for the store");
     }
-    store->stop_fd = options->stop_fd;
-    store->group = STORE_NO_GROUP;
+    store->doors.stop_fd = options->stop_fd;
+    store->clients.group = STORE_NO_GROUP;
     store->rung = shmfile_climb();
     if (store->rung < SHMFILE_OWN_USER && options->group != NULL) {
         store->rung = SHMFILE_OWN_USER;
     }
-    if (options->group != NULL && (err = admit_group(options->group, &store->group)) != GRANARY_OK) {
+    if (options->group != NULL && (err = admit_group(options->group, &store->clients.group)) != GRANARY_OK) {
         goto fail;
     }
     if ((err = gr_instance_resolve(options->instance, &store->instance)) != GRANARY_OK ||
@@ -239,13 +281,13 @@ store_create(const struct store_options *options, struct store **ret_store)
         (err = depots_open(store, options)) != GRANARY_OK) {
         goto fail;
     }
-    if ((err = reclaim_init(&store->reclaim, options->high_percent, options->low_percent)) != GRANARY_OK) {
+    if ((err = reclaim_init(store->reclaim, options->high_percent, options->low_percent)) != GRANARY_OK) {
         goto fail;
     }
     raise_limits(store);
     account_init(&store->account, memory / 4096 * 4096);
     if ((err = victims_create(&store->victims)) != GRANARY_OK || (err = events_open(store)) != GRANARY_OK ||
-        (err = lease_region_create(GR_MAX_CLIENTS, &store->leases)) != GRANARY_OK ||
+        (err = lease_region_create(GR_MAX_CLIENTS, &store->clients.leases)) != GRANARY_OK ||
         (err = open_doors(store)) != GRANARY_OK || (err = adopt(store, memory / 4096 * 4096)) != GRANARY_OK ||
         (store->root.fresh && (err = revive(store)) != GRANARY_OK) || (err = listen_for_clients(store)) != GRANARY_OK) {
         goto fail;
@@ -256,7 +298,7 @@ store_create(const struct store_options *options, struct store **ret_store)
     adopt_announce(store);
     event_note(store, NULL, GR_EVENT_START, NULL, atomic_load(&store->root.shm->epoch), (uint64_t)getpid(), 0);
     gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
-                (unsigned long long)memory, store->depots[DEPOT_DISK].dir,
+                (unsigned long long)memory, store->depots->of[DEPOT_DISK].dir,
                 (unsigned long long)atomic_load(&store->root.shm->epoch));
     *ret_store = store;
     return GRANARY_OK;
@@ -270,23 +312,24 @@ destroy_state(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         client_drop(list_owner(node, struct client, in_store), NULL);
     }
     clients_bury(store);
     reclaim_stop(store);
     workers_stop(store->workers);
     store->workers = NULL;
-    teardown_turn(store, 0); /* no worker is busy any more */
-    list_each (node, next, &store->sessions) {
+    (void)teardown_turn(store, 0); /* no worker is busy any more */
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
 
         session_set_state(session, GR_CONTROL_CLOSED);
         session_destroy_segments(session);
+        restore_fini(session);
         session_destroy(session);
     }
     files_forget(store);
-    map_free(&store->segments);
+    map_free(&store->segments.by_number);
 }
 
 /* Forget everything, and leave it as it lies: another store may be luckier with it. */
@@ -299,27 +342,31 @@ abandon_state(struct store *store)
 
     workers_stop(store->workers);
     store->workers = NULL;
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         client_free(list_owner(node, struct client, in_store));
     }
-    while ((entry = map_next(&store->segments, &position)) != NULL) {
+    while ((entry = map_next(&store->segments.by_number, &position)) != NULL) {
         struct segment *segment = entry->value.pointer;
 
         gr_fd_close(&segment->fd);
         free(segment->entries);
         free(segment);
     }
-    list_each (node, next, &store->sessions) {
-        session_close(list_owner(node, struct session, in_store));
+    list_each (node, next, &store->sessions.all) {
+        struct session *session = list_owner(node, struct session, in_store);
+
+        restore_fini(session);
+        session_close(session);
     }
-    list_each (node, next, &store->dying) {
+    list_each (node, next, &store->sessions.dying) {
         struct session *session = list_owner(node, struct session, in_store);
 
         list_remove(&session->in_store); /* it is not counted any more */
+        restore_fini(session);
         session_close(session);
     }
     files_forget(store);
-    map_free(&store->segments);
+    map_free(&store->segments.by_number);
 }
 
 /* An orderly end: clients are told, and nothing stays but what is persistent. */
@@ -349,20 +396,20 @@ store_destroy(struct store *store)
     } else {
         end_state(store);
     }
-    if (store->listen_fd >= 0) {
+    if (store->doors.listen_fd >= 0) {
         (void)unlink(store->instance.store_socket);
     }
     depots_close(store);
     victims_destroy(store->victims);
-    lease_region_destroy(store->leases);
-    ours = store->lock_fd >= 0 && store->root.shm != NULL && !store->root.detached;
+    lease_region_destroy(store->clients.leases);
+    ours = store->doors.lock_fd >= 0 && store->root.shm != NULL && !store->root.detached;
     root_close(&store->root);
     if (ours) {
         (void)gr_instance_sweep_shm(&store->instance); /* what could not be unlinked before */
     }
-    gr_fd_close(&store->listen_fd);
-    gr_fd_close(&store->spare_fd);
-    gr_fd_close(&store->epoll_fd);
+    gr_fd_close(&store->doors.listen_fd);
+    gr_fd_close(&store->doors.spare_fd);
+    gr_fd_close(&store->doors.epoll_fd);
     give_lock_back(store);
     free(store);
 }
@@ -371,51 +418,4 @@ void
 store_die(struct store *store)
 {
     store->root.detached = true;
-}
-
-/* What one segment adds to each part of the account. */
-static void
-audit_segment(const struct segment *segment, uint64_t parts[GR_ACCOUNT_COUNT])
-{
-    uint64_t open = segment->closed ? 0 : segment->size - segment->sealed_total;
-
-    parts[segment->open_as] += open;
-    parts[GR_ACCOUNT_SEALED] += segment->live;
-    parts[GR_ACCOUNT_RETIRING] += segment->deleting;
-    parts[GR_ACCOUNT_POOLED] += segment_dead(segment);
-}
-
-/* What some sessions add to the account; *idle and *clean too. */
-static void
-audit_sessions(const struct list *sessions, uint64_t parts[GR_ACCOUNT_COUNT], uint64_t *idle, uint64_t *clean)
-{
-    for (const struct list *node = sessions->next; node != sessions; node = node->next) {
-        const struct session *session = list_owner(node, struct session, in_store);
-
-        for (const struct list *in = session->segments.next; in != &session->segments; in = in->next) {
-            const struct segment *segment = list_owner(in, struct segment, in_session);
-
-            audit_segment(segment, parts);
-            *idle += segment->is_idle ? segment->size : 0;
-            *clean += segment->clean;
-        }
-    }
-}
-
-bool
-store_audit(const struct store *store)
-{
-    uint64_t parts[GR_ACCOUNT_COUNT] = {0};
-    uint64_t idle = 0;
-    uint64_t clean = 0;
-
-    audit_sessions(&store->sessions, parts, &idle, &clean);
-    audit_sessions(&store->dying, parts, &idle, &clean);
-    parts[GR_ACCOUNT_POOLED] += giveback_returning(store);
-    for (int part = GR_ACCOUNT_RESERVED; part <= GR_ACCOUNT_POOLED; part++) {
-        if (parts[part] != store->account.bytes[part]) {
-            return false;
-        }
-    }
-    return account_balances(&store->account) && idle == store->account.idle && clean == store->account.clean;
 }

@@ -17,12 +17,14 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/adopt/adopt_parts.h"
+#include "store/flow/restore.h"
 #include "store/flow/spare.h"
 #include "store/object/counted.h"
 #include "store/object/hold.h"
 #include "store/object/object.h"
 #include "store/object/session.h"
-#include "store/store.h"
+#include "store/segment/audit.h"
+#include "store/segment/segment.h"
 
 /* The name of a file of a session: "s<session>.<kind><number>". */
 struct file_name {
@@ -160,7 +162,7 @@ sweep_stray(void *context, const char *text)
     if (session == NULL) {
         known = false;
     } else if (strcmp(name.kind, "data") == 0) {
-        known = name.number != 0 && map_find(&store->segments, map_key_number(name.number)) != NULL;
+        known = name.number != 0 && map_find(&store->segments.by_number, map_key_number(name.number)) != NULL;
     } else if (strcmp(name.kind, "lease") == 0) {
         known = false;
         for (in = session->clients.next; in != &session->clients; in = in->next) {
@@ -184,7 +186,7 @@ segment_bytes(const struct store *store)
     size_t position = 0;
     struct map_entry *entry;
 
-    while ((entry = map_next(&store->segments, &position)) != NULL) {
+    while ((entry = map_next(&store->segments.by_number, &position)) != NULL) {
         bytes += ((const struct segment *)entry->value.pointer)->size;
     }
     return bytes;
@@ -195,7 +197,7 @@ is_joined(const struct store *store, uint32_t number)
 {
     const struct list *node;
 
-    for (node = store->clients.next; node != &store->clients; node = node->next) {
+    for (node = store->clients.all.next; node != &store->clients.all; node = node->next) {
         if (list_owner(node, struct client, in_store)->number == number) {
             return true;
         }
@@ -220,7 +222,7 @@ gather(struct adoption *adoption, uint64_t capacity)
     adoption->tight = there > capacity;
     account_resize(&store->account, there > capacity ? there : capacity);
     err = adopt_scan(adoption);
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         if (err == GRANARY_OK) {
             err = adopt_slots(adoption, list_owner(node, struct session, in_store));
         }
@@ -248,21 +250,22 @@ finish(struct store *store)
     struct list *node, *next;
     granary_err err;
 
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if ((err = hold_adopt(session, is_joined)) != GRANARY_OK) {
             return gr_fail_in(err, "session '%s'", session->name);
         }
+        restore_pinned(session);
         session_publish(session);
     }
     adopt_finish_entries(store);
     adopt_drop_gone(store);
     spare_adopt(store);
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         counted_settle(list_owner(node, struct client, in_store));
     }
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
         unsigned looks;
 
@@ -293,7 +296,8 @@ adopt(struct store *store, uint64_t capacity)
         gr_log_error("AUDIT-FAILED", "the account of what was adopted does not balance");
     }
     gr_log_info("ADOPTED", "sessions=%u clients=%u objects=%llu spilled=%llu lost=%llu damaged=%llu ms=%lld",
-                store->session_count, store->ring_count, (unsigned long long)store->account.bytes[GR_ACCOUNT_OBJECTS],
+                store->sessions.count, store->clients.rings,
+                (unsigned long long)store->account.bytes[GR_ACCOUNT_OBJECTS],
                 (unsigned long long)store->account.bytes[GR_ACCOUNT_OBJECTS_SPILLED], (unsigned long long)adoption.lost,
                 (unsigned long long)adoption.damaged, (long long)((gr_now_ns() - start_ns) / 1000000));
 out:
@@ -308,7 +312,7 @@ adopt_announce(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
         struct gr_control *control = session->control;
 

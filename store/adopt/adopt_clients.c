@@ -33,12 +33,12 @@ map_page(struct client *client, const char *name)
     if (fd < 0 ? !gr_shm_is_missing() : fstat(fd, &st) < 0) {
         err = gr_fail_errno("shared memory %s", name);
     } else if (fd >= 0 && st.st_size >= (off_t)offsetof(struct gr_lease_page, ended)) { /* as of earlier releases */
-        err = lease_region_map(store->leases, fd, &client->page_place, &client->page);
+        err = lease_region_map(store->clients.leases, fd, &client->page_place, &client->page);
     }
     gr_fd_close(&fd);
     if (err == GRANARY_OK && (atomic_load_explicit(&client->page->magic, memory_order_acquire) != GR_LEASE_MAGIC ||
                               client->page->client != client->number)) {
-        lease_region_unmap(store->leases, client->page_place);
+        lease_region_unmap(store->clients.leases, client->page_place);
         client->page = NULL;
         err = GRANARY_ENOENT;
     }
@@ -115,7 +115,7 @@ adopt_finish_entries(struct store *store)
     struct list *node, *next;
 
     /* Before any other entry of anybody: what it did, or would have done, came before those. */
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (ring_is_begun(client)) {
@@ -129,7 +129,7 @@ adopt_drop_gone(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
 
         /* What was executed is told to those who sleep on it. */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "store/adopt/adopt_parts.h"
 #include "store/object/session.h"
+#include "store/segment/depot.h"
 
 /* Files that cannot be read, and are in nobody's way either. What is known to be of no use is another thing: one that
  * was never completed, or is damaged. */
@@ -131,7 +132,7 @@ adopt_scan(struct adoption *adoption)
     granary_err err = GRANARY_OK;
 
     for (int i = 0; i < DEPOTS && err == GRANARY_OK; i++) {
-        adoption->depot = &store->depots[i];
+        adoption->depot = &store->depots->of[i];
         if (adoption->depot->ops != NULL) {
             err = adoption->depot->ops->scan(adoption->depot->self, &visitor);
         }
@@ -184,7 +185,7 @@ adopt_missing_file(struct session *session, uint32_t number)
     struct store *store = session->store;
     struct spill_file *file = file_find(store, number);
 
-    if (file == NULL && (file = file_add(store, &store->depots[DEPOT_DISK], session, &missing, 0)) != NULL) {
+    if (file == NULL && (file = file_add(store, &store->depots->of[DEPOT_DISK], session, &missing, 0)) != NULL) {
         file->stuck = true;
         file->holders = 0;
     }
@@ -198,9 +199,9 @@ adopt_release_files(struct adoption *adoption)
     struct map_entry *entry;
     size_t position = 0;
     size_t count = 0;
-    uint32_t *numbers = calloc(store->files.count + 1, sizeof *numbers);
+    uint32_t *numbers = calloc(store->depots->files.count + 1, sizeof *numbers);
 
-    while (numbers != NULL && (entry = map_next(&store->files, &position)) != NULL) {
+    while (numbers != NULL && (entry = map_next(&store->depots->files, &position)) != NULL) {
         const struct spill_file *file = entry->value.pointer;
 
         if (!file->stuck) {

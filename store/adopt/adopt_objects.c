@@ -10,10 +10,12 @@
 #include "base/fault/fault.h"
 #include "base/log.h"
 #include "store/adopt/adopt_parts.h"
-#include "store/flow/memory.h"
 #include "store/object/copy.h"
 #include "store/object/object.h"
 #include "store/object/session.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 #include "store/segment/victim.h"
 
 static struct client *
@@ -63,7 +65,7 @@ adopt_segment(struct adoption *adoption, struct gr_segment_record *record)
         discard(store, record);
         return GRANARY_OK;
     }
-    entry = err == GRANARY_OK ? map_add(&store->segments, map_key_number(segment->number)) : NULL;
+    entry = err == GRANARY_OK ? map_add(&store->segments.by_number, map_key_number(segment->number)) : NULL;
     if (entry == NULL) {
         return err != GRANARY_OK ? err : gr_fail(GRANARY_ENOMEM, "no memory for a segment");
     }
@@ -239,7 +241,7 @@ adopt_sealed(struct adoption *adoption, struct session *session, struct gr_slot 
 {
     struct index_object object = slot_object(slot);
     struct map_entry *entry =
-        object.where == 0 ? NULL : map_find(&session->store->segments, map_key_number(object.where));
+        object.where == 0 ? NULL : map_find(&session->store->segments.by_number, map_key_number(object.where));
     struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
     uint64_t footprint = slot_footprint(slot);
 
@@ -395,7 +397,7 @@ settle_segments(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
         struct list *in, *in_next;
 

@@ -3,6 +3,7 @@
 #define STORE_ADOPT_PARTS_H
 
 #include "store/core/core.h"
+#include "store/segment/depot.h"
 
 /* A copy of an object in a spill file. */
 struct adopt_copy {

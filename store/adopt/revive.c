@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "store/object/session.h"
+#include "store/segment/depot.h"
 
 struct revival {
     struct store *store;
@@ -38,7 +39,7 @@ on_file(void *context, const struct level_file *file)
         gr_log_error("PERSISTENT-LEFT", "file=%s why=%s", file->path, granary_error_message());
         return GRANARY_OK;
     }
-    if (file_add(store, &store->depots[DEPOT_DISK], session, file, file->bytes) == NULL) {
+    if (file_add(store, &store->depots->of[DEPOT_DISK], session, file, file->bytes) == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for what spill files hold");
     }
     revival->file = file->number;
@@ -107,7 +108,7 @@ on_record(void *context, const struct level_file *from, const struct level_recor
 granary_err
 revive(struct store *store)
 {
-    const struct depot *disk = &store->depots[DEPOT_DISK];
+    const struct depot *disk = &store->depots->of[DEPOT_DISK];
     struct revival revival = {.store = store};
     const struct level_visitor visitor = {.context = &revival, .file = on_file, .record = on_record};
     granary_err err;

@@ -18,14 +18,14 @@
 #include "base/log.h"
 #include "store/base/lease_region.h"
 #include "store/base/shmfile.h"
-#include "store/client/admit.h"
+#include "store/client/doze.h"
 #include "store/client/greeting.h"
 #include "store/client/request.h"
+#include "store/core/admit.h"
 #include "store/core/events.h"
-#include "store/flow/memory.h"
 #include "store/object/hold.h"
-#include "store/object/object.h"
 #include "store/object/session.h"
+#include "store/segment/memory.h"
 #include "wire/frame.h"
 
 #ifndef SO_PEERPIDFD
@@ -63,14 +63,6 @@ pidfd_of(int fd, pid_t pid)
     return gr_pidfd_open(pid);
 }
 
-static int
-watch(struct store *store, int fd, struct source *source)
-{
-    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = source}};
-
-    return epoll_ctl(store->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
 granary_err
 client_alloc(struct store *store, struct client **ret_client)
 {
@@ -98,7 +90,7 @@ static void
 close_doorbell(struct client *client)
 {
     if (client->doorbell_fd >= 0) {
-        (void)epoll_ctl(client->store->epoll_fd, EPOLL_CTL_DEL, client->doorbell_fd, NULL);
+        (void)epoll_ctl(client->store->doors.epoll_fd, EPOLL_CTL_DEL, client->doorbell_fd, NULL);
         gr_fd_close(&client->doorbell_fd);
     }
 }
@@ -123,9 +115,9 @@ client_accept(struct store *store, int fd)
     if (err != GRANARY_OK) {
         return refuse(fd, err);
     }
-    if (store->client_count >= store->max_clients && !greeting_cut_short(store)) {
+    if (store->clients.count >= store->clients.most && !greeting_cut_short(store)) {
         return refuse(
-            fd, gr_fail(GRANARY_EFULL, "the store has %u clients already, and takes no more", store->client_count));
+            fd, gr_fail(GRANARY_EFULL, "the store has %u clients already, and takes no more", store->clients.count));
     }
     if ((err = admit_client(store, peer.uid)) != GRANARY_OK || (err = client_alloc(store, &client)) != GRANARY_OK) {
         return refuse(fd, err);
@@ -135,14 +127,14 @@ client_accept(struct store *store, int fd)
     client->uid = peer.uid;
     client->pidfd = pidfd_of(fd, peer.pid);
     client->reader = gr_frame_reader_create(false);
-    if (client->reader == NULL || watch(store, fd, &client->socket_source) < 0 ||
-        (client->pidfd >= 0 && watch(store, client->pidfd, &client->process_source) < 0)) {
+    if (client->reader == NULL || source_watch(store, fd, &client->socket_source, EPOLLIN | EPOLLRDHUP) < 0 ||
+        (client->pidfd >= 0 && source_watch(store, client->pidfd, &client->process_source, EPOLLIN | EPOLLRDHUP) < 0)) {
         client->fd = -1;
         client_free(client);
         return refuse(fd, gr_fail(GRANARY_ENOMEM, "no memory for one more client"));
     }
-    list_append(&store->clients, &client->in_store);
-    store->client_count++;
+    list_append(&store->clients.all, &client->in_store);
+    store->clients.count++;
     greeting_await(client, gr_now_ns());
     return GRANARY_OK;
 }
@@ -150,10 +142,9 @@ client_accept(struct store *store, int fd)
 granary_err
 client_open_doorbell(struct client *client)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.ptr = &client->doorbell_source}};
-
     client->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (client->doorbell_fd < 0 || epoll_ctl(client->store->epoll_fd, EPOLL_CTL_ADD, client->doorbell_fd, &event) < 0) {
+    if (client->doorbell_fd < 0 ||
+        source_watch(client->store, client->doorbell_fd, &client->doorbell_source, EPOLLIN | EPOLLET) < 0) {
         gr_fd_close(&client->doorbell_fd);
         return gr_fail_errno("a doorbell for a client");
     }
@@ -170,15 +161,16 @@ client_join(struct client *client, struct session *session)
     list_append(&session->clients, &client->in_session);
     session->client_count++;
     session_used(session);
-    store->ring_count++;
+    doze_note_bell(store); /* it may have filled its ring before it could know that nobody looks */
+    store->clients.rings++;
     store->account.changes++;
 }
 
 void
 client_join_orphan(struct client *client, struct session *session)
 {
-    list_append(&client->store->clients, &client->in_store);
-    client->store->orphan_count++;
+    list_append(&client->store->clients.all, &client->in_store);
+    client->store->clients.orphans++;
     client_join(client, session);
 }
 
@@ -205,7 +197,8 @@ client_watch_process(struct client *client)
     if (has_left(client) || !is_its_process(client)) {
         return false;
     }
-    if (client->pidfd >= 0 && watch(client->store, client->pidfd, &client->process_source) < 0) {
+    if (client->pidfd >= 0 &&
+        source_watch(client->store, client->pidfd, &client->process_source, EPOLLIN | EPOLLRDHUP) < 0) {
         gr_fd_close(&client->pidfd);
     }
     return true;
@@ -216,7 +209,7 @@ clients_check_orphans(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client_is_orphan(client) && (has_left(client) || (client->pidfd < 0 && !is_its_process(client)))) {
@@ -230,7 +223,7 @@ client_find_orphan(const struct client *who, uint32_t number)
 {
     const struct list *node;
 
-    for (node = who->store->clients.next; node != &who->store->clients; node = node->next) {
+    for (node = who->store->clients.all.next; node != &who->store->clients.all; node = node->next) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client_is_orphan(client) && client->number == number && client->pid == who->pid &&
@@ -247,7 +240,7 @@ client_take_socket(struct client *orphan, struct client *from)
     struct store *store = orphan->store;
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data = {.ptr = &orphan->socket_source}};
 
-    if (epoll_ctl(store->epoll_fd, EPOLL_CTL_MOD, from->fd, &event) < 0) {
+    if (epoll_ctl(store->doors.epoll_fd, EPOLL_CTL_MOD, from->fd, &event) < 0) {
         return gr_fail_errno("watch a client that came back");
     }
     orphan->fd = from->fd;
@@ -257,8 +250,8 @@ client_take_socket(struct client *orphan, struct client *from)
     from->gone = true;
     list_remove(&from->in_strangers);
     gr_fd_close(&from->pidfd);
-    list_append(&store->gone, &from->in_store);
-    store->orphan_count--;
+    list_append(&store->clients.gone, &from->in_store);
+    store->clients.orphans--;
     return GRANARY_OK;
 }
 
@@ -274,9 +267,9 @@ leave_session(struct client *client)
     list_remove(&client->in_session);
     session->client_count--;
     session_used(session);
-    store->ring_count--;
+    store->clients.rings--;
     store->account.changes++;
-    lease_region_unmap(store->leases, client->page_place);
+    lease_region_unmap(store->clients.leases, client->page_place);
     client->page = NULL;
     FAULT_STEP(client_leaves);
     shmfile_name(name, store->instance.shm_prefix, session->number, "lease", client->number);
@@ -318,11 +311,11 @@ client_drop(struct client *client, const char *why)
     list_remove(&client->in_queue);
     list_remove(&client->in_active);
     list_remove(&client->in_strangers);
-    list_append(&store->gone, &client->in_store);
+    list_append(&store->clients.gone, &client->in_store);
     if (client->fd >= 0) {
-        store->client_count--;
+        store->clients.count--;
     } else {
-        store->orphan_count--;
+        store->clients.orphans--;
     }
     gr_fd_close(&client->fd);
     gr_fd_close(&client->pidfd);
@@ -334,43 +327,10 @@ clients_bury(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->gone) {
+    list_each (node, next, &store->clients.gone) {
         list_remove(node);
         client_free(list_owner(node, struct client, in_store));
     }
-}
-
-static void
-send_answer(struct client *client, const struct gr_frame *head, const void *body, const int *fds, int fd_count)
-{
-    granary_err err = client->gone ? GRANARY_OK : gr_frame_send(client->fd, head, body, fds, fd_count);
-
-    if (err != GRANARY_OK) {
-        /* Dropped at the end of the turn: whoever is answering may still be using it. */
-        client->doomed = true;
-        client->deaf = err == GRANARY_EBUSY;
-        client->store->any_doomed = true;
-    }
-}
-
-void
-client_answer(struct client *client, const struct gr_frame *request, const void *body, size_t size, const int *fds,
-              int fd_count)
-{
-    struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .size = (uint32_t)size};
-
-    send_answer(client, &head, body, fds, fd_count);
-}
-
-granary_err
-client_answer_error(struct client *client, const struct gr_frame *request, granary_err err)
-{
-    const char *message = granary_error_message();
-    struct gr_frame head = {
-        .magic = GR_STORE_MAGIC, .op = request->op, .seq = request->seq, .err = err, .size = (uint32_t)strlen(message)};
-
-    send_answer(client, &head, message, NULL, 0);
-    return err;
 }
 
 void

@@ -47,12 +47,6 @@ granary_err client_open_doorbell(struct client *client);
 /* Something arrived, or the peer hung up. */
 void client_readable(struct client *client);
 
-/* Answer a request; a client that does not read its answers is dropped soon. */
-void client_answer(struct client *client, const struct gr_frame *request, const void *body, size_t size, const int *fds,
-                   int fd_count);
-/* ... with the thread's error message. Returns err. */
-granary_err client_answer_error(struct client *client, const struct gr_frame *request, granary_err err);
-
 /*
  * The client is gone: give back everything it held. Harmless when it is gone already. Freed by clients_bury().
  * why: for the log; NULL when it simply hung up

@@ -15,14 +15,6 @@ set_sleeping(struct session *session, uint32_t sleeping)
     atomic_store_explicit(&session->control->store_sleeping, sleeping, memory_order_relaxed);
 }
 
-void
-doze_session(struct session *session)
-{
-    set_sleeping(session, 1);
-    list_append(&session->store->doze.shown, &session->in_shown);
-    session->store->doze.bell_rang = true; /* its clients may have filled rings before they could know */
-}
-
 /* A client's ring had entries: its session is awake from now on. */
 static void
 doze_wake(struct client *client, int64_t now_ns)
@@ -30,9 +22,9 @@ doze_wake(struct client *client, int64_t now_ns)
     struct session *session = client->session;
 
     client->active_ns = now_ns;
-    list_append(&client->store->doze.active, &client->in_active);
+    list_append(&client->store->doze->active, &client->in_active);
     if (list_empty(&session->in_awake)) {
-        list_append(&client->store->doze.awake, &session->in_awake);
+        list_append(&client->store->doze->awake, &session->in_awake);
         set_sleeping(session, 0);
     }
 }
@@ -52,14 +44,13 @@ void
 doze_init(struct doze *doze)
 {
     list_init(&doze->awake);
-    list_init(&doze->shown);
     list_init(&doze->active);
 }
 
 void
 doze_note_bell(struct store *store)
 {
-    store->doze.bell_rang = true;
+    store->doze->bell_rang = true;
 }
 
 static unsigned
@@ -68,8 +59,8 @@ drain_all(struct store *store, int64_t now_ns)
     unsigned entries = 0;
     struct list *node, *next;
 
-    store->doze.bell_rang = false;
-    list_each (node, next, &store->clients) {
+    store->doze->bell_rang = false;
+    list_each (node, next, &store->clients.all) {
         entries += drain(list_owner(node, struct client, in_store), now_ns);
     }
     return entries;
@@ -81,7 +72,7 @@ drain_lately(struct store *store, int64_t now_ns)
     unsigned entries = 0;
     struct list *node, *next;
 
-    list_each (node, next, &store->doze.active) {
+    list_each (node, next, &store->doze->active) {
         struct client *client = list_owner(node, struct client, in_active);
         unsigned drained = ring_drain(client, GR_RING_ENTRIES);
 
@@ -101,7 +92,7 @@ drain_awake(struct store *store, int64_t now_ns)
     unsigned entries = 0;
     struct list *node, *next;
 
-    list_each (node, next, &store->doze.awake) {
+    list_each (node, next, &store->doze->awake) {
         const struct session *session = list_owner(node, struct session, in_awake);
         struct list *member, *member_next;
 
@@ -115,9 +106,9 @@ drain_awake(struct store *store, int64_t now_ns)
 unsigned
 doze_drain(struct store *store, int64_t now_ns, bool lately)
 {
-    return store->doze.bell_rang ? drain_all(store, now_ns)
-           : lately              ? drain_lately(store, now_ns)
-                                 : drain_awake(store, now_ns);
+    return store->doze->bell_rang ? drain_all(store, now_ns)
+           : lately               ? drain_lately(store, now_ns)
+                                  : drain_awake(store, now_ns);
 }
 
 unsigned
@@ -126,13 +117,13 @@ doze_sleep(struct store *store, int64_t now_ns)
     unsigned entries;
     struct list *node, *next;
 
-    list_each (node, next, &store->doze.awake) {
+    list_each (node, next, &store->doze->awake) {
         set_sleeping(list_owner(node, struct session, in_awake), 1);
     }
     /* Whoever filled its ring and read the word before this fence is seen below; everybody else rings. */
     barrier_full();
     entries = doze_drain(store, now_ns, false);
-    list_each (node, next, &store->doze.awake) {
+    list_each (node, next, &store->doze->awake) {
         if (entries > 0) {
             set_sleeping(list_owner(node, struct session, in_awake), 0);
         } else {
@@ -148,16 +139,16 @@ doze_publish(struct store *store)
     struct list *node, *next;
     unsigned shown = 0;
 
-    list_each (node, next, &store->doze.awake) {
+    list_each (node, next, &store->doze->awake) {
         session_publish(list_owner(node, struct session, in_awake));
     }
     /* Who was shown it goes to the end. */
-    list_each (node, next, &store->doze.shown) {
+    list_each (node, next, &store->sessions.shown) {
         session_publish(list_owner(node, struct session, in_shown));
-        list_append(&store->doze.shown, node);
-        if (++shown == PUBLISHED || shown == store->session_count) {
+        list_append(&store->sessions.shown, node);
+        if (++shown == PUBLISHED || shown == store->sessions.count) {
             break;
         }
     }
-    return shown == PUBLISHED && shown < store->session_count;
+    return shown == PUBLISHED && shown < store->sessions.count;
 }

@@ -20,15 +20,11 @@ struct store;
 /* What the store holds of it. */
 struct doze {
     struct list awake;  /* sessions whose clients ring no doorbell */
-    struct list shown;  /* sessions: who was shown the account longest ago comes first */
     struct list active; /* clients whose rings were used lately */
     bool bell_rang;     /* some client's ring may have entries, and nobody knows whose */
 };
 
 void doze_init(struct doze *doze);
-
-/* A new session, or an adopted one: asleep. */
-void doze_session(struct session *session);
 
 /* Some client's ring may have entries. */
 void doze_note_bell(struct store *store);

@@ -9,13 +9,15 @@ void
 greeting_await(struct client *client, int64_t now_ns)
 {
     client->greeting_ns = now_ns + GREETING_NS;
-    list_append(&client->store->strangers, &client->in_strangers);
+    list_append(&client->store->clients.strangers, &client->in_strangers);
 }
 
 static struct client *
 first(const struct store *store)
 {
-    return list_empty(&store->strangers) ? NULL : list_owner(store->strangers.next, struct client, in_strangers);
+    return list_empty(&store->clients.strangers)
+               ? NULL
+               : list_owner(store->clients.strangers.next, struct client, in_strangers);
 }
 
 bool
@@ -29,7 +31,7 @@ greeting_cut_short(struct store *store)
     return client != NULL;
 }
 
-void
+bool
 greeting_turn(struct store *store, int64_t now_ns)
 {
     struct client *client;
@@ -37,6 +39,7 @@ greeting_turn(struct store *store, int64_t now_ns)
     while ((client = first(store)) != NULL && now_ns >= client->greeting_ns) {
         client_drop(client, "it has not said HELLO within 5 s");
     }
+    return false;
 }
 
 int64_t

@@ -14,7 +14,7 @@ void greeting_await(struct client *client, int64_t now_ns);
 bool greeting_cut_short(struct store *store);
 
 /* Drop those whose time is over. */
-void greeting_turn(struct store *store, int64_t now_ns);
+bool greeting_turn(struct store *store, int64_t now_ns);
 
 /* When that is for the next one; INT64_MAX: there is none. */
 int64_t greeting_next_ns(const struct store *store);

@@ -13,8 +13,8 @@
 #include "store/base/shmfile.h"
 #include "store/client/client.h"
 #include "store/client/request.h"
+#include "store/core/answer.h"
 #include "store/core/events.h"
-#include "store/flow/memory.h"
 #include "store/object/counted.h"
 #include "store/object/session.h"
 
@@ -35,7 +35,7 @@ make_page(struct client *client, struct session *session, int *ret_fd)
         return err;
     }
     (void)munmap(bytes, sizeof *page);
-    err = lease_region_map(store->leases, fd, &client->page_place, &page);
+    err = lease_region_map(store->clients.leases, fd, &client->page_place, &page);
     if (err != GRANARY_OK) {
         (void)shm_unlink(name);
         gr_fd_close(&fd);

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "granary/hold.h"
-#include "store/client/client.h"
 #include "store/client/request.h"
 #include "store/flow/restore.h"
 #include "store/object/alias.h"

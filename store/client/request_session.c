@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/client/client.h"
 #include "store/client/request.h"
-#include "store/flow/teardown.h"
+#include "store/client/teardown.h"
 #include "store/object/session.h"
 
 #define IDLE_MOST_MS 3155760000000ull /* a hundred years, which fit the clock */
@@ -159,7 +158,7 @@ static const struct session *
 next_behind(const struct client *client, const char *after)
 {
     const struct session *best = NULL;
-    const struct list *sessions = &client->store->sessions;
+    const struct list *sessions = &client->store->sessions.all;
     const struct list *node;
 
     for (node = sessions->next; node != sessions; node = node->next) {

@@ -13,9 +13,10 @@
 #include "base/fault/fault.h"
 #include "base/futex.h"
 #include "store/client/client.h"
-#include "store/flow/memory.h"
 #include "store/object/object.h"
 #include "store/object/session.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define BATCH 256u
 
@@ -49,19 +50,11 @@ copy_entry(struct gr_ring_entry *entry)
     return request;
 }
 
-static struct segment *
-segment_of(const struct store *store, uint32_t number)
-{
-    struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments, map_key_number(number));
-
-    return entry == NULL ? NULL : entry->value.pointer;
-}
-
 static granary_err
 retire_room(struct client *client, uint32_t number)
 {
     struct store *store = client->store;
-    struct segment *segment = segment_of(store, number);
+    struct segment *segment = store_segment(store, number);
 
     if (segment == NULL || segment->writer != client || segment->closed) {
         return GRANARY_EINVAL;
@@ -105,7 +98,7 @@ handle_again(struct client *client, const struct ring_request *request)
         err = object_delete(client->session, request->id);
         return err == GRANARY_ENOENT ? GRANARY_OK : err;
     case GR_RING_RETIRE:
-        segment = segment_of(client->store, request->segment);
+        segment = store_segment(client->store, request->segment);
         return segment == NULL || (segment->closed && segment->writer == client)
                    ? GRANARY_OK
                    : retire_room(client, request->segment);

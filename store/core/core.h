@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/types.h>
 
 #include "base/instance.h"
@@ -20,24 +21,16 @@
 #include "store/base/map.h"
 #include "store/base/shmfile.h"
 #include "store/base/worker.h"
-#include "store/client/doze.h"
+#include "store/core/events.h"
 #include "store/core/root.h"
-#include "store/flow/compact.h"
-#include "store/flow/reclaim.h"
 #include "store/index/index.h"
 #include "store/ledger/ledger.h"
-#include "store/level/level.h"
-#include "store/segment/depot.h"
-#include "store/segment/giveback.h"
-#include "store/segment/segment.h"
-#include "store/segment/supply.h"
-#include "store/segment/victim.h"
 
 #define STORE_MAX_SESSIONS 1000u
-#define STORE_TOUCHED      1024u
 
+struct deleting;
 struct gr_frame_reader;
-struct family;
+struct segment;
 
 /* What epoll tells of: the first member of whoever is watched. */
 enum source_kind {
@@ -52,15 +45,6 @@ enum source_kind {
 struct source {
     enum source_kind kind;
     void *owner;
-};
-
-/* A deleted object that somebody still leases. */
-struct deleting {
-    granary_id id;
-    uint64_t serial;
-    uint64_t footprint;
-    struct segment *segment;
-    struct family *family; /* what it contains, which stays as long */
 };
 
 struct session {
@@ -172,115 +156,104 @@ struct client {
     granary_id move_on; /* the object that it waits for */
 };
 
-/* An object, or a slice of one, on its way back into memory. */
-struct restore {
-    struct list in_queue; /* store->restores, until a job runs */
-    uint64_t ticket;      /* place in line, among the requests for room */
-    struct session *session;
-    granary_id id;
-    uint64_t serial;
-    uint32_t file;
-    const struct depot *depot;
-    struct segment *segment;
-    uint64_t footprint;
-    unsigned node; /* NUMA, where it was before */
-    int64_t deadline_ns;
-    bool slice;    /* a part: `id` is the slice's, object.id the object's */
-    bool prefetch; /* nobody waits for it */
-    uint64_t from; /* in the object's image */
-    struct level_object object;
-    unsigned parts; /* jobs under way */
-    struct level_cost cost;
-    granary_err err; /* of the jobs, and its message */
-    char message[512];
-};
-
-/* Why an object did not come back; told to the next who asks. */
-struct failure {
-    granary_err err;
-    bool lasting; /* damaged: told to everyone who asks */
-    int64_t until_ns;
-    char message[512];
-};
-
 #define STORE_NO_GROUP UINT32_MAX
 
-struct spill;   /* evict.c: one job that writes a file */
-struct reading; /* reading.c: one job that reads files */
-
-struct store {
-    struct gr_instance instance;
+/* What the loop listens to. */
+struct doors {
     int lock_fd;
     int epoll_fd;
     int listen_fd;
     int spare_fd; /* given up to accept, and refuse, a client when descriptors run out */
     int stop_fd;
-    struct source listen_source, stop_source, worker_source;
+    struct source listen, stop, worker;
+};
+
+struct sessions {
+    struct list all;
+    struct list dying;     /* deleted ones that a worker is still busy with */
+    struct list shown;     /* who was shown the account longest ago comes first */
+    int64_t idle_check_ns; /* when they are looked at for having been idle too long */
+    unsigned count, most;
+    uint64_t deleting;  /* deleted objects that are still leased */
+    int64_t recheck_ns; /* when these are looked at again */
+};
+
+struct clients {
+    struct list all;       /* before HELLO too */
+    struct list strangers; /* before HELLO, who connected first comes first */
+    struct list gone;
+    uint32_t group; /* gid that may connect too; STORE_NO_GROUP */
+    unsigned count, most;
+    unsigned orphans; /* without a socket: they were another store's, see client.h */
+    unsigned rings;   /* with a lease page */
+    bool any_doomed;
+    struct lease_region *leases;
+    void (*drain)(struct client *client); /* handle what is in its ring now */
+};
+
+struct segments {
+    struct map by_number;           /* -> struct segment */
+    struct list open, closed, idle; /* by their state */
+    struct list torn;               /* closed, with dead bytes worth giving back */
+    struct list offered;            /* closed, full, and large enough for huge pages */
+    uint64_t supplied_bytes;        /* of idle ones with pages that nobody used yet */
+    unsigned most;                  /* each has a descriptor */
+};
+
+/* Holds all there is, and wires it: what a module declares in its own header is a pointer here. */
+struct store {
+    struct gr_instance instance;
+    struct doors doors;
     bool stopping;
-
-    struct gr_events *events; /* the flight recorder */
-    bool events_unsaid;       /* a session has something to say */
-
+    int64_t wall_ms; /* as of this turn of the loop */
+    struct recorder recorder;
     struct root root;
     struct account account;
-
-    struct list sessions;
-    struct list dying;     /* deleted sessions that a worker is still busy with */
-    int64_t idle_check_ns; /* when sessions are looked at for having been idle too long */
-    struct list clients;   /* all of them, before HELLO too */
-    struct list strangers; /* clients before HELLO, who connected first comes first */
-    struct list gone;
-    uint32_t group;         /* gid that may connect too; STORE_NO_GROUP */
+    struct sessions sessions;
+    struct clients clients;
+    struct segments segments;
     enum shmfile_rung rung; /* of the immutability ladder */
-    unsigned session_count, client_count, max_sessions, max_clients;
-    unsigned max_segments; /* each has a descriptor */
-    unsigned orphan_count; /* clients without a socket: they were another store's, see client.h */
-    unsigned ring_count;   /* clients with a lease page */
-    struct lease_region *leases;
-
-    struct map segments;            /* number -> struct segment */
-    struct list open, closed, idle; /* segments by their state */
-    struct list torn;               /* closed segments with dead bytes worth giving back */
-    struct list arenas;             /* sessions that have one */
-    struct victims *victims;
-    struct list rooms;         /* clients that wait for room, first come first */
-    uint64_t ticket;           /* the last one given */
-    int64_t rooms_deadline_ns; /* not later than the first deadline among them */
-    struct list restores;      /* restores that wait for memory */
-    uint64_t need;             /* bytes that the first who waits waits for; 0: nobody waits */
-    struct list quota_waits;   /* sessions whose quota is what somebody waits for */
-
-    struct doze doze;
-    struct supply supply;
-    struct giveback giveback;
-    struct reclaim reclaim;
-    struct compact compact;
-
-    struct depot depots[DEPOTS];
-    struct map files; /* number -> struct spill_file */
+    bool serve_now;         /* memory may be free for who waits */
     struct workers *workers;
-    struct spill *spill;   /* under way */
-    struct reading *batch; /* of small restores, not submitted yet */
-    char disk_error[512];  /* why the last spill failed, when no level can be spilled to; "" when it did not */
-    int64_t disk_retry_ns;
-
-    uint16_t touched[STORE_TOUCHED]; /* wait words bumped since the last wake */
-    unsigned touched_count;
-    struct session *touched_session;
-    int64_t wall_ms;           /* as of this turn of the loop */
-    int64_t slice_look_ns;     /* when slices were last told from older ones: see object_evict() */
-    uint64_t slice_look_stamp; /* the highest stamp then */
-    uint64_t slice_old_stamp;  /* ... and at the look before: slices up to it have had their time */
-    int64_t tried_ns;          /* when the queues were last served in vain */
-    uint64_t tried_changes;    /* account.changes then */
-    int64_t moves_until_ns;    /* when the first client that waits for a move is told that it takes longer */
-    bool serve_now;
-    bool counts_leases; /* a session has leases that are counted, or had */
-    bool holds_end;     /* records of some ledger are to be worked off, see hold_turn() */
-    bool any_doomed;
-    uint64_t deleting_count; /* deleted objects that are still leased, of all sessions */
-    int64_t recheck_ns;      /* when deleted objects that are leased are looked at again */
+    struct victims *victims;
+    struct depots *depots;
+    struct giveback *giveback;
+    struct objects *objects;
+    struct holds *holds;
+    struct queue *queue;
+    struct restores *restores;
+    struct reclaim *reclaim;
+    struct supply *supply;
+    struct spill *spill; /* the file that is being made; see evict.c */
+    struct compact *compact;
+    struct moves *moves;
+    struct doze *doze;
 };
+
+/* The segment of that number; NULL: there is none. */
+static inline struct segment *
+store_segment(const struct store *store, uint32_t number)
+{
+    const struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments.by_number, map_key_number(number));
+
+    return entry == NULL ? NULL : entry->value.pointer;
+}
+
+/* It was deleted; what is left of it only waits for workers. */
+static inline bool
+session_is_closed(const struct session *session)
+{
+    return atomic_load_explicit(&session->control->state, memory_order_relaxed) == GR_CONTROL_CLOSED;
+}
+
+/* Wait for these events of a descriptor: epoll's flags. Returns -1 with errno. */
+static inline int
+source_watch(struct store *store, int fd, struct source *source, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data = {.ptr = source}};
+
+    return epoll_ctl(store->doors.epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
 
 static inline void
 count(struct session *session, enum gr_counter counter, uint64_t more)

@@ -13,6 +13,7 @@
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/base/shmfile.h"
+#include "store/core/core.h"
 
 static uint64_t
 ring_bytes(uint64_t entries)
@@ -95,7 +96,7 @@ events_open(struct store *store)
     granary_err err;
 
     name_of(store, NULL, name);
-    err = ring_open(name, 0, GR_EVENTS_INSTANCE, &store->events);
+    err = ring_open(name, 0, GR_EVENTS_INSTANCE, &store->recorder.ring);
     if (err == GRANARY_OK) {
         account_add(&store->account, GR_ACCOUNT_INDEX, ring_bytes(GR_EVENTS_INSTANCE));
     }
@@ -108,7 +109,7 @@ events_close(struct store *store)
     char name[96];
 
     name_of(store, NULL, name);
-    ring_close(&store->events, name);
+    ring_close(&store->recorder.ring, name);
 }
 
 granary_err
@@ -204,7 +205,7 @@ event_note(struct store *store, struct session *session, enum gr_event_kind kind
     };
     struct timespec now;
 
-    if (store->events == NULL) { /* a store that never opened its doors */
+    if (store->recorder.ring == NULL) { /* a store that never opened its doors */
         return;
     }
     (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -212,25 +213,26 @@ event_note(struct store *store, struct session *session, enum gr_event_kind kind
     if (id != NULL) {
         gr_id_words(*id, note.id);
     }
-    ring_write(store->events, &note);
+    ring_write(store->recorder.ring, &note);
     if (session != NULL && session->events != NULL && gr_event_is_told(kind)) {
         ring_write(session->events, &note);
-        store->events_unsaid = session->events_unsaid = true;
+        store->recorder.unsaid = session->events_unsaid = true;
     }
 }
 
-void
-events_wake(struct store *store)
+bool
+events_wake(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
 
-    if (!store->events_unsaid) {
-        return;
+    (void)now_ns;
+    if (!store->recorder.unsaid) {
+        return false;
     }
-    store->events_unsaid = false;
+    store->recorder.unsaid = false;
     /* Whoever counts itself in `waiting` after this reads the new word, and does not sleep. */
     barrier_full();
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
         struct list *in, *in_next;
         bool waiting = false;
@@ -248,4 +250,5 @@ events_wake(struct store *store)
             gr_futex_wake(&session->events->word);
         }
     }
+    return false;
 }

@@ -6,7 +6,19 @@
 #ifndef STORE_EVENTS_H
 #define STORE_EVENTS_H
 
-#include "store/core/core.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "contract/shm.h"
+#include "granary/types.h"
+
+struct session;
+struct store;
+
+struct recorder {
+    struct gr_events *ring; /* of the instance */
+    bool unsaid;            /* a session has something to say */
+};
 
 /* Make the instance's ring, or go on with the one a store that died left. Errors: EFULL /dev/shm is full · ENOMEM */
 granary_err events_open(struct store *store);
@@ -26,6 +38,6 @@ void event_note(struct store *store, struct session *session, enum gr_event_kind
                 uint64_t b, uint32_t client);
 
 /* Wake subscribers of the sessions in which something was noted, if any sleeps. */
-void events_wake(struct store *store);
+bool events_wake(struct store *store, int64_t now_ns);
 
 #endif

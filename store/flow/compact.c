@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "store/core/events.h"
 #include "store/object/copy.h"
-#include "store/object/session.h"
+#include "store/segment/depot.h"
 
 #define LOOK_NS   50000000   /* after a file lost an object, so that many are seen at once */
 #define RETRY_NS  1000000000 /* after one that failed */
@@ -74,7 +74,7 @@ choose(struct store *store, int64_t now_ns)
     struct map_entry *entry;
     size_t position = 0;
 
-    while ((entry = map_next(&store->files, &position)) != NULL) {
+    while ((entry = map_next(&store->depots->files, &position)) != NULL) {
         struct spill_file *file = entry->value.pointer;
         unsigned percent = dead_percent(file);
 
@@ -108,7 +108,7 @@ add_others(struct compaction *compaction, struct store *store)
     struct map_entry *entry;
     size_t position = 0;
 
-    while ((entry = map_next(&store->files, &position)) != NULL && compaction->count < MOST) {
+    while ((entry = map_next(&store->depots->files, &position)) != NULL && compaction->count < MOST) {
         struct spill_file *file = entry->value.pointer;
 
         if (may_rewrite(file) && dead_percent(file) > DEAD_FILE && file->session == compaction->session &&
@@ -204,7 +204,7 @@ needing(const struct compaction *compaction, size_t i, uint64_t place)
     struct copy copy;
 
     if (slot == NULL || slot_object(slot).stamp != object->stamp ||
-        !copy_find(session, slot, (enum depot_name)(compaction->depot - session->store->depots), &copy) ||
+        !copy_find(session, slot, (enum depot_name)(compaction->depot - session->store->depots->of), &copy) ||
         copy.file != compaction->victims[compaction->homes[i]].file || copy.place != place) {
         return NULL;
     }
@@ -238,7 +238,7 @@ compaction_end(struct compaction *compaction, bool stuck)
         file->stuck = file->stuck || stuck;
         file_release(store, file->number, 0);
     }
-    store->compact.running = NULL;
+    store->compact->running = NULL;
     compaction->session->jobs--;
     free(compaction->objects);
     free(compaction->homes);
@@ -252,7 +252,7 @@ compaction_failed(struct compaction *compaction)
 
     gr_log_warn("COMPACTION-FAILED", "files=%u first=%u why=%s", compaction->count, compaction->victims[0].file,
                 compaction->message);
-    store->compact.look_ns = gr_now_ns() + RETRY_NS;
+    store->compact->look_ns = gr_now_ns() + RETRY_NS;
     compaction_end(compaction, compaction->err == GRANARY_ECORRUPT);
 }
 
@@ -283,7 +283,7 @@ compaction_done(struct job *job)
         file_release(store, file->number, 0);
     }
     compaction_end(compaction, false);
-    compact_note(store);
+    store->depots->thinned = true;
 }
 
 static void
@@ -315,41 +315,38 @@ compact_init(struct compact *compact)
     compact->look_ns = INT64_MAX;
 }
 
-void
-compact_note(struct store *store)
-{
-    if (store->compact.look_ns == INT64_MAX) {
-        store->compact.look_ns = gr_now_ns() + LOOK_NS;
-    }
-}
-
-void
+bool
 compact_turn(struct store *store, int64_t now_ns)
 {
     struct compaction *compaction;
     struct spill_file *file;
 
-    if (now_ns < store->compact.look_ns || store->compact.running != NULL) {
-        return;
+    if (store->depots->thinned && store->compact->look_ns == INT64_MAX) {
+        store->compact->look_ns = now_ns + LOOK_NS;
     }
-    store->compact.look_ns = INT64_MAX;
+    store->depots->thinned = false;
+    if (now_ns < store->compact->look_ns || store->compact->running != NULL) {
+        return false;
+    }
+    store->compact->look_ns = INT64_MAX;
     file = choose(store, now_ns);
     compaction = file == NULL ? NULL : calloc(1, sizeof *compaction);
     if (compaction == NULL) {
-        return;
+        return false;
     }
     compaction->session = file->session;
     compaction->depot = depot_of(store, file);
     add_victim(compaction, file);
     add_others(compaction, store);
-    store->compact.running = compaction;
+    store->compact->running = compaction;
     compaction->session->jobs++;
     compaction->job = (struct job){.run = read_indexes, .done = indexes_read};
     workers_submit(store->workers, WORKER_WRITE, &compaction->job);
+    return false;
 }
 
 int64_t
 compact_next_ns(const struct store *store)
 {
-    return store->compact.running != NULL ? INT64_MAX : store->compact.look_ns;
+    return store->depots->thinned ? 0 : store->compact->running != NULL ? INT64_MAX : store->compact->look_ns;
 }

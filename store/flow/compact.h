@@ -7,6 +7,7 @@
 #ifndef STORE_COMPACT_H
 #define STORE_COMPACT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct store;
@@ -19,11 +20,8 @@ struct compact {
 
 void compact_init(struct compact *compact);
 
-/* An object less needs its copy in a file: there may be something to do soon. */
-void compact_note(struct store *store);
-
 /* A turn of the loop: begin one when there is enough to be gained. */
-void compact_turn(struct store *store, int64_t now_ns);
+bool compact_turn(struct store *store, int64_t now_ns);
 int64_t compact_next_ns(const struct store *store);
 
 #endif

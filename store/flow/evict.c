@@ -10,9 +10,12 @@
 #include "base/log.h"
 #include "store/core/core.h"
 #include "store/core/events.h"
-#include "store/flow/memory.h"
 #include "store/flow/reclaim.h"
 #include "store/object/object.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
+#include "store/segment/victim.h"
 
 #define SPILL_LEAST ((uint64_t)256 << 10) /* bytes in one file, when there are as many */
 #define SPILL_MOST  ((uint64_t)64 << 20)
@@ -199,7 +202,7 @@ spill_done(struct job *job)
 
     store->serve_now = true;
     reclaim_note_copies(store);
-    store->disk_error[0] = '\0';
+    store->depots->error[0] = '\0';
     if (spill->err == GRANARY_OK) {
         spill->depot->said_ns = 0;
         spill_book(spill);

@@ -9,9 +9,9 @@
 #include "base/text/buf.h"
 #include "base/text/size.h"
 #include "granary/hold.h"
-#include "store/client/client.h"
-#include "store/flow/memory.h"
 #include "store/flow/reclaim.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define HOLDERS        3u    /* that an error names of each kind */
 #define HOLDERS_LOOKED 32u   /* clients */
@@ -37,7 +37,8 @@ describe_writers(const struct store *store, struct gr_buf *buf)
     char size[GR_SIZE_TEXT];
     unsigned named = 0;
 
-    for (const struct list *node = store->open.next; node != &store->open && named < HOLDERS; node = node->next) {
+    for (const struct list *node = store->segments.open.next; node != &store->segments.open && named < HOLDERS;
+         node = node->next) {
         const struct segment *segment = list_owner(node, struct segment, in_order);
 
         if (segment->writer != NULL && segment->size > segment->sealed_total) {
@@ -54,8 +55,8 @@ describe_readers(const struct store *store, struct gr_buf *buf)
     unsigned looked = 0;
     unsigned named = 0;
 
-    for (const struct list *node = store->clients.next;
-         node != &store->clients && named < HOLDERS && looked < HOLDERS_LOOKED; node = node->next, looked++) {
+    for (const struct list *node = store->clients.all.next;
+         node != &store->clients.all && named < HOLDERS && looked < HOLDERS_LOOKED; node = node->next, looked++) {
         const struct client *client = list_owner(node, struct client, in_store);
         unsigned leases = client->session == NULL ? 0 : leases_of(client);
 
@@ -134,8 +135,8 @@ describe_pins(const struct store *store, uid_t reader, struct gr_buf *buf)
     unsigned looked = 0;
     unsigned named = 0;
 
-    for (const struct list *node = store->sessions.next;
-         store->account.pinned > 0 && node != &store->sessions && named < HOLDERS && looked < PINS_LOOKED;
+    for (const struct list *node = store->sessions.all.next;
+         store->account.pinned > 0 && node != &store->sessions.all && named < HOLDERS && looked < PINS_LOOKED;
          node = node->next) {
         const struct session *session = list_owner(node, struct session, in_store);
         struct pins pins = pins_of(session, &looked);

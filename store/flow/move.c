@@ -10,13 +10,15 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/log.h"
-#include "store/client/client.h"
+#include "store/core/answer.h"
 #include "store/core/events.h"
-#include "store/flow/memory.h"
 #include "store/flow/restore.h"
 #include "store/object/contain.h"
 #include "store/object/copy.h"
 #include "store/object/object.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define LEVELS_BELOW (GRANARY_LEVEL_DISK | GRANARY_LEVEL_REMOTE)
 
@@ -140,7 +142,7 @@ copy_from(struct copying *copying, const struct gr_slot *slot)
         copying->from_file = object.where;
         copying->object.packed = true;
     } else {
-        copying->segment = map_find(&store->segments, map_key_number(object.where))->value.pointer;
+        copying->segment = store_segment(store, object.where);
         copying->segment->busy++;
         copying->object.fd = copying->segment->fd;
     }
@@ -168,7 +170,7 @@ copy_start(struct session *session, const struct gr_slot *slot, enum depot_name 
     entry->value.pointer = copying;
     copying->session = session;
     copying->id = object.id;
-    copying->depot = &store->depots[depot];
+    copying->depot = &store->depots->of[depot];
     copying->allowance = depot_allowance(copying->depot);
     file_sign(&copying->file, session, flags);
     copying->object = (struct level_object){.id = object.id,
@@ -208,10 +210,10 @@ check_levels(const struct store *store, const struct gr_move *move)
 
         return err != GRANARY_OK ? err : gr_fail(GRANARY_EUNSUPPORTED, "no object can be moved to the GPU");
     }
-    if ((move->to & GRANARY_LEVEL_DISK) != 0 && store->depots[DEPOT_DISK].ops == NULL) {
+    if ((move->to & GRANARY_LEVEL_DISK) != 0 && store->depots->of[DEPOT_DISK].ops == NULL) {
         return gr_fail(GRANARY_EUNSUPPORTED, "this store runs without the level disk (--levels)");
     }
-    if ((move->to & GRANARY_LEVEL_REMOTE) != 0 && store->depots[DEPOT_REMOTE].ops == NULL) {
+    if ((move->to & GRANARY_LEVEL_REMOTE) != 0 && store->depots->of[DEPOT_REMOTE].ops == NULL) {
         return gr_fail(GRANARY_EUNSUPPORTED, "this store runs without the level remote (--remote-dir)");
     }
     return GRANARY_OK;
@@ -221,12 +223,12 @@ check_levels(const struct store *store, const struct gr_move *move)
 static bool
 find_refuge(const struct store *store, granary_levels from, enum depot_name *ret_depot)
 {
-    if (store->depots[DEPOT_DISK].ops != NULL && (from & GRANARY_LEVEL_DISK) == 0) {
+    if (store->depots->of[DEPOT_DISK].ops != NULL && (from & GRANARY_LEVEL_DISK) == 0) {
         *ret_depot = DEPOT_DISK;
         return true;
     }
     *ret_depot = DEPOT_REMOTE;
-    return store->depots[DEPOT_REMOTE].ops != NULL && (from & GRANARY_LEVEL_REMOTE) == 0;
+    return store->depots->of[DEPOT_REMOTE].ops != NULL && (from & GRANARY_LEVEL_REMOTE) == 0;
 }
 
 /* Give up what shall go; everything that shall be there is. */
@@ -235,7 +237,7 @@ leave(struct session *session, struct gr_slot *slot, granary_levels from)
 {
     if ((from & levels_of(slot) & GRANARY_LEVEL_MEMORY) != 0) {
         struct store *store = session->store;
-        struct segment *segment = map_find(&store->segments, map_key_number(slot_where(slot)))->value.pointer;
+        struct segment *segment = store_segment(store, slot_where(slot));
 
         if (!object_evict(session, slot)) {
             return gr_fail(GRANARY_EBUSY, "the object is leased: it stays in memory until its last lease ends");
@@ -392,6 +394,12 @@ supersede(struct session *session, const struct gr_move *move)
     }
 }
 
+void
+moves_init(struct moves *moves)
+{
+    moves->until_ns = INT64_MAX;
+}
+
 granary_err
 move_request(struct client *client, const struct gr_frame *request, const struct gr_move *move)
 {
@@ -423,8 +431,8 @@ move_request(struct client *client, const struct gr_frame *request, const struct
     client->move = *move;
     client->move_on = on;
     client->deadline_ns = gr_deadline_ns(move->timeout_ms);
-    if (client->deadline_ns < store->moves_until_ns) {
-        store->moves_until_ns = client->deadline_ns;
+    if (client->deadline_ns < store->moves->until_ns) {
+        store->moves->until_ns = client->deadline_ns;
     }
     return GRANARY_OK;
 }
@@ -475,24 +483,24 @@ moves_wake(struct session *session, granary_id id, granary_err err)
     }
 }
 
-void
+bool
 moves_turn(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
 
-    if (now_ns < store->moves_until_ns) {
-        return;
+    if (now_ns < store->moves->until_ns) {
+        return false;
     }
-    store->moves_until_ns = INT64_MAX;
-    list_each (node, next, &store->clients) {
+    store->moves->until_ns = INT64_MAX;
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client->waits != CLIENT_WAITS_MOVE) {
             continue;
         }
         if (now_ns < client->deadline_ns) {
-            if (client->deadline_ns < store->moves_until_ns) {
-                store->moves_until_ns = client->deadline_ns;
+            if (client->deadline_ns < store->moves->until_ns) {
+                store->moves->until_ns = client->deadline_ns;
             }
             continue;
         }
@@ -502,12 +510,13 @@ moves_turn(struct store *store, int64_t now_ns)
         (void)client_answer_error(client, &client->request,
                                   gr_fail(GRANARY_ETIMEDOUT, "the object is still being moved"));
     }
+    return false;
 }
 
 int64_t
 moves_next_ns(const struct store *store)
 {
-    return store->moves_until_ns;
+    return store->moves->until_ns;
 }
 
 void

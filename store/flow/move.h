@@ -10,6 +10,13 @@
 
 #include "store/core/core.h"
 
+/* What the store holds of it. */
+struct moves {
+    int64_t until_ns; /* when the first client that waits for a move is told that it takes longer */
+};
+
+void moves_init(struct moves *moves);
+
 /* Answers at once, or when it is done. Returns the error of a peer that breaks the protocol. */
 granary_err move_request(struct client *client, const struct gr_frame *request, const struct gr_move *move);
 
@@ -17,7 +24,7 @@ granary_err move_request(struct client *client, const struct gr_frame *request, 
 void moves_wake(struct session *session, granary_id id, granary_err err);
 
 /* A turn of the loop: those who waited long enough are told. */
-void moves_turn(struct store *store, int64_t now_ns);
+bool moves_turn(struct store *store, int64_t now_ns);
 int64_t moves_next_ns(const struct store *store);
 
 /* Forget those that nobody waits for, of a session that ends. */

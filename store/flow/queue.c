@@ -9,18 +9,29 @@
 #include "base/fault/fault.h"
 #include "base/text/size.h"
 #include "store/base/node.h"
-#include "store/client/admit.h"
-#include "store/client/client.h"
+#include "store/core/admit.h"
+#include "store/core/answer.h"
 #include "store/core/core.h"
 #include "store/core/events.h"
+#include "store/flow/grant.h"
 #include "store/flow/holders.h"
-#include "store/flow/memory.h"
 #include "store/flow/reclaim.h"
 #include "store/flow/restore.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define PAGE         4096u
 #define TRIES        64u /* refused requests in one turn; nobody behind them is tried */
 #define LARGEST_ROOM 16u /* room beyond the minimum: at most this part of the capacity */
+
+void
+queue_init(struct queue *queue)
+{
+    queue->deadline_ns = INT64_MAX;
+    list_init(&queue->rooms);
+    list_init(&queue->quota_waits);
+}
 
 /* ---- answers ---- */
 
@@ -109,7 +120,7 @@ room_try(struct client *client)
 static struct client *
 first_in_line(const struct store *store)
 {
-    return list_empty(&store->rooms) ? NULL : list_owner(store->rooms.next, struct client, in_queue);
+    return list_empty(&store->queue->rooms) ? NULL : list_owner(store->queue->rooms.next, struct client, in_queue);
 }
 
 static void
@@ -127,7 +138,7 @@ static bool
 give_up(struct client *client, granary_err err, int64_t now_ns)
 {
     struct store *store = client->store;
-    bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
+    bool disk_failed = store->depots->error[0] != '\0' && now_ns < store->depots->retry_ns;
 
     bool waits = client->again ? err == GRANARY_EBUSY || err == GRANARY_ESTATE || err == GRANARY_EFULL
                                : err == GRANARY_ESTATE || (err == GRANARY_EBUSY && !disk_failed);
@@ -141,7 +152,7 @@ give_up(struct client *client, granary_err err, int64_t now_ns)
     } else if (err == GRANARY_ESTATE) {
         room_fail(client, queue_fail_quota(client->session, "for", client->min_bytes));
     } else {
-        room_fail_full(client, store->disk_error); /* also while it is tried again */
+        room_fail_full(client, store->depots->error); /* also while it is tried again */
     }
     return true;
 }
@@ -150,7 +161,7 @@ void
 queue_wait_quota(struct session *session, uint64_t bytes)
 {
     if (list_empty(&session->in_quota_waits)) {
-        list_append(&session->store->quota_waits, &session->in_quota_waits);
+        list_append(&session->store->queue->quota_waits, &session->in_quota_waits);
         session->quota_need = bytes;
     }
 }
@@ -160,7 +171,7 @@ queue_forget_quotas(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->quota_waits) {
+    list_each (node, next, &store->queue->quota_waits) {
         list_remove(node);
     }
 }
@@ -171,13 +182,13 @@ static struct client *
 serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
 {
     bool hopeful = reclaim_hopeful(store);
-    bool expire = now_ns >= store->rooms_deadline_ns;
+    bool expire = now_ns >= store->queue->deadline_ns;
     int64_t deadline_ns = INT64_MAX;
     struct client *head = NULL;
     struct list *node, *next;
     unsigned refused = 0;
 
-    list_each (node, next, &store->rooms) {
+    list_each (node, next, &store->queue->rooms) {
         struct client *client = list_owner(node, struct client, in_queue);
         uint64_t min = client->min_bytes;
         bool over = now_ns >= client->deadline_ns;
@@ -211,7 +222,7 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
         }
     }
     if (expire) {
-        store->rooms_deadline_ns = deadline_ns;
+        store->queue->deadline_ns = deadline_ns;
     }
     return head;
 }
@@ -236,39 +247,40 @@ void
 queue_serve(struct store *store, int64_t now_ns)
 {
     const struct client *first = first_in_line(store);
-    bool restores_first = !list_empty(&store->restores) && (first == NULL || restore_ticket(store) < first->ticket);
+    bool restores_first =
+        !list_empty(&store->restores->waiting) && (first == NULL || restore_ticket(store) < first->ticket);
     uint64_t restores_need = 0; /* of memory; 0: none waits for it */
     struct client *head;
 
-    store->need = 0;
+    store->queue->need = 0;
     queue_forget_quotas(store);
     if (restores_first) {
         restores_need = restore_serve(store, now_ns);
     }
     head = serve_rooms(store, now_ns, restores_need > 0);
-    if (!restores_first && !list_empty(&store->restores) && restores_may_pass(store, head)) {
+    if (!restores_first && !list_empty(&store->restores->waiting) && restores_may_pass(store, head)) {
         restores_need = restore_serve(store, now_ns);
     }
     if (restores_need > 0 && (restores_first || head == NULL)) {
-        store->need = restores_need + reclaim_reserve(store);
+        store->queue->need = restores_need + reclaim_reserve(store);
     } else if (head != NULL) {
-        store->need = head->want_bytes + reclaim_reserve(store);
+        store->queue->need = head->want_bytes + reclaim_reserve(store);
     }
 }
 
 int64_t
 queue_deadline_ns(const struct store *store)
 {
-    return list_empty(&store->rooms) ? INT64_MAX : store->rooms_deadline_ns;
+    return list_empty(&store->queue->rooms) ? INT64_MAX : store->queue->deadline_ns;
 }
 
 /* By ticket: who asks again stands where it stood. */
 static void
 stand_in_line(struct store *store, struct client *client)
 {
-    struct list *before = store->rooms.prev;
+    struct list *before = store->queue->rooms.prev;
 
-    while (before != &store->rooms && list_owner(before, struct client, in_queue)->ticket > client->ticket) {
+    while (before != &store->queue->rooms && list_owner(before, struct client, in_queue)->ticket > client->ticket) {
         before = before->prev;
     }
     list_insert(before, &client->in_queue);
@@ -310,13 +322,13 @@ queue_request(struct client *client, const struct gr_frame *request, const struc
     client->deadline_ns = gr_deadline_ns(room->timeout_ms);
     client->again = room->again != 0 && client->ticket != 0;
     if (!client->again) {
-        client->ticket = ++store->ticket;
+        client->ticket = ++store->queue->ticket;
         client->bypassed = 0;
         client->counted_wait = false;
     }
     stand_in_line(store, client);
-    if (client->deadline_ns < store->rooms_deadline_ns) {
-        store->rooms_deadline_ns = client->deadline_ns;
+    if (client->deadline_ns < store->queue->deadline_ns) {
+        store->queue->deadline_ns = client->deadline_ns;
     }
     store->serve_now = true;
 }

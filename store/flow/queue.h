@@ -10,11 +10,24 @@
 
 #include "store/core/core.h"
 
+/* What the store holds of it. */
+struct queue {
+    struct list rooms;       /* clients that wait for room, first come first */
+    uint64_t ticket;         /* the last one given */
+    int64_t deadline_ns;     /* not later than the first deadline among them */
+    uint64_t need;           /* bytes that the first who waits waits for; 0: nobody waits */
+    struct list quota_waits; /* sessions whose quota is what somebody waits for */
+    int64_t tried_ns;        /* when it was last served in vain */
+    uint64_t tried_changes;  /* account.changes then */
+};
+
+void queue_init(struct queue *queue);
+
 /* The client's request for room: checked, and put in line. */
 void queue_request(struct client *client, const struct gr_frame *request, const struct gr_room *room);
 
 /*
- * Answer whoever can be answered, and fail whose time is over. store->need is what the first who still waits waits for.
+ * Answer whoever can be answered, and fail whose time is over. queue->need is what the first who still waits waits for.
  */
 void queue_serve(struct store *store, int64_t now_ns);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "store/flow/restore.h"
+#include "store/segment/depot.h"
 
 #define SMALL      LEVEL_FRAME /* an object of one frame shares a job with others */
 #define BATCH      16u         /* ... with so many at most, so that there is work for every thread */
@@ -102,9 +103,9 @@ add_part(struct reading *reading, struct restore *restore, uint64_t from, uint64
 void
 reading_flush(struct store *store)
 {
-    if (store->batch != NULL) {
-        workers_submit(store->workers, WORKER_READ, &store->batch->job);
-        store->batch = NULL;
+    if (store->restores->batch != NULL) {
+        workers_submit(store->workers, WORKER_READ, &store->restores->batch->job);
+        store->restores->batch = NULL;
     }
 }
 
@@ -113,11 +114,11 @@ start_small(struct restore *restore)
 {
     struct store *store = restore->session->store;
 
-    if (store->batch == NULL && (store->batch = reading_create(BATCH)) == NULL) {
+    if (store->restores->batch == NULL && (store->restores->batch = reading_create(BATCH)) == NULL) {
         return false;
     }
-    add_part(store->batch, restore, restore->from, restore->footprint);
-    if (store->batch->count == BATCH) {
+    add_part(store->restores->batch, restore, restore->from, restore->footprint);
+    if (store->restores->batch->count == BATCH) {
         reading_flush(store);
     }
     return true;

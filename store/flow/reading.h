@@ -4,6 +4,8 @@
 
 #include "store/core/core.h"
 
+struct restore;
+
 /*
  * Read what a restore asks for (restore->from, footprint bytes) into its segment; restore_finished() is called in the
  * loop when all of it is there, or has failed. Small ones wait for reading_flush(). False: out of memory.

@@ -4,14 +4,18 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "store/client/admit.h"
+#include "store/core/admit.h"
 #include "store/core/core.h"
 #include "store/flow/evict.h"
-#include "store/flow/memory.h"
+#include "store/flow/queue.h"
+#include "store/flow/restore.h"
 #include "store/flow/spare.h"
+#include "store/flow/supply.h"
 #include "store/object/object.h"
 #include "store/segment/giveback.h"
-#include "store/segment/supply.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
+#include "store/segment/victim.h"
 
 #define LOOKS           128u     /* at objects in one turn: some 20 to 100 us */
 #define IDLE_STEP       16u      /* idle segments given back in one turn */
@@ -42,25 +46,25 @@ reclaim_init(struct reclaim *reclaim, unsigned high, unsigned low)
 void
 reclaim_note_copies(struct store *store)
 {
-    store->reclaim.drop_ns = 0;
+    store->reclaim->drop_ns = 0;
 }
 
 void
 reclaim_note_starved(struct store *store)
 {
-    store->reclaim.starved = true;
+    store->reclaim->starved = true;
 }
 
 uint64_t
 reclaim_blocked_bytes(const struct store *store)
 {
-    return store->reclaim.blocked_bytes;
+    return store->reclaim->blocked_bytes;
 }
 
 bool
 reclaim_is_cleaning(const struct store *store)
 {
-    return store->reclaim.cleaning;
+    return store->reclaim->cleaning;
 }
 
 uint64_t
@@ -81,13 +85,13 @@ reclaim_hopeful(const struct store *store)
 static bool
 for_quotas(const struct store *store)
 {
-    return store->need == 0 && !list_empty(&store->quota_waits);
+    return store->queue->need == 0 && !list_empty(&store->queue->quota_waits);
 }
 
 static bool
 anybody_waits(const struct store *store)
 {
-    return store->need > 0 || for_quotas(store);
+    return store->queue->need > 0 || for_quotas(store);
 }
 
 /* What the session has to give up for who waits for its quota, or its share of segments: anything that makes one go. */
@@ -125,7 +129,7 @@ drop_wants(struct victim_hunt *hunt, struct segment *segment)
     const struct drop *drop = list_owner(hunt, struct drop, hunt);
 
     return segment->busy == 0 && reclaim_may_take(drop->store, segment) &&
-           (segment->closed || (drop->store->reclaim.with_open && segment->open_as == GR_ACCOUNT_WRITING));
+           (segment->closed || (drop->store->reclaim->with_open && segment->open_as == GR_ACCOUNT_WRITING));
 }
 
 static void
@@ -157,10 +161,10 @@ drop_take(struct victim_hunt *hunt, struct segment *segment, struct gr_slot *slo
     bool slice = (slot_flags(slot) & GR_FLAG_SLICE) != 0;
 
     if (!object_evict(segment->session, slot)) {
-        drop->store->reclaim.blocked_now += footprint;
+        drop->store->reclaim->blocked_now += footprint;
         return VICTIM_HELD;
     }
-    if (!slice && slot_where(slot) < drop->store->reclaim.hunt_file) {
+    if (!slice && slot_where(slot) < drop->store->reclaim->hunt_file) {
         count(segment->session, GR_COUNTER_clean_drops, 1);
     }
     if (!segment->closed) {
@@ -202,8 +206,8 @@ drop_clean(struct store *store, uint64_t want, unsigned looks, bool merciless)
 
     free(drop.ranges);
     if (result != VICTIM_MORE && result != VICTIM_SATISFIED) { /* each was looked at once */
-        store->reclaim.blocked_bytes = store->reclaim.blocked_now;
-        store->reclaim.blocked_now = 0;
+        store->reclaim->blocked_bytes = store->reclaim->blocked_now;
+        store->reclaim->blocked_now = 0;
     }
     return result;
 }
@@ -218,9 +222,10 @@ missing(const struct store *store)
 
     if (!for_quotas(store)) {
         have = memory_free(store) + giveback_returning(store);
-        return have < store->need ? store->need - have : 0;
+        return have < store->queue->need ? store->queue->need - have : 0;
     }
-    for (const struct list *node = store->quota_waits.next; node != &store->quota_waits; node = node->next) {
+    for (const struct list *node = store->queue->quota_waits.next; node != &store->queue->quota_waits;
+         node = node->next) {
         bytes += over_quota(list_owner(node, struct session, in_quota_waits));
     }
     return bytes;
@@ -234,7 +239,7 @@ give_idle_back(struct store *store, bool all)
     unsigned looked = 0;
     unsigned given = 0;
 
-    list_each (node, next, &store->idle) {
+    list_each (node, next, &store->segments.idle) {
         struct segment *segment = list_owner(node, struct segment, in_order);
 
         if (!all && missing(store) == 0) {
@@ -257,7 +262,7 @@ close_arenas(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->arenas) {
+    list_each (node, next, &store->restores->arenas) {
         struct session *session = list_owner(node, struct session, in_arenas);
         struct segment *arena = session->arena;
 
@@ -265,7 +270,7 @@ close_arenas(struct store *store)
             session->arena = NULL;
             list_remove(&session->in_arenas);
             segment_close(arena, &store->account);
-            list_append(&store->closed, &arena->in_order);
+            list_append(&store->segments.closed, &arena->in_order);
             segment_settle(store, arena);
         }
     }
@@ -278,7 +283,7 @@ take_spare_rooms(struct store *store)
     struct list *node, *next;
     bool taken = false;
 
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (!for_quotas(store) || over_quota(session) > 0) {
@@ -295,12 +300,12 @@ nothing_to_drop(struct store *store, int64_t now_ns)
     if (take_spare_rooms(store)) {
         return;
     }
-    if (!list_empty(&store->arenas)) {
+    if (!list_empty(&store->restores->arenas)) {
         close_arenas(store);
-    } else if (!store->reclaim.with_open) {
-        store->reclaim.with_open = true;
+    } else if (!store->reclaim->with_open) {
+        store->reclaim->with_open = true;
     } else {
-        store->reclaim.drop_ns = now_ns + RETRY_NS;
+        store->reclaim->drop_ns = now_ns + RETRY_NS;
     }
 }
 
@@ -308,12 +313,12 @@ nothing_to_drop(struct store *store, int64_t now_ns)
 static bool
 spare_no_more(struct store *store)
 {
-    bool spares = store->reclaim.spill_rank != VICTIM_NEVER;
+    bool spares = store->reclaim->spill_rank != VICTIM_NEVER;
 
     if (spares) {
-        store->reclaim.spill_rank = VICTIM_NEVER;
-        store->reclaim.merciless = true;
-        store->reclaim.drop_ns = 0;
+        store->reclaim->spill_rank = VICTIM_NEVER;
+        store->reclaim->merciless = true;
+        store->reclaim->drop_ns = 0;
     }
     return spares;
 }
@@ -326,9 +331,9 @@ nothing_to_write(struct store *store, int64_t now_ns)
         return true;
     }
     /* Objects in rooms that are being written are the last resort. */
-    store->reclaim.spill_ns = store->reclaim.spill_open ? now_ns + RETRY_NS : 0;
-    store->reclaim.spill_open = !store->reclaim.spill_open;
-    return store->reclaim.spill_open;
+    store->reclaim->spill_ns = store->reclaim->spill_open ? now_ns + RETRY_NS : 0;
+    store->reclaim->spill_open = !store->reclaim->spill_open;
+    return store->reclaim->spill_open;
 }
 
 /* Nothing can be had without writing. */
@@ -336,8 +341,8 @@ static bool
 spill_for(struct store *store, int64_t now_ns)
 {
     if (store->spill == NULL) {
-        if (now_ns < store->reclaim.spill_ns ||
-            !spill_start(store, missing(store), store->reclaim.spill_open, store->reclaim.spill_rank)) {
+        if (now_ns < store->reclaim->spill_ns ||
+            !spill_start(store, missing(store), store->reclaim->spill_open, store->reclaim->spill_rank)) {
             return spare_no_more(store);
         }
     }
@@ -345,7 +350,7 @@ spill_for(struct store *store, int64_t now_ns)
     case SPILL_GATHERING:
         return true;
     case SPILL_WRITING:
-        store->reclaim.spill_open = false;
+        store->reclaim->spill_open = false;
         return false;
     case SPILL_NONE:
         break;
@@ -361,7 +366,7 @@ make_room(struct store *store, int64_t now_ns)
     bool more = false;
 
     if (missing(store) == 0) {
-        store->reclaim.merciless = false;
+        store->reclaim->merciless = false;
         return false;
     }
     /* What a session's own writers do not use goes before its objects. */
@@ -373,31 +378,31 @@ make_room(struct store *store, int64_t now_ns)
         return false;
     }
     /* Holes first: what they give need not be dropped. */
-    if (!giveback_is_punching(store) && now_ns >= store->reclaim.drop_ns) {
-        switch (drop_clean(store, missing(store), looks, store->reclaim.merciless)) {
+    if (!giveback_is_punching(store) && now_ns >= store->reclaim->drop_ns) {
+        switch (drop_clean(store, missing(store), looks, store->reclaim->merciless)) {
         case VICTIM_SATISFIED:
         case VICTIM_ROUND:
-            store->reclaim.spill_rank = VICTIM_NEVER;
-            store->reclaim.merciless = false;
+            store->reclaim->spill_rank = VICTIM_NEVER;
+            store->reclaim->merciless = false;
             more = true;
             break;
         case VICTIM_MORE:
             more = true;
             break;
         case VICTIM_SPARED:
-            store->reclaim.spill_rank = victim_reached(store, VICTIM_CLEAN);
-            store->reclaim.drop_ns = now_ns + RETRY_NS;
+            store->reclaim->spill_rank = victim_reached(store, VICTIM_CLEAN);
+            store->reclaim->drop_ns = now_ns + RETRY_NS;
             break;
         case VICTIM_NOTHING:
-            store->reclaim.spill_rank = VICTIM_NEVER;
+            store->reclaim->spill_rank = VICTIM_NEVER;
             nothing_to_drop(store, now_ns);
-            more = store->reclaim.drop_ns <= now_ns;
+            more = store->reclaim->drop_ns <= now_ns;
             break;
         }
     }
     /* What is being written, or made a hole, will be there soon. */
     if (!giveback_is_punching(store) &&
-        (store->reclaim.drop_ns > now_ns || store->account.clean + store->account.idle < missing(store))) {
+        (store->reclaim->drop_ns > now_ns || store->account.clean + store->account.idle < missing(store))) {
         more = spill_for(store, now_ns) || more;
     }
     return more;
@@ -412,12 +417,12 @@ clean_ahead(struct store *store, int64_t now_ns)
     /* Rooms being written are, or soon will be. */
     uint64_t dirty = account->bytes[GR_ACCOUNT_SEALED] - account->clean + account->bytes[GR_ACCOUNT_WRITING];
 
-    if (dirty > PERCENT(capacity, store->reclaim.high_percent)) {
-        store->reclaim.cleaning = true;
-    } else if (dirty < PERCENT(capacity, store->reclaim.low_percent)) {
-        store->reclaim.cleaning = false;
+    if (dirty > PERCENT(capacity, store->reclaim->high_percent)) {
+        store->reclaim->cleaning = true;
+    } else if (dirty < PERCENT(capacity, store->reclaim->low_percent)) {
+        store->reclaim->cleaning = false;
     }
-    if (store->spill == NULL && (!store->reclaim.cleaning || now_ns < store->reclaim.background_ns ||
+    if (store->spill == NULL && (!store->reclaim->cleaning || now_ns < store->reclaim->background_ns ||
                                  !spill_start(store, 0, false, VICTIM_NEVER))) {
         return false;
     }
@@ -425,7 +430,7 @@ clean_ahead(struct store *store, int64_t now_ns)
     case SPILL_GATHERING:
         return true;
     case SPILL_NONE: /* it may have been begun for who waits */
-        store->reclaim.background_ns = now_ns + BACKGROUND_NS;
+        store->reclaim->background_ns = now_ns + BACKGROUND_NS;
         return anybody_waits(store) && nothing_to_write(store, now_ns);
     case SPILL_WRITING:
         break;
@@ -441,7 +446,7 @@ drop_ahead(struct store *store, int64_t now_ns)
     uint64_t have = store->account.bytes[GR_ACCOUNT_FREE] + giveback_returning(store) + store->account.idle;
     unsigned looks = LOOKS;
 
-    if (have >= reserve || store->account.clean == 0 || now_ns < store->reclaim.ahead_ns) {
+    if (have >= reserve || store->account.clean == 0 || now_ns < store->reclaim->ahead_ns) {
         return false;
     }
     if (giveback_torn(store, &looks)) {
@@ -459,7 +464,7 @@ drop_ahead(struct store *store, int64_t now_ns)
     case VICTIM_NOTHING:
         break;
     }
-    store->reclaim.ahead_ns = now_ns + BACKGROUND_NS;
+    store->reclaim->ahead_ns = now_ns + BACKGROUND_NS;
     return false;
 }
 
@@ -469,15 +474,15 @@ reclaim_turn(struct store *store, int64_t now_ns)
     bool more;
 
     victim_turn(store);
-    if (store->reclaim.starved) {
-        store->reclaim.starved = give_idle_back(store, true);
+    if (store->reclaim->starved) {
+        store->reclaim->starved = give_idle_back(store, true);
     }
     if (anybody_waits(store)) {
         more = make_room(store, now_ns);
     } else {
-        store->reclaim.with_open = store->reclaim.spill_open = store->reclaim.merciless = false;
-        store->reclaim.spill_rank = VICTIM_NEVER;
-        store->reclaim.hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
+        store->reclaim->with_open = store->reclaim->spill_open = store->reclaim->merciless = false;
+        store->reclaim->spill_rank = VICTIM_NEVER;
+        store->reclaim->hunt_file = atomic_load_explicit(&store->root.shm->next_file, memory_order_relaxed);
         more = drop_ahead(store, now_ns);
     }
     return clean_ahead(store, now_ns) || more;
@@ -488,8 +493,8 @@ reclaim_next_ns(const struct store *store)
 {
     int64_t next_ns = INT64_MAX;
 
-    if (store->reclaim.cleaning && store->spill == NULL) {
-        next_ns = store->reclaim.background_ns;
+    if (store->reclaim->cleaning && store->spill == NULL) {
+        next_ns = store->reclaim->background_ns;
     }
     return next_ns;
 }
@@ -499,7 +504,7 @@ reclaim_stop(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->sessions) {
+    list_each (node, next, &store->sessions.all) {
         reclaim_forget(list_owner(node, struct session, in_store));
     }
 }

@@ -46,7 +46,7 @@ uint64_t reclaim_blocked_bytes(const struct store *store);
 bool reclaim_is_cleaning(const struct store *store);
 
 /*
- * One step towards what store->need asks for, or, when nobody asks, towards what is kept in hand.
+ * One step towards what queue->need asks for, or, when nobody asks, towards what is kept in hand.
  *
  * Returns  whether there is more to do at once
  */

@@ -10,22 +10,41 @@
 #include "base/log.h"
 #include "base/text/size.h"
 #include "store/base/node.h"
-#include "store/client/client.h"
+#include "store/core/answer.h"
 #include "store/core/events.h"
+#include "store/flow/grant.h"
 #include "store/flow/holders.h"
-#include "store/flow/memory.h"
 #include "store/flow/move.h"
 #include "store/flow/queue.h"
 #include "store/flow/reading.h"
-#include "store/flow/slice.h"
+#include "store/flow/slicing.h"
 #include "store/object/hold.h"
 #include "store/object/object.h"
+#include "store/object/slice.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define RESTORE_TIMEOUT_MS 25000                /* clients wait for 30 s at least: they are told why it was in vain */
 #define ARENA_LEAST        ((uint64_t)64 << 10) /* small objects share a segment of at least this size ... */
 #define ARENA_MOST         ((uint64_t)4 << 20)
 #define ARENA_SHARE        4 /* ... and small is what fits it so many times */
 #define FAILURE_KEPT_NS    30000000000
+
+/* Why an object did not come back; told to the next who asks. */
+struct failure {
+    granary_err err;
+    bool lasting; /* damaged: told to everyone who asks */
+    int64_t until_ns;
+    char message[512];
+};
+
+void
+restores_init(struct restores *restores)
+{
+    list_init(&restores->waiting);
+    list_init(&restores->arenas);
+}
 
 static void
 failure_note(struct session *session, granary_id id, granary_err err, bool lasting)
@@ -121,7 +140,7 @@ segment_filled(struct session *session, struct segment *segment)
     segment->busy--;
     if (segment->busy == 0 && segment != session->arena && !segment->closed) {
         segment_close(segment, &store->account);
-        list_append(&store->closed, &segment->in_order);
+        list_append(&store->segments.closed, &segment->in_order);
     }
     segment_settle(store, segment);
 }
@@ -194,7 +213,8 @@ static bool
 book(struct restore *restore, struct gr_slot *slot)
 {
     return segment_expect(restore->segment) &&
-           (restore->slice ? slice_book(restore)
+           (restore->slice ? slice_book(restore->session, restore->object.stamp, restore->id, restore->segment,
+                                        restore->object.offset, restore->footprint)
                            : object_note_return(restore->session, slot, restore->segment, restore->object.offset));
 }
 
@@ -258,9 +278,9 @@ restore_enqueue(struct session *session, const struct gr_slot *slot, granary_id 
     restore->footprint = slot_footprint(slot);
     restore->node = node_of((int)GR_FLAGS_NODE(object.flags));
     restore->deadline_ns = gr_deadline_ns(RESTORE_TIMEOUT_MS);
-    restore->ticket = ++session->store->ticket;
+    restore->ticket = ++session->store->queue->ticket;
     list_init(&restore->in_queue);
-    list_append(&session->store->restores, &restore->in_queue);
+    list_append(&session->store->restores->waiting, &restore->in_queue);
     session->store->serve_now = true;
     *ret_restore = restore;
     return GRANARY_OK;
@@ -290,6 +310,22 @@ restore_request(struct session *session, granary_id id, struct gr_slot **ret_slo
         return err;
     }
     return restore_enqueue(session, slot, id, &restore);
+}
+
+void
+restore_pinned(struct session *session)
+{
+    uint64_t position = 0;
+    struct gr_slot *slot;
+
+    while ((slot = index_next(&session->index, &position)) != NULL) {
+        granary_id id = slot_object(slot).id;
+
+        if ((1u << slot_state(slot) & INDEX_PRESENT) != 0 && GR_FLAGS_PINS(slot_flags(slot)) > 0 &&
+            index_find(&session->index, id) == slot) {
+            (void)restore_request(session, id, &slot);
+        }
+    }
 }
 
 granary_err
@@ -340,7 +376,7 @@ restore_place(struct restore *restore)
             struct segment *before = session->arena;
 
             session->arena = segment;
-            list_append(&store->arenas, &session->in_arenas);
+            list_append(&store->restores->arenas, &session->in_arenas);
             if (before != NULL) { /* full; closed now, or when its last object is there */
                 before->busy++;
                 segment_filled(session, before);
@@ -403,11 +439,11 @@ restore_serve(struct store *store, int64_t now_ns)
     struct list *node, *next;
     uint64_t need = 0;
 
-    list_each (node, next, &store->restores) {
+    list_each (node, next, &store->restores->waiting) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
         struct gr_slot *slot = index_find_serial(&restore->session->index, restore->object.id, restore->serial);
         granary_err err = slot == NULL ? GRANARY_ENOENT : check_file(restore, slot);
-        bool disk_failed = store->disk_error[0] != '\0' && now_ns < store->disk_retry_ns;
+        bool disk_failed = store->depots->error[0] != '\0' && now_ns < store->depots->retry_ns;
 
         err = err == GRANARY_OK ? restore_place(restore) : err;
         if (err == GRANARY_ESTATE && now_ns < restore->deadline_ns && may_fit_quota(restore)) {
@@ -420,8 +456,8 @@ restore_serve(struct store *store, int64_t now_ns)
 
             holders_describe(store, (uid_t)atomic_load(&restore->session->control->uid), holders, sizeof holders);
             err = gr_fail(GRANARY_EFULL, "no room to bring an object of %s back: %s%s%s",
-                          gr_size_format(restore->footprint, size), store->disk_error,
-                          store->disk_error[0] != '\0' ? "; " : "", holders);
+                          gr_size_format(restore->footprint, size), store->depots->error,
+                          store->depots->error[0] != '\0' ? "; " : "", holders);
         }
         if (err == GRANARY_ESTATE) {
             err = queue_fail_quota(restore->session, "to bring back an object of", restore->footprint);
@@ -444,13 +480,13 @@ restore_serve(struct store *store, int64_t now_ns)
 uint64_t
 restore_ticket(const struct store *store)
 {
-    return list_owner(store->restores.next, struct restore, in_queue)->ticket;
+    return list_owner(store->restores->waiting.next, struct restore, in_queue)->ticket;
 }
 
 uint64_t
 restore_first_bytes(const struct store *store)
 {
-    return list_owner(store->restores.next, struct restore, in_queue)->footprint;
+    return list_owner(store->restores->waiting.next, struct restore, in_queue)->footprint;
 }
 
 void
@@ -458,7 +494,7 @@ restore_forget(struct session *session)
 {
     struct list *node, *next;
 
-    list_each (node, next, &session->store->restores) {
+    list_each (node, next, &session->store->restores->waiting) {
         struct restore *restore = list_owner(node, struct restore, in_queue);
 
         if (restore->session == session) {
@@ -475,7 +511,6 @@ restore_fini(struct session *session)
 
     restore_forget(session);
     map_free(&session->restores);
-    slices_fini(session);
     while ((entry = map_next(&session->failures, &position)) != NULL) {
         free(entry->value.pointer);
     }

@@ -3,6 +3,41 @@
 #define STORE_RESTORE_H
 
 #include "store/core/core.h"
+#include "store/level/level.h"
+
+struct depot;
+
+/* What the store holds of it. */
+struct restores {
+    struct list waiting;   /* for memory */
+    struct list arenas;    /* sessions that have one: a segment that small objects share */
+    struct reading *batch; /* of small ones, not submitted yet */
+};
+
+/* An object, or a slice of one, on its way back into memory. */
+struct restore {
+    struct list in_queue; /* store->restores->waiting, until a job runs */
+    uint64_t ticket;      /* place in line, among the requests for room */
+    struct session *session;
+    granary_id id;
+    uint64_t serial;
+    uint32_t file;
+    const struct depot *depot;
+    struct segment *segment;
+    uint64_t footprint;
+    unsigned node; /* NUMA, where it was before */
+    int64_t deadline_ns;
+    bool slice;    /* a part: `id` is the slice's, object.id the object's */
+    bool prefetch; /* nobody waits for it */
+    uint64_t from; /* in the object's image */
+    struct level_object object;
+    unsigned parts; /* jobs under way */
+    struct level_cost cost;
+    granary_err err; /* of the jobs, and its message */
+    char message[512];
+};
+
+void restores_init(struct restores *restores);
 
 /*
  * OK: the object is in memory (*ret_slot) or on its way (*ret_slot is NULL).
@@ -19,6 +54,9 @@ restore_request_slice(struct session *session, const struct gr_slot *slot, grana
  * again. The others who waited try again with it.
  */
 void restore_anew(struct session *session, granary_id id);
+
+/* After an adoption: objects that are pinned come back. */
+void restore_pinned(struct session *session);
 
 /* All of its jobs have run. */
 void restore_finished(struct restore *restore);

@@ -2,8 +2,8 @@
 #include "store/flow/spare.h"
 
 #include "base/fault/fault.h"
-#include "store/client/client.h"
-#include "store/flow/memory.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define WORTH 4096u /* bytes: a page */
 
@@ -11,8 +11,7 @@
 static struct segment *
 room_of(const struct client *client, uint32_t number)
 {
-    struct map_entry *entry = number == 0 ? NULL : map_find(&client->store->segments, map_key_number(number));
-    struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
+    struct segment *segment = store_segment(client->store, number);
 
     return segment != NULL && segment->writer == client && !segment->closed ? segment : NULL;
 }
@@ -21,7 +20,7 @@ static void
 close_taken(struct client *client, uint32_t number)
 {
     /* What was made in it may still have to be sealed. A ring that makes no sense drops its client, and room. */
-    ring_drain_once(client);
+    client->store->clients.drain(client);
     if (!client->gone && room_of(client, number) != NULL) {
         client->room = NULL;
         memory_close(client->store, room_of(client, number));
@@ -80,7 +79,7 @@ spare_adopt(struct store *store)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
         uint64_t spare = atomic_load_explicit(&client->page->spare_room, memory_order_relaxed);
 

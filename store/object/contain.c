@@ -197,7 +197,7 @@ contain_sealed(struct session *session, struct family *family)
     family->client = 0;
     family->settle = family->first;
     list_append(&session->families_settling, &family->in_queue);
-    session->store->holds_end = true;
+    session->store->holds->end = true;
 }
 
 /* Go on with a family, and then with the one above. One that the walk has been in is not walked again. */
@@ -259,7 +259,7 @@ contain_end(struct session *session, struct family *family)
 {
     if (family != NULL) {
         list_append(&session->families_ending, &family->in_queue);
-        session->store->holds_end = true;
+        session->store->holds->end = true;
     }
 }
 

@@ -1,8 +1,10 @@
 /* Copies: at most two a slot, in its first and its second place. */
 #include "store/object/copy.h"
 
-#include "store/flow/memory.h"
 #include "store/object/object.h"
+#include "store/segment/depot.h"
+#include "store/segment/segment.h"
+#include "store/segment/victim.h"
 
 static bool
 is_spilled(const struct gr_slot *slot)
@@ -144,7 +146,7 @@ copy_drop(struct session *session, struct gr_slot *slot, enum depot_name depot)
         map_remove(&session->on_remote, remote);
         slot_set_flags(slot, object.flags & ~gone);
     } else {
-        struct segment *segment = map_find(&store->segments, map_key_number(object.where))->value.pointer;
+        struct segment *segment = store_segment(store, object.where);
 
         map_remove(&session->on_disk, map_find(&session->on_disk, map_key_number(object.serial)));
         slot_set_flags(slot, object.flags & ~gone);

@@ -9,6 +9,7 @@
 #define STORE_COPY_H
 
 #include "store/core/core.h"
+#include "store/segment/depot.h"
 
 struct copy {
     uint32_t file;

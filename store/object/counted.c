@@ -78,20 +78,21 @@ session_turn(struct session *session)
 }
 
 bool
-counted_turn(struct store *store)
+counted_turn(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
     bool more = false;
 
-    if (!store->counts_leases) {
+    (void)now_ns;
+    if (!store->holds->counted) {
         return false;
     }
-    store->counts_leases = false;
-    list_each (node, next, &store->sessions) {
+    store->holds->counted = false;
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (session->leases.count > 0) {
-            store->counts_leases = true;
+            store->holds->counted = true;
             more = session_turn(session) || more;
         }
     }

@@ -11,7 +11,7 @@
 bool counted_has_ended(struct client *client, uint64_t request);
 
 /* End those that clients have ended, a slice of them. True: there is more. */
-bool counted_turn(struct store *store);
+bool counted_turn(struct store *store, int64_t now_ns);
 
 /* The same for one client, all of them; and no request of its is on its way that an end could belong to. */
 void counted_settle(struct client *client);

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/text/text.h"
 #include "store/core/events.h"
-#include "store/flow/restore.h"
 #include "store/object/alias.h"
 #include "store/object/contain.h"
 #include "store/object/counted.h"
@@ -317,7 +316,7 @@ hold_lease(struct client *client, granary_id id, uint64_t serial, uint64_t reque
     err = ledger_add(&session->ledger, GR_LEDGER_LEASE, &fields, &number);
     if (err == GRANARY_OK) {
         total->value.numbers[0]++;
-        session->store->counts_leases = true;
+        session->store->holds->counted = true;
     } else if (total->value.numbers[0] == 0) {
         map_remove(&session->leases, total);
     }
@@ -482,24 +481,25 @@ hold_client_gone(struct client *client)
     ledger_depart(&client->session->ledger, client->number);
     contain_client_gone(client->session, client->number);
     /* Few records end here and now; the rest does not keep anybody waiting. */
-    client->store->holds_end = session_turn(client->session) || client->store->holds_end;
+    client->store->holds->end = session_turn(client->session) || client->store->holds->end;
 }
 
 bool
-hold_turn(struct store *store)
+hold_turn(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
 
-    if (!store->holds_end) {
+    (void)now_ns;
+    if (!store->holds->end) {
         return false;
     }
-    store->holds_end = false;
-    list_each (node, next, &store->sessions) {
+    store->holds->end = false;
+    list_each (node, next, &store->sessions.all) {
         if (session_turn(list_owner(node, struct session, in_store))) {
-            store->holds_end = true;
+            store->holds->end = true;
         }
     }
-    return store->holds_end;
+    return store->holds->end;
 }
 
 /* Count what a record that was found says. Errors: ENOENT it says nothing any more · ENOMEM */
@@ -529,7 +529,7 @@ adopt_record(struct session *session, uint32_t number, bool (*lives)(const struc
             return gr_fail(GRANARY_ENOMEM, "no memory for the leases of a session");
         }
         total->value.numbers[0]++;
-        session->store->counts_leases = true;
+        session->store->holds->counted = true;
         return GRANARY_OK;
     case GR_LEDGER_NAME:
         return slot != NULL && name_adopt(session, number) ? GRANARY_OK : GRANARY_ENOENT;
@@ -538,7 +538,7 @@ adopt_record(struct session *session, uint32_t number, bool (*lives)(const struc
     }
 }
 
-/* What a store that died did not get to: objects that nobody keeps any more end, pinned ones come back. */
+/* What a store that died did not get to: objects that nobody keeps any more end. */
 static void
 adopt_slots(struct session *session)
 {
@@ -554,9 +554,6 @@ adopt_slots(struct session *session)
         }
         if ((flags & (GR_FLAG_DROPPED | GR_FLAG_COUNTED)) != 0) {
             hold_forget_keeper(session, id);
-        }
-        if (GR_FLAGS_PINS(flags) > 0 && index_find(&session->index, id) == slot) {
-            (void)restore_request(session, id, &slot);
         }
     }
 }

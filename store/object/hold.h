@@ -10,6 +10,12 @@
 
 #include "store/core/core.h"
 
+/* What the store holds of it. */
+struct holds {
+    bool counted; /* a session has leases that are counted, or had */
+    bool end;     /* records of some ledger are to be worked off, see hold_turn() */
+};
+
 /* EINVAL when a text is longer than it may be, or gr_text_check() refuses it. what: "name", ... */
 granary_err hold_check_text(const char text[GR_LEDGER_TEXT], const char *what);
 
@@ -62,7 +68,7 @@ size_t hold_list(const struct session *session, granary_id id, uint64_t after, s
                  size_t most);
 
 /* Work that was left for later, a slice of it. True: there is more. */
-bool hold_turn(struct store *store);
+bool hold_turn(struct store *store, int64_t now_ns);
 
 /*
  * The ledger was adopted, the slots and session->deleting are in place, and no pins are counted. Drop records of

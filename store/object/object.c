@@ -10,12 +10,15 @@
 #include "base/futex.h"
 #include "base/id.h"
 #include "store/core/events.h"
-#include "store/flow/memory.h"
-#include "store/flow/slice.h"
 #include "store/object/alias.h"
 #include "store/object/contain.h"
 #include "store/object/copy.h"
 #include "store/object/hold.h"
+#include "store/object/slice.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
+#include "store/segment/victim.h"
 
 #define WAKE_WORTH     16u /* clients looked at cost as much as one futex woken */
 #define CLIENTS_A_LOOK 32u
@@ -29,9 +32,9 @@ session_touch(struct session *session, granary_id id)
     uint32_t at;
     _Atomic uint32_t *word;
 
-    if (store->touched_session != session || store->touched_count == STORE_TOUCHED) {
+    if (store->objects->touched_session != session || store->objects->touched_count == OBJECTS_TOUCHED) {
         store_flush_touched(store);
-        store->touched_session = session;
+        store->objects->touched_session = session;
     }
     gr_id_words(id, words);
     at = (uint32_t)(gr_slot_hash(words[0], words[1]) % GR_WAIT_WORDS);
@@ -39,35 +42,35 @@ session_touch(struct session *session, granary_id id)
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1, memory_order_release);
     word = &session->control->any;
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1, memory_order_release);
-    store->touched[store->touched_count++] = (uint16_t)at;
+    store->objects->touched[store->objects->touched_count++] = (uint16_t)at;
 }
 
 /* Whoever counted itself in `waiting` after this fence reads the bumped word, and does not sleep. */
 void
 store_flush_touched(struct store *store)
 {
-    struct session *session = store->touched_session;
+    struct session *session = store->objects->touched_session;
     const struct list *node;
     bool waiting = false;
 
-    if (store->touched_count == 0) {
+    if (store->objects->touched_count == 0) {
         return;
     }
     barrier_full();
     /* With many clients, waking nobody is cheaper than looking at each of them. */
-    waiting = session->client_count > WAKE_WORTH * store->touched_count;
+    waiting = session->client_count > WAKE_WORTH * store->objects->touched_count;
     for (node = session->clients.next; node != &session->clients && !waiting; node = node->next) {
         struct client *client = list_owner(node, struct client, in_session);
 
         waiting = atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
     }
-    for (unsigned i = 0; waiting && i < store->touched_count; i++) {
-        gr_futex_wake(&session->control->wait[store->touched[i]]);
+    for (unsigned i = 0; waiting && i < store->objects->touched_count; i++) {
+        gr_futex_wake(&session->control->wait[store->objects->touched[i]]);
     }
     if (waiting) {
         gr_futex_wake(&session->control->any);
     }
-    store->touched_count = 0;
+    store->objects->touched_count = 0;
 }
 
 bool
@@ -90,14 +93,6 @@ session_holds(const struct session *session, uint64_t serial)
     return session->leases.count > 0 && map_find(&session->leases, map_key_number(serial)) != NULL;
 }
 
-static struct segment *
-segment_by_number(const struct store *store, uint32_t number)
-{
-    struct map_entry *entry = number == 0 ? NULL : map_find(&store->segments, map_key_number(number));
-
-    return entry == NULL ? NULL : entry->value.pointer;
-}
-
 static void
 pinned_use(struct session *session, uint64_t more, uint64_t less)
 {
@@ -113,7 +108,7 @@ check_seal(struct client *client, const struct ring_request *request)
     uint64_t footprint;
 
     if (segment == NULL || segment->number != request->segment) {
-        segment = segment_by_number(client->store, request->segment);
+        segment = store_segment(client->store, request->segment);
     }
     if (segment == NULL || segment->writer != client || segment->closed) {
         return NULL;
@@ -265,7 +260,7 @@ deleting_add(struct session *session, const struct deleting *object)
 {
     session->deleting[session->deleting_count++] = *object;
     (void)atomic_fetch_add_explicit(&session->control->deleting, 1, memory_order_seq_cst);
-    session->store->deleting_count++;
+    session->store->sessions.deleting++;
     /* A release that came before the count was up has told nobody. */
     session->recheck_deleting = true;
 }
@@ -301,7 +296,7 @@ delete_sealed(struct session *session, struct gr_slot *slot, struct family *fami
 {
     struct store *store = session->store;
     struct index_object object = slot_object(slot);
-    struct segment *segment = segment_by_number(store, object.where);
+    struct segment *segment = store_segment(store, object.where);
     uint64_t footprint = slot_footprint(slot);
     bool held;
 
@@ -444,7 +439,7 @@ deleting_end(struct session *session, size_t at)
     const struct deleting object = session->deleting[at];
 
     session->deleting[at] = session->deleting[--session->deleting_count];
-    store->deleting_count--;
+    store->sessions.deleting--;
     (void)atomic_fetch_sub_explicit(&session->control->deleting, 1, memory_order_seq_cst);
     index_remove(&session->index, index_find_serial(&session->index, object.id, object.serial));
     segment_deleted(object.segment, &store->account, object.footprint);
@@ -487,12 +482,12 @@ is_new_slice(struct store *store, uint64_t stamp)
 {
     int64_t now_ns = gr_now_ns();
 
-    if (now_ns - store->slice_look_ns >= SLICE_GRACE_MS * 1000000) {
-        store->slice_old_stamp = store->slice_look_stamp;
-        store->slice_look_stamp = store->root.stamp;
-        store->slice_look_ns = now_ns;
+    if (now_ns - store->objects->slice_look_ns >= SLICE_GRACE_MS * 1000000) {
+        store->objects->slice_old_stamp = store->objects->slice_look_stamp;
+        store->objects->slice_look_stamp = store->root.stamp;
+        store->objects->slice_look_ns = now_ns;
     }
-    return stamp > store->slice_old_stamp && GR_STAMP_MS(stamp) + SLICE_GRACE_MS > gr_wall_ms();
+    return stamp > store->objects->slice_old_stamp && GR_STAMP_MS(stamp) + SLICE_GRACE_MS > gr_wall_ms();
 }
 
 bool
@@ -500,7 +495,7 @@ object_evict(struct session *session, struct gr_slot *slot)
 {
     struct store *store = session->store;
     struct index_object object = slot_object(slot);
-    struct segment *segment = segment_by_number(store, object.where);
+    struct segment *segment = store_segment(store, object.where);
     struct map_entry *copy = map_find(&session->on_disk, map_key_number(object.serial));
     uint64_t footprint = slot_footprint(slot);
 
@@ -537,7 +532,7 @@ bool
 object_note_copy(struct session *session, struct gr_slot *slot, struct spill_file *file, uint64_t place)
 {
     struct map_entry *copy = map_add(&session->on_disk, map_key_number(GR_WORD_SERIAL(slot_word(slot))));
-    struct segment *segment = segment_by_number(session->store, slot_where(slot));
+    struct segment *segment = store_segment(session->store, slot_where(slot));
     uint64_t footprint = slot_footprint(slot);
 
     if (copy == NULL) {
@@ -609,7 +604,7 @@ object_hint(struct session *session, granary_id id, int importance, int next_use
     }
     slot_set_flags(slot, flags);
     if (GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED) {
-        victim_note(session->store, segment_by_number(session->store, slot_where(slot)), slot);
+        victim_note(session->store, store_segment(session->store, slot_where(slot)), slot);
     }
     return GRANARY_OK;
 }
@@ -633,16 +628,8 @@ object_note_unpin(struct session *session, struct gr_slot *slot)
 
     slot_set_flags(slot, flags);
     if (GR_FLAGS_PINS(flags) == 0 && GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
-        victim_note(store, segment_by_number(store, slot_where(slot)), slot);
+        victim_note(store, store_segment(store, slot_where(slot)), slot);
         pinned_use(session, 0, slot_footprint(slot));
         store->serve_now = true;
     }
-}
-
-struct gr_slot *
-segment_entry_slot(const struct segment *segment, const struct index_place *entry, unsigned states)
-{
-    struct gr_slot *slot = index_at(&segment->session->index, entry);
-
-    return slot != NULL && (1u << slot_state(slot) & states) != 0 && slot_where(slot) == segment->number ? slot : NULL;
 }

@@ -6,6 +6,30 @@
 
 #include "store/core/core.h"
 
+#define OBJECTS_TOUCHED 1024u
+
+struct family;
+struct spill_file;
+
+/* What the store holds of it. */
+struct objects {
+    uint16_t touched[OBJECTS_TOUCHED]; /* wait words bumped since the last wake */
+    unsigned touched_count;
+    struct session *touched_session;
+    int64_t slice_look_ns;     /* when slices were last told from older ones: see object_evict() */
+    uint64_t slice_look_stamp; /* the highest stamp then */
+    uint64_t slice_old_stamp;  /* ... and at the look before: slices up to it have had their time */
+};
+
+/* A deleted object that somebody still leases. */
+struct deleting {
+    granary_id id;
+    uint64_t serial;
+    uint64_t footprint;
+    struct segment *segment;
+    struct family *family; /* what it contains, which stays as long */
+};
+
 /* A ring entry, copied out of the client's page before anything is checked. */
 struct ring_request {
     uint8_t op;
@@ -70,8 +94,5 @@ void object_drop_slice(struct session *session, struct gr_slot *slot);
 /* Bump the wait word of an id; flush_touched() wakes those who sleep on the bumped words. */
 void session_touch(struct session *session, granary_id id);
 void store_flush_touched(struct store *store);
-
-/* The slot an entry of a segment stands for, if it still does and is in one of these states (1 << state), or NULL. */
-struct gr_slot *segment_entry_slot(const struct segment *segment, const struct index_place *entry, unsigned states);
 
 #endif

@@ -17,15 +17,15 @@
 #include "base/log.h"
 #include "base/text/text.h"
 #include "store/base/shmfile.h"
-#include "store/client/admit.h"
-#include "store/client/doze.h"
+#include "store/core/admit.h"
 #include "store/core/core.h"
 #include "store/core/counters.h"
 #include "store/core/events.h"
-#include "store/flow/restore.h"
 #include "store/object/alias.h"
 #include "store/object/contain.h"
 #include "store/object/name.h"
+#include "store/object/slice.h"
+#include "store/segment/victim.h"
 
 #define DEFAULT "default"
 
@@ -62,7 +62,7 @@ session_find(const struct store *store, const char *name)
     const struct list *node;
 
     name = name[0] == '\0' ? DEFAULT : name;
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (strcmp(session->name, name) == 0) {
@@ -75,7 +75,7 @@ session_find(const struct store *store, const char *name)
 void
 session_name_own(const struct client *client, char name[64])
 {
-    if (client->store->group != STORE_NO_GROUP && client->uid != geteuid() &&
+    if (client->store->clients.group != STORE_NO_GROUP && client->uid != geteuid() &&
         (name[0] == '\0' || strcmp(name, DEFAULT) == 0)) {
         (void)snprintf(name, 64, DEFAULT "-%u", (unsigned)client->uid);
     }
@@ -86,7 +86,7 @@ session_by_number(const struct store *store, uint32_t number)
 {
     const struct list *node;
 
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (session->number == number) {
@@ -114,7 +114,7 @@ session_used(struct session *session)
 
     atomic_store_explicit(&session->control->last_used_ms, (uint64_t)gr_wall_ms(), memory_order_relaxed);
     session->idle_since_ns = gr_now_ns();
-    store->idle_check_ns = 0;
+    store->sessions.idle_check_ns = 0;
 }
 
 granary_err
@@ -168,9 +168,10 @@ session_alloc(struct store *store, uint32_t number, struct session **ret_session
 static void
 session_enter(struct session *session)
 {
-    list_append(&session->store->sessions, &session->in_store);
-    doze_session(session);
-    session->store->session_count++;
+    list_append(&session->store->sessions.all, &session->in_store);
+    list_append(&session->store->sessions.shown, &session->in_shown);
+    atomic_store_explicit(&session->control->store_sleeping, 1, memory_order_relaxed);
+    session->store->sessions.count++;
 }
 
 static granary_err
@@ -295,9 +296,9 @@ check_new(const struct store *store, const char *name)
 {
     granary_err err = gr_text_check(name, strlen(name), "a session's name");
 
-    return err != GRANARY_OK || store->session_count < store->max_sessions
+    return err != GRANARY_OK || store->sessions.count < store->sessions.most
                ? err
-               : gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, store->max_sessions);
+               : gr_fail(GRANARY_EFULL, "session '%s': there are %u sessions already", name, store->sessions.most);
 }
 
 granary_err
@@ -336,13 +337,13 @@ void
 session_close(struct session *session)
 {
     if (!list_empty(&session->in_store)) {
-        session->store->session_count--;
+        session->store->sessions.count--;
     }
     list_remove(&session->in_store);
     list_remove(&session->in_awake);
     list_remove(&session->in_shown);
     list_remove(&session->in_quota_waits);
-    restore_fini(session);
+    slices_fini(session);
     index_close(&session->index);
     if (session->control != NULL) {
         (void)munmap(session->control, sizeof *session->control);
@@ -399,7 +400,7 @@ session_publish(struct session *session)
     if (session->account_seen == store->account.changes) {
         return;
     }
-    store->account.bytes[GR_ACCOUNT_CLIENTS] = store->ring_count;
+    store->account.bytes[GR_ACCOUNT_CLIENTS] = store->clients.rings;
     account_publish(&store->account, session->control);
     session->account_seen = store->account.changes;
 }

@@ -3,6 +3,7 @@
 #define STORE_SESSION_H
 
 #include "store/core/core.h"
+#include "store/level/level.h"
 
 /* The session of that name ("" is "default"), or NULL. */
 struct session *session_find(const struct store *store, const char *name);
@@ -39,17 +40,10 @@ granary_err session_check_owner(const struct session *session, const struct clie
 /* Tell its clients, those that sleep until the store is back too. */
 void session_set_state(struct session *session, enum gr_control_state state);
 
-/* It was deleted; what is left of it only waits for workers. */
-static inline bool
-session_is_closed(const struct session *session)
-{
-    return atomic_load_explicit(&session->control->state, memory_order_relaxed) == GR_CONTROL_CLOSED;
-}
-
 /* A client came, or left: its idle time begins when it has none. */
 void session_used(struct session *session);
 
-/* Free it; what is in shared memory stays. */
+/* Free it; what is in shared memory stays. Its restores have ended, see restore_fini(). */
 void session_close(struct session *session);
 /* Unlink everything of it and free it. It has no clients. */
 void session_destroy(struct session *session);

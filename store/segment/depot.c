@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "contract/executor_page.h"
 #include "store/core/core.h"
-#include "store/flow/compact.h"
 
 #define RETRY_NS 1000000000
 #define SAID_NS  60000000000
@@ -33,7 +32,7 @@ left_in(const struct root *root, const char dir[sizeof root->shm->spill_dir])
 static granary_err
 depot_open(struct store *store, enum depot_name which, const char *dir, const char *left, uint64_t quota)
 {
-    struct depot *depot = &store->depots[which];
+    struct depot *depot = &store->depots->of[which];
     const char *own = store->instance.spill_default;
     const char *name = strrchr(own, '/') + 1;
     int length = dir == NULL ? snprintf(depot->dir, sizeof depot->dir, "%s", own)
@@ -106,7 +105,7 @@ void
 depots_close(struct store *store)
 {
     for (int i = 0; i < DEPOTS; i++) {
-        struct depot *depot = &store->depots[i];
+        struct depot *depot = &store->depots->of[i];
 
         if (depot->ops != NULL) {
             if (!store->root.detached) {
@@ -123,7 +122,7 @@ struct depot *
 depot_to_spill(struct store *store, int64_t now_ns)
 {
     for (int i = 0; i < DEPOTS; i++) {
-        struct depot *depot = &store->depots[i];
+        struct depot *depot = &store->depots->of[i];
 
         if (depot->ops != NULL && now_ns >= depot->retry_ns) {
             return depot;
@@ -138,8 +137,8 @@ depot_failed(struct store *store, struct depot *depot, int64_t now_ns)
 {
     depot->retry_ns = now_ns + RETRY_NS;
     if (depot_to_spill(store, now_ns) == NULL) {
-        (void)snprintf(store->disk_error, sizeof store->disk_error, "%s", granary_error_message());
-        store->disk_retry_ns = depot->retry_ns;
+        (void)snprintf(store->depots->error, sizeof store->depots->error, "%s", granary_error_message());
+        store->depots->retry_ns = depot->retry_ns;
     }
 }
 
@@ -165,7 +164,7 @@ depot_allowance(const struct depot *depot)
 struct depot *
 depot_of(struct store *store, const struct spill_file *file)
 {
-    return &store->depots[file->depot];
+    return &store->depots->of[file->depot];
 }
 
 uint64_t
@@ -243,7 +242,7 @@ file_add(struct store *store, struct depot *depot, struct session *session, cons
          uint64_t bytes)
 {
     struct spill_file *file = calloc(1, sizeof *file);
-    struct map_entry *entry = file == NULL ? NULL : map_add(&store->files, map_key_number(made->number));
+    struct map_entry *entry = file == NULL ? NULL : map_add(&store->depots->files, map_key_number(made->number));
 
     if (entry == NULL) {
         free(file);
@@ -251,7 +250,7 @@ file_add(struct store *store, struct depot *depot, struct session *session, cons
     }
     *file = (struct spill_file){
         .number = made->number,
-        .depot = (enum depot_name)(depot - store->depots),
+        .depot = (enum depot_name)(depot - store->depots->of),
         .session = session,
         .flags = made->flags,
         .holders = 1,
@@ -278,7 +277,7 @@ file_add_new(struct store *store, struct depot *depot, struct session *session, 
 struct spill_file *
 file_find(const struct store *store, uint32_t number)
 {
-    struct map_entry *entry = number == 0 ? NULL : map_find(&store->files, map_key_number(number));
+    struct map_entry *entry = number == 0 ? NULL : map_find(&store->depots->files, map_key_number(number));
 
     return entry == NULL ? NULL : entry->value.pointer;
 }
@@ -293,19 +292,19 @@ file_hold(struct spill_file *file, uint64_t raw)
 void
 file_release(struct store *store, uint32_t number, uint64_t raw)
 {
-    struct map_entry *entry = map_find(&store->files, map_key_number(number));
+    struct map_entry *entry = map_find(&store->depots->files, map_key_number(number));
     struct spill_file *file = entry->value.pointer;
     struct depot *depot = depot_of(store, file);
 
     file->live -= raw;
     if (raw > 0) {
-        compact_note(store);
+        store->depots->thinned = true;
     }
     file->holders--;
     if (file->holders == 0) {
         depot->bytes -= file->bytes;
         account_take(&store->account, account_part(file->depot), file->bytes);
-        map_remove(&store->files, entry);
+        map_remove(&store->depots->files, entry);
         remove_file(file->session, depot, number, (file->flags & LEVEL_FILE_PERSISTENT) != 0);
         free(file);
     }
@@ -317,8 +316,8 @@ files_forget(struct store *store)
     struct map_entry *entry;
     size_t position = 0;
 
-    while ((entry = map_next(&store->files, &position)) != NULL) {
+    while ((entry = map_next(&store->depots->files, &position)) != NULL) {
         free(entry->value.pointer);
     }
-    map_free(&store->files);
+    map_free(&store->depots->files);
 }

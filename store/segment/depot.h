@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include "granary/types.h"
+#include "store/base/map.h"
+#include "store/core/options.h"
 #include "store/level/level.h"
-#include "store/store.h"
 
 struct session;
+struct store;
 
 struct depot {
     const struct level_ops *ops; /* NULL: this store does without it */
@@ -40,6 +42,15 @@ struct spill_file {
     uint64_t live; /* ... of those that still need it */
     bool rewriting;
     bool stuck; /* could not be rewritten: it is damaged */
+};
+
+/* What the store holds of it. */
+struct depots {
+    struct depot of[DEPOTS];
+    struct map files; /* number -> struct spill_file */
+    char error[512];  /* why the last spill failed, when no level can be spilled to; "" when it did not */
+    int64_t retry_ns;
+    bool thinned; /* an object less needs its copy: compaction has something to look at */
 };
 
 /* Make the levels of the options ready. Errors: EINVAL · EUNSUPPORTED · EPERM · EIO · ENOMEM */

@@ -10,8 +10,8 @@
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "store/base/shmfile.h"
-#include "store/flow/memory.h"
-#include "store/object/object.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #define FIRST_RANGES 64u
 
@@ -45,7 +45,7 @@ segment_done(struct job *job)
     struct store *store = giveback->store;
 
     segment_record_drop(giveback->record);
-    store->giveback.returning -= giveback->bytes;
+    store->giveback->returning -= giveback->bytes;
     account_move(&store->account, GR_ACCOUNT_POOLED, GR_ACCOUNT_FREE, giveback->bytes);
     store->serve_now = true;
     free(giveback);
@@ -67,7 +67,7 @@ giveback_segment(struct store *store, struct segment *segment)
     giveback->bytes = segment->size - segment->punched;
     shmfile_name(giveback->name, store->instance.shm_prefix, segment->session->number, "data", segment->number);
     giveback->fd = segment_release(segment, &store->account);
-    store->giveback.returning += giveback->bytes;
+    store->giveback->returning += giveback->bytes;
     workers_submit(store->workers, WORKER_GIVE, &giveback->job);
 }
 
@@ -138,7 +138,7 @@ punch_done(struct job *job)
     } else if (punch->holes > segment->punched) {
         memory_punched(store, segment, punch->holes - segment->punched);
     }
-    store->giveback.punching--;
+    store->giveback->punching--;
     store->serve_now = true;
     punch_free(punch);
 }
@@ -146,7 +146,7 @@ punch_done(struct job *job)
 static void
 punch_submit(struct punch *punch)
 {
-    punch->store->giveback.punching++;
+    punch->store->giveback->punching++;
     punch->job = (struct job){.run = punch_run, .done = punch_done};
     workers_submit(punch->store->workers, WORKER_GIVE, &punch->job);
 }
@@ -182,7 +182,7 @@ punch_expect(struct punch *punch)
     return true;
 }
 
-/* Note what lives in the segment. False: the looks are used up, or it cannot be done; then store->giveback.punch is NULL. */
+/* Note what lives in the segment. False: the looks are used up, or it cannot be done; then store->giveback->punch is NULL. */
 static bool
 punch_gather(struct punch *punch, unsigned *looks)
 {
@@ -193,7 +193,7 @@ punch_gather(struct punch *punch, unsigned *looks)
         const struct gr_slot *slot;
 
         if (!punch_expect(punch)) {
-            punch->store->giveback.punch = NULL;
+            punch->store->giveback->punch = NULL;
             punch_free(punch);
             return false;
         }
@@ -213,14 +213,14 @@ punch_gather(struct punch *punch, unsigned *looks)
 bool
 giveback_torn(struct store *store, unsigned *looks)
 {
-    struct punch *punch = store->giveback.punch;
+    struct punch *punch = store->giveback->punch;
     struct segment *segment;
 
     if (punch == NULL) {
-        if (list_empty(&store->torn)) {
+        if (list_empty(&store->segments.torn)) {
             return false;
         }
-        segment = list_owner(store->torn.next, struct segment, in_torn);
+        segment = list_owner(store->segments.torn.next, struct segment, in_torn);
         list_remove(&segment->in_torn);
         punch = segment->busy > 0 ? NULL : calloc(1, sizeof *punch);
         if (punch == NULL) { /* it comes again when it is settled */
@@ -229,10 +229,10 @@ giveback_torn(struct store *store, unsigned *looks)
         *punch = (struct punch){.store = store, .segment = segment, .kept = true};
         segment->busy++;
         segment->torn = 0;
-        store->giveback.punch = punch;
+        store->giveback->punch = punch;
     }
     if (punch_gather(punch, looks)) {
-        store->giveback.punch = NULL;
+        store->giveback->punch = NULL;
         punch_submit(punch);
     }
     return true;
@@ -241,29 +241,29 @@ giveback_torn(struct store *store, unsigned *looks)
 uint64_t
 giveback_returning(const struct store *store)
 {
-    return store->giveback.returning;
+    return store->giveback->returning;
 }
 
 bool
 giveback_is_punching(const struct store *store)
 {
-    return store->giveback.punching > 0;
+    return store->giveback->punching > 0;
 }
 
 bool
 giveback_under_way(const struct store *store)
 {
-    return store->giveback.punching > 0 || store->giveback.punch != NULL || store->giveback.returning > 0;
+    return store->giveback->punching > 0 || store->giveback->punch != NULL || store->giveback->returning > 0;
 }
 
 void
 giveback_forget(struct store *store, struct segment *segment)
 {
     list_remove(&segment->in_torn);
-    if (store->giveback.punch != NULL && store->giveback.punch->segment == segment) {
-        struct punch *punch = store->giveback.punch;
+    if (store->giveback->punch != NULL && store->giveback->punch->segment == segment) {
+        struct punch *punch = store->giveback->punch;
 
-        store->giveback.punch = NULL;
+        store->giveback->punch = NULL;
         segment->busy--;
         free(punch->ranges);
         free(punch);

@@ -34,7 +34,7 @@ void giveback_segment(struct store *store, struct segment *segment);
 void giveback_ranges(struct store *store, struct segment *segment, struct range *ranges, size_t count);
 
 /*
- * Give back what is dead in the closed segments of store->torn, one at a time.
+ * Give back what is dead in the closed segments of store->segments.torn, one at a time.
  *
  * looks    how many objects may be looked at now; reduced
  * Returns  whether there is more to do at once

@@ -15,7 +15,8 @@
 #include "base/fd.h"
 #include "store/base/node.h"
 #include "store/base/shmfile.h"
-#include "store/object/session.h"
+#include "store/core/core.h"
+#include "store/segment/victim.h"
 
 #define PAGE 4096u
 
@@ -429,4 +430,12 @@ segment_warm_bytes(const struct segment *segment)
     }
     /* A writer fills from offset 0 up and holes were ruled out, so what is there is a prefix. */
     return (uint64_t)st.st_blocks * 512 < segment->size ? (uint64_t)st.st_blocks * 512 / PAGE * PAGE : segment->size;
+}
+
+struct gr_slot *
+segment_entry_slot(const struct segment *segment, const struct index_place *entry, unsigned states)
+{
+    struct gr_slot *slot = index_at(&segment->session->index, entry);
+
+    return slot != NULL && (1u << slot_state(slot) & states) != 0 && slot_where(slot) == segment->number ? slot : NULL;
 }

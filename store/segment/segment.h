@@ -29,9 +29,9 @@ struct client;
 
 struct segment {
     struct list in_session;
-    struct list in_order;   /* of store->open, closed or idle (most recently freed last) */
-    struct list in_torn;    /* of store->torn: closed, with dead bytes worth giving back */
-    struct list in_offered; /* of store->supply.offered */
+    struct list in_order;   /* of store->segments.open, closed or idle (most recently freed last) */
+    struct list in_torn;    /* of store->segments.torn: closed, with dead bytes worth giving back */
+    struct list in_offered; /* of store->segments.offered */
     struct victim_place victim[VICTIM_KINDS];
     struct session *session;
     struct client *writer;
@@ -143,5 +143,8 @@ uint64_t segment_add_punched(struct segment *segment, struct account *account, u
 
 /* How many bytes from offset 0 up have pages already. */
 uint64_t segment_warm_bytes(const struct segment *segment);
+
+/* The slot an entry of a segment stands for, if it still does and is in one of these states (1 << state), or NULL. */
+struct gr_slot *segment_entry_slot(const struct segment *segment, const struct index_place *entry, unsigned states);
 
 #endif

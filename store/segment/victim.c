@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "store/core/core.h"
-#include "store/object/object.h"
-#include "store/object/session.h"
+#include "store/segment/segment.h"
 
 #define WORDS           (VICTIM_RANKS / 64)
 #define USE_LEVELS      16u
@@ -228,15 +227,15 @@ sample(struct store *store)
     struct list *node, *next;
     unsigned sampled = 0;
 
-    list_each (node, next, &store->clients) {
+    list_each (node, next, &store->clients.all) {
         struct client *client = list_owner(node, struct client, in_store);
 
         if (client->session != NULL) {
             sample_client(client, store->victims->clock);
         }
         /* The list is in no order that matters: who was looked at goes to its end. */
-        list_append(&store->clients, node);
-        if (++sampled == SAMPLED_CLIENTS || sampled == store->client_count) {
+        list_append(&store->clients.all, node);
+        if (++sampled == SAMPLED_CLIENTS || sampled == store->clients.count) {
             return;
         }
     }

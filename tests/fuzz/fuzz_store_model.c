@@ -98,7 +98,7 @@ delete_all(void)
     granary_disconnect(janitor);
     world_settle();
     world_audit("the sessions went");
-    MUST(world.store->session_count == 1 && world.store->client_count == 0, "nobody is left");
+    MUST(world.store->sessions.count == 1 && world.store->clients.count == 0, "nobody is left");
     MUST(world.store->account.bytes[GR_ACCOUNT_OBJECTS] == 0 &&
              world.store->account.bytes[GR_ACCOUNT_FREE] == world.store->account.bytes[GR_ACCOUNT_CAPACITY],
          "nothing is left");

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/client/teardown.h"
 #include "store/connection.h"
-#include "store/flow/teardown.h"
 #include "store/leaks.h"
 #include "store/object/session.h"
 #include "store/world.h"
@@ -203,7 +203,7 @@ end_lives(void)
     }
     world_settle();
     world_audit("everybody left");
-    list_each (node, next, &world.store->sessions) {
+    list_each (node, next, &world.store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (session->client_count == 0) {
@@ -213,7 +213,7 @@ end_lives(void)
     world_settle();
     world_audit("their sessions went");
     honest_look(true);
-    MUST(world.store->session_count == 1 && world.store->client_count == 1, "only the honest client is left");
+    MUST(world.store->sessions.count == 1 && world.store->clients.count == 1, "only the honest client is left");
     MUST(world.store->account.bytes[GR_ACCOUNT_OBJECTS] == KEPT, "only its objects are left");
     MUST(world.store->account.bytes[GR_ACCOUNT_RETIRING] == 0, "nobody leases what is gone");
 }

@@ -1,4 +1,5 @@
 #include "world.h"
+#include "store/segment/audit.h"
 
 #include <dirent.h>
 #include <errno.h>

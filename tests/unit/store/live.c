@@ -1,4 +1,5 @@
 #include "live.h"
+#include "store/segment/audit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "object/tell/events.h"
+#include "store/core/core.h"
 #include "store/core/events.h"
 
 #define ENTRIES GR_EVENTS_INSTANCE
@@ -27,7 +28,7 @@ setup(void **state)
     (void)snprintf(store.instance.shm_prefix, sizeof store.instance.shm_prefix, "/granary.test.events.%d.",
                    (int)getpid());
     account_init(&store.account, 4096);
-    list_init(&store.sessions);
+    list_init(&store.sessions.all);
     *state = &store;
     return events_open(&store) == GRANARY_OK ? 0 : -1;
 }
@@ -43,8 +44,8 @@ teardown(void **state)
 static void
 die(struct store *store)
 {
-    (void)munmap(store->events, gr_events_bytes(ENTRIES));
-    store->events = NULL;
+    (void)munmap(store->recorder.ring, gr_events_bytes(ENTRIES));
+    store->recorder.ring = NULL;
 }
 
 static void
@@ -62,15 +63,15 @@ what_is_noted_is_read(void **state)
     struct gr_event_copy event = {0};
 
     note(store, 7);
-    assert_int_equal(store->events->next, 1);
-    assert_true(gr_event_read(store->events, ENTRIES, 0, &event));
+    assert_int_equal(store->recorder.ring->next, 1);
+    assert_true(gr_event_read(store->recorder.ring, ENTRIES, 0, &event));
     assert_int_equal(event.kind, GR_EVENT_SEAL);
     assert_int_equal(event.a, 7);
     assert_int_equal(event.b, ~(uint64_t)7);
     assert_int_equal(event.client, 7);
     assert_int_equal(event.session, 0);
     assert_true(event.time_ns > 1000000000ull * 1600000000);
-    assert_false(gr_event_read(store->events, ENTRIES, ENTRIES, &event));
+    assert_false(gr_event_read(store->recorder.ring, ENTRIES, ENTRIES, &event));
 }
 
 static void
@@ -83,7 +84,7 @@ the_oldest_are_overwritten(void **state)
         note(store, n);
     }
     for (uint64_t n = 0; n < ENTRIES + 10; n++) {
-        assert_int_equal(gr_event_read(store->events, ENTRIES, n, &event), n >= 10);
+        assert_int_equal(gr_event_read(store->recorder.ring, ENTRIES, n, &event), n >= 10);
         assert_true(n < 10 || event.a == n);
     }
 }
@@ -99,9 +100,9 @@ the_next_store_goes_on(void **state)
     die(store);
     assert_int_equal(events_open(store), GRANARY_OK);
     note(store, 3);
-    assert_int_equal(store->events->next, 3);
+    assert_int_equal(store->recorder.ring->next, 3);
     for (uint64_t n = 0; n < 3; n++) {
-        assert_true(gr_event_read(store->events, ENTRIES, n, &event));
+        assert_true(gr_event_read(store->recorder.ring, ENTRIES, n, &event));
         assert_int_equal(event.a, n + 1);
     }
 }
@@ -114,13 +115,13 @@ a_half_written_event_never_was(void **state)
     struct gr_event_copy event = {0};
 
     note(store, 1);
-    atomic_store(&store->events->ring[1].sequence, 0);
-    atomic_store(&store->events->ring[1].a, 99);
+    atomic_store(&store->recorder.ring->ring[1].sequence, 0);
+    atomic_store(&store->recorder.ring->ring[1].a, 99);
     die(store);
     assert_int_equal(events_open(store), GRANARY_OK);
-    assert_false(gr_event_read(store->events, ENTRIES, 1, &event));
+    assert_false(gr_event_read(store->recorder.ring, ENTRIES, 1, &event));
     note(store, 2);
-    assert_true(gr_event_read(store->events, ENTRIES, 1, &event));
+    assert_true(gr_event_read(store->recorder.ring, ENTRIES, 1, &event));
     assert_int_equal(event.a, 2);
 }
 
@@ -132,10 +133,10 @@ what_makes_no_sense_is_replaced(void **state)
     int fd;
 
     note(store, 1);
-    store->events->version++;
+    store->recorder.ring->version++;
     die(store);
     assert_int_equal(events_open(store), GRANARY_OK);
-    assert_int_equal(store->events->next, 0);
+    assert_int_equal(store->recorder.ring->next, 0);
     die(store);
     (void)snprintf(name, sizeof name, "%sevents", store->instance.shm_prefix);
     fd = shm_open(name, O_RDWR, 0);
@@ -143,7 +144,7 @@ what_makes_no_sense_is_replaced(void **state)
     (void)close(fd);
     assert_int_equal(events_open(store), GRANARY_OK);
     note(store, 1);
-    assert_int_equal(store->events->next, 1);
+    assert_int_equal(store->recorder.ring->next, 1);
 }
 
 static _Atomic bool reading;
@@ -182,7 +183,7 @@ readers_never_see_half_an_event(void **state)
     atomic_store(&reading, true);
     note(store, 0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, read_all, store->events), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, read_all, store->recorder.ring), 0);
     }
     for (uint64_t n = 1; n < 20 * (uint64_t)ENTRIES; n++) {
         note(store, n);

@@ -514,7 +514,7 @@ deleted_objects_go_by_slices(void **state)
         assert_int_equal(granary_object_delete(client, live_id(n), 0), GRANARY_OK);
     }
     live_halt(&live);
-    session = list_owner(live.store->sessions.next, struct session, in_store);
+    session = list_owner(live.store->sessions.all.next, struct session, in_store);
     assert_int_equal(session->deleting_count, OBJECTS);
     for (unsigned n = 0; n < OBJECTS; n++) {
         granary_object_release(reader, &views[n]);
@@ -528,7 +528,7 @@ deleted_objects_go_by_slices(void **state)
         assert_true(before - session->deleting_count <= SLICE);
     }
     assert_int_equal(session->deleting_count, 0);
-    assert_int_equal(live.store->deleting_count, 0);
+    assert_int_equal(live.store->sessions.deleting, 0);
     assert_true(slices >= OBJECTS / SLICE);
     granary_disconnect(client);
     granary_disconnect(reader);

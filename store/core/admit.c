@@ -1,5 +1,5 @@
 /* Admission by SO_PEERCRED: the peer's user and groups beside those the instance lets in. */
-#include "store/client/admit.h"
+#include "store/core/admit.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -41,14 +41,14 @@ admit_open(const struct store *store)
     const char *runtime = store->instance.runtime;
     const char *path = store->instance.store_socket;
 
-    if (store->group == STORE_NO_GROUP) {
+    if (store->clients.group == STORE_NO_GROUP) {
         return GRANARY_OK;
     }
-    if (chown(runtime, (uid_t)-1, store->group) < 0 || chmod(runtime, 0710) < 0) {
-        return gr_fail_errno("instance %s: let group %u in", runtime, (unsigned)store->group);
+    if (chown(runtime, (uid_t)-1, store->clients.group) < 0 || chmod(runtime, 0710) < 0) {
+        return gr_fail_errno("instance %s: let group %u in", runtime, (unsigned)store->clients.group);
     }
-    if (chown(path, (uid_t)-1, store->group) < 0 || chmod(path, 0660) < 0) {
-        return gr_fail_errno("socket %s: let group %u in", path, (unsigned)store->group);
+    if (chown(path, (uid_t)-1, store->clients.group) < 0 || chmod(path, 0660) < 0) {
+        return gr_fail_errno("socket %s: let group %u in", path, (unsigned)store->clients.group);
     }
     return GRANARY_OK;
 }
@@ -77,7 +77,7 @@ is_member(int fd, const struct ucred *peer, gid_t group)
 static bool
 is_rationed(const struct store *store, uid_t user)
 {
-    return store->group != STORE_NO_GROUP && user != geteuid();
+    return store->clients.group != STORE_NO_GROUP && user != geteuid();
 }
 
 granary_err
@@ -89,10 +89,10 @@ admit_client(const struct store *store, uid_t user)
     if (!is_rationed(store, user)) {
         return GRANARY_OK;
     }
-    for (node = store->clients.next; node != &store->clients; node = node->next) {
+    for (node = store->clients.all.next; node != &store->clients.all; node = node->next) {
         own += list_owner(node, struct client, in_store)->uid == user;
     }
-    return own < store->max_clients - store->client_count
+    return own < store->clients.most - store->clients.count
                ? GRANARY_OK
                : gr_fail(GRANARY_EFULL, "uid %u has %u clients already, and must leave as many to others",
                          (unsigned)user, own);
@@ -107,12 +107,12 @@ admit_session(const struct store *store, uid_t user)
     if (!is_rationed(store, user)) {
         return GRANARY_OK;
     }
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
         const struct gr_control *control = list_owner(node, struct session, in_store)->control;
 
         own += (uid_t)atomic_load_explicit(&control->uid, memory_order_relaxed) == user;
     }
-    return own < store->max_sessions - store->session_count
+    return own < store->sessions.most - store->sessions.count
                ? GRANARY_OK
                : gr_fail(GRANARY_EFULL, "uid %u has %u sessions already, and must leave as many to others",
                          (unsigned)user, own);
@@ -121,7 +121,9 @@ admit_session(const struct store *store, uid_t user)
 static unsigned
 segments_left(const struct store *store)
 {
-    return store->segments.count < store->max_segments ? store->max_segments - (unsigned)store->segments.count : 0;
+    return store->segments.by_number.count < store->segments.most
+               ? store->segments.most - (unsigned)store->segments.by_number.count
+               : 0;
 }
 
 granary_err
@@ -136,12 +138,12 @@ admit_segment(const struct session *session)
         return gr_fail(GRANARY_EFULL,
                        "session '%s' has %u of the store's %u segments of memory, and must leave some to others: seal, "
                        "release, unpin or delete objects, or start the store with more descriptors (ulimit -n)",
-                       session->name, session->segment_count, store->max_segments);
+                       session->name, session->segment_count, store->segments.most);
     }
     if (!is_rationed(store, (uid_t)user)) {
         return GRANARY_OK;
     }
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
         const struct session *other = list_owner(node, struct session, in_store);
 
         own += atomic_load_explicit(&other->control->uid, memory_order_relaxed) == user ? other->segment_count : 0;
@@ -150,7 +152,7 @@ admit_segment(const struct session *session)
                ? GRANARY_OK
                : gr_fail(GRANARY_EFULL,
                          "uid %u has %u of the store's %u segments of memory, and must leave as many to others",
-                         (unsigned)user, own, store->max_segments);
+                         (unsigned)user, own, store->segments.most);
 }
 
 granary_err
@@ -176,7 +178,7 @@ admit_growth(const struct session *session)
     if (!is_rationed(store, (uid_t)user)) {
         return true;
     }
-    for (node = store->sessions.next; node != &store->sessions; node = node->next) {
+    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
         const struct session *other = list_owner(node, struct session, in_store);
 
         all += other->index_seen;
@@ -193,13 +195,14 @@ admit_peer(const struct store *store, int fd, struct ucred *ret_peer)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) < 0) {
         return gr_fail_errno("who connects");
     }
-    if (ret_peer->uid == geteuid() || (store->group != STORE_NO_GROUP && is_member(fd, ret_peer, store->group))) {
+    if (ret_peer->uid == geteuid() ||
+        (store->clients.group != STORE_NO_GROUP && is_member(fd, ret_peer, store->clients.group))) {
         return GRANARY_OK;
     }
-    if (store->group == STORE_NO_GROUP) {
+    if (store->clients.group == STORE_NO_GROUP) {
         return gr_fail(GRANARY_EPERM, "this store serves uid %u only, not uid %u: run this as that user",
                        (unsigned)geteuid(), (unsigned)ret_peer->uid);
     }
     return gr_fail(GRANARY_EPERM, "this store serves uid %u and group %u only, not uid %u: join that group",
-                   (unsigned)geteuid(), (unsigned)store->group, (unsigned)ret_peer->uid);
+                   (unsigned)geteuid(), (unsigned)store->clients.group, (unsigned)ret_peer->uid);
 }

@@ -11,7 +11,7 @@
 void session_delete(struct session *session);
 
 /* A turn of the loop: finish deleted sessions, delete those that are idle. */
-void teardown_turn(struct store *store, int64_t now_ns);
+bool teardown_turn(struct store *store, int64_t now_ns);
 
 /* When the next session becomes idle for too long; INT64_MAX: none. */
 int64_t teardown_next_ns(const struct store *store);

@@ -19,10 +19,8 @@ struct store;
 /* What the store holds of it. */
 struct supply {
     struct list asked;     /* sessions that asked for room lately */
-    struct list offered;   /* segments that may get huge pages */
     bool running;          /* a job runs */
     _Atomic bool hurry;    /* ... and is to end */
-    uint64_t idle_bytes;   /* supplied segments nobody used yet */
     uint64_t calm_changes; /* account.changes at calm_ns */
     int64_t calm_ns;       /* from when on it is calm */
 };
@@ -32,9 +30,6 @@ void supply_init(struct supply *supply);
 /* A client got room of this size: the next one will ask for as much. from: the idle segment it got, or NULL. */
 void supply_note(struct session *session, unsigned node, uint64_t bytes, const struct segment *from);
 
-/* The segment is closed, and holds what is read: huge pages would be good for it. */
-void supply_offer(struct store *store, struct segment *segment);
-
 /* Begin what is due; cheap when nothing is. */
 void supply_turn(struct store *store, int64_t now_ns);
 
@@ -43,7 +38,5 @@ int64_t supply_next_ns(const struct store *store);
 
 /* The session goes. */
 void supply_forget(struct session *session);
-/* The segment is granted, or goes. */
-void supply_taken(struct store *store, struct segment *segment);
 
 #endif

@@ -1,5 +1,5 @@
 /* Slices: found by their id, restored like objects, and pruned when their parent goes. */
-#include "store/flow/slice.h"
+#include "store/flow/slicing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,16 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/client/client.h"
+#include "store/core/answer.h"
 #include "store/flow/restore.h"
-#include "store/object/object.h"
-
-/* One that was made for a parent; it may be gone, then its serial is found no more. */
-struct slice {
-    struct slice *next;
-    granary_id id;
-    uint64_t serial;
-};
 
 static granary_id
 id_of(const struct index_object *parent, uint64_t from, uint64_t size)
@@ -106,80 +98,4 @@ slice_answer(struct restore *restore, granary_err err)
             (void)client_answer_error(client, &client->request, gr_fail(err, "%s", message));
         }
     }
-}
-
-/* Forget those of a list that are gone. */
-static struct slice *
-prune(struct session *session, struct slice *slices)
-{
-    struct slice **at = &slices;
-
-    while (*at != NULL) {
-        struct slice *slice = *at;
-
-        if (index_find_serial(&session->index, slice->id, slice->serial) == NULL) {
-            *at = slice->next;
-            free(slice);
-        } else {
-            at = &slice->next;
-        }
-    }
-    return slices;
-}
-
-bool
-slice_book(struct restore *restore)
-{
-    struct session *session = restore->session;
-    struct slice *slice = malloc(sizeof *slice);
-    struct map_entry *entry = map_add(&session->slices, map_key_number(restore->object.stamp));
-    uint64_t serial;
-
-    if (slice == NULL || entry == NULL ||
-        !object_slice(session, restore->id, restore->segment, restore->object.offset, restore->footprint, &serial)) {
-        if (entry != NULL && entry->value.pointer == NULL) {
-            map_remove(&session->slices, entry);
-        }
-        free(slice);
-        return false;
-    }
-    *slice = (struct slice){.next = prune(session, entry->value.pointer), .id = restore->id, .serial = serial};
-    entry->value.pointer = slice;
-    return true;
-}
-
-void
-slices_drop(struct session *session, uint64_t stamp)
-{
-    struct map_entry *entry = session->slices.count == 0 ? NULL : map_find(&session->slices, map_key_number(stamp));
-    struct slice *slice = entry == NULL ? NULL : entry->value.pointer;
-
-    if (entry != NULL) {
-        map_remove(&session->slices, entry);
-    }
-    while (slice != NULL) {
-        struct slice *next = slice->next;
-        struct gr_slot *slot = index_find(&session->index, slice->id);
-
-        if (slot != NULL && GR_WORD_SERIAL(slot_word(slot)) == slice->serial) {
-            object_drop_slice(session, slot);
-        }
-        free(slice);
-        slice = next;
-    }
-}
-
-void
-slices_fini(struct session *session)
-{
-    struct map_entry *entry;
-    size_t position = 0;
-
-    while ((entry = map_next(&session->slices, &position)) != NULL) {
-        for (struct slice *slice = entry->value.pointer, *next; slice != NULL; slice = next) {
-            next = slice->next;
-            free(slice);
-        }
-    }
-    map_free(&session->slices);
 }

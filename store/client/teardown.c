@@ -1,5 +1,5 @@
 /* Teardown: a session's objects and files go in slices of turns, and its name is free when all have gone. */
-#include "store/flow/teardown.h"
+#include "store/client/teardown.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -10,12 +10,13 @@
 #include "store/client/client.h"
 #include "store/core/core.h"
 #include "store/core/events.h"
-#include "store/flow/memory.h"
 #include "store/flow/move.h"
 #include "store/flow/reclaim.h"
 #include "store/flow/restore.h"
-#include "store/object/object.h"
 #include "store/object/session.h"
+#include "store/segment/depot.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 void
 session_destroy_segments(struct session *session)
@@ -44,8 +45,8 @@ session_delete(struct session *session)
     gr_log_info("SESSION-DELETED", "session=%s objects=%llu", session->name,
                 (unsigned long long)session->index.objects);
     event_note(store, session, GR_EVENT_SESSION_GONE, NULL, 0, 0, 0);
-    store->session_count--;
-    list_append(&store->dying, &session->in_store);
+    store->sessions.count--;
+    list_append(&store->sessions.dying, &session->in_store);
     moves_forget(session);
     session_set_state(session, GR_CONTROL_CLOSED);
     list_each (node, next, &session->clients) {
@@ -120,7 +121,7 @@ give_back(struct session *session)
     struct store *store = session->store;
 
     session->given_back = true;
-    store->deleting_count -= session->deleting_count;
+    store->sessions.deleting -= session->deleting_count;
     release_copies(session);
     session_destroy_segments(session);
     store->serve_now = true;
@@ -133,6 +134,7 @@ finish(struct session *session)
 
     account_take(&store->account, GR_ACCOUNT_INDEX, session->index_seen);
     list_remove(&session->in_store);
+    restore_fini(session);
     session_destroy(session);
 }
 
@@ -145,12 +147,12 @@ idle_until_ns(const struct session *session)
     return idle_ms == 0 || session->client_count > 0 ? INT64_MAX : session->idle_since_ns + (int64_t)idle_ms * 1000000;
 }
 
-void
+bool
 teardown_turn(struct store *store, int64_t now_ns)
 {
     struct list *node, *next;
 
-    list_each (node, next, &store->dying) {
+    list_each (node, next, &store->sessions.dying) {
         struct session *session = list_owner(node, struct session, in_store);
 
         if (!is_busy(session) && !session->given_back) {
@@ -161,25 +163,26 @@ teardown_turn(struct store *store, int64_t now_ns)
             finish(session);
         }
     }
-    if (now_ns < store->idle_check_ns) {
-        return;
+    if (now_ns < store->sessions.idle_check_ns) {
+        return false;
     }
-    store->idle_check_ns = INT64_MAX;
-    list_each (node, next, &store->sessions) {
+    store->sessions.idle_check_ns = INT64_MAX;
+    list_each (node, next, &store->sessions.all) {
         struct session *session = list_owner(node, struct session, in_store);
         int64_t until_ns = idle_until_ns(session);
 
         if (now_ns >= until_ns) {
             session_delete(session);
-        } else if (until_ns < store->idle_check_ns) {
-            store->idle_check_ns = until_ns;
+        } else if (until_ns < store->sessions.idle_check_ns) {
+            store->sessions.idle_check_ns = until_ns;
         }
     }
+    return false;
 }
 
 int64_t
 teardown_next_ns(const struct store *store)
 {
     /* A session that waits for a worker is finished after the worker's own event. */
-    return store->idle_check_ns;
+    return store->sessions.idle_check_ns;
 }

@@ -12,7 +12,7 @@
  */
 granary_err admit_group(const char *name, gid_t *ret_gid);
 
-/* Let store->group reach the socket: its directory may be passed, the socket written, nothing else. Errors: EPERM */
+/* Let store->clients.group reach the socket: its directory may be passed, the socket written, nothing else. Errors: EPERM */
 granary_err admit_open(const struct store *store);
 
 /*

@@ -1,5 +1,5 @@
 /* Supply: pages are populated while rooms are idle, given up as soon as anybody else wants memory. */
-#include "store/segment/supply.h"
+#include "store/flow/supply.h"
 #include "store/core/core.h"
 
 #include <errno.h>
@@ -14,9 +14,11 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/base/node.h"
-#include "store/client/admit.h"
-#include "store/flow/memory.h"
+#include "store/core/admit.h"
+#include "store/flow/queue.h"
 #include "store/flow/reclaim.h"
+#include "store/segment/memory.h"
+#include "store/segment/segment.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -26,6 +28,7 @@
 #endif
 
 #define PAGE       ((uint64_t)4096)
+#define PAGE_UP(n) (((n) + PAGE - 1) / PAGE * PAGE)
 #define HUGE_PAGE  ((uint64_t)2 << 20)
 #define STEP       ((uint64_t)8 << 20) /* between two looks at whether to go on */
 #define SHARE      8u                  /* of the capacity may be supplied, and as much must stay free */
@@ -89,7 +92,7 @@ populate(int fd, char *base, uint64_t at, uint64_t size)
 static bool
 in_hurry(const struct supply_job *supply)
 {
-    return atomic_load_explicit(&supply->store->supply.hurry, memory_order_relaxed);
+    return atomic_load_explicit(&supply->store->supply->hurry, memory_order_relaxed);
 }
 
 /* Who waits for an object on its way waits now; who will want this memory may not come. */
@@ -154,7 +157,7 @@ supply_done(struct job *job)
     struct store *store = supply->store;
     struct segment *segment = supply->segment;
 
-    store->supply.running = false;
+    store->supply->running = false;
     segment->busy--;
     if (supply->huge) {
         segment_set_huge(segment);
@@ -162,9 +165,9 @@ supply_done(struct job *job)
     if (supply->fresh) {
         segment->spoiled = supply->failed; /* it goes */
         segment->supplied = !supply->failed;
-        store->supply.idle_bytes += segment->supplied ? segment->size : 0;
+        store->segments.supplied_bytes += segment->supplied ? segment->size : 0;
         segment_close(segment, &store->account);
-        list_append(&store->closed, &segment->in_order);
+        list_append(&store->segments.closed, &segment->in_order);
     }
     segment_settle(store, segment);
     free(supply);
@@ -181,8 +184,8 @@ begin(struct store *store, struct segment *segment, bool fresh)
     *supply = (struct supply_job){.store = store, .segment = segment, .fresh = fresh};
     supply->job = (struct job){.run = supply_run, .done = supply_done};
     segment->busy++;
-    store->supply.running = true;
-    atomic_store_explicit(&store->supply.hurry, false, memory_order_relaxed);
+    store->supply->running = true;
+    atomic_store_explicit(&store->supply->hurry, false, memory_order_relaxed);
     workers_submit(store->workers, WORKER_SUPPLY, &supply->job);
     return true;
 }
@@ -191,7 +194,6 @@ void
 supply_init(struct supply *supply)
 {
     list_init(&supply->asked);
-    list_init(&supply->offered);
 }
 
 void
@@ -208,27 +210,7 @@ supply_note(struct session *session, unsigned node, uint64_t bytes, const struct
     session->supply_ns = gr_now_ns();
     session->supply_due += from == NULL ? 2 : 1;
     session->supply_due = session->supply_due > AHEAD_MOST ? AHEAD_MOST : session->supply_due;
-    list_append(&store->supply.asked, &session->in_supply_asked);
-}
-
-void
-supply_offer(struct store *store, struct segment *segment)
-{
-    if (segment->size >= HUGE_PAGE && segment->live >= segment->size / 2 && !segment->huge && !segment->offered &&
-        !segment->proven && atomic_load(&huge_errno) == 0) {
-        segment->offered = true;
-        list_append(&store->supply.offered, &segment->in_offered);
-    }
-}
-
-void
-supply_taken(struct store *store, struct segment *segment)
-{
-    if (segment->supplied) {
-        segment->supplied = false;
-        store->supply.idle_bytes -= segment->size;
-    }
-    list_remove(&segment->in_offered);
+    list_append(&store->supply->asked, &session->in_supply_asked);
 }
 
 void
@@ -241,18 +223,20 @@ supply_forget(struct session *session)
 static void
 supply_session(struct store *store, int64_t now_ns)
 {
-    struct session *session = list_owner(store->supply.asked.next, struct session, in_supply_asked);
+    struct session *session = list_owner(store->supply->asked.next, struct session, in_supply_asked);
     uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / SHARE;
     uint64_t bytes = session->supply_bytes;
+    struct memory_wish wish;
     struct segment *segment;
 
-    if (session->supply_due == 0 || now_ns - session->supply_ns > KEPT_NS || store->supply.idle_bytes + bytes > share ||
-        memory_free(store) < bytes + share + reclaim_reserve(store) || memory_quota_left(session) < 2 * bytes ||
-        admit_segment(session) != GRANARY_OK) {
+    if (session->supply_due == 0 || now_ns - session->supply_ns > KEPT_NS ||
+        store->segments.supplied_bytes + bytes > share || memory_free(store) < bytes + share + reclaim_reserve(store) ||
+        memory_quota_left(session) < 2 * bytes || admit_segment(session) != GRANARY_OK) {
         list_remove(&session->in_supply_asked);
         return;
     }
-    if (memory_prepare(store, session, session->supply_node, bytes, &segment) != GRANARY_OK) {
+    wish = (struct memory_wish){.session = session, .node = session->supply_node};
+    if (memory_create(store, &wish, PAGE_UP(bytes), &segment) != GRANARY_OK) {
         list_remove(&session->in_supply_asked);
         return;
     }
@@ -267,34 +251,34 @@ supply_session(struct store *store, int64_t now_ns)
 static bool
 is_calm(struct store *store, int64_t now_ns)
 {
-    if (store->supply.calm_changes != store->account.changes) {
-        store->supply.calm_changes = store->account.changes;
-        store->supply.calm_ns = now_ns + CALM_NS;
+    if (store->supply->calm_changes != store->account.changes) {
+        store->supply->calm_changes = store->account.changes;
+        store->supply->calm_ns = now_ns + CALM_NS;
     }
-    return now_ns >= store->supply.calm_ns;
+    return now_ns >= store->supply->calm_ns;
 }
 
 void
 supply_turn(struct store *store, int64_t now_ns)
 {
-    bool short_of = store->need > 0 || !list_empty(&store->quota_waits) || store->stopping;
+    bool short_of = store->queue->need > 0 || !list_empty(&store->queue->quota_waits) || store->stopping;
 
-    if (store->supply.running) {
+    if (store->supply->running) {
         if (short_of) {
-            atomic_store_explicit(&store->supply.hurry, true, memory_order_relaxed);
+            atomic_store_explicit(&store->supply->hurry, true, memory_order_relaxed);
         }
         return;
     }
     if (short_of || reclaim_is_cleaning(store)) {
         return;
     }
-    if (!list_empty(&store->supply.asked)) {
+    if (!list_empty(&store->supply->asked)) {
         supply_session(store, now_ns);
-    } else if (!list_empty(&store->supply.offered) && is_calm(store, now_ns)) {
-        struct segment *segment = list_owner(store->supply.offered.next, struct segment, in_offered);
+    } else if (!list_empty(&store->segments.offered) && is_calm(store, now_ns)) {
+        struct segment *segment = list_owner(store->segments.offered.next, struct segment, in_offered);
 
         list_remove(&segment->in_offered);
-        if (segment->closed && segment->busy == 0 && segment->live > 0) {
+        if (segment->closed && segment->busy == 0 && segment->live > 0 && atomic_load(&huge_errno) == 0) {
             (void)begin(store, segment, false);
         }
     }
@@ -303,8 +287,8 @@ supply_turn(struct store *store, int64_t now_ns)
 int64_t
 supply_next_ns(const struct store *store)
 {
-    if (store->supply.running || reclaim_is_cleaning(store) || list_empty(&store->supply.offered)) {
+    if (store->supply->running || reclaim_is_cleaning(store) || list_empty(&store->segments.offered)) {
         return INT64_MAX;
     }
-    return store->supply.calm_ns;
+    return store->supply->calm_ns;
 }

@@ -9,18 +9,14 @@
 
 #include "store/core/core.h"
 
+struct restore;
+
 struct gr_slice;
 
 /* Answers at once, or when the slice is there. Returns the error of a peer that breaks the protocol. */
 granary_err slice_request(struct client *client, const struct gr_frame *request, const struct gr_slice *slice);
 
-/* What a restore of a slice has read becomes an object. False: out of memory. */
-bool slice_book(struct restore *restore);
 /* Whoever waits for it is answered. err OK: it is there; else the error is set. */
 void slice_answer(struct restore *restore, granary_err err);
-
-/* The object of this stamp goes: its slices too. */
-void slices_drop(struct session *session, uint64_t stamp);
-void slices_fini(struct session *session);
 
 #endif
