@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "kernel/core/rounding.h"
-#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
@@ -41,7 +40,7 @@ is_division(enum gr_expr_op op)
 
 /* Quotient rounded down with a remainder of the divisor's sign, or towards 0 with one of the dividend's; there is none
  * when the divisor is 0. */
-static granary_err
+static void
 exact_divide(struct node *node, int64_t n, gr_int128 *out)
 {
     const struct node *a = node->operands[0];
@@ -51,9 +50,6 @@ exact_divide(struct node *node, int64_t n, gr_int128 *out)
     bool down = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_MODULO;
     bool is_rest = node->op == GR_OP_MODULO || node->op == GR_OP_REMAINDER;
 
-    if (valid == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         gr_int128 divisor = node_exact_at(b, i);
         gr_int128 dividend = node_exact_at(a, i);
@@ -79,7 +75,6 @@ exact_divide(struct node *node, int64_t n, gr_int128 *out)
         out[i] = is_rest ? rest : quotient;
         valid[i] = (uint8_t)((before == NULL || before[i] != 0) && defined);
     }
-    return GRANARY_OK;
 }
 
 /* Quotients and signs of decimals are whole. */
@@ -95,29 +90,21 @@ exact_rescale(struct node *node, int64_t n, gr_int128 *out)
     }
 }
 
-static granary_err
+static void
 exact_wide(struct node *node, int64_t n)
 {
-    gr_int128 *room = scratch_alloc(3 * ROWS_BLOCK * sizeof *room);
-    const gr_int128 *a;
-    const gr_int128 *b;
-    gr_int128 *out;
-    granary_err err = GRANARY_OK;
+    const struct node *a = node->operands[0];
+    const struct node *b = node->operands[node->count - 1];
+    gr_int128 *out = node_exact_room(node);
 
-    if (room == NULL) {
-        return node_no_memory();
-    }
-    out = room + (size_t)2 * ROWS_BLOCK;
     if (is_division(node->op)) {
-        err = exact_divide(node, n, out);
+        exact_divide(node, n, out);
         if (node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_QUOTIENT) {
             exact_rescale(node, n, out);
         }
     } else {
-        a = node_wide(node->operands[0], room, n);
-        b = node->count > 1 ? node_wide(node->operands[1], room + ROWS_BLOCK, n) : a;
         for (int64_t i = 0; i < n; i++) {
-            if (exact_one(node->op, a[i], b[i], &out[i])) {
+            if (exact_one(node->op, node_exact_at(a, i), node_exact_at(b, i), &out[i])) {
                 out[i] = BEYOND;
             }
         }
@@ -125,15 +112,11 @@ exact_wide(struct node *node, int64_t n)
             exact_rescale(node, n, out);
         }
     }
-    if (err == GRANARY_OK) {
-        err = node_settle_exact(node, out, n);
-    }
-    scratch_free(room);
-    return err;
+    node_settle_exact(node, n);
 }
 
 /* A duration times a float, or divided by a number: to the nearest microsecond. By 0 or a nan there is none. */
-static granary_err
+static void
 duration_scaled(struct node *node, int64_t n)
 {
     bool divides = node->op == GR_OP_DIVIDE;
@@ -143,10 +126,9 @@ duration_scaled(struct node *node, int64_t n)
     const double *reals = by->base == ROWS_DOUBLE ? by->values : NULL;
     const uint8_t *before = node->valid;
     uint8_t *valid = node_valid_room(node);
-    gr_int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
-    granary_err err = valid == NULL || out == NULL ? node_no_memory() : GRANARY_OK;
+    gr_int128 *out = node_exact_room(node);
 
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         gr_int128 microseconds = node_exact_at(a, i);
         gr_int128 whole = reals == NULL ? node_exact_at(by, i) : 1;
         bool defined = reals == NULL ? whole != 0 : !isnan(reals[i]) && !(divides && reals[i] == 0);
@@ -162,32 +144,22 @@ duration_scaled(struct node *node, int64_t n)
         }
         valid[i] = (uint8_t)((before == NULL || before[i] != 0) && defined);
     }
-    if (err == GRANARY_OK) {
-        err = node_settle_exact(node, out, n);
-    }
-    scratch_free(out);
-    return err;
+    node_settle_exact(node, n);
 }
 
-static granary_err
+static void
 exact(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     const struct node *b = node->operands[node->count - 1];
     bool simple = node->op == GR_OP_ADD || node->op == GR_OP_SUBTRACT || node->op == GR_OP_MULTIPLY;
-    int64_t *out;
 
-    if (!simple || a->class != ROWS_INT || b->class != ROWS_INT) {
-        return exact_wide(node, n);
+    if (!simple || a->class != ROWS_INT || b->class != ROWS_INT ||
+        SIMD_CALL(rows_arithmetic_int)(node->op, a->values, b->values, node_room(node, ROWS_INT), n)) {
+        exact_wide(node, n);
+    } else {
+        node_check_range(node, n);
     }
-    out = node_room(node, ROWS_INT);
-    if (out == NULL) {
-        return node_no_memory();
-    }
-    if (SIMD_CALL(rows_arithmetic_int)(node->op, a->values, b->values, out, n)) {
-        return exact_wide(node, n);
-    }
-    return node_check_range(node, n);
 }
 
 /* ---- floats ---- */
@@ -234,16 +206,13 @@ node_round_to_float32(struct node *node, int64_t n)
     }
 }
 
-static granary_err
+static void
 real(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
     const double *b = node->operands[node->count - 1]->values;
     double *out = node_room(node, ROWS_DOUBLE);
 
-    if (out == NULL) {
-        return node_no_memory();
-    }
     switch (node->op) {
     case GR_OP_NEGATE:
         for (int64_t i = 0; i < n; i++) {
@@ -285,22 +254,21 @@ real(struct node *node, int64_t n)
         break;
     }
     node_round_to_float32(node, n);
-    return GRANARY_OK;
 }
 
 granary_err
 op_arithmetic(struct node *node, int64_t n)
 {
-    granary_err err = node_strict(node, n);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
+    node_strict(node, n);
     if (node->dtype == GRANARY_DURATION && (node->op == GR_OP_DIVIDE || node->operands[0]->base == ROWS_DOUBLE ||
                                             node->operands[node->count - 1]->base == ROWS_DOUBLE)) {
-        return duration_scaled(node, n);
+        duration_scaled(node, n);
+    } else if (node->base == ROWS_DOUBLE) {
+        real(node, n);
+    } else {
+        exact(node, n);
     }
-    return node->base == ROWS_DOUBLE ? real(node, n) : exact(node, n);
+    return GRANARY_OK;
 }
 
 /* ---- rounding ---- */
@@ -340,7 +308,7 @@ exact_to_digits(enum gr_expr_op op, gr_int128 value, int64_t digits, int from, i
     return __builtin_mul_overflow(rounded, gr_power_of_ten(to - (int)digits), &rounded) ? BEYOND : rounded;
 }
 
-static granary_err
+static void
 round_exact(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
@@ -348,23 +316,17 @@ round_exact(struct node *node, int64_t n)
     int from = gr_dtype_scale(a->dtype);
     int to = gr_dtype_scale(node->dtype);
     gr_int128 *out;
-    granary_err err;
 
     if (from == 0 && digits == NULL) {
         node->class = a->class;
         node->values = a->values;
-        return GRANARY_OK;
+        return;
     }
-    out = scratch_alloc(ROWS_BLOCK * sizeof *out);
-    if (out == NULL) {
-        return node_no_memory();
-    }
+    out = node_exact_room(node);
     for (int64_t i = 0; i < n; i++) {
         out[i] = exact_to_digits(node->op, node_exact_at(a, i), digits == NULL ? 0 : node_int_at(digits, i), from, to);
     }
-    err = node_settle_exact(node, out, n);
-    scratch_free(out);
-    return err;
+    node_settle_exact(node, n);
 }
 
 /* As NumPy: scaled, rounded to even or cut off, scaled back. */
@@ -395,15 +357,13 @@ op_round(struct node *node, int64_t n)
     const double *a = node->operands[0]->values;
     const struct node *digits = node->count > 1 ? node->operands[1] : NULL;
     double *out;
-    granary_err err = node_strict(node, n);
 
-    if (err != GRANARY_OK || node->base != ROWS_DOUBLE) {
-        return err == GRANARY_OK ? round_exact(node, n) : err;
+    node_strict(node, n);
+    if (node->base != ROWS_DOUBLE) {
+        round_exact(node, n);
+        return GRANARY_OK;
     }
     out = node_room(node, ROWS_DOUBLE);
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         switch (node->op) {
         case GR_OP_FLOOR:
@@ -428,12 +388,12 @@ real_ask(struct node *node, bool infinite, int64_t n)
 {
     const double *a = node->operands[0]->values;
     uint8_t *out = node_room(node, ROWS_BOOL);
-    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
 
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
         out[i] = infinite ? isinf(a[i]) != 0 : isnan(a[i]) != 0;
     }
-    return err;
+    return GRANARY_OK;
 }
 
 granary_err

@@ -1,44 +1,27 @@
 /* Conversions between dtypes, on blocks. What does not fit is bad; try_cast makes it null. */
 #include <math.h>
+#include <string.h>
 
 #include "contract/int128.h"
 #include "data/value/calendar.h"
 #include "data/value/number.h"
-#include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 
-static granary_err
-settle(struct node *node, gr_int128 *out, int64_t n)
-{
-    granary_err err = node_settle_exact(node, out, n);
-
-    scratch_free(out);
-    return err;
-}
-
 /* Doubles as float32 has them, in the node's room; what is finite and beyond float32 is bad. */
-static granary_err
+static void
 narrow(struct node *node, const double *from, int64_t n)
 {
     double *out = node_room(node, ROWS_DOUBLE);
-    uint8_t *bad = node->bad != NULL ? node_bad_room(node, n) : NULL;
 
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         double value = (double)(float)from[i];
 
         if (isinf(value) && !isinf(from[i]) && node_counts(node, i)) {
-            if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
-                return node_no_memory();
-            }
-            bad[i] = 1;
+            node_mark_bad(node, i, n);
         }
         out[i] = value;
     }
-    return GRANARY_OK;
 }
 
 /* ---- exact values ---- */
@@ -52,7 +35,7 @@ rescale(gr_int128 value, int by)
     return by < 0 ? gr_decimal_round(value, factor) : __builtin_mul_overflow(value, factor, &value) ? BEYOND : value;
 }
 
-static granary_err
+static void
 exact_to_exact(struct node *node, int64_t n, gr_int128 factor, gr_int128 divisor)
 {
     const struct node *a = node->operands[0];
@@ -62,12 +45,10 @@ exact_to_exact(struct node *node, int64_t n, gr_int128 factor, gr_int128 divisor
     if (by == 0 && factor == 1 && divisor == 1 && a->class == ROWS_INT) {
         node->class = ROWS_INT;
         node->values = a->values;
-        return node_check_range(node, n);
+        node_check_range(node, n);
+        return;
     }
-    out = scratch_alloc(ROWS_BLOCK * sizeof *out);
-    if (out == NULL) {
-        return node_no_memory();
-    }
+    out = node_exact_room(node);
     for (int64_t i = 0; i < n; i++) {
         gr_int128 value = node_exact_at(a, i);
 
@@ -77,14 +58,14 @@ exact_to_exact(struct node *node, int64_t n, gr_int128 factor, gr_int128 divisor
             out[i] = by != 0 ? rescale(value, by) : value * factor;
         }
     }
-    return settle(node, out, n);
+    node_settle_exact(node, n);
 }
 
 /* Integers up to 2^53 and powers of ten up to 10^22 are float64s, so that their quotient is rounded once. */
 #define EXACT_REAL  INT64_C(9007199254740992)
 #define EXACT_POWER 22
 
-static granary_err
+static void
 exact_to_real(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
@@ -92,9 +73,6 @@ exact_to_real(struct node *node, int64_t n)
     bool near = a->class == ROWS_INT && scale <= EXACT_POWER;
     double *out = node_room(node, ROWS_DOUBLE);
 
-    if (out == NULL) {
-        return node_no_memory();
-    }
     if (a->class == ROWS_INT) {
         const int64_t *from = a->values;
         double unit = (double)gr_power_of_ten(scale);
@@ -112,71 +90,68 @@ exact_to_real(struct node *node, int64_t n)
     for (int64_t i = 0; i < n && !near; i++) {
         out[i] = gr_decimal_real(node_exact_at(a, i), scale);
     }
-    return node->dtype == GRANARY_FLOAT32 ? narrow(node, out, n) : GRANARY_OK;
+    if (node->dtype == GRANARY_FLOAT32) {
+        narrow(node, out, n);
+    }
 }
 
-static granary_err
+static void
 real_to_exact(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
     double unit = (double)gr_power_of_ten(gr_dtype_scale(node->dtype));
-    gr_int128 *out = scratch_alloc(ROWS_BLOCK * sizeof *out);
+    gr_int128 *out = node_exact_room(node);
 
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         double value = rint(a[i] * unit);
 
         out[i] = value > -1e38 && value < 1e38 ? (gr_int128)value : BEYOND; /* NaN, too */
     }
-    return settle(node, out, n);
+    node_settle_exact(node, n);
 }
 
 /* ---- bools ---- */
 
-static granary_err
+static void
 bool_to_number(struct node *node, int64_t n)
 {
     const uint8_t *a = node->operands[0]->values;
     gr_int128 one = gr_power_of_ten(gr_dtype_scale(node->dtype));
-    double *reals = node->base == ROWS_DOUBLE ? node_room(node, ROWS_DOUBLE) : NULL;
-    gr_int128 *exact = node->base == ROWS_DOUBLE ? NULL : scratch_alloc(ROWS_BLOCK * sizeof *exact);
+    bool is_real = node->base == ROWS_DOUBLE;
+    double *reals = node->buffer;
+    gr_int128 *exact = node->buffer;
 
-    if (reals == NULL && exact == NULL) {
-        return node_no_memory();
-    }
+    (void)node_room(node, is_real ? ROWS_DOUBLE : ROWS_WIDE);
     for (int64_t i = 0; i < n; i++) {
-        if (reals != NULL) {
+        if (is_real) {
             reals[i] = a[i];
         } else {
             exact[i] = a[i] != 0 ? one : 0;
         }
     }
-    return reals != NULL ? GRANARY_OK : settle(node, exact, n);
+    if (!is_real) {
+        node_settle_exact(node, n);
+    }
 }
 
-static granary_err
+static void
 number_to_bool(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     uint8_t *out = node_room(node, ROWS_BOOL);
 
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         out[i] = a->class == ROWS_DOUBLE ? ((const double *)a->values)[i] != 0.0 : node_exact_at(a, i) != 0;
     }
-    return GRANARY_OK;
 }
 
 /* ---- text ---- */
 
 /* Value i of the node out of a text without blanks around it. */
 static bool
-read_one(struct node *node, const char *text, size_t size, int64_t i, gr_int128 *exact)
+read_one(struct node *node, const char *text, size_t size, int64_t i)
 {
+    gr_int128 *exact = node->buffer;
     int32_t days = 0;
     int64_t at = 0;
     bool truth = false;
@@ -209,43 +184,39 @@ read_one(struct node *node, const char *text, size_t size, int64_t i, gr_int128 
     }
 }
 
-static granary_err
+static void
 text_to_any(struct node *node, int64_t n)
 {
     const struct rows_text *a = node_texts(node->operands[0], n);
-    gr_int128 *exact = scratch_alloc(ROWS_BLOCK * sizeof *exact);
-    uint8_t *bad = NULL;
-    granary_err err = GRANARY_OK;
+    gr_int128 *exact = node->base == ROWS_INT ? node_exact_room(node) : NULL;
 
-    if (a == NULL || exact == NULL || node_room(node, node->base) == NULL) {
-        scratch_free(exact);
-        return node_no_memory();
+    if (exact != NULL) {
+        memset(exact, 0, (size_t)n * sizeof *exact);
+    } else {
+        (void)node_room(node, node->base);
     }
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const char *text = a[i].size > 0 ? a[i].bytes : "";
         size_t size = a[i].size;
 
-        exact[i] = 0;
         for (; size > 0 && (text[0] == ' ' || text[0] == '\t'); size--) {
             text++;
         }
         while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t')) {
             size--;
         }
-        if (node_counts(node, i) && !read_one(node, text, size, i, exact)) {
-            if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
-                err = node_no_memory();
-            } else {
-                bad[i] = 1;
+        if (node_counts(node, i) && !read_one(node, text, size, i)) {
+            node_mark_bad(node, i, n);
+            if (exact != NULL) {
                 exact[i] = 0;
             }
         }
     }
-    if (err == GRANARY_OK && node->base == ROWS_INT) {
-        return settle(node, exact, n);
+    if (exact != NULL) {
+        node_settle_exact(node, n);
+    } else if (node->dtype == GRANARY_FLOAT32) {
+        narrow(node, node->buffer, n);
     }
-    scratch_free(exact);
-    return err == GRANARY_OK && node->dtype == GRANARY_FLOAT32 ? narrow(node, node->buffer, n) : err;
 }
 
 static granary_err
@@ -257,9 +228,6 @@ any_to_text(struct node *node, int64_t n)
     size_t begin = 0;
 
     node->text.size = 0;
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         gr_int128 stored = 0;
         granary_column one = {.dtype = a->dtype, .rows = 1, .values = &stored};
@@ -283,7 +251,7 @@ any_to_text(struct node *node, int64_t n)
 
 /* ---- which one ---- */
 
-static granary_err
+static void
 same(struct node *node, int64_t n)
 {
     struct node *a = node->operands[0];
@@ -293,9 +261,9 @@ same(struct node *node, int64_t n)
     if (a->class == ROWS_CODE) {
         node->values = node_texts(a, n);
         node->class = ROWS_TEXT;
-        return node->values != NULL ? GRANARY_OK : node_no_memory();
+    } else if (node->dtype == GRANARY_FLOAT32 && a->dtype == GRANARY_FLOAT64) {
+        narrow(node, a->values, n);
     }
-    return node->dtype == GRANARY_FLOAT32 && a->dtype == GRANARY_FLOAT64 ? narrow(node, a->values, n) : GRANARY_OK;
 }
 
 static granary_err
@@ -304,56 +272,45 @@ convert(struct node *node, int64_t n)
     const struct node *a = node->operands[0];
     granary_dtype from = gr_dtype_kind(a->dtype);
     granary_dtype to = gr_dtype_kind(node->dtype);
-    bool text = to == GRANARY_STRING;
 
     if (a->dtype == node->dtype || (a->base == ROWS_DOUBLE && rows_class_of_dtype(node->dtype) == ROWS_DOUBLE)) {
-        return same(node, n);
-    }
-    if (text) {
+        same(node, n);
+    } else if (to == GRANARY_STRING) {
         return any_to_text(node, n);
-    }
-    if (from == GRANARY_STRING) {
-        return text_to_any(node, n);
-    }
-    if (from == GRANARY_BOOL) {
-        return bool_to_number(node, n);
-    }
-    if (to == GRANARY_BOOL) {
-        return number_to_bool(node, n);
-    }
-    if (a->base == ROWS_DOUBLE) {
-        return real_to_exact(node, n);
-    }
-    if (rows_class_of_dtype(node->dtype) == ROWS_DOUBLE) {
-        return exact_to_real(node, n);
-    }
-    return exact_to_exact(node, n, from == GRANARY_DATE && to == GRANARY_TIMESTAMP ? DAY_US : 1,
-                          from == GRANARY_TIMESTAMP && to == GRANARY_DATE ? DAY_US : 1);
-}
-
-/* What has more digits than the cast allows is bad. */
-static granary_err
-limit_digits(struct node *node, int64_t n)
-{
-    gr_int128 most = gr_power_of_ten(node->expr->digits);
-    uint8_t *bad = node->bad != NULL ? node_bad_room(node, n) : NULL;
-
-    for (int64_t i = 0; i < n; i++) {
-        gr_int128 value = node_exact_at(node, i);
-
-        if (!node_counts(node, i) || (value < most && value > -most)) {
-            continue;
-        }
-        if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
-            return node_no_memory();
-        }
-        bad[i] = 1;
+    } else if (from == GRANARY_STRING) {
+        text_to_any(node, n);
+    } else if (from == GRANARY_BOOL) {
+        bool_to_number(node, n);
+    } else if (to == GRANARY_BOOL) {
+        number_to_bool(node, n);
+    } else if (a->base == ROWS_DOUBLE) {
+        real_to_exact(node, n);
+    } else if (rows_class_of_dtype(node->dtype) == ROWS_DOUBLE) {
+        exact_to_real(node, n);
+    } else {
+        exact_to_exact(node, n, from == GRANARY_DATE && to == GRANARY_TIMESTAMP ? DAY_US : 1,
+                       from == GRANARY_TIMESTAMP && to == GRANARY_DATE ? DAY_US : 1);
     }
     return GRANARY_OK;
 }
 
+/* What has more digits than the cast allows is bad. */
+static void
+limit_digits(struct node *node, int64_t n)
+{
+    gr_int128 most = gr_power_of_ten(node->expr->digits);
+
+    for (int64_t i = 0; i < n; i++) {
+        gr_int128 value = node_exact_at(node, i);
+
+        if (node_counts(node, i) && (value >= most || value <= -most)) {
+            node_mark_bad(node, i, n);
+        }
+    }
+}
+
 /* What convert() found bad becomes null; what was bad before stays. */
-static granary_err
+static void
 forgive(struct node *node, int64_t n)
 {
     const uint8_t *before = node->operands[0]->bad;
@@ -361,29 +318,24 @@ forgive(struct node *node, int64_t n)
     const uint8_t *there = node->valid;
     uint8_t *valid = node_valid_room(node);
 
-    if (valid == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         valid[i] = (uint8_t)((there == NULL || there[i] != 0) && bad[i] == 0);
     }
     node->bad = before;
-    return GRANARY_OK;
 }
 
 granary_err
 op_cast(struct node *node, int64_t n)
 {
-    granary_err err = node_strict(node, n);
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        err = convert(node, n);
-    }
+    node_strict(node, n);
+    err = convert(node, n);
     if (err == GRANARY_OK && node->expr->digits > 0) {
-        err = limit_digits(node, n);
+        limit_digits(node, n);
     }
     if (err == GRANARY_OK && node->op == GR_OP_TRY_CAST && node->bad != NULL && node->bad != node->operands[0]->bad) {
-        err = forgive(node, n);
+        forgive(node, n);
     }
     return err;
 }

@@ -36,15 +36,15 @@ compare_scaled(enum gr_expr_op op, const struct node *a, const struct node *b, i
     }
 }
 
-/* a OP b; values under nulls do no harm. false: out of memory */
-static bool
+/* a OP b; values under nulls do no harm. */
+static void
 compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_t n)
 {
     int by = gr_dtype_scale(b->dtype) - gr_dtype_scale(a->dtype);
 
     if (a->class == ROWS_NULL || b->class == ROWS_NULL) {
         memset(out, 0, (size_t)n);
-        return true;
+        return;
     }
     if (by != 0) {
         compare_scaled(op, a, b, by, out, n);
@@ -72,28 +72,20 @@ compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_
         const struct rows_text *x = node_texts(a, n);
         const struct rows_text *y = node_texts(b, n);
 
-        if (x == NULL || y == NULL) {
-            return false;
-        }
         for (int64_t i = 0; i < n; i++) {
             bool unlike = (op == GR_OP_EQUAL || op == GR_OP_NOT_EQUAL) && x[i].size != y[i].size;
 
             out[i] = unlike ? op == GR_OP_NOT_EQUAL : gr_expr_op_holds(op, text_order(&x[i], &y[i]));
         }
     }
-    return true;
 }
 
 granary_err
 op_compare(struct node *node, int64_t n)
 {
-    uint8_t *out = node_room(node, ROWS_BOOL);
-    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
-
-    if (err == GRANARY_OK && !compare(node->op, node->operands[0], node->operands[1], out, n)) {
-        err = node_no_memory();
-    }
-    return err;
+    node_strict(node, n);
+    compare(node->op, node->operands[0], node->operands[1], node_room(node, ROWS_BOOL), n);
+    return GRANARY_OK;
 }
 
 /* True when any is equal; else null when the value or any of the list is. */
@@ -104,19 +96,14 @@ op_in(struct node *node, int64_t n)
     uint8_t one[ROWS_BLOCK];
     uint8_t unknown[ROWS_BLOCK] = {0};
     bool nulls = false;
-    granary_err err = out == NULL ? node_no_memory() : node_bad_of_operands(node, n);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
+    node_bad_of_operands(node, n);
     memset(out, 0, (size_t)n);
     for (size_t k = 1; k < node->count; k++) {
         struct node *a = node->operands[0];
         struct node *b = node->operands[k];
 
-        if (!compare(GR_OP_EQUAL, a, b, one, n)) {
-            return node_no_memory();
-        }
+        compare(GR_OP_EQUAL, a, b, one, n);
         for (int64_t i = 0; i < n; i++) {
             out[i] |= one[i] & (uint8_t)node_counts(a, i) & (uint8_t)node_counts(b, i);
         }
@@ -129,9 +116,6 @@ op_in(struct node *node, int64_t n)
     if (nulls) {
         uint8_t *valid = node_valid_room(node);
 
-        if (valid == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
             valid[i] = out[i] | !unknown[i];
         }

@@ -106,9 +106,9 @@ op_date_part(struct node *node, int64_t n)
     bool clock = a->dtype == GRANARY_TIMESTAMP;
     void *room = node_room(node, node->base);
     int64_t *out = room;
-    granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
 
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
         int64_t days = clock ? floor_divide(at[i], DAY_US) : at[i];
 
         if (node->op == GR_OP_EPOCH) {
@@ -119,22 +119,10 @@ op_date_part(struct node *node, int64_t n)
             out[i] = date_part(node->op, days);
         }
     }
-    return err;
+    return GRANARY_OK;
 }
 
 /* ---- made ---- */
-
-/* Which rows a date function cannot do, marked as they are found. */
-static bool
-mark_bad(struct node *node, int64_t i, int64_t n)
-{
-    uint8_t *bad = node_bad_room(node, n);
-
-    if (bad != NULL) {
-        bad[i] = 1;
-    }
-    return bad != NULL;
-}
 
 /* Where days and clocks stay within what is computed with. */
 static bool
@@ -223,9 +211,9 @@ granary_err
 op_date_make(struct node *node, int64_t n)
 {
     int64_t *out = node_room(node, ROWS_INT);
-    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
 
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
         bool done;
 
         out[i] = 0;
@@ -243,9 +231,9 @@ op_date_make(struct node *node, int64_t n)
             done = make_one(node, i, &out[i]);
             break;
         }
-        if (!done && !mark_bad(node, i, n)) {
-            err = node_no_memory();
+        if (!done) {
+            node_mark_bad(node, i, n);
         }
     }
-    return err;
+    return GRANARY_OK;
 }

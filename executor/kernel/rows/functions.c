@@ -52,15 +52,13 @@ op_real(struct node *node, int64_t n)
     const double *a = node->operands[0]->values;
     const double *b = node->operands[node->count - 1]->values;
     double *out = node_room(node, ROWS_DOUBLE);
-    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
 
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
         out[i] = kernel->real != NULL ? kernel->real(a[i]) : kernel->reals(a[i], b[i]);
     }
-    if (err == GRANARY_OK) {
-        node_round_to_float32(node, n);
-    }
-    return err;
+    node_round_to_float32(node, n);
+    return GRANARY_OK;
 }
 
 granary_err

@@ -242,12 +242,10 @@ op_like(struct node *node, int64_t n)
     const struct rows_text *b = node_texts(node->operands[1], n);
     const struct rows_text *c = node->count > 2 ? node_texts(node->operands[2], n) : NULL;
     uint8_t *out = node_room(node, ROWS_BOOL);
-    uint8_t *bad;
-    granary_err err = a == NULL || b == NULL || (node->count > 2 && c == NULL) || out == NULL ? node_no_memory()
-                                                                                              : node_strict(node, n);
 
+    node_strict(node, n);
     node->text.size = 0;
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         out[i] = 0;
         if (!node_counts(node, i)) {
             continue;
@@ -264,11 +262,7 @@ op_like(struct node *node, int64_t n)
         case REGEX_NO_MEMORY:
             return node_no_memory();
         default:
-            bad = node_bad_room(node, n);
-            if (bad == NULL) {
-                return node_no_memory();
-            }
-            bad[i] = 1;
+            node_mark_bad(node, i, n);
             break;
         }
         if (!constant) {
@@ -276,7 +270,7 @@ op_like(struct node *node, int64_t n)
             node->pattern = NULL;
         }
     }
-    return err == GRANARY_OK && !gr_buf_ok(&node->text) ? node_no_memory() : err;
+    return gr_buf_ok(&node->text) ? GRANARY_OK : node_no_memory();
 }
 
 /* ---- hash ---- */
@@ -340,15 +334,15 @@ granary_err
 op_hash(struct node *node, int64_t n)
 {
     int64_t *out = node_room(node, ROWS_INT);
-    granary_err err = out == NULL ? node_no_memory() : node_bad_of_operands(node, n);
 
+    node_bad_of_operands(node, n);
     node->valid = NULL;
-    for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
-        bool codes = node->operands[k]->class == ROWS_CODE;
-
-        err = codes && node_texts(node->operands[k], n) == NULL ? node_no_memory() : GRANARY_OK;
+    for (size_t k = 0; k < node->count; k++) {
+        if (node->operands[k]->class == ROWS_CODE) {
+            (void)node_texts(node->operands[k], n);
+        }
     }
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         uint64_t hash = UINT64_C(0x2545f4914f6cdd1d);
 
         for (size_t k = 0; k < node->count; k++) {
@@ -356,5 +350,5 @@ op_hash(struct node *node, int64_t n)
         }
         out[i] = (int64_t)hash;
     }
-    return err;
+    return GRANARY_OK;
 }

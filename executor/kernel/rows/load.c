@@ -131,27 +131,23 @@ load_numbers(const granary_column *column, const struct extent *extent, void *ro
 }
 
 /* Decimals as int64 when the block's values fit. */
-static granary_err
+static void
 load_decimals(struct node *node, const struct extent *extent)
 {
     const rows_int128 *from = (const rows_int128 *)node->column->values + extent->from;
     int64_t *narrow = node_room(node, ROWS_INT);
     gr_int128 *wide;
 
-    if (narrow == NULL) {
-        return node_no_memory();
-    }
     if (SIMD_CALL(rows_narrow)(from, extent->selected, extent->n, narrow)) {
-        return GRANARY_OK;
+        return;
     }
     wide = node_room(node, ROWS_WIDE);
     for (int64_t i = 0; i < extent->n; i++) {
         wide[i] = from[extent->selected != NULL ? extent->selected[i] : i];
     }
-    return GRANARY_OK;
 }
 
-static granary_err
+static void
 load_uint64(struct node *node, const struct extent *extent)
 {
     const uint64_t *from = node->column->values;
@@ -159,32 +155,25 @@ load_uint64(struct node *node, const struct extent *extent)
     uint64_t all = 0;
     gr_int128 *wide;
 
-    if (narrow == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < extent->n; i++) {
         narrow[i] = from[row_of(extent, i)];
         all |= narrow[i];
     }
     if (all >> 63 == 0) {
-        return GRANARY_OK;
+        return;
     }
     wide = node_room(node, ROWS_WIDE);
     for (int64_t i = 0; i < extent->n; i++) {
         wide[i] = from[row_of(extent, i)];
     }
-    return GRANARY_OK;
 }
 
-static granary_err
+static void
 load_texts(struct node *node, const struct extent *extent)
 {
     const granary_column *column = node->column;
     struct rows_text *out = node_room(node, ROWS_TEXT);
 
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < extent->n; i++) {
         int64_t row = row_of(extent, i);
         int32_t begin = column->offsets[row];
@@ -192,10 +181,9 @@ load_texts(struct node *node, const struct extent *extent)
 
         out[i] = (struct rows_text){size > 0 ? (const char *)column->values + begin : NULL, size};
     }
-    return GRANARY_OK;
 }
 
-static granary_err
+static void
 load_codes(struct node *node, const struct extent *extent)
 {
     const int32_t *from = (const int32_t *)node->column->values + extent->from;
@@ -205,36 +193,37 @@ load_codes(struct node *node, const struct extent *extent)
     node->class = ROWS_CODE;
     node->values = from;
     if (extent->selected == NULL) {
-        return GRANARY_OK;
+        return;
     }
     out = node_room(node, ROWS_CODE);
-    if (out == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < extent->n; i++) {
         out[i] = from[extent->selected[i]];
     }
-    return GRANARY_OK;
 }
 
-static granary_err
+static void
 load_values(struct node *node, const struct extent *extent)
 {
     const granary_column *column = node->column;
     void *room;
 
     if (column->dictionary != NULL) {
-        return load_codes(node, extent);
+        load_codes(node, extent);
+        return;
     }
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_NULLTYPE:
-        return node_room(node, ROWS_NULL) != NULL ? GRANARY_OK : node_no_memory();
+        (void)node_room(node, ROWS_NULL);
+        return;
     case GRANARY_STRING:
-        return load_texts(node, extent);
+        load_texts(node, extent);
+        return;
     case GRANARY_DECIMAL:
-        return load_decimals(node, extent);
+        load_decimals(node, extent);
+        return;
     case GRANARY_UINT64:
-        return load_uint64(node, extent);
+        load_uint64(node, extent);
+        return;
     case GRANARY_INT64:
     case GRANARY_TIMESTAMP:
     case GRANARY_DURATION:
@@ -242,25 +231,21 @@ load_values(struct node *node, const struct extent *extent)
         if (extent->selected == NULL) {
             node->class = node->base;
             node->values = (const char *)column->values + extent->from * 8;
-            return GRANARY_OK;
+            return;
         }
         break;
     default:
         break;
     }
     room = node_room(node, node->base);
-    if (room == NULL) {
-        return node_no_memory();
-    }
     if (column->dtype == GRANARY_BOOL) {
         load_bits(column->values, extent, room);
     } else {
         load_numbers(column, extent, room);
     }
-    return GRANARY_OK;
 }
 
-granary_err
+void
 load_column(struct node *node, const struct extent *extent)
 {
     const granary_column *column = node->column;
@@ -271,14 +256,11 @@ load_column(struct node *node, const struct extent *extent)
     if (none || (column->validity != NULL && !bits_are_set(column->validity, extent))) {
         uint8_t *valid = node_valid_room(node);
 
-        if (valid == NULL) {
-            return node_no_memory();
-        }
         if (none) {
             memset(valid, 0, (size_t)extent->n);
         } else {
             load_bits(column->validity, extent, valid);
         }
     }
-    return load_values(node, extent);
+    load_values(node, extent);
 }

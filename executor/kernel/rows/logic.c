@@ -18,13 +18,10 @@ op_and_or(struct node *node, int64_t n)
     uint8_t decides = node->op == GR_OP_OR;
     uint8_t *out = node_room(node, ROWS_BOOL);
     uint8_t *valid;
-    uint8_t *bad = NULL;
+    uint8_t *bad;
 
     node->valid = NULL;
     node->bad = NULL;
-    if (out == NULL) {
-        return node_no_memory();
-    }
     if (a->valid == NULL && b->valid == NULL && a->bad == NULL && b->bad == NULL) {
         for (int64_t i = 0; i < n; i++) {
             out[i] = decides ? x[i] | y[i] : x[i] & y[i];
@@ -32,9 +29,7 @@ op_and_or(struct node *node, int64_t n)
         return GRANARY_OK;
     }
     valid = node_valid_room(node);
-    if (valid == NULL || ((a->bad != NULL || b->bad != NULL) && (bad = node_bad_room(node, n)) == NULL)) {
-        return node_no_memory();
-    }
+    bad = a->bad != NULL || b->bad != NULL ? node_bad_room(node, n) : NULL;
     for (int64_t i = 0; i < n; i++) {
         bool bad_a = a->bad != NULL && a->bad[i] != 0;
         bool bad_b = b->bad != NULL && b->bad[i] != 0;
@@ -56,12 +51,12 @@ op_not(struct node *node, int64_t n)
 {
     const uint8_t *a = node->operands[0]->values;
     uint8_t *out = node_room(node, ROWS_BOOL);
-    granary_err err = out == NULL ? node_no_memory() : node_strict(node, n);
 
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
         out[i] = !a[i];
     }
-    return err;
+    return GRANARY_OK;
 }
 
 granary_err
@@ -69,13 +64,13 @@ op_null_test(struct node *node, int64_t n)
 {
     const uint8_t *there = node->operands[0]->valid;
     uint8_t *out = node_room(node, ROWS_BOOL);
-    granary_err err = out == NULL ? node_no_memory() : node_bad_of_operands(node, n);
 
+    node_bad_of_operands(node, n);
     node->valid = NULL;
-    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         out[i] = (there == NULL || there[i] != 0) == (node->op == GR_OP_IS_NOT_NULL);
     }
-    return err;
+    return GRANARY_OK;
 }
 
 /* ---- choices: each row takes the value of one operand ---- */
@@ -98,7 +93,7 @@ common_class(const struct node *node)
 }
 
 /* Rows of operand k that are picked. */
-static granary_err
+static void
 take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
 {
     struct node *operand = node->operands[k];
@@ -110,7 +105,7 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
                 ((uint8_t *)node->buffer)[i] = ((const uint8_t *)operand->values)[i];
             }
         }
-        return GRANARY_OK;
+        break;
     case ROWS_INT:
     case ROWS_DOUBLE: {
         const uint64_t *from = operand->values;
@@ -119,7 +114,7 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
         for (int64_t i = 0; i < n; i++) {
             to[i] = pick[i] == k ? from[i] : to[i];
         }
-        return GRANARY_OK;
+        break;
     }
     case ROWS_WIDE:
         for (int64_t i = 0; i < n; i++) {
@@ -127,42 +122,34 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
                 ((gr_int128 *)node->buffer)[i] = node_exact_at(operand, i);
             }
         }
-        return GRANARY_OK;
+        break;
     case ROWS_TEXT: {
         const struct rows_text *texts = node_texts(operand, n);
 
-        if (texts == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
             if (pick[i] == k) {
                 ((struct rows_text *)node->buffer)[i] = texts[i];
             }
         }
-        return GRANARY_OK;
+        break;
     }
     default:
-        return GRANARY_OK;
+        break;
     }
 }
 
 /* used[k]: some row picks operand k. */
-static granary_err
+static void
 take_all_picked(struct node *node, const uint16_t *pick, const uint8_t *used, int64_t n)
 {
     uint8_t *valid = node_valid_room(node);
-    uint8_t *bad = NULL;
     bool nulls = false;
 
     node->bad = NULL;
-    if (valid == NULL || node_room(node, common_class(node)) == NULL) {
-        return node_no_memory();
-    }
+    (void)node_room(node, common_class(node));
     for (size_t k = 0; k < node->count; k++) {
-        granary_err err = used[k] ? take_picked(node, k, pick, n) : GRANARY_OK;
-
-        if (err != GRANARY_OK) {
-            return err;
+        if (used[k]) {
+            take_picked(node, k, pick, n);
         }
     }
     for (int64_t i = 0; i < n; i++) {
@@ -171,17 +158,13 @@ take_all_picked(struct node *node, const uint16_t *pick, const uint8_t *used, in
         valid[i] = operand != NULL && node_counts(operand, i);
         nulls = nulls || !valid[i];
         if (pick[i] == PICK_BAD || (operand != NULL && operand->bad != NULL && operand->bad[i] != 0)) {
-            if (bad == NULL && (bad = node_bad_room(node, n)) == NULL) {
-                return node_no_memory();
-            }
-            bad[i] = 1;
+            node_mark_bad(node, i, n);
         }
         if (operand == NULL && node->class == ROWS_TEXT) {
             ((struct rows_text *)node->buffer)[i] = (struct rows_text){0};
         }
     }
     node->valid = nulls ? valid : NULL;
-    return GRANARY_OK;
 }
 
 /* One condition and two numbers, none of which can be null or bad: no row is looked at by itself. */
@@ -196,7 +179,7 @@ choose_quickly(struct node *node, int64_t n)
 
     if (node->count != 3 || (node->base != ROWS_INT && node->base != ROWS_DOUBLE) || a->class != node->base ||
         b->class != node->base || condition->bad != NULL || a->bad != NULL || b->bad != NULL || a->valid != NULL ||
-        b->valid != NULL || node_room(node, node->base) == NULL) {
+        b->valid != NULL) {
         return false;
     }
     if (condition->valid != NULL) {
@@ -207,7 +190,7 @@ choose_quickly(struct node *node, int64_t n)
     }
     node->valid = NULL;
     node->bad = NULL;
-    SIMD_CALL(rows_choose)(chosen, a->values, b->values, node->buffer, n);
+    SIMD_CALL(rows_choose)(chosen, a->values, b->values, node_room(node, node->base), n);
     return true;
 }
 
@@ -216,7 +199,6 @@ op_case(struct node *node, int64_t n)
 {
     uint16_t pick[ROWS_BLOCK];
     uint8_t *used;
-    granary_err err;
 
     if (choose_quickly(node, n)) {
         return GRANARY_OK;
@@ -245,9 +227,9 @@ op_case(struct node *node, int64_t n)
             used[pick[i]] = 1;
         }
     }
-    err = take_all_picked(node, pick, used, n);
+    take_all_picked(node, pick, used, n);
     scratch_free(used);
-    return err;
+    return GRANARY_OK;
 }
 
 granary_err
@@ -255,7 +237,6 @@ op_coalesce(struct node *node, int64_t n)
 {
     uint16_t pick[ROWS_BLOCK];
     uint8_t *used = scratch_alloc(node->count);
-    granary_err err;
 
     if (used == NULL) {
         return node_no_memory();
@@ -274,9 +255,9 @@ op_coalesce(struct node *node, int64_t n)
             }
         }
     }
-    err = take_all_picked(node, pick, used, n);
+    take_all_picked(node, pick, used, n);
     scratch_free(used);
-    return err;
+    return GRANARY_OK;
 }
 
 /* Order of two values of one class, or of an integer and a float (by their exact values); a NaN is after all numbers, and
@@ -311,13 +292,10 @@ order_at(const struct node *a, const struct node *b, int64_t i, const struct row
 }
 
 /* Texts of a string operand; anything else needs none. */
-static bool
-prepare_texts(struct node *node, int64_t n, const struct rows_text **ret_texts)
+static const struct rows_text *
+texts_of(struct node *node, int64_t n)
 {
-    bool text = node->base == ROWS_TEXT || node->base == ROWS_CODE;
-
-    *ret_texts = text ? node_texts(node, n) : NULL;
-    return !text || *ret_texts != NULL;
+    return node->base == ROWS_TEXT || node->base == ROWS_CODE ? node_texts(node, n) : NULL;
 }
 
 granary_err
@@ -325,25 +303,22 @@ op_nullif(struct node *node, int64_t n)
 {
     struct node *a = node->operands[0];
     struct node *b = node->operands[1];
-    const struct rows_text *x = NULL;
-    const struct rows_text *y = NULL;
+    const struct rows_text *x = texts_of(a, n);
+    const struct rows_text *y = texts_of(b, n);
     uint16_t pick[ROWS_BLOCK];
     uint8_t used[2] = {1, 0};
 
     if (a->base == ROWS_NULL) {
         memset(pick, 0xff, sizeof pick);
-        return take_all_picked(node, pick, used, n);
     }
-    if (!prepare_texts(a, n, &x) || !prepare_texts(b, n, &y)) {
-        return node_no_memory();
-    }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && a->base != ROWS_NULL; i++) {
         bool bad = (a->bad != NULL && a->bad[i] != 0) || (b->bad != NULL && b->bad[i] != 0);
         bool both = node_counts(a, i) && node_counts(b, i);
 
         pick[i] = bad ? PICK_BAD : both && order_at(a, b, i, x, y) == 0 ? PICK_NULL : 0;
     }
-    return take_all_picked(node, pick, used, n);
+    take_all_picked(node, pick, used, n);
+    return GRANARY_OK;
 }
 
 /* greatest, least: nulls are passed over. */
@@ -358,7 +333,7 @@ op_extreme(struct node *node, int64_t n)
 
     for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
         used[k] = 1;
-        err = prepare_texts(node->operands[k], n, &texts[k]) ? GRANARY_OK : node_no_memory();
+        texts[k] = texts_of(node->operands[k], n);
     }
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
         pick[i] = PICK_NULL;
@@ -377,7 +352,7 @@ op_extreme(struct node *node, int64_t n)
         }
     }
     if (err == GRANARY_OK) {
-        err = take_all_picked(node, pick, used, n);
+        take_all_picked(node, pick, used, n);
     }
     scratch_free(used);
     scratch_free((void *)(uintptr_t)texts);

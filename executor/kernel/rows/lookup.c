@@ -65,7 +65,7 @@ keep_block(struct node *node, int64_t from, int64_t n, struct lookup *lookup, st
     if (lookup->class == ROWS_TEXT) {
         const struct rows_text *values = node_texts(node, n);
         uint32_t *codes = lookup->values;
-        granary_err err = values == NULL ? node_no_memory() : GRANARY_OK;
+        granary_err err = GRANARY_OK;
 
         for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
             codes[from + i] = 0;
@@ -161,7 +161,7 @@ lookup_make(struct net *net, struct node *node)
 
 /* ---- using ---- */
 
-granary_err
+void
 lookup_compute(struct node *node, int64_t n)
 {
     const struct node *source = node->source;
@@ -174,9 +174,6 @@ lookup_compute(struct node *node, int64_t n)
     node->valid = NULL;
     node->bad = NULL;
     node->dictionary = lookup_dictionary(lookup);
-    if (room == NULL) {
-        return node_no_memory();
-    }
     if (source->valid != NULL) {
         /* Nulls take the value behind the last entry. */
         places = (int32_t *)room + (size_t)2 * ROWS_BLOCK; /* the second half of the room */
@@ -187,9 +184,6 @@ lookup_compute(struct node *node, int64_t n)
     }
     if (!lookup->all_valid) {
         valid = node_valid_room(node);
-        if (valid == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
             valid[i] = lookup->valid[codes[i]];
         }
@@ -211,5 +205,4 @@ lookup_compute(struct node *node, int64_t n)
         }
         break;
     }
-    return GRANARY_OK;
 }

@@ -42,56 +42,52 @@ node_destroy(struct node *node)
     lookup_free(node->lookup);
     pattern_free(node->pattern);
     free(node->operands);
-    scratch_free(node->buffer);
-    scratch_free(node->valid_buffer);
-    scratch_free(node->bad_buffer);
-    scratch_free(node->texts);
+    node_room_fini(node);
     gr_buf_free(&node->text);
     free(node);
 }
 
-static struct node *
-net_add(struct net *net)
+static granary_err
+net_add(struct net *net, enum rows_class base, struct node **ret_node)
 {
     struct node *node;
+    granary_err err;
 
     if (net->node_count == net->node_room) {
         size_t room = net->node_room * 2 + 16;
         struct node **nodes = realloc(net->nodes, room * sizeof(struct node *));
 
         if (nodes == NULL) {
-            return NULL;
+            return node_no_memory();
         }
         net->nodes = nodes;
         net->node_room = room;
     }
     node = calloc(1, sizeof *node);
-    if (node != NULL) {
-        net->nodes[net->node_count++] = node;
+    if (node == NULL) {
+        return node_no_memory();
     }
-    return node;
+    net->nodes[net->node_count++] = node;
+    node->base = base;
+    err = node_room_init(node, base == ROWS_TEXT || base == ROWS_CODE || base == ROWS_NULL);
+    if (err == GRANARY_OK) {
+        *ret_node = node;
+    }
+    return err;
 }
 
 /* A literal is computed once, for all of a block: n values. */
-static granary_err
+static void
 constant_fill(struct node *node, int64_t n)
 {
     const struct gr_expr *expr = node->expr;
     bool wide = node->base == ROWS_INT && (expr->value.i > INT64_MAX || expr->value.i < INT64_MIN);
     void *room = node_room(node, wide ? ROWS_WIDE : node->base);
-    uint8_t *valid;
 
-    if (room == NULL) {
-        return node_no_memory();
-    }
     if (expr->is_null || node->base == ROWS_NULL) {
-        valid = node_valid_room(node);
-        if (valid == NULL) {
-            return node_no_memory();
-        }
-        memset(valid, 0, (size_t)n);
+        memset(node_valid_room(node), 0, (size_t)n);
         memset(room, 0, (size_t)n * sizeof(gr_int128));
-        return GRANARY_OK;
+        return;
     }
     for (int64_t i = 0; i < n; i++) {
         switch (node->class) {
@@ -113,7 +109,6 @@ constant_fill(struct node *node, int64_t n)
             break;
         }
     }
-    return GRANARY_OK;
 }
 
 /* What a node with these operands reads besides them: nothing. */
@@ -143,14 +138,15 @@ column_node(struct net *net, size_t index, struct node **ret_node)
     struct node *node = net->bindings[index].node;
 
     if (node == NULL) {
-        node = net_add(net);
-        if (node == NULL) {
-            return node_no_memory();
+        const granary_column *column = &net->frame->columns[index].view;
+        granary_err err = net_add(net, rows_class_of(column), &node);
+
+        if (err != GRANARY_OK) {
+            return err;
         }
         node->kind = NODE_COLUMN;
-        node->column = &net->frame->columns[index].view;
-        node->dtype = node->column->dtype;
-        node->base = rows_class_of(node->column);
+        node->column = column;
+        node->dtype = column->dtype;
         node->dictionary = node->column->dictionary;
         node->reads = true;
         node->source = node->dictionary != NULL ? node : NULL;
@@ -207,15 +203,14 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
         *ret_node = err == GRANARY_OK ? node : NULL;
         return err;
     }
-    node = net_add(net);
-    if (node == NULL) {
+    err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
+    if (err != GRANARY_OK) {
         free(operands);
-        return node_no_memory();
+        return err;
     }
     node->kind = NODE_CALL;
     node->op = computed_as(expr->op);
     node->dtype = expr->dtype;
-    node->base = rows_class_of_dtype(expr->dtype);
     node->operands = operands;
     node->count = expr->operand_count;
     node->expr = expr;
@@ -237,22 +232,16 @@ build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     }
     node = find_equal(net, expr, NULL);
     if (node == NULL) {
-        node = net_add(net);
-        if (node == NULL) {
-            return node_no_memory();
-        }
-        node->kind = NODE_CONSTANT;
-        node->dtype = expr->dtype;
-        node->base = rows_class_of_dtype(expr->dtype);
-        node->expr = expr;
-        /* A frame, and a dictionary whose entries are computed, may have fewer rows than a block. */
-        granary_err err = constant_fill(node, net->frame->rows < 1            ? 1
-                                              : net->frame->rows < ROWS_BLOCK ? net->frame->rows
-                                                                              : ROWS_BLOCK);
+        granary_err err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
 
         if (err != GRANARY_OK) {
             return err;
         }
+        node->kind = NODE_CONSTANT;
+        node->dtype = expr->dtype;
+        node->expr = expr;
+        /* A frame, and a dictionary whose entries are computed, may have fewer rows than a block. */
+        constant_fill(node, net->frame->rows < 1 ? 1 : net->frame->rows < ROWS_BLOCK ? net->frame->rows : ROWS_BLOCK);
     }
     *ret_node = node;
     return GRANARY_OK;
@@ -465,10 +454,12 @@ net_compute(struct net *net, struct node *node)
         return GRANARY_OK;
     }
     if (node->kind == NODE_COLUMN) {
-        err = load_column(node, &net->extent);
+        load_column(node, &net->extent);
     } else if (node->kind == NODE_LOOKUP && !net->filling) {
         err = net_compute(net, (struct node *)(uintptr_t)node->source);
-        err = err == GRANARY_OK ? lookup_compute(node, net->extent.n) : err;
+        if (err == GRANARY_OK) {
+            lookup_compute(node, net->extent.n);
+        }
     } else {
         for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
             err = net_compute(net, node->operands[k]);

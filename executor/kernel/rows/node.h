@@ -41,11 +41,11 @@ struct node {
     const uint8_t *bad;   /* a byte a row, 1: it could not be computed; NULL: all could */
     const granary_column *dictionary;
 
-    /* Room for a block, each made when it is first needed. */
+    /* Room for a block, made with the node. */
     void *buffer; /* ROWS_BLOCK values of 16 bytes */
     uint8_t *valid_buffer;
     uint8_t *bad_buffer;
-    struct rows_text *texts; /* codes as texts */
+    struct rows_text *texts; /* codes as texts; NULL: nodes of numbers have none */
     struct gr_buf text;      /* bytes of texts that were made here */
 };
 
@@ -84,13 +84,13 @@ granary_err net_fail(const struct net *net, const struct node *node, int64_t i);
  */
 granary_err lookup_make(struct net *net, struct node *node);
 void lookup_free(struct lookup *lookup);
-granary_err lookup_compute(struct node *node, int64_t n);
+void lookup_compute(struct node *node, int64_t n);
 
 /* ---- load.c ---- */
 
 enum rows_class rows_class_of(const granary_column *column);
 enum rows_class rows_class_of_dtype(granary_dtype dtype);
-granary_err load_column(struct node *node, const struct extent *extent);
+void load_column(struct node *node, const struct extent *extent);
 
 /* ---- what the operators share (vector.c) ---- */
 
@@ -100,24 +100,27 @@ node_no_memory(void)
     return gr_fail(GRANARY_ENOMEM, "out of memory for a block of rows");
 }
 
-/* Room for a block's values; they are where node->values is from now on. NULL: out of memory. */
+/* A node's room for blocks; texts: also for strings that are codes. Errors: ENOMEM */
+granary_err node_room_init(struct node *node, bool texts);
+void node_room_fini(struct node *node);
+/* Room for a block's values; they are where node->values is from now on. */
 void *node_room(struct node *node, enum rows_class class);
 uint8_t *node_valid_room(struct node *node);
-/* The bad rows so far, to be written: node->bad is set. NULL: out of memory */
+/* The bad rows so far, to be written: node->bad is set. */
 uint8_t *node_bad_room(struct node *node, int64_t n);
+/* One more row is bad. */
+void node_mark_bad(struct node *node, int64_t i, int64_t n);
 /* A row is there when every operand's is, and bad when any operand is. */
-granary_err node_strict(struct node *node, int64_t n);
+void node_strict(struct node *node, int64_t n);
 /* Bad of all operands, values aside. */
-granary_err node_bad_of_operands(struct node *node, int64_t n);
+void node_bad_of_operands(struct node *node, int64_t n);
 static inline bool
 node_counts(const struct node *node, int64_t i)
 {
     return node->valid == NULL || node->valid[i] != 0;
 }
-/* The texts of a string node, decoded when they are codes. NULL: out of memory */
+/* The texts of a string node, decoded when they are codes. */
 const struct rows_text *node_texts(struct node *node, int64_t n);
-/* Integers as they are, or widened into `room` of n values. */
-const gr_int128 *node_wide(const struct node *node, gr_int128 *room, int64_t n);
 static inline gr_int128
 node_exact_at(const struct node *node, int64_t i)
 {
@@ -131,12 +134,18 @@ node_int_at(const struct node *node, int64_t i)
 
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
 }
-/* Exact values lie in out: INT when all fit, else WIDE; rows beyond the dtype are bad. Errors: ENOMEM */
-granary_err node_settle_exact(struct node *node, const gr_int128 *out, int64_t n);
+/* Room for a block's exact values, to be given to node_settle_exact(). */
+static inline gr_int128 *
+node_exact_room(struct node *node)
+{
+    return node_room(node, ROWS_WIDE);
+}
+/* The values in node_exact_room() are complete: INT when all fit, else WIDE; rows beyond the dtype are bad. */
+void node_settle_exact(struct node *node, int64_t n);
 /* Values of a float32 node are rounded to what it can hold. */
 void node_round_to_float32(struct node *node, int64_t n);
 /* INT values beyond an integer dtype or int32 days are bad. */
-granary_err node_check_range(struct node *node, int64_t n);
+void node_check_range(struct node *node, int64_t n);
 
 /* ---- operators: compute node from its operands, which are computed ---- */
 

@@ -358,22 +358,18 @@ run(const struct node *node, struct text_call *call, text_function *function, in
 }
 
 /* Row i has no value. */
-static granary_err
+static void
 make_null(struct node *node, int64_t i, int64_t n)
 {
     const uint8_t *before = node->valid;
     uint8_t *valid = node_valid_room(node);
 
-    if (valid == NULL) {
-        return node_no_memory();
-    }
     if (before != valid) {
         for (int64_t k = 0; k < n; k++) {
             valid[k] = before == NULL || before[k] != 0;
         }
     }
     valid[i] = 0;
-    return GRANARY_OK;
 }
 
 granary_err
@@ -383,13 +379,14 @@ text_compute(struct node *node, text_function *function, int64_t n)
     struct text_call call = {.node = node, .out = &node->text};
     void *room = node_room(node, rows_class_of_dtype(node->dtype));
     size_t begin = 0;
-    granary_err err = room == NULL ? node_no_memory() : node_strict(node, n);
+    granary_err err = GRANARY_OK;
 
+    node_strict(node, n);
     node->text.size = 0;
-    for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
-        bool is_text = node->operands[k]->base == ROWS_TEXT || node->operands[k]->base == ROWS_CODE;
-
-        err = is_text && node_texts(node->operands[k], n) == NULL ? node_no_memory() : GRANARY_OK;
+    for (size_t k = 0; k < node->count; k++) {
+        if (node->operands[k]->base == ROWS_TEXT || node->operands[k]->base == ROWS_CODE) {
+            (void)node_texts(node->operands[k], n);
+        }
     }
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
         size_t before = node->text.size;
@@ -397,16 +394,12 @@ text_compute(struct node *node, text_function *function, int64_t n)
         call.value = 0;
         call.null = false;
         if (node_counts(node, i) && !run(node, &call, function, i)) {
-            uint8_t *bad = node_bad_room(node, n);
-
             node->text.size = before;
-            err = bad == NULL || call.no_memory ? node_no_memory() : GRANARY_OK;
-            if (bad != NULL) {
-                bad[i] = 1;
-            }
+            node_mark_bad(node, i, n);
+            err = call.no_memory ? node_no_memory() : GRANARY_OK;
         }
         if (call.null) {
-            err = make_null(node, i, n);
+            make_null(node, i, n);
         }
         if (text) {
             ((struct rows_text *)room)[i].size = node->text.size - before;

@@ -7,19 +7,32 @@
 #include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 
+enum { WIDE_BYTES = ROWS_BLOCK * sizeof(gr_int128) };
+
 /* Vectors begin where cache lines do. */
-static void *
-block_alloc(size_t value_size)
+granary_err
+node_room_init(struct node *node, bool texts)
 {
-    return scratch_alloc(value_size * ROWS_BLOCK);
+    node->buffer = scratch_alloc(WIDE_BYTES + 2 * ROWS_BLOCK);
+    node->texts = texts ? scratch_alloc(ROWS_BLOCK * sizeof *node->texts) : NULL;
+    if (node->buffer == NULL || (texts && node->texts == NULL)) {
+        return node_no_memory();
+    }
+    node->valid_buffer = (uint8_t *)node->buffer + WIDE_BYTES;
+    node->bad_buffer = node->valid_buffer + ROWS_BLOCK;
+    return GRANARY_OK;
+}
+
+void
+node_room_fini(struct node *node)
+{
+    scratch_free(node->buffer);
+    scratch_free(node->texts);
 }
 
 void *
 node_room(struct node *node, enum rows_class class)
 {
-    if (node->buffer == NULL) {
-        node->buffer = block_alloc(sizeof(gr_int128));
-    }
     node->values = node->buffer;
     node->class = class;
     return node->buffer;
@@ -28,9 +41,6 @@ node_room(struct node *node, enum rows_class class)
 uint8_t *
 node_valid_room(struct node *node)
 {
-    if (node->valid_buffer == NULL) {
-        node->valid_buffer = block_alloc(1);
-    }
     node->valid = node->valid_buffer;
     return node->valid_buffer;
 }
@@ -38,9 +48,6 @@ node_valid_room(struct node *node)
 uint8_t *
 node_bad_room(struct node *node, int64_t n)
 {
-    if (node->bad_buffer == NULL && (node->bad_buffer = block_alloc(1)) == NULL) {
-        return NULL;
-    }
     if (node->bad == NULL) {
         memset(node->bad_buffer, 0, (size_t)n);
     } else if (node->bad != node->bad_buffer) {
@@ -50,7 +57,13 @@ node_bad_room(struct node *node, int64_t n)
     return node->bad_buffer;
 }
 
-granary_err
+void
+node_mark_bad(struct node *node, int64_t i, int64_t n)
+{
+    node_bad_room(node, n)[i] = 1;
+}
+
+void
 node_bad_of_operands(struct node *node, int64_t n)
 {
     node->bad = NULL;
@@ -66,17 +79,13 @@ node_bad_of_operands(struct node *node, int64_t n)
             continue;
         }
         bad = node_bad_room(node, n);
-        if (bad == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
             bad[i] |= more[i];
         }
     }
-    return GRANARY_OK;
 }
 
-granary_err
+void
 node_strict(struct node *node, int64_t n)
 {
     node->valid = NULL;
@@ -93,14 +102,11 @@ node_strict(struct node *node, int64_t n)
             continue;
         }
         valid = node_valid_room(node);
-        if (valid == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
             valid[i] = before[i] & more[i];
         }
     }
-    return node_bad_of_operands(node, n);
+    node_bad_of_operands(node, n);
 }
 
 const struct rows_text *
@@ -111,9 +117,6 @@ node_texts(struct node *node, int64_t n)
 
     if (node->class == ROWS_TEXT) {
         return node->values;
-    }
-    if (node->texts == NULL && (node->texts = block_alloc(sizeof *node->texts)) == NULL) {
-        return NULL;
     }
     if (node->class != ROWS_CODE || entries->rows == 0) {
         memset(node->texts, 0, (size_t)n * sizeof *node->texts);
@@ -128,65 +131,38 @@ node_texts(struct node *node, int64_t n)
     return node->texts;
 }
 
-const gr_int128 *
-node_wide(const struct node *node, gr_int128 *room, int64_t n)
-{
-    const int64_t *values = node->values;
-
-    if (node->class == ROWS_WIDE) {
-        return node->values;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        room[i] = values[i];
-    }
-    return room;
-}
-
-granary_err
-node_settle_exact(struct node *node, const gr_int128 *out, int64_t n)
+void
+node_settle_exact(struct node *node, int64_t n)
 {
     const struct gr_limits limits = gr_dtype_limits(node->dtype);
+    const gr_int128 *exact = node->buffer;
     bool narrow = true;
     bool beyond = false;
 
     for (int64_t i = 0; i < n; i++) {
         bool counts = node_counts(node, i);
 
-        beyond |= counts && (out[i] < limits.least || out[i] > limits.most);
-        narrow = narrow && (!counts || (out[i] >= INT64_MIN && out[i] <= INT64_MAX));
+        beyond |= counts && (exact[i] < limits.least || exact[i] > limits.most);
+        narrow = narrow && (!counts || (exact[i] >= INT64_MIN && exact[i] <= INT64_MAX));
     }
     if (beyond) {
         uint8_t *bad = node_bad_room(node, n);
 
-        if (bad == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
-            bad[i] |= node_counts(node, i) && (out[i] < limits.least || out[i] > limits.most);
+            bad[i] |= node_counts(node, i) && (exact[i] < limits.least || exact[i] > limits.most);
         }
     }
     /* Only decimals and uint64 have wide blocks; what is beyond other dtypes is bad and may be anything. */
     if (narrow || (gr_dtype_kind(node->dtype) != GRANARY_DECIMAL && node->dtype != GRANARY_UINT64)) {
-        int64_t *values = node_room(node, ROWS_INT);
+        int64_t *values = node_room(node, ROWS_INT); /* each lies at or before the wide one it is made of */
 
-        if (values == NULL) {
-            return node_no_memory();
-        }
         for (int64_t i = 0; i < n; i++) {
-            values[i] = (int64_t)out[i];
+            values[i] = (int64_t)exact[i];
         }
-        return GRANARY_OK;
     }
-    if (node_room(node, ROWS_WIDE) == NULL) {
-        return node_no_memory();
-    }
-    if (node->buffer != out) {
-        memcpy(node->buffer, out, (size_t)n * sizeof *out);
-    }
-    return GRANARY_OK;
 }
 
-granary_err
+void
 node_check_range(struct node *node, int64_t n)
 {
     const int64_t *values = node->values;
@@ -197,22 +173,18 @@ node_check_range(struct node *node, int64_t n)
     uint8_t *bad;
 
     if (gr_dtype_kind(node->dtype) == GRANARY_DECIMAL || (low == INT64_MIN && high == INT64_MAX)) {
-        return GRANARY_OK;
+        return;
     }
     for (int64_t i = 0; i < n; i++) {
         outside |= (unsigned)(values[i] < low) | (unsigned)(values[i] > high);
     }
     if (outside == 0) {
-        return GRANARY_OK;
+        return;
     }
     bad = node_bad_room(node, n);
-    if (bad == NULL) {
-        return node_no_memory();
-    }
     for (int64_t i = 0; i < n; i++) {
         bad[i] |= node_counts(node, i) && (values[i] < low || values[i] > high);
     }
-    return GRANARY_OK;
 }
 
 int
