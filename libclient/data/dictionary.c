@@ -180,12 +180,7 @@ gr_frame_decode(const granary_frame *frame, granary_frame **ret_frame)
             memcpy(plain->stats, frame->stats, frame->count * sizeof *plain->stats);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(plain);
-        return err;
-    }
-    *ret_frame = plain;
-    return GRANARY_OK;
+    return gr_frame_give(plain, err, ret_frame);
 }
 
 granary_err

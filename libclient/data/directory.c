@@ -254,10 +254,5 @@ gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64
         }
         gr_column_free(&column);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }

@@ -112,6 +112,17 @@ gr_frame_destroy(granary_frame *frame)
     }
 }
 
+granary_err
+gr_frame_give(granary_frame *frame, granary_err err, granary_frame **ret_frame)
+{
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+    } else {
+        *ret_frame = frame;
+    }
+    return err;
+}
+
 const struct gr_column_stats *
 gr_frame_stats(const granary_frame *frame, size_t position)
 {
@@ -179,12 +190,7 @@ gr_frame_take(const granary_frame *frame, const int64_t *indices, int64_t count,
             (void)gr_fail_in(err, "column '%s'", column->name);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(taken);
-        return err;
-    }
-    *ret_frame = taken;
-    return GRANARY_OK;
+    return gr_frame_give(taken, err, ret_frame);
 }
 
 granary_err
@@ -211,12 +217,7 @@ gr_frame_slice(const granary_frame *frame, int64_t from, int64_t count, granary_
             err = gr_frame_set(slice, i, column->name, &out);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(slice);
-        return err;
-    }
-    *ret_frame = slice;
-    return GRANARY_OK;
+    return gr_frame_give(slice, err, ret_frame);
 }
 
 /* Column `position` of every frame as runs; its dtype is that of the first that is not NULLTYPE. */
@@ -279,12 +280,7 @@ gr_frame_concat(const granary_frame *const *frames, size_t count, granary_frame 
         }
     }
     free(runs);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(whole);
-        return err;
-    }
-    *ret_frame = whole;
-    return GRANARY_OK;
+    return gr_frame_give(whole, err, ret_frame);
 }
 
 granary_err

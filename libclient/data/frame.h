@@ -84,6 +84,8 @@ granary_dtype gr_dtype_parse(const char *name);
 /* A frame of count columns, all zero, to be filled with gr_frame_set(). NULL: out of memory. */
 granary_frame *gr_frame_create(size_t count, int64_t rows);
 void gr_frame_destroy(granary_frame *frame); /* NULL is fine */
+/* The end of making a frame: after an error it is destroyed, else *ret_frame is it. Returns err. */
+granary_err gr_frame_give(granary_frame *frame, granary_err err, granary_frame **ret_frame);
 /* *takes* the column (owned buffers); copies name. Errors: ENOMEM (the column is destroyed) */
 granary_err gr_frame_set(granary_frame *frame, size_t position, const char *name, struct gr_column *column);
 /* Put a column of another frame in, borrowed: its values must outlive this one. Errors: ENOMEM */

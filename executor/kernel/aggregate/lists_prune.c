@@ -63,12 +63,7 @@ pairs_frame(const struct group_part *list, size_t groups, granary_frame **ret_fr
     if (err == GRANARY_OK) {
         err = gr_frame_set_borrowed(frame, 1, "value", &list->values.view);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 /* The first row of each pair. */

@@ -41,8 +41,8 @@ group_plan_init(const struct gr_kernel_call *call, struct group_plan *ret_plan)
     if (err != GRANARY_OK) {
         return err;
     }
-    plan.keep_nulls = !gr_attr_bool(call->op->attrs, call->op->n_attrs, "dropna", true);
-    plan.by_hash = !gr_attr_bool(call->op->attrs, call->op->n_attrs, "sort", true);
+    plan.keep_nulls = !call_bool(call, "dropna", true);
+    plan.by_hash = !call_bool(call, "sort", true);
     plan.arguments = calloc(2 * plan.count + 1, sizeof *plan.arguments);
     plan.argument_of = calloc(plan.count + 1, sizeof *plan.argument_of);
     plan.uses = calloc(plan.count + 1, sizeof *plan.uses);

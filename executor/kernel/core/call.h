@@ -40,6 +40,41 @@ struct gr_kernel_call {
     void *placing; /* the worker's */
 };
 
+/* Attributes of a call; NULL, or the fallback, when it has none of that name. */
+static inline const Granary__Attr *
+call_find(const struct gr_kernel_call *call, const char *name)
+{
+    return gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+}
+static inline int64_t
+call_int(const struct gr_kernel_call *call, const char *name, int64_t fallback)
+{
+    return gr_attr_int(call->op->attrs, call->op->n_attrs, name, fallback);
+}
+static inline bool
+call_bool(const struct gr_kernel_call *call, const char *name, bool fallback)
+{
+    return gr_attr_bool(call->op->attrs, call->op->n_attrs, name, fallback);
+}
+static inline double
+call_double(const struct gr_kernel_call *call, const char *name, double fallback)
+{
+    return gr_attr_double(call->op->attrs, call->op->n_attrs, name, fallback);
+}
+static inline const char *
+call_string(const struct gr_kernel_call *call, const char *name, const char *fallback)
+{
+    return gr_attr_string(call->op->attrs, call->op->n_attrs, name, fallback);
+}
+
+/* Output i becomes bytes; *takes* them. */
+static inline void
+call_yield_bytes(struct gr_kernel_call *call, size_t i, void *bytes, uint64_t size)
+{
+    call->outputs[i] =
+        (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+}
+
 /* Errors: ETYPE, EINVAL, ENOMEM, EIO, ...: the message says what and, for files, file and line; the node's name is
  * added by the worker. */
 typedef granary_err gr_kernel(struct gr_kernel_call *call);

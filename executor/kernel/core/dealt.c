@@ -15,7 +15,7 @@
 granary_err
 dealt_parts(const struct gr_kernel_call *call, int64_t *ret_parts)
 {
-    int64_t parts = gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 0);
+    int64_t parts = call_int(call, "parts", 0);
 
     if (parts < 1 || parts > DEALT_PARTS_MAX) {
         return gr_fail(GRANARY_EINVAL, "%s: 'parts' must be from 1 to %d", call->op->op, DEALT_PARTS_MAX);
@@ -64,8 +64,7 @@ yield_packed(struct gr_kernel_call *call, granary_frame **frames, int64_t parts,
         err = gr_packed_write((const granary_frame *const *)frames, (size_t)parts + more, &bytes, &size);
     }
     if (err == GRANARY_OK) {
-        call->outputs[0] =
-            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+        call_yield_bytes(call, 0, bytes, size);
     }
     for (int64_t p = 0; frames != NULL && p < parts; p++) {
         gr_frame_destroy(frames[p]);
@@ -203,12 +202,7 @@ dealing_part(const struct dealing *d, int64_t part, granary_frame **ret_frame)
             err = err == GRANARY_OK ? gr_frame_set(frame, c, view.name, &column) : err;
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 granary_err

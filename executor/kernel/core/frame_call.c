@@ -61,7 +61,7 @@ call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***re
 granary_err
 call_attr(const struct gr_kernel_call *call, const char *name, Granary__Attr__Kind kind, const Granary__Attr **ret_attr)
 {
-    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+    const Granary__Attr *attr = call_find(call, name);
 
     if (attr == NULL || attr->kind != kind || (kind == GRANARY__ATTR__KIND__MAP && attr->n_keys != attr->n_strings)) {
         return gr_fail(GRANARY_EINVAL, "%s: attribute '%s' is missing or of another kind", call->op->op, name);
@@ -115,12 +115,7 @@ frame_borrow(const granary_frame *frame, granary_frame **ret_frame)
     for (size_t i = 0; i < frame->count && err == GRANARY_OK; i++) {
         err = gr_frame_set_borrowed(borrowed, i, frame->columns[i].view.name, &frame->columns[i].view);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(borrowed);
-        return err;
-    }
-    *ret_frame = borrowed;
-    return GRANARY_OK;
+    return gr_frame_give(borrowed, err, ret_frame);
 }
 
 granary_err
@@ -147,10 +142,5 @@ frame_take_columns(const granary_frame *frame, char *const *names, size_t count,
         }
     }
     free(columns);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(taken);
-        return err;
-    }
-    *ret_frame = taken;
-    return GRANARY_OK;
+    return gr_frame_give(taken, err, ret_frame);
 }

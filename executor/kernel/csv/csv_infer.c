@@ -381,7 +381,7 @@ csv_infer_fini(struct csv_infer *infer)
 granary_err
 kernel_csv_infer(struct gr_kernel_call *call)
 {
-    bool header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false);
+    bool header = call_bool(call, "header", false);
     struct csv_infer infer;
     struct csv_text text;
     granary_err err = csv_text_open(call->op, &text);

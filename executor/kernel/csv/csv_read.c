@@ -348,19 +348,14 @@ make_frame(struct reader *reader, granary_frame **ret_frame)
         err = err == GRANARY_OK ? gr_frame_set(frame, i, reader->builders[i].name, &column)
                                 : gr_fail_in(err, "column '%s'", reader->builders[i].name);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 granary_err
 kernel_csv_read(struct gr_kernel_call *call)
 {
     struct reader reader = {0};
-    bool header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false);
+    bool header = call_bool(call, "header", false);
     granary_err err;
 
     if (call->output_count != 1) {

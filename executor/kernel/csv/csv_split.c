@@ -87,7 +87,7 @@ static granary_err
 infer_records(const struct gr_kernel_call *call, struct csv_text *text, const struct split *split,
               struct csv_infer *infer, Granary__CsvSplit *answer)
 {
-    bool header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false);
+    bool header = call_bool(call, "header", false);
     char *end = text->owned + (text->end - text->owned);
     struct csv_text part;
     size_t from, to;
@@ -102,7 +102,7 @@ infer_records(const struct gr_kernel_call *call, struct csv_text *text, const st
     err = csv_infer_text(infer, &part, header);
     gr_buf_free(&part.scratch);
     answer->types = &infer->answer;
-    answer->types_offset = gr_attr_int(call->op->attrs, call->op->n_attrs, "offset", 0) + (int64_t)from;
+    answer->types_offset = call_int(call, "offset", 0) + (int64_t)from;
     answer->types_size = (int64_t)(to - from);
     return err;
 }

@@ -44,9 +44,9 @@ find_columns(const struct gr_arrow_file *file, const char *path, const Granary__
 granary_err
 kernel_arrow_read(struct gr_kernel_call *call)
 {
-    const char *path = gr_attr_string(call->op->attrs, call->op->n_attrs, "path", "");
-    int64_t first = gr_attr_int(call->op->attrs, call->op->n_attrs, "first", 0);
-    int64_t count = gr_attr_int(call->op->attrs, call->op->n_attrs, "count", 0);
+    const char *path = call_string(call, "path", "");
+    int64_t first = call_int(call, "first", 0);
+    int64_t count = call_int(call, "count", 0);
     const Granary__Attr *names;
     const Granary__Attr *dtypes;
     struct gr_arrow_file *file = NULL;
@@ -82,9 +82,9 @@ kernel_arrow_read(struct gr_kernel_call *call)
 granary_err
 kernel_tensor_read(struct gr_kernel_call *call)
 {
-    const char *path = gr_attr_string(call->op->attrs, call->op->n_attrs, "path", "");
-    granary_dtype dtype = gr_dtype_parse(gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", ""));
-    int64_t at = gr_attr_int(call->op->attrs, call->op->n_attrs, "at", 0);
+    const char *path = call_string(call, "path", "");
+    granary_dtype dtype = gr_dtype_parse(call_string(call, "dtype", ""));
+    int64_t at = call_int(call, "at", 0);
     int64_t size = (int64_t)gr_tensor_element(dtype);
     struct tensor_part part;
     struct stat info;

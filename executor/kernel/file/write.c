@@ -26,7 +26,7 @@ struct target {
 static granary_err
 target_open(const struct gr_kernel_call *call, struct target *target)
 {
-    *target = (struct target){.path = gr_attr_string(call->op->attrs, call->op->n_attrs, "path", ""), .fd = -1};
+    *target = (struct target){.path = call_string(call, "path", ""), .fd = -1};
     if (asprintf(&target->other, "%s.%d.part", target->path, (int)getpid()) < 0) {
         target->other = NULL;
         return gr_fail(GRANARY_ENOMEM, "%s: out of memory", target->path);
@@ -111,9 +111,9 @@ granary_err
 kernel_csv_format(struct gr_kernel_call *call)
 {
     struct gr_csv_style style = {
-        .delimiter = gr_attr_string(call->op->attrs, call->op->n_attrs, "delimiter", ",")[0],
-        .null_value = gr_attr_string(call->op->attrs, call->op->n_attrs, "null_value", ""),
-        .header = gr_attr_bool(call->op->attrs, call->op->n_attrs, "header", false),
+        .delimiter = call_string(call, "delimiter", ",")[0],
+        .null_value = call_string(call, "null_value", ""),
+        .header = call_bool(call, "header", false),
     };
     const granary_frame *frame;
     struct gr_buf text = {0};
@@ -130,8 +130,7 @@ kernel_csv_format(struct gr_kernel_call *call)
         gr_buf_free(&text);
         return gr_fail(GRANARY_ENOMEM, "no memory for the text of %lld rows", (long long)frame->rows);
     }
-    call->outputs[0] = (struct gr_value){
-        .kind = GR_VALUE_BYTES, .bytes = text.bytes, .bytes_size = text.size, .owned_bytes = text.bytes};
+    call_yield_bytes(call, 0, text.bytes, text.size);
     return GRANARY_OK;
 }
 

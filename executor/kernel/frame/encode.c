@@ -81,7 +81,7 @@ yield_entries(struct gr_kernel_call *call, const char *name, bool pays, struct g
 static int64_t
 entries_limit(const struct gr_kernel_call *call, const granary_frame *const *frames, const struct parts *parts)
 {
-    bool several = gr_attr_bool(call->op->attrs, call->op->n_attrs, "several", false);
+    bool several = call_bool(call, "several", false);
     int64_t half = frames[0]->rows / 2;
 
     if (call->input_count > 1) {
@@ -94,7 +94,7 @@ entries_limit(const struct gr_kernel_call *call, const granary_frame *const *fra
 static void
 refuse_large(const struct gr_kernel_call *call, struct gr_column *entries, bool *pays)
 {
-    int64_t most = gr_attr_int(call->op->attrs, call->op->n_attrs, "most", INT64_MAX);
+    int64_t most = call_int(call, "most", INT64_MAX);
 
     if (*pays && entries->view.rows > 0 && entries->view.offsets[entries->view.rows] > most) {
         gr_column_free(entries);

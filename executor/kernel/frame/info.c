@@ -133,7 +133,7 @@ value_info(const struct gr_value *value, Granary__FrameInfo **ret_info)
 granary_err
 kernel_info(struct gr_kernel_call *call)
 {
-    bool check = gr_attr_bool(call->op->attrs, call->op->n_attrs, "check", false);
+    bool check = call_bool(call, "check", false);
     Granary__FrameInfos *infos = malloc(sizeof *infos);
     granary_err err = infos == NULL ? gr_no_memory("an answer") : GRANARY_OK;
     void *packed;

@@ -11,12 +11,6 @@
 /* No name that a user can choose begins so. */
 #define ORDER_COLUMN "\1order"
 
-static int64_t
-call_int(const struct gr_kernel_call *call, const char *name, int64_t fallback)
-{
-    return gr_attr_int(call->op->attrs, call->op->n_attrs, name, fallback);
-}
-
 static granary_err
 out_of_memory(const struct gr_kernel_call *call, int64_t rows)
 {
@@ -144,12 +138,7 @@ sample_made(const struct drawing *drawing, const granary_frame *frame, granary_f
         err = gr_frame_set(sample, frame->count, ORDER_COLUMN, &order);
     }
     gr_frame_destroy(rows);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(sample);
-        return err;
-    }
-    *ret_sample = sample;
-    return GRANARY_OK;
+    return gr_frame_give(sample, err, ret_sample);
 }
 
 granary_err
@@ -161,7 +150,7 @@ kernel_sample(struct gr_kernel_call *call)
                               .total = call_int(call, "total", 0),
                               .count = call_int(call, "count", 0),
                               .seed = (uint64_t)call_int(call, "seed", 0),
-                              .replace = gr_attr_bool(call->op->attrs, call->op->n_attrs, "replace", false)};
+                              .replace = call_bool(call, "replace", false)};
     int64_t room;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
@@ -276,8 +265,8 @@ texts_cut(const granary_column *column, const char *separator, struct gr_column 
 granary_err
 kernel_explode(struct gr_kernel_call *call)
 {
-    const char *name = gr_attr_string(call->op->attrs, call->op->n_attrs, "column", "");
-    const char *separator = gr_attr_string(call->op->attrs, call->op->n_attrs, "separator", "");
+    const char *name = call_string(call, "column", "");
+    const char *separator = call_string(call, "separator", "");
     const granary_frame *frame;
     granary_frame *made = NULL;
     struct gr_column parts;

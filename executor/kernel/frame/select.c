@@ -76,10 +76,10 @@ all_names(const granary_frame *frame)
 granary_err
 kernel_filter(struct gr_kernel_call *call)
 {
-    const Granary__Attr *select = gr_attr_find(call->op->attrs, call->op->n_attrs, "select");
+    const Granary__Attr *select = call_find(call, "select");
     const Granary__Attr *where = NULL;
     const granary_frame *frame = NULL;
-    struct rows_spec spec = {.columns = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns")};
+    struct rows_spec spec = {.columns = call_find(call, "columns")};
     granary_frame *kept = NULL;
     char **names = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
@@ -242,8 +242,8 @@ narrow_frames(const granary_frame **frames, size_t count, const Granary__Attr *n
 granary_err
 kernel_concat(struct gr_kernel_call *call)
 {
-    const Granary__Attr *names = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
-    int64_t limit = gr_attr_int(call->op->attrs, call->op->n_attrs, "limit", -1);
+    const Granary__Attr *names = call_find(call, "columns");
+    int64_t limit = call_int(call, "limit", -1);
     const granary_frame **frames;
     granary_frame *all = NULL;
     granary_err err = call_frames_encoded(call, &frames);

@@ -65,7 +65,7 @@ zip_all(const granary_frame *const *frames, size_t count, granary_frame *zipped)
 granary_err
 kernel_zip(struct gr_kernel_call *call)
 {
-    const Granary__Attr *names = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
+    const Granary__Attr *names = call_find(call, "columns");
     const granary_frame **frames;
     granary_frame *zipped = NULL;
     size_t width = names != NULL ? names->n_strings : 0;

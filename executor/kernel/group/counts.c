@@ -80,8 +80,7 @@ share_counts(struct gr_kernel_call *call, const char *name, granary_frame **fram
 granary_err
 kernel_value_counts(struct gr_kernel_call *call)
 {
-    Granary__Attr *const *attrs = call->op->attrs;
-    bool ascending = gr_attr_bool(attrs, call->op->n_attrs, "ascending", false);
+    bool ascending = call_bool(call, "ascending", false);
     const granary_frame *frame;
     granary_frame *sorted = NULL;
     const granary_column *counts;
@@ -96,7 +95,7 @@ kernel_value_counts(struct gr_kernel_call *call)
         return gr_fail(GRANARY_ETYPE, "%s: the last column does not count", call->op->op);
     }
     counts = &frame->columns[frame->count - 1].view;
-    if (gr_attr_bool(attrs, call->op->n_attrs, "sort", true)) {
+    if (call_bool(call, "sort", true)) {
         struct sort_key by = {.column = counts, .descending = !ascending};
 
         err = sort_rows(&by, 1, frame->rows, SORT_NO_LIMIT, &order, &rows);
@@ -107,7 +106,7 @@ kernel_value_counts(struct gr_kernel_call *call)
     } else {
         err = frame_borrow(frame, &sorted);
     }
-    if (err == GRANARY_OK && gr_attr_bool(attrs, call->op->n_attrs, "normalize", false)) {
+    if (err == GRANARY_OK && call_bool(call, "normalize", false)) {
         err = share_counts(call, counts->name, &sorted);
     }
     if (err != GRANARY_OK) {

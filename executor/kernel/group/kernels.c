@@ -19,8 +19,7 @@ yield_table(struct gr_kernel_call *call, size_t output, const struct group_plan 
     }
     err = group_table_write(plan, table, referred, &bytes, &size);
     if (err == GRANARY_OK) {
-        call->outputs[output] =
-            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+        call_yield_bytes(call, output, bytes, size);
     }
     return err;
 }
@@ -42,12 +41,6 @@ yield_parts(struct gr_kernel_call *call, size_t parts, const size_t *starts, con
         group_table_fini(&slice);
     }
     return err;
-}
-
-static bool
-has_reference(const struct gr_kernel_call *call)
-{
-    return gr_attr_bool(call->op->attrs, call->op->n_attrs, "reference", false);
 }
 
 /* By key: whether the reference has its dictionary. To be freed. Errors: ENOMEM */
@@ -73,10 +66,10 @@ refer(const struct group_table *table, const granary_frame *reference, bool **re
 granary_err
 kernel_groupby_map(struct gr_kernel_call *call)
 {
-    const Granary__Attr *columns = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns");
-    const char *where = gr_attr_string(call->op->attrs, call->op->n_attrs, "where", NULL);
-    int64_t parts = gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
-    size_t first = has_reference(call);
+    const Granary__Attr *columns = call_find(call, "columns");
+    const char *where = call_string(call, "where", NULL);
+    int64_t parts = call_int(call, "parts", 1);
+    size_t first = call_bool(call, "reference", false);
     const granary_frame **frames = NULL;
     struct group_table table = {0};
     bool *referred = NULL;
@@ -118,7 +111,7 @@ inputs_merge(const struct gr_kernel_call *call, struct group_plan *plan, struct 
 {
     struct group_table *tables = calloc(call->input_count + 1, sizeof *tables);
     const granary_frame *reference = NULL;
-    size_t first = has_reference(call);
+    size_t first = call_bool(call, "reference", false);
     size_t count = 0;
     granary_err err = GRANARY_OK;
 
@@ -183,7 +176,7 @@ kernel_groupby_final(struct gr_kernel_call *call)
     }
     err = inputs_merge(call, &plan, &table);
     if (err == GRANARY_OK) {
-        table.ordered = table.ordered || gr_attr_bool(call->op->attrs, call->op->n_attrs, "any_order", false);
+        table.ordered = table.ordered || call_bool(call, "any_order", false);
         err = group_result(&plan, &table, &frame);
         group_table_fini(&table);
     }

@@ -116,12 +116,7 @@ keys_merge(struct merge *merge, granary_frame **ret_frame)
         rows_close(sources[t]);
     }
     free(sources);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 /* Without keys all groups are one. */

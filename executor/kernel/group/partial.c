@@ -102,12 +102,7 @@ frame_of_column(const granary_column *column, granary_frame **ret_frame)
     granary_frame *frame = gr_frame_create(1, column->rows);
     granary_err err = frame == NULL ? gr_no_memory("groupby") : gr_frame_set_borrowed(frame, 0, "", column);
 
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 static granary_err
@@ -123,12 +118,7 @@ frame_of_keys(const granary_frame *keys, granary_frame **ret_frame)
         key.dictionary = NULL;
         err = gr_frame_set_borrowed(frame, k, key.name, &key);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 static void

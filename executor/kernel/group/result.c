@@ -156,12 +156,7 @@ result_of_rows(const struct group_plan *plan, const struct group_table *table, c
     }
     free(groups);
     free(entries);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 /* The frame of all groups is about to be made: keys, and a number each. */
@@ -200,12 +195,7 @@ result_of_groups(const struct group_plan *plan, const struct group_table *table,
             err = gr_frame_set(frame, i, i < keys ? plan->keys->strings[i] : plan->aggregates[i - keys].name, &column);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 granary_err

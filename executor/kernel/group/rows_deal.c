@@ -31,8 +31,8 @@ compute(const struct gr_kernel_call *call, const struct group_plan *plan, granar
     size_t count = plan->keys->n_strings + plan->argument_count;
     const char **texts = calloc(2 * count + 1, sizeof *texts);
     char(*names)[GROUP_DEALT_NAME] = calloc(count + 1, sizeof *names);
-    struct rows_spec spec = {.where = gr_attr_string(call->op->attrs, call->op->n_attrs, "where", NULL),
-                             .columns = gr_attr_find(call->op->attrs, call->op->n_attrs, "columns"),
+    struct rows_spec spec = {.where = call_string(call, "where", NULL),
+                             .columns = call_find(call, "columns"),
                              .wanted = texts,
                              .wanted_count = count};
     const granary_frame *frame;
@@ -137,12 +137,7 @@ with_forms(const granary_frame *frame, size_t keys, granary_frame **ret_frame)
             err = gr_frame_set_borrowed(formed, c, from->name, from);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(formed);
-        return err;
-    }
-    *ret_frame = formed;
-    return GRANARY_OK;
+    return gr_frame_give(formed, err, ret_frame);
 }
 
 /* The last column: a hash of the keys. *ret_parts: the part of each row; scratch_free() takes it back. */
@@ -211,13 +206,13 @@ take_dictionary(granary_frame *frame, int64_t key, const granary_column *there, 
 size_t
 group_dealt_first(const struct gr_kernel_call *call)
 {
-    return gr_attr_bool(call->op->attrs, call->op->n_attrs, "reference", false);
+    return call_bool(call, "reference", false);
 }
 
 const Granary__Attr *
 group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *plan)
 {
-    const Granary__Attr *texts = gr_attr_find(call->op->attrs, call->op->n_attrs, "texts");
+    const Granary__Attr *texts = call_find(call, "texts");
     bool fits = texts != NULL && texts->n_ints <= plan->keys->n_strings;
 
     for (size_t i = 0; fits && i < texts->n_ints; i++) {

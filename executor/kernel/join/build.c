@@ -836,9 +836,8 @@ build_keys(const struct build_request *request, void **ret_bytes, uint64_t *ret_
 granary_err
 kernel_join_build(struct gr_kernel_call *call)
 {
-    Granary__Attr *const *attrs = call->op->attrs;
-    int64_t part = gr_attr_int(attrs, call->op->n_attrs, "part", 0);
-    int64_t parts = gr_attr_int(attrs, call->op->n_attrs, "parts", 1);
+    int64_t part = call_int(call, "part", 0);
+    int64_t parts = call_int(call, "parts", 1);
     const Granary__Attr *keys;
     const Granary__Attr *types;
     const granary_frame **pieces = NULL;
@@ -867,13 +866,12 @@ kernel_join_build(struct gr_kernel_call *call)
                                                  .key_count = keys->n_strings,
                                                  .part = (uint32_t)part,
                                                  .part_bits = (uint32_t)__builtin_ctzll((unsigned long long)parts),
-                                                 .unique = gr_attr_bool(attrs, call->op->n_attrs, "unique", false),
-                                                 .side = gr_attr_string(attrs, call->op->n_attrs, "side", "right")},
+                                                 .unique = call_bool(call, "unique", false),
+                                                 .side = call_string(call, "side", "right")},
                          &bytes, &size);
     }
     if (err == GRANARY_OK) {
-        call->outputs[0] =
-            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
+        call_yield_bytes(call, 0, bytes, size);
     }
     free(pieces);
     return err;

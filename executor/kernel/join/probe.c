@@ -45,7 +45,7 @@ parse_kind(struct probe *p)
                  {"semi", MATCH_SEMI},
                  {"anti", MATCH_ANTI},
                  {"cross", MATCH_INNER}};
-    const char *how = gr_attr_string(p->call->op->attrs, p->call->op->n_attrs, "how", "");
+    const char *how = call_string(p->call, "how", "");
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(how, kinds[i].name) == 0) {
@@ -62,7 +62,7 @@ static granary_err
 open_probing(struct probe *p)
 {
     const struct gr_kernel_call *call = p->call;
-    int64_t count = gr_attr_int(call->op->attrs, call->op->n_attrs, "probes", 1);
+    int64_t count = call_int(call, "probes", 1);
     const granary_frame **frames;
     granary_err err;
 
@@ -127,7 +127,7 @@ build_here(const struct probe *p, const granary_frame *const *pieces, size_t cou
            const char *unique_of, void **ret_bytes, uint64_t *ret_size)
 {
     const struct gr_kernel_call *call = p->call;
-    const char *side = gr_attr_string(call->op->attrs, call->op->n_attrs, unique_of, NULL);
+    const char *side = call_string(call, unique_of, NULL);
     const Granary__Attr *keys;
     const Granary__Attr *types;
     granary_err err = call_attr(call, keys_of, GRANARY__ATTR__KIND__STRINGS, &keys);
@@ -159,7 +159,7 @@ build_all(struct probe *p)
     if (p->piece_count == 0) {
         return gr_fail(GRANARY_EINVAL, "join: there are no frames to build of");
     }
-    if (gr_attr_find(p->call->op->attrs, p->call->op->n_attrs, "unique_probing") != NULL) {
+    if (call_find(p->call, "unique_probing") != NULL) {
         err = build_here(p, &p->probing, 1, "keys", "unique_probing", &checked, &bytes.size);
         free(checked);
     }
@@ -175,7 +175,7 @@ static granary_err
 open_inputs(struct probe *p)
 {
     const struct gr_kernel_call *call = p->call;
-    size_t parts = (size_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "parts", 1);
+    size_t parts = (size_t)call_int(call, "parts", 1);
     granary_err err = open_probing(p);
 
     if (err != GRANARY_OK) {
@@ -332,12 +332,7 @@ make_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr
             err = gr_frame_set(frame, i, map->keys[i], &column);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 /* That frame is about to be made, and is what the operator yields. */
@@ -403,7 +398,7 @@ static granary_err
 match_keys(struct probe *p)
 {
     const struct gr_kernel_call *call = p->call;
-    const char *filter = gr_attr_string(call->op->attrs, call->op->n_attrs, "filter", NULL);
+    const char *filter = call_string(call, "filter", NULL);
     const Granary__Attr *keys;
     const granary_column **columns = NULL;
     struct rows *selected = NULL;
@@ -423,8 +418,7 @@ match_keys(struct probe *p)
                                                  .rows = p->probing->rows,
                                                  .selected = selected,
                                                  .kind = p->where != NULL ? MATCH_INNER : p->kind,
-                                                 .null_aware = gr_attr_bool(call->op->attrs, call->op->n_attrs,
-                                                                            "null_aware", false)},
+                                                 .null_aware = call_bool(call, "null_aware", false)},
                          &p->pairs);
     }
     if (err == GRANARY_OK && p->where != NULL) {
@@ -532,7 +526,7 @@ match_all(struct probe *p)
 granary_err
 kernel_join_probe(struct gr_kernel_call *call)
 {
-    struct probe p = {.call = call, .where = gr_attr_string(call->op->attrs, call->op->n_attrs, "where", NULL)};
+    struct probe p = {.call = call, .where = call_string(call, "where", NULL)};
     const Granary__Attr *result;
     granary_frame *frame = NULL;
     granary_err err = parse_kind(&p);

@@ -12,7 +12,7 @@ static granary_err
 keep_of(const struct gr_kernel_call *call, enum keep *ret_keep)
 {
     static const char *const names[] = {"first", "last", "two", "none"};
-    const char *name = gr_attr_string(call->op->attrs, call->op->n_attrs, "keep", "first");
+    const char *name = call_string(call, "keep", "first");
 
     for (int k = 0; k < 4; k++) {
         if (strcmp(name, names[k]) == 0) {
@@ -50,7 +50,7 @@ marking_fini(struct marking *marking)
 static granary_err
 sources_open(struct marking *marking, const struct gr_kernel_call *call)
 {
-    const Granary__Attr *subset = gr_attr_find(call->op->attrs, call->op->n_attrs, "subset");
+    const Granary__Attr *subset = call_find(call, "subset");
     const granary_frame *first = marking->frames[0];
     const char **names = calloc(first->count + 1, sizeof *names);
     struct rows_spec spec = {.wanted = names, .wanted_count = first->count};

@@ -359,12 +359,7 @@ make_frame(const struct collection *all, const char *const *names, granary_frame
             err = gr_frame_set(made, i, names[i], &column);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(made);
-        return err;
-    }
-    *ret_frame = made;
-    return GRANARY_OK;
+    return gr_frame_give(made, err, ret_frame);
 }
 
 granary_err

@@ -72,7 +72,7 @@ frames_sorted(const granary_frame **frames, size_t count, const struct order *or
 granary_err
 kernel_sort(struct gr_kernel_call *call)
 {
-    int64_t limit = gr_attr_int(call->op->attrs, call->op->n_attrs, "limit", SORT_NO_LIMIT);
+    int64_t limit = call_int(call, "limit", SORT_NO_LIMIT);
     const granary_frame **frames;
     granary_frame *sorted = NULL;
     struct order order;

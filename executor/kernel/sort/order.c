@@ -21,7 +21,7 @@ order_fini(struct order *order)
 static granary_err
 order_flags(const struct gr_kernel_call *call, const char *name, size_t count, bool *flags)
 {
-    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+    const Granary__Attr *attr = call_find(call, name);
 
     if (attr != NULL && attr->n_ints != 1 && attr->n_ints != count) {
         return gr_fail(GRANARY_EINVAL, "%s: '%s' has %zu values for %zu columns", call->op->op, name, attr->n_ints,
@@ -54,7 +54,7 @@ order_init(const struct gr_kernel_call *call, struct order *ret_order)
         order_fini(&order);
         return gr_no_memory(call->op->op);
     }
-    order.nan_largest = gr_attr_bool(call->op->attrs, call->op->n_attrs, "nan_largest", false);
+    order.nan_largest = call_bool(call, "nan_largest", false);
     memcpy(order.names, by->strings, order.count * sizeof *order.names);
     err = order_flags(call, "descending", order.count, order.descending);
     if (err == GRANARY_OK) {

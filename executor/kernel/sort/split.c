@@ -23,12 +23,6 @@
 /* Stretches of equal width that the span of the pivots is divided into: in most of them there is no pivot. */
 #define GUESSES 4096
 
-static int64_t
-call_int(const struct gr_kernel_call *call, const char *name, int64_t fallback)
-{
-    return gr_attr_int(call->op->attrs, call->op->n_attrs, name, fallback);
-}
-
 /* ---- samples ---- */
 
 /* splitmix64: where in its stretch of rows a sample lies, so that no pattern in the data meets one in the samples. */
@@ -86,12 +80,7 @@ keys_sampled(const granary_frame *frame, const struct order *order, int64_t chun
         }
     }
     gr_frame_destroy(keys);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(sample);
-        return err;
-    }
-    *ret_sample = sample;
-    return GRANARY_OK;
+    return gr_frame_give(sample, err, ret_sample);
 }
 
 granary_err

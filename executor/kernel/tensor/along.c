@@ -383,9 +383,7 @@ make_room(struct along *a)
 static granary_err
 read_call(struct gr_kernel_call *call, struct along *a)
 {
-    Granary__Attr *const *attrs = call->op->attrs;
-    size_t count = call->op->n_attrs;
-    const char *name = gr_attr_string(attrs, count, "function", "");
+    const char *name = call_string(call, "function", "");
     int f = 0;
 
     while (f < FUNCTIONS && strcmp(names[f], name) != 0) {
@@ -397,10 +395,10 @@ read_call(struct gr_kernel_call *call, struct along *a)
     *a = (struct along){.call = call,
                         .function = (enum function)f,
                         .dtype = call->inputs[0].tensor.view.dtype,
-                        .descending = gr_attr_bool(attrs, count, "descending", false),
-                        .q = gr_attr_double(attrs, count, "q", 0.5),
-                        .method = gr_attr_string(attrs, count, "method", "linear"),
-                        .times = gr_attr_int(attrs, count, "times", 1)};
+                        .descending = call_bool(call, "descending", false),
+                        .q = call_double(call, "q", 0.5),
+                        .method = call_string(call, "method", "linear"),
+                        .times = call_int(call, "times", 1)};
     switch (a->function) {
     case ARGSORT:
     case ARGTOPK:
@@ -456,8 +454,8 @@ granary_err
 kernel_along(struct gr_kernel_call *call)
 {
     const granary_tensor *tensor;
-    int64_t axis = gr_attr_int(call->op->attrs, call->op->n_attrs, "axis", -1);
-    bool drop = gr_attr_bool(call->op->attrs, call->op->n_attrs, "drop", false);
+    int64_t axis = call_int(call, "axis", -1);
+    bool drop = call_bool(call, "drop", false);
     int64_t shape[TENSOR_DIMS_MAX];
     int64_t outer = 1, inner = 1;
     int dims = 0;
@@ -481,7 +479,7 @@ kernel_along(struct gr_kernel_call *call)
     } else if (a.function == DIFF) {
         a.out_n = a.n > a.times ? a.n - a.times : 0;
     } else if (a.function == TOPK || a.function == ARGTOPK) {
-        int64_t k = gr_attr_int(call->op->attrs, call->op->n_attrs, "k", a.n);
+        int64_t k = call_int(call, "k", a.n);
 
         a.out_n = k < 0 ? 0 : k < a.n ? k : a.n;
     }

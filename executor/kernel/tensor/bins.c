@@ -55,7 +55,7 @@ kernel_bin_map(struct gr_kernel_call *call)
 {
     const granary_tensor *elements = &call->inputs[0].tensor.view;
     const granary_tensor *weights = call->input_count > 1 ? &call->inputs[1].tensor.view : NULL;
-    int64_t length = gr_attr_int(call->op->attrs, call->op->n_attrs, "length", 0);
+    int64_t length = call_int(call, "length", 0);
     struct partial_header header = {.reduction = GR_REDUCE_sum, .dims = 1, .shape = {length}};
     struct reducing reducing = {0};
     granary_err err = tensor_call_check(call, 1, 2);

@@ -41,7 +41,7 @@ granary_err
 tensor_ints(const struct gr_kernel_call *call, const char *name, size_t max, const int64_t **ret_values,
             size_t *ret_count)
 {
-    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+    const Granary__Attr *attr = call_find(call, name);
 
     if (attr != NULL && attr->n_ints > max) {
         return gr_fail(GRANARY_EINVAL, "%s: %zu numbers, at most %zu fit", name, attr->n_ints, max);

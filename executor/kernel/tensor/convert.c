@@ -207,10 +207,10 @@ fill_from(struct filling *f, const granary_frame *frame, char *const *names, int
 granary_err
 kernel_to_tensor(struct gr_kernel_call *call)
 {
-    int64_t skip = gr_attr_int(call->op->attrs, call->op->n_attrs, "skip", 0);
-    int64_t rows = gr_attr_int(call->op->attrs, call->op->n_attrs, "rows", 0);
-    bool flat = gr_attr_bool(call->op->attrs, call->op->n_attrs, "flat", false);
-    struct filling f = {.dtype = gr_dtype_parse(gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", ""))};
+    int64_t skip = call_int(call, "skip", 0);
+    int64_t rows = call_int(call, "rows", 0);
+    bool flat = call_bool(call, "flat", false);
+    struct filling f = {.dtype = gr_dtype_parse(call_string(call, "dtype", ""))};
     const granary_frame **frames = NULL;
     const Granary__Attr *names;
     void *values;

@@ -446,7 +446,7 @@ solve(struct linalg *l)
 static granary_err
 solve_triangular(struct linalg *l)
 {
-    bool lower = gr_attr_bool(l->call->op->attrs, l->call->op->n_attrs, "lower", false);
+    bool lower = call_bool(l->call, "lower", false);
     int n = (int)l->a.rows, columns = (int)l->b.columns, info = 0;
     double *b = NULL;
     granary_err err = need_square(&l->a);
@@ -471,7 +471,7 @@ least_squares(struct linalg *l)
 {
     int m = (int)l->a.rows, n = (int)l->a.columns, columns = (int)l->b.columns;
     int room = m > n ? m : n, k = m < n ? m : n, rank = 0, info = 0, size = -1, whole = 0;
-    double rcond = gr_attr_double(l->call->op->attrs, l->call->op->n_attrs, "rcond", 0x1p-52 * (double)room);
+    double rcond = call_double(l->call, "rcond", 0x1p-52 * (double)room);
     double wanted = 0;
     double *a = scratch_alloc(((size_t)m * (size_t)n + 1) * sizeof *a);
     double *b = NULL, *work = NULL;
@@ -510,7 +510,7 @@ least_squares(struct linalg *l)
 static granary_err
 lu(struct linalg *l)
 {
-    const char *part = gr_attr_string(l->call->op->attrs, l->call->op->n_attrs, "part", "l");
+    const char *part = call_string(l->call, "part", "l");
     int m = (int)l->a.rows, n = (int)l->a.columns, k = m < n ? m : n, info = 0;
     double *a = scratch_alloc(((size_t)m * (size_t)n + 1) * sizeof *a);
     int *pivots = scratch_alloc(((size_t)k + (size_t)m + 1) * sizeof *pivots);
@@ -556,7 +556,7 @@ lu(struct linalg *l)
 static granary_err
 eigh(struct linalg *l)
 {
-    bool vectors = strcmp(gr_attr_string(l->call->op->attrs, l->call->op->n_attrs, "part", "w"), "v") == 0;
+    bool vectors = strcmp(call_string(l->call, "part", "w"), "v") == 0;
     int n = (int)l->a.rows, info = 0, size = -1, integer_size = -1, whole = 0;
     double wanted = 0;
     double *w = scratch_alloc(((size_t)n + 1) * sizeof *w);
@@ -605,7 +605,7 @@ kernel_linalg(struct gr_kernel_call *call)
         {"lu", lu, 1},
         {"eigh", eigh, 1},
     };
-    const char *name = gr_attr_string(call->op->attrs, call->op->n_attrs, "function", "");
+    const char *name = call_string(call, "function", "");
     struct linalg l = {.call = call};
     size_t f = 0;
     granary_err err;

@@ -145,7 +145,7 @@ static enum function
 function_of(const struct gr_kernel_call *call)
 {
     static const char *const names[] = {"searchsorted", "digitize", "isin", "take_at"};
-    const char *name = gr_attr_string(call->op->attrs, call->op->n_attrs, "function", "");
+    const char *name = call_string(call, "function", "");
     int i = 0;
 
     while (i < FUNCTIONS && strcmp(names[i], name) != 0) {
@@ -176,11 +176,9 @@ look_up(struct gr_kernel_call *call, enum function function)
 {
     const granary_tensor *sought = &call->inputs[0].tensor.view;
     const granary_tensor *in = &call->inputs[1].tensor.view;
-    bool right = gr_attr_bool(call->op->attrs, call->op->n_attrs, "right", false);
-    bool behind = function == DIGITIZE
-                      ? !right
-                      : strcmp(gr_attr_string(call->op->attrs, call->op->n_attrs, "side", ""), "right") == 0;
-    bool invert = gr_attr_bool(call->op->attrs, call->op->n_attrs, "invert", false);
+    bool right = call_bool(call, "right", false);
+    bool behind = function == DIGITIZE ? !right : strcmp(call_string(call, "side", ""), "right") == 0;
+    bool invert = call_bool(call, "invert", false);
     struct table table = {.lane = gr_lane_of(compared_in(sought->dtype, in->dtype)), .count = gr_tensor_elements(in)};
     int64_t count = gr_tensor_elements(sought);
     bool falls = false;

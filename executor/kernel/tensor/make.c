@@ -44,16 +44,16 @@ kernel_random(struct gr_kernel_call *call)
 granary_err
 kernel_arange(struct gr_kernel_call *call)
 {
-    const Granary__Attr *start = gr_attr_find(call->op->attrs, call->op->n_attrs, "start");
-    const Granary__Attr *step = gr_attr_find(call->op->attrs, call->op->n_attrs, "step");
+    const Granary__Attr *start = call_find(call, "start");
+    const Granary__Attr *step = call_find(call, "step");
     bool floats = (start != NULL && start->kind == GRANARY__ATTR__KIND__DOUBLE) ||
                   (step != NULL && step->kind == GRANARY__ATTR__KIND__DOUBLE);
-    uint64_t from = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "start", 0);
-    uint64_t by = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "step", 1);
-    double from_double = gr_attr_double(call->op->attrs, call->op->n_attrs, "start", 0);
-    double by_double = gr_attr_double(call->op->attrs, call->op->n_attrs, "step", 1);
-    int64_t last = gr_attr_int(call->op->attrs, call->op->n_attrs, "last", -1);
-    double end = gr_attr_double(call->op->attrs, call->op->n_attrs, "end", 0);
+    uint64_t from = (uint64_t)call_int(call, "start", 0);
+    uint64_t by = (uint64_t)call_int(call, "step", 1);
+    double from_double = call_double(call, "start", 0);
+    double by_double = call_double(call, "step", 1);
+    int64_t last = call_int(call, "last", -1);
+    double end = call_double(call, "end", 0);
     struct tensor_part part;
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
@@ -89,7 +89,7 @@ kernel_arange(struct gr_kernel_call *call)
 static void
 store_value(const struct gr_kernel_call *call, granary_dtype dtype, char *to)
 {
-    const Granary__Attr *value = gr_attr_find(call->op->attrs, call->op->n_attrs, "value");
+    const Granary__Attr *value = call_find(call, "value");
     double number = value == NULL ? 0 : gr_attr_number(value);
     uint64_t bits = 0;
     bool beyond;
@@ -134,8 +134,8 @@ band_of(const struct tensor_part *part, int64_t run, int64_t low, int64_t high, 
 static granary_err
 read_band(const struct gr_kernel_call *call, int64_t *ret_low, int64_t *ret_high)
 {
-    *ret_low = gr_attr_int(call->op->attrs, call->op->n_attrs, "low", INT64_MIN);
-    *ret_high = gr_attr_int(call->op->attrs, call->op->n_attrs, "high", INT64_MAX);
+    *ret_low = call_int(call, "low", INT64_MIN);
+    *ret_high = call_int(call, "high", INT64_MAX);
     *ret_low = *ret_low < -((int64_t)1 << 62) ? -((int64_t)1 << 62) : *ret_low;
     *ret_high = *ret_high > (int64_t)1 << 62 ? (int64_t)1 << 62 : *ret_high;
     return GRANARY_OK;
@@ -144,7 +144,7 @@ read_band(const struct gr_kernel_call *call, int64_t *ret_low, int64_t *ret_high
 granary_err
 kernel_full(struct gr_kernel_call *call)
 {
-    granary_dtype dtype = gr_dtype_parse(gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", "float64"));
+    granary_dtype dtype = gr_dtype_parse(call_string(call, "dtype", "float64"));
     struct tensor_part part;
     int64_t low, high;
     char value[8];

@@ -121,7 +121,7 @@ check_pairs(const struct gr_kernel_call *call)
 granary_err
 kernel_matmul(struct gr_kernel_call *call)
 {
-    const char *name = gr_attr_string(call->op->attrs, call->op->n_attrs, "dtype", "float64");
+    const char *name = call_string(call, "dtype", "float64");
     granary_dtype dtype = gr_dtype_parse(name);
     enum gr_lane lane = gr_dtype_is_float(dtype) ? GR_LANE_D : GR_LANE_I;
     bool in_place = dtype == GRANARY_FLOAT64 || dtype == GRANARY_INT64 || dtype == GRANARY_UINT64;

@@ -252,8 +252,8 @@ read_instruction(struct reader *r, const char *text, bool *fixed)
 static granary_err
 single_instruction(const struct gr_kernel_call *call, char text[128])
 {
-    const Granary__Attr *value = gr_attr_find(call->op->attrs, call->op->n_attrs, "value");
-    int at = snprintf(text, 128, "%.40s", gr_attr_string(call->op->attrs, call->op->n_attrs, "function", ""));
+    const Granary__Attr *value = call_find(call, "value");
+    int at = snprintf(text, 128, "%.40s", call_string(call, "function", ""));
 
     if (call->input_count > 3) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs are too many", call->input_count);
@@ -274,7 +274,7 @@ single_instruction(const struct gr_kernel_call *call, char text[128])
 static granary_err
 read_program(const struct gr_kernel_call *call, struct reader *r, bool *fixed)
 {
-    const Granary__Attr *program = gr_attr_find(call->op->attrs, call->op->n_attrs, "program");
+    const Granary__Attr *program = call_find(call, "program");
     bool single = strcmp(call->op->op, "map") == 0 && program == NULL;
     char text[128];
     granary_err err = GRANARY_OK;

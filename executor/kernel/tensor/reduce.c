@@ -70,7 +70,7 @@ find_reduction(const char *function, enum gr_reduction *ret_reduction)
 static granary_err
 read_reduction(const struct gr_kernel_call *call, enum gr_reduction *ret_reduction)
 {
-    return find_reduction(gr_attr_string(call->op->attrs, call->op->n_attrs, "function", ""), ret_reduction);
+    return find_reduction(call_string(call, "function", ""), ret_reduction);
 }
 
 /* Whatever the elements are, a program makes them bool before. */
@@ -131,7 +131,7 @@ take_rows(void *context, int64_t at, const double *values, int64_t rows, int64_t
 static granary_err
 taking_init(const struct gr_kernel_call *call, struct program *program, struct taking *taking)
 {
-    const Granary__Attr *functions = gr_attr_find(call->op->attrs, call->op->n_attrs, "functions");
+    const Granary__Attr *functions = call_find(call, "functions");
     size_t count = functions != NULL ? functions->n_strings : 1;
     granary_err err = GRANARY_OK;
 
@@ -205,7 +205,7 @@ merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing, e
 {
     struct partial_header header;
     enum gr_reduction reduction = GR_REDUCE_COUNT;
-    bool named = gr_attr_find(call->op->attrs, call->op->n_attrs, "function") != NULL;
+    bool named = call_find(call, "function") != NULL;
     granary_err err = named ? read_reduction(call, &reduction) : GRANARY_OK;
 
     if (err == GRANARY_OK && (call->output_count != 1 || call->input_count == 0)) {
@@ -254,7 +254,7 @@ kernel_reduce_merge(struct gr_kernel_call *call)
 static granary_err
 result_shape(const struct gr_kernel_call *call, const struct partial_header *header, int64_t *ret_shape, int *ret_dims)
 {
-    bool keep = gr_attr_bool(call->op->attrs, call->op->n_attrs, "keepdims", false);
+    bool keep = call_bool(call, "keepdims", false);
     const int64_t *axes = NULL;
     size_t count = 0;
     size_t next = 0;
@@ -279,8 +279,8 @@ result_shape(const struct gr_kernel_call *call, const struct partial_header *hea
 granary_err
 kernel_reduce_final(struct gr_kernel_call *call)
 {
-    int64_t count = gr_attr_int(call->op->attrs, call->op->n_attrs, "count", 0);
-    double ddof = gr_attr_double(call->op->attrs, call->op->n_attrs, "ddof", 0);
+    int64_t count = call_int(call, "count", 0);
+    double ddof = call_double(call, "ddof", 0);
     struct reducing reducing = {0};
     enum gr_reduction reduction;
     int64_t shape[TENSOR_DIMS_MAX];

@@ -256,10 +256,7 @@ reducing_give(struct reducing *r, struct gr_kernel_call *call, size_t output)
     }
     if (err == GRANARY_OK) {
         memcpy(bytes, buf.bytes, buf.size);
-        call->outputs[output].kind = GR_VALUE_BYTES;
-        call->outputs[output].bytes = bytes;
-        call->outputs[output].owned_bytes = bytes;
-        call->outputs[output].bytes_size = buf.size;
+        call_yield_bytes(call, output, bytes, buf.size);
     }
     gr_buf_free(&buf);
     return err;

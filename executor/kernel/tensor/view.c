@@ -201,7 +201,7 @@ kernel_view(struct gr_kernel_call *call)
 {
     const int64_t *shape = NULL, *lists[4] = {NULL};
     static const char *const names[] = {"to", "extent", "stride", "base"};
-    int64_t joined = gr_attr_int(call->op->attrs, call->op->n_attrs, "joined", -1);
+    int64_t joined = call_int(call, "joined", -1);
     int64_t final[TENSOR_DIMS_MAX];
     const int64_t *as = NULL;
     size_t dims = 0, as_dims = 0;
@@ -237,7 +237,7 @@ kernel_view(struct gr_kernel_call *call)
         final[final_dims++] = (int64_t)d == joined ? shape[d] * shape[d + 1] : shape[d];
         d += (int64_t)d == joined;
     }
-    if (err == GRANARY_OK && gr_attr_find(call->op->attrs, call->op->n_attrs, "as") != NULL) {
+    if (err == GRANARY_OK && call_find(call, "as") != NULL) {
         err = take_shape(as, as_dims, final, &final_dims);
     }
     if (err == GRANARY_OK) {

@@ -10,7 +10,7 @@
 static const Granary__Attr *
 list_attr(const struct gr_kernel_call *call, const char *name)
 {
-    const Granary__Attr *attr = gr_attr_find(call->op->attrs, call->op->n_attrs, name);
+    const Granary__Attr *attr = call_find(call, name);
 
     return attr != NULL && attr->n_strings + attr->n_ints > 0 ? attr : NULL;
 }
@@ -25,8 +25,8 @@ window_plan_init(const struct gr_kernel_call *call, struct window_plan *plan)
                                  .by = list_attr(call, "by"),
                                  .descending = list_attr(call, "descending"),
                                  .nulls_first = list_attr(call, "nulls_first"),
-                                 .keep_nulls = !gr_attr_bool(call->op->attrs, call->op->n_attrs, "dropna", true),
-                                 .nan_largest = gr_attr_bool(call->op->attrs, call->op->n_attrs, "nan_largest", false)};
+                                 .keep_nulls = !call_bool(call, "dropna", true),
+                                 .nan_largest = call_bool(call, "nan_largest", false)};
     return err == GRANARY_OK ? gr_windows_parse(columns, &plan->windows, &plan->count) : err;
 }
 
@@ -98,12 +98,7 @@ window_needs(const struct window_plan *plan, const granary_frame *frame, granary
     gr_frame_destroy(values);
     free(names);
     free(texts);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(needs);
-        return err;
-    }
-    *ret_needs = needs;
-    return GRANARY_OK;
+    return gr_frame_give(needs, err, ret_needs);
 }
 
 /* ---- partitions ---- */
@@ -228,12 +223,7 @@ window_results(const struct window_plan *plan, const granary_frame *needs, grana
         }
     }
     rows_fini(&rows);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(results);
-        return err;
-    }
-    *ret_results = results;
-    return GRANARY_OK;
+    return gr_frame_give(results, err, ret_results);
 }
 
 granary_err
@@ -264,12 +254,7 @@ window_assign(const granary_frame *frame, granary_frame *results, granary_frame 
         }
     }
     gr_frame_destroy(results);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(made);
-        return err;
-    }
-    *ret_frame = made;
-    return GRANARY_OK;
+    return gr_frame_give(made, err, ret_frame);
 }
 
 granary_err

@@ -132,8 +132,7 @@ hand_on(struct gr_kernel_call *call, granary_frame *results, const granary_frame
         free(states);
         return err != GRANARY_OK ? err : gr_fail(GRANARY_EINVAL, "window_next: output 2 is missing");
     }
-    call->outputs[2] = (struct gr_value){
-        .kind = GR_VALUE_BYTES, .bytes = states, .bytes_size = count * sizeof *states, .owned_bytes = states};
+    call_yield_bytes(call, 2, states, count * sizeof *states);
     return GRANARY_OK;
 }
 

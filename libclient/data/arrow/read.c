@@ -278,12 +278,7 @@ batch_read(struct arrow_in *file, const struct arrow_block *block, granary_frame
         }
     }
     arrow_cursor_close(&cursor);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 /* A frame without rows, for no batches. */
@@ -305,12 +300,7 @@ empty_frame(const struct arrow_in *file, granary_frame **ret_frame)
             err = gr_frame_set(frame, position++, file->fields[i].name, &column);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 granary_err
