@@ -499,3 +499,26 @@ gather_column(const struct gather *g, const char *name, struct gr_column *ret_co
     free(columns);
     return err;
 }
+
+granary_err
+gather_frame(const struct gather *g, const char *without, granary_frame **ret_frame)
+{
+    const granary_frame *first = g->pieces[0];
+    granary_frame *frame = gr_frame_create(first->count - (without != NULL), g->count);
+    size_t at = 0;
+    granary_err err = frame == NULL ? gr_no_memory("rows") : GRANARY_OK;
+
+    for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
+        const char *name = first->columns[c].view.name;
+        struct gr_column column;
+
+        if (without != NULL && strcmp(name, without) == 0) {
+            continue;
+        }
+        err = gather_column(g, name, &column);
+        if (err == GRANARY_OK) {
+            err = gr_frame_set(frame, at++, name, &column);
+        }
+    }
+    return gr_frame_give(frame, err, ret_frame);
+}

@@ -23,5 +23,7 @@ granary_err gather_check(struct gather *gather);
  * text · ENOMEM
  */
 granary_err gather_column(const struct gather *gather, const char *name, struct gr_column *ret_column);
+/* All columns of the first piece but one; without: NULL, or its name. Errors: as gather_column() */
+granary_err gather_frame(const struct gather *gather, const char *without, granary_frame **ret_frame);
 
 #endif

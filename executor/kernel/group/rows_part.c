@@ -292,31 +292,15 @@ sort_by_hash(struct part *part)
 
 /* All rows of the pieces in the order of the references. */
 static granary_err
-gather_frame(const struct part *part, granary_frame *const *pieces, granary_frame **ret_frame)
+part_gather(const struct part *part, granary_frame *const *pieces, granary_frame **ret_frame)
 {
     struct gather gather = {.refs = part->refs,
                             .count = part->rows,
                             .shift = part->shift,
                             .piece_count = part->count,
                             .pieces = (const granary_frame *const *)pieces};
-    granary_frame *frame = gr_frame_create(pieces[0]->count, part->rows);
-    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
-    for (size_t c = 0; c < pieces[0]->count && err == GRANARY_OK; c++) {
-        const char *name = pieces[0]->columns[c].view.name;
-        struct gr_column column;
-
-        err = gather_column(&gather, name, &column);
-        if (err == GRANARY_OK) {
-            err = gr_frame_set(frame, c, name, &column);
-        }
-    }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
+    return gather_frame(&gather, NULL, ret_frame);
 }
 
 /* ---- groups ---- */
@@ -402,7 +386,7 @@ sort_ties(struct part *part)
     part->refs = refs;
     gr_frame_destroy(part->sorted_keys);
     part->sorted_keys = NULL;
-    return gather_frame(part, part->keys, &part->sorted_keys);
+    return part_gather(part, part->keys, &part->sorted_keys);
 }
 
 /* Numbers from equal neighbours; *ret_ties: somewhere a hash has different keys. */
@@ -429,7 +413,7 @@ find_groups(struct part *part)
 {
     uint8_t *differs = scratch_alloc((size_t)part->rows + 1);
     bool ties = false;
-    granary_err err = gather_frame(part, part->keys, &part->sorted_keys);
+    granary_err err = part_gather(part, part->keys, &part->sorted_keys);
 
     part->numbers = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->numbers);
     part->firsts = scratch_alloc((size_t)(part->rows + 1) * sizeof *part->firsts);
@@ -464,7 +448,7 @@ group(struct part *part, struct group_table *ret_table)
         err = find_groups(part);
     }
     if (err == GRANARY_OK) {
-        err = gather_frame(part, part->arguments, &arguments);
+        err = part_gather(part, part->arguments, &arguments);
     }
     if (err == GRANARY_OK) {
         err = group_map_numbered(&part->plan, arguments, part->numbers, part->groups, &table);

@@ -15,7 +15,7 @@
 #include "contract/int128.h"
 #include "data/packed.h"
 #include "data/texts.h"
-#include "kernel/core/frame_call.h"
+#include "kernel/core/dealt.h"
 #include "kernel/core/gather.h"
 #include "kernel/join/words.h"
 
@@ -48,7 +48,7 @@ mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int6
 }
 
 static granary_err
-parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, uint32_t parts, uint32_t *ret_parts)
+parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, int64_t parts, uint16_t *ret_parts)
 {
     const Granary__Attr *keys;
     const Granary__Attr *types;
@@ -75,7 +75,7 @@ parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, uin
         for (int64_t i = 0; i < n; i++) {
             /* Once more: who builds a hash table of a part must not find the bits that made the part. */
             ret_parts[from + i] =
-                (uint32_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * parts >> 32);
+                (uint16_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)parts >> 32);
         }
     }
     free(columns);
@@ -83,7 +83,7 @@ parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, uin
 }
 
 static granary_err
-parts_by_order(const granary_frame *frame, const char *name, uint32_t parts, uint32_t *ret_parts)
+parts_by_order(const granary_frame *frame, const char *name, int64_t parts, uint16_t *ret_parts)
 {
     int at = gr_frame_find(frame, name);
     const int64_t *order;
@@ -95,10 +95,10 @@ parts_by_order(const granary_frame *frame, const char *name, uint32_t parts, uin
     for (int64_t i = 0; i < frame->rows; i++) {
         uint64_t chunk = (uint64_t)order[i] >> ORDER_BITS;
 
-        if (chunk >= parts) {
+        if (chunk >= (uint64_t)parts) {
             return gr_fail(GRANARY_EINVAL, "shuffle_split: position %lld is of no part", (long long)order[i]);
         }
-        ret_parts[i] = (uint32_t)chunk;
+        ret_parts[i] = (uint16_t)chunk;
     }
     return GRANARY_OK;
 }
@@ -125,78 +125,18 @@ with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         err = gr_frame_set_borrowed(wider, c, frame->columns[c].view.name, &frame->columns[c].view);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(wider);
-        return err;
-    }
-    *ret_frame = wider;
-    return GRANARY_OK;
-}
-
-/* Numbers of the rows, part after part; starts has parts + 1 entries. */
-static void
-deal(const uint32_t *of, int64_t rows, uint32_t parts, int64_t *starts, int64_t *indices)
-{
-    memset(starts, 0, ((size_t)parts + 1) * sizeof *starts);
-    for (int64_t i = 0; i < rows; i++) {
-        starts[of[i] + 1]++;
-    }
-    for (uint32_t p = 0; p < parts; p++) {
-        starts[p + 1] += starts[p];
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        indices[starts[of[i]]++] = i;
-    }
-    for (uint32_t p = parts; p > 0; p--) { /* each start has moved on to the next one */
-        starts[p] = starts[p - 1];
-    }
-    starts[0] = 0;
-}
-
-static granary_err
-pack_parts(const granary_frame *frame, const uint32_t *of, uint32_t parts, struct gr_value *ret_value)
-{
-    int64_t *starts = malloc(((size_t)parts + 2) * sizeof *starts);
-    int64_t *indices = malloc(((size_t)frame->rows + 1) * sizeof *indices);
-    granary_frame **frames = calloc(parts, sizeof *frames);
-    void *bytes = NULL;
-    uint64_t size = 0;
-    granary_err err = GRANARY_OK;
-
-    if (starts == NULL || indices == NULL || frames == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
-    } else {
-        deal(of, frame->rows, parts, starts, indices);
-    }
-    for (uint32_t p = 0; p < parts && err == GRANARY_OK; p++) {
-        err = gr_frame_take(frame, indices + starts[p], starts[p + 1] - starts[p], &frames[p]);
-    }
-    if (err == GRANARY_OK) {
-        err = gr_packed_write((const granary_frame *const *)frames, parts, &bytes, &size);
-    }
-    if (err == GRANARY_OK) {
-        *ret_value =
-            (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
-    }
-    for (uint32_t p = 0; frames != NULL && p < parts; p++) {
-        gr_frame_destroy(frames[p]);
-    }
-    free(frames);
-    free(starts);
-    free(indices);
-    return err;
+    return gr_frame_give(wider, err, ret_frame);
 }
 
 granary_err
 kernel_shuffle_split(struct gr_kernel_call *call)
 {
-    Granary__Attr *const *attrs = call->op->attrs;
-    int64_t parts = gr_attr_int(attrs, call->op->n_attrs, "parts", 0);
-    const char *order = gr_attr_string(attrs, call->op->n_attrs, "order", NULL);
-    bool by_order = gr_attr_bool(attrs, call->op->n_attrs, "by_order", false);
+    int64_t parts = call_int(call, "parts", 0);
+    const char *order = call_string(call, "order", NULL);
+    bool by_order = call_bool(call, "by_order", false);
     const granary_frame *frame;
     granary_frame *wider = NULL;
-    uint32_t *of = NULL;
+    uint16_t *of = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK && (parts < 1 || parts > GR_PACKED_MOST || (by_order && order == NULL))) {
@@ -207,14 +147,13 @@ kernel_shuffle_split(struct gr_kernel_call *call)
         err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
     }
     if (err == GRANARY_OK) {
-        err = by_order ? parts_by_order(frame, order, (uint32_t)parts, of)
-                       : parts_by_keys(call, frame, (uint32_t)parts, of);
+        err = by_order ? parts_by_order(frame, order, parts, of) : parts_by_keys(call, frame, parts, of);
     }
     if (err == GRANARY_OK && order != NULL && !by_order) {
-        err = with_order(frame, order, gr_attr_int(attrs, call->op->n_attrs, "chunk", 0), &wider);
+        err = with_order(frame, order, call_int(call, "chunk", 0), &wider);
     }
     if (err == GRANARY_OK) {
-        err = pack_parts(wider != NULL ? wider : frame, of, (uint32_t)parts, &call->outputs[0]);
+        err = dealt_yield(call, wider != NULL ? wider : frame, of, parts);
     }
     gr_frame_destroy(wider);
     free(of);
@@ -300,33 +239,6 @@ merge_refs(struct source *sources, size_t count, uint32_t shift, uint32_t *refs)
     return GRANARY_OK;
 }
 
-static granary_err
-gather_all(struct gather *gather, const char *order, granary_frame **ret_frame)
-{
-    const granary_frame *first = gather->pieces[0];
-    granary_frame *frame = gr_frame_create(first->count - 1, gather->count);
-    size_t at = 0;
-    granary_err err = frame == NULL ? gr_no_memory("order_merge") : gather_check(gather);
-
-    for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
-        struct gr_column column;
-
-        if (strcmp(first->columns[c].view.name, order) == 0) {
-            continue;
-        }
-        err = gather_column(gather, first->columns[c].view.name, &column);
-        if (err == GRANARY_OK) {
-            err = gr_frame_set(frame, at++, first->columns[c].view.name, &column);
-        }
-    }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
-}
-
 granary_err
 kernel_order_merge(struct gr_kernel_call *call)
 {
@@ -367,7 +279,10 @@ kernel_order_merge(struct gr_kernel_call *call)
     if (err == GRANARY_OK) {
         gather.refs = refs;
         gather.pieces = frames;
-        err = gather_all(&gather, order->strings[0], &merged);
+        err = gather_check(&gather);
+    }
+    if (err == GRANARY_OK) {
+        err = gather_frame(&gather, order->strings[0], &merged);
     }
     free(refs);
     free(frames);
