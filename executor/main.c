@@ -41,22 +41,23 @@ check(void *target)
 }
 
 static const struct gr_option options[] = {
-    {"pool", 'p', NULL, "Start executors and keep them running", GR_OPTION_FLAG(struct arguments, pool)},
-    {"instance", 'i', "NAME", "Instance: a name, or its directory", GR_OPTION_TEXT(struct arguments, instance)},
-    {"executors", 'n', "COUNT", "With --pool: how many",
+    {"pool", 'p', NULL, "start executors, and keep them running", GR_OPTION_FLAG(struct arguments, pool)},
+    {"instance", 'i', "NAME", "serve this instance: a name, or its directory",
+     GR_OPTION_TEXT(struct arguments, instance)},
+    {"executors", 'n', "COUNT", "with --pool: start this many executors",
      GR_OPTION_NUMBER(struct arguments, executors, 0, POOL_SLOTS_MAX)},
-    {"ready-fd", 0, "FD", "Say \"READY\" there, or \"ERROR <status> <why>\"",
+    {"ready-fd", 0, "FD", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
      GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
-    {"die-with-parent", 0, NULL, "With --pool: leave when the parent dies",
+    {"die-with-parent", 0, NULL, "with --pool: end when the parent ends",
      GR_OPTION_FLAG(struct arguments, die_with_parent)},
-    {"slot", 0, "NUMBER", "Be the executor of this slot", GR_OPTION_NUMBER(struct arguments, slot, 0, 1023),
+    {"slot", 0, "NUMBER", "be the executor of this slot", GR_OPTION_NUMBER(struct arguments, slot, 0, 1023),
      .group = 1},
-    {"node", 0, "NUMBER", "NUMA node it is on", GR_OPTION_NUMBER(struct arguments, node, 0, INT_MAX), .group = 1},
-    {"parent", 0, "PID", "The pool: without it there is no reason to live",
+    {"node", 0, "NUMBER", "run on this NUMA node", GR_OPTION_NUMBER(struct arguments, node, 0, INT_MAX), .group = 1},
+    {"parent", 0, "PID", "end when this process, the pool, ends",
      GR_OPTION_NUMBER(struct arguments, parent, 1, INT_MAX), .group = 1},
-    {"try-library", 0, "FILE", "Load a library on trial and answer what it declares",
+    {"try-library", 0, "FILE", "load a library on trial, and answer with what it declares",
      GR_OPTION_TEXT(struct arguments, library), .group = 2},
-    {"answer-fd", 0, "FD", "Where to answer; standard output",
+    {"answer-fd", 0, "FD", "answer on this descriptor; default: standard output",
      GR_OPTION_NUMBER(struct arguments, answer_fd, 0, INT_MAX), .group = 2},
     {0}};
 

@@ -149,7 +149,7 @@ results_print(const struct results *results, bool json, FILE *out)
 }
 
 const struct gr_option bench_options[] = {
-    {"quick", 0, NULL, "a tenth of the samples", GR_OPTION_FLAG(struct bench_options, quick)},
+    {"quick", 0, NULL, "take a tenth of the samples", GR_OPTION_FLAG(struct bench_options, quick)},
     {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct bench_options, json)},
     {0}};
 

@@ -34,23 +34,26 @@ analytics_check(struct cli *cli)
 }
 
 const struct gr_option analytics_options[] = {
-    {"quick", 0, NULL, "a tenth of the data, one run", GR_OPTION_FLAG(struct analytics_options, quick)},
+    {"quick", 0, NULL, "use a tenth of the data, and run each question once",
+     GR_OPTION_FLAG(struct analytics_options, quick)},
     {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct analytics_options, json)},
-    {"runs", 0, "N", "runs of each question, of which the median is told; default 5",
+    {"runs", 0, "N", "run each question N times, and print the median; default: 5",
      GR_OPTION_NUMBER(struct analytics_options, runs, 1, INT_MAX)},
-    {"rows", 0, "N", "rows of db-benchmark's tables; default 10000000",
+    {"rows", 0, "N", "make the tables of db-benchmark with N rows; default: 10000000",
      GR_OPTION_NUMBER(struct analytics_options, rows, 1, INT64_MAX)},
-    {"scale", 0, "F", "TPC-H scale factor; default 1", GR_OPTION_TAKE(take_scale)},
-    {"suite", 0, "NAME", "only this one: groupby, join, tpch, frame, tensor",
+    {"scale", 0, "F", "make the tables of TPC-H with this scale factor; default: 1", GR_OPTION_TAKE(take_scale)},
+    {"suite", 0, "NAME", "ask only this suite: groupby, join, tpch, frame, tensor",
      GR_OPTION_TEXT(struct analytics_options, suite)},
-    {"query", 0, "NAME", "only this question", GR_OPTION_TEXT(struct analytics_options, query)},
-    {"data", 0, "DIR", "keep the tables there, and use those that are there",
+    {"query", 0, "NAME", "ask only this question", GR_OPTION_TEXT(struct analytics_options, query)},
+    {"data", 0, "DIR", "keep the tables in DIR, and use those that are there",
      GR_OPTION_TEXT(struct analytics_options, data)},
-    {"peers", 0, "DIR", "where the npm peers were installed (DIR/node_modules)",
+    {"peers", 0, "DIR", "find the engines that npm installed in DIR/node_modules",
      GR_OPTION_TEXT(struct analytics_options, peers)},
-    {"no-peers", 0, NULL, "ask nobody else", GR_OPTION_FLAG(struct analytics_options, no_peers)},
-    {"memory", 0, "SIZE", "of the instance", GR_OPTION_SIZE(struct analytics_options, memory, 1), .as_text = true},
-    {"executors", 0, "N", "default 2", GR_OPTION_NUMBER(struct analytics_options, executors, 1, 1024), .as_text = true},
+    {"no-peers", 0, NULL, "ask no other engine", GR_OPTION_FLAG(struct analytics_options, no_peers)},
+    {"memory", 0, "SIZE", "give the instance this much memory", GR_OPTION_SIZE(struct analytics_options, memory, 1),
+     .as_text = true},
+    {"executors", 0, "N", "start N executors; default: 2",
+     GR_OPTION_NUMBER(struct analytics_options, executors, 1, 1024), .as_text = true},
     {0}};
 
 /* ---- the instance ---- */

@@ -9,9 +9,9 @@
 #include "base/error.h"
 
 const struct gr_option command_options[] = {
-    {"instance", 'i', "NAME|DIR", "the instance; else $GRANARY_INSTANCE, else 'default'",
+    {"instance", 'i', "NAME|DIR", "use this instance; default: $GRANARY_INSTANCE, else 'default'",
      GR_OPTION_TEXT(struct cli, instance), .group = 10},
-    {"session", 0, "NAME", "the session; default 'default'", GR_OPTION_TEXT(struct cli, session), .group = 10},
+    {"session", 0, "NAME", "use this session; default: 'default'", GR_OPTION_TEXT(struct cli, session), .group = 10},
     {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct cli, json), .group = 10},
     {0}};
 

@@ -89,7 +89,7 @@ run_version(struct cli *cli)
 }
 
 static const struct gr_option version_options[] = {
-    {"all", 'a', NULL, "of every process of the instance; status 1 when one is not of this version",
+    {"all", 'a', NULL, "print the version of every process of the instance; the status is 1 when one differs",
      GR_OPTION_FLAG(struct version, all)},
     {0}};
 

@@ -150,8 +150,8 @@ run_events(struct cli *cli)
 }
 
 static const struct gr_option events_options[] = {
-    {"follow", 'f', NULL, "go on until the instance ends", GR_OPTION_FLAG(struct events, follow)},
-    {"id", 'o', "ID", "only those of this object; the beginning of its id is enough", GR_OPTION_TAKE(take_id)},
+    {"follow", 'f', NULL, "continue until the instance ends", GR_OPTION_FLAG(struct events, follow)},
+    {"id", 'o', "ID", "print only events of this object; the beginning of its id is enough", GR_OPTION_TAKE(take_id)},
     {0}};
 
 const struct command command_events = {

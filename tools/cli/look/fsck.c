@@ -140,8 +140,8 @@ run_fsck(struct cli *cli)
 }
 
 static const struct gr_option fsck_options[] = {
-    {"verify", 'v', NULL, "also read all spill files and compare every checksum", GR_OPTION_FLAG(struct fsck, verify)},
-    {"quiet", 'q', NULL, "no notes: what a store that died may leave, and the next one puts right",
+    {"verify", 'v', NULL, "read all spill files, too, and compare every checksum", GR_OPTION_FLAG(struct fsck, verify)},
+    {"quiet", 'q', NULL, "print no notes: they tell what a killed store may leave, and what the next one repairs",
      GR_OPTION_FLAG(struct fsck, quiet)},
     {0}};
 

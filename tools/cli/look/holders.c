@@ -148,7 +148,8 @@ run_pins(struct cli *cli)
 }
 
 static const struct gr_option pins_options[] = {
-    {"all", 'a', NULL, "references, containers, names and counted leases too", GR_OPTION_FLAG(struct pins, all)}, {0}};
+    {"all", 'a', NULL, "list references, containers, names and counted leases, too", GR_OPTION_FLAG(struct pins, all)},
+    {0}};
 
 const struct command command_pins = {
     .options = pins_options, .access = &look_access, COMMAND_ZERO(struct pins), .run = run_pins};

@@ -343,16 +343,17 @@ ls_end(struct cli *cli)
 }
 
 static const struct gr_option ls_options[] = {
-    {"state", 0, "STATE", "only those in memory, disk, deleting or alias; may be given again",
+    {"state", 0, "STATE",
+     "list only objects in this state: memory, disk, deleting or alias; may be given several times",
      GR_OPTION_TAKE(take_state)},
-    {"level", 0, "LEVELS", "only those with a copy at one of these levels", GR_OPTION_TAKE(take_level)},
-    {"least", 0, "SIZE", "only those of so many bytes or more", GR_OPTION_SIZE(struct ls, filter.least_size, 0)},
-    {"most", 0, "SIZE", "only those of so many bytes or less", GR_OPTION_SIZE(struct ls, filter.most_size, 0)},
-    {"pinned", 0, NULL, "only those that are pinned", GR_OPTION_FLAG(struct ls, filter.pinned)},
-    {"owner", 0, "TEXT", "only those that this owner refers to", GR_OPTION_TEXT(struct ls, filter.owner)},
-    {"limit", 0, "N", "print at most N, in no order; stderr tells the cursor for the next ones",
+    {"level", 0, "LEVELS", "list only objects with a copy at one of these levels", GR_OPTION_TAKE(take_level)},
+    {"least", 0, "SIZE", "list only objects of this size or more", GR_OPTION_SIZE(struct ls, filter.least_size, 0)},
+    {"most", 0, "SIZE", "list only objects of this size or less", GR_OPTION_SIZE(struct ls, filter.most_size, 0)},
+    {"pinned", 0, NULL, "list only pinned objects", GR_OPTION_FLAG(struct ls, filter.pinned)},
+    {"owner", 0, "TEXT", "list only objects that this owner refers to", GR_OPTION_TEXT(struct ls, filter.owner)},
+    {"limit", 0, "N", "list at most N objects, in no order; the cursor for the next ones is printed on stderr",
      GR_OPTION_NUMBER(struct ls, limit, 0, UINT64_MAX)},
-    {"cursor", 0, "CURSOR", "go on where a listing with --limit ended",
+    {"cursor", 0, "CURSOR", "continue where a listing with --limit ended",
      GR_OPTION_NUMBER(struct ls, cursor, 0, UINT64_MAX)},
     {0}};
 
@@ -565,7 +566,7 @@ run_stat(struct cli *cli)
 
 static const struct access stat_access = {.options = look_options, .open = open_stat, .close = close_stat};
 static const struct gr_option stat_options[] = {{"nodes", 'n', NULL,
-                                                 "what lies on each NUMA node, and how much memory is behind it",
+                                                 "show what lies on each NUMA node, and how much memory it takes",
                                                  GR_OPTION_FLAG(struct stat, nodes)},
                                                 {0}};
 

@@ -9,10 +9,9 @@
 
 #define PAGE_OBJECTS 256
 
-const struct gr_option look_options[] = {{"copy", 0, "DIR",
-                                          "look at a copy of an instance, as `granary snapshot` makes it",
-                                          GR_OPTION_TEXT(struct look, copy), .group = 9},
-                                         {0}};
+const struct gr_option look_options[] = {
+    {"copy", 0, "DIR", "look at a copy that `granary snapshot` made", GR_OPTION_TEXT(struct look, copy), .group = 9},
+    {0}};
 
 /* Whoever reads what follows must know that it may be old. */
 static void

@@ -517,10 +517,11 @@ run_top(struct cli *cli)
     return err;
 }
 
-static const struct gr_option top_options[] = {
-    {"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, once)},
-    {"interval", 'd', "DURATION", "between two screens; default 1", GR_OPTION_MS(struct top, interval_ms)},
-    {0}};
+static const struct gr_option top_options[] = {{"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, once)},
+                                               {"interval", 'd', "DURATION",
+                                                "wait this long between two screens; default: 1 s",
+                                                GR_OPTION_MS(struct top, interval_ms)},
+                                               {0}};
 
 const struct command command_top = {.options = top_options,
                                     .access = &look_access,

@@ -67,9 +67,9 @@ end_wait(struct cli *cli)
 }
 
 static const struct gr_option wait_options[] = {
-    {"any", 0, NULL, "until one of them is there", GR_OPTION_FLAG(struct wait, any)},
-    {"all", 0, NULL, "until all are there; the default", GR_OPTION_SET(struct wait, any, 0)},
-    {"timeout", 0, "DURATION", "give up after so long, with status 6; default: never",
+    {"any", 0, NULL, "wait until one of them is there", GR_OPTION_FLAG(struct wait, any)},
+    {"all", 0, NULL, "wait until all are there; this is the default", GR_OPTION_SET(struct wait, any, 0)},
+    {"timeout", 0, "DURATION", "give up after this time, with status 6; default: never",
      GR_OPTION_MS(struct wait, timeout_ms)},
     {0}};
 
@@ -185,8 +185,9 @@ run_watch(struct cli *cli)
 }
 
 static const struct gr_option watch_options[] = {
-    {"kinds", 0, "KIND,...", "of seal, delete, spill, evict, restore; default: all", GR_OPTION_TAKE(take_kinds)},
-    {"count", 'n', "N", "end after so many", GR_OPTION_NUMBER(struct watch, count, 1, 1000000000)},
+    {"kinds", 0, "KIND,...", "print only these kinds: seal, delete, spill, evict, restore; default: all",
+     GR_OPTION_TAKE(take_kinds)},
+    {"count", 'n', "N", "end after N events", GR_OPTION_NUMBER(struct watch, count, 1, 1000000000)},
     {0}};
 
 const struct command command_watch = {

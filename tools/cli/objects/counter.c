@@ -78,9 +78,10 @@ read_verb(struct cli *cli)
     return 0;
 }
 
-static const struct gr_option counter_options[] = {
-    {"timeout", 0, "DURATION", "how long `wait` waits; default: for ever", GR_OPTION_MS(struct counting, timeout_ms)},
-    {0}};
+static const struct gr_option counter_options[] = {{"timeout", 0, "DURATION",
+                                                    "give up `wait` after this time; default: never",
+                                                    GR_OPTION_MS(struct counting, timeout_ms)},
+                                                   {0}};
 
 const struct command command_counter = {.options = counter_options,
                                         .access = &access_storing,

@@ -253,12 +253,12 @@ run_get(struct cli *cli)
 }
 
 static const struct gr_option get_options[] = {
-    {"output", 'o', "FILE", "write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
-    {"range", 0, "FROM:TO", "these bytes only; a spilled object is read no further than needed",
+    {"output", 'o', "FILE", "write to FILE instead of to stdout", GR_OPTION_TEXT(struct get, output)},
+    {"range", 0, "FROM:TO", "write only these bytes; a spilled object is read no further than needed",
      GR_OPTION_TAKE(take_range)},
-    {"rows", 0, "FROM:TO", "these rows of a frame, as an Arrow file", GR_OPTION_TAKE(take_rows)},
-    {"columns", 0, "NAME,...", "these columns of a frame, as an Arrow file", GR_OPTION_TEXT(struct get, columns)},
-    {"timeout", 0, "DURATION", "how long to wait for an object that is not there yet; default 0",
+    {"rows", 0, "FROM:TO", "write these rows of a frame, as an Arrow file", GR_OPTION_TAKE(take_rows)},
+    {"columns", 0, "NAME,...", "write these columns of a frame, as an Arrow file", GR_OPTION_TEXT(struct get, columns)},
+    {"timeout", 0, "DURATION", "wait this long for an object that is not there yet; default: 0",
      GR_OPTION_MS(struct get, timeout_ms)},
     {0}};
 
@@ -316,9 +316,9 @@ run_export(struct cli *cli)
 
 static const struct access export_access = {.open = open_export, .close = cli_disconnect};
 static const struct gr_option export_options[] = {
-    {"name", 0, "NAME", "of the library; default: its file's name without 'lib' and '.so'",
+    {"name", 0, "NAME", "call the library NAME; default: its file's name without 'lib' and '.so'",
      GR_OPTION_TEXT(struct get, name)},
-    {"output", 'o', "FILE", "of an object: write there instead of to stdout", GR_OPTION_TEXT(struct get, output)},
+    {"output", 'o', "FILE", "write an object to FILE instead of to stdout", GR_OPTION_TEXT(struct get, output)},
     {0}};
 
 const struct command command_export = {.options = export_options,

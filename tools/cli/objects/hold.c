@@ -40,9 +40,9 @@ pin_object(struct cli *cli, granary_id id)
 }
 
 static const struct gr_option pin_options[] = {
-    {"scope", 0, "SCOPE", "session (default), or persistent: also kept on disk",
+    {"scope", 0, "SCOPE", "pin for the session (default), or persistent: across restarts, with a copy on disk",
      GR_OPTION_CHOICE(struct pin, scope, "session|persistent")},
-    {"reason", 0, "TEXT", "why; listings show it", GR_OPTION_TEXT(struct pin, reason)},
+    {"reason", 0, "TEXT", "remember why; listings show it", GR_OPTION_TEXT(struct pin, reason)},
     {0}};
 
 const struct command command_pin = {
@@ -68,9 +68,10 @@ unpin(struct cli *cli, char *argument)
 }
 
 static const struct gr_option unpin_options[] = {
-    {"scope", 0, "SCOPE", "session (default), or persistent",
+    {"scope", 0, "SCOPE", "remove a pin of the session (default), or a persistent one",
      GR_OPTION_CHOICE(struct pin, scope, "session|persistent")},
-    {"token", 0, NULL, "the arguments are tokens of pins", GR_OPTION_FLAG(struct pin, tokens)},
+    {"token", 0, NULL, "take the arguments for tokens of pins, as `pin --json` prints them",
+     GR_OPTION_FLAG(struct pin, tokens)},
     {0}};
 
 const struct command command_unpin = {
@@ -83,7 +84,7 @@ struct reference {
 };
 
 static const struct gr_option reference_options[] = {
-    {"owner", 0, "OWNER", "for whom: any text", GR_OPTION_TEXT(struct reference, owner)}, {0}};
+    {"owner", 0, "OWNER", "name the owner; any text will do", GR_OPTION_TEXT(struct reference, owner)}, {0}};
 
 static int
 check_owner(struct cli *cli)
@@ -168,9 +169,9 @@ run_name(struct cli *cli)
 }
 
 static const struct gr_option name_options[] = {
-    {"expect", 0, "ID|new", "only if it is bound to that object now, or to none",
+    {"expect", 0, "ID|new", "bind only if the name is bound to this object now, or (new) to none",
      GR_OPTION_TEXT(struct naming, expect)},
-    {"drop", 0, NULL, "take the name away from its object", GR_OPTION_FLAG(struct naming, drop)},
+    {"drop", 0, NULL, "remove the name from its object", GR_OPTION_FLAG(struct naming, drop)},
     {0}};
 
 const struct command command_name = {.options = name_options,

@@ -81,10 +81,10 @@ move_object(struct cli *cli, char *argument)
 }
 
 static const struct gr_option move_options[] = {
-    {"to", 0, "LEVELS", "where copies are made: memory, disk, remote, or several: disk+remote",
+    {"to", 0, "LEVELS", "make copies at these levels: memory, disk, remote, or several, as in disk+remote",
      GR_OPTION_LEVELS(struct move, to)},
-    {"from", 0, "LEVELS", "where copies are dropped then", GR_OPTION_LEVELS(struct move, from)},
-    {"timeout", 0, "DURATION", "how long to wait for each; default 60; 0: do not wait",
+    {"from", 0, "LEVELS", "drop the copies at these levels afterwards", GR_OPTION_LEVELS(struct move, from)},
+    {"timeout", 0, "DURATION", "wait at most this long for each object; default: 60 s; 0: do not wait",
      GR_OPTION_MS(struct move, timeout_ms)},
     {0}};
 

@@ -48,7 +48,7 @@ take_persist(void *target, char *text)
 #define ID_OPTIONS(default_id)                                                                                         \
     {"id", 0, "ID", "32 hex digits; default: " default_id, GR_OPTION_TAKE(take_id)},                                   \
     {                                                                                                                  \
-        "id-from", 0, "NAME", "the id that is made of the session and this name, everywhere the same",                 \
+        "id-from", 0, "NAME", "make the id of the session and this name; it is the same everywhere",                   \
             GR_OPTION_TEXT(struct put, id_from)                                                                        \
     }
 
@@ -236,14 +236,15 @@ run_put(struct cli *cli)
 
 static const struct gr_option put_options[] = {
     ID_OPTIONS("a fresh one"),
-    {"importance", 0, "N", "0 to 255: a more important object leaves memory later",
+    {"importance", 0, "N", "set its importance, from 0 to 255; a more important object leaves memory later",
      GR_OPTION_NUMBER(struct put, options.importance, 0, 255)},
-    {"next-use", 0, "N", "1 (soonest) to 255 (never again); 0: unknown",
+    {"next-use", 0, "N", "say when it is needed next: 1 (soonest) to 255 (never again); default: 0, unknown",
      GR_OPTION_NUMBER(struct put, options.next_use, 0, 255)},
-    {"persist", 0, "LEVELS", "copy it to these levels too; default: disk, to survive the machine's restart",
+    {"persist", 0, "LEVELS",
+     "copy it to these levels too; without LEVELS to disk, where it survives a restart of the machine",
      GR_OPTION_TAKE(take_persist), .optional = true},
-    {"contains", 0, "ID,...", "objects that live at least as long as this one", GR_OPTION_TEXT(struct put, contains)},
-    {"timeout", 0, "DURATION", "how long to wait for room when memory is full; default: 30 s",
+    {"contains", 0, "ID,...", "keep these objects at least as long as this one", GR_OPTION_TEXT(struct put, contains)},
+    {"timeout", 0, "DURATION", "wait this long for room when memory is full; default: 30 s",
      GR_OPTION_MS(struct put, options.timeout_ms)},
     {0}};
 

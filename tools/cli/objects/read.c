@@ -496,14 +496,19 @@ end_read(struct cli *cli)
 }
 
 static const struct gr_option read_options[] = {
-    {"rows", 0, "FROM:TO:STEP", "rows of a frame; or one, or several with commas: 3,-1,7", GR_OPTION_TAKE(take_rows)},
-    {"index", 0, "SLICE,...", "of each dimension of a tensor, as in NumPy: 0:5,::2,-1", GR_OPTION_TAKE(take_index)},
-    {"bytes", 0, "FROM:TO", "bytes of an object; K, M, G, T are powers of 1024", GR_OPTION_TAKE(take_bytes)},
-    {"cols", 0, "NAME,...", "columns of a frame", GR_OPTION_TEXT(struct read, columns)},
-    {"accept", 0, "CODEC,...", "how bytes may come, the best first: none, lz4", GR_OPTION_TEXT(struct read, accept)},
-    {"timeout", 0, "DURATION", "how long to wait for what is not there yet; default 0",
+    {"rows", 0, "FROM:TO:STEP", "print these rows of a frame: a slice, or positions, as in 3,-1,7",
+     GR_OPTION_TAKE(take_rows)},
+    {"index", 0, "SLICE,...",
+     "print these elements of a tensor, with a slice for each dimension, as in NumPy: 0:5,::2,-1",
+     GR_OPTION_TAKE(take_index)},
+    {"bytes", 0, "FROM:TO", "print these bytes of an object; K, M, G, T are powers of 1024",
+     GR_OPTION_TAKE(take_bytes)},
+    {"cols", 0, "NAME,...", "print these columns of a frame", GR_OPTION_TEXT(struct read, columns)},
+    {"accept", 0, "CODEC,...", "accept bytes in these codings, the best first: none, lz4",
+     GR_OPTION_TEXT(struct read, accept)},
+    {"timeout", 0, "DURATION", "wait this long for what is not there yet; default: 0",
      GR_OPTION_MS(struct read, options.timeout_ms)},
-    {"csv", 0, NULL, "frames as CSV", GR_OPTION_FLAG(struct read, csv)},
+    {"csv", 0, NULL, "print frames as CSV", GR_OPTION_FLAG(struct read, csv)},
     {"output", 'o', "FILE", output_help, GR_OPTION_TEXT(struct read, output)},
     {0}};
 

@@ -100,17 +100,17 @@ run_session(struct cli *cli)
 }
 
 static const struct gr_option session_options[] = {
-    {"quota", 0, "SIZE", "create: most memory its objects may take; default: the store's budget",
+    {"quota", 0, "SIZE", "create: limit the memory of its objects; default: the store's budget",
      GR_OPTION_SIZE(struct session, options.quota_bytes, 0)},
-    {"idle", 0, "DURATION", "create: it is deleted when it had no client for so long; default: never",
+    {"idle", 0, "DURATION", "create: delete it when it had no client for this time; default: never",
      GR_OPTION_MS(struct session, options.idle_ms)},
-    {"strict", 0, NULL, "create: an object is sealed only when nobody can write it any more",
+    {"strict", 0, NULL, "create: seal an object only when nobody can write it any more",
      GR_OPTION_FLAG(struct session, options.strict)},
-    {"shared", 0, NULL, "create: other users whom the instance admits may use it",
+    {"shared", 0, NULL, "create: let other users of the instance use it",
      GR_OPTION_FLAG(struct session, options.shared)},
-    {"if-not-exist", 0, NULL, "create: one that is there with these settings is fine",
+    {"if-not-exist", 0, NULL, "create: succeed when a session with these settings exists",
      GR_OPTION_FLAG(struct session, options.if_not_exist)},
-    {"if-exist", 0, NULL, "delete: one that is not there is fine", GR_OPTION_FLAG(struct session, if_exist)},
+    {"if-exist", 0, NULL, "delete: succeed when the session does not exist", GR_OPTION_FLAG(struct session, if_exist)},
     {0}};
 
 const struct command command_session = {

@@ -91,12 +91,11 @@ run_executors(struct cli *cli)
 /* Who opens what depends on the verb. */
 static const struct access executors_access = {.options = table_options};
 static const struct gr_option executors_options[] = {
-    {"node", 0, "NODE", "add: NUMA node to be on; default: where fewest are",
+    {"node", 0, "NODE", "add: start them on this NUMA node; default: where fewest are",
      GR_OPTION_NUMBER(struct executors, node, 0, 1023)},
-    {"timeout", 0, "DURATION",
-     "how long to wait until it is done (status 6 when it takes longer); default: as long as it takes",
+    {"timeout", 0, "DURATION", "give up waiting after this time, with status 6; default: never",
      GR_OPTION_MS(struct executors, timeout_ms)},
-    {"pages", 0, NULL, "list what their pages tell, without asking the scheduler",
+    {"pages", 0, NULL, "list executors from their pages in shared memory, without asking the scheduler",
      GR_OPTION_FLAG(struct executors, pages)},
     {0}};
 

@@ -366,8 +366,9 @@ run_logs(struct cli *cli)
 }
 
 static const struct gr_option logs_options[] = {
-    {"follow", 'f', NULL, "go on until the graph has ended", GR_OPTION_FLAG(struct logs, follow)},
-    {"tail", 'n', "LINES", "only the last lines of each subtask", GR_OPTION_NUMBER(struct logs, tail, 0, 1 << 30)},
+    {"follow", 'f', NULL, "continue until the graph has ended", GR_OPTION_FLAG(struct logs, follow)},
+    {"tail", 'n', "LINES", "print only the last lines of each subtask",
+     GR_OPTION_NUMBER(struct logs, tail, 0, 1 << 30)},
     {0}};
 
 const struct command command_logs = {

@@ -21,8 +21,8 @@
 #define CELL_SHOWN  60 /* of the columns but the last */
 
 const struct gr_option table_options[] = {
-    {"fields", 'f', "FIELD,...", "only these columns, in this order", GR_OPTION_TEXT(struct table_view, fields)},
-    {"watch", 'w', NULL, "again whenever something changes", GR_OPTION_FLAG(struct table_view, watch)},
+    {"fields", 'f', "FIELD,...", "print only these columns, in this order", GR_OPTION_TEXT(struct table_view, fields)},
+    {"watch", 'w', NULL, "print again whenever something changes", GR_OPTION_FLAG(struct table_view, watch)},
     {0}};
 
 static int

@@ -88,7 +88,8 @@ show_meta(struct cli *cli)
 }
 
 static const struct gr_option meta_options[] = {
-    {"chunks", 0, NULL, "the chunks of the results, object by object", GR_OPTION_FLAG(struct tables, chunks)}, {0}};
+    {"chunks", 0, NULL, "list the chunks of the results, object by object", GR_OPTION_FLAG(struct tables, chunks)},
+    {0}};
 
 const struct command command_meta = {
     .options = meta_options, .access = &table_access, COMMAND_ZERO(struct tables), .plain = true, .run = show_meta};
@@ -124,10 +125,10 @@ show_graph(struct cli *cli)
     return table_show(cli);
 }
 
-static const struct gr_option graph_options[] = {{"level", 0, "LEVEL",
-                                                  "tileable: its targets; chunk: its plan; subtask: its subtasks",
-                                                  GR_OPTION_CHOICE(struct tables, level, "tileable|chunk|subtask")},
-                                                 {0}};
+static const struct gr_option graph_options[] = {
+    {"level", 0, "LEVEL", "show its targets (tileable), its plan (chunk), or its subtasks (subtask)",
+     GR_OPTION_CHOICE(struct tables, level, "tileable|chunk|subtask")},
+    {0}};
 
 const struct command command_graph = {.options = graph_options,
                                       .access = &table_access,

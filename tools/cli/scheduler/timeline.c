@@ -225,7 +225,7 @@ end_timeline(struct cli *cli)
 }
 
 static const struct gr_option timeline_options[] = {
-    {"all", 'a', NULL, "of all graphs that are known", GR_OPTION_FLAG(struct timeline, all)}, {0}};
+    {"all", 'a', NULL, "show all graphs that are known", GR_OPTION_FLAG(struct timeline, all)}, {0}};
 
 const struct command command_timeline = {.options = timeline_options,
                                          .access = &scheduler_session,

@@ -52,7 +52,7 @@ run_await(struct cli *cli)
 }
 
 static const struct gr_option await_options[] = {{"timeout", 0, "DURATION",
-                                                  "give up after so long, with status 6; default: never",
+                                                  "give up after this time, with status 6; default: never",
                                                   GR_OPTION_MS(struct await, timeout_ms)},
                                                  {0}};
 

@@ -309,15 +309,14 @@ run_load(struct cli *cli)
 }
 
 static const struct gr_option load_options[] = {
-    {"replace", 0, NULL, "instead of the table, or any graph, that has the name now",
-     GR_OPTION_FLAG(struct load, replace)},
-    {"dtype", 0, "COLUMN=DTYPE", "of a CSV file's column, instead of the dtype that is found by looking",
+    {"replace", 0, NULL, "replace the table or graph that has the name now", GR_OPTION_FLAG(struct load, replace)},
+    {"dtype", 0, "COLUMN=DTYPE", "read a column of CSV files as this dtype, instead of the detected one",
      GR_OPTION_TAKE(take_dtype)},
-    {"delimiter", 0, "BYTE", "of CSV files; default: a comma, in .tsv files a tab",
+    {"delimiter", 0, "BYTE", "expect BYTE between the fields of CSV files; default: a comma, in .tsv files a tab",
      GR_OPTION_TEXT(struct load, delimiter)},
-    {"null", 0, "TEXT", "a field of CSV files that means null, instead of '' and '\\N'; may be given again",
+    {"null", 0, "TEXT", "take this text in CSV files for null, instead of '' and '\\N'; may be given several times",
      GR_OPTION_TAKE(take_null)},
-    {"chunk-bytes", 0, "SIZE", "size of chunks to aim at; default: automatic",
+    {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
     {0}};
 

@@ -125,7 +125,7 @@ run_operators(struct cli *cli)
 }
 
 static const struct gr_option operators_options[] = {
-    {"markdown", 0, NULL, "All of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)}, {0}};
+    {"markdown", 0, NULL, "print all of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)}, {0}};
 
 const struct command command_operators = {
     .options = operators_options, COMMAND_ZERO(struct operators), .plain = true, .alone = true, .run = run_operators};

@@ -65,9 +65,9 @@ run_stop(struct cli *cli)
 
 static const struct gr_option stop_options[] = {
     {"kill-after", 0, "DURATION",
-     "executors whose subtasks have not stopped by then are killed, and replaced; 10; negative: never",
+     "kill and replace executors whose subtasks have not stopped after this time; default: 10 s; negative: never",
      GR_OPTION_MS(struct stop, kill_after_ms)},
-    {"no-wait", 0, NULL, "only ask: return before its subtasks have stopped, and kill none",
+    {"no-wait", 0, NULL, "return at once: ask the subtasks to stop, and kill none",
      GR_OPTION_FLAG(struct stop, no_wait)},
     {0}};
 
@@ -160,10 +160,10 @@ run_results(struct cli *cli)
                                                                                    cli->arguments[1]);
 }
 
-static const struct gr_option results_options[] = {{"follow", 0, NULL,
-                                                    "each as soon as it is made, in order, until there are no more",
-                                                    GR_OPTION_FLAG(struct results, follow)},
-                                                   {0}};
+static const struct gr_option results_options[] = {
+    {"follow", 0, NULL, "print each chunk as soon as it is made, in order, until there are no more",
+     GR_OPTION_FLAG(struct results, follow)},
+    {0}};
 
 const struct command command_results = {.options = results_options,
                                         .access = &scheduler_session,
