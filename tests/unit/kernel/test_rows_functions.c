@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/expr.h"
-
 /* One row: constants are computed as columns are. */
 static granary_frame *
 one_row(void)
@@ -570,88 +568,6 @@ empty_dictionaries_and_frames(void **state)
     gr_frame_destroy(frame);
 }
 
-/* ---- every lane ---- */
-
-/* A column a dtype, each with a value that all functions take, and a null. */
-static const struct {
-    const char *name;
-    const char *letters; /* of signatures (graph/expr/ops.def) that let it in, "*" aside */
-} lanes[] = {
-    {"s", "s"},    {"coded", "s"}, {"i8", "inx"},  {"i16", "inx"}, {"i32", "inx"}, {"i64", "inx"},
-    {"u8", "inx"}, {"u16", "inx"}, {"u32", "inx"}, {"u64", "inx"}, {"f32", "nx"},  {"f64", "nx"},
-    {"m", "nx"},   {"d", "t"},     {"p", "t"},     {"b", "b"},     {"l", ""},
-};
-enum { LANES = sizeof lanes / sizeof lanes[0] };
-
-static bool
-lane_fits(size_t lane, char letter)
-{
-    return letter == '*' || strchr(lanes[lane].letters, letter) != NULL;
-}
-
-static size_t
-first_lane(char letter)
-{
-    size_t lane = 0;
-
-    while (!lane_fits(lane, letter)) {
-        lane++;
-    }
-    return lane;
-}
-
-/* NAME(columns) with that lane as its first argument, and of `count` arguments. */
-static void
-assert_lane(const granary_frame *frame, const struct gr_function_info *function, size_t lane, int count)
-{
-    struct gr_buf text = {0};
-    granary_frame *made = NULL;
-    const char *letter = function->signature;
-
-    gr_buf_addf(&text, "%s(%s", function->name, lanes[lane].name);
-    for (int k = 1; k < count; k++) {
-        letter += letter[1] != '>'; /* the last one holds for all that follow */
-        gr_buf_addf(&text, ", %s", lanes[first_lane(*letter)].name);
-    }
-    gr_buf_addf(&text, ")");
-    if (computed(text.bytes, frame, &made) != GRANARY_OK) {
-        fail_msg("%s: %s", text.bytes, granary_error_message());
-    }
-    assert_int_equal(made->rows, frame->rows);
-    gr_frame_destroy(made);
-    gr_buf_free(&text);
-}
-
-static void
-each_function_has_a_kernel_for_every_lane(void **state)
-{
-    granary_frame *plain = frame_text("s:string,coded:string,i8:int8,i16:int16,i32:int32,i64:int64,u8:uint8,u16:uint16,"
-                                      "u32:uint32,u64:uint64,f32:float32,f64:float64,m:decimal(2),d:date,p:timestamp,"
-                                      "b:bool,l:duration",
-                                      "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1\n,,,,,,,,,,,,,,,,\n");
-    granary_frame *coded = encoded(plain);
-    size_t count;
-    const struct gr_function_info *functions = gr_function_info(&count);
-    size_t asked = 0;
-
-    (void)state;
-    for (size_t i = 0; i < count; i++) {
-        const struct gr_function_info *function = &functions[i];
-
-        for (size_t lane = 0; lane < LANES && function->signature[0] != '\0'; lane++) {
-            if (lane_fits(lane, function->signature[0])) {
-                bool is_coded = strcmp(lanes[lane].name, "coded") == 0;
-
-                assert_lane(is_coded ? coded : plain, function, lane, function->least);
-                asked++;
-            }
-        }
-    }
-    assert_true(asked > count);
-    gr_frame_destroy(coded);
-    gr_frame_destroy(plain);
-}
-
 int
 main(void)
 {
@@ -663,7 +579,6 @@ main(void)
         cmocka_unit_test(empty_dictionaries_and_frames),
         cmocka_unit_test(what_cannot_be_computed_says_why),
         cmocka_unit_test(errors_of_values_that_nobody_needs_do_not_count),
-        cmocka_unit_test(each_function_has_a_kernel_for_every_lane),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,294 @@
+/*
+ * Every function on every dtype that its rule allows: what the check lets through, a kernel computes, and gives the dtype
+ * that the check has said. Which values are right, others test (tests/differ).
+ */
+#include "rows_tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/aggregate.h"
+#include "graph/expr.h"
+#include "graph/window.h"
+
+/* A column a dtype, called like it, with a value and a null. */
+static granary_frame *
+every_dtype(void)
+{
+    return frame_text("int8:int8,int16:int16,int32:int32,int64:int64,uint8:uint8,uint16:uint16,uint32:uint32,"
+                      "uint64:uint64,float32:float32,float64:float64,decimal:decimal(2),date:date,"
+                      "timestamp:timestamp,duration:duration,bool:bool,string:string",
+                      "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1\n,,,,,,,,,,,,,,,\n");
+}
+
+enum { COLUMNS = 16, OPERANDS = COLUMNS + 3, OPERANDS_MOST = 3 };
+
+/* What is put in for an operand. */
+static const char *
+operand_text(const granary_frame *frame, int i)
+{
+    static const char *const literals[] = {"null", "'month'", "interval '1 month'"};
+
+    return i < COLUMNS ? frame->columns[i].view.name : literals[i - COLUMNS];
+}
+
+struct seen {
+    int lanes;  /* the check allows */
+    int values; /* of them so many gave a value */
+};
+
+static void
+assert_computed(const granary_frame *frame, const char *text, granary_dtype dtype, struct seen *seen)
+{
+    granary_frame *made = NULL;
+    granary_err err = computed(text, frame, &made);
+
+    seen->lanes++;
+    if (err == GRANARY_EFAILED) { /* there is no such day, say */
+        return;
+    }
+    if (err != GRANARY_OK) {
+        fail_msg("%s: the check allows it, but: %s", text, granary_error_message());
+    }
+    if (made->columns[0].view.dtype != dtype) {
+        fail_msg("%s: the check says %s", text, granary_dtype_name(dtype));
+    }
+    seen->values += made->columns[0].view.rows > 0 && !gr_is_null(&made->columns[0].view, 0);
+    gr_frame_destroy(made);
+}
+
+static void
+try_call(const granary_frame *frame, const struct gr_schema *schema, const struct gr_expr *like, const int *operands,
+         size_t count, struct seen *seen)
+{
+    struct gr_expr *parts[OPERANDS_MOST];
+    struct gr_expr *expr = NULL;
+    char *text;
+
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(gr_expr_parse(operand_text(frame, operands[i]), &parts[i]), GRANARY_OK);
+    }
+    assert_int_equal(gr_expr_call(like->op, parts, count, &expr), GRANARY_OK);
+    expr->target = like->target;
+    text = gr_expr_text(expr);
+    assert_non_null(text);
+    if (gr_expr_check(expr, schema) == GRANARY_OK) {
+        assert_computed(frame, text, expr->dtype, seen);
+    }
+    free(text);
+    gr_expr_destroy(expr);
+}
+
+/* All combinations of operands. */
+static void
+try_calls(const granary_frame *frame, const struct gr_schema *schema, const struct gr_expr *like, size_t count,
+          struct seen *seen)
+{
+    int operands[OPERANDS_MOST] = {0};
+    size_t at = 0;
+
+    while (at < count) {
+        try_call(frame, schema, like, operands, count, seen);
+        for (at = 0; at < count && ++operands[at] == OPERANDS; at++) {
+            operands[at] = 0;
+        }
+    }
+}
+
+static void
+try_every_function(const granary_frame *frame)
+{
+    static const struct {
+        enum gr_expr_op op;
+        const char *text;
+        int least;
+        int most;
+    } rows[] = {
+#define EXPR_OP(id, text, least, most, ...) {GR_OP_##id, text, least, most},
+#include "graph/expr/ops.def"
+    };
+    struct gr_schema schema = {0};
+
+    for (int i = 0; i < COLUMNS; i++) {
+        assert_int_equal(gr_schema_add(&schema, frame->columns[i].view.name, frame->columns[i].view.dtype), GRANARY_OK);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bool casts = rows[i].op == GR_OP_CAST || rows[i].op == GR_OP_TRY_CAST;
+        int most = rows[i].most < 0 ? rows[i].least : rows[i].most < OPERANDS_MOST ? rows[i].most : OPERANDS_MOST;
+        struct seen seen = {0};
+
+        if (rows[i].op == GR_OP_CONVERT || rows[i].op == GR_OP_ADD_INTERVAL) { /* the check makes them, of others */
+            continue;
+        }
+        for (int count = rows[i].least; count <= most; count++) {
+            for (int target = 0; target < (casts ? COLUMNS : 1); target++) {
+                struct gr_expr like = {.op = rows[i].op, .target = frame->columns[target].view.dtype};
+
+                try_calls(frame, &schema, &like, (size_t)count, &seen);
+            }
+        }
+        if (seen.values == 0) {
+            fail_msg("'%s' gives no value of any dtype (%d are allowed)", rows[i].text, seen.lanes);
+        }
+    }
+    gr_schema_free(&schema);
+}
+
+/* ---- aggregates ---- */
+
+static void
+assert_aggregated(const granary_frame *frame, const char *text, granary_dtype dtype)
+{
+    struct kernel_test map;
+    struct kernel_test final;
+    granary_frame *result;
+
+    kernel_test_init(&map, "groupby_map");
+    kernel_test_strings(&map, "keys", "");
+    kernel_test_map(&map, "aggregate", text);
+    kernel_test_frame(&map, frame);
+    if (kernel_test_run(&map, kernel_groupby_map) != GRANARY_OK) {
+        fail_msg("%s: the rule allows it, but: %s", text, granary_error_message());
+    }
+    kernel_test_init(&final, "groupby_final");
+    kernel_test_strings(&final, "keys", "");
+    kernel_test_map(&final, "aggregate", text);
+    kernel_test_bytes(&final, &map.outputs[0]);
+    result = kernel_test_to_frame(&final, kernel_groupby_final);
+    kernel_test_fini(&map);
+    if (result->columns[0].view.dtype != dtype) {
+        fail_msg("%s: the rule says %s", text, granary_dtype_name(dtype));
+    }
+    gr_frame_destroy(result);
+}
+
+static void
+try_every_aggregate(const granary_frame *frame)
+{
+#define NOTHING  ""
+#define DDOF     ""
+#define FRACTION ""
+#define ARGUMENT ", int8"
+#define ROWS     ", 1"
+    static const struct {
+        const char *text;
+        const char *second;
+    } rows[] = {
+#define AGGREGATE(id, text, second, ...) {text, second},
+#include "graph/aggregates.def"
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            granary_dtype dtype;
+            char text[80];
+
+            if (gr_aggregate_dtype((enum gr_aggregate_function)i, frame->columns[c].view.dtype, &dtype) != GRANARY_OK) {
+                continue;
+            }
+            (void)snprintf(text, sizeof text, "v=%s(%s%s)", rows[i].text, i > 0 ? frame->columns[c].view.name : "",
+                           rows[i].second);
+            assert_aggregated(frame, text, dtype);
+        }
+    }
+}
+
+/* ---- windows ---- */
+
+/* "v=FUNCTION(column, literals)", with the literals that are needed. */
+static void
+window_text(const char *function, int value, const char *column, const char *literals, char ret_text[80])
+{
+    size_t used = (size_t)snprintf(ret_text, 80, "v=%s(%s", function, value > 0 ? column : "");
+
+    for (const char *letter = literals; *letter != '\0' && *letter != '|'; letter++) {
+        used += (size_t)snprintf(ret_text + used, 80 - used, "%s%s", value > 0 || letter > literals ? ", " : "",
+                                 *letter == 'a' ? "0.5" : "1");
+    }
+    (void)snprintf(ret_text + used, 80 - used, ")");
+}
+
+static void
+try_every_window(const granary_frame *frame)
+{
+    static const struct {
+        const char *text;
+        int value;
+        const char *literals;
+    } rows[] = {
+#define WINDOW(id, text, value, literals, ...) {text, value, literals},
+#include "graph/window/functions.def"
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int c = 0; c < (rows[i].value > 0 ? COLUMNS : 1); c++) {
+            const char *column = frame->columns[c].view.name;
+            struct gr_window window = {.function = (enum gr_window_function)i,
+                                       .value = rows[i].value > 0 ? (char *)(uintptr_t)column : NULL};
+            struct kernel_test test;
+            granary_frame *result;
+            granary_dtype dtype;
+            char text[80];
+
+            if (gr_window_dtype(&window, frame->columns[c].view.dtype, &dtype) != GRANARY_OK) {
+                continue;
+            }
+            window_text(rows[i].text, rows[i].value, column, rows[i].literals, text);
+            kernel_test_init(&test, "window");
+            kernel_test_map(&test, "columns", text);
+            kernel_test_strings(&test, "by", "int8");
+            kernel_test_frame(&test, frame);
+            result = kernel_test_to_frame(&test, kernel_window);
+            if (result->columns[gr_frame_find(result, "v")].view.dtype != dtype) {
+                fail_msg("%s: the rule says %s", text, granary_dtype_name(dtype));
+            }
+            gr_frame_destroy(result);
+        }
+    }
+}
+
+static void
+every_function_has_its_kernels(void **state)
+{
+    granary_frame *frame = every_dtype();
+    granary_frame *codes = encoded(frame); /* borrows from it */
+
+    (void)state;
+    try_every_function(frame);
+    try_every_function(codes);
+    gr_frame_destroy(codes);
+    gr_frame_destroy(frame);
+}
+
+static void
+every_aggregate_has_its_kernels(void **state)
+{
+    granary_frame *frame = every_dtype();
+
+    (void)state;
+    try_every_aggregate(frame);
+    gr_frame_destroy(frame);
+}
+
+static void
+every_window_has_its_kernels(void **state)
+{
+    granary_frame *frame = every_dtype();
+
+    (void)state;
+    try_every_window(frame);
+    gr_frame_destroy(frame);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_function_has_its_kernels),
+        cmocka_unit_test(every_aggregate_has_its_kernels),
+        cmocka_unit_test(every_window_has_its_kernels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
