@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "sched/core/manager.h"
 
 #define CHARGE_MAX_NS 600000000000u   /* a guess is never more than ten minutes */
@@ -89,21 +90,14 @@ order_fini(struct order *order)
 static granary_err
 reserve_lane(struct order *order)
 {
-    uint32_t room = order->lane_room * 2 + 16;
-    struct lane **heap;
-    struct lane **aside;
+    size_t heap_room = order->lane_room;
+    size_t aside_room = order->lane_room;
 
-    if (order->lane_count < order->lane_room) {
-        return GRANARY_OK;
-    }
-    heap = reallocarray(order->heap, room, sizeof(struct lane *));
-    order->heap = heap != NULL ? heap : order->heap;
-    aside = reallocarray(order->aside, room, sizeof(struct lane *));
-    order->aside = aside != NULL ? aside : order->aside;
-    if (heap == NULL || aside == NULL) {
+    if (!gr_grow(&order->heap, &heap_room, order->lane_count, sizeof(struct lane *)) ||
+        !gr_grow(&order->aside, &aside_room, order->lane_count, sizeof(struct lane *))) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
-    order->lane_room = room;
+    order->lane_room = (uint32_t)heap_room;
     return GRANARY_OK;
 }
 

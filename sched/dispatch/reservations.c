@@ -53,22 +53,13 @@ holder_find(const struct reservations *reservations, uint32_t number)
 bool
 reservations_join(struct reservations *reservations, uint32_t number, int32_t node)
 {
-    assert(number != 0 && holder_find(reservations, number) == NULL);
-    if (reservations->holder_count == reservations->holder_room) {
-        size_t room = reservations->holder_room * 2 + 8;
-        struct holder *holders = reallocarray(reservations->holders, room, sizeof *holders);
-        struct gr_place_candidate *candidates;
+    size_t holder_room = reservations->holder_room; /* both arrays have as much */
 
-        if (holders == NULL) {
-            return false;
-        }
-        reservations->holders = holders;
-        candidates = reallocarray(reservations->candidates, room, sizeof *candidates);
-        if (candidates == NULL) {
-            return false;
-        }
-        reservations->candidates = candidates;
-        reservations->holder_room = room;
+    assert(number != 0 && holder_find(reservations, number) == NULL);
+    if (!gr_grow(&reservations->holders, &holder_room, reservations->holder_count, sizeof *reservations->holders) ||
+        !gr_grow(&reservations->candidates, &reservations->holder_room, reservations->holder_count,
+                 sizeof *reservations->candidates)) {
+        return false;
     }
     reservations->holders[reservations->holder_count++] =
         (struct holder){.number = number, .node = node, .limit = UINT64_MAX, .lent = RESERVATION_NONE};

@@ -25,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "granary/types.h"
 #include "plan/plan.h"
@@ -225,5 +226,17 @@ bool execution_graph_object_lacks(const struct execution_graph *graph, granary_i
 bool execution_graph_object_freed(const struct execution_graph *graph, granary_id id);
 /* Rows and bytes of a present object. false: it is not there */
 bool execution_graph_object(const struct execution_graph *graph, granary_id id, int64_t *ret_rows, uint64_t *ret_bytes);
+
+/* An id from a message; all zero when it has another length. */
+static inline granary_id
+id_of(ProtobufCBinaryData data)
+{
+    granary_id id = {{0}};
+
+    if (data.len == sizeof id.bytes) {
+        memcpy(id.bytes, data.data, sizeof id.bytes);
+    }
+    return id;
+}
 
 #endif

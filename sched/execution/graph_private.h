@@ -93,18 +93,6 @@ bool vector_grow(struct execution_graph *graph, void *vector_items, uint32_t cou
     vector_grow(graph, &graph->vector.items, graph->vector.count, &graph->vector.room, (more),                         \
                 sizeof graph->vector.items[0])
 
-/* An id from a message; all zero when it has another length. */
-static inline granary_id
-id_of(ProtobufCBinaryData data)
-{
-    granary_id id = {{0}};
-
-    if (data.len == sizeof id.bytes) {
-        memcpy(id.bytes, data.data, sizeof id.bytes);
-    }
-    return id;
-}
-
 /* The only way to another state: keeps the counts and the heap of ready ones. */
 void subtask_enter(struct execution_graph *graph, uint32_t number, enum subtask_state next);
 /* From RUNNING, PARKED or SUCCEEDED to where its inputs allow. */

@@ -71,13 +71,10 @@ errors_of_missing(struct task_graph *graph)
         const Granary__Result *result = graph->results.targets[i].result;
 
         for (size_t k = 0; result != NULL && k < result->n_chunks; k++) {
-            granary_id id = {{0}};
+            granary_id id = id_of(result->chunks[k]->id);
 
-            if (result->chunks[k]->id.len == sizeof id.bytes) {
-                memcpy(id.bytes, result->chunks[k]->id.data, sizeof id.bytes);
-                if (execution_graph_object_lacks(graph->execution, id)) {
-                    store_error(graph, id, graph->end.err, graph->end.message);
-                }
+            if (execution_graph_object_lacks(graph->execution, id)) {
+                store_error(graph, id, graph->end.err, graph->end.message);
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "sched/execution/graph.h"
 #include "sched/graphs/graphs.h"
 #include "sched/graphs/wait.h"
@@ -22,10 +23,9 @@ target_known(struct task_graph *graph, struct target *target)
 static bool
 chunk_fill(const struct task_graph *graph, Granary__Chunk *chunk)
 {
-    granary_id id = {{0}};
+    granary_id id = id_of(chunk->id);
 
-    if (chunk->id.len == sizeof id.bytes && graph->execution != NULL) {
-        memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
+    if (!gr_id_is_zero(id) && graph->execution != NULL) {
         chunk->there = execution_graph_object(graph->execution, id, &chunk->rows, &chunk->bytes);
         return chunk->there || execution_graph_object_failed(graph->execution, id);
     }

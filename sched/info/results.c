@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id.h"
 #include "sched/core/manager.h"
+#include "sched/graphs/graphs.h"
 #include "sched/info/info.h"
 
 /* Chunks have positions TARGET << CHUNK_SHIFT | chunk above that of their graph's. */
@@ -18,7 +20,7 @@ result_of(const struct task_graph *graph, size_t position)
     Granary__Result *result = NULL;
 
     if (target->packed != NULL) {
-        result = granary__result__unpack(NULL, target->packed_size, target->packed);
+        result = target_unpack(target);
         for (size_t i = 0; result != NULL && i < result->n_chunks; i++) {
             result->chunks[i]->there = true;
         }
@@ -29,12 +31,8 @@ result_of(const struct task_graph *graph, size_t position)
     }
     for (size_t i = 0; i < result->n_chunks && graph->execution != NULL; i++) {
         Granary__Chunk *chunk = result->chunks[i];
-        granary_id id = {{0}};
 
-        if (chunk->id.len == sizeof id.bytes) {
-            memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
-            chunk->there = execution_graph_object(graph->execution, id, &chunk->rows, &chunk->bytes);
-        }
+        chunk->there = execution_graph_object(graph->execution, id_of(chunk->id), &chunk->rows, &chunk->bytes);
     }
     return result;
 }
@@ -50,14 +48,13 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
     char text[GRANARY_ID_TEXT + 1] = "";
     size_t places[16] = {0};
     struct gr_buf at = {0};
-    granary_id id = {{0}};
+    granary_id id = id_of(chunk->id);
     int32_t node = -1;
 
     if (!table_begin(table, position)) {
         return;
     }
-    if (chunk->id.len == sizeof id.bytes) {
-        memcpy(id.bytes, chunk->id.data, sizeof id.bytes);
+    if (!gr_id_is_zero(id)) {
         granary_id_format(id, text);
     }
     table_text(table, FIELD_chunks_id, text);

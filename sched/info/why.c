@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "sched/core/manager.h"
+#include "sched/graphs/graphs.h"
 #include "sched/info/info.h"
 #include "sched/info/why_private.h"
 
@@ -120,10 +121,7 @@ target_of(const struct task_graph *graph, granary_id id)
     const char *name = NULL;
 
     for (size_t t = 0; t < graph->results.count && name == NULL; t++) {
-        Granary__Result *result = graph->results.targets[t].packed == NULL
-                                      ? NULL
-                                      : granary__result__unpack(NULL, graph->results.targets[t].packed_size,
-                                                                graph->results.targets[t].packed);
+        Granary__Result *result = target_unpack(&graph->results.targets[t]);
 
         for (size_t i = 0; result != NULL && i < result->n_chunks; i++) {
             if (gr_id_equal(id_of(result->chunks[i]->id), id)) {

@@ -8,12 +8,6 @@
 /* What an operator makes whose size nothing tells. */
 #define OUTPUT_BYTES 65536
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
-}
-
 granary_err
 plan_settle_chunks(struct gr_plan *plan)
 {
@@ -136,7 +130,7 @@ add_node(struct gr_plan *plan, size_t i)
     struct gr_piece first;
 
     if (inputs == NULL) {
-        return no_memory();
+        return plan_no_memory();
     }
     if (gr_chunk_is_packed(&(struct gr_chunk){.op = (uint8_t)node->op})) {
         spec.outputs = 1; /* what the graph calls its outputs are frames of one object */
@@ -157,7 +151,7 @@ add_node(struct gr_plan *plan, size_t i)
     free(inputs);
     out->pieces = calloc(pieces, sizeof *out->pieces);
     if (out->pieces == NULL) {
-        return no_memory();
+        return plan_no_memory();
     }
     for (; out->count < pieces; out->count++) {
         out->pieces[out->count] = (struct gr_piece){.op = first.op, .output = (uint32_t)out->count};
@@ -172,7 +166,7 @@ plan_chunks(struct gr_plan *plan)
 
     plan->tiled = calloc(plan->node_count + 1, sizeof *plan->tiled);
     if (plan->tiled == NULL) {
-        return no_memory();
+        return plan_no_memory();
     }
     for (size_t i = 0; i < plan->node_count && err == GRANARY_OK; i++) {
         err = add_node(plan, i);

@@ -79,7 +79,7 @@ plan_bind_functions(struct gr_plan *plan, const struct gr_plan_options *options)
 
     plan->functions = calloc(plan->node_count + 1, sizeof(struct gr_function *));
     if (plan->functions == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
+        return plan_no_memory();
     }
     for (size_t i = 0; i < plan->node_count && err == GRANARY_OK; i++) {
         const char *op = plan_graph_node(plan, i)->op;

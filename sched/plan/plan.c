@@ -16,12 +16,6 @@
 #define MESSAGE_MAX 1024
 #define QUOTED_MAX  512
 
-static granary_err
-no_memory(void)
-{
-    return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
-}
-
 /* ---- creation ---- */
 
 /* By node: whether a target needs it. NULL: no memory. */
@@ -75,7 +69,7 @@ open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
     plan->sources.known =
         (struct gr_sources){.tables = plan->sources.tables, .files = plan->sources.files, .functions = plan->functions};
     if (needed == NULL || plan->sources.tables == NULL || plan->sources.files == NULL || plan->sources.asked == NULL) {
-        err = no_memory();
+        err = plan_no_memory();
     }
     for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
         if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
@@ -116,7 +110,7 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
     if (!gr_buf_ok(&facts) || asprintf(&plan->id_key, "%.150s@%016" PRIx64, options->key == NULL ? "" : options->key,
                                        gr_hash64(facts.bytes, facts.size)) < 0) {
         plan->id_key = NULL;
-        err = no_memory();
+        err = plan_no_memory();
     }
     gr_buf_free(&facts);
     return err;
@@ -156,7 +150,7 @@ granary_err
 gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, struct gr_plan **ret_plan)
 {
     struct gr_plan *plan = calloc(1, sizeof *plan);
-    granary_err err = plan == NULL ? no_memory() : take_graph(plan, graph);
+    granary_err err = plan == NULL ? plan_no_memory() : take_graph(plan, graph);
 
     if (err != GRANARY_OK) {
         granary__graph__free_unpacked(graph, NULL);
@@ -169,7 +163,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
     plan->key = strdup(options->graph != NULL ? options->graph : options->key != NULL ? options->key : "");
     plan->directory = strdup(options->directory == NULL ? "" : options->directory);
     if (plan->session == NULL || plan->key == NULL || plan->directory == NULL) {
-        err = no_memory();
+        err = plan_no_memory();
     }
     if (err == GRANARY_OK) {
         err = plan_bind_functions(plan, options);
@@ -259,7 +253,7 @@ ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
     granary_err err;
 
     wants.roots = calloc(wants.count + 1, sizeof *wants.roots);
-    err = wants.roots == NULL ? no_memory() : gr_chunks_error(&plan->chunks);
+    err = wants.roots == NULL ? plan_no_memory() : gr_chunks_error(&plan->chunks);
     if (err == GRANARY_OK) {
         for (size_t job = 0; job < wants.count; job++) {
             wants.roots[job].op = first + (uint32_t)job;
@@ -508,7 +502,7 @@ collect_roots(const struct gr_plan *plan, struct gr_wants *ret_wants)
     }
     roots = malloc((count + 1) * sizeof *roots);
     if (roots == NULL) {
-        return no_memory();
+        return plan_no_memory();
     }
     *ret_wants = (struct gr_wants){.roots = roots, .count = count, .kept = count};
     for (size_t t = 0; t < plan->target_count; t++) {

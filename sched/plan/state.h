@@ -2,6 +2,7 @@
 #ifndef PLAN_STATE_H
 #define PLAN_STATE_H
 
+#include "base/error.h"
 #include "fuse/fuse.h"
 #include "graph/chunk/graph.h"
 #include "optimize/steps.h"
@@ -150,5 +151,11 @@ void plan_account_free(struct gr_plan *plan);
 
 /* Note a subtask for explain. */
 void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);
+
+static inline granary_err
+plan_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "planning a graph: out of memory");
+}
 
 #endif

@@ -143,6 +143,8 @@ granary_err tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, s
 /* One operator a chunk of the input, with these attributes. keeps_rows: as many rows come out as go in. */
 granary_err tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows);
 
+/* From now on the pieces, which are packed frames, are those of that number. */
+void pieces_choose(struct gr_piece *pieces, size_t count, size_t number);
 uint64_t bytes_sum(const uint64_t *bytes, size_t count);
 uint64_t bytes_max(const uint64_t *bytes, size_t count);
 

@@ -54,6 +54,14 @@ tiling_yield_one(struct tiling *t, size_t i, struct gr_piece piece, uint64_t byt
     return err;
 }
 
+void
+pieces_choose(struct gr_piece *pieces, size_t count, size_t number)
+{
+    for (size_t p = 0; p < count; p++) {
+        pieces[p].output = (uint32_t)number;
+    }
+}
+
 uint64_t
 bytes_sum(const uint64_t *bytes, size_t count)
 {

@@ -120,16 +120,12 @@ distinct_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, size_t 
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
         struct gr_piece part;
 
-        for (size_t p = 0; p < in->count; p++) {
-            dealt[p].output = (uint32_t)j;
-        }
+        pieces_choose(dealt, in->count, j);
         part = tiling_add(t, i, GR_CHUNK_distinct, last, dealt, in->count, bytes);
         back[j] = tiling_add(t, i, GR_CHUNK_shuffle_split, by_order, &part, 1, bytes + PACKED_BYTES * in->count);
     }
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
-        for (size_t j = 0; j < parts; j++) {
-            back[j].output = (uint32_t)p;
-        }
+        pieces_choose(back, parts, p);
         out->bytes[p] = in->bytes[p];
         out->pieces[p] = tiling_add(t, i, GR_CHUNK_order_merge, merge, back, parts, in->bytes[p]);
     }

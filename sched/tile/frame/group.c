@@ -163,9 +163,7 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
         if (maps.reference != 0) {
             pieces[--first] = group_reference(t, i, in, &maps);
         }
-        for (size_t m = 0; m < maps.count; m++) {
-            pieces[1 + m].output = (uint32_t)j;
-        }
+        pieces_choose(pieces + 1, maps.count, j);
         out->bytes[j] = total / parts + 1;
         out->pieces[j] =
             tiling_add(t, i, GR_CHUNK_groupby_final, attrs, pieces + first, maps.count + 1 - first, out->bytes[j]);

@@ -128,9 +128,7 @@ join_parts(struct joining *j, const struct probing *probing, struct gr_piece *co
 
         memcpy(inputs, splits[probing->side], probes->count * sizeof *inputs);
         memcpy(inputs + probes->count, splits[1 - probing->side], built->count * sizeof *inputs);
-        for (size_t k = 0; k < probes->count + built->count; k++) {
-            inputs[k].output = (uint32_t)part;
-        }
+        pieces_choose(inputs, probes->count + built->count, part);
         joined = tiling_add(j->t, j->i, GR_CHUNK_join_probe, attrs, inputs, probes->count + built->count, bytes);
         ret_dealt[part] =
             tiling_add(j->t, j->i, GR_CHUNK_shuffle_split, deal, &joined, 1, bytes + 2048 * probes->count);
@@ -149,9 +147,7 @@ merge_chunks(struct joining *j, const struct probing *probing, struct gr_piece *
 
     gr_attrs_add(j->t->chunks, attrs, gr_attr_new_string("order", j->order));
     for (size_t p = 0; p < probes->count; p++) {
-        for (size_t part = 0; part < parts; part++) {
-            dealt[part].output = (uint32_t)p;
-        }
+        pieces_choose(dealt, parts, p);
         out->bytes[at + p] = 2 * probes->bytes[p] + more;
         out->pieces[at + p] = tiling_add(j->t, j->i, GR_CHUNK_order_merge, attrs, dealt, parts, out->bytes[at + p]);
     }

@@ -193,9 +193,7 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
         err = tiled_init(t, out, parts, true);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
-        for (size_t p = 0; p < in->count; p++) {
-            dealt[p].output = (uint32_t)j;
-        }
+        pieces_choose(dealt, in->count, j);
         out->bytes[j] = total / parts;
         out->pieces[j] = tiling_add(t, i, GR_CHUNK_sort, part_attrs, dealt, in->count, out->bytes[j]);
     }

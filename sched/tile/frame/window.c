@@ -113,17 +113,13 @@ window_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t 
                               in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
-        for (size_t p = 0; p < in->count; p++) {
-            dealt[p].output = (uint32_t)j;
-        }
+        pieces_choose(dealt, in->count, j);
         results[j + 1] = tiling_add(t, i, GR_CHUNK_window_part, part_attrs, dealt, in->count,
                                     total / parts + PACKED_BYTES * in->count);
     }
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         results[0] = in->pieces[p];
-        for (size_t j = 0; j < parts; j++) {
-            results[j + 1].output = (uint32_t)p;
-        }
+        pieces_choose(results + 1, parts, p);
         out->bytes[p] = bytes_out(t, i, in->bytes[p]);
         out->rows[p] = in->rows[p];
         out->pieces[p] = tiling_add(t, i, GR_CHUNK_window_join, attrs, results, parts + 1, out->bytes[p]);
