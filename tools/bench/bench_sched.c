@@ -105,36 +105,65 @@ time_graph(struct run *run, const granary_graph *graph)
     return (double)(end - start);
 }
 
-static void
-bench_null(struct run *run)
+/* How long a graph takes, several times: a figure of one of its subtasks, of all of it, or of how many a second. */
+struct question {
+    const char *key, *unit, *peer, *note;
+    granary_graph *(*make)(size_t size);
+    size_t size; /* of the graph */
+    size_t runs;
+    double ns;    /* in one unit; 0: it is so many subtasks a second, of the median */
+    size_t parts; /* the figure is of one of so many */
+};
+
+static granary_graph *
+loose_graph(size_t count)
 {
-    size_t count = 200000 / run->scale;
-    granary_graph *graph = null_graph(count, false);
+    return null_graph(count, false);
+}
+
+static granary_graph *
+chain_graph(size_t count)
+{
+    return null_graph(count, true);
+}
+
+static void
+bench_question(struct run *run, const struct question *question)
+{
+    granary_graph *graph = question->make(question->size);
     struct samples samples = {.count = 0};
 
-    for (int i = 0; i < 5 && run->err == GRANARY_OK; i++) {
+    for (size_t i = 0; i < question->runs && run->err == GRANARY_OK; i++) {
         samples_add(&samples, time_graph(run, graph));
     }
-    results_add_value(run->results, "null_per_s", "1/s", NULL, "null subtasks, submit to all done, 2 executors",
-                      (double)count * 1e9 / samples_quantile(&samples, 0.5));
-    samples_free(&samples);
+    if (question->ns > 0) {
+        for (size_t i = 0; i < samples.count; i++) {
+            samples.values[i] /= question->ns * (double)question->parts;
+        }
+        results_add(run->results, question->key, question->unit, question->peer, question->note, &samples);
+    } else {
+        results_add_value(run->results, question->key, question->unit, question->peer, question->note,
+                          (double)question->size * 1e9 / samples_quantile(&samples, 0.5));
+        samples_free(&samples);
+    }
     granary_graph_destroy(graph);
 }
 
 static void
-bench_array(struct run *run)
+bench_graphs(struct run *run)
 {
-    size_t count = 1000000;
-    granary_graph *graph = array_graph(count);
-    struct samples samples = {.count = 0};
+    const size_t some = 100 / run->scale;
+    const struct question questions[] = {
+        {"null_per_s", "1/s", NULL, "null subtasks, submit to all done, 2 executors", loose_graph, 200000 / run->scale,
+         5, 0, 1},
+        {"null_array_per_s", "1/s", "null_per_s", "the same as one array of 10^6", array_graph, 1000000, 5, 0, 1},
+        {"submit_result_us", "us", "zmq_rtt_us", "one null subtask, submit to done", loose_graph, 1, 20 * some, 1e3, 1},
+        {"chain_us", "us", "zmq_rtt_us", "a subtask of a chain of 1000", chain_graph, 1000, some, 1e3, 1000},
+        {"tree_ms", "ms", NULL, "a tree of 1024 leaves, 2047 null subtasks", tree_graph, 1024, some, 1e6, 1}};
 
-    for (int i = 0; i < 5 && run->err == GRANARY_OK; i++) {
-        samples_add(&samples, time_graph(run, graph));
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        bench_question(run, &questions[i]);
     }
-    results_add_value(run->results, "null_array_per_s", "1/s", "null_per_s", "the same as one array of 10^6",
-                      (double)count * 1e9 / samples_quantile(&samples, 0.5));
-    samples_free(&samples);
-    granary_graph_destroy(graph);
 }
 
 /* A line of /proc/PID/status in bytes; 0: it cannot be read. */
@@ -206,46 +235,6 @@ bench_million(struct run *run, const char *directory)
     samples_free(&longs);
     granary_graph_destroy(small);
     granary_graph_destroy(large);
-}
-
-static void
-bench_submit_result(struct run *run)
-{
-    granary_graph *graph = null_graph(1, false);
-    struct samples samples = {.count = 0};
-
-    for (size_t i = 0; i < 2000 / run->scale && run->err == GRANARY_OK; i++) {
-        samples_add(&samples, time_graph(run, graph) / 1e3);
-    }
-    results_add(run->results, "submit_result_us", "us", "zmq_rtt_us", "one null subtask, submit to done", &samples);
-    granary_graph_destroy(graph);
-}
-
-static void
-bench_chain(struct run *run)
-{
-    const size_t count = 1000;
-    granary_graph *graph = null_graph(count, true);
-    struct samples samples = {.count = 0};
-
-    for (size_t i = 0; i < 100 / run->scale && run->err == GRANARY_OK; i++) {
-        samples_add(&samples, time_graph(run, graph) / 1e3 / (double)count);
-    }
-    results_add(run->results, "chain_us", "us", "zmq_rtt_us", "a subtask of a chain of 1000", &samples);
-    granary_graph_destroy(graph);
-}
-
-static void
-bench_tree(struct run *run)
-{
-    granary_graph *graph = tree_graph(1024);
-    struct samples samples = {.count = 0};
-
-    for (size_t i = 0; i < 100 / run->scale && run->err == GRANARY_OK; i++) {
-        samples_add(&samples, time_graph(run, graph) / 1e6);
-    }
-    results_add(run->results, "tree_ms", "ms", NULL, "a tree of 1024 leaves, 2047 null subtasks", &samples);
-    granary_graph_destroy(graph);
 }
 
 #define RESULT_BYTES 100000000u
@@ -414,11 +403,7 @@ static void
 run_all(struct run *run, const char *directory)
 {
     if (pool_ready(run)) {
-        bench_null(run);
-        bench_array(run);
-        bench_submit_result(run);
-        bench_chain(run);
-        bench_tree(run);
+        bench_graphs(run);
         bench_result(run, directory);
         if (run->scale == 1) {
             bench_million(run, directory);

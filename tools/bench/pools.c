@@ -9,54 +9,9 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/frame/include_file.h"
 
-static const char program[] =
-    "import sys, time, statistics\n"
-    "quick = sys.argv[1] == 'quick'\n"
-    "def null(*args): return None\n"
-    "def median(run, count):\n"
-    "    times = []\n"
-    "    for _ in range(count):\n"
-    "        began = time.perf_counter(); run(); times.append(time.perf_counter() - began)\n"
-    "    return statistics.median(times)\n"
-    "def say(key, value): print(key, value, flush=True)\n"
-    "def pool():\n"
-    "    from concurrent.futures import ProcessPoolExecutor\n"
-    "    with ProcessPoolExecutor(2) as executor:\n"
-    "        executor.submit(null).result()\n"
-    "        one = 500 if quick else 2000\n"
-    "        say('pool_null_per_s', one / median(lambda: [f.result() for f in [executor.submit(null) for _ in "
-    "range(one)]], 3))\n"
-    "        many = 50000 if quick else 200000\n"
-    "        say('pool_map_per_s', many / median(lambda: list(executor.map(null, range(many), chunksize=256)), 3))\n"
-    "        say('pool_submit_us', 1e6 * median(lambda: executor.submit(null).result(), 200))\n"
-    "def dask():\n"
-    "    import logging\n"
-    "    from distributed import Client, LocalCluster\n"
-    "    logging.disable(logging.CRITICAL)\n"
-    "    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=60) as cluster:\n"
-    "        with Client(cluster) as client:\n"
-    "            client.submit(null, pure=False).result()\n"
-    "            count = 500 if quick else 2000\n"
-    "            say('dask_null_per_s', count / median(lambda: client.gather(client.map(null, range(count), "
-    "pure=False)), 3))\n"
-    "            say('dask_submit_us', 1e6 * median(lambda: client.submit(null, pure=False).result(), 50))\n"
-    "            def chain(links):\n"
-    "                last = None\n"
-    "                for _ in range(links): last = client.submit(null, last, pure=False)\n"
-    "                last.result()\n"
-    "            links = 50 if quick else 200\n"
-    "            say('dask_chain_us', 1e6 * median(lambda: chain(links), 3) / links)\n"
-    "            def tree():\n"
-    "                level = client.map(null, range(1024), pure=False)\n"
-    "                while len(level) > 1:\n"
-    "                    level = [client.submit(null, a, b, pure=False) for a, b in zip(level[::2], level[1::2])]\n"
-    "                level[0].result()\n"
-    "            say('dask_tree_ms', 1e3 * median(tree, 1 if quick else 3))\n"
-    "if __name__ == '__main__':\n"
-    "    for peer in (pool, dask):\n"
-    "        try: peer()\n"
-    "        except ImportError: pass\n";
+INCLUDE_FILE(bench_peer_pools, PEERS_DIRECTORY "/pools.py");
 
 static const struct line {
     const char *key;
@@ -81,7 +36,7 @@ static bool
 write_program(const char *path)
 {
     FILE *file = fopen(path, "we");
-    bool good = file != NULL && fwrite(program, 1, sizeof program - 1, file) == sizeof program - 1;
+    bool good = file != NULL && fputs(bench_peer_pools, file) >= 0;
 
     return (file == NULL || fclose(file) == 0) && good;
 }

@@ -10,47 +10,27 @@
 
 #include "bench/frame/include_file.h"
 
-INCLUDE_FILE(tpch_q01, TPCH_DIRECTORY "/q01.sql");
-INCLUDE_FILE(tpch_q02, TPCH_DIRECTORY "/q02.sql");
-INCLUDE_FILE(tpch_q03, TPCH_DIRECTORY "/q03.sql");
-INCLUDE_FILE(tpch_q04, TPCH_DIRECTORY "/q04.sql");
-INCLUDE_FILE(tpch_q05, TPCH_DIRECTORY "/q05.sql");
-INCLUDE_FILE(tpch_q06, TPCH_DIRECTORY "/q06.sql");
-INCLUDE_FILE(tpch_q07, TPCH_DIRECTORY "/q07.sql");
-INCLUDE_FILE(tpch_q08, TPCH_DIRECTORY "/q08.sql");
-INCLUDE_FILE(tpch_q09, TPCH_DIRECTORY "/q09.sql");
-INCLUDE_FILE(tpch_q10, TPCH_DIRECTORY "/q10.sql");
-INCLUDE_FILE(tpch_q11, TPCH_DIRECTORY "/q11.sql");
-INCLUDE_FILE(tpch_q12, TPCH_DIRECTORY "/q12.sql");
-INCLUDE_FILE(tpch_q13, TPCH_DIRECTORY "/q13.sql");
-INCLUDE_FILE(tpch_q14, TPCH_DIRECTORY "/q14.sql");
-INCLUDE_FILE(tpch_q15, TPCH_DIRECTORY "/q15.sql");
-INCLUDE_FILE(tpch_q16, TPCH_DIRECTORY "/q16.sql");
-INCLUDE_FILE(tpch_q17, TPCH_DIRECTORY "/q17.sql");
-INCLUDE_FILE(tpch_q18, TPCH_DIRECTORY "/q18.sql");
-INCLUDE_FILE(tpch_q19, TPCH_DIRECTORY "/q19.sql");
-INCLUDE_FILE(tpch_q20, TPCH_DIRECTORY "/q20.sql");
-INCLUDE_FILE(tpch_q21, TPCH_DIRECTORY "/q21.sql");
-INCLUDE_FILE(tpch_q22, TPCH_DIRECTORY "/q22.sql");
+#define FIRST_QUERIES(Q)    Q(q01) Q(q02) Q(q03) Q(q04) Q(q05) Q(q06) Q(q07) Q(q08) Q(q09) Q(q10) Q(q11)
+#define LAST_QUERIES(Q)     Q(q12) Q(q13) Q(q14) Q(q15) Q(q16) Q(q17) Q(q18) Q(q19) Q(q20) Q(q21) Q(q22)
+#define QUERIES(Q)          FIRST_QUERIES(Q) LAST_QUERIES(Q)
+#define INCLUDE_QUERY(name) INCLUDE_FILE(tpch_##name, TPCH_DIRECTORY "/" #name ".sql");
+QUERIES(INCLUDE_QUERY)
 
-static const char *const queries[TPCH_QUERIES] = {
-    tpch_q01, tpch_q02, tpch_q03, tpch_q04, tpch_q05, tpch_q06, tpch_q07, tpch_q08, tpch_q09, tpch_q10, tpch_q11,
-    tpch_q12, tpch_q13, tpch_q14, tpch_q15, tpch_q16, tpch_q17, tpch_q18, tpch_q19, tpch_q20, tpch_q21, tpch_q22};
+#define QUERY_ROW(name) {#name, tpch_##name},
+static const struct {
+    const char *name, *text;
+} queries[TPCH_QUERIES] = {QUERIES(QUERY_ROW)};
 
 const char *
 tpch_query(int number)
 {
-    return queries[number - 1];
+    return queries[number - 1].text;
 }
 
 const char *
 tpch_query_name(int number)
 {
-    static const char names[TPCH_QUERIES][4] = {"q01", "q02", "q03", "q04", "q05", "q06", "q07", "q08",
-                                                "q09", "q10", "q11", "q12", "q13", "q14", "q15", "q16",
-                                                "q17", "q18", "q19", "q20", "q21", "q22"};
-
-    return names[number - 1];
+    return queries[number - 1].name;
 }
 
 const char *
