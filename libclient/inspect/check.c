@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/id.h"
 #include "base/sized.h"
 
@@ -51,7 +52,7 @@ check_found(struct check *check, granary_finding_kind kind, const char *code, ui
         check->err = gr_fail(GRANARY_ENOMEM, "no memory for what was found");
         return;
     }
-    if (!array_grow((void **)&check->findings, &check->finding_room, check->finding_count, sizeof finding)) {
+    if (!gr_grow(&check->findings, &check->finding_room, check->finding_count, sizeof finding)) {
         free(finding.text);
         check->err = gr_fail(GRANARY_ENOMEM, "no memory for what was found");
         return;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/grow.h"
 #include "inspect/check.h"
 #include "spill/image.h"
 #include "spill/spill.h"
@@ -54,7 +55,7 @@ note_file(void *context, const struct level_file *file)
     } else if (file->err != GRANARY_OK) {
         check_found(check, GRANARY_FINDING_DAMAGE, "spill-file", 0, NULL, file->number, "%s", granary_error_message());
     }
-    if (!array_grow((void **)&disk->files, &disk->file_room, disk->file_count, sizeof *disk->files)) {
+    if (!gr_grow(&disk->files, &disk->file_room, disk->file_count, sizeof *disk->files)) {
         return gr_fail(GRANARY_ENOMEM, "no memory to check spill files");
     }
     copy = &disk->files[disk->file_count++];
@@ -70,7 +71,7 @@ note_record(void *context, const struct level_file *file, const struct level_rec
     struct disk *disk = context;
     struct copy *copy;
 
-    if (!array_grow((void **)&disk->copies, &disk->copy_room, disk->copy_count, sizeof *disk->copies)) {
+    if (!gr_grow(&disk->copies, &disk->copy_room, disk->copy_count, sizeof *disk->copies)) {
         return gr_fail(GRANARY_ENOMEM, "no memory to check %zu spilled objects", disk->copy_count);
     }
     copy = &disk->copies[disk->copy_count++];

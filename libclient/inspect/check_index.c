@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/order.h"
 #include "inspect/check.h"
 
@@ -223,7 +224,7 @@ static bool
 room_for_object(struct check *check)
 {
     size_t room = check->object_room;
-    bool good = array_grow((void **)&check->objects, &check->object_room, check->object_count, sizeof *check->objects);
+    bool good = gr_grow(&check->objects, &check->object_room, check->object_count, sizeof *check->objects);
 
     if (check->object_room != room) {
         gr_order_expect(check->objects, check->object_room * sizeof *check->objects);

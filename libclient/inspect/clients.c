@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/id.h"
 #include "base/sized.h"
 #include "inspect/inspector.h"
@@ -167,7 +168,7 @@ leases_add(struct leases *leases, const struct client_copy *client, uint64_t ser
 {
     granary_lease_info *info;
 
-    if (!array_grow((void **)&leases->infos, &leases->room, leases->count, sizeof *leases->infos)) {
+    if (!gr_grow(&leases->infos, &leases->room, leases->count, sizeof *leases->infos)) {
         return gr_fail(GRANARY_ENOMEM, "no memory for %zu leases", leases->count);
     }
     info = &leases->infos[leases->count++];

@@ -16,6 +16,7 @@
 #include "base/barrier.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/grow.h"
 #include "inspect/inspector.h"
 
 #define STABLE_TRIES 64
@@ -270,7 +271,7 @@ files_list(const struct granary_inspector *inspector, struct file_entry **ret_en
         entry.size = (uint64_t)st.st_size;
         entry.resident = (uint64_t)st.st_blocks * 512;
         parse_name(&entry);
-        if (!array_grow((void **)&entries, &room, count, sizeof *entries)) {
+        if (!gr_grow(&entries, &room, count, sizeof *entries)) {
             err = gr_fail(GRANARY_ENOMEM, "no memory to list the files of %s", inspector->about);
         } else {
             entries[count++] = entry;
@@ -301,22 +302,4 @@ copy_text(char *to, size_t to_size, const char *from, size_t from_size)
     }
     memcpy(to, from, length);
     to[length] = '\0';
-}
-
-bool
-array_grow(void **items, size_t *room, size_t count, size_t item_size)
-{
-    size_t more = *room == 0 ? 64 : *room * 2;
-    void *grown;
-
-    if (count < *room) {
-        return true;
-    }
-    grown = realloc(*items, more * item_size);
-    if (grown == NULL) {
-        return false;
-    }
-    *items = grown;
-    *room = more;
-    return true;
 }

@@ -259,9 +259,4 @@ void copy_text(char *to, size_t to_size, const char *from, size_t from_size);
 /* Whether the process that had this pid and start time lives; *ret_stopped: by a signal. */
 bool process_alive(uint32_t pid, uint64_t start_time, bool *ret_stopped);
 
-/*
- * Append one element to a heap array that doubles; false when out of memory. items: the array's variable.
- */
-bool array_grow(void **items, size_t *room, size_t count, size_t item_size);
-
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/grow.h"
 #include "base/instance.h"
 #include "base/sized.h"
 #include "inspect/inspector.h"
@@ -374,7 +375,7 @@ root_segments(const struct granary_inspector *inspector, struct segment_copy **r
         if (GR_WORD_STATE(record->word) == (enum gr_slot_state)GR_SEGMENT_FREE) {
             continue;
         }
-        if (!array_grow((void **)&segments, &room, count, sizeof *segments)) {
+        if (!gr_grow(&segments, &room, count, sizeof *segments)) {
             err = gr_fail(GRANARY_ENOMEM, "no memory to list segments");
             break;
         }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "bench/bench.h"
 
 int64_t
@@ -17,13 +18,9 @@ bench_now_ns(void)
 void
 samples_add(struct samples *samples, double value)
 {
-    if (samples->count == samples->room) {
-        samples->room = samples->room == 0 ? 1024 : samples->room * 2;
-        samples->values = realloc(samples->values, samples->room * sizeof *samples->values);
-        if (samples->values == NULL) {
-            perror("granary: bench");
-            exit(5);
-        }
+    if (!gr_grow(&samples->values, &samples->room, samples->count, sizeof *samples->values)) {
+        perror("granary: bench");
+        exit(5);
     }
     samples->values[samples->count++] = value;
 }

@@ -3,18 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "bench/frame/analytics.h"
 
 void
 answers_add(struct answers *answers, const struct answer *answer)
 {
-    if (answers->count == answers->room) {
-        answers->room = answers->room == 0 ? 64 : answers->room * 2;
-        answers->lines = realloc(answers->lines, answers->room * sizeof *answers->lines);
-        if (answers->lines == NULL) {
-            perror("granary: bench");
-            exit(5);
-        }
+    if (!gr_grow(&answers->lines, &answers->room, answers->count, sizeof *answers->lines)) {
+        perror("granary: bench");
+        exit(5);
     }
     answers->lines[answers->count++] = *answer;
 }
