@@ -3,8 +3,12 @@
  * (csv_digits.h), and one by one by the parsers that know everything (csv_values.h) where those say no.
  */
 #include "kernel/csv/csv_put.h"
-#include "contract/dtypes.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "contract/dtypes.h"
 #include "data/value/calendar.h"
 #include "graph/dtype_class.h"
 #include "kernel/csv/csv_digits.h"
@@ -56,6 +60,19 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
         break;
     }
     return false;
+}
+
+granary_err
+csv_put_missing(const struct csv_builder *builder, int64_t row)
+{
+    size_t size = gr_dtype_size(builder->dtype);
+
+    csv_put_null(builder, row);
+    if (builder->strings != NULL) {
+        return csv_strings_add(builder->strings, &(struct csv_string){.bytes = NULL}, 1);
+    }
+    memset((char *)builder->values + (size_t)row * size, 0, size);
+    return GRANARY_OK;
 }
 
 /* ---- a block: first what most fields are like ---- */
@@ -175,4 +192,76 @@ csv_put_block(const struct csv_text *text, const struct csv_builder *builder, co
             return false; /* there are no others */
         }
     }
+}
+
+/* ---- columns ---- */
+
+granary_err
+csv_builder_init(struct csv_builder *builder, int64_t rows_max, size_t text_guess)
+{
+    size_t value_bytes = gr_dtype_size(builder->dtype) * (size_t)rows_max;
+    size_t bitmap_bytes = (size_t)gr_bitmap_bytes(rows_max);
+    granary_err err = GRANARY_OK;
+
+    builder->validity = gr_data_alloc(bitmap_bytes);
+    if (builder->validity != NULL) {
+        memset(builder->validity, 0xff, bitmap_bytes);
+    }
+    if (builder->dtype == GRANARY_STRING) {
+        err = csv_strings_create(rows_max, text_guess, &builder->strings);
+    } else if (builder->dtype == GRANARY_BOOL) {
+        builder->values = gr_data_alloc(bitmap_bytes);
+    } else {
+        builder->values = aligned_alloc(64, (value_bytes + 64) / 64 * 64); /* every row's is set */
+    }
+    if (err != GRANARY_OK || builder->validity == NULL || (builder->strings == NULL && builder->values == NULL)) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for column '%s' (%lld rows)", builder->name, (long long)rows_max);
+    }
+    return GRANARY_OK;
+}
+
+void
+csv_builder_fini(struct csv_builder *builder)
+{
+    free(builder->values);
+    free(builder->validity);
+    csv_strings_destroy(builder->strings);
+}
+
+/* What was built, as a column; the builder is empty then. */
+static granary_err
+builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column)
+{
+    uint8_t *validity = builder->validity;
+
+    builder->validity = NULL;
+    if (builder->strings != NULL) {
+        return csv_strings_finish(builder->strings, validity, ret_column);
+    }
+    *ret_column = (struct gr_column){
+        .owned = true,
+        .view = {.dtype = builder->dtype, .rows = rows, .validity = validity, .values = builder->values},
+    };
+    builder->values = NULL;
+    gr_column_finish(ret_column);
+    return GRANARY_OK;
+}
+
+granary_err
+csv_builders_finish(struct csv_builder *builders, size_t count, int64_t rows, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(count, rows);
+    granary_err err = GRANARY_OK;
+
+    if (frame == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a frame of %zu columns", count);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        struct gr_column column;
+
+        err = builder_finish(&builders[i], rows, &column);
+        err = err == GRANARY_OK ? gr_frame_set(frame, i, builders[i].name, &column)
+                                : gr_fail_in(err, "column '%s'", builders[i].name);
+    }
+    return gr_frame_give(frame, err, ret_frame);
 }

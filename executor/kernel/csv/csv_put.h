@@ -15,11 +15,23 @@ struct csv_builder {
     struct csv_strings *strings;
 };
 
+/* Its name and dtype are known, and it will have at most rows_max rows, with about so many bytes of text. Errors: ENOMEM
+ */
+granary_err csv_builder_init(struct csv_builder *builder, int64_t rows_max, size_t text_guess);
+void csv_builder_fini(struct csv_builder *builder);
+/* All of them as columns of a frame; the builders are only to be given to csv_builder_fini() then. Errors: ENOMEM,
+ * EFULL */
+granary_err csv_builders_finish(struct csv_builder *builders, size_t count, int64_t rows, granary_frame **ret_frame);
+
 static inline void
 csv_put_null(const struct csv_builder *builder, int64_t row)
 {
     builder->validity[row >> 3] = (uint8_t)(builder->validity[row >> 3] & ~(1u << (row & 7)));
 }
+
+/* The same, with a value of zeros, for that is what lies under a null; or with a string that is none. Errors: as
+ * csv_strings_add() */
+granary_err csv_put_missing(const struct csv_builder *builder, int64_t row);
 
 /* Put a field that is not null into row `row`: false when it does not fit the dtype. Strings are not its business. */
 bool csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes, size_t size);

@@ -69,9 +69,7 @@ put_field(const struct reader *reader, const struct csv_builder *builder, const 
     if (!is_null) {
         return fail_value(reader, builder, field);
     }
-    csv_put_null(builder, reader->rows);
-    string.bytes = NULL;
-    return builder->strings == NULL ? GRANARY_OK : add_strings(reader, builder, &string, 1);
+    return csv_put_missing(builder, reader->rows);
 }
 
 /* ---- blocks ---- */
@@ -225,30 +223,6 @@ rows_at_most(const struct csv_text *text)
     return 1 + (int64_t)text->looks.line_ends;
 }
 
-static granary_err
-builder_init(struct csv_builder *builder, int64_t rows_max, size_t text_guess)
-{
-    size_t value_bytes = gr_dtype_size(builder->dtype) * (size_t)rows_max;
-    size_t bitmap_bytes = (size_t)gr_bitmap_bytes(rows_max);
-    granary_err err = GRANARY_OK;
-
-    builder->validity = gr_data_alloc(bitmap_bytes);
-    if (builder->validity != NULL) {
-        memset(builder->validity, 0xff, bitmap_bytes);
-    }
-    if (builder->dtype == GRANARY_STRING) {
-        err = csv_strings_create(rows_max, text_guess, &builder->strings);
-    } else if (builder->dtype == GRANARY_BOOL) {
-        builder->values = gr_data_alloc(bitmap_bytes);
-    } else {
-        builder->values = aligned_alloc(64, (value_bytes + 64) / 64 * 64); /* every row's is set */
-    }
-    if (err != GRANARY_OK || builder->validity == NULL || (builder->strings == NULL && builder->values == NULL)) {
-        return gr_fail(GRANARY_ENOMEM, "no memory for column '%s' (%lld rows)", builder->name, (long long)rows_max);
-    }
-    return GRANARY_OK;
-}
-
 /* Columns, positions and dtypes of the operator. What it says is checked: it came as a message. */
 static granary_err
 reader_init(struct reader *reader, const Granary__ChunkOp *op)
@@ -294,8 +268,8 @@ reader_init(struct reader *reader, const Granary__ChunkOp *op)
             return gr_fail(GRANARY_EINVAL, "column '%s': its field is read twice", builder->name);
         }
         reader->by_field[builder->position] = builder;
-        err = builder_init(builder, rows_max,
-                           (size_t)(reader->text.end - reader->text.begin) / (reader->by_field_count + 1));
+        err = csv_builder_init(builder, rows_max,
+                               (size_t)(reader->text.end - reader->text.begin) / (reader->by_field_count + 1));
     }
     return err;
 }
@@ -304,51 +278,11 @@ static void
 reader_fini(struct reader *reader)
 {
     for (size_t i = 0; i < reader->count; i++) {
-        free(reader->builders[i].values);
-        free(reader->builders[i].validity);
-        csv_strings_destroy(reader->builders[i].strings);
+        csv_builder_fini(&reader->builders[i]);
     }
     free(reader->builders);
     free(reader->by_field);
     csv_text_close(&reader->text);
-}
-
-/* What was built, as a column; the builder is empty then. */
-static granary_err
-builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column)
-{
-    uint8_t *validity = builder->validity;
-
-    builder->validity = NULL;
-    if (builder->strings != NULL) {
-        return csv_strings_finish(builder->strings, validity, ret_column);
-    }
-    *ret_column = (struct gr_column){
-        .owned = true,
-        .view = {.dtype = builder->dtype, .rows = rows, .validity = validity, .values = builder->values},
-    };
-    builder->values = NULL;
-    gr_column_finish(ret_column);
-    return GRANARY_OK;
-}
-
-static granary_err
-make_frame(struct reader *reader, granary_frame **ret_frame)
-{
-    granary_frame *frame = gr_frame_create(reader->count, reader->rows);
-    granary_err err = GRANARY_OK;
-
-    if (frame == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "no memory for a frame of %zu columns", reader->count);
-    }
-    for (size_t i = 0; err == GRANARY_OK && i < reader->count; i++) {
-        struct gr_column column;
-
-        err = builder_finish(&reader->builders[i], reader->rows, &column);
-        err = err == GRANARY_OK ? gr_frame_set(frame, i, reader->builders[i].name, &column)
-                                : gr_fail_in(err, "column '%s'", reader->builders[i].name);
-    }
-    return gr_frame_give(frame, err, ret_frame);
 }
 
 granary_err
@@ -370,7 +304,7 @@ kernel_csv_read(struct gr_kernel_call *call)
         err = read_records(&reader, header);
     }
     if (err == GRANARY_OK) {
-        err = make_frame(&reader, &call->outputs[0].frame);
+        err = csv_builders_finish(reader.builders, reader.count, reader.rows, &call->outputs[0].frame);
     }
     if (err == GRANARY_OK) {
         call->outputs[0].kind = GR_VALUE_FRAME;
