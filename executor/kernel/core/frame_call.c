@@ -104,6 +104,22 @@ call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame)
 }
 
 granary_err
+call_yield_text(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int64_t rows)
+{
+    granary_err err = i >= call->output_count ? gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, i)
+                      : !gr_buf_ok(text)
+                          ? gr_fail(GRANARY_ENOMEM, "no memory for the text of %lld rows", (long long)rows)
+                          : GRANARY_OK;
+
+    if (err != GRANARY_OK) {
+        gr_buf_free(text);
+        return err;
+    }
+    call_yield_bytes(call, i, text->bytes, text->size);
+    return GRANARY_OK;
+}
+
+granary_err
 frame_borrow(const granary_frame *frame, granary_frame **ret_frame)
 {
     granary_frame *borrowed = gr_frame_create(frame->count, frame->rows);

@@ -30,6 +30,9 @@ granary_err frame_take_columns(const granary_frame *frame, char *const *names, s
 /* Output i becomes a frame; *takes* it. Errors: EINVAL the call has no such output (the frame is destroyed) */
 granary_err call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame);
 
+/* Output i becomes a text, of so many rows; *takes* it. Errors: EINVAL as call_yield() · ENOMEM the text is cut short */
+granary_err call_yield_text(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int64_t rows);
+
 /* A frame with the columns of another one, borrowed. Errors: ENOMEM */
 granary_err frame_borrow(const granary_frame *frame, granary_frame **ret_frame);
 

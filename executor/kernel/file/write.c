@@ -119,19 +119,11 @@ kernel_csv_format(struct gr_kernel_call *call)
     struct gr_buf text = {0};
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK && call->output_count != 1) {
-        err = gr_fail(GRANARY_EINVAL, "one output, not %zu", call->output_count);
-    }
     if (err != GRANARY_OK) {
         return err;
     }
     gr_print_csv_style(frame, &style, &text);
-    if (!gr_buf_ok(&text)) {
-        gr_buf_free(&text);
-        return gr_fail(GRANARY_ENOMEM, "no memory for the text of %lld rows", (long long)frame->rows);
-    }
-    call_yield_bytes(call, 0, text.bytes, text.size);
-    return GRANARY_OK;
+    return call_yield_text(call, 0, &text, frame->rows);
 }
 
 granary_err
