@@ -618,3 +618,9 @@ gr_plan_complete(const struct gr_plan *plan)
 {
     return plan->complete && plan->emitted.emission == NULL;
 }
+
+bool
+gr_plan_asks_files(const char *op)
+{
+    return gr_file_asks(gr_op_find(op));
+}

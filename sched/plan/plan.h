@@ -116,4 +116,7 @@ void gr_plan_notes(const struct gr_plan *plan, struct gr_buf *out);
 /* The graph before and after optimisation with the rules that fired, its chunks and subtasks, as text. */
 void gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out);
 
+/* Whether an operator of that name reads files of which executors are asked before they are cut. */
+bool gr_plan_asks_files(const char *op);
+
 #endif

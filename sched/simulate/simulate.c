@@ -16,6 +16,7 @@
 #include "base/text/size.h"
 #include "graph_json/json.h"
 #include "options/options.h"
+#include "plan/plan.h"
 #include "simulate/world.h"
 
 #define FILE_MAX         ((size_t)256 << 20)
@@ -178,12 +179,11 @@ read_recording(const struct simulate *simulate, struct recording *recording)
     for (size_t i = 0; err == GRANARY_OK && i < recording->graph->n_nodes; i++) {
         const Granary__Node *node = recording->graph->nodes[i];
 
-        if (strcmp(node->op, "read_csv") == 0) {
-            err = gr_fail(
-                GRANARY_EUNSUPPORTED,
-                "%s: node '%s' (read_csv): what follows depends on what is in the file, which is not read here: "
-                "use graphs of tensors and programs",
-                simulate->graph, node->name);
+        if (gr_plan_asks_files(node->op)) {
+            err = gr_fail(GRANARY_EUNSUPPORTED,
+                          "%s: node '%s' (%s): what follows depends on what is in the file, which is not read here: "
+                          "use graphs of tensors and programs",
+                          simulate->graph, node->name, node->op);
         }
     }
     if (err == GRANARY_OK && simulate->durations != NULL) {

@@ -38,6 +38,12 @@ gr_file_is(enum gr_tile_op op)
     }
 }
 
+bool
+gr_file_asks(int op)
+{
+    return op >= 0 && sources[op] != NULL && sources[op]->start != NULL;
+}
+
 /* How many bytes of a file of that size a chunk should have. */
 static int64_t
 block_of(int64_t file_bytes, const struct gr_file_options *options)

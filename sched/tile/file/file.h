@@ -67,6 +67,9 @@ struct gr_source {
 /* Whether an operator is on a file. */
 bool gr_file_is(enum gr_tile_op op);
 
+/* Whether an operator (-1: none) is on files of which executors are asked before they are cut. */
+bool gr_file_asks(int op);
+
 /*
  * Look at the file of a node.
  * Errors: ENOENT, EPERM, EIO · EINVAL no regular file, empty, too short, columns of one name; the folder is none · as
