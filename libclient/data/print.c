@@ -388,21 +388,37 @@ add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
     }
 }
 
+static void
+add_json_record(const granary_frame *frame, int64_t row, struct gr_buf *out)
+{
+    gr_buf_add(out, "{", 1);
+    for (size_t c = 0; c < frame->count; c++) {
+        const granary_column *column = &frame->columns[c].view;
+
+        gr_buf_add(out, ",", c > 0);
+        gr_print_json_string(column->name, strlen(column->name), out);
+        gr_buf_addf(out, ":");
+        add_json_value(column, row, out);
+    }
+    gr_buf_add(out, "}", 1);
+}
+
 void
 gr_print_json(const granary_frame *frame, struct gr_buf *out)
 {
     gr_buf_addf(out, "[");
     for (int64_t row = 0; row < frame->rows && gr_buf_ok(out); row++) {
-        gr_buf_addf(out, "%s{", row > 0 ? ",\n" : "");
-        for (size_t c = 0; c < frame->count; c++) {
-            const granary_column *column = &frame->columns[c].view;
-
-            gr_buf_add(out, ",", c > 0);
-            gr_print_json_string(column->name, strlen(column->name), out);
-            gr_buf_addf(out, ":");
-            add_json_value(column, row, out);
-        }
-        gr_buf_add(out, "}", 1);
+        gr_buf_add(out, ",\n", row > 0 ? 2 : 0);
+        add_json_record(frame, row, out);
     }
     gr_buf_addf(out, "]\n");
+}
+
+void
+gr_print_json_lines(const granary_frame *frame, struct gr_buf *out)
+{
+    for (int64_t row = 0; row < frame->rows && gr_buf_ok(out); row++) {
+        add_json_record(frame, row, out);
+        gr_buf_add(out, "\n", 1);
+    }
 }

@@ -28,6 +28,8 @@ void gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *s
  * order; null is null, non-finite numbers, decimals, dates, timestamps and durations are strings.
  */
 void gr_print_json(const granary_frame *frame, struct gr_buf *out);
+/* The same records, each with a line end and nothing else between them. */
+void gr_print_json_lines(const granary_frame *frame, struct gr_buf *out);
 /* Nested brackets, shortened like numpy's over 1000 elements (max_elements; 0: all). */
 void gr_print_tensor(const granary_tensor *tensor, int64_t max_elements, struct gr_buf *out);
 /* {"dtype":..,"shape":[..],"values":[nested]} */
