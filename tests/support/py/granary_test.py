@@ -375,10 +375,10 @@ class Instance:
         columns = self.run(nodes, target, chunk_bytes)
         return pd.DataFrame({name: column.to_pandas() for name, column in columns.items()})
 
-    def fails(self, nodes, target, *words):
+    def fails(self, nodes, target, *words, chunk_bytes=0):
         """The graph must fail with a message that has all these words in it."""
         try:
-            self.run(nodes, target)
+            self.run(nodes, target, chunk_bytes)
         except GranaryError as error:
             missing = [w for w in words if w not in str(error)]
             assert not missing, f'no {missing} in: {error}'
