@@ -1,4 +1,4 @@
-"""Random tables through CSV, Arrow and NPY files and back: what is written and read again is what it was, to the last bit.
+"""Random tables through CSV, JSON lines, Arrow and NPY files and back: what is written and read again is what it was, to the last bit.
 
 Files in other writers' forms (delimiters, names and nulls of one's own, quoting, line ends) are written here and read by granary, and what granary
 writes as CSV is read by Python's csv module, too.
@@ -28,7 +28,7 @@ class Part:
         return name.startswith(Part.covers)
 
     def make(self, draw, number, want=None):
-        kind = ('csv', 'arrow', 'npy', 'csv_theirs', 'raw')[number % 5]
+        kind = ('csv', 'arrow', 'npy', 'csv_theirs', 'raw', 'ndjson')[number % 6]
         if want:  # op:read_csv, param:write_csv.header
             word, _, draw.want = want.split('_', 1)[1].partition('.')
             kind = draw.choice(['csv', 'csv', 'csv_theirs']) if word == 'csv' and 'read' in want else word
@@ -42,7 +42,7 @@ class Part:
             if draw.likely(0.4, 'chunk'):
                 spec['read']['chunk'] = [draw.randint(1, 3)] * len(spec['tensor']['shape'])
             return spec
-        count = rows(draw)
+        count = max(rows(draw), kind == 'ndjson')  # a file of none has no names
         names = draw.some(['a', 'b', 'Ü', 'a b', 'x,y', 'q"q', 'case'], 5, 2 if kind == 'csv_theirs' else 1)  # one column's null would be an empty line
         spec['frame'] = {n: column(draw, draw.choice(FRAME_DTYPES if kind != 'csv_theirs' else ('int64', 'string', 'bool')), count, wild=0.3) for n in names}
         if kind.startswith('csv'):
@@ -58,10 +58,12 @@ class Part:
                 spec['all_quoted'] = draw.chance(0.2)
             named = list(spec['frame']) if spec['read'].get('header', True) else [f'c{i}' for i in range(len(names))]
             spec['read']['dtypes'] = {n: c['dtype'] for n, c in zip(named, spec['frame'].values())}
+        elif kind == 'ndjson':
+            spec['read']['dtypes'] = {n: c['dtype'] for n, c in spec['frame'].items()}
         return spec
 
     def hits(self, spec):
-        word = {'csv': 'csv', 'csv_theirs': 'csv', 'arrow': 'arrow', 'npy': 'npy', 'raw': 'raw'}[spec['kind']]
+        word = {'csv': 'csv', 'csv_theirs': 'csv', 'arrow': 'arrow', 'ndjson': 'ndjson', 'npy': 'npy', 'raw': 'raw'}[spec['kind']]
         found = [f'op:read_{word}', f'param:read_{word}.path'] + [f'param:read_{word}.{n}' for n in spec['read']]
         if spec['kind'] not in ('raw', 'csv_theirs'):
             found += [f'op:write_{word}', f'param:write_{word}.path'] + [f'param:write_{word}.{n}' for n in spec['parameters']]

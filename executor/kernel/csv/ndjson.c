@@ -1,0 +1,309 @@
+/*
+ * JSON lines: ndjson_infer, ndjson_read, ndjson_format. Types are those of CSV fields (kernel/csv), values are built as
+ * theirs are. The dtypes were inferred from the same bytes; a file that changed meanwhile gives an error with the line,
+ * not wrong values.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/file/json_record.h"
+#include "data/file/lines.h"
+#include "data/print.h"
+#include "graph/schema.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/csv/csv_put.h"
+#include "kernel/csv/csv_values.h"
+
+static granary_err
+open_lines(const struct gr_kernel_call *call, struct gr_lines *lines)
+{
+    const Granary__ChunkOp *op = call->op;
+
+    return gr_lines_open(lines, gr_attr_string(op->attrs, op->n_attrs, "path", ""),
+                         gr_attr_int(op->attrs, op->n_attrs, "offset", 0),
+                         gr_attr_int(op->attrs, op->n_attrs, "size", 0));
+}
+
+/* Hand on the values of every line; `end` is called behind those of a record. */
+static granary_err
+read_lines(struct gr_lines *lines, struct gr_json_records *records, gr_json_take *take, granary_err (*end)(void *to),
+           void *to)
+{
+    const char *line;
+    bool is_record;
+    size_t size;
+    granary_err err = gr_lines_next(lines, &line, &size);
+
+    while (err == GRANARY_OK && line != NULL) {
+        err = gr_json_record(records, line, size, take, to, &is_record);
+        err = err == GRANARY_OK && is_record ? end(to) : err;
+        err = err == GRANARY_OK ? gr_lines_next(lines, &line, &size) : err;
+    }
+    return err;
+}
+
+/* ---- types ---- */
+
+struct infer {
+    struct gr_json_records records;
+    uint32_t kinds[GR_JSON_NAMES_MAX]; /* by name; 0: of objects alone */
+};
+
+/* What a text is, if it is written as that: numbers in quotes are texts, but for those that JSON cannot write. */
+static uint32_t
+kind_of_text(const char *bytes, size_t size)
+{
+    static const char *const reals[] = {"NaN", "Infinity", "-Infinity"};
+    enum csv_kind kind = csv_kind_of(bytes, size);
+
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+        if (strlen(reals[i]) == size && memcmp(bytes, reals[i], size) == 0) {
+            return CSV_FLOAT64;
+        }
+    }
+    return kind == CSV_DATE || kind == CSV_TIMESTAMP ? (uint32_t)kind : (uint32_t)CSV_STRING;
+}
+
+static granary_err
+infer_value(void *to, const struct gr_json_value *value)
+{
+    uint32_t *kinds = &((struct infer *)to)->kinds[value->name];
+
+    if ((*kinds & CSV_STRING) != 0) { /* nothing else can make a string column another */
+        return GRANARY_OK;
+    }
+    switch (value->kind) {
+    case GR_JSON_NULL:
+        *kinds |= CSV_NULL;
+        break;
+    case GR_JSON_BOOL:
+    case GR_JSON_NUMBER:
+        *kinds |= (uint32_t)csv_kind_of(value->bytes, value->size);
+        break;
+    case GR_JSON_STRING:
+        *kinds |= kind_of_text(value->bytes, value->size);
+        break;
+    case GR_JSON_LIST:
+        *kinds |= CSV_STRING;
+        break;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+infer_end(void *to)
+{
+    (void)to;
+    return GRANARY_OK;
+}
+
+/* What was seen, as the answer. Names that are of objects alone are left out. */
+static granary_err
+tell_types(const struct infer *infer, Granary__CsvTypes *types, struct gr_buf *answer)
+{
+    uint64_t count = infer->records.names.count;
+    ProtobufCBinaryData *names = calloc(count + 1, sizeof *names);
+    uint32_t *kinds = calloc(count + 1, sizeof *kinds);
+    void *packed = NULL;
+
+    for (uint64_t i = 0; names != NULL && kinds != NULL && i < count && i < GR_JSON_NAMES_MAX; i++) {
+        ProtobufCBinaryData *name = &names[types->n_names];
+
+        if (infer->kinds[i] != 0) {
+            name->data = (uint8_t *)(uintptr_t)gr_texts_at(&infer->records.names, i, &name->len);
+            kinds[types->n_names++] = infer->kinds[i];
+        }
+    }
+    types->names = names;
+    types->kinds = kinds;
+    types->n_kinds = types->n_names;
+    if (names != NULL && kinds != NULL) {
+        packed = gr_buf_grow(answer, granary__csv_types__get_packed_size(types));
+    }
+    if (packed != NULL) {
+        (void)granary__csv_types__pack(types, packed);
+    }
+    free(names);
+    free(kinds);
+    return packed == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for the answer") : GRANARY_OK;
+}
+
+granary_err
+kernel_ndjson_infer(struct gr_kernel_call *call)
+{
+    struct infer *infer = calloc(1, sizeof *infer);
+    Granary__CsvTypes types = GRANARY__CSV_TYPES__INIT;
+    struct gr_lines lines = {.fd = -1};
+    char message[256] = "";
+    granary_err err = infer == NULL ? gr_fail(GRANARY_ENOMEM, "ndjson_infer: out of memory") : open_lines(call, &lines);
+
+    if (err == GRANARY_OK) {
+        err = read_lines(&lines, &infer->records, infer_value, infer_end, infer);
+        types.records = infer->records.count;
+        types.lines = lines.number;
+        if (err == GRANARY_EINVAL) { /* what is wrong with the file is part of the answer */
+            (void)snprintf(message, sizeof message, "%s", granary_error_message());
+            types.error = message;
+            types.error_line = lines.number > 0 ? lines.number - 1 : 0;
+            err = GRANARY_OK;
+        }
+        err = err == GRANARY_OK ? tell_types(infer, &types, call->answer) : err;
+    }
+    gr_lines_close(&lines);
+    if (infer != NULL) {
+        gr_json_records_free(&infer->records);
+    }
+    free(infer);
+    return err;
+}
+
+/* ---- rows ---- */
+
+struct reader {
+    struct gr_json_records records;
+    struct csv_builder *builders; /* by column */
+    int64_t *filled;              /* by column: rows that have a value, or none */
+    size_t count;
+    struct gr_texts columns; /* their names, by column */
+    int64_t rows;
+    int64_t rows_max; /* as planned */
+};
+
+static granary_err
+read_value(void *to, const struct gr_json_value *value)
+{
+    struct reader *reader = to;
+    size_t size;
+    const char *name = gr_texts_at(&reader->records.names, value->name, &size);
+    uint32_t column = gr_texts_find(&reader->columns, name, size);
+    const struct csv_builder *builder = column == GR_TEXTS_NONE ? NULL : &reader->builders[column];
+    int shown = value->size > 60 ? 60 : (int)value->size;
+
+    if (builder == NULL || value->kind == GR_JSON_NULL || reader->rows == reader->rows_max) {
+        return GRANARY_OK;
+    }
+    reader->filled[column] = reader->rows + 1;
+    if (builder->strings != NULL) {
+        return csv_strings_add(builder->strings, &(struct csv_string){value->bytes, value->size}, 1);
+    }
+    return csv_put_value(builder, reader->rows, value->bytes, value->size)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ETYPE, "column '%s': '%.*s%s' is not %s", builder->name, shown, value->bytes,
+                         shown < (int)value->size ? "..." : "", granary_dtype_name(builder->dtype));
+}
+
+/* What the record has not had is null. */
+static granary_err
+end_record(void *to)
+{
+    struct reader *reader = to;
+    granary_err err = reader->rows == reader->rows_max
+                          ? gr_fail(GRANARY_EIO, "more records than when the graph was submitted; submit again")
+                          : GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < reader->count; i++) {
+        if (reader->filled[i] <= reader->rows) {
+            err = csv_put_missing(&reader->builders[i], reader->rows);
+        }
+    }
+    reader->rows++;
+    return err;
+}
+
+/* Columns and dtypes of the operator. What it says is checked: it came as a message. */
+static granary_err
+reader_init(struct reader *reader, struct gr_kernel_call *call)
+{
+    const Granary__Attr *names;
+    const Granary__Attr *dtypes;
+    int64_t size = gr_attr_int(call->op->attrs, call->op->n_attrs, "size", 0);
+    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
+
+    err = err == GRANARY_OK ? call_attr(call, "dtypes", GRANARY__ATTR__KIND__STRINGS, &dtypes) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    reader->rows_max = gr_attr_int(call->op->attrs, call->op->n_attrs, "rows", 0);
+    if (names->n_strings != dtypes->n_strings || reader->rows_max < 0 || reader->rows_max > size / 2 + 1) {
+        return gr_fail(GRANARY_EINVAL, "ndjson_read: columns, dtypes and rows do not fit");
+    }
+    reader->builders = calloc(names->n_strings + 1, sizeof *reader->builders);
+    reader->filled = calloc(names->n_strings + 1, sizeof *reader->filled);
+    if (reader->builders == NULL || reader->filled == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", names->n_strings);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < names->n_strings; i++) {
+        struct csv_builder *builder = &reader->builders[i];
+        uint32_t number;
+
+        builder->name = names->strings[i];
+        if (!gr_csv_dtype_parse(dtypes->strings[i], &builder->dtype)) {
+            return gr_fail(GRANARY_EINVAL, "column '%s': no dtype '%s'", builder->name, dtypes->strings[i]);
+        }
+        err = gr_texts_add(&reader->columns, builder->name, strlen(builder->name), &number);
+        if (err == GRANARY_OK && number != i) {
+            err = gr_fail(GRANARY_EINVAL, "column '%s' is read twice", builder->name);
+        }
+        reader->count++;
+        err = err == GRANARY_OK ? csv_builder_init(builder, reader->rows_max, (size_t)size / (names->n_strings + 1))
+                                : err;
+    }
+    return err;
+}
+
+static void
+reader_fini(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++) {
+        csv_builder_fini(&reader->builders[i]);
+    }
+    free(reader->builders);
+    free(reader->filled);
+    gr_texts_free(&reader->columns);
+    gr_json_records_free(&reader->records);
+}
+
+granary_err
+kernel_ndjson_read(struct gr_kernel_call *call)
+{
+    uint64_t first_line = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "line", 1);
+    struct gr_lines lines = {.fd = -1};
+    struct reader reader = {.count = 0};
+    granary_frame *frame;
+    granary_err err = reader_init(&reader, call);
+
+    if (err == GRANARY_OK) {
+        err = open_lines(call, &lines);
+    }
+    if (err == GRANARY_OK) {
+        err = read_lines(&lines, &reader.records, read_value, end_record, &reader);
+        err = err == GRANARY_OK
+                  ? err
+                  : gr_fail_in(err, "%s:%llu", lines.path, (unsigned long long)(first_line + lines.number - 1));
+    }
+    if (err == GRANARY_OK) {
+        err = csv_builders_finish(reader.builders, reader.count, reader.rows, &frame);
+        err = err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+    }
+    gr_lines_close(&lines);
+    reader_fini(&reader);
+    return err;
+}
+
+/* ---- text ---- */
+
+granary_err
+kernel_ndjson_format(struct gr_kernel_call *call)
+{
+    const granary_frame *frame;
+    struct gr_buf text = {0};
+    granary_err err = call_frame_encoded(call, 0, &frame);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    gr_print_json_lines(frame, &text);
+    return call_yield_text(call, 0, &text, frame->rows);
+}

@@ -1,0 +1,187 @@
+/*
+ * JSON lines. A line feed always ends a record, so blocks of bytes are ranges at once: executors look at the lines that
+ * begin in each, and what they tell is put together, names in the order of the file.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/file/json_record.h"
+#include "tile/file/records.h"
+
+/* ---- ranges ---- */
+
+static gr_attrs
+range_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range)
+{
+    const struct records *records = file->own;
+
+    return records_bytes_attrs(chunks, records->ranges[range].offset, records->ranges[range].size);
+}
+
+static granary_err
+ndjson_look(struct gr_file *file, int fd)
+{
+    struct records *records = file->own = calloc(1, sizeof *records);
+    size_t count = (size_t)((file->file_bytes + file->block_bytes - 1) / file->block_bytes);
+
+    (void)fd;
+    if (records == NULL) {
+        return tile_no_memory();
+    }
+    if (count == 0) {
+        return gr_fail(GRANARY_EINVAL, "%s: empty: no record", file->path);
+    }
+    records->ranges = calloc(count, sizeof *records->ranges);
+    records->types = calloc(count, sizeof(Granary__CsvTypes *));
+    if (records->ranges == NULL || records->types == NULL) {
+        return tile_no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        int64_t offset = (int64_t)i * file->block_bytes;
+        int64_t left = file->file_bytes - offset;
+
+        records->ranges[i].offset = offset;
+        records->ranges[i].size = left < file->block_bytes ? left : file->block_bytes;
+    }
+    records->range_count = file->jobs = file->waiting = count;
+    file->stage = "being looked at for types";
+    file->asks = true;
+    return GRANARY_OK;
+}
+
+static void
+ndjson_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
+{
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_ndjson_infer, .step = step, .shared = gr_chunks_attrs(chunks)};
+
+    gr_attrs_add(chunks, spec.shared, gr_attr_new_string("path", file->path));
+    for (size_t i = 0; i < file->jobs; i++) {
+        spec.own = range_attrs(file, chunks, i);
+        (void)gr_chunks_add(chunks, &spec);
+    }
+}
+
+/* ---- what is in them ---- */
+
+/* All names, and what was seen of each. */
+struct union_of_names {
+    struct gr_texts names;
+    uint32_t kinds[GR_JSON_NAMES_MAX];
+    bool has_members[GR_JSON_NAMES_MAX];
+};
+
+/* The lines of the ranges are counted on the way, so that the first error is told with its line. */
+static granary_err
+join_ranges(struct gr_file *file, struct union_of_names *all)
+{
+    const struct records *records = file->own;
+    uint64_t line = 1;
+    granary_err err = GRANARY_OK;
+
+    for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
+        const Granary__CsvTypes *types = records->types[r];
+
+        records->ranges[r].line = line;
+        line += types->lines;
+        if (types->error[0] != '\0') {
+            return records_fail(file, records->ranges[r].line + types->error_line, "%s", types->error);
+        }
+        if (types->n_names != types->n_kinds) {
+            return gr_fail(GRANARY_EPROTO, "ndjson_infer: %zu names of %zu kinds", types->n_names, types->n_kinds);
+        }
+        for (size_t i = 0; err == GRANARY_OK && i < types->n_names; i++) {
+            uint32_t name;
+
+            err = gr_texts_add(&all->names, (const char *)types->names[i].data, types->names[i].len, &name);
+            if (err == GRANARY_OK && name >= GR_JSON_NAMES_MAX) {
+                return records_fail(file, records->ranges[r].line, "more than %d different names up to here",
+                                    GR_JSON_NAMES_MAX);
+            }
+            if (err == GRANARY_OK) {
+                all->kinds[name] |= types->kinds[i];
+            }
+        }
+    }
+    return err;
+}
+
+static granary_err
+add_columns(struct gr_file *file, struct union_of_names *all)
+{
+    granary_err err = GRANARY_OK;
+
+    gr_json_mark_objects(&all->names, all->has_members);
+    for (uint64_t i = 0; err == GRANARY_OK && i < all->names.count; i++) {
+        size_t size;
+        const char *text = gr_texts_at(&all->names, i, &size);
+        char *name = NULL;
+
+        if (all->kinds[i] != GR_KIND_NULL || !all->has_members[i]) {
+            name = strndup(text, size);
+            err = name == NULL ? tile_no_memory() : records_add_column(file, name, all->kinds[i]);
+        }
+        free(name);
+    }
+    if (err == GRANARY_OK && file->type.schema.count == 0) {
+        err = gr_fail(GRANARY_EINVAL, "node '%s': %s: no record with a value", file->node->name, file->name);
+    }
+    return err;
+}
+
+static granary_err
+ndjson_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+{
+    struct union_of_names *all;
+    granary_err err = records_take(file, "ndjson_infer", job, answer);
+
+    if (err != GRANARY_OK || file->waiting > 0) {
+        return err;
+    }
+    all = calloc(1, sizeof *all);
+    err = all == NULL ? tile_no_memory() : join_ranges(file, all);
+    err = err == GRANARY_OK ? add_columns(file, all) : err;
+    if (all != NULL) {
+        gr_texts_free(&all->names);
+    }
+    free(all);
+    return err == GRANARY_OK ? records_settle(file) : err;
+}
+
+static void
+ndjson_free(struct gr_file *file)
+{
+    records_fini(file->own);
+    free(file->own);
+}
+
+const struct gr_source gr_source_ndjson = {
+    .look = ndjson_look, .start = ndjson_start, .feed = ndjson_feed, .free_own = ndjson_free};
+
+/* ---- chunks ---- */
+
+/* A range has as many rows as were seen. */
+static gr_attrs
+read_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range)
+{
+    const struct records *records = file->own;
+    gr_attrs set = range_attrs(file, chunks, range);
+
+    gr_attrs_add(chunks, set, gr_attr_new_int("rows", (int64_t)records->types[range]->records));
+    return set;
+}
+
+granary_err
+tile_read_ndjson(struct tiling *t, size_t i)
+{
+    gr_attrs shared = file_path_attrs(t, i);
+
+    tiling_add_dtypes(t, &t->steps->steps[i], shared);
+    return records_tile(t, i, GR_CHUNK_ndjson_read, shared, read_attrs);
+}
+
+granary_err
+tile_write_ndjson(struct tiling *t, size_t i)
+{
+    return file_write_texts(t, i, GR_CHUNK_ndjson_format, 0, (const gr_attrs[2]){0, 0});
+}
