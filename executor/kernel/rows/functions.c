@@ -15,6 +15,7 @@ struct function_kernel {
     real_function *real;
     reals_function *reals;
     bool letters; /* it asks Unicode of letters */
+    size_t cost;  /* roughly, of a row, above that of a number's */
 };
 
 static granary_err op_text(struct node *node, int64_t n);
@@ -22,8 +23,9 @@ static granary_err op_real(struct node *node, int64_t n);
 
 /* clang-format off */
 #define BLOCK(name)   {.block = op_##name}
-#define TEXT(name)    {.block = op_text, .text = text_##name}
-#define LETTERS(name) {.block = op_text, .text = text_##name, .letters = true}
+#define DEAR(name, c) {.block = op_##name, .cost = (c)}
+#define TEXT(name)    {.block = op_text, .text = text_##name, .cost = 40}
+#define LETTERS(name) {.block = op_text, .text = text_##name, .cost = 40, .letters = true}
 #define REAL(name)    {.block = op_real, .real = name}
 #define REALS(name)   {.block = op_real, .reals = name}
 /* clang-format on */
@@ -66,4 +68,10 @@ call_compute(struct node *node, int64_t n)
 {
     node->dictionary = NULL;
     return kernels[node->op].block(node, n);
+}
+
+size_t
+call_cost(const struct node *node)
+{
+    return kernels[node->op].cost;
 }

@@ -151,6 +151,8 @@ void node_check_range(struct node *node, int64_t n);
 
 /* functions.c: whatever a CALL is. */
 granary_err call_compute(struct node *node, int64_t n);
+/* Roughly what a row costs, its operands aside, above a number. */
+size_t call_cost(const struct node *node);
 
 /* One row of a function of texts (text.h). false: there is a value, but it cannot be made. */
 struct text_call;
@@ -158,6 +160,7 @@ typedef bool text_function(struct text_call *call);
 
 /* The kernels that graph/expr/ops.def names. */
 #define BLOCK(name)   granary_err op_##name(struct node *node, int64_t n);
+#define DEAR(name, c) BLOCK(name)
 #define TEXT(name)    text_function text_##name;
 #define LETTERS(name) TEXT(name)
 #define REAL(name)
@@ -165,6 +168,7 @@ typedef bool text_function(struct text_call *call);
 #define EXPR_OP(id, text, least, most, rule, kernel, ...) kernel
 #include "graph/expr/ops.def"
 #undef BLOCK
+#undef DEAR
 #undef TEXT
 #undef LETTERS
 #undef REAL

@@ -161,7 +161,7 @@ cost_of(const struct node *node)
     for (size_t k = 0; k < node->count; k++) {
         cost += cost_of(node->operands[k]);
     }
-    return cost + (node->op >= GR_OP_LOWER && node->op <= GR_OP_ISUPPER ? 40 : node->op == GR_OP_LIKE ? 20 : 0);
+    return cost + call_cost(node);
 }
 
 static int

@@ -183,48 +183,13 @@ print_case(const struct gr_expr *expr, struct gr_buf *out)
 static enum level
 level_of(const struct gr_expr *expr)
 {
-    if (expr->kind != GR_EXPR_CALL) {
-        return LEVEL_PRIMARY;
-    }
-    switch (expr->op) {
-    case GR_OP_OR:
-        return LEVEL_OR;
-    case GR_OP_AND:
-        return LEVEL_AND;
-    case GR_OP_NOT:
-        return LEVEL_NOT;
-    case GR_OP_EQUAL:
-    case GR_OP_NOT_EQUAL:
-    case GR_OP_LESS:
-    case GR_OP_LESS_EQUAL:
-    case GR_OP_GREATER:
-    case GR_OP_GREATER_EQUAL:
-    case GR_OP_TOTAL_EQUAL:
-    case GR_OP_TOTAL_NOT_EQUAL:
-    case GR_OP_TOTAL_LESS:
-    case GR_OP_TOTAL_LESS_EQUAL:
-    case GR_OP_TOTAL_GREATER:
-    case GR_OP_TOTAL_GREATER_EQUAL:
-    case GR_OP_IS_NULL:
-    case GR_OP_IS_NOT_NULL:
-    case GR_OP_IN:
-    case GR_OP_LIKE:
-    case GR_OP_ILIKE:
-        return LEVEL_COMPARE;
-    case GR_OP_ADD:
-    case GR_OP_SUBTRACT:
-    case GR_OP_ADD_INTERVAL:
-        return LEVEL_SUM;
-    case GR_OP_MULTIPLY:
-    case GR_OP_DIVIDE:
-    case GR_OP_FLOOR_DIVIDE:
-    case GR_OP_MODULO:
-        return LEVEL_PRODUCT;
-    case GR_OP_NEGATE:
-        return LEVEL_UNARY;
-    default:
-        return LEVEL_PRIMARY;
-    }
+    static const enum level levels[] = {
+#define EXPR_OP(id, text, least, most, rule, kernel, fails, binds) [GR_OP_##id] = LEVEL_##binds,
+#define FUNCTION(id, ...)                                          [GR_OP_##id] = LEVEL_PRIMARY,
+#include "graph/expr/ops.def"
+    };
+
+    return expr->kind == GR_EXPR_CALL ? levels[expr->op] : LEVEL_PRIMARY;
 }
 
 /* left OP right; what binds to the left needs brackets on the right only. Comparisons do not chain. */
