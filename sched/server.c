@@ -14,7 +14,6 @@
 #include "message/zmq.h"
 #include "sched/answers.h"
 #include "sched/arena.h"
-#include "sched/core/pack.h"
 #include "sched/durable/keeper.h"
 #include "sched/links.h"
 #include "sched/machine.h"

@@ -3,7 +3,6 @@
 #include "sched/dispatch/choose.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "sched/core/manager.h"

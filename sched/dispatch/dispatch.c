@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 #include "sched/dispatch/estimates.h"

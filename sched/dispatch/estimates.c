@@ -3,7 +3,6 @@
 #include "sched/dispatch/estimates.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define KINDS_MAX  65536u
 #define UNIT       1024u

@@ -5,11 +5,9 @@
 
 #include "sched/durable/journal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "sched/core/manager.h"
 
 /* Serials are noted as used in blocks, before they are. */

@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/fd.h"
 
 struct syncer {

@@ -1,5 +1,4 @@
 /* Subtasks that are new. */
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "sched/execution/graph_private.h"

@@ -1,7 +1,6 @@
 /* The log's entries written and applied: varints, each number told from the one before it. */
 #include "sched/execution/event_log.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 /* Subtasks that go on as graphs: away while those run, then back with another body, which takes over their results. */
-#include <string.h>
 
 #include "base/error.h"
 #include "sched/execution/graph_private.h"

@@ -4,10 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 #include "sched/dispatch/reservations.h"

@@ -2,7 +2,6 @@
 
 #include "sched/executors/verdict.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

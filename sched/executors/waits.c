@@ -5,9 +5,7 @@
 
 #include "sched/executors/waits.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/id.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
-#include "graph/graph.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 #include "sched/functions/exports.h"

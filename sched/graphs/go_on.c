@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "base/log.h"
 #include "sched/core/pack.h"
 #include "sched/dispatch/order.h"
 #include "sched/execution/graph.h"

@@ -1,6 +1,4 @@
 /* Where results lie: of graphs that have ended, and of those that run, chunk by chunk. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "graph/graph.h"
 #include "sched/dispatch/order.h"
 #include "sched/dispatch/reservations.h"
 #include "sched/durable/journal.h"
 #include "sched/execution/describe.h"
 #include "sched/execution/event_log.h"
-#include "sched/execution/graph_private.h"
 #include "sched/graphs/graphs.h"
 
 #define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */

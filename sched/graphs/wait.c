@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/grow.h"
 #include "sched/graphs/graphs.h"
 

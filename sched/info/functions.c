@@ -1,7 +1,5 @@
 /* What libraries export, as a table. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/core/manager.h"

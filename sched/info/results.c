@@ -1,7 +1,5 @@
 /* Results as tables: the targets of graphs, and their chunks. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/id.h"

@@ -1,8 +1,6 @@
 /* Subtasks and their runs as tables. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sched/core/manager.h"
 #include "sched/dispatch/reservations.h"

@@ -3,7 +3,6 @@
 #include "sched/info/why.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

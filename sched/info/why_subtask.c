@@ -1,10 +1,6 @@
 /* Why a subtask is where it is, state by state. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/error.h"
 #include "base/id.h"
 #include "sched/core/manager.h"
 #include "sched/dispatch/choose.h"

@@ -1,9 +1,6 @@
 /* What became of a subtask, and what follows for its graph. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "sched/dispatch/choose.h"
 #include "sched/dispatch/order.h"

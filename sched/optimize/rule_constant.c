@@ -2,7 +2,6 @@
  * constant-filter: a condition that is the same for all rows is not asked of each. What is always true lets the rows
  * through; what is never true leaves none, and then none of them are made, either.
  */
-#include "base/error.h"
 #include "graph/expr.h"
 #include "optimize/rules.h"
 

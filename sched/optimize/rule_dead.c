@@ -1,5 +1,4 @@
 /* dead-node: what no target needs, directly or through others, is not computed. */
-#include "base/error.h"
 #include "optimize/rules.h"
 
 granary_err

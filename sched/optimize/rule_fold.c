@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "graph/expr.h"
 #include "optimize/rules.h"
 

@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 
-#include "base/error.h"
 #include "optimize/rules.h"
 
 /* A sort that keeps so many rows holds them all in one chunk: above this, sorting all of it in parts is better. */

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "graph/expr.h"
 #include "graph/join.h"
 #include "optimize/rules.h"

@@ -11,9 +11,7 @@
  */
 #include <string.h>
 
-#include "base/error.h"
 #include "graph/aggregate.h"
-#include "graph/join.h"
 #include "optimize/rules.h"
 
 /* ---- sorted already ---- */

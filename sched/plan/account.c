@@ -1,7 +1,6 @@
 /* What steps have taken: which step each operator of a subtask is of, and what their reports tell. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/grow.h"

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 static void
 graph_over(struct world *world, uint32_t graph, const Granary__Reply *reply)
 {

@@ -4,9 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/error.h"
 #include "state/state.h"
 
 #define TURNS_MAX 2000000 /* a run with more of them does not end */

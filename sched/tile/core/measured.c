@@ -1,7 +1,6 @@
 /* Columns piece after piece, and summed up over all pieces. */
 #include "tile/core/measured.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/frame.h"

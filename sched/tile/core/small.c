@@ -3,7 +3,6 @@
  * small files, or from a program that puts a row now and then. Neighbours are put together first, in chunks of a size
  * that pays.
  */
-#include <stdlib.h>
 
 #include "tile/core/rules.h"
 

@@ -1,5 +1,4 @@
 /* What rules are made of: room for pieces, operators one by one or in a tree, inputs cut down to what is read of them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -1,10 +1,7 @@
 /* What the zone maps of stored tables tell of columns further up, before anything has run. */
-#include <string.h>
 
-#include "base/error.h"
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
-#include "graph/join.h"
 #include "tile/frame/group.h"
 #include "tile/source/table.h"
 

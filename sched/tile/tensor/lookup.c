@@ -1,5 +1,4 @@
 /* Chunks of one tensor, each looked up in all of another one. */
-#include "base/error.h"
 #include "tile/tensor/tensor.h"
 
 /* sought: the input that is looked up. */

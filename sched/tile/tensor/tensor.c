@@ -1,8 +1,7 @@
 /* Sources of tensors. */
-#include <string.h>
 
-#include "base/error.h"
 #include "tile/tensor/tensor.h"
+#include "base/error.h"
 
 /* ---- sources ---- */
 
