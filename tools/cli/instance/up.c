@@ -421,12 +421,7 @@ executor_confined(const void *row, char buffer[SHOW_TEXT])
     return gr_confinement_name(((const struct executor_row *)row)->confined);
 }
 
-static const char *
-scheduler_state(const void *row, char buffer[SHOW_TEXT])
-{
-    (void)buffer;
-    return ((const struct gr_roster_entry *)row)->active ? "active" : "standby";
-}
+static const char *const scheduler_states[] = {"standby", "active"};
 
 static const struct column store_columns[] = {{"capacity_bytes", NULL, 0, COLUMN(granary_store_stat, capacity_bytes)},
                                               {"free_bytes", NULL, 0, COLUMN(granary_store_stat, free_bytes)},
@@ -450,10 +445,11 @@ static const struct column daemon_columns[] = {{"name", NULL, 0, COLUMN(struct d
                                                {"restarts", NULL, 0, COLUMN(struct daemon, restarts)},
                                                {0}};
 
-static const struct column scheduler_columns[] = {{"pid", NULL, 0, COLUMN(struct gr_roster_entry, pid)},
-                                                  {"state", NULL, 0, .show = scheduler_state},
-                                                  {"epoch", NULL, 0, COLUMN(struct gr_roster_entry, epoch)},
-                                                  {0}};
+static const struct column scheduler_columns[] = {
+    {"pid", NULL, 0, COLUMN(struct gr_roster_entry, pid)},
+    {"state", NULL, 0, COLUMN(struct gr_roster_entry, active), COLUMN_WORDS(scheduler_states)},
+    {"epoch", NULL, 0, COLUMN(struct gr_roster_entry, epoch)},
+    {0}};
 
 static void
 print_status_json(const struct status *status)

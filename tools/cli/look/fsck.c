@@ -36,12 +36,7 @@ begin_json(struct fsck *fsck)
     }
 }
 
-static const char *
-finding_kind(const void *row, char buffer[SHOW_TEXT])
-{
-    (void)buffer;
-    return ((const granary_finding *)row)->kind == GRANARY_FINDING_DAMAGE ? "damage" : "note";
-}
+static const char *const kinds[] = {[GRANARY_FINDING_DAMAGE] = "damage", [GRANARY_FINDING_NOTE] = "note"};
 
 static void
 write_id(const void *row, struct json *json)
@@ -53,7 +48,7 @@ write_id(const void *row, struct json *json)
     }
 }
 
-static const struct column finding_columns[] = {{"kind", "", -6, .show = finding_kind},
+static const struct column finding_columns[] = {{"kind", "", -6, COLUMN(granary_finding, kind), COLUMN_WORDS(kinds)},
                                                 {"code", "", -16, COLUMN(granary_finding, code)},
                                                 {"session", NULL, 0, COLUMN(granary_finding, session)},
                                                 {"id", NULL, 0, .write = write_id},

@@ -40,19 +40,11 @@ list_holders(struct cli *cli)
 
 /* ---- pins ---- */
 
-static const char *
-hold_kind(const void *row, char buffer[SHOW_TEXT])
-{
-    static const char *const names[] = {[GRANARY_HOLD_PIN] = "pin",
-                                        [GRANARY_HOLD_REFERENCE] = "reference",
-                                        [GRANARY_HOLD_CONTAINER] = "container",
-                                        [GRANARY_HOLD_NAME] = "name",
-                                        [GRANARY_HOLD_LEASE] = "lease"};
-    unsigned kind = (unsigned)((const granary_hold *)row)->kind;
-
-    (void)buffer;
-    return kind < sizeof names / sizeof names[0] && names[kind] != NULL ? names[kind] : "?";
-}
+static const char *const hold_kinds[] = {[GRANARY_HOLD_PIN] = "pin",
+                                         [GRANARY_HOLD_REFERENCE] = "reference",
+                                         [GRANARY_HOLD_CONTAINER] = "container",
+                                         [GRANARY_HOLD_NAME] = "name",
+                                         [GRANARY_HOLD_LEASE] = "lease"};
 
 static const char *
 hold_scope(const void *row, char buffer[SHOW_TEXT])
@@ -95,7 +87,7 @@ hold_reason(const void *row, char buffer[SHOW_TEXT])
 }
 
 static const struct column pin_columns[] = {{"id", "id", -32, COLUMN(granary_hold, id)},
-                                            {"kind", "kind", -9, .show = hold_kind},
+                                            {"kind", "kind", -9, COLUMN(granary_hold, kind), COLUMN_WORDS(hold_kinds)},
                                             {"token", NULL, 0, COLUMN(granary_hold, token)},
                                             {NULL, "scope", -10, .show = hold_scope},
                                             {"scope", NULL, 0, .write = write_kind},
@@ -254,17 +246,9 @@ const struct command command_clients = HOLDERS(granary_client_info, client_colum
 
 /* ---- sessions ---- */
 
-static const char *
-session_state(const void *row, char buffer[SHOW_TEXT])
-{
-    granary_session_state state = ((const granary_inspect_session_info *)row)->state;
-
-    (void)buffer;
-    return state == GRANARY_SESSION_SERVING    ? "serving"
-           : state == GRANARY_SESSION_ADOPTING ? "adopting"
-           : state == GRANARY_SESSION_CLOSED   ? "closed"
-                                               : "?";
-}
+static const char *const session_states[] = {[GRANARY_SESSION_SERVING] = "serving",
+                                             [GRANARY_SESSION_ADOPTING] = "adopting",
+                                             [GRANARY_SESSION_CLOSED] = "closed"};
 
 static const char *
 session_quota(const void *row, char buffer[SHOW_TEXT])
@@ -286,7 +270,7 @@ session_flags(const void *row, char buffer[SHOW_TEXT])
 static const struct column session_columns[] = {
     {"session", "session", 7, COLUMN(granary_inspect_session_info, number)},
     {"name", "name", -24, COLUMN(granary_inspect_session_info, name)},
-    {"state", "state", -8, .show = session_state},
+    {"state", "state", -8, COLUMN(granary_inspect_session_info, state), COLUMN_WORDS(session_states)},
     {"epoch", NULL, 0, COLUMN(granary_inspect_session_info, epoch)},
     {"uid", NULL, 0, COLUMN(granary_inspect_session_info, uid)},
     {"strict", NULL, 0, COLUMN(granary_inspect_session_info, strict)},
@@ -313,15 +297,7 @@ const struct command command_sessions = HOLDERS(granary_inspect_session_info, se
 
 /* ---- segments ---- */
 
-static const char *
-segment_state(const void *row, char buffer[SHOW_TEXT])
-{
-    static const char *const states[] = {"?", "open", "closed", "idle"};
-    unsigned state = (unsigned)((const granary_segment_info *)row)->state;
-
-    (void)buffer;
-    return states[state < 4 ? state : 0];
-}
+static const char *const segment_states[] = {"?", "open", "closed", "idle"};
 
 static const char *
 segment_flags(const void *row, char buffer[SHOW_TEXT])
@@ -335,7 +311,7 @@ segment_flags(const void *row, char buffer[SHOW_TEXT])
 static const struct column segment_columns[] = {
     {"segment", "segment", 8, COLUMN(granary_segment_info, number)},
     {"session", "session", 7, COLUMN(granary_segment_info, session)},
-    {"state", "state", -6, .show = segment_state},
+    {"state", "state", -6, COLUMN(granary_segment_info, state), COLUMN_WORDS(segment_states)},
     {"writer", "writer", 6, COLUMN(granary_segment_info, writer)},
     {"size_bytes", "bytes", 12, COLUMN(granary_segment_info, size_bytes)},
     {"file_bytes", NULL, 0, COLUMN(granary_segment_info, file_bytes)},

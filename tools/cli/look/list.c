@@ -469,7 +469,7 @@ stat_nodes(struct look *look)
     granary_err err = granary_inspect_segments(look->inspector, &segments, &count);
 
     if (err != GRANARY_OK) {
-        return cli_fail(err, "stat");
+        return err;
     }
     for (size_t i = 0; i < count; i++) {
         struct node *node = &nodes[segments[i].node < NODES ? segments[i].node : NODES - 1];
@@ -500,7 +500,7 @@ stat_account(struct look *look)
                                    : granary_inspect_stat(look->inspector, look->session, &stat);
     }
     if (err != GRANARY_OK) {
-        return cli_fail(err, "stat");
+        return err;
     }
     if (status == 0) {
         print_account(look, &stat);

@@ -124,13 +124,6 @@ has_id(const granary_event *event)
 }
 
 static const char *
-event_kind(const void *row, char buffer[SHOW_TEXT])
-{
-    (void)buffer;
-    return kind_names[((const granary_event *)row)->kind];
-}
-
-static const char *
 event_time(const void *row, char buffer[SHOW_TEXT])
 {
     return show_time(((const granary_event *)row)->time_ns / 1000000, buffer);
@@ -157,7 +150,7 @@ write_subject(const void *row, struct json *json)
 }
 
 static const struct column columns[] = {{NULL, "", 19, .show = event_time},
-                                        {"event", "", -7, .show = event_kind},
+                                        {"event", "", -7, COLUMN(granary_event, kind), COLUMN_WORDS(kind_names)},
                                         {"id", NULL, 0, .write = write_subject},
                                         {NULL, "", -32, .show = event_id},
                                         {NULL, "", 12, COLUMN(granary_event, size)},

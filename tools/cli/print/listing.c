@@ -55,6 +55,14 @@ integer_of(const struct column *column, const void *row)
 }
 
 static const char *
+word_of(const struct column *column, const void *row)
+{
+    uint64_t value = (uint64_t)integer_of(column, row);
+
+    return value < column->word_count && column->words[value] != NULL ? column->words[value] : "?";
+}
+
+static const char *
 show_integer(const struct column *column, int64_t value, char buffer[SHOW_TEXT])
 {
     switch (column->as) {
@@ -75,6 +83,9 @@ show_column(const struct column *column, const void *row, char buffer[SHOW_TEXT]
 {
     if (column->show != NULL) {
         return column->show(row, buffer);
+    }
+    if (column->words != NULL) {
+        return word_of(column, row);
     }
     switch (column->kind) {
     case COLUMN_TEXT:
@@ -102,6 +113,8 @@ write_member(struct json *json, const struct column *column, const void *row)
         column->write(row, json);
     } else if (column->show != NULL && column->kind == 0) {
         json_text(json, column->key, column->show(row, buffer));
+    } else if (column->words != NULL) {
+        json_text(json, column->key, word_of(column, row));
     } else if (column->kind == COLUMN_TEXT || column->kind == COLUMN_POINTER) {
         json_text(json, column->key, text_of(column, row));
     } else if (column->kind == COLUMN_ID) {

@@ -35,6 +35,8 @@ struct column {
     enum column_kind kind;
     size_t offset, size; /* of the field */
     enum column_as as;
+    const char *const *words; /* what the field's value is called; NULL: nothing */
+    size_t word_count;
     /* Instead of the field: the text of a row. It is buffer, or lives as long as the row. */
     const char *(*show)(const void *row, char buffer[SHOW_TEXT]);
     /* Instead of a member: what a row has in JSON, if anything. */
@@ -58,6 +60,9 @@ struct column {
 /* A field: its type is its kind. A text is an array of characters or a const char *. */
 #define COLUMN(type, member)                                                                                           \
     .kind = COLUMN_KIND(type, member), .offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+
+/* An enumeration's names by value; a value without one is "?". */
+#define COLUMN_WORDS(names) .words = (names), .word_count = sizeof(names) / sizeof(names)[0]
 
 struct listing {
     const struct column *columns;
