@@ -1,14 +1,12 @@
 /* arrow_read, tensor_read: chunks of files whose shape the planner knows. A file that has changed since gives an error.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
+#include "data/file/regular.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/tensor/call.h"
 
@@ -104,13 +102,10 @@ kernel_tensor_read(struct gr_kernel_call *call)
 
         end = last > end ? last : end;
     }
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        err = gr_fail_errno("%s", path);
-    } else if (!S_ISREG(info.st_mode) || at < 0 || at > info.st_size ||
-               end > (info.st_size - at) / (size == 0 ? 1 : size)) {
+    err = gr_regular_open(path, &fd, &info);
+    if (err == GRANARY_OK && (at < 0 || at > info.st_size || end > (info.st_size - at) / (size == 0 ? 1 : size))) {
         err = fail_changed(path, "its size is");
-    } else {
+    } else if (err == GRANARY_OK) {
         err = tensor_output(call, dtype, part.dims, part.size, &values);
     }
     for (int64_t run = 0; err == GRANARY_OK && run < tensor_part_runs(&part); run++) {

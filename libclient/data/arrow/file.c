@@ -1,13 +1,12 @@
 /* Arrow files on disk: looked at, then read in parts, into memory of ours. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
 #include "data/arrow/read.h"
+#include "data/file/regular.h"
 
 struct gr_arrow_file {
     struct arrow_in file; /* its bytes: address space as large as the file, of which what was fetched is there */
@@ -32,14 +31,10 @@ file_map(const char *path, struct gr_arrow_file *file)
 {
     struct stat info;
     void *bytes;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
+    granary_err err = gr_regular_open(path, &file->file.fd, &info);
 
-    file->file.fd = fd;
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        return gr_fail_errno("%s", path);
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
+    if (err != GRANARY_OK) {
+        return err;
     }
     bytes = mmap(NULL, (size_t)info.st_size + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);

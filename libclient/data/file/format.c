@@ -1,15 +1,13 @@
 /* The table of formats, and what is found in it: a dozen entries, so each look goes through all of them. */
 #include "data/file/format.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/file/regular.h"
 
 const struct gr_format *const gr_formats[] = {
 #define FORMAT(name) &gr_format_##name,
@@ -68,14 +66,10 @@ gr_format_begin(const char *path, size_t most, char **ret_bytes, size_t *ret_siz
     struct stat info;
     char *bytes = NULL;
     size_t size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not hold us up */
-    granary_err err = GRANARY_OK;
+    int fd;
+    granary_err err = gr_regular_open(path, &fd, &info);
 
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        err = gr_fail_errno("%s", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
-    } else {
+    if (err == GRANARY_OK) {
         size = (uint64_t)info.st_size < most ? (size_t)info.st_size : most;
         bytes = malloc(size + 1);
         err = bytes == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_pread_all(fd, bytes, size, 0);

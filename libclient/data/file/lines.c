@@ -5,14 +5,13 @@
 #include "data/file/lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/file/regular.h"
 
 enum { PADDING = 16, WINDOW_FIRST = 1 << 20 };
 
@@ -130,23 +129,19 @@ gr_lines_open(struct gr_lines *lines, const char *path, int64_t offset, int64_t 
 {
     struct stat info;
     char *memory = calloc(1, WINDOW_FIRST + 2 * (size_t)PADDING);
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
     *lines = (struct gr_lines){.path = path,
-                               .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), /* no pipe holds us up */
                                .end = offset + size,
                                .at = offset > 0 ? offset - 1 : 0,
                                .window = memory == NULL ? NULL : memory + PADDING,
                                .room = WINDOW_FIRST};
-    if (memory == NULL) {
+    err = gr_regular_open(path, &lines->fd, &info);
+    if (err == GRANARY_OK && memory == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "%s: no memory for its lines", path);
-    } else if (lines->fd < 0 || fstat(lines->fd, &info) < 0) {
-        err = gr_fail_errno("%s", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
-    } else if (offset < 0 || size < 0 || offset > info.st_size || size > info.st_size - offset) {
+    } else if (err == GRANARY_OK && (offset < 0 || size < 0 || offset > info.st_size || size > info.st_size - offset)) {
         err = gr_fail(GRANARY_EIO, "%s: it is shorter than when the graph was submitted; submit again", path);
-    } else if (offset > 0) {
+    } else if (err == GRANARY_OK && offset > 0) {
         err = skip_line(lines);
     }
     return err;

@@ -1,7 +1,6 @@
 /* What all formats have in common: the file is found and opened, or its folder is looked at; then its source goes on. */
 #include "tile/file/file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/file/regular.h"
 
 #define MIB ((int64_t)1 << 20)
 
@@ -61,20 +61,15 @@ block_of(int64_t file_bytes, const struct gr_file_options *options)
     return block > file_bytes / BLOCKS_MAX ? block : file_bytes / BLOCKS_MAX + 1;
 }
 
-/* Open it for a moment: whether it can be read shows now, not in an executor. A pipe must not hold us up. */
+/* Open it for a moment: whether it can be read shows now, not in an executor. */
 static granary_err
 look_at_source(struct gr_file *file, const struct gr_file_options *options)
 {
     struct stat info;
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    granary_err err = GRANARY_OK;
+    int fd;
+    granary_err err = gr_regular_open(file->path, &fd, &info);
 
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        err = gr_fail_errno("%s", file->path);
-    } else if (!S_ISREG(info.st_mode)) {
-        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file%s", file->path,
-                      S_ISDIR(info.st_mode) ? "; it is a directory" : "");
-    } else {
+    if (err == GRANARY_OK) {
         file->file_bytes = info.st_size;
         file->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
         file->block_bytes = block_of(file->file_bytes, options);
