@@ -50,7 +50,7 @@ tell_column(const char *path, size_t position, const char *text, struct gr_sketc
 }
 
 static granary_err
-sketch_header(const char *path, const char *bytes, size_t size, char delimiter, struct gr_sketch *sketch)
+sketch_header(const char *path, const char *bytes, size_t size, bool whole, char delimiter, struct gr_sketch *sketch)
 {
     const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
     char *text = malloc(size + 1);
@@ -62,7 +62,9 @@ sketch_header(const char *path, const char *bytes, size_t size, char delimiter, 
     }
     for (size_t position = 0; err == GRANARY_OK && stop == delimiter; position++) {
         stop = next_field(&at, bytes + size, delimiter, text);
-        err = tell_column(path, position, text, sketch);
+        err = stop == '\0' && !whole
+                  ? gr_fail(GRANARY_EINVAL, "%s:1: the header is longer than %zu MiB", path, HEADER_MAX >> 20)
+                  : tell_column(path, position, text, sketch);
     }
     free(text);
     return err;
@@ -82,7 +84,7 @@ csv_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
         err = gr_fail(GRANARY_EINVAL, "%s: %s", path, gr_data_guess(bytes, size));
     } else if (err == GRANARY_OK) {
         sketch->rows = (double)file_size / ROW_BYTES;
-        err = sketch_header(path, bytes, size, delimiter[0], sketch);
+        err = sketch_header(path, bytes, size, size == file_size, delimiter[0], sketch);
     }
     free(bytes);
     return err;

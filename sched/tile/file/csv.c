@@ -89,6 +89,7 @@ csv_look(struct gr_file *file, int fd)
     struct csv *csv = file->own = calloc(1, sizeof *csv);
     granary_err err;
 
+    (void)fd;
     if (file->file_bytes == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no header", file->path);
     }
@@ -97,7 +98,7 @@ csv_look(struct gr_file *file, int fd)
     }
     csv->delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
     csv->header = gr_attr_bool(node->attrs, node->n_attrs, "header", true);
-    err = csv_find_known(file, fd);
+    err = csv_find_known(file);
     return err == GRANARY_OK ? enter_first(file) : err;
 }
 

@@ -24,8 +24,8 @@ struct csv {
     size_t known_count;
 };
 
-/* Find csv->known in the head of the file. Errors: EIO, ENOMEM */
-granary_err csv_find_known(const struct gr_file *file, int fd);
+/* Find csv->known. Errors: ENOMEM */
+granary_err csv_find_known(const struct gr_file *file);
 
 /* Add the stage's operators. */
 void csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);

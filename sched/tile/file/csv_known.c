@@ -1,93 +1,60 @@
 /* Columns of a CSV file whose dtypes the user gives: what is in them need not be found out. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fd.h"
+#include "data/file/format.h"
 #include "tile/file/csv.h"
 
-#define HEADER_MAX ((int64_t)64 << 10) /* of a longer header nothing is known */
-#define KNOWN_MAX  1024
+#define KNOWN_MAX 1024
 
-static bool
-is_given(const Granary__Attr *dtypes, const char *name, size_t size)
+/* A header being told. */
+struct header {
+    struct gr_sketch sketch;
+    const Granary__Attr *dtypes;
+    struct csv *csv;
+    int64_t position;
+};
+
+static granary_err
+note_column(struct gr_sketch *sketch, const char *name)
 {
-    for (size_t i = 0; i < dtypes->n_keys; i++) {
-        if (strlen(dtypes->keys[i]) == size && memcmp(dtypes->keys[i], name, size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+    struct header *header = (struct header *)sketch;
+    bool is_given = false;
 
-/* The names of a header without quotes. With quotes nothing is known, which is no error: it only takes longer. */
-static void
-find_in_header(struct csv *csv, const Granary__Attr *dtypes, const char *text, size_t size)
-{
-    const char *end = text + size;
-    const char *field;
-    int64_t position = 0;
-
-    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3;
+    for (size_t i = 0; i < header->dtypes->n_keys && !is_given; i++) {
+        is_given = strcmp(header->dtypes->keys[i], name) == 0;
     }
-    while (text < end && (*text == '\n' || *text == '\r')) {
-        text++;
+    if (is_given && header->csv->known_count < KNOWN_MAX) {
+        header->csv->known[header->csv->known_count++] = header->position;
     }
-    size = strcspn(text, "\r\n\"");
-    if (text + size >= end || text[size] == '"') {
-        return;
-    }
-    end = text + size;
-    for (field = text; field <= end && csv->known_count < KNOWN_MAX; position++) {
-        const char *stop = memchr(field, csv->delimiter[0], (size_t)(end - field));
-
-        stop = stop == NULL ? end : stop;
-        if (is_given(dtypes, field, (size_t)(stop - field))) {
-            csv->known[csv->known_count++] = position;
-        }
-        field = stop + 1;
-    }
-}
-
-static void
-find_by_number(struct csv *csv, const Granary__Attr *dtypes)
-{
-    for (int64_t position = 0; position < KNOWN_MAX; position++) {
-        char name[32];
-        int length = snprintf(name, sizeof name, "c%lld", (long long)position);
-
-        if (is_given(dtypes, name, (size_t)length)) {
-            csv->known[csv->known_count++] = position;
-        }
-    }
+    header->position++;
+    return GRANARY_OK;
 }
 
 granary_err
-csv_find_known(const struct gr_file *file, int fd)
+csv_find_known(const struct gr_file *file)
 {
     struct csv *csv = file->own;
-    const Granary__Attr *dtypes = gr_attr_find(file->node->attrs, file->node->n_attrs, "dtypes");
-    size_t size = (size_t)(file->file_bytes < HEADER_MAX ? file->file_bytes : HEADER_MAX);
-    char *text;
-    granary_err err;
+    struct header header = {.sketch = {.column = note_column},
+                            .dtypes = gr_attr_find(file->node->attrs, file->node->n_attrs, "dtypes"),
+                            .csv = csv};
 
-    if (dtypes == NULL || dtypes->n_keys == 0 || dtypes->n_keys > KNOWN_MAX) {
+    if (header.dtypes == NULL || header.dtypes->n_keys == 0 || header.dtypes->n_keys > KNOWN_MAX) {
         return GRANARY_OK;
     }
-    text = malloc(size + 1);
     csv->known = calloc(KNOWN_MAX, sizeof *csv->known);
-    err = text == NULL || csv->known == NULL ? tile_no_memory() : gr_pread_all(fd, text, size, 0);
-    if (err == GRANARY_OK) {
-        text[size] = '\0';
-        if (csv->header) {
-            find_in_header(csv, dtypes, text, size);
-        } else {
-            find_by_number(csv, dtypes);
-        }
+    if (csv->known == NULL) {
+        return tile_no_memory();
     }
-    free(text);
-    return err;
+    if (csv->header && gr_format_csv.sketch(file->path, csv->delimiter, &header.sketch) != GRANARY_OK) {
+        csv->known_count = 0; /* what is wrong is said when all of it is looked at */
+    }
+    while (!csv->header && header.position < KNOWN_MAX) {
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "c%lld", (long long)header.position);
+        (void)note_column(&header.sketch, name);
+    }
+    return GRANARY_OK;
 }
