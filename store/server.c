@@ -91,15 +91,11 @@ handle_event(struct store *store, struct source *source)
 static bool
 doomed_turn(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
-
     (void)now_ns;
     if (!store->clients.any_doomed) {
         return false;
     }
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &store->clients.all, in_store) {
         if (client->doomed) {
             client_drop(client, client->deaf ? "it does not read its answers" : NULL);
         }
@@ -128,18 +124,15 @@ recheck_turn(struct store *store, int64_t now_ns)
     bool due = now_ns >= store->sessions.recheck_ns;
     unsigned looks = RECHECK_LOOKS;
     bool more = false;
-    struct list *node, *next;
 
     if (store->sessions.deleting == 0) {
         return false;
     }
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         session->recheck_deleting = session->recheck_deleting || (due && session->deleting_count > 0);
         if (looks > 0 && session_recheck_deleting(session, &looks)) {
             /* The list is in no order that matters: the others come first the next time. */
-            list_append(&store->sessions.all, node);
+            list_append(&store->sessions.all, &session->in_store);
             more = true;
         }
     }

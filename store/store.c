@@ -310,19 +310,15 @@ fail:
 static void
 destroy_state(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->clients.all) {
-        client_drop(list_owner(node, struct client, in_store), NULL);
+    list_each (struct client, client, &store->clients.all, in_store) {
+        client_drop(client, NULL);
     }
     clients_bury(store);
     reclaim_stop(store);
     workers_stop(store->workers);
     store->workers = NULL;
     (void)teardown_turn(store, 0); /* no worker is busy any more */
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         session_set_state(session, GR_CONTROL_CLOSED);
         session_destroy_segments(session);
         restore_fini(session);
@@ -336,14 +332,13 @@ destroy_state(struct store *store)
 static void
 abandon_state(struct store *store)
 {
-    struct list *node, *next;
     struct map_entry *entry;
     size_t position = 0;
 
     workers_stop(store->workers);
     store->workers = NULL;
-    list_each (node, next, &store->clients.all) {
-        client_free(list_owner(node, struct client, in_store));
+    list_each (struct client, client, &store->clients.all, in_store) {
+        client_free(client);
     }
     while ((entry = map_next(&store->segments.by_number, &position)) != NULL) {
         struct segment *segment = entry->value.pointer;
@@ -352,15 +347,11 @@ abandon_state(struct store *store)
         free(segment->entries);
         free(segment);
     }
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         restore_fini(session);
         session_close(session);
     }
-    list_each (node, next, &store->sessions.dying) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.dying, in_store) {
         list_remove(&session->in_store); /* it is not counted any more */
         restore_fini(session);
         session_close(session);

@@ -153,7 +153,6 @@ sweep_stray(void *context, const char *text)
     bool known = true;
     struct file_name name;
     char full[96];
-    const struct list *in;
 
     if (!parse_name(text, &name)) {
         return GRANARY_OK;
@@ -162,11 +161,11 @@ sweep_stray(void *context, const char *text)
     if (session == NULL) {
         known = false;
     } else if (strcmp(name.kind, "data") == 0) {
-        known = name.number != 0 && map_find(&store->segments.by_number, map_key_number(name.number)) != NULL;
+        known = store_segment(store, name.number) != NULL;
     } else if (strcmp(name.kind, "lease") == 0) {
         known = false;
-        for (in = session->clients.next; in != &session->clients; in = in->next) {
-            known = known || list_owner(in, struct client, in_session)->number == name.number;
+        list_each (const struct client, client, &session->clients, in_session) {
+            known = known || client->number == name.number;
         }
     }
     if (!known) {
@@ -195,10 +194,8 @@ segment_bytes(const struct store *store)
 static bool
 is_joined(const struct store *store, uint32_t number)
 {
-    const struct list *node;
-
-    for (node = store->clients.all.next; node != &store->clients.all; node = node->next) {
-        if (list_owner(node, struct client, in_store)->number == number) {
+    list_each (const struct client, client, &store->clients.all, in_store) {
+        if (client->number == number) {
             return true;
         }
     }
@@ -210,7 +207,6 @@ static granary_err
 gather(struct adoption *adoption, uint64_t capacity)
 {
     struct store *store = adoption->store;
-    struct list *node, *next;
     uint64_t there;
     granary_err err;
 
@@ -222,9 +218,9 @@ gather(struct adoption *adoption, uint64_t capacity)
     adoption->tight = there > capacity;
     account_resize(&store->account, there > capacity ? there : capacity);
     err = adopt_scan(adoption);
-    list_each (node, next, &store->sessions.all) {
+    list_each (struct session, session, &store->sessions.all, in_store) {
         if (err == GRANARY_OK) {
-            err = adopt_slots(adoption, list_owner(node, struct session, in_store));
+            err = adopt_slots(adoption, session);
         }
     }
     return err == GRANARY_OK ? adopt_places(adoption) : err;
@@ -247,12 +243,9 @@ fit(struct store *store, uint64_t capacity)
 static granary_err
 finish(struct store *store)
 {
-    struct list *node, *next;
     granary_err err;
 
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         if ((err = hold_adopt(session, is_joined)) != GRANARY_OK) {
             return gr_fail_in(err, "session '%s'", session->name);
         }
@@ -262,11 +255,10 @@ finish(struct store *store)
     adopt_finish_entries(store);
     adopt_drop_gone(store);
     spare_adopt(store);
-    list_each (node, next, &store->clients.all) {
-        counted_settle(list_owner(node, struct client, in_store));
+    list_each (struct client, client, &store->clients.all, in_store) {
+        counted_settle(client);
     }
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
+    list_each (struct session, session, &store->sessions.all, in_store) {
         unsigned looks;
 
         do {
@@ -310,10 +302,7 @@ out:
 void
 adopt_announce(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
+    list_each (struct session, session, &store->sessions.all, in_store) {
         struct gr_control *control = session->control;
 
         /* Whatever was about to be told when the last store died: everybody looks again. */

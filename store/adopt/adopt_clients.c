@@ -112,12 +112,8 @@ adopt_clients(struct adoption *adoption)
 void
 adopt_finish_entries(struct store *store)
 {
-    struct list *node, *next;
-
     /* Before any other entry of anybody: what it did, or would have done, came before those. */
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &store->clients.all, in_store) {
         if (ring_is_begun(client)) {
             (void)ring_drain(client, 1);
         }
@@ -127,11 +123,7 @@ adopt_finish_entries(struct store *store)
 void
 adopt_drop_gone(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &store->clients.all, in_store) {
         /* What was executed is told to those who sleep on it. */
         ring_publish(client);
         if (!client_watch_process(client)) {

@@ -21,12 +21,8 @@
 static struct client *
 client_by_number(const struct session *session, uint32_t number)
 {
-    const struct list *node;
-
-    for (node = session->clients.next; number != 0 && node != &session->clients; node = node->next) {
-        struct client *client = list_owner(node, struct client, in_session);
-
-        if (client->number == number) {
+    list_each (struct client, client, &session->clients, in_session) {
+        if (number != 0 && client->number == number) {
             return client;
         }
     }
@@ -240,9 +236,7 @@ static granary_err
 adopt_sealed(struct adoption *adoption, struct session *session, struct gr_slot *slot)
 {
     struct index_object object = slot_object(slot);
-    struct map_entry *entry =
-        object.where == 0 ? NULL : map_find(&session->store->segments.by_number, map_key_number(object.where));
-    struct segment *segment = entry == NULL ? NULL : entry->value.pointer;
+    struct segment *segment = store_segment(session->store, object.where);
     uint64_t footprint = slot_footprint(slot);
 
     if (segment == NULL || segment->session != session) {
@@ -395,14 +389,9 @@ punch(const struct adoption *adoption, struct segment *segment, uint64_t from, u
 static void
 settle_segments(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-        struct list *in, *in_next;
-
-        list_each (in, in_next, &session->segments) {
-            memory_adopt(store, list_owner(in, struct segment, in_session));
+    list_each (struct session, session, &store->sessions.all, in_store) {
+        list_each (struct segment, segment, &session->segments, in_session) {
+            memory_adopt(store, segment);
             FAULT_STEP(adopt_segment_settled);
         }
     }

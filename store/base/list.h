@@ -13,10 +13,11 @@ struct list {
 /* The struct that a list node is a member of. */
 #define list_owner(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* The body may remove the current node. */
-#define list_each(node, following, list)                                                                               \
-    for ((node) = (list)->next, (following) = (node)->next; (node) != (list);                                          \
-         (node) = (following), (following) = (node)->next)
+/* Each member's owner, from the first on. The body may take the current one out of the list. */
+#define list_each(type, owner, list, member)                                                                           \
+    for (type *owner = list_owner((list)->next, type, member),                                                         \
+              *owner##_next = list_owner(owner->member.next, type, member);                                            \
+         &owner->member != (list); owner = owner##_next, owner##_next = list_owner(owner->member.next, type, member))
 
 static inline void
 list_init(struct list *list)

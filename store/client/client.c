@@ -207,11 +207,7 @@ client_watch_process(struct client *client)
 void
 clients_check_orphans(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &store->clients.all, in_store) {
         if (client_is_orphan(client) && (has_left(client) || (client->pidfd < 0 && !is_its_process(client)))) {
             client_drop(client, NULL);
         }
@@ -221,11 +217,7 @@ clients_check_orphans(struct store *store)
 struct client *
 client_find_orphan(const struct client *who, uint32_t number)
 {
-    const struct list *node;
-
-    for (node = who->store->clients.all.next; node != &who->store->clients.all; node = node->next) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &who->store->clients.all, in_store) {
         if (client_is_orphan(client) && client->number == number && client->pid == who->pid &&
             client->uid == who->uid && is_its_process(client)) {
             return client;
@@ -325,11 +317,9 @@ client_drop(struct client *client, const char *why)
 void
 clients_bury(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->clients.gone) {
-        list_remove(node);
-        client_free(list_owner(node, struct client, in_store));
+    list_each (struct client, client, &store->clients.gone, in_store) {
+        list_remove(&client->in_store);
+        client_free(client);
     }
 }
 

@@ -57,11 +57,10 @@ static unsigned
 drain_all(struct store *store, int64_t now_ns)
 {
     unsigned entries = 0;
-    struct list *node, *next;
 
     store->doze->bell_rang = false;
-    list_each (node, next, &store->clients.all) {
-        entries += drain(list_owner(node, struct client, in_store), now_ns);
+    list_each (struct client, client, &store->clients.all, in_store) {
+        entries += drain(client, now_ns);
     }
     return entries;
 }
@@ -70,10 +69,8 @@ static unsigned
 drain_lately(struct store *store, int64_t now_ns)
 {
     unsigned entries = 0;
-    struct list *node, *next;
 
-    list_each (node, next, &store->doze->active) {
-        struct client *client = list_owner(node, struct client, in_active);
+    list_each (struct client, client, &store->doze->active, in_active) {
         unsigned drained = ring_drain(client, GR_RING_ENTRIES);
 
         if (drained > 0) {
@@ -90,14 +87,10 @@ static unsigned
 drain_awake(struct store *store, int64_t now_ns)
 {
     unsigned entries = 0;
-    struct list *node, *next;
 
-    list_each (node, next, &store->doze->awake) {
-        const struct session *session = list_owner(node, struct session, in_awake);
-        struct list *member, *member_next;
-
-        list_each (member, member_next, &session->clients) {
-            entries += drain(list_owner(member, struct client, in_session), now_ns);
+    list_each (const struct session, session, &store->doze->awake, in_awake) {
+        list_each (struct client, client, &session->clients, in_session) {
+            entries += drain(client, now_ns);
         }
     }
     return entries;
@@ -115,19 +108,18 @@ unsigned
 doze_sleep(struct store *store, int64_t now_ns)
 {
     unsigned entries;
-    struct list *node, *next;
 
-    list_each (node, next, &store->doze->awake) {
-        set_sleeping(list_owner(node, struct session, in_awake), 1);
+    list_each (struct session, session, &store->doze->awake, in_awake) {
+        set_sleeping(session, 1);
     }
     /* Whoever filled its ring and read the word before this fence is seen below; everybody else rings. */
     barrier_full();
     entries = doze_drain(store, now_ns, false);
-    list_each (node, next, &store->doze->awake) {
+    list_each (struct session, session, &store->doze->awake, in_awake) {
         if (entries > 0) {
-            set_sleeping(list_owner(node, struct session, in_awake), 0);
+            set_sleeping(session, 0);
         } else {
-            list_remove(node);
+            list_remove(&session->in_awake);
         }
     }
     return entries;
@@ -136,16 +128,15 @@ doze_sleep(struct store *store, int64_t now_ns)
 bool
 doze_publish(struct store *store)
 {
-    struct list *node, *next;
     unsigned shown = 0;
 
-    list_each (node, next, &store->doze->awake) {
-        session_publish(list_owner(node, struct session, in_awake));
+    list_each (struct session, session, &store->doze->awake, in_awake) {
+        session_publish(session);
     }
     /* Who was shown it goes to the end. */
-    list_each (node, next, &store->sessions.shown) {
-        session_publish(list_owner(node, struct session, in_shown));
-        list_append(&store->sessions.shown, node);
+    list_each (struct session, session, &store->sessions.shown, in_shown) {
+        session_publish(session);
+        list_append(&store->sessions.shown, &session->in_shown);
         if (++shown == PUBLISHED || shown == store->sessions.count) {
             break;
         }

@@ -159,11 +159,8 @@ next_behind(const struct client *client, const char *after)
 {
     const struct session *best = NULL;
     const struct list *sessions = &client->store->sessions.all;
-    const struct list *node;
 
-    for (node = sessions->next; node != sessions; node = node->next) {
-        const struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (const struct session, session, sessions, in_store) {
         if (strcmp(session->name, after) > 0 && session_check_user(session, client) == GRANARY_OK &&
             (best == NULL || strcmp(session->name, best->name) < 0)) {
             best = session;

@@ -22,11 +22,8 @@ void
 session_destroy_segments(struct session *session)
 {
     struct store *store = session->store;
-    struct list *node, *next;
 
-    list_each (node, next, &session->segments) {
-        struct segment *segment = list_owner(node, struct segment, in_session);
-
+    list_each (struct segment, segment, &session->segments, in_session) {
         account_move(&store->account, GR_ACCOUNT_SEALED, GR_ACCOUNT_POOLED, segment->live);
         account_move(&store->account, GR_ACCOUNT_RETIRING, GR_ACCOUNT_POOLED, segment->deleting);
         store->account.clean -= segment->clean;
@@ -40,7 +37,6 @@ void
 session_delete(struct session *session)
 {
     struct store *store = session->store;
-    struct list *node, *next;
 
     gr_log_info("SESSION-DELETED", "session=%s objects=%llu", session->name,
                 (unsigned long long)session->index.objects);
@@ -49,14 +45,12 @@ session_delete(struct session *session)
     list_append(&store->sessions.dying, &session->in_store);
     moves_forget(session);
     session_set_state(session, GR_CONTROL_CLOSED);
-    list_each (node, next, &session->clients) {
-        client_drop(list_owner(node, struct client, in_session), NULL);
+    list_each (struct client, client, &session->clients, in_session) {
+        client_drop(client, NULL);
     }
     restore_forget(session);
     reclaim_forget(session);
-    list_each (node, next, &session->segments) {
-        struct segment *segment = list_owner(node, struct segment, in_session);
-
+    list_each (struct segment, segment, &session->segments, in_session) {
         if (!segment->is_idle) {
             list_remove(&segment->in_order);
         }
@@ -66,13 +60,11 @@ session_delete(struct session *session)
 static bool
 is_busy(const struct session *session)
 {
-    const struct list *node;
-
     if (session->jobs > 0) {
         return true;
     }
-    for (node = session->segments.next; node != &session->segments; node = node->next) {
-        if (list_owner(node, struct segment, in_session)->busy > 0) {
+    list_each (const struct segment, segment, &session->segments, in_session) {
+        if (segment->busy > 0) {
             return true;
         }
     }
@@ -150,11 +142,7 @@ idle_until_ns(const struct session *session)
 bool
 teardown_turn(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions.dying) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.dying, in_store) {
         if (!is_busy(session) && !session->given_back) {
             give_back(session);
         }
@@ -167,8 +155,7 @@ teardown_turn(struct store *store, int64_t now_ns)
         return false;
     }
     store->sessions.idle_check_ns = INT64_MAX;
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
+    list_each (struct session, session, &store->sessions.all, in_store) {
         int64_t until_ns = idle_until_ns(session);
 
         if (now_ns >= until_ns) {

@@ -83,14 +83,13 @@ is_rationed(const struct store *store, uid_t user)
 granary_err
 admit_client(const struct store *store, uid_t user)
 {
-    const struct list *node;
     unsigned own = 0;
 
     if (!is_rationed(store, user)) {
         return GRANARY_OK;
     }
-    for (node = store->clients.all.next; node != &store->clients.all; node = node->next) {
-        own += list_owner(node, struct client, in_store)->uid == user;
+    list_each (const struct client, client, &store->clients.all, in_store) {
+        own += client->uid == user;
     }
     return own < store->clients.most - store->clients.count
                ? GRANARY_OK
@@ -101,16 +100,13 @@ admit_client(const struct store *store, uid_t user)
 granary_err
 admit_session(const struct store *store, uid_t user)
 {
-    const struct list *node;
     unsigned own = 0;
 
     if (!is_rationed(store, user)) {
         return GRANARY_OK;
     }
-    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
-        const struct gr_control *control = list_owner(node, struct session, in_store)->control;
-
-        own += (uid_t)atomic_load_explicit(&control->uid, memory_order_relaxed) == user;
+    list_each (const struct session, session, &store->sessions.all, in_store) {
+        own += (uid_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed) == user;
     }
     return own < store->sessions.most - store->sessions.count
                ? GRANARY_OK
@@ -131,7 +127,6 @@ admit_segment(const struct session *session)
 {
     const struct store *store = session->store;
     uint32_t user = (uint32_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed);
-    const struct list *node;
     unsigned own = 0;
 
     if (session->segment_count >= 3 * (uint64_t)segments_left(store)) {
@@ -143,9 +138,7 @@ admit_segment(const struct session *session)
     if (!is_rationed(store, (uid_t)user)) {
         return GRANARY_OK;
     }
-    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
-        const struct session *other = list_owner(node, struct session, in_store);
-
+    list_each (const struct session, other, &store->sessions.all, in_store) {
         own += atomic_load_explicit(&other->control->uid, memory_order_relaxed) == user ? other->segment_count : 0;
     }
     return own < segments_left(store)
@@ -171,16 +164,13 @@ admit_growth(const struct session *session)
 {
     const struct store *store = session->store;
     uint32_t user = atomic_load_explicit(&session->control->uid, memory_order_relaxed);
-    const struct list *node;
     uint64_t own = 0;
     uint64_t all = 0;
 
     if (!is_rationed(store, (uid_t)user)) {
         return true;
     }
-    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
-        const struct session *other = list_owner(node, struct session, in_store);
-
+    list_each (const struct session, other, &store->sessions.all, in_store) {
         all += other->index_seen;
         own += atomic_load_explicit(&other->control->uid, memory_order_relaxed) == user ? other->index_seen : 0;
     }

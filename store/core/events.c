@@ -223,8 +223,6 @@ event_note(struct store *store, struct session *session, enum gr_event_kind kind
 bool
 events_wake(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
-
     (void)now_ns;
     if (!store->recorder.unsaid) {
         return false;
@@ -232,18 +230,14 @@ events_wake(struct store *store, int64_t now_ns)
     store->recorder.unsaid = false;
     /* Whoever counts itself in `waiting` after this reads the new word, and does not sleep. */
     barrier_full();
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-        struct list *in, *in_next;
+    list_each (struct session, session, &store->sessions.all, in_store) {
         bool waiting = false;
 
         if (!session->events_unsaid) {
             continue;
         }
         session->events_unsaid = false;
-        list_each (in, in_next, &session->clients) {
-            struct client *client = list_owner(in, struct client, in_session);
-
+        list_each (struct client, client, &session->clients, in_session) {
             waiting = waiting || atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
         }
         if (waiting && session->events != NULL) {

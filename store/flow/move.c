@@ -351,10 +351,9 @@ static granary_err
 add_background(struct session *session, const struct gr_move *move, granary_id on)
 {
     struct background *background;
-    struct list *node, *next;
 
-    list_each (node, next, &session->moves) {
-        const struct gr_move *other = &list_owner(node, struct background, in_session)->move;
+    list_each (const struct background, there, &session->moves, in_session) {
+        const struct gr_move *other = &there->move;
 
         if (memcmp(other->id, move->id, sizeof move->id) == 0 && other->to == move->to && other->from == move->from) {
             return GRANARY_OK;
@@ -382,10 +381,7 @@ drop_background(struct background *background)
 static void
 supersede(struct session *session, const struct gr_move *move)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &session->moves) {
-        struct background *background = list_owner(node, struct background, in_session);
+    list_each (struct background, background, &session->moves, in_session) {
         const struct gr_move *other = &background->move;
 
         if (memcmp(other->id, move->id, sizeof move->id) == 0 && (other->from & move->to) != 0) {
@@ -459,14 +455,12 @@ void
 moves_wake(struct session *session, granary_id id, granary_err err)
 {
     char message[512];
-    struct list *node, *next;
 
     if (session->store->stopping) { /* nothing more is begun */
         return;
     }
     (void)snprintf(message, sizeof message, "%s", granary_error_message());
-    list_each (node, next, &session->moves) {
-        struct background *background = list_owner(node, struct background, in_session);
+    list_each (struct background, background, &session->moves, in_session) {
         bool waits = false;
 
         if (gr_id_equal(background->on, id) &&
@@ -474,9 +468,7 @@ moves_wake(struct session *session, granary_id id, granary_err err)
             drop_background(background);
         }
     }
-    list_each (node, next, &session->clients) {
-        struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (struct client, client, &session->clients, in_session) {
         if (client->waits == CLIENT_WAITS_MOVE && gr_id_equal(client->move_on, id)) {
             wake_client(client, err, message);
         }
@@ -486,15 +478,11 @@ moves_wake(struct session *session, granary_id id, granary_err err)
 bool
 moves_turn(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
-
     if (now_ns < store->moves->until_ns) {
         return false;
     }
     store->moves->until_ns = INT64_MAX;
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &store->clients.all, in_store) {
         if (client->waits != CLIENT_WAITS_MOVE) {
             continue;
         }
@@ -522,9 +510,7 @@ moves_next_ns(const struct store *store)
 void
 moves_forget(struct session *session)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &session->moves) {
-        drop_background(list_owner(node, struct background, in_session));
+    list_each (struct background, background, &session->moves, in_session) {
+        drop_background(background);
     }
 }

@@ -169,10 +169,8 @@ queue_wait_quota(struct session *session, uint64_t bytes)
 void
 queue_forget_quotas(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->queue->quota_waits) {
-        list_remove(node);
+    list_each (struct session, session, &store->queue->quota_waits, in_quota_waits) {
+        list_remove(&session->in_quota_waits);
     }
 }
 
@@ -185,11 +183,9 @@ serve_rooms(struct store *store, int64_t now_ns, bool restores_wait)
     bool expire = now_ns >= store->queue->deadline_ns;
     int64_t deadline_ns = INT64_MAX;
     struct client *head = NULL;
-    struct list *node, *next;
     unsigned refused = 0;
 
-    list_each (node, next, &store->queue->rooms) {
-        struct client *client = list_owner(node, struct client, in_queue);
+    list_each (struct client, client, &store->queue->rooms, in_queue) {
         uint64_t min = client->min_bytes;
         bool over = now_ns >= client->deadline_ns;
         bool may_pass = head == NULL ? !(restores_wait && hopeful) : !hopeful || head->bypassed + min < head->min_bytes;

@@ -235,13 +235,10 @@ missing(const struct store *store)
 static bool
 give_idle_back(struct store *store, bool all)
 {
-    struct list *node, *next;
     unsigned looked = 0;
     unsigned given = 0;
 
-    list_each (node, next, &store->segments.idle) {
-        struct segment *segment = list_owner(node, struct segment, in_order);
-
+    list_each (struct segment, segment, &store->segments.idle, in_order) {
         if (!all && missing(store) == 0) {
             return false;
         }
@@ -260,10 +257,7 @@ give_idle_back(struct store *store, bool all)
 static void
 close_arenas(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->restores->arenas) {
-        struct session *session = list_owner(node, struct session, in_arenas);
+    list_each (struct session, session, &store->restores->arenas, in_arenas) {
         struct segment *arena = session->arena;
 
         if (arena != NULL && arena->busy == 0) {
@@ -280,12 +274,9 @@ close_arenas(struct store *store)
 static bool
 take_spare_rooms(struct store *store)
 {
-    struct list *node, *next;
     bool taken = false;
 
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         if (!for_quotas(store) || over_quota(session) > 0) {
             taken = spare_take(session) || taken;
         }
@@ -502,10 +493,8 @@ reclaim_next_ns(const struct store *store)
 void
 reclaim_stop(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->sessions.all) {
-        reclaim_forget(list_owner(node, struct session, in_store));
+    list_each (struct session, session, &store->sessions.all, in_store) {
+        reclaim_forget(session);
     }
 }
 
@@ -513,14 +502,11 @@ void
 reclaim_forget(struct session *session)
 {
     struct store *store = session->store;
-    struct list *node, *next;
 
     spill_forget(store, session);
     supply_forget(session);
     list_remove(&session->in_arenas);
-    list_each (node, next, &session->segments) {
-        struct segment *segment = list_owner(node, struct segment, in_session);
-
+    list_each (struct segment, segment, &session->segments, in_session) {
         giveback_forget(store, segment);
         victim_segment_gone(store, segment);
     }

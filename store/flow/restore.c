@@ -113,12 +113,9 @@ answer_pins(struct restore *restore, struct gr_slot *slot, granary_err err)
     struct session *session = restore->session;
     struct gr_hold_reply reply;
     char message[512];
-    struct list *node, *next;
 
     (void)snprintf(message, sizeof message, "%s", granary_error_message());
-    list_each (node, next, &session->clients) {
-        struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (struct client, client, &session->clients, in_session) {
         if (!is_pinned_for(client, restore)) {
             continue;
         }
@@ -436,11 +433,9 @@ may_fit_quota(const struct restore *restore)
 uint64_t
 restore_serve(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
     uint64_t need = 0;
 
-    list_each (node, next, &store->restores->waiting) {
-        struct restore *restore = list_owner(node, struct restore, in_queue);
+    list_each (struct restore, restore, &store->restores->waiting, in_queue) {
         struct gr_slot *slot = index_find_serial(&restore->session->index, restore->object.id, restore->serial);
         granary_err err = slot == NULL ? GRANARY_ENOENT : check_file(restore, slot);
         bool disk_failed = store->depots->error[0] != '\0' && now_ns < store->depots->retry_ns;
@@ -492,11 +487,7 @@ restore_first_bytes(const struct store *store)
 void
 restore_forget(struct session *session)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &session->store->restores->waiting) {
-        struct restore *restore = list_owner(node, struct restore, in_queue);
-
+    list_each (struct restore, restore, &session->store->restores->waiting, in_queue) {
         if (restore->session == session) {
             restore_free(restore);
         }

@@ -82,12 +82,9 @@ void
 slice_answer(struct restore *restore, granary_err err)
 {
     char message[512];
-    struct list *node, *next;
 
     (void)snprintf(message, sizeof message, "%s", granary_error_message());
-    list_each (node, next, &restore->session->clients) {
-        struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (struct client, client, &restore->session->clients, in_session) {
         if (client->waits != CLIENT_WAITS_SLICE || memcmp(&client->slice_id, &restore->id, sizeof restore->id) != 0) {
             continue;
         }

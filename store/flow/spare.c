@@ -45,11 +45,10 @@ take(struct client *client)
 bool
 spare_take(struct session *session)
 {
-    struct list *node, *next;
     bool taken = false;
 
-    list_each (node, next, &session->clients) {
-        taken = take(list_owner(node, struct client, in_session)) || taken;
+    list_each (struct client, client, &session->clients, in_session) {
+        taken = take(client) || taken;
     }
     return taken;
 }
@@ -77,10 +76,7 @@ take_unanswered(struct client *client)
 void
 spare_adopt(struct store *store)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
+    list_each (struct client, client, &store->clients.all, in_store) {
         uint64_t spare = atomic_load_explicit(&client->page->spare_room, memory_order_relaxed);
 
         if ((spare & GR_OFFER_TAKEN) != 0 && room_of(client, (uint32_t)GR_OFFER_NUMBER(spare)) != NULL) {

@@ -266,11 +266,7 @@ contain_end(struct session *session, struct family *family)
 void
 contain_client_gone(struct session *session, uint32_t client)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &session->families_pending) {
-        struct family *family = list_owner(node, struct family, in_queue);
-
+    list_each (struct family, family, &session->families_pending, in_queue) {
         if (family->client == client) {
             contain_end(session, contain_leave(session, family->parent));
         }
@@ -351,10 +347,7 @@ deleting_of(const struct session *session, granary_id id)
 void
 contain_adopted(struct session *session, bool (*lives)(const struct store *store, uint32_t client))
 {
-    struct list *node, *next;
-
-    list_each (node, next, &session->families_pending) {
-        struct family *family = list_owner(node, struct family, in_queue);
+    list_each (struct family, family, &session->families_pending, in_queue) {
         struct gr_slot *slot = index_find(&session->index, family->parent);
         struct deleting *deleting = deleting_of(session, family->parent);
 
@@ -383,10 +376,8 @@ contain_fini(struct session *session)
         free(family);
     }
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
-        struct list *node, *next;
-
-        list_each (node, next, queues[i]) {
-            free(list_owner(node, struct family, in_queue));
+        list_each (struct family, family, queues[i], in_queue) {
+            free(family);
         }
         list_init(queues[i]);
     }

@@ -67,12 +67,11 @@ client_turn(struct client *client, unsigned *left)
 static bool
 session_turn(struct session *session)
 {
-    struct list *node, *next;
     unsigned left = SLICE;
     bool more = false;
 
-    list_each (node, next, &session->clients) {
-        more = client_turn(list_owner(node, struct client, in_session), &left) || more;
+    list_each (struct client, client, &session->clients, in_session) {
+        more = client_turn(client, &left) || more;
     }
     return more;
 }
@@ -80,7 +79,6 @@ session_turn(struct session *session)
 bool
 counted_turn(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
     bool more = false;
 
     (void)now_ns;
@@ -88,9 +86,7 @@ counted_turn(struct store *store, int64_t now_ns)
         return false;
     }
     store->holds->counted = false;
-    list_each (node, next, &store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         if (session->leases.count > 0) {
             store->holds->counted = true;
             more = session_turn(session) || more;

@@ -487,15 +487,13 @@ hold_client_gone(struct client *client)
 bool
 hold_turn(struct store *store, int64_t now_ns)
 {
-    struct list *node, *next;
-
     (void)now_ns;
     if (!store->holds->end) {
         return false;
     }
     store->holds->end = false;
-    list_each (node, next, &store->sessions.all) {
-        if (session_turn(list_owner(node, struct session, in_store))) {
+    list_each (struct session, session, &store->sessions.all, in_store) {
+        if (session_turn(session)) {
             store->holds->end = true;
         }
     }

@@ -50,7 +50,6 @@ void
 store_flush_touched(struct store *store)
 {
     struct session *session = store->objects->touched_session;
-    const struct list *node;
     bool waiting = false;
 
     if (store->objects->touched_count == 0) {
@@ -59,9 +58,10 @@ store_flush_touched(struct store *store)
     barrier_full();
     /* With many clients, waking nobody is cheaper than looking at each of them. */
     waiting = session->client_count > WAKE_WORTH * store->objects->touched_count;
-    for (node = session->clients.next; node != &session->clients && !waiting; node = node->next) {
-        struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (struct client, client, &session->clients, in_session) {
+        if (waiting) {
+            break;
+        }
         waiting = atomic_load_explicit(&client->page->waiting, memory_order_seq_cst) != 0;
     }
     for (unsigned i = 0; waiting && i < store->objects->touched_count; i++) {
@@ -77,11 +77,8 @@ bool
 session_holds(const struct session *session, uint64_t serial)
 {
     unsigned set = (unsigned)(serial % GR_HAZARD_SETS);
-    struct list *node, *next;
 
-    list_each (node, next, &session->clients) {
-        struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (struct client, client, &session->clients, in_session) {
         for (unsigned way = 0; way < GR_HAZARD_WAYS; way++) {
             uint64_t hazard = atomic_load_explicit(&client->page->hazard[set][way], memory_order_seq_cst);
 

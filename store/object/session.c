@@ -59,12 +59,8 @@ control_create(struct session *session)
 struct session *
 session_find(const struct store *store, const char *name)
 {
-    const struct list *node;
-
     name = name[0] == '\0' ? DEFAULT : name;
-    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         if (strcmp(session->name, name) == 0) {
             return session;
         }
@@ -84,11 +80,7 @@ session_name_own(const struct client *client, char name[64])
 struct session *
 session_by_number(const struct store *store, uint32_t number)
 {
-    const struct list *node;
-
-    for (node = store->sessions.all.next; node != &store->sessions.all; node = node->next) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &store->sessions.all, in_store) {
         if (session->number == number) {
             return session;
         }

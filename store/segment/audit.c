@@ -21,12 +21,8 @@ audit_segment(const struct segment *segment, uint64_t parts[GR_ACCOUNT_COUNT])
 static void
 audit_sessions(const struct list *sessions, uint64_t parts[GR_ACCOUNT_COUNT], uint64_t *idle, uint64_t *clean)
 {
-    for (const struct list *node = sessions->next; node != sessions; node = node->next) {
-        const struct session *session = list_owner(node, struct session, in_store);
-
-        for (const struct list *in = session->segments.next; in != &session->segments; in = in->next) {
-            const struct segment *segment = list_owner(in, struct segment, in_session);
-
+    list_each (const struct session, session, sessions, in_store) {
+        list_each (const struct segment, segment, &session->segments, in_session) {
             audit_segment(segment, parts);
             *idle += segment->is_idle ? segment->size : 0;
             *clean += segment->clean;

@@ -178,11 +178,7 @@ request_of(const struct memory_wish *wish)
 struct segment *
 memory_granted(const struct client *client, uint64_t request)
 {
-    struct list *node, *next;
-
-    list_each (node, next, &client->store->segments.open) {
-        struct segment *segment = list_owner(node, struct segment, in_order);
-
+    list_each (struct segment, segment, &client->store->segments.open, in_order) {
         if (segment->writer == client &&
             atomic_load_explicit(&segment->record->request, memory_order_relaxed) == request) {
             return segment;
@@ -263,11 +259,8 @@ void
 memory_writer_gone(struct client *client)
 {
     struct store *store = client->store;
-    struct list *node, *next;
 
-    list_each (node, next, &client->session->segments) {
-        struct segment *segment = list_owner(node, struct segment, in_session);
-
+    list_each (struct segment, segment, &client->session->segments, in_session) {
         if (segment->writer != client) {
             continue;
         }

@@ -224,17 +224,14 @@ sample_client(struct client *client, uint8_t clock)
 static void
 sample(struct store *store)
 {
-    struct list *node, *next;
     unsigned sampled = 0;
 
-    list_each (node, next, &store->clients.all) {
-        struct client *client = list_owner(node, struct client, in_store);
-
+    list_each (struct client, client, &store->clients.all, in_store) {
         if (client->session != NULL) {
             sample_client(client, store->victims->clock);
         }
         /* The list is in no order that matters: who was looked at goes to its end. */
-        list_append(&store->clients.all, node);
+        list_append(&store->clients.all, &client->in_store);
         if (++sampled == SAMPLED_CLIENTS || sampled == store->clients.count) {
             return;
         }
@@ -253,12 +250,8 @@ victim_turn(struct store *store)
 void
 victim_watch(struct session *session, uint64_t serial, unsigned clock)
 {
-    struct list *node, *next;
-
     session->seen[serial % GR_USED_BYTES] = (uint8_t)(clock - 1);
-    list_each (node, next, &session->clients) {
-        const struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (const struct client, client, &session->clients, in_session) {
         atomic_store_explicit(&client->page->used[serial % GR_USED_BYTES], 0, memory_order_relaxed);
     }
 }
@@ -270,9 +263,10 @@ victim_was_used(const struct session *session, const struct gr_slot *slot)
     uint8_t clock = session->store->victims->clock;
     bool used = (uint8_t)(clock - session->seen[at]) <= (uint8_t)(clock - GR_FLAGS_AGE(slot_flags(slot)));
 
-    for (const struct list *node = session->clients.next; node != &session->clients && !used; node = node->next) {
-        const struct client *client = list_owner(node, struct client, in_session);
-
+    list_each (const struct client, client, &session->clients, in_session) {
+        if (used) {
+            break;
+        }
         used = atomic_load_explicit(&client->page->used[at], memory_order_relaxed) != 0;
     }
     return used;

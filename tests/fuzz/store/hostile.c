@@ -196,16 +196,12 @@ take_step(struct input *input, bool pages)
 static void
 end_lives(void)
 {
-    struct list *node, *next;
-
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         connection_close(&connections[i]);
     }
     world_settle();
     world_audit("everybody left");
-    list_each (node, next, &world.store->sessions.all) {
-        struct session *session = list_owner(node, struct session, in_store);
-
+    list_each (struct session, session, &world.store->sessions.all, in_store) {
         if (session->client_count == 0) {
             session_delete(session);
         }
