@@ -116,6 +116,8 @@ done
 # What is no table is not read as one.
 echo '[{"a": 1}, {"a": 2}]' >"$work/cars.json"
 expect 2 "cars.json: its ending tells no format that can be read: .csv" granary load gone "$work/a.csv" "$work/cars.json"
+/usr/bin/python3 -c "print(','.join('x' * 16000 + str(i) for i in range(300)) + ',last\n' + ',' * 300)" >"$work/wide.csv"
+expect 2 "wide.csv:1: the header is longer than 4 MiB" granary sql "SELECT last FROM '$work/wide.csv'"
 json='not text in columns but JSON: convert it to CSV or Arrow'
 printf '\n{\n "a": 1}\n' >"$work/lines.csv"
 expect 2 "lines.csv:1: $json" granary load gone "$work/lines.csv"
