@@ -117,10 +117,10 @@ gr_frame_give(granary_frame *frame, granary_err err, granary_frame **ret_frame)
 {
     if (err != GRANARY_OK) {
         gr_frame_destroy(frame);
-    } else {
-        *ret_frame = frame;
+        return err;
     }
-    return err;
+    *ret_frame = frame;
+    return frame == NULL ? gr_no_memory("a frame") : GRANARY_OK;
 }
 
 const struct gr_column_stats *
@@ -132,7 +132,7 @@ gr_frame_stats(const granary_frame *frame, size_t position)
 granary_err
 gr_frame_set(granary_frame *frame, size_t position, const char *name, struct gr_column *column)
 {
-    char *copy = strdup(name);
+    char *copy = frame == NULL ? NULL : strdup(name);
 
     if (copy == NULL) {
         gr_column_free(column);
@@ -177,7 +177,7 @@ granary_err
 gr_frame_take(const granary_frame *frame, const int64_t *indices, int64_t count, granary_frame **ret_frame)
 {
     granary_frame *taken = gr_frame_create(frame->count, count);
-    granary_err err = taken == NULL ? gr_fail(GRANARY_ENOMEM, "frame: out of memory") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;
@@ -204,9 +204,6 @@ gr_frame_slice(const granary_frame *frame, int64_t from, int64_t count, granary_
                        (long long)frame->rows);
     }
     slice = gr_frame_create(frame->count, count);
-    if (slice == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
-    }
     for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;
         const struct gr_run run = {column, from, count};

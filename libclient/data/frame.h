@@ -81,7 +81,8 @@ gr_value_size(const granary_column *column)
 /* dtype of a name as granary_dtype_name() gives it; GRANARY_NULLTYPE when there is none. */
 granary_dtype gr_dtype_parse(const char *name);
 
-/* A frame of count columns, all zero, to be filled with gr_frame_set(). NULL: out of memory. */
+/* A frame of count columns, all zero, to be filled with gr_frame_set(). NULL: out of memory; what is put into it, or
+ * made of it by gr_frame_give(), then says so. */
 granary_frame *gr_frame_create(size_t count, int64_t rows);
 void gr_frame_destroy(granary_frame *frame); /* NULL is fine */
 /* The end of making a frame: after an error it is destroyed, else *ret_frame is it. Returns err. */

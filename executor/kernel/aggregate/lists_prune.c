@@ -49,8 +49,7 @@ pairs_frame(const struct group_part *list, size_t groups, granary_frame **ret_fr
     int64_t count = list->values.view.rows;
     granary_frame *frame = gr_frame_create(2, count);
     struct gr_column owners;
-    granary_err err =
-        frame == NULL ? gr_no_memory("groupby") : gr_column_alloc(GRANARY_INT64, count, 0, false, &owners);
+    granary_err err = gr_column_alloc(GRANARY_INT64, count, 0, false, &owners);
 
     if (err == GRANARY_OK) {
         for (size_t g = 0; g < groups; g++) {

@@ -184,8 +184,7 @@ dealing_part(const struct dealing *d, int64_t part, granary_frame **ret_frame)
     int64_t from = d->starts[part];
     int64_t rows = d->starts[part + 1] - from;
     granary_frame *frame = gr_frame_create(d->frame->count, rows);
-    granary_err err =
-        frame == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", d->frame->count) : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t c = 0; c < d->frame->count && err == GRANARY_OK; c++) {
         granary_column view = d->frame->columns[c].view;

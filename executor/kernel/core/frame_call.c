@@ -92,11 +92,17 @@ frame_columns(const granary_frame *frame, char *const *names, size_t count, cons
 }
 
 granary_err
-call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame)
+call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame, granary_err err)
 {
-    if (i >= call->output_count) {
+    if (err == GRANARY_OK && i >= call->output_count) {
+        err = gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, i);
+    }
+    if (err == GRANARY_OK && frame == NULL) {
+        err = gr_no_memory(call->op->op);
+    }
+    if (err != GRANARY_OK) {
         gr_frame_destroy(frame);
-        return gr_fail(GRANARY_EINVAL, "%s: output %zu is missing", call->op->op, i);
+        return err;
     }
     call->outputs[i].kind = GR_VALUE_FRAME;
     call->outputs[i].frame = frame;
@@ -125,9 +131,6 @@ frame_borrow(const granary_frame *frame, granary_frame **ret_frame)
     granary_frame *borrowed = gr_frame_create(frame->count, frame->rows);
     granary_err err = GRANARY_OK;
 
-    if (borrowed == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", frame->count);
-    }
     for (size_t i = 0; i < frame->count && err == GRANARY_OK; i++) {
         err = gr_frame_set_borrowed(borrowed, i, frame->columns[i].view.name, &frame->columns[i].view);
     }
@@ -146,9 +149,6 @@ frame_take_columns(const granary_frame *frame, char *const *names, size_t count,
         return err;
     }
     taken = gr_frame_create(count, rows);
-    if (taken == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", count);
-    }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         struct gr_column column;
 

@@ -506,7 +506,7 @@ gather_frame(const struct gather *g, const char *without, granary_frame **ret_fr
     const granary_frame *first = g->pieces[0];
     granary_frame *frame = gr_frame_create(first->count - (without != NULL), g->count);
     size_t at = 0;
-    granary_err err = frame == NULL ? gr_no_memory("rows") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
         const char *name = first->columns[c].view.name;

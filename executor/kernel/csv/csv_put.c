@@ -253,9 +253,6 @@ csv_builders_finish(struct csv_builder *builders, size_t count, int64_t rows, gr
     granary_frame *frame = gr_frame_create(count, rows);
     granary_err err = GRANARY_OK;
 
-    if (frame == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "no memory for a frame of %zu columns", count);
-    }
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         struct gr_column column;
 

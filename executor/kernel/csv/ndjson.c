@@ -271,7 +271,7 @@ kernel_ndjson_read(struct gr_kernel_call *call)
     uint64_t first_line = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "line", 1);
     struct gr_lines lines = {.fd = -1};
     struct reader reader = {.count = 0};
-    granary_frame *frame;
+    granary_frame *frame = NULL;
     granary_err err = reader_init(&reader, call);
 
     if (err == GRANARY_OK) {
@@ -285,7 +285,7 @@ kernel_ndjson_read(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK) {
         err = csv_builders_finish(reader.builders, reader.count, reader.rows, &frame);
-        err = err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+        err = call_yield(call, 0, frame, err);
     }
     gr_lines_close(&lines);
     reader_fini(&reader);

@@ -68,7 +68,7 @@ kernel_arrow_read(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK) {
         err = gr_arrow_file_read(file, wanted, (size_t)first, (size_t)count, &frame);
-        err = err == GRANARY_OK ? call_yield(call, 0, frame) : gr_fail_in(err, "%s", path);
+        err = err == GRANARY_OK ? call_yield(call, 0, frame, err) : gr_fail_in(err, "%s", path);
     }
     free(wanted);
     gr_arrow_file_close(file);

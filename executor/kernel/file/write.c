@@ -75,11 +75,7 @@ target_row(const struct target *target, struct gr_kernel_call *call)
         *(int64_t *)(uintptr_t)bytes.view.values = (int64_t)target->bytes;
         err = gr_frame_set(frame, 1, "bytes", &bytes);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    return call_yield(call, 0, frame);
+    return call_yield(call, 0, frame, err);
 }
 
 /* It is complete, or (err) it goes. Returns err, or what went wrong now. */

@@ -62,16 +62,8 @@ yield_entries(struct gr_kernel_call *call, const char *name, bool pays, struct g
         gr_column_finish(entries);
     }
     frame = gr_frame_create(1, entries->view.rows);
-    if (frame == NULL) {
-        gr_column_free(entries);
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
     err = gr_frame_set(frame, 0, name, entries);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    return call_yield(call, 0, frame);
+    return call_yield(call, 0, frame, err);
 }
 
 /*
@@ -207,7 +199,6 @@ kernel_encode(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK) {
         encoded = gr_frame_create(frame->count, frame->rows);
-        err = encoded == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
     }
     for (size_t c = 0; err == GRANARY_OK && c < frame->count; c++) {
         const granary_column *column = &frame->columns[c].view;
@@ -226,9 +217,5 @@ kernel_encode(struct gr_kernel_call *call)
             (void)gr_fail_in(err, "column '%s'", column->name);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(encoded);
-        return err;
-    }
-    return call_yield(call, 0, encoded);
+    return call_yield(call, 0, encoded, err);
 }

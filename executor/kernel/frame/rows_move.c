@@ -52,7 +52,7 @@ kernel_slice(struct gr_kernel_call *call)
         err = gr_frame_take(frame, indices, count, &cut);
     }
     scratch_free(indices);
-    return err == GRANARY_OK ? call_yield(call, 0, cut) : err;
+    return call_yield(call, 0, cut, err);
 }
 
 /* ---- sample ---- */
@@ -124,8 +124,7 @@ sample_made(const struct drawing *drawing, const granary_frame *frame, granary_f
     granary_frame *rows = NULL;
     granary_frame *sample = gr_frame_create(frame->count + 1, drawing->drawn);
     struct gr_column order;
-    granary_err err =
-        sample == NULL ? gr_no_memory("sample") : gr_frame_take(frame, drawing->indices, drawing->drawn, &rows);
+    granary_err err = gr_frame_take(frame, drawing->indices, drawing->drawn, &rows);
 
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         err = gr_frame_move(sample, c, rows, c);
@@ -182,7 +181,7 @@ kernel_sample(struct gr_kernel_call *call)
     }
     scratch_free(drawing.indices);
     scratch_free(drawing.order);
-    return err == GRANARY_OK ? call_yield(call, 0, sample) : err;
+    return call_yield(call, 0, sample, err);
 }
 
 /* ---- explode ---- */
@@ -287,10 +286,6 @@ kernel_explode(struct gr_kernel_call *call)
         return err;
     }
     made = gr_frame_create(frame->count, count);
-    if (made == NULL) {
-        err = out_of_memory(call, count);
-        gr_column_free(&parts);
-    }
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         struct gr_column column = parts;
 
@@ -305,9 +300,5 @@ kernel_explode(struct gr_kernel_call *call)
         }
     }
     free(rows);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(made);
-        return err;
-    }
-    return call_yield(call, 0, made);
+    return call_yield(call, 0, made, err);
 }

@@ -54,11 +54,7 @@ kernel_select(struct gr_kernel_call *call)
         err = keep_stats(frame, selected);
     }
     free(columns);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(selected);
-        return err;
-    }
-    return call_yield(call, 0, selected);
+    return call_yield(call, 0, selected, err);
 }
 
 /* The columns of the frame, as names. To be freed. */
@@ -104,7 +100,7 @@ kernel_filter(struct gr_kernel_call *call)
         err = rows_frame(frame, &spec, spec.wanted, &kept);
     }
     free(names);
-    return err == GRANARY_OK ? call_yield(call, 0, kept) : err;
+    return call_yield(call, 0, kept, err);
 }
 
 /* The last entry of a name counts, as in a mapping. */
@@ -174,7 +170,7 @@ kernel_assign(struct gr_kernel_call *call)
 end:
     free(names);
     free(texts);
-    return err == GRANARY_OK ? call_yield(call, 0, assigned) : err;
+    return call_yield(call, 0, assigned, err);
 }
 
 /* The first limit rows of several frames; only the frames that give rows are copied. */
@@ -261,7 +257,7 @@ kernel_concat(struct gr_kernel_call *call)
         }
     }
     free(frames);
-    return err == GRANARY_OK ? call_yield(call, 0, all) : err;
+    return call_yield(call, 0, all, err);
 }
 
 static granary_err
@@ -286,5 +282,5 @@ kernel_project(struct gr_kernel_call *call)
     if (err == GRANARY_OK) {
         err = project_columns(frame, map, &made);
     }
-    return err == GRANARY_OK ? call_yield(call, 0, made) : err;
+    return call_yield(call, 0, made, err);
 }

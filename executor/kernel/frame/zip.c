@@ -86,9 +86,5 @@ kernel_zip(struct gr_kernel_call *call)
                             : zip_all(frames, call->input_count, zipped);
     }
     free(frames);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(zipped);
-        return err;
-    }
-    return call_yield(call, 0, zipped);
+    return call_yield(call, 0, zipped, err);
 }

@@ -109,11 +109,7 @@ kernel_value_counts(struct gr_kernel_call *call)
     if (err == GRANARY_OK && call_bool(call, "normalize", false)) {
         err = share_counts(call, counts->name, &sorted);
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(sorted);
-        return err;
-    }
-    return call_yield(call, 0, sorted);
+    return call_yield(call, 0, sorted, err);
 }
 
 /* ---- describe ---- */
@@ -188,9 +184,6 @@ kernel_describe(struct gr_kernel_call *call)
         }
     }
     described = gr_frame_create(1 + names->n_strings, STATISTICS);
-    if (described == NULL) {
-        return gr_no_memory(call->op->op);
-    }
     err = statistic_names(&column);
     if (err == GRANARY_OK) {
         err = gr_frame_set(described, 0, "statistic", &column);
@@ -201,9 +194,5 @@ kernel_describe(struct gr_kernel_call *call)
             err = gr_frame_set(described, 1 + c, names->strings[c], &column);
         }
     }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(described);
-        return err;
-    }
-    return call_yield(call, 0, described);
+    return call_yield(call, 0, described, err);
 }

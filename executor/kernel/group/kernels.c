@@ -181,5 +181,5 @@ kernel_groupby_final(struct gr_kernel_call *call)
         group_table_fini(&table);
     }
     group_plan_fini(&plan);
-    return err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+    return call_yield(call, 0, frame, err);
 }

@@ -101,7 +101,6 @@ keys_merge(struct merge *merge, granary_frame **ret_frame)
     }
     if (err == GRANARY_OK) {
         frame = gr_frame_create(names->n_strings, (int64_t)merge->groups);
-        err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
     }
     for (size_t k = 0; k < names->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;

@@ -100,16 +100,15 @@ static granary_err
 frame_of_column(const granary_column *column, granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(1, column->rows);
-    granary_err err = frame == NULL ? gr_no_memory("groupby") : gr_frame_set_borrowed(frame, 0, "", column);
 
-    return gr_frame_give(frame, err, ret_frame);
+    return gr_frame_give(frame, gr_frame_set_borrowed(frame, 0, "", column), ret_frame);
 }
 
 static granary_err
 frame_of_keys(const granary_frame *keys, granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(keys->count, keys->rows);
-    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t k = 0; k < keys->count && err == GRANARY_OK; k++) {
         granary_column key = keys->columns[k].view;

@@ -124,7 +124,7 @@ static granary_err
 with_forms(const granary_frame *frame, size_t keys, granary_frame **ret_frame)
 {
     granary_frame *formed = gr_frame_create(frame->count + 1, frame->rows);
-    granary_err err = formed == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         const granary_column *from = &frame->columns[c].view;
@@ -181,7 +181,7 @@ take_dictionary(granary_frame *frame, int64_t key, const granary_column *there, 
     bool same = entries != NULL && there != NULL && there->dictionary != NULL &&
                 gr_dictionary_equals(entries, there->dictionary);
     granary_frame *made = gr_frame_create(entries != NULL, entries != NULL && !same ? entries->rows : 0);
-    granary_err err = made == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     if (err == GRANARY_OK && same) {
         struct gr_column none;

@@ -75,7 +75,7 @@ borrow_columns(const granary_frame *from, size_t first, const char *const *names
                granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(count, from->rows);
-    granary_err err = frame == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         err = gr_frame_set_borrowed(frame, c, names[c], &from->columns[first + c].view);
@@ -514,5 +514,5 @@ kernel_groupby_part(struct gr_kernel_call *call)
     }
     part_fini(&part);
     free(frames);
-    return err == GRANARY_OK ? call_yield(call, 0, result) : err;
+    return call_yield(call, 0, result, err);
 }

@@ -549,5 +549,5 @@ kernel_join_probe(struct gr_kernel_call *call)
     gr_frame_destroy(p.owned_probing);
     free(p.owned_built);
     free(p.pieces);
-    return err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+    return call_yield(call, 0, frame, err);
 }

@@ -111,8 +111,7 @@ with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_
 {
     granary_frame *wider = gr_frame_create(frame->count + 1, frame->rows);
     struct gr_column order;
-    granary_err err = wider == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory for %zu columns", frame->count + 1)
-                                    : gr_column_alloc_unset(GRANARY_INT64, frame->rows, 0, false, &order);
+    granary_err err = gr_column_alloc_unset(GRANARY_INT64, frame->rows, 0, false, &order);
 
     if (err != GRANARY_OK) {
         gr_frame_destroy(wider);
@@ -287,5 +286,5 @@ kernel_order_merge(struct gr_kernel_call *call)
     free(refs);
     free(frames);
     free(sources);
-    return err == GRANARY_OK ? call_yield(call, 0, merged) : err;
+    return call_yield(call, 0, merged, err);
 }

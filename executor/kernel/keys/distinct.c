@@ -185,7 +185,7 @@ kernel_distinct(struct gr_kernel_call *call)
         err = take_kept(&marking, &frame);
     }
     marking_fini(&marking);
-    return err == GRANARY_OK ? call_yield(call, 0, frame) : err;
+    return call_yield(call, 0, frame, err);
 }
 
 granary_err
@@ -207,17 +207,8 @@ kernel_duplicated(struct gr_kernel_call *call)
         }
         gr_column_finish(&column);
         frame = gr_frame_create(1, marking.rows);
-        if (frame == NULL) {
-            gr_column_free(&column);
-            err = gr_no_memory("distinct");
-        } else {
-            err = gr_frame_set(frame, 0, "duplicated", &column);
-        }
+        err = gr_frame_set(frame, 0, "duplicated", &column);
     }
     marking_fini(&marking);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    return call_yield(call, 0, frame);
+    return call_yield(call, 0, frame, err);
 }

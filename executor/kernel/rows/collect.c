@@ -340,7 +340,7 @@ static granary_err
 make_frame(const struct collection *all, const char *const *names, granary_frame **ret_frame)
 {
     granary_frame *made = gr_frame_create(all->spec->wanted_count, all->count);
-    granary_err err = made == NULL ? node_no_memory() : GRANARY_OK;
+    granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < all->spec->wanted_count && err == GRANARY_OK; i++) {
         struct output *output = &all->outputs[i];

@@ -203,30 +203,18 @@ SIMD(tensor_sum_rows)(struct tensor_row_sums *restrict sums, bool squares, const
     return whole;
 }
 
-void
-SIMD(tensor_sum_int64)(const int64_t *x, int64_t n, int64_t *high, uint64_t *low)
-{
-    int64_t upper = 0;
-    uint64_t lower = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        upper += x[i] >> 32;
-        lower += (uint64_t)x[i] & UINT32_MAX;
+#define SUM_HALVES(type, high_type)                                                                                    \
+    void SIMD(tensor_sum_##type)(const type##_t *x, int64_t n, high_type *high, uint64_t *low)                         \
+    {                                                                                                                  \
+        high_type upper = 0;                                                                                           \
+        uint64_t lower = 0;                                                                                            \
+                                                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            upper += x[i] >> 32;                                                                                       \
+            lower += (uint64_t)x[i] & UINT32_MAX;                                                                      \
+        }                                                                                                              \
+        *high = upper;                                                                                                 \
+        *low = lower;                                                                                                  \
     }
-    *high = upper;
-    *low = lower;
-}
-
-void
-SIMD(tensor_sum_uint64)(const uint64_t *x, int64_t n, uint64_t *high, uint64_t *low)
-{
-    uint64_t upper = 0;
-    uint64_t lower = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        upper += x[i] >> 32;
-        lower += x[i] & UINT32_MAX;
-    }
-    *high = upper;
-    *low = lower;
-}
+SUM_HALVES(int64, int64_t)
+SUM_HALVES(uint64, uint64_t)

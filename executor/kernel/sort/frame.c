@@ -93,5 +93,5 @@ kernel_sort(struct gr_kernel_call *call)
         order_fini(&order);
     }
     free(frames);
-    return err == GRANARY_OK ? call_yield(call, 0, sorted) : err;
+    return call_yield(call, 0, sorted, err);
 }

@@ -64,8 +64,8 @@ keys_sampled(const granary_frame *frame, const struct order *order, int64_t chun
     struct gr_column position;
     granary_err err = frame_take_columns(frame, order->names, order->count, rows, count, &keys);
 
-    if (err == GRANARY_OK && (sample = gr_frame_create(order->count + POSITIONS, count)) == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "sort_sample: out of memory for %lld samples", (long long)count);
+    if (err == GRANARY_OK) {
+        sample = gr_frame_create(order->count + POSITIONS, count);
     }
     for (size_t i = 0; i < order->count && err == GRANARY_OK; i++) {
         err = gr_frame_move(sample, i, keys, i);
@@ -109,7 +109,7 @@ kernel_sort_sample(struct gr_kernel_call *call)
     }
     free(rows);
     order_fini(&order);
-    return err == GRANARY_OK ? call_yield(call, 0, sample) : err;
+    return call_yield(call, 0, sample, err);
 }
 
 /* ---- pivots ---- */
@@ -164,7 +164,7 @@ kernel_sort_pivots(struct gr_kernel_call *call)
     order_fini(&order);
     gr_frame_destroy(all);
     free(samples);
-    return err == GRANARY_OK ? call_yield(call, 0, pivots) : err;
+    return call_yield(call, 0, pivots, err);
 }
 
 /* ---- dealing a chunk out ---- */

@@ -107,11 +107,7 @@ kernel_from_tensor(struct gr_kernel_call *call)
     }
     err = names->n_strings == 1 && tensor->dtype != GRANARY_BOOL ? borrow_column(frame, names->strings[0], tensor)
                                                                  : fill_frame(frame, names->strings, tensor);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    return call_yield(call, 0, frame);
+    return call_yield(call, 0, frame, err);
 }
 
 /* ---- to_tensor ---- */

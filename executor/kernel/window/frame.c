@@ -82,8 +82,8 @@ window_needs(const struct window_plan *plan, const granary_frame *frame, granary
         spec.wanted_count = count - keys;
         err = rows_frame(frame, &spec, (const char *const *)names + keys, &values);
     }
-    if (err == GRANARY_OK && (needs = gr_frame_create(count, frame->rows)) == NULL) {
-        err = gr_no_memory("window");
+    if (err == GRANARY_OK) {
+        needs = gr_frame_create(count, frame->rows);
     }
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         int at = c < keys ? gr_frame_find(frame, names[c]) : 0;
@@ -237,9 +237,6 @@ window_assign(const granary_frame *frame, granary_frame *results, granary_frame 
         count += gr_frame_find(frame, results->columns[i].view.name) < 0;
     }
     made = gr_frame_create(count, frame->rows);
-    if (made == NULL) {
-        err = gr_no_memory("window");
-    }
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
         const granary_column *column = &frame->columns[c].view;
         int at = gr_frame_find(results, column->name);
@@ -301,9 +298,5 @@ kernel_window(struct gr_kernel_call *call)
     window_plan_fini(&plan);
     gr_frame_destroy(all);
     free(frames);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(made);
-        return err;
-    }
-    return call_yield(call, 0, made);
+    return call_yield(call, 0, made, err);
 }

@@ -119,18 +119,14 @@ hand_on(struct gr_kernel_call *call, granary_frame *results, const granary_frame
     granary_frame *made = NULL;
     granary_err err = window_assign(frame, results, &made);
 
-    if (err == GRANARY_OK) {
-        err = call_yield(call, 0, made);
+    err = call_yield(call, 0, made, err);
+    err = call_yield(call, 1, tails, err);
+    if (err == GRANARY_OK && call->output_count < 3) {
+        err = gr_fail(GRANARY_EINVAL, "window_next: output 2 is missing");
     }
     if (err != GRANARY_OK) {
-        gr_frame_destroy(tails);
         free(states);
         return err;
-    }
-    err = call_yield(call, 1, tails);
-    if (err != GRANARY_OK || call->output_count < 3) {
-        free(states);
-        return err != GRANARY_OK ? err : gr_fail(GRANARY_EINVAL, "window_next: output 2 is missing");
     }
     call_yield_bytes(call, 2, states, count * sizeof *states);
     return GRANARY_OK;

@@ -196,5 +196,5 @@ kernel_window_join(struct gr_kernel_call *call)
         err = window_assign(frame, results, &made);
     }
     window_plan_fini(&plan);
-    return err == GRANARY_OK ? call_yield(call, 0, made) : err;
+    return call_yield(call, 0, made, err);
 }
