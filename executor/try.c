@@ -129,7 +129,7 @@ by_name(const void *a, const void *b)
 }
 
 static granary_err
-load(const char *path, Granary__Library *library)
+library_load(const char *path, Granary__Library *library)
 {
     static const char functions[] = "granary_function_", reusables[] = "granary_reusable_";
     char *bytes = NULL;
@@ -179,7 +179,7 @@ try_library(const char *path, int answer_fd)
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)alarm(SECONDS_MAX);
     reply.version = GRANARY__VERSION__PROTOCOL;
-    reply.err = load(path, &library);
+    reply.err = library_load(path, &library);
     if (reply.err == GRANARY_OK) {
         reply.library = &library;
     } else {

@@ -177,7 +177,7 @@ refuse_worlds(scmp_filter_ctx filter)
 }
 
 static granary_err
-load(scmp_filter_ctx filter, int status)
+filter_load(scmp_filter_ctx filter, int status)
 {
     if (status == 0) {
         status = seccomp_load(filter);
@@ -199,7 +199,7 @@ confine_calls(void)
     status = refuse_list(filter, refused, sizeof refused / sizeof refused[0]);
     status = status == 0 ? refuse_worlds(filter) : status;
     status = status == 0 ? refuse_leases(filter) : status;
-    return load(filter, status);
+    return filter_load(filter, status);
 }
 
 granary_err
@@ -214,5 +214,5 @@ confine_calls_connections(void)
     status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     status = status == 0 ? refuse_list(filter, connecting, sizeof connecting / sizeof connecting[0]) : status;
     status = status == 0 ? refuse_of_others(filter) : status;
-    return load(filter, status);
+    return filter_load(filter, status);
 }

@@ -12,7 +12,7 @@
 #include "kernel/core/scratch.h"
 
 static uint64_t
-measure(const struct gr_value *value, uint64_t *ret_meta_size, granary_err *ret_err)
+output_measure(const struct gr_value *value, uint64_t *ret_meta_size, granary_err *ret_err)
 {
     uint64_t size = 0;
 
@@ -164,7 +164,7 @@ run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_va
         if (op->outputs[i].len == 0 || (sealed != NULL && sealed[i])) {
             continue;
         }
-        size = measure(&values[i], &meta_size, &err);
+        size = output_measure(&values[i], &meta_size, &err);
         if (err == GRANARY_OK) {
             err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
         }

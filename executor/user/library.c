@@ -48,7 +48,7 @@ library_session(const char *session)
 }
 
 static struct library *
-find(const struct libraries *libraries, const char *session, const char *name, const char *version)
+library_find(const struct libraries *libraries, const char *session, const char *name, const char *version)
 {
     struct library *library = libraries->first;
 
@@ -64,7 +64,7 @@ find(const struct libraries *libraries, const char *session, const char *name, c
 granary_err
 libraries_add(struct libraries *libraries, Granary__Library *message)
 {
-    struct library *library = find(libraries, message->session, message->name, message->version);
+    struct library *library = library_find(libraries, message->session, message->name, message->version);
 
     if (library != NULL) {
         granary__library__free_unpacked(library->message, NULL);
@@ -86,7 +86,7 @@ granary_err
 libraries_find(const struct libraries *libraries, const char *session, const char *name, const char *version,
                struct library **ret_library)
 {
-    struct library *library = find(libraries, session, name, version);
+    struct library *library = library_find(libraries, session, name, version);
 
     if (library == NULL) {
         return gr_fail(GRANARY_ENOENT,

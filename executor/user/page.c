@@ -108,7 +108,7 @@ page_confined(struct page *page, enum gr_confinement confined)
 
 /* Odd while fields change; only this thread changes it. Stores behind the first must not be seen before it. */
 static void
-turn(struct gr_executor_page *page)
+page_turn(struct gr_executor_page *page)
 {
     uint32_t now = atomic_load_explicit(&page->turn, memory_order_relaxed);
 
@@ -125,13 +125,13 @@ page_begin(struct page *page, uint64_t subtask, uint32_t attempt, int64_t now_ns
 {
     struct gr_executor_page *shared = page->shared;
 
-    turn(shared);
+    page_turn(shared);
     atomic_store_explicit(&shared->phase, GR_PHASE_LEASE, memory_order_relaxed);
     atomic_store_explicit(&shared->subtask, subtask, memory_order_relaxed);
     atomic_store_explicit(&shared->attempt, attempt, memory_order_relaxed);
     atomic_store_explicit(&shared->since_ns, now_ns, memory_order_relaxed);
     atomic_store_explicit(&shared->progress, 0, memory_order_relaxed);
-    turn(shared);
+    page_turn(shared);
 }
 
 void
@@ -140,11 +140,11 @@ page_end(struct page *page)
     struct gr_executor_page *shared = page->shared;
     uint64_t done = atomic_load_explicit(&shared->done, memory_order_relaxed);
 
-    turn(shared);
+    page_turn(shared);
     atomic_store_explicit(&shared->phase, GR_PHASE_IDLE, memory_order_relaxed);
     atomic_store_explicit(&shared->subtask, 0, memory_order_relaxed);
     atomic_store_explicit(&shared->done, done + 1, memory_order_relaxed);
-    turn(shared);
+    page_turn(shared);
 }
 
 void
@@ -156,9 +156,9 @@ page_phase(struct page *page, enum gr_executor_phase phase)
 void
 page_log(struct page *page, const char *name)
 {
-    turn(page->shared);
+    page_turn(page->shared);
     (void)strncpy(page->shared->log, name, sizeof page->shared->log - 1);
-    turn(page->shared);
+    page_turn(page->shared);
 }
 
 void
@@ -172,11 +172,11 @@ page_waits(struct page *page, const granary_id *id)
     if (id != NULL && page->shared->waits_for[0] == words[0] && page->shared->waits_for[1] == words[1]) {
         return; /* still: since when stays */
     }
-    turn(page->shared);
+    page_turn(page->shared);
     atomic_store_explicit(&page->shared->waits_for[0], words[0], memory_order_relaxed);
     atomic_store_explicit(&page->shared->waits_for[1], words[1], memory_order_relaxed);
     atomic_store_explicit(&page->shared->waits_since_ns, id == NULL ? 0 : gr_now_ns(), memory_order_relaxed);
-    turn(page->shared);
+    page_turn(page->shared);
 }
 
 void

@@ -68,8 +68,8 @@ find_info(const struct libraries *libraries, struct library *library, const char
 }
 
 static granary_err
-make(struct reusables *reusables, const struct library *library, const granary_reusable_info *info, granary_call *call,
-     uint64_t turn, void **ret_value)
+reusable_make(struct reusables *reusables, const struct library *library, const granary_reusable_info *info,
+              granary_call *call, uint64_t turn, void **ret_value)
 {
     struct reusable *reusable = malloc(sizeof *reusable);
     granary_err err;
@@ -111,7 +111,7 @@ reusable_get(struct reusables *reusables, const struct libraries *libraries, str
         call->failed = GRANARY_OK; /* a new one may do */
     }
     if (reusable == NULL) {
-        return make(reusables, owner, info, call, turn, ret_value);
+        return reusable_make(reusables, owner, info, call, turn, ret_value);
     }
     reusable->turn = turn;
     *ret_value = reusable->value;

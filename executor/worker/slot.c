@@ -33,7 +33,7 @@ prefer_as_victim(void)
 
 /* Before memory is touched and threads start. */
 static granary_err
-settle(const struct slot_options *options)
+options_settle(const struct slot_options *options)
 {
     granary_err err = options->parent == 0 ? GRANARY_OK : gr_daemon_follow(options->parent, SIGKILL);
 
@@ -97,7 +97,7 @@ slot_run(const struct slot_options *options, bool *ret_replace)
 {
     struct beginning beginning = {.options = options, .ready_fd = options->ready_fd};
     struct worker *worker = NULL;
-    granary_err err = settle(options);
+    granary_err err = options_settle(options);
 
     if (err == GRANARY_OK) {
         err = gr_instance_resolve(options->instance, &beginning.instance);

@@ -27,7 +27,7 @@ adder_is_best(const struct adder *adder)
 
 /* Sums, counts, extremes: several copies of the words become one. */
 static bool
-folds(const struct adder *adder)
+adder_folds(const struct adder *adder)
 {
     return adder->spec->kind <= GROUP_REAL || adder_is_extreme(adder);
 }
@@ -127,7 +127,7 @@ adders_init(struct map *map)
             adder->spec->kind == GROUP_INT && (adder->spec->measure == GROUP_PRODUCT || group_is_wide(adder->dtype));
         adder->reals.top = INT_MIN;
         values_init(&adder->values, adder->dtype);
-        fold = fold && folds(adder);
+        fold = fold && adder_folds(adder);
     }
     err = lay_out(map);
     map->first = calloc(map->stride + 1, sizeof *map->first);

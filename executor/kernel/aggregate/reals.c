@@ -57,7 +57,7 @@ reals_grow(struct reals *reals, uint32_t room)
 }
 
 static granary_err
-other(struct reals *reals, uint32_t group, struct exact_sum **ret_sum)
+other_sum(struct reals *reals, uint32_t group, struct exact_sum **ret_sum)
 {
     if (reals->other_of == NULL) {
         reals->other_of = calloc(reals->room, sizeof *reals->other_of);
@@ -87,7 +87,7 @@ granary_err
 reals_add_other(struct reals *reals, uint32_t group, double x)
 {
     struct exact_sum *sum;
-    granary_err err = other(reals, group, &sum);
+    granary_err err = other_sum(reals, group, &sum);
 
     if (err == GRANARY_OK) {
         exact_sum_add(sum, x);
@@ -100,7 +100,7 @@ granary_err
 reals_add_many(struct reals *reals, uint32_t group, const double *values, size_t count)
 {
     struct exact_sum *sum;
-    granary_err err = other(reals, group, &sum);
+    granary_err err = other_sum(reals, group, &sum);
 
     if (err == GRANARY_OK) {
         exact_sum_add_many(sum, values, count);
@@ -113,7 +113,7 @@ granary_err
 reals_add_sum(struct reals *reals, uint32_t group, const struct exact_sum *sum)
 {
     struct exact_sum *to;
-    granary_err err = other(reals, group, &to);
+    granary_err err = other_sum(reals, group, &to);
 
     if (err == GRANARY_OK) {
         exact_sum_merge(to, sum);
@@ -164,7 +164,7 @@ reals_add_whole(struct reals *reals, uint32_t group, gr_int128 value, int unit)
             }
         }
     }
-    err = other(reals, group, &sum);
+    err = other_sum(reals, group, &sum);
     if (err == GRANARY_OK) {
         add_pieces(sum, value, unit);
         err = exact_sum_ok(sum) ? GRANARY_OK : gr_no_memory("groupby: sums");

@@ -418,7 +418,7 @@ any_nulls(const struct gather *g, const granary_column *const *columns)
 }
 
 static void
-finish(const struct gather *g, const granary_column *const *columns, struct gr_column *out)
+column_finish(const struct gather *g, const granary_column *const *columns, struct gr_column *out)
 {
     if (out->view.validity != NULL) {
         validity_bits(g, columns, (uint8_t *)(uintptr_t)out->view.validity);
@@ -445,7 +445,7 @@ gather_codes(const struct gather *g, const granary_column *const *columns, const
         } else {
             values_mapped(g, columns, unified.maps, (int32_t *)(uintptr_t)out.view.values);
         }
-        finish(g, columns, &out);
+        column_finish(g, columns, &out);
         gr_column_set_dictionary(&out, gr_dictionary_ref(unified.dictionary));
         *ret_column = out;
     }
@@ -481,7 +481,7 @@ gather_values(const struct gather *g, const granary_column *const *columns, gran
     } else if (dtype != GRANARY_NULLTYPE && dtype != GRANARY_STRING) {
         fixed_values(g, columns, gr_dtype_size(dtype), (void *)(uintptr_t)out.view.values);
     }
-    finish(g, columns, &out);
+    column_finish(g, columns, &out);
     *ret_column = out;
     return GRANARY_OK;
 }

@@ -103,7 +103,7 @@ scratch_alloc(size_t size)
 
 /* The smallest kept blocks go first: a large one serves for them, too. */
 static void
-trim(struct scratch *scratch)
+scratch_trim(struct scratch *scratch)
 {
     while (scratch->kept > KEPT_MAX) {
         struct block *least = NULL;
@@ -132,7 +132,7 @@ scratch_free(void *memory)
         if (block->memory == memory) {
             block->taken = false;
             scratch->kept += block->size;
-            trim(scratch);
+            scratch_trim(scratch);
             return;
         }
     }

@@ -19,7 +19,7 @@ enum {
 };
 
 static void
-swap(double *a, double *b)
+doubles_swap(double *a, double *b)
 {
     double x = *a;
 
@@ -42,13 +42,13 @@ select_at(double *values, size_t count, size_t k)
         double pivot;
 
         if (values[middle] < values[low]) {
-            swap(&values[middle], &values[low]);
+            doubles_swap(&values[middle], &values[low]);
         }
         if (values[high] < values[low]) {
-            swap(&values[high], &values[low]);
+            doubles_swap(&values[high], &values[low]);
         }
         if (values[high] < values[middle]) {
-            swap(&values[high], &values[middle]);
+            doubles_swap(&values[high], &values[middle]);
         }
         pivot = values[middle];
         for (;;) {
@@ -61,7 +61,7 @@ select_at(double *values, size_t count, size_t k)
             if (i >= j) {
                 break;
             }
-            swap(&values[i++], &values[j--]);
+            doubles_swap(&values[i++], &values[j--]);
         }
         /* i >= j: [low, j'] is no greater than the pivot, [i', high] no less */
         if (i == j) {
@@ -83,7 +83,7 @@ select_at(double *values, size_t count, size_t k)
 
 /* Whether the k-th lies between two values of a sample: *ret_found values between them, *ret_below are less. */
 static bool
-narrow(const double *values, size_t count, size_t k, double *between, size_t *ret_found, size_t *ret_below)
+sample_narrow(const double *values, size_t count, size_t k, double *between, size_t *ret_found, size_t *ret_below)
 {
     double sample[SAMPLE];
     size_t step = count / SAMPLE;
@@ -133,7 +133,7 @@ select_quantile(double *values, size_t count, double fraction)
         size_t found;
         size_t less;
 
-        if (narrow(values, count, below, values + count, &found, &less)) { /* with the one behind it */
+        if (sample_narrow(values, count, below, values + count, &found, &less)) { /* with the one behind it */
             values += count;
             count = found;
             below -= less;

@@ -16,7 +16,7 @@ struct split {
 };
 
 static void
-scan(const struct csv_text *text, struct split *split)
+block_scan(const struct csv_text *text, struct split *split)
 {
     struct csv_scan scans[CSV_STATES];
     size_t size = (size_t)(text->end - text->begin);
@@ -123,7 +123,7 @@ kernel_csv_split(struct gr_kernel_call *call)
         return err;
     }
     csv_infer_init(&infer, call->op);
-    scan(&text, &split);
+    block_scan(&text, &split);
     answer.n_end_state = answer.n_first_record = answer.n_records = answer.n_first_lines = CSV_STATES;
     answer.end_state = split.ends;
     answer.first_record = split.firsts;

@@ -59,7 +59,7 @@ kernel_slice(struct gr_kernel_call *call)
 
 /* splitmix64 of a counter under a seed: what a row, or a draw, gets, however rows are cut. */
 static uint64_t
-drawn(uint64_t seed, uint64_t counter)
+number_drawn(uint64_t seed, uint64_t counter)
 {
     uint64_t x = seed * 0x9e3779b97f4a7c15u + counter + 1;
 
@@ -94,7 +94,7 @@ draw_once(struct drawing *drawing)
     uint64_t most = all ? UINT64_MAX : (uint64_t)(share * 1.5 * 0x1p64);
 
     for (int64_t row = 0; row < drawing->rows; row++) {
-        uint64_t number = drawn(drawing->seed, (uint64_t)(drawing->first + row));
+        uint64_t number = number_drawn(drawing->seed, (uint64_t)(drawing->first + row));
 
         if (number <= most) {
             drawing->order[drawing->drawn] = number;
@@ -107,7 +107,7 @@ static void
 draw_again(struct drawing *drawing)
 {
     for (int64_t k = 0; k < drawing->count; k++) {
-        uint64_t number = drawn(drawing->seed, (uint64_t)k);
+        uint64_t number = number_drawn(drawing->seed, (uint64_t)k);
         int64_t row = (int64_t)((gr_uint128)number * (uint64_t)drawing->total >> 64) - drawing->first;
 
         if (row >= 0 && row < drawing->rows) {

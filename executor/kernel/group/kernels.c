@@ -45,7 +45,7 @@ yield_parts(struct gr_kernel_call *call, size_t parts, const size_t *starts, con
 
 /* By key: whether the reference has its dictionary. To be freed. Errors: ENOMEM */
 static granary_err
-refer(const struct group_table *table, const granary_frame *reference, bool **ret_referred)
+dictionaries_refer(const struct group_table *table, const granary_frame *reference, bool **ret_referred)
 {
     bool *referred = calloc(table->keys->count + 1, sizeof *referred);
 
@@ -91,7 +91,7 @@ kernel_groupby_map(struct gr_kernel_call *call)
                         &table, &starts);
     }
     if (err == GRANARY_OK) {
-        err = refer(&table, first > 0 ? frames[0] : NULL, &referred);
+        err = dictionaries_refer(&table, first > 0 ? frames[0] : NULL, &referred);
     }
     if (err == GRANARY_OK) {
         err = parts > 1 ? yield_parts(call, (size_t)parts, starts, &plan, &table, referred)

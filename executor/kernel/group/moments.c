@@ -82,7 +82,7 @@ moment_ints(gr_int128 x, gr_int128 y, gr_int128 xy, int64_t count, double *ret_m
 
 /* Sums of powers of the distances from the mean, in the order of the values. */
 static void
-powers(const double *values, size_t count, double ret_powers[5])
+moment_powers(const double *values, size_t count, double ret_powers[5])
 {
     struct exact_sum sum = {0};
     double n = (double)count;
@@ -117,7 +117,7 @@ moment_skew(const double *values, size_t count, double *ret_value)
     if (count < 3) {
         return false;
     }
-    powers(values, count, m);
+    moment_powers(values, count, m);
     *ret_value = m[2] == 0.0 ? 0.0 : n * sqrt(n - 1.0) / (n - 2.0) * (m[3] / pow(m[2], 1.5));
     return true;
 }
@@ -131,7 +131,7 @@ moment_kurtosis(const double *values, size_t count, double *ret_value)
     if (count < 4) {
         return false;
     }
-    powers(values, count, m);
+    moment_powers(values, count, m);
     *ret_value = m[2] == 0.0 ? 0.0
                              : n * (n + 1.0) * (n - 1.0) * m[4] / ((n - 2.0) * (n - 3.0) * m[2] * m[2]) -
                                    3.0 * (n - 1.0) * (n - 1.0) / ((n - 2.0) * (n - 3.0));

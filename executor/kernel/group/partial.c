@@ -266,7 +266,7 @@ group_table_write(const struct group_plan *plan, const struct group_table *table
 /* ---- reading ---- */
 
 static granary_err
-corrupt(const char *what)
+partial_corrupt(const char *what)
 {
     return gr_fail(GRANARY_ECORRUPT, "groupby: a partial result is damaged: %s", what);
 }
@@ -280,7 +280,7 @@ read_frame(struct group_table *table, const char *bytes, const struct partial_se
     granary_err err = gr_arrow_read(bytes + section->offset, section->size, NULL, 0, &frame);
 
     if (err != GRANARY_OK) {
-        return err == GRANARY_ENOMEM ? err : corrupt("it holds no table");
+        return err == GRANARY_ENOMEM ? err : partial_corrupt("it holds no table");
     }
     table->files[table->file_count++] = frame;
     *ret_frame = frame;
@@ -295,7 +295,7 @@ read_more(struct group_part *part, size_t groups, const char *bytes, const struc
     granary_err err = GRANARY_OK;
 
     if (entry->other_count > section->size / 8 || entry->other_count > groups) {
-        return corrupt("sums are missing");
+        return partial_corrupt("sums are missing");
     }
     part->others = calloc(entry->other_count + 1, sizeof *part->others);
     part->more = calloc(entry->other_count + 1, sizeof *part->more);
@@ -307,11 +307,11 @@ read_more(struct group_part *part, size_t groups, const char *bytes, const struc
         uint64_t group;
 
         if (section->size - at < 8) {
-            return corrupt("sums are missing");
+            return partial_corrupt("sums are missing");
         }
         memcpy(&group, bytes + section->offset + at, sizeof group);
         if (group >= groups || (part->other_count > 0 && group <= part->others[part->other_count - 1])) {
-            return corrupt("a sum belongs to no group");
+            return partial_corrupt("a sum belongs to no group");
         }
         at += 8;
         err = exact_sum_read(bytes + section->offset + at, section->size - at, &part->more[part->other_count], &taken);
@@ -320,7 +320,7 @@ read_more(struct group_part *part, size_t groups, const char *bytes, const struc
             at += taken;
         }
     }
-    return err == GRANARY_OK && at != section->size ? corrupt("sums too many") : err;
+    return err == GRANARY_OK && at != section->size ? partial_corrupt("sums too many") : err;
 }
 
 static granary_err
@@ -334,7 +334,7 @@ read_values(struct group_table *table, struct group_part *part, granary_dtype dt
         return err;
     }
     if (frame->count != 1 || frame->columns[0].view.dtype != dtype || frame->columns[0].view.dictionary != NULL) {
-        return corrupt("values of another type");
+        return partial_corrupt("values of another type");
     }
     part->values.view = frame->columns[0].view;
     return GRANARY_OK;
@@ -362,17 +362,17 @@ read_part(struct group_table *table, const struct group_plan *plan, size_t p, co
         return err;
     }
     if (spec->kind == GROUP_VALUE && (uint64_t)part->values.view.rows != table->groups) {
-        return corrupt("values are missing");
+        return partial_corrupt("values are missing");
     }
     if (numbers->size != width * (table->groups + (spec->kind == GROUP_LIST))) {
-        return corrupt("numbers are missing");
+        return partial_corrupt("numbers are missing");
     }
     switch (spec->kind) {
     case GROUP_COUNT:
         part->counts = data;
         for (size_t g = 0; g < table->groups; g++) {
             if (part->counts[g] < 0 || part->counts[g] > INT64_MAX >> 20) {
-                return corrupt("a count is out of range");
+                return partial_corrupt("a count is out of range");
             }
         }
         return GRANARY_OK;
@@ -382,7 +382,7 @@ read_part(struct group_table *table, const struct group_plan *plan, size_t p, co
     case GROUP_REAL:
         part->ints = data;
         if (entry->unit < -1100 || entry->unit > 900) {
-            return corrupt("a unit is out of range");
+            return partial_corrupt("a unit is out of range");
         }
         part->unit = (int)entry->unit;
         return read_more(part, table->groups, bytes, entry);
@@ -391,15 +391,15 @@ read_part(struct group_table *table, const struct group_plan *plan, size_t p, co
     case GROUP_LIST:
         part->starts = data;
         if (part->values.view.null_count != 0 && plan->dtypes[spec->x] != GRANARY_NULLTYPE) {
-            return corrupt("a value is null");
+            return partial_corrupt("a value is null");
         }
         for (size_t g = 0; g < table->groups; g++) {
             if (part->starts[g] > part->starts[g + 1]) {
-                return corrupt("a value belongs to no group");
+                return partial_corrupt("a value belongs to no group");
             }
         }
         if (part->starts[0] != 0 || part->starts[table->groups] != part->values.view.rows) {
-            return corrupt("a value belongs to no group");
+            return partial_corrupt("a value belongs to no group");
         }
         return GRANARY_OK;
     }
@@ -412,11 +412,11 @@ read_head(struct group_plan *plan, const void *bytes, uint64_t size, struct part
     struct partial_head head = {0};
 
     if (size < sizeof head) {
-        return corrupt("cut off");
+        return partial_corrupt("cut off");
     }
     memcpy(&head, bytes, sizeof head);
     if (head.magic != PARTIAL_MAGIC) {
-        return corrupt("it is no partial result of groupby");
+        return partial_corrupt("it is no partial result of groupby");
     }
     if (head.version != PARTIAL_VERSION) {
         return gr_fail(GRANARY_EVERSION,
@@ -428,7 +428,7 @@ read_head(struct group_plan *plan, const void *bytes, uint64_t size, struct part
         return gr_fail(GRANARY_EINVAL, "groupby: a partial result was made for other keys or other aggregates");
     }
     if (head.size != size || head.groups >= UINT32_MAX / 4 || head_size(head.arguments, 0) > size) {
-        return corrupt("sizes do not agree");
+        return partial_corrupt("sizes do not agree");
     }
     *ret_head = head;
     return GRANARY_OK;
@@ -447,7 +447,7 @@ read_dtypes(struct group_plan *plan, bool is_first, const char *bytes)
         memcpy(&number, bytes + sizeof(struct partial_head) + a * sizeof number, sizeof number);
         dtypes[a] = (granary_dtype)number;
         if (!gr_dtype_is(number)) {
-            err = corrupt("a dtype is unknown");
+            err = partial_corrupt("a dtype is unknown");
         } else if (!is_first && dtypes[a] != plan->dtypes[a]) {
             err = gr_fail(GRANARY_ETYPE, "groupby: `%s` is %s in one chunk and %s in another", plan->arguments[a],
                           granary_dtype_name(plan->dtypes[a]), granary_dtype_name(dtypes[a]));
@@ -468,14 +468,14 @@ join_dictionary(const granary_column *dictionary, granary_column *codes)
 
     if (dictionary->dtype != GRANARY_STRING || dictionary->null_count != 0 || dictionary->dictionary != NULL ||
         codes->dtype != GRANARY_INT32) {
-        return corrupt("a dictionary of another type");
+        return partial_corrupt("a dictionary of another type");
     }
     for (int64_t i = 0; i < codes->rows; i++) {
         if (!gr_is_null(codes, i) && (values[i] < 0 || values[i] >= dictionary->rows)) {
-            return corrupt("a code is out of range");
+            return partial_corrupt("a code is out of range");
         }
         if (gr_is_null(codes, i) && values[i] != 0) {
-            return corrupt("a null has a code");
+            return partial_corrupt("a null has a code");
         }
     }
     codes->dtype = GRANARY_STRING;
@@ -495,12 +495,12 @@ read_dictionary(struct group_table *table, const char *bytes, const struct parti
     if (entry->unit == 1) {
         const granary_column *there = reference != NULL ? granary_frame_column_named(reference, name) : NULL;
 
-        return there == NULL || there->dictionary == NULL ? corrupt("a dictionary is missing")
+        return there == NULL || there->dictionary == NULL ? partial_corrupt("a dictionary is missing")
                                                           : join_dictionary(there->dictionary, codes);
     }
     err = read_frame(table, bytes, section, &frame);
     if (err == GRANARY_OK && frame->count != 1) {
-        err = corrupt("a dictionary of another type");
+        err = partial_corrupt("a dictionary of another type");
     }
     return err == GRANARY_OK ? join_dictionary(&frame->columns[0].view, codes) : err;
 }
@@ -516,11 +516,11 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
         table->keys = gr_frame_create(0, (int64_t)table->groups);
         return table->keys == NULL  ? gr_no_memory("groupby")
                : table->groups == 1 ? GRANARY_OK
-                                    : corrupt("groups without keys");
+                                    : partial_corrupt("groups without keys");
     }
     err = read_frame(table, bytes, &entries[0].sections[SECTION_VALUES], &file);
     if (err == GRANARY_OK && ((uint64_t)file->rows != table->groups || file->count != plan->keys->n_strings)) {
-        err = corrupt("groups are missing");
+        err = partial_corrupt("groups are missing");
     }
     if (err == GRANARY_OK) {
         table->keys = gr_frame_create(file->count, file->rows);
@@ -531,7 +531,7 @@ read_keys(struct group_table *table, const struct group_plan *plan, const char *
         granary_column key = file->columns[k].view;
 
         if (key.dictionary != NULL) {
-            err = corrupt("a key of another type");
+            err = partial_corrupt("a key of another type");
         } else if (dictionary->sections[SECTION_VALUES].size > 0 || dictionary->unit == 1) {
             err = read_dictionary(table, bytes, dictionary, plan->keys->strings[k], reference, &key);
         }
@@ -561,7 +561,7 @@ group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint
         return gr_fail(GRANARY_EINVAL, "groupby: a partial result was made for other keys or other aggregates");
     }
     if (head_size(plan->argument_count, entry_count(plan)) > size) {
-        return corrupt("sizes do not agree");
+        return partial_corrupt("sizes do not agree");
     }
     entries = (const void *)((const char *)bytes + head_size(plan->argument_count, 0));
     for (size_t i = 0; i < entry_count(plan); i++) {
@@ -569,7 +569,7 @@ group_table_read(struct group_plan *plan, bool is_first, const void *bytes, uint
             const struct partial_section *section = &entries[i].sections[s];
 
             if (section->offset % ALIGNMENT != 0 || section->offset > size || section->size > size - section->offset) {
-                return corrupt("a section is out of bounds");
+                return partial_corrupt("a section is out of bounds");
             }
         }
     }

@@ -263,7 +263,7 @@ fetch_group(const struct making *making, size_t g)
 
 /* What was made, in order. */
 static granary_err
-store(const struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
+column_store(const struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
 {
     size_t size = gr_dtype_size(making->result);
     struct gr_column column;
@@ -338,7 +338,7 @@ result_column(const struct group_plan *plan, const struct group_table *table, si
     err = (making.reals == NULL && making.ints == NULL) || (nulls && making.there == NULL) ? gr_no_memory("groupby")
                                                                                            : maker->values(&making);
     if (err == GRANARY_OK) {
-        err = store(&making, order, count, ret_column);
+        err = column_store(&making, order, count, ret_column);
     }
     free(making.reals);
     free(making.ints);

@@ -26,7 +26,7 @@ text_of(const struct group_plan *plan, size_t i)
 }
 
 static granary_err
-compute(const struct gr_kernel_call *call, const struct group_plan *plan, granary_frame **ret_frame)
+columns_compute(const struct gr_kernel_call *call, const struct group_plan *plan, granary_frame **ret_frame)
 {
     size_t count = plan->keys->n_strings + plan->argument_count;
     const char **texts = calloc(2 * count + 1, sizeof *texts);
@@ -229,8 +229,8 @@ group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *pl
 
 /* Dictionaries are made frames of, and all is written. */
 static granary_err
-deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_frame *frame, const Granary__Attr *texts,
-     const uint16_t *part_of, int64_t parts)
+rows_deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_frame *frame, const Granary__Attr *texts,
+          const uint16_t *part_of, int64_t parts)
 {
     granary_frame **dictionaries = calloc(texts->n_ints + 1, sizeof *dictionaries);
     const granary_frame *reference = NULL;
@@ -272,7 +272,7 @@ kernel_groupby_deal(struct gr_kernel_call *call)
     texts = group_dealt_texts(call, &plan);
     err = texts == NULL ? GRANARY_EINVAL : dealt_parts(call, &parts);
     if (err == GRANARY_OK) {
-        err = compute(call, &plan, &computed);
+        err = columns_compute(call, &plan, &computed);
     }
     if (err == GRANARY_OK && !plan.keep_nulls && any_nulls(computed, plan.keys->n_strings)) {
         err = drop_nulls(plan.keys->n_strings, &computed);
@@ -284,7 +284,7 @@ kernel_groupby_deal(struct gr_kernel_call *call)
         err = add_hashes(formed, plan.keys->n_strings, (uint32_t)parts, &part_of);
     }
     if (err == GRANARY_OK) {
-        err = deal(call, &plan, formed, texts, part_of, parts);
+        err = rows_deal(call, &plan, formed, texts, part_of, parts);
     }
     scratch_free(part_of);
     gr_frame_destroy(formed);

@@ -36,7 +36,7 @@ struct part {
 };
 
 static granary_err
-corrupt(const char *what)
+piece_corrupt(const char *what)
 {
     return gr_fail(GRANARY_ECORRUPT, "groupby: rows that were dealt to parts are damaged: %s", what);
 }
@@ -59,14 +59,14 @@ join_dictionary(granary_column *codes, const granary_frame *dictionary, const gr
     }
     if (entries == NULL || codes->dtype != GRANARY_INT32 || entries->dtype != GRANARY_STRING ||
         entries->dictionary != NULL || entries->null_count != 0) {
-        return corrupt("a dictionary of another type");
+        return piece_corrupt("a dictionary of another type");
     }
     for (int64_t i = 0; i < codes->rows; i++) {
         fits = fits && ((values[i] >= 0 && values[i] < entries->rows) || (values[i] == 0 && gr_is_null(codes, i)));
     }
     codes->dtype = GRANARY_STRING;
     codes->dictionary = entries;
-    return fits ? GRANARY_OK : corrupt("a code is out of range");
+    return fits ? GRANARY_OK : piece_corrupt("a code is out of range");
 }
 
 /* Columns [first, first + count) of a dealt frame, by their own names. */
@@ -94,7 +94,7 @@ open_piece(struct part *part, size_t piece, const granary_frame *const *frames, 
     granary_err err;
 
     if (frames[0]->count != keys + plan->argument_count + 1 || hash->dtype != GRANARY_UINT64) {
-        return corrupt("columns are missing");
+        return piece_corrupt("columns are missing");
     }
     part->hashes[piece] = hash->values;
     err = borrow_columns(frames[0], 0, (const char *const *)plan->keys->strings, keys, &part->keys[piece]);
@@ -438,7 +438,7 @@ find_groups(struct part *part)
 /* ---- the whole ---- */
 
 static granary_err
-group(struct part *part, struct group_table *ret_table)
+part_group(struct part *part, struct group_table *ret_table)
 {
     granary_frame *arguments = NULL;
     struct group_table table = {0};
@@ -506,7 +506,7 @@ kernel_groupby_part(struct gr_kernel_call *call)
         err = open_pieces(&part, call, &frames);
     }
     if (err == GRANARY_OK) {
-        err = group(&part, &table);
+        err = part_group(&part, &table);
     }
     if (err == GRANARY_OK) {
         err = group_result(&part.plan, &table, &result);

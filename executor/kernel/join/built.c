@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 static granary_err
-corrupt(const char *what)
+built_corrupt(const char *what)
 {
     return gr_fail(GRANARY_ECORRUPT, "the built side of a join: %s does not fit", what);
 }
@@ -32,17 +32,17 @@ open_dense(struct built_part *part)
     uint64_t before;
 
     if (head->slice_bits >= 40) {
-        return corrupt("its slice");
+        return built_corrupt("its slice");
     }
     slice = UINT64_C(1) << head->slice_bits;
     before = (uint64_t)head->part << head->slice_bits;
     /* Every word of the range has a part, or lookups would go beyond the last one. */
     if (head->range > UINT64_C(1) << head->part_bits << head->slice_bits) {
-        return corrupt("its range");
+        return built_corrupt("its range");
     }
     part->word_count = before >= head->range ? 0 : head->range - before < slice ? head->range - before : slice;
     if (head->table.size != (part->word_count + !head->unique) * sizeof *part->words) {
-        return corrupt("its table");
+        return built_corrupt("its table");
     }
     part->entry_count = head->entries.size / sizeof *part->refs;
     return GRANARY_OK;
@@ -55,7 +55,7 @@ open_hash(struct built_part *part)
 
     if (head->directory_bits > 40 || head->part_bits + head->directory_bits > 60 ||
         head->table.size != ((UINT64_C(1) << head->directory_bits) + 1) * sizeof *part->directory) {
-        return corrupt("its directory");
+        return built_corrupt("its directory");
     }
     part->entry_count = head->entries.size / sizeof *part->entries;
     return GRANARY_OK;
@@ -73,7 +73,7 @@ open_bits(const struct built_bytes *bytes, struct built *built)
     return built->bits != NULL && head->index == BUILT_HASH && head->bits.size % 8 == 0 &&
                    head->range <= head->bits.size * 8
                ? GRANARY_OK
-               : corrupt("its bits");
+               : built_corrupt("its bits");
 }
 
 static granary_err
@@ -85,7 +85,7 @@ open_part(const struct built_bytes *bytes, struct built_part *part)
     granary_err err;
 
     if (bytes->size < sizeof part->head) {
-        return corrupt("its size");
+        return built_corrupt("its size");
     }
     memcpy(&part->head, bytes->bytes, sizeof part->head);
     if (head->magic == BUILT_MAGIC && head->version != BUILT_VERSION) {
@@ -96,12 +96,12 @@ open_part(const struct built_bytes *bytes, struct built_part *part)
     if (head->magic != BUILT_MAGIC || head->key_count == 0 || head->shift > 32 || head->part_bits > 16 ||
         head->part >> head->part_bits != 0 || (head->index != BUILT_DENSE && head->index != BUILT_HASH) ||
         head->unique > 1 || bytes->size - sizeof *head < head->key_count * sizeof(struct built_key)) {
-        return corrupt("its head");
+        return built_corrupt("its head");
     }
     table = section_at(bytes, &head->table);
     entries = section_at(bytes, &head->entries);
     if (table == NULL || entries == NULL) {
-        return corrupt("a section");
+        return built_corrupt("a section");
     }
     err = head->index == BUILT_DENSE ? open_dense(part) : open_hash(part);
     part->words = table;
@@ -129,16 +129,16 @@ open_keys(const struct built_bytes *bytes, struct built *built)
         const struct built_key *key = &built->keys[k];
 
         if (!gr_dtype_is(key->dtype) || (key->is_bytes != 0) != key_is_bytes((granary_dtype)key->dtype)) {
-            return corrupt("the dtype of a key");
+            return built_corrupt("the dtype of a key");
         }
         if (key->is_bytes != 0 && ((section = section_at(bytes, &key->strings)) == NULL ||
                                    !intern_open(section, key->strings.size, &built->strings[k]))) {
-            return corrupt("its table of strings");
+            return built_corrupt("its table of strings");
         }
     }
     if (head->tuples.size > 0 && ((section = section_at(bytes, &head->tuples)) == NULL ||
                                   !intern_open(section, head->tuples.size, &built->tuples))) {
-        return corrupt("its table of tuples");
+        return built_corrupt("its table of tuples");
     }
     return GRANARY_OK;
 }
@@ -164,12 +164,12 @@ built_open(const struct built_bytes *parts, size_t count, struct built *ret_buil
     for (size_t p = 0; p < count && err == GRANARY_OK; p++) {
         err = open_part(&parts[p], &built.parts[p]);
         if (err == GRANARY_OK && !belong_together(&built.parts[0].head, &built.parts[p].head, p)) {
-            err = corrupt("a part");
+            err = built_corrupt("a part");
         }
         built.unique = built.unique && built.parts[p].head.unique != 0;
     }
     if (err == GRANARY_OK && (count == 0 || count != UINT64_C(1) << built.parts[0].head.part_bits)) {
-        err = corrupt("the number of its parts");
+        err = built_corrupt("the number of its parts");
     }
     if (err == GRANARY_OK) {
         err = open_keys(&parts[0], &built);

@@ -169,7 +169,7 @@ struct source {
 
 /* The heap's top moves down to where it belongs: the source with the next position is at the top. */
 static void
-sift(struct source *const *sources, uint32_t *heap, size_t count, size_t at)
+heap_sift(struct source *const *sources, uint32_t *heap, size_t count, size_t at)
 {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
         const struct source *left = sources[heap[child]];
@@ -222,7 +222,7 @@ merge_refs(struct source *sources, size_t count, uint32_t shift, uint32_t *refs)
         }
     }
     for (size_t i = in_heap; i-- > 0;) {
-        sift(leads, heap, in_heap, i);
+        heap_sift(leads, heap, in_heap, i);
     }
     while (in_heap > 0) {
         struct source *next = leads[heap[0]];
@@ -231,7 +231,7 @@ merge_refs(struct source *sources, size_t count, uint32_t shift, uint32_t *refs)
         if (next->at == next->rows) {
             heap[0] = heap[--in_heap];
         }
-        sift(leads, heap, in_heap, 0);
+        heap_sift(leads, heap, in_heap, 0);
     }
     free(leads);
     free(heap);

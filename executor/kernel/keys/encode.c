@@ -10,7 +10,7 @@
 #include "kernel/keys/keys.h"
 
 static bool
-pays(int64_t strings, int64_t rows)
+codes_pay(int64_t strings, int64_t rows)
 {
     return strings <= rows / 4;
 }
@@ -59,7 +59,7 @@ key_renumber(const granary_column *column, struct gr_column *ret_column)
     if (err == GRANARY_OK) {
         err = renumber(column, (int32_t *)(uintptr_t)codes.view.values, &first, &count);
     }
-    if (err == GRANARY_OK && !pays(count, column->rows)) {
+    if (err == GRANARY_OK && !codes_pay(count, column->rows)) {
         err = gr_column_decode(column, ret_column);
     } else if (err == GRANARY_OK && (err = gr_column_take(column->dictionary, first, count, &entries)) == GRANARY_OK &&
                (err = gr_dictionary_create(&entries, &dictionary)) == GRANARY_OK) {

@@ -170,7 +170,7 @@ find_direct(struct group_keys *keys, size_t source, int64_t n, uint32_t *ids)
 }
 
 static granary_err
-pack(struct group_keys *keys, size_t source, int64_t n)
+keys_pack(struct group_keys *keys, size_t source, int64_t n)
 {
     memset(keys->packed, 0, keys->words * ROWS_BLOCK * sizeof *keys->packed);
     for (size_t k = 0; k < keys->count; k++) {
@@ -322,7 +322,7 @@ group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t 
     if (keys->direct) {
         return find_direct(keys, source, count, ret_ids);
     }
-    err = pack(keys, source, count);
+    err = keys_pack(keys, source, count);
     if (err == GRANARY_OK) {
         err = keys_grow(keys);
     }

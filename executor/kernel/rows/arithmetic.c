@@ -148,7 +148,7 @@ duration_scaled(struct node *node, int64_t n)
 }
 
 static void
-exact(struct node *node, int64_t n)
+arithmetic_exact(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     const struct node *b = node->operands[node->count - 1];
@@ -165,7 +165,7 @@ exact(struct node *node, int64_t n)
 /* ---- floats ---- */
 
 static double
-modulo(double a, double b)
+real_modulo(double a, double b)
 {
     double rest = fmod(a, b);
 
@@ -207,7 +207,7 @@ node_round_to_float32(struct node *node, int64_t n)
 }
 
 static void
-real(struct node *node, int64_t n)
+arithmetic_real(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
     const double *b = node->operands[node->count - 1]->values;
@@ -231,7 +231,7 @@ real(struct node *node, int64_t n)
         break;
     case GR_OP_MODULO:
         for (int64_t i = 0; i < n; i++) {
-            out[i] = modulo(a[i], b[i]);
+            out[i] = real_modulo(a[i], b[i]);
         }
         break;
     case GR_OP_FLOOR_DIVIDE:
@@ -264,9 +264,9 @@ op_arithmetic(struct node *node, int64_t n)
                                             node->operands[node->count - 1]->base == ROWS_DOUBLE)) {
         duration_scaled(node, n);
     } else if (node->base == ROWS_DOUBLE) {
-        real(node, n);
+        arithmetic_real(node, n);
     } else {
-        exact(node, n);
+        arithmetic_exact(node, n);
     }
     return GRANARY_OK;
 }

@@ -10,7 +10,7 @@
 
 /* Doubles as float32 has them, in the node's room; what is finite and beyond float32 is bad. */
 static void
-narrow(struct node *node, const double *from, int64_t n)
+cast_narrow(struct node *node, const double *from, int64_t n)
 {
     double *out = node_room(node, ROWS_DOUBLE);
 
@@ -91,7 +91,7 @@ exact_to_real(struct node *node, int64_t n)
         out[i] = gr_decimal_real(node_exact_at(a, i), scale);
     }
     if (node->dtype == GRANARY_FLOAT32) {
-        narrow(node, out, n);
+        cast_narrow(node, out, n);
     }
 }
 
@@ -215,7 +215,7 @@ text_to_any(struct node *node, int64_t n)
     if (exact != NULL) {
         node_settle_exact(node, n);
     } else if (node->dtype == GRANARY_FLOAT32) {
-        narrow(node, node->buffer, n);
+        cast_narrow(node, node->buffer, n);
     }
 }
 
@@ -252,7 +252,7 @@ any_to_text(struct node *node, int64_t n)
 /* ---- which one ---- */
 
 static void
-same(struct node *node, int64_t n)
+cast_same(struct node *node, int64_t n)
 {
     struct node *a = node->operands[0];
 
@@ -262,19 +262,19 @@ same(struct node *node, int64_t n)
         node->values = node_texts(a, n);
         node->class = ROWS_TEXT;
     } else if (node->dtype == GRANARY_FLOAT32 && a->dtype == GRANARY_FLOAT64) {
-        narrow(node, a->values, n);
+        cast_narrow(node, a->values, n);
     }
 }
 
 static granary_err
-convert(struct node *node, int64_t n)
+cast_convert(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     granary_dtype from = gr_dtype_kind(a->dtype);
     granary_dtype to = gr_dtype_kind(node->dtype);
 
     if (a->dtype == node->dtype || (a->base == ROWS_DOUBLE && rows_class_of_dtype(node->dtype) == ROWS_DOUBLE)) {
-        same(node, n);
+        cast_same(node, n);
     } else if (to == GRANARY_STRING) {
         return any_to_text(node, n);
     } else if (from == GRANARY_STRING) {
@@ -309,9 +309,9 @@ limit_digits(struct node *node, int64_t n)
     }
 }
 
-/* What convert() found bad becomes null; what was bad before stays. */
+/* What cast_convert() found bad becomes null; what was bad before stays. */
 static void
-forgive(struct node *node, int64_t n)
+cast_forgive(struct node *node, int64_t n)
 {
     const uint8_t *before = node->operands[0]->bad;
     const uint8_t *bad = node->bad;
@@ -330,12 +330,12 @@ op_cast(struct node *node, int64_t n)
     granary_err err;
 
     node_strict(node, n);
-    err = convert(node, n);
+    err = cast_convert(node, n);
     if (err == GRANARY_OK && node->expr->digits > 0) {
         limit_digits(node, n);
     }
     if (err == GRANARY_OK && node->op == GR_OP_TRY_CAST && node->bad != NULL && node->bad != node->operands[0]->bad) {
-        forgive(node, n);
+        cast_forgive(node, n);
     }
     return err;
 }

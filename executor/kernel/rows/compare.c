@@ -38,7 +38,7 @@ compare_scaled(enum gr_expr_op op, const struct node *a, const struct node *b, i
 
 /* a OP b; values under nulls do no harm. */
 static void
-compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_t n)
+nodes_compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, int64_t n)
 {
     int by = gr_dtype_scale(b->dtype) - gr_dtype_scale(a->dtype);
 
@@ -84,7 +84,7 @@ granary_err
 op_compare(struct node *node, int64_t n)
 {
     node_strict(node, n);
-    compare(node->op, node->operands[0], node->operands[1], node_room(node, ROWS_BOOL), n);
+    nodes_compare(node->op, node->operands[0], node->operands[1], node_room(node, ROWS_BOOL), n);
     return GRANARY_OK;
 }
 
@@ -103,7 +103,7 @@ op_in(struct node *node, int64_t n)
         struct node *a = node->operands[0];
         struct node *b = node->operands[k];
 
-        compare(GR_OP_EQUAL, a, b, one, n);
+        nodes_compare(GR_OP_EQUAL, a, b, one, n);
         for (int64_t i = 0; i < n; i++) {
             out[i] |= one[i] & (uint8_t)node_counts(a, i) & (uint8_t)node_counts(b, i);
         }

@@ -276,7 +276,7 @@ op_like(struct node *node, int64_t n)
 /* ---- hash ---- */
 
 static uint64_t
-mix(uint64_t hash, uint64_t word)
+hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= hash >> 32;
@@ -292,31 +292,31 @@ hash_text(uint64_t hash, const struct rows_text *text)
 
     for (; i + 8 <= text->size; i += 8) {
         memcpy(&word, text->bytes + i, 8);
-        hash = mix(hash, word);
+        hash = hash_mix(hash, word);
     }
     word = 0;
     if (i < text->size) {
         memcpy(&word, text->bytes + i, text->size - i);
     }
-    return mix(mix(hash, word), text->size);
+    return hash_mix(hash_mix(hash, word), text->size);
 }
 
 static uint64_t
 hash_value(uint64_t hash, const struct node *node, int64_t i)
 {
     if (!node_counts(node, i) || node->class == ROWS_NULL) {
-        return mix(hash, UINT64_C(0x6e756c6c));
+        return hash_mix(hash, UINT64_C(0x6e756c6c));
     }
     switch (node->class) {
     case ROWS_BOOL:
-        return mix(hash, ((const uint8_t *)node->values)[i]);
+        return hash_mix(hash, ((const uint8_t *)node->values)[i]);
     case ROWS_DOUBLE: {
         double value = ((const double *)node->values)[i];
         uint64_t bits;
 
         value = value == 0.0 ? 0.0 : isnan(value) ? (double)NAN : value; /* equal ones have equal bits */
         memcpy(&bits, &value, sizeof bits);
-        return mix(hash, bits);
+        return hash_mix(hash, bits);
     }
     case ROWS_TEXT:
         return hash_text(hash, &((const struct rows_text *)node->values)[i]);
@@ -325,7 +325,7 @@ hash_value(uint64_t hash, const struct node *node, int64_t i)
     default: {
         gr_int128 value = node_exact_at(node, i);
 
-        return mix(mix(hash, (uint64_t)value), (uint64_t)(value >> 64));
+        return hash_mix(hash_mix(hash, (uint64_t)value), (uint64_t)(value >> 64));
     }
     }
 }

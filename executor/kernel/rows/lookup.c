@@ -86,8 +86,8 @@ keep_block(struct node *node, int64_t from, int64_t n, struct lookup *lookup, st
 
 /* All entries, then a row with null, as if they were the column's values. */
 static granary_err
-fill(struct net *net, struct node *node, struct node *source, struct lookup *lookup, struct gr_texts *texts,
-     bool *ret_fits)
+lookup_fill(struct net *net, struct node *node, struct node *source, struct lookup *lookup, struct gr_texts *texts,
+            bool *ret_fits)
 {
     static const uint8_t no_bits;
     static const int32_t no_offsets[2];
@@ -142,7 +142,7 @@ lookup_make(struct net *net, struct node *node)
     if (lookup->valid == NULL || lookup->values == NULL) {
         err = node_no_memory();
     } else {
-        err = fill(net, node, source, lookup, &texts, &fits);
+        err = lookup_fill(net, node, source, lookup, &texts, &fits);
     }
     if (err == GRANARY_OK && fits && lookup->class == ROWS_TEXT) {
         err = gr_texts_column(&texts, &lookup->made);

@@ -186,7 +186,7 @@ find_equal(const struct net *net, const struct gr_expr *expr, struct node *const
     return NULL;
 }
 
-static granary_err build(struct net *net, const struct gr_expr *expr, struct node **ret_node);
+static granary_err node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node);
 
 static granary_err
 build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
@@ -196,7 +196,7 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     granary_err err = operands == NULL ? node_no_memory() : GRANARY_OK;
 
     for (size_t k = 0; k < expr->operand_count && err == GRANARY_OK; k++) {
-        err = build(net, expr->operands[k], &operands[k]);
+        err = node_build(net, expr->operands[k], &operands[k]);
     }
     if (err != GRANARY_OK || (node = find_equal(net, expr, operands)) != NULL) {
         free(operands);
@@ -220,7 +220,7 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
 }
 
 static granary_err
-build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
+node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
 {
     struct node *node;
 
@@ -346,7 +346,7 @@ add_value(struct net *net, const char *text, struct node **ret_node)
     granary_err err = add_root(net, text, &root);
 
     if (err == GRANARY_OK) {
-        err = build(net, root->expr, &root->node);
+        err = node_build(net, root->expr, &root->node);
     }
     if (err == GRANARY_OK) {
         *ret_node = root->node;
@@ -417,7 +417,7 @@ net_condition(struct net *net, const char *text, struct node ***ret_parts, size_
         err = node_no_memory();
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        err = build(net, exprs[i], &parts[i]);
+        err = node_build(net, exprs[i], &parts[i]);
         if (err == GRANARY_OK) {
             err = make_lookups(net, parts[i]);
         }

@@ -412,7 +412,7 @@ mask_of(struct rows *rows, size_t part, const struct extent *extent, bool *ret_p
 }
 
 static void
-narrow(struct rows *rows, struct extent *extent)
+extent_narrow(struct rows *rows, struct extent *extent)
 {
     uint16_t *to = extent->selected == rows->selected[0] ? rows->selected[1] : rows->selected[0];
     int64_t left = SIMD_CALL(rows_positions)(rows->mask, extent->n, to);
@@ -461,7 +461,7 @@ select_rows(struct rows *rows, struct extent *extent)
             return err;
         }
         mask_of(rows, i, extent, &pending);
-        narrow(rows, extent);
+        extent_narrow(rows, extent);
     }
     return pending ? fail_pending(rows, extent) : GRANARY_OK;
 }

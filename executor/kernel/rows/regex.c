@@ -149,7 +149,7 @@ regex_of(struct text_call *call)
 }
 
 static enum regex_found
-find(struct text_call *call, struct regex *regex, size_t from, const size_t **ret_groups)
+text_match(struct text_call *call, struct regex *regex, size_t from, const size_t **ret_groups)
 {
     enum regex_found found = regex_find(regex, &call->texts[0], from, ret_groups);
 
@@ -201,7 +201,7 @@ text_is_of_kind(struct text_call *call)
 {
     struct regex *regex = fixed_regex(call);
     const size_t *groups;
-    enum regex_found found = regex == NULL ? REGEX_NO_MEMORY : find(call, regex, 0, &groups);
+    enum regex_found found = regex == NULL ? REGEX_NO_MEMORY : text_match(call, regex, 0, &groups);
 
     call->value = found == REGEX_FOUND;
     return found <= REGEX_FOUND;
@@ -216,7 +216,7 @@ text_title(struct text_call *call)
     const size_t *word;
     size_t at = 0;
 
-    while (found == REGEX_FOUND && (found = find(call, regex, at, &word)) == REGEX_FOUND) {
+    while (found == REGEX_FOUND && (found = text_match(call, regex, at, &word)) == REGEX_FOUND) {
         (void)text_give(call, text_part(&call->texts[0], at, word[0]));
         text_add_word(call, word[0], word[1]);
         at = word[1];
@@ -237,7 +237,7 @@ text_regexp_extract(struct text_call *call)
     if (group < 0 || group > most) {
         return false;
     }
-    found = find(call, regex, 0, &groups);
+    found = text_match(call, regex, 0, &groups);
     if (found > REGEX_FOUND) {
         return false;
     }
@@ -285,7 +285,7 @@ text_regexp_replace(struct text_call *call)
     if (regex == NULL || (flags != NULL && flags->size > 0 && !all)) {
         return false;
     }
-    while (at <= text->size && (found = find(call, regex, at, &groups)) == REGEX_FOUND) {
+    while (at <= text->size && (found = text_match(call, regex, at, &groups)) == REGEX_FOUND) {
         size_t from = groups[0];
         size_t to = groups[1];
 

@@ -166,7 +166,7 @@ text_trim(struct text_call *call)
 
 /* part is not empty; NULL: it is not there from that byte on. */
 static const char *
-find(const struct rows_text *text, size_t from, const struct rows_text *part)
+text_find(const struct rows_text *text, size_t from, const struct rows_text *part)
 {
     return text->size - from < part->size ? NULL
                                           : memmem(text->bytes + from, text->size - from, part->bytes, part->size);
@@ -179,7 +179,7 @@ text_replace(struct text_call *call)
     size_t at = 0;
     const char *found;
 
-    while (call->texts[1].size > 0 && at < text->size && (found = find(text, at, &call->texts[1])) != NULL) {
+    while (call->texts[1].size > 0 && at < text->size && (found = text_find(text, at, &call->texts[1])) != NULL) {
         text_give(call, text_part(text, at, (size_t)(found - text->bytes)));
         text_give(call, call->texts[2]);
         at = (size_t)(found - text->bytes) + call->texts[1].size;
@@ -206,7 +206,7 @@ text_ask_part(struct text_call *call)
             fits && (part->size == 0 || memcmp(text->bytes + text->size - part->size, part->bytes, part->size) == 0);
         break;
     default: /* CONTAINS */
-        call->value = fits && (part->size == 0 || find(text, 0, part) != NULL);
+        call->value = fits && (part->size == 0 || text_find(text, 0, part) != NULL);
         break;
     }
     return true;
@@ -216,7 +216,7 @@ bool
 text_position(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[1];
-    const char *found = call->texts[0].size == 0 ? NULL : find(text, 0, &call->texts[0]);
+    const char *found = call->texts[0].size == 0 ? NULL : text_find(text, 0, &call->texts[0]);
     struct rows_text before;
 
     if (call->texts[0].size == 0 || text->size == 0 || found == NULL) {
@@ -239,7 +239,7 @@ text_split_part(struct text_call *call)
     size_t at = 0;
     const char *found;
 
-    while (separator->size > 0 && at < text->size && (found = find(text, at, separator)) != NULL) {
+    while (separator->size > 0 && at < text->size && (found = text_find(text, at, separator)) != NULL) {
         at = (size_t)(found - text->bytes) + separator->size;
         parts++;
     }
@@ -248,9 +248,9 @@ text_split_part(struct text_call *call)
         return true;
     }
     for (at = 0; n > 1; n--) {
-        at = (size_t)(find(text, at, separator) - text->bytes) + separator->size;
+        at = (size_t)(text_find(text, at, separator) - text->bytes) + separator->size;
     }
-    found = separator->size > 0 && at < text->size ? find(text, at, separator) : NULL;
+    found = separator->size > 0 && at < text->size ? text_find(text, at, separator) : NULL;
     return text_give(call, text_part(text, at, found != NULL ? (size_t)(found - text->bytes) : text->size));
 }
 
@@ -339,7 +339,7 @@ text_reverse(struct text_call *call)
 
 /* One row. false: it is too long */
 static bool
-run(const struct node *node, struct text_call *call, text_function *function, int64_t i)
+row_run(const struct node *node, struct text_call *call, text_function *function, int64_t i)
 {
     for (size_t k = 0; k < node->count; k++) {
         const struct node *operand = node->operands[k];
@@ -393,7 +393,7 @@ text_compute(struct node *node, text_function *function, int64_t n)
 
         call.value = 0;
         call.null = false;
-        if (node_counts(node, i) && !run(node, &call, function, i)) {
+        if (node_counts(node, i) && !row_run(node, &call, function, i)) {
             node->text.size = before;
             node_mark_bad(node, i, n);
             err = call.no_memory ? node_no_memory() : GRANARY_OK;

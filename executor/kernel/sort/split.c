@@ -27,7 +27,7 @@
 
 /* splitmix64: where in its stretch of rows a sample lies, so that no pattern in the data meets one in the samples. */
 static uint64_t
-mixed(uint64_t x)
+number_mixed(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -48,7 +48,7 @@ rows_sampled(int64_t rows, int64_t count, int64_t chunk, int64_t **ret_indices)
         int64_t from = (int64_t)((gr_int128)i * rows / count);
         int64_t to = (int64_t)((gr_int128)(i + 1) * rows / count);
 
-        indices[i] = from + (int64_t)(mixed((uint64_t)chunk << 32 ^ (uint64_t)i) % (uint64_t)(to - from));
+        indices[i] = from + (int64_t)(number_mixed((uint64_t)chunk << 32 ^ (uint64_t)i) % (uint64_t)(to - from));
     }
     *ret_indices = indices;
     return GRANARY_OK;

@@ -50,7 +50,7 @@ matrix_init(struct matrix *m, int64_t rows, int64_t columns)
 
 /* Copy rows into columns: out is LAPACK's order of the same matrix. */
 static void
-turn(double *out, const double *in, int64_t rows, int64_t columns)
+matrix_turn(double *out, const double *in, int64_t rows, int64_t columns)
 {
     if (rows > 0 && columns > 0) {
         SIMD_CALL(tensor_transpose)
@@ -93,7 +93,7 @@ read_matrix(const struct gr_kernel_call *call, size_t first, size_t count, struc
 }
 
 static granary_err
-give(struct gr_kernel_call *call, size_t output, int dims, int64_t rows, int64_t columns, double **ret_values)
+matrix_give(struct gr_kernel_call *call, size_t output, int dims, int64_t rows, int64_t columns, double **ret_values)
 {
     const int64_t shape[2] = {rows, columns};
     granary_err err = gr_tensor_alloc(GRANARY_FLOAT64, dims, shape, &call->outputs[output].tensor);
@@ -149,7 +149,7 @@ block_rows(const struct matrix *a)
  * q (rows x k) and r (k x columns) of a, row after row. a->values is used up.
  */
 static granary_err
-qr(struct matrix *a, double *q, double *r)
+matrix_qr(struct matrix *a, double *q, double *r)
 {
     int64_t n = a->columns;
     int64_t height = block_rows(a);
@@ -168,15 +168,15 @@ qr(struct matrix *a, double *q, double *r)
         int64_t rows = b + 1 < blocks ? height : a->rows - b * height;
         double *block = turned.values + b * height * n;
 
-        turn(block, a->values + b * height * n, rows, n);
+        matrix_turn(block, a->values + b * height * n, rows, n);
         err = qr_block(block, rows, n, blocks == 1 ? r : stack.values + b * n * n);
     }
     if (err == GRANARY_OK && blocks == 1) {
         int64_t k = a->rows < n ? a->rows : n;
 
-        turn(q, turned.values, k, a->rows); /* back */
+        matrix_turn(q, turned.values, k, a->rows); /* back */
     } else if (err == GRANARY_OK) {
-        err = qr(&stack, inner, r);
+        err = matrix_qr(&stack, inner, r);
         for (int64_t b = 0; b < blocks && err == GRANARY_OK && n > 0; b++) {
             int64_t rows = b + 1 < blocks ? height : a->rows - b * height;
 
@@ -210,10 +210,10 @@ kernel_qr(struct gr_kernel_call *call)
     }
     if (err == GRANARY_OK) {
         k = a.rows < a.columns ? a.rows : a.columns;
-        err = give(call, 0, 2, a.rows, k, &q);
+        err = matrix_give(call, 0, 2, a.rows, k, &q);
     }
-    if (err == GRANARY_OK && (err = give(call, 1, 2, k, a.columns, &r)) == GRANARY_OK) {
-        err = qr(&a, q, r);
+    if (err == GRANARY_OK && (err = matrix_give(call, 1, 2, k, a.columns, &r)) == GRANARY_OK) {
+        err = matrix_qr(&a, q, r);
     }
     matrix_fini(&a);
     return err;
@@ -252,9 +252,9 @@ kernel_svd(struct gr_kernel_call *call)
     for (int64_t i = 0; i < a.rows * a.columns && err == GRANARY_OK; i++) {
         err = isfinite(a.values[i]) ? GRANARY_OK : gr_fail(GRANARY_EFAILED, "the matrix has NaN or infinities");
     }
-    if (err == GRANARY_OK && (err = give(call, 0, 2, n, k, &u)) == GRANARY_OK &&
-        (err = give(call, 1, 1, k, 0, &s)) == GRANARY_OK && (err = give(call, 2, 2, k, m, &vt)) == GRANARY_OK &&
-        k > 0) {
+    if (err == GRANARY_OK && (err = matrix_give(call, 0, 2, n, k, &u)) == GRANARY_OK &&
+        (err = matrix_give(call, 1, 1, k, 0, &s)) == GRANARY_OK &&
+        (err = matrix_give(call, 2, 2, k, m, &vt)) == GRANARY_OK && k > 0) {
         integers = scratch_alloc(8 * (size_t)k * sizeof *integers);
         dgesdd_("S", &m, &n, a.values, &m, s, vt, &m, u, &k, &wanted, &size, integers, &info);
         size = (int)wanted + 1;
@@ -285,7 +285,7 @@ need_square(const struct matrix *a)
 }
 
 static granary_err
-singular(int pivot)
+fail_singular(int pivot)
 {
     return gr_fail(GRANARY_EFAILED, "the matrix is singular: pivot %d is 0", pivot);
 }
@@ -300,12 +300,12 @@ struct linalg {
 };
 
 static granary_err
-cholesky(struct linalg *l)
+linalg_cholesky(struct linalg *l)
 {
     int n = (int)l->a.rows, info = 0;
     granary_err err = need_square(&l->a);
 
-    if (err == GRANARY_OK && (err = give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK && n > 0) {
+    if (err == GRANARY_OK && (err = matrix_give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK && n > 0) {
         dpotrf_("U", &n, l->a.values, &n, &info); /* the lower one, row after row */
         if (info > 0) {
             return gr_fail(GRANARY_EFAILED, "the matrix is not positive definite: its leading part of %d rows is not",
@@ -321,7 +321,7 @@ cholesky(struct linalg *l)
 
 /* a becomes its factors, in LAPACK's order of the transpose. */
 static granary_err
-factor(struct linalg *l, int **ret_pivots, int *ret_info)
+matrix_factor(struct linalg *l, int **ret_pivots, int *ret_info)
 {
     int m = (int)l->a.columns, n = (int)l->a.rows;
 
@@ -337,15 +337,15 @@ factor(struct linalg *l, int **ret_pivots, int *ret_info)
 }
 
 static granary_err
-determinant(struct linalg *l)
+linalg_determinant(struct linalg *l)
 {
     int *pivots = NULL;
     int info = 0;
     double product = 1;
     granary_err err = need_square(&l->a);
 
-    if (err == GRANARY_OK && (err = give(l->call, 0, 0, 0, 0, &l->out)) == GRANARY_OK) {
-        err = factor(l, &pivots, &info);
+    if (err == GRANARY_OK && (err = matrix_give(l->call, 0, 0, 0, 0, &l->out)) == GRANARY_OK) {
+        err = matrix_factor(l, &pivots, &info);
     }
     for (int64_t i = 0; i < l->a.rows && err == GRANARY_OK; i++) {
         product *= l->a.values[i * l->a.rows + i] * (pivots[i] == i + 1 ? 1 : -1);
@@ -358,18 +358,18 @@ determinant(struct linalg *l)
 }
 
 static granary_err
-inverse(struct linalg *l)
+linalg_inverse(struct linalg *l)
 {
     int n = (int)l->a.rows, info = 0, size = 64 * (n > 0 ? n : 1);
     int *pivots = NULL;
     double *work = scratch_alloc((size_t)size * sizeof *work);
     granary_err err = work == NULL ? gr_no_memory("a factorization") : need_square(&l->a);
 
-    if (err == GRANARY_OK && (err = give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK) {
-        err = factor(l, &pivots, &info);
+    if (err == GRANARY_OK && (err = matrix_give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK) {
+        err = matrix_factor(l, &pivots, &info);
     }
     if (err == GRANARY_OK && info > 0) {
-        err = singular(info);
+        err = fail_singular(info);
     }
     if (err == GRANARY_OK && n > 0) {
         dgetri_(&n, l->a.values, &n, pivots, work, &size, &info);
@@ -405,7 +405,7 @@ turned_right_side(const struct linalg *l, int64_t room_rows)
 static granary_err
 give_solution(struct linalg *l, const double *b, int64_t rows, int64_t room_rows)
 {
-    granary_err err = give(l->call, 0, l->vector ? 1 : 2, rows, l->b.columns, &l->out);
+    granary_err err = matrix_give(l->call, 0, l->vector ? 1 : 2, rows, l->b.columns, &l->out);
 
     for (int64_t r = 0; r < rows && err == GRANARY_OK; r++) {
         for (int64_t c = 0; c < l->b.columns; c++) {
@@ -416,7 +416,7 @@ give_solution(struct linalg *l, const double *b, int64_t rows, int64_t room_rows
 }
 
 static granary_err
-solve(struct linalg *l)
+linalg_solve(struct linalg *l)
 {
     int n = (int)l->a.rows, columns = (int)l->b.columns, info = 0;
     int *pivots = NULL;
@@ -424,10 +424,10 @@ solve(struct linalg *l)
     granary_err err = need_square(&l->a);
 
     if (err == GRANARY_OK && (err = check_right_side(l)) == GRANARY_OK) {
-        err = factor(l, &pivots, &info);
+        err = matrix_factor(l, &pivots, &info);
     }
     if (err == GRANARY_OK && info > 0) {
-        err = singular(info);
+        err = fail_singular(info);
     }
     if (err == GRANARY_OK && (b = turned_right_side(l, n)) == NULL) {
         err = gr_no_memory("a factorization");
@@ -456,7 +456,7 @@ solve_triangular(struct linalg *l)
     }
     if (err == GRANARY_OK && n > 0 && columns > 0) {
         dtrtrs_(lower ? "U" : "L", "T", "N", &n, &columns, l->a.values, &n, b, &n, &info);
-        err = info > 0 ? singular(info) : GRANARY_OK;
+        err = info > 0 ? fail_singular(info) : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         err = give_solution(l, b, n, n);
@@ -483,7 +483,7 @@ least_squares(struct linalg *l)
         err = gr_no_memory("a factorization");
     }
     if (err == GRANARY_OK && k > 0 && columns > 0) {
-        turn(a, l->a.values, m, n);
+        matrix_turn(a, l->a.values, m, n);
         dgelsd_(&m, &n, &columns, a, &m, b, &room, s, &rcond, &rank, &wanted, &size, &whole, &info);
         size = (int)wanted + 1;
         work = scratch_alloc((size_t)size * sizeof *work);
@@ -518,10 +518,10 @@ lu(struct linalg *l)
     granary_err err = a == NULL || pivots == NULL ? gr_no_memory("a factorization") : GRANARY_OK;
 
     if (err == GRANARY_OK && k > 0) {
-        turn(a, l->a.values, m, n);
+        matrix_turn(a, l->a.values, m, n);
         dgetrf_(&m, &n, a, &m, pivots, &info);
     }
-    if (err == GRANARY_OK && part[0] == 'p' && (err = give(l->call, 0, 2, m, m, &l->out)) == GRANARY_OK) {
+    if (err == GRANARY_OK && part[0] == 'p' && (err = matrix_give(l->call, 0, 2, m, m, &l->out)) == GRANARY_OK) {
         for (int i = 0; i < m; i++) {
             order[i] = i;
         }
@@ -534,13 +534,13 @@ lu(struct linalg *l)
         for (int i = 0; i < m; i++) {
             l->out[(size_t)order[i] * (size_t)m + (size_t)i] = 1;
         }
-    } else if (err == GRANARY_OK && part[0] == 'l' && (err = give(l->call, 0, 2, m, k, &l->out)) == GRANARY_OK) {
+    } else if (err == GRANARY_OK && part[0] == 'l' && (err = matrix_give(l->call, 0, 2, m, k, &l->out)) == GRANARY_OK) {
         for (int i = 0; i < m; i++) {
             for (int j = 0; j < k && j <= i; j++) {
                 l->out[(size_t)i * (size_t)k + (size_t)j] = j == i ? 1 : a[(size_t)j * (size_t)m + (size_t)i];
             }
         }
-    } else if (err == GRANARY_OK && part[0] == 'u' && (err = give(l->call, 0, 2, k, n, &l->out)) == GRANARY_OK) {
+    } else if (err == GRANARY_OK && part[0] == 'u' && (err = matrix_give(l->call, 0, 2, k, n, &l->out)) == GRANARY_OK) {
         for (int i = 0; i < k; i++) {
             for (int j = i; j < n; j++) {
                 l->out[(size_t)i * (size_t)n + (size_t)j] = a[(size_t)j * (size_t)m + (size_t)i];
@@ -577,9 +577,9 @@ eigh(struct linalg *l)
             err = info > 0 ? gr_fail(GRANARY_EFAILED, "the eigenvalues do not converge") : GRANARY_OK;
         }
     }
-    if (err == GRANARY_OK && vectors && (err = give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK) {
-        turn(l->out, l->a.values, n, n);
-    } else if (err == GRANARY_OK && !vectors && (err = give(l->call, 0, 1, n, 0, &l->out)) == GRANARY_OK) {
+    if (err == GRANARY_OK && vectors && (err = matrix_give(l->call, 0, 2, n, n, &l->out)) == GRANARY_OK) {
+        matrix_turn(l->out, l->a.values, n, n);
+    } else if (err == GRANARY_OK && !vectors && (err = matrix_give(l->call, 0, 1, n, 0, &l->out)) == GRANARY_OK) {
         memcpy(l->out, w, (size_t)n * sizeof *w);
     }
     scratch_free(w);
@@ -596,10 +596,10 @@ kernel_linalg(struct gr_kernel_call *call)
         granary_err (*run)(struct linalg *l);
         size_t inputs;
     } functions[] = {
-        {"cholesky", cholesky, 1},
-        {"det", determinant, 1},
-        {"inv", inverse, 1},
-        {"solve", solve, 2},
+        {"cholesky", linalg_cholesky, 1},
+        {"det", linalg_determinant, 1},
+        {"inv", linalg_inverse, 1},
+        {"solve", linalg_solve, 2},
         {"solve_triangular", solve_triangular, 2},
         {"lstsq", least_squares, 2},
         {"lu", lu, 1},

@@ -21,7 +21,7 @@ compared_in(granary_dtype a, granary_dtype b)
 
 /* Elements [from, from + n) of a tensor as values of the lane. */
 static void
-load(const granary_tensor *tensor, int64_t from, int64_t n, enum gr_lane lane, void *out)
+elements_load(const granary_tensor *tensor, int64_t from, int64_t n, enum gr_lane lane, void *out)
 {
     enum gr_lane own = gr_lane_of(tensor->dtype);
     size_t element = gr_tensor_element(tensor->dtype);
@@ -189,7 +189,7 @@ look_up(struct gr_kernel_call *call, enum function function)
     if (table.values == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)table.count);
     }
-    load(in, 0, table.count, table.lane, table.values);
+    elements_load(in, 0, table.count, table.lane, table.values);
     err = prepare(&table, function, &falls);
     if (err == GRANARY_OK) {
         err =
@@ -199,7 +199,7 @@ look_up(struct gr_kernel_call *call, enum function function)
         _Alignas(64) int64_t block[AT_ONCE];
         int64_t n = count - from < AT_ONCE ? count - from : AT_ONCE;
 
-        load(sought, from, n, table.lane, block);
+        elements_load(sought, from, n, table.lane, block);
         for (int64_t k = 0; k < n; k++) {
             if (function == ISIN) {
                 ((bool *)values)[from + k] = table_has(&table, &block[k]) != invert;
@@ -240,7 +240,7 @@ take_at(struct gr_kernel_call *call)
         _Alignas(64) int64_t block[AT_ONCE];
         int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
 
-        load(positions, done, n, gr_lane_of(positions->dtype), block);
+        elements_load(positions, done, n, gr_lane_of(positions->dtype), block);
         for (int64_t k = 0; k < n && err == GRANARY_OK; k++) {
             int64_t at = !wide && block[k] < 0 ? block[k] + from->shape[0] : block[k];
 

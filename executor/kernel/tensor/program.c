@@ -95,7 +95,7 @@ read_operand(struct reader *r, const char *text, int *ret_value)
 
 /* A value in the lane of a dtype: itself, a number in that dtype, or what a new step makes of it. */
 static granary_err
-bring(struct reader *r, int value, granary_dtype dtype, bool *fixed, int *ret_value)
+value_bring(struct reader *r, int value, granary_dtype dtype, bool *fixed, int *ret_value)
 {
     struct program *p = r->program;
     struct program_value *from = &p->values[value];
@@ -166,9 +166,9 @@ add_instruction(struct reader *r, enum gr_map_function function, granary_dtype t
     err = gr_map_types(function, operands, to, &compute, &dtype);
     for (int k = 0; k < count && err == GRANARY_OK; k++) {
         if (function == GR_MAP_where && k == 0) { /* any number is a condition: see below */
-            err = bring(r, values[0], operands[0].dtype, fixed, &brought[0]);
+            err = value_bring(r, values[0], operands[0].dtype, fixed, &brought[0]);
         } else {
-            err = bring(r, values[k], compute, fixed, &brought[k]);
+            err = value_bring(r, values[k], compute, fixed, &brought[k]);
         }
     }
     if (err != GRANARY_OK) {
@@ -520,7 +520,7 @@ apply(const struct program *p, const struct program_step *step, int64_t n)
 
 /* Bring the inputs' elements of a block where the steps look for them. `first`: of its run. */
 static void
-load(struct program *p, const int64_t *at, int64_t from, int64_t n, bool first)
+inputs_load(struct program *p, const int64_t *at, int64_t from, int64_t n, bool first)
 {
     for (int i = 0; i < p->input_count; i++) {
         const granary_tensor *tensor = &p->inputs[i];
@@ -629,7 +629,7 @@ program_run(struct program *p, void *out, program_consume *consume, void *contex
             int64_t n = run - from < PROGRAM_BLOCK ? run - from : PROGRAM_BLOCK;
             char *to = out == NULL ? NULL : (char *)out + (size_t)done * element;
 
-            load(p, at, from, n, from == 0);
+            inputs_load(p, at, from, n, from == 0);
             if (plain && to != NULL && !stream) {
                 p->values[p->result].block = to;
             }

@@ -91,7 +91,7 @@ struct taking {
 };
 
 static void
-take(void *context, const int64_t *at, const int64_t *steps, const void *values, enum gr_lane lane, int64_t n)
+taking_take(void *context, const int64_t *at, const int64_t *steps, const void *values, enum gr_lane lane, int64_t n)
 {
     struct taking *taking = context;
     const int64_t moved[PROGRAM_EXTRAS] = {at[0], at[1] + taking->position};
@@ -187,7 +187,7 @@ kernel_reduce_map(struct gr_kernel_call *call)
     }
     err = taking_init(call, &program, &taking);
     if (err == GRANARY_OK) {
-        program_run(&program, NULL, take, &taking);
+        program_run(&program, NULL, taking_take, &taking);
     }
     for (size_t i = 0; i < taking.count && err == GRANARY_OK; i++) {
         err = reducing_give(&taking.of[i], call, i);

@@ -78,7 +78,7 @@ next_bytes(const struct reducing *r, const char **at, const char *end, size_t si
 }
 
 static granary_err
-damaged(void)
+partial_damaged(void)
 {
     return gr_fail(GRANARY_ECORRUPT, "a partial result is damaged");
 }
@@ -115,7 +115,7 @@ merge_squares(struct reducing *r, const char *at, const char *end)
     const char *lows = highs == NULL ? NULL : next_bytes(r, &at, end, sizeof(double));
 
     if (lows == NULL) {
-        return damaged();
+        return partial_damaged();
     }
     for (int64_t i = 0; i < r->elements; i++) {
         double high, low;
@@ -135,7 +135,7 @@ merge_integers(struct reducing *r, const char *at, const char *end)
     const char *squares = sums == NULL || r->squares == NULL ? NULL : next_bytes(r, &at, end, sizeof *r->squares);
 
     if (sums == NULL || (r->squares != NULL && squares == NULL)) {
-        return damaged();
+        return partial_damaged();
     }
     for (int64_t i = 0; i < r->elements; i++) {
         gr_int128 sum;
@@ -160,7 +160,7 @@ merge_factors(struct reducing *r, const char *at, const char *end)
     const char *exponents = low == NULL ? NULL : next_bytes(r, &at, end, 8);
 
     if (exponents == NULL) {
-        return damaged();
+        return partial_damaged();
     }
     for (int64_t i = 0; i < r->elements; i++) {
         double x, x_low;
@@ -183,7 +183,7 @@ merge_values(struct reducing *r, const char *at, const char *end)
     const char *positions = values == NULL || r->positions == NULL ? NULL : next_bytes(r, &at, end, 8);
 
     if (values == NULL || (r->positions != NULL && positions == NULL)) {
-        return damaged();
+        return partial_damaged();
     }
     for (int64_t i = 0; i < r->elements; i += PROGRAM_BLOCK) {
         int64_t n = r->elements - i < PROGRAM_BLOCK ? r->elements - i : PROGRAM_BLOCK;
@@ -219,7 +219,7 @@ reducing_merge(struct reducing *r, const void *bytes, uint64_t size)
         const char *counts = next_bytes(r, &at, end, sizeof *r->counts);
 
         if (counts == NULL) {
-            return damaged();
+            return partial_damaged();
         }
         for (int64_t i = 0; i < r->elements; i++) {
             int64_t count;

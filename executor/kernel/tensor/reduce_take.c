@@ -137,7 +137,7 @@ add_square(struct square_sum *sum, gr_uint128 square)
 
 /* How far from 0 integers are. */
 static void
-measure(enum gr_lane lane, const uint64_t *x, int64_t n, uint64_t *ret_sizes)
+sizes_measure(enum gr_lane lane, const uint64_t *x, int64_t n, uint64_t *ret_sizes)
 {
     for (int64_t i = 0; i < n; i++) {
         ret_sizes[i] = lane == GR_LANE_I && x[i] >> 63 ? 0 - x[i] : x[i];
@@ -150,7 +150,7 @@ take_integer_squares(struct reducing *r, int64_t at, int64_t step, const uint64_
     uint64_t sizes[PROGRAM_BLOCK];
     uint64_t small;
 
-    measure(r->lane, x, n, sizes);
+    sizes_measure(r->lane, x, n, sizes);
     if (step == 0 && add_small_squares(sizes, n, &small)) {
         add_square(&r->squares[at], small);
         return;

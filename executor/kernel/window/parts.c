@@ -75,7 +75,7 @@ part_value(const struct window_part *part, enum window_measure measure)
 
 /* The block is full: what it is from each of its places on. */
 static void
-turn(struct moving *moving, int64_t last)
+block_turn(struct moving *moving, int64_t last)
 {
     struct window_part part = {0};
 
@@ -123,7 +123,7 @@ spread_of_both(const struct moving *moving, struct window_pair part, struct wind
 
 /* false: null */
 static bool
-result(const struct moving *moving, double *ret_x)
+moving_result(const struct moving *moving, double *ret_x)
 {
     static const struct window_pair none = {0, 0};
     const struct window_state *state = moving->state;
@@ -152,7 +152,7 @@ result(const struct moving *moving, double *ret_x)
 
 /* The row at position i leaves the window (change -1), or comes into it. */
 static void
-pass(struct moving *moving, int64_t i, int change)
+row_pass(struct moving *moving, int64_t i, int change)
 {
     struct window_state *state = moving->state;
     int64_t row = i >= moving->span->begin && i < moving->span->end ? window_row(moving->job->rows, i) : -1;
@@ -172,7 +172,7 @@ pass(struct moving *moving, int64_t i, int change)
 
 /* What min_periods is held against: values, or (counts) rows. */
 static int64_t
-seen(const struct moving *moving, int64_t i)
+rows_seen(const struct moving *moving, int64_t i)
 {
     const struct window_span *span = moving->span;
     int64_t from = i - moving->width + 1 > span->begin ? i - moving->width + 1 : span->begin;
@@ -202,12 +202,13 @@ window_moving_parts(const struct window_job *job, const struct window_span *span
     for (int64_t i = span->begin; i < span->end + reach.ahead; i++) {
         double x = 0;
 
-        pass(&moving, i - moving.width, -1);
-        pass(&moving, i, 1);
+        row_pass(&moving, i - moving.width, -1);
+        row_pass(&moving, i, 1);
         if (turns && ++moving.phase == moving.width) {
-            turn(&moving, i);
+            block_turn(&moving, i);
         }
-        if (i - reach.ahead >= span->from && seen(&moving, i) >= job->window->min_periods && result(&moving, &x)) {
+        if (i - reach.ahead >= span->from && rows_seen(&moving, i) >= job->window->min_periods &&
+            moving_result(&moving, &x)) {
             window_put(&job->out, window_row(job->rows, i - reach.ahead), x);
         }
     }

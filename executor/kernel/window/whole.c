@@ -157,7 +157,7 @@ spread(const struct window_job *job, const struct window_span *span, double mean
 }
 
 static granary_err
-measure(const struct window_job *job, const struct window_span *span, struct measured *result)
+span_measure(const struct window_job *job, const struct window_span *span, struct measured *result)
 {
     enum gr_window_function function = job->window->function;
     bool adds = function == GR_WINDOW_SUM || function == GR_WINDOW_MEAN;
@@ -222,7 +222,7 @@ window_whole(const struct window_job *job, const struct window_span *span, struc
     if (function == GR_WINDOW_SIZE) {
         result.count = span->end - span->begin;
     } else {
-        err = measure(job, span, &result);
+        err = span_measure(job, span, &result);
     }
     for (int64_t i = span->begin; i < span->end && err == GRANARY_OK; i++) {
         int64_t row = window_row(job->rows, i);
