@@ -44,6 +44,17 @@ struct tensor_row_sums {
 SIMD_DECLARE(bool, tensor_sum_rows,
              (struct tensor_row_sums * sums, bool squares, const double *x, int64_t rows, int64_t stride, int64_t n));
 
+/*
+ * Sums down the columns of rows of integers and, unless they are NULL, of their squares.
+ *
+ * rows       at most 1024, stride apart; n numbers each
+ * is_signed  whether they are int64, or uint64
+ * Returns    false: some are too large; the sums are worthless
+ */
+SIMD_DECLARE(bool, tensor_sum_integer_rows,
+             (const int64_t *x, bool is_signed, int64_t rows, int64_t stride, int64_t n, int64_t *sums,
+              uint64_t *squares));
+
 /* The sums of n integers in two parts: *high 2^32 + *low. n at most 2^31. */
 SIMD_DECLARE(void, tensor_sum_int64, (const int64_t *x, int64_t n, int64_t *high, uint64_t *low));
 SIMD_DECLARE(void, tensor_sum_uint64, (const uint64_t *x, int64_t n, uint64_t *high, uint64_t *low));

@@ -203,6 +203,40 @@ SIMD(tensor_sum_rows)(struct tensor_row_sums *restrict sums, bool squares, const
     return whole;
 }
 
+/* 1024 numbers below it, and as many squares of numbers below the other, add up in 64 bits. */
+#define SUM_SMALL    ((uint64_t)1 << 52)
+#define SQUARE_SMALL ((uint64_t)1 << 26)
+
+bool
+SIMD(tensor_sum_integer_rows)(const int64_t *x, bool is_signed, int64_t rows, int64_t stride, int64_t n,
+                              int64_t *restrict sums, uint64_t *restrict squares)
+{
+    int64_t signs = is_signed ? -1 : 0;
+    uint64_t sizes = 0; /* their bits */
+
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t *row = x + r * stride;
+
+        for (int64_t i = 0; i < n; i++) {
+            sizes |= (uint64_t)(row[i] ^ (row[i] >> 63 & signs));
+            sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)row[i]);
+        }
+    }
+    if (squares == NULL || sizes >= SQUARE_SMALL) {
+        return squares == NULL && sizes < SUM_SMALL;
+    }
+    memset(squares, 0, (size_t)n * sizeof *squares);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t *row = x + r * stride;
+
+        for (int64_t i = 0; i < n; i++) {
+            squares[i] += (uint64_t)((int64_t)(int32_t)row[i] * (int32_t)row[i]);
+        }
+    }
+    return true;
+}
+
 #define SUM_HALVES(type, high_type)                                                                                    \
     void SIMD(tensor_sum_##type)(const type##_t *x, int64_t n, high_type *high, uint64_t *low)                         \
     {                                                                                                                  \

@@ -577,7 +577,7 @@ has_rows(const struct program *p)
     int last = p->walk_dims - 1;
 
     return p->rows != NULL && p->step_count == 0 && p->result < p->input_count && p->in_place[p->result] &&
-           p->dtype == GRANARY_FLOAT64 && last > 0 && p->stride[p->result][last] == 1 &&
+           gr_tensor_element(p->dtype) == 8 && last > 0 && p->stride[p->result][last] == 1 &&
            p->stride[PROGRAM_INPUTS][last] == 1 && p->stride[PROGRAM_INPUTS][last - 1] == 0;
 }
 
@@ -586,14 +586,19 @@ run_rows(struct program *p, void *context)
 {
     int64_t index[TENSOR_DIMS_MAX] = {0};
     int64_t at[PROGRAM_INPUTS + PROGRAM_EXTRAS] = {0};
-    const double *values = p->inputs[p->result].values;
+    const char *values = p->inputs[p->result].values;
     int64_t run = p->extent[p->walk_dims - 1];
 
     p->walk_dims--; /* a row is one step of what is left */
     do {
         for (int64_t from = 0; from < run; from += PROGRAM_BLOCK) {
-            p->rows(context, at[PROGRAM_INPUTS] + from, values + at[p->result] + from, p->extent[p->walk_dims - 1],
-                    p->stride[p->result][p->walk_dims - 1], run - from < PROGRAM_BLOCK ? run - from : PROGRAM_BLOCK);
+            const struct program_rows rows = {.lane = gr_lane_of(p->dtype),
+                                              .values = values + (at[p->result] + from) * 8,
+                                              .rows = p->extent[p->walk_dims - 1],
+                                              .stride = p->stride[p->result][p->walk_dims - 1],
+                                              .n = run - from < PROGRAM_BLOCK ? run - from : PROGRAM_BLOCK};
+
+            p->rows(context, at[PROGRAM_INPUTS] + from, &rows);
         }
     } while (next_run(p, index, at));
 }

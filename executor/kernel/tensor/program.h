@@ -17,12 +17,17 @@
 #define PROGRAM_BLOCK  1024
 #define PROGRAM_EXTRAS 2
 
-/*
- * Rows of n doubles each that lie in an input as they are, `stride` elements apart, all for the same extra.
- * at  where the extra is of the first of each
- */
-typedef void
-program_consume_rows(void *context, int64_t at, const double *values, int64_t rows, int64_t stride, int64_t n);
+/* Some rows of an input as they lie there: float64, int64 or uint64. */
+struct program_rows {
+    enum gr_lane lane;
+    const void *values;
+    int64_t rows;
+    int64_t stride; /* elements from one to the next */
+    int64_t n;      /* elements each */
+};
+
+/* All rows are for the same extra; at: where it is of the first element of each. */
+typedef void program_consume_rows(void *context, int64_t at, const struct program_rows *rows);
 
 struct program_value {
     granary_dtype dtype;

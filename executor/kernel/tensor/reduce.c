@@ -102,26 +102,28 @@ taking_take(void *context, const int64_t *at, const int64_t *steps, const void *
 }
 
 static void
-take_rows(void *context, int64_t at, const double *values, int64_t rows, int64_t stride, int64_t n)
+take_rows(void *context, int64_t at, const struct program_rows *rows)
 {
     static const int64_t steps[PROGRAM_EXTRAS] = {1, 0};
     const int64_t where[PROGRAM_EXTRAS] = {at, 0};
     struct taking *taking = context;
+    struct program_rows some = *rows;
 
     if (taking->count == 1 && reducing_takes_rows(&taking->of[0])) {
-        reducing_take_rows(&taking->of[0], at, values, rows, stride, n);
+        reducing_take_rows(&taking->of[0], at, rows);
         return;
     }
-    for (int64_t row = 0; row < rows; row += TAKING_ROWS) {
-        int64_t many = rows - row < TAKING_ROWS ? rows - row : TAKING_ROWS;
-
+    for (int64_t row = 0; row < rows->rows; row += TAKING_ROWS) {
+        some.rows = rows->rows - row < TAKING_ROWS ? rows->rows - row : TAKING_ROWS;
+        some.values = (const char *)rows->values + row * rows->stride * 8;
         for (size_t i = 0; i < taking->count; i++) {
             if (reducing_takes_rows(&taking->of[i])) {
-                reducing_take_rows(&taking->of[i], at, values + row * stride, many, stride, n);
+                reducing_take_rows(&taking->of[i], at, &some);
                 continue;
             }
-            for (int64_t k = 0; k < many; k++) {
-                reducing_take(&taking->of[i], where, steps, values + (row + k) * stride, GR_LANE_D, n);
+            for (int64_t k = 0; k < some.rows; k++) {
+                reducing_take(&taking->of[i], where, steps, (const char *)some.values + k * rows->stride * 8,
+                              rows->lane, rows->n);
             }
         }
     }

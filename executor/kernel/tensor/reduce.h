@@ -75,12 +75,8 @@ reducing_take_positions(struct reducing *r, const int64_t *at, const int64_t *st
 /* high + low times x, the exponent kept apart. PROD of floats */
 void reducing_multiply(struct reducing *r, int64_t at, double x, double x_low, int64_t x_exponent);
 
-/*
- * Take rows of doubles: value c of each row into element at + c, of a reduction for which reducing_takes_rows().
- *
- * stride  from one row to the next
- */
-void reducing_take_rows(struct reducing *r, int64_t at, const double *x, int64_t rows, int64_t stride, int64_t n);
+/* Value c of each row goes into element at + c, of a reduction for which reducing_takes_rows(). */
+void reducing_take_rows(struct reducing *r, int64_t at, const struct program_rows *rows);
 bool reducing_takes_rows(const struct reducing *r);
 
 /* What lanes hold moves into the exact sums. Errors: ENOMEM */

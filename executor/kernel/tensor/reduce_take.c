@@ -165,26 +165,27 @@ take_integer_squares(struct reducing *r, int64_t at, int64_t step, const uint64_
 bool
 reducing_takes_rows(const struct reducing *r)
 {
-    return r->exact != NULL && !gr_reduction_skips_nan(r->reduction);
+    return (r->exact != NULL || r->integers != NULL) && !gr_reduction_skips_nan(r->reduction);
 }
 
 /* Rows that fit the second cache together; columns of a block at most PROGRAM_BLOCK. */
 #define ROWS_BYTES (256 << 10)
 #define ROWS_MOST  256
 
-void
-reducing_take_rows(struct reducing *r, int64_t at, const double *x, int64_t rows, int64_t stride, int64_t n)
+static void
+take_double_rows(struct reducing *r, int64_t at, const struct program_rows *rows)
 {
     bool squares = r->how == GR_REDUCE_BY_MOMENTS;
-    int64_t many = ROWS_BYTES / (int64_t)sizeof *x / n;
+    int64_t n = rows->n;
+    int64_t many = ROWS_BYTES / (int64_t)sizeof(double) / n;
     struct tensor_row_sums sums;
 
     many = many < 1 ? 1 : many > ROWS_MOST ? ROWS_MOST : many;
-    for (int64_t row = 0; row < rows; row += many) {
-        const double *first = x + row * stride;
-        int64_t count = rows - row < many ? rows - row : many;
+    for (int64_t row = 0; row < rows->rows; row += many) {
+        const double *first = (const double *)rows->values + row * rows->stride;
+        int64_t count = rows->rows - row < many ? rows->rows - row : many;
 
-        if (SIMD_CALL(tensor_sum_rows)(&sums, squares, first, count, stride, n)) {
+        if (SIMD_CALL(tensor_sum_rows)(&sums, squares, first, count, rows->stride, n)) {
             take_doubles(r, at, 1, sums.high, n);
             take_doubles(r, at, 1, sums.low, n);
             if (squares) {
@@ -193,11 +194,48 @@ reducing_take_rows(struct reducing *r, int64_t at, const double *x, int64_t rows
             continue;
         }
         for (int64_t k = 0; k < count; k++) {
-            take_doubles(r, at, 1, first + k * stride, n);
+            take_doubles(r, at, 1, first + k * rows->stride, n);
             if (squares) {
-                take_squares(r, at, 1, first + k * stride, n);
+                take_squares(r, at, 1, first + k * rows->stride, n);
             }
         }
+    }
+}
+
+static void
+take_integer_rows(struct reducing *r, int64_t at, const struct program_rows *rows)
+{
+    int64_t sums[PROGRAM_BLOCK];
+    uint64_t squares[PROGRAM_BLOCK];
+
+    for (int64_t row = 0; row < rows->rows; row += ROWS_MOST) {
+        const int64_t *first = (const int64_t *)rows->values + row * rows->stride;
+        int64_t count = rows->rows - row < ROWS_MOST ? rows->rows - row : ROWS_MOST;
+        bool small = SIMD_CALL(tensor_sum_integer_rows)(first, r->lane == GR_LANE_I, count, rows->stride, rows->n, sums,
+                                                        r->squares != NULL ? squares : NULL);
+
+        for (int64_t i = 0; small && i < rows->n; i++) {
+            r->integers[at + i] += sums[i];
+            if (r->squares != NULL) {
+                add_square(&r->squares[at + i], squares[i]);
+            }
+        }
+        for (int64_t k = 0; !small && k < count; k++) {
+            take_integers(r, at, 1, first + k * rows->stride, rows->n);
+            if (r->squares != NULL) {
+                take_integer_squares(r, at, 1, (const uint64_t *)first + k * rows->stride, rows->n);
+            }
+        }
+    }
+}
+
+void
+reducing_take_rows(struct reducing *r, int64_t at, const struct program_rows *rows)
+{
+    if (r->exact != NULL) {
+        take_double_rows(r, at, rows);
+    } else {
+        take_integer_rows(r, at, rows);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "contract/int128.h"
 #include "unit/executor/op.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -685,6 +686,48 @@ variance_by(granary_dtype dtype, const uint64_t *values, int64_t count, int64_t 
     return variance;
 }
 
+/* Rows of integers are added up together while they are small, and one by one where they are not: each column's
+ * variance and mean are those of the column alone. */
+static void
+columns_of_integers_are_as_if_alone(void **state)
+{
+    enum { ROWS = 600, COLUMNS = 3 };
+    static const granary_dtype dtypes[] = {GRANARY_INT64, GRANARY_UINT64};
+    static const int bits[] = {5, 26, 27, 52, 53, 64};
+    uint64_t column[COLUMNS][ROWS];
+
+    (void)state;
+    for (size_t k = 0; k < 2 * (sizeof bits / sizeof bits[0]); k++) {
+        granary_dtype dtype = dtypes[k % 2];
+        struct gr_value input = tensor_of(dtype, 2, SHAPE(ROWS, COLUMNS));
+        struct gr_value out;
+
+        for (uint64_t i = 0; i < ROWS * COLUMNS; i++) {
+            uint64_t value = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits[k / 2]);
+
+            value = i == 1500 ? UINT64_MAX >> (64 - bits[k / 2]) : value;
+            column[i % COLUMNS][i / COLUMNS] = dtype == GRANARY_INT64 && i % 2 != 0 ? 0 - value : value;
+            ((uint64_t *)input.tensor.owned)[i] = column[i % COLUMNS][i / COLUMNS];
+        }
+        out = reduce(&input, SHAPE(0), 1, "var", ROWS);
+        for (int c = 0; c < COLUMNS; c++) {
+            assert_true(doubles(&out)[c] == variance_by(dtype, column[c], ROWS, ROWS));
+        }
+        gr_value_free(&out);
+        out = reduce(&input, SHAPE(0), 1, "mean", ROWS);
+        for (int c = 0; c < COLUMNS; c++) {
+            gr_int128 sum = 0;
+
+            for (int r = 0; r < ROWS; r++) {
+                sum += dtype == GRANARY_INT64 ? (gr_int128)(int64_t)column[c][r] : (gr_int128)column[c][r];
+            }
+            assert_true(doubles(&out)[c] == (double)sum / ROWS);
+        }
+        gr_value_free(&out);
+        gr_value_free(&input);
+    }
+}
+
 static void
 variances_of_integers_are_exact(void **state)
 {
@@ -786,6 +829,7 @@ main(void)
         cmocka_unit_test(means_and_overflow),
         cmocka_unit_test(infinities_and_nan_follow_ieee),
         cmocka_unit_test(nothing_sums_to_zero),
+        cmocka_unit_test(columns_of_integers_are_as_if_alone),
         cmocka_unit_test(variances_of_integers_are_exact),
         cmocka_unit_test(values_beyond_int64_are_exact),
         cmocka_unit_test(matmul_multiplies_and_adds),
