@@ -292,10 +292,7 @@ restore_request(struct session *session, granary_id id, struct gr_slot **ret_slo
     granary_err err;
 
     if (slot == NULL) {
-        char text[GRANARY_ID_TEXT + 1];
-
-        granary_id_format(id, text);
-        return gr_fail(GRANARY_ENOENT, "object %s: not found", text);
+        return object_not_found(id);
     }
     if (GR_WORD_STATE(slot_word(slot)) == GR_SLOT_SEALED) {
         *ret_slot = slot;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "store/core/answer.h"
 #include "store/flow/restore.h"
+#include "store/object/object.h"
 
 static granary_id
 id_of(const struct index_object *parent, uint64_t from, uint64_t size)
@@ -45,7 +46,7 @@ slice_request(struct client *client, const struct gr_frame *request, const struc
     granary_id_format(id, text);
     slot = index_find(&session->index, id);
     if (slot == NULL) {
-        return client_answer_error(client, request, gr_fail(GRANARY_ENOENT, "object %s: not found", text));
+        return client_answer_error(client, request, object_not_found(id));
     }
     if (GR_WORD_STATE(slot_word(slot)) != GR_SLOT_SPILLED) {
         return client_answer_error(client, request, gr_fail(GRANARY_ESTATE, "object %s: it is in memory", text));
