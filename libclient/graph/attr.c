@@ -1,8 +1,10 @@
 /* Attributes: read with defaults, made, copied. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "graph/graph.h"
 
 const Granary__Attr *
@@ -325,4 +327,69 @@ gr_attr_copy(const Granary__Attr *attr)
         return NULL;
     }
     return copy;
+}
+
+bool
+attrs_add(struct gr_attrs *attrs, Granary__Attr *attr)
+{
+    if (!gr_grow(&attrs->attrs, &attrs->room, attrs->count, sizeof(Granary__Attr *))) {
+        attr_free(attr);
+        return false;
+    }
+    attrs->attrs[attrs->count++] = attr;
+    return true;
+}
+
+void
+attrs_free(struct gr_attrs *attrs)
+{
+    for (size_t i = 0; i < attrs->count; i++) {
+        attr_free(attrs->attrs[i]);
+    }
+    free(attrs->attrs);
+    *attrs = (struct gr_attrs){0};
+}
+
+/* ---- parameters ---- */
+
+/* What the row says that it is when it is not given. */
+static const char *
+fallback_of(const struct gr_params *params, const char *name)
+{
+    const struct gr_param_info *param = gr_param_find(params->op, name);
+
+    assert(param != NULL && (param->fallback != NULL || param->required || param->kind == GR_PARAM_STRING));
+    return param->fallback;
+}
+
+int64_t
+gr_param_int(const struct gr_params *params, const char *name)
+{
+    const Granary__Attr *attr = find_kind(params->attrs, params->count, name, GRANARY__ATTR__KIND__INT);
+
+    return attr != NULL ? attr->ints[0] : strtoll(fallback_of(params, name), NULL, 10);
+}
+
+double
+gr_param_number(const struct gr_params *params, const char *name)
+{
+    const Granary__Attr *attr = gr_attr_find(params->attrs, params->count, name);
+
+    return attr != NULL ? gr_attr_number(attr) : strtod(fallback_of(params, name), NULL);
+}
+
+bool
+gr_param_bool(const struct gr_params *params, const char *name)
+{
+    const Granary__Attr *attr = find_kind(params->attrs, params->count, name, GRANARY__ATTR__KIND__BOOL);
+
+    return attr != NULL ? attr->ints[0] != 0 : strcmp(fallback_of(params, name), "true") == 0;
+}
+
+const char *
+gr_param_text(const struct gr_params *params, const char *name)
+{
+    const Granary__Attr *attr = find_kind(params->attrs, params->count, name, GRANARY__ATTR__KIND__STRING);
+
+    return attr != NULL ? attr->strings[0] : fallback_of(params, name);
 }

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/compose/compose.h"
-#include "graph/expand/expand.h"
+#include "base/grow.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
+#include "graph/operator.h"
 #include "graph/order.h"
+#include "graph/rewrite/rewrite.h"
 
 static granary_err
 out_of_memory(void)
@@ -38,15 +39,6 @@ find_op(const Granary__Node *node, int *ret_op)
     }
     return node_fail(
         node, gr_fail(GRANARY_ENOENT, "there is no operator '%.60s'%s", node->op, gr_nearest_hint(&nearest, hint)));
-}
-
-/* Messages name the node that the user wrote. */
-static granary_err
-fail_at(const struct work *work, size_t position, granary_err err)
-{
-    const struct gr_origin *origin = work->origins[position];
-
-    return node_fail(origin != NULL ? origin->node : work->message->nodes[position], err);
 }
 
 /* Find the inputs of a node. */
@@ -84,7 +76,7 @@ check_nodes(struct work *work)
             err = resolve_inputs(work, i);
         }
         if (err != GRANARY_OK) {
-            err = fail_at(work, i, err);
+            err = node_fail(work->message->nodes[i], err);
         }
     }
     return err;
@@ -157,7 +149,7 @@ check_kinds(struct work *work)
     for (size_t place = 0; place < work->count && err == GRANARY_OK; place++) {
         err = check_kind(work, work->order[place]);
         if (err != GRANARY_OK) {
-            err = fail_at(work, work->order[place], err);
+            err = node_fail(work->message->nodes[work->order[place]], err);
         }
     }
     return err;
@@ -165,89 +157,95 @@ check_kinds(struct work *work)
 
 /* ---- the whole ---- */
 
-/* Which nodes are parts of which that were written out. */
-static void
-find_parts(struct work *work, const struct gr_origins *origins)
+struct gr_node *
+graph_make_node(struct gr_graph *graph, Granary__Node *message, enum gr_tile_op op, size_t input_count)
 {
-    for (size_t i = 0; i < origins->count; i++) {
-        const struct gr_origin *origin = &origins->all[i];
+    struct gr_node *node = malloc(sizeof *node);
 
-        work->origins[origin->last] = origin;
-        for (size_t k = 0; k < origin->count; k++) {
-            work->origins[origin->first + k] = origin;
-        }
+    if (node == NULL) {
+        return NULL;
     }
+    *node = (struct gr_node){.node = message,
+                             .shown = message,
+                             .op = (int)op,
+                             .yields = gr_op_info(op)->yields,
+                             .input_count = input_count,
+                             .inputs = calloc(input_count + 1, sizeof(struct gr_node *)),
+                             .limit = GR_NO_LIMIT,
+                             .next = graph->made};
+    if (node->inputs == NULL) {
+        free(node);
+        return NULL;
+    }
+    return graph->made = node;
 }
 
-/* The places of what nodes that were written out read: their parts read it, so it is there. */
-static void
-place_origins(const struct work *work, struct gr_origins *origins)
+bool
+graph_append(struct gr_graph *graph, struct gr_node *node)
 {
-    for (size_t i = 0; i < origins->count; i++) {
-        struct gr_origin *origin = &origins->all[i];
-
-        for (size_t k = 0; k < origin->node->n_inputs; k++) {
-            origin->inputs[k] = work->place_of[work_find(work, origin->node->inputs[k])];
-        }
+    if (!gr_grow(&graph->nodes, &graph->room, graph->count + graph->awaited, sizeof(struct gr_node *))) {
+        return false;
     }
+    node->position = graph->count;
+    graph->nodes[graph->count++] = node;
+    return true;
 }
 
-/* Room before each node that will be written as others: from here on, places are those in the graph. */
-static void
-make_room(struct work *work, struct gr_graph *graph)
+void
+graph_free_nodes(struct gr_graph *graph)
 {
-    for (size_t place = 0; place < work->count; place++) {
-        size_t position = work->order[place];
+    while (graph->made != NULL) {
+        struct gr_node *node = graph->made;
 
-        graph->count += gr_compose_room((enum gr_tile_op)work->ops[position], work->message->nodes[position]->n_inputs);
-        work->place_of[position] = graph->count++;
+        graph->made = node->next;
+        free(node->inputs);
+        granary__node__free_unpacked(node->own, NULL);
+        gr_schema_free(&node->type.schema);
+        free(node);
     }
-    for (size_t i = 0; i < graph->target_count; i++) {
-        graph->targets[i] = work->place_of[work->order[graph->targets[i]]];
-    }
+    free(graph->nodes);
 }
 
 /* Move what was found into the graph, in order. */
 static granary_err
-fill_nodes(struct work *work, struct gr_graph *graph)
+fill_nodes(const struct work *work, struct gr_graph *graph)
 {
-    make_room(work, graph);
-    graph->nodes = calloc(graph->count, sizeof *graph->nodes);
-    if (graph->nodes == NULL) {
-        return out_of_memory();
-    }
     for (size_t place = 0; place < work->count; place++) {
         size_t position = work->order[place];
-        struct gr_graph_node *node = &graph->nodes[work->place_of[position]];
+        Granary__Node *message = work->message->nodes[position];
+        struct gr_node *node = graph_make_node(graph, message, (enum gr_tile_op)work->ops[position], message->n_inputs);
 
-        for (size_t k = gr_compose_room((enum gr_tile_op)work->ops[position], work->message->nodes[position]->n_inputs);
-             k > 0; k--) {
-            *(node - k) = (struct gr_graph_node){.node = work->message->nodes[position],
-                                                 .op = GR_TILE_empty,
-                                                 .yields = GR_YIELDS_TENSOR,
-                                                 .absent = true,
-                                                 .type = {.known = true, .is_tensor = true, .dtype = GRANARY_FLOAT64}};
+        if (node == NULL || !graph_append(graph, node)) {
+            return out_of_memory();
         }
-
-        node->node = work->message->nodes[position];
-        node->origin = work->origins[position];
-        node->op = work->ops[position];
         node->yields = work->yields[position];
-        node->input_count = node->node->n_inputs;
-        node->inputs = work->inputs[position];
         for (size_t i = 0; i < node->input_count; i++) {
-            node->inputs[i] = work->place_of[node->inputs[i]];
+            node->inputs[i] = graph->nodes[work->place_of[work->inputs[position][i]]];
         }
-        work->inputs[position] = NULL;
     }
     return GRANARY_OK;
+}
+
+/* What can be told of rewrites before any type is known. */
+static granary_err
+try_rewrites(const struct gr_graph *graph)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
+        if (gr_op_has((enum gr_tile_op)graph->nodes[i]->op, GR_OP_KNOWS_NO_TYPES)) {
+            err = gr_rewrite_try(graph->nodes[i]);
+            err = err == GRANARY_OK ? err : node_fail(graph->nodes[i]->node, err);
+        }
+    }
+    return err;
 }
 
 static granary_err
 check_targets(const struct gr_graph *graph)
 {
     for (size_t i = 0; i < graph->target_count; i++) {
-        const struct gr_graph_node *node = &graph->nodes[graph->targets[i]];
+        const struct gr_node *node = graph->nodes[graph->targets[i]];
 
         if (node->op == GR_TILE_object) {
             return node_fail(node->node,
@@ -260,15 +258,9 @@ check_targets(const struct gr_graph *graph)
 static granary_err
 build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
 {
-    granary_err err;
+    granary_err err = work_init(work, message);
 
-    graph->origins = calloc(1, sizeof *graph->origins);
-    err = graph->origins == NULL ? out_of_memory() : gr_graph_expand(message, graph->origins);
     if (err == GRANARY_OK) {
-        err = work_init(work, message);
-    }
-    if (err == GRANARY_OK) {
-        find_parts(work, graph->origins);
         err = check_nodes(work);
     }
     if (err == GRANARY_OK) {
@@ -284,8 +276,10 @@ build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
         err = fill_nodes(work, graph);
     }
     if (err == GRANARY_OK) {
-        place_origins(work, graph->origins);
         err = check_targets(graph);
+    }
+    if (err == GRANARY_OK) {
+        err = try_rewrites(graph);
     }
     return err;
 }
@@ -319,19 +313,8 @@ gr_graph_destroy(struct gr_graph *graph)
     if (graph == NULL) {
         return;
     }
-    for (size_t i = 0; graph->nodes != NULL && i < graph->count; i++) {
-        free(graph->nodes[i].inputs);
-        if (graph->nodes[i].own != NULL) {
-            granary__node__free_unpacked(graph->nodes[i].own, NULL);
-        }
-        gr_schema_free(&graph->nodes[i].type.schema);
-    }
-    free(graph->nodes);
+    graph_free_nodes(graph);
     free(graph->targets);
-    if (graph->origins != NULL) {
-        gr_origins_free(graph->origins);
-    }
-    free(graph->origins);
     if (graph->message != NULL) {
         granary__graph__free_unpacked(graph->message, NULL);
     }

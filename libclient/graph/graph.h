@@ -28,6 +28,18 @@ double gr_attr_number(const Granary__Attr *attr);
 /* Digits that an int64 can hold become an INT. False: they are no integer, or beyond uint64. */
 bool gr_attr_adopt_digits(Granary__Attr *attr);
 
+/* The parameters of a node, which have the defaults of their rows. Strings are borrowed. */
+struct gr_params {
+    enum gr_tile_op op;
+    Granary__Attr *const *attrs;
+    size_t count;
+};
+int64_t gr_param_int(const struct gr_params *params, const char *name);
+double gr_param_number(const struct gr_params *params, const char *name); /* rounded where it must be */
+bool gr_param_bool(const struct gr_params *params, const char *name);
+/* NULL: not given, and without a default */
+const char *gr_param_text(const struct gr_params *params, const char *name);
+
 /* New attributes on the heap, freed by granary__attr__free_unpacked(attr, NULL) or with the message that holds them.
  * NULL: no memory. */
 Granary__Attr *gr_attr_new_int(const char *name, int64_t value);
@@ -39,6 +51,15 @@ Granary__Attr *gr_attr_new_bools(const char *name, const bool *values, size_t co
 Granary__Attr *gr_attr_new_strings(const char *name, char *const *values, size_t count);
 Granary__Attr *gr_attr_new_map(const char *name, char *const *keys, char *const *values, size_t count);
 Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
+
+/* A list of them that grows. */
+struct gr_attrs {
+    Granary__Attr **attrs; /* owned */
+    size_t count, room;
+};
+/* *Takes* attr. false: no memory, and it is freed */
+bool attrs_add(struct gr_attrs *attrs, Granary__Attr *attr);
+void attrs_free(struct gr_attrs *attrs);
 
 /* ---- the check before anything runs ---- */
 
@@ -64,29 +85,37 @@ gr_type_is_unsized(const struct gr_node_type *type)
     return type->dims > 0 && type->shape[0] == GR_SIZE_UNKNOWN;
 }
 
-struct gr_origin;
-struct gr_origins;
-
 /* A graph in order: inputs come before the nodes that read them. */
 struct gr_graph {
     Granary__Graph *message; /* owned */
-    size_t count;
-    struct gr_graph_node *nodes; /* in topological order */
+    size_t count, room;
+    size_t awaited;         /* nodes for which there is room, whatever else is appended */
+    struct gr_node **nodes; /* in topological order */
     size_t target_count;
-    size_t *targets;            /* positions in nodes */
-    struct gr_origins *origins; /* owned: the nodes that were written out (graph/expand/expand.h) */
+    size_t *targets;      /* positions in nodes */
+    struct gr_node *made; /* all nodes ever made, owned, the last one first */
 };
-struct gr_graph_node {
-    const Granary__Node *node; /* borrowed from message */
-    int op;                    /* enum gr_tile_op */
-    enum gr_yields yields;     /* never SAME */
+struct gr_node {
+    Granary__Node *node; /* its name, parameters and inputs' names; borrowed from the message or a node's `own` */
+    const Granary__Node *shown; /* as the user wrote it: `node`, but for one that was written as just another one */
+    int op;                     /* enum gr_tile_op */
+    enum gr_yields yields;      /* never SAME */
+    size_t position;            /* in nodes; it may change whenever types are inferred */
     size_t input_count;
-    size_t *inputs; /* positions in nodes, smaller than its own */
+    struct gr_node **inputs; /* at smaller positions */
     struct gr_node_type type;
-    bool absent; /* room for what a node behind it will be written as (graph/compose/compose.h): nothing reads it */
-    Granary__Node *own;             /* owned: `node`, where the message has none such */
-    const struct gr_origin *origin; /* the user's node that it is a part of; NULL: it is one itself */
+    int64_t limit;        /* of a sort: only the first rows; GR_NO_LIMIT */
+    Granary__Node *own;   /* owned: the message of a node that the user did not write (graph/rewrite/rewrite.h) */
+    struct gr_node *next; /* made before it */
 };
+
+#define GR_NO_LIMIT (-1)
+
+static inline struct gr_params
+gr_node_params(const struct gr_node *node)
+{
+    return (struct gr_params){(enum gr_tile_op)node->op, node->node->attrs, node->node->n_attrs};
+}
 
 /*
  * Check structure and parameters: unique names, known operators, input counts, required and unknown parameters and
@@ -101,7 +130,8 @@ void gr_graph_destroy(struct gr_graph *graph);
 
 /*
  * Give every node its type, in order, as far as types are known: sources' schemas are set beforehand by the caller
- * (nodes[i].type.known). Checks columns, dtypes, shapes. Idempotent; call again when more sources are known.
+ * (nodes[i]->type.known). Checks columns, dtypes, shapes. Nodes that are written as others become these, so positions
+ * change; nodes stay where they are in memory. Idempotent; call again when more sources are known.
  * Errors: ENOENT unknown column · ETYPE · EINVAL; the message names node, operator and column
  */
 granary_err gr_graph_infer(struct gr_graph *graph);

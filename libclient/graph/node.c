@@ -19,7 +19,7 @@ node_fail(const Granary__Node *node, granary_err err)
 }
 
 static const Granary__Attr *
-find(const Granary__Node *node, const char *name)
+find_attr(const Granary__Node *node, const char *name)
 {
     return gr_attr_find(node->attrs, node->n_attrs, name);
 }
@@ -153,17 +153,15 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
 }
 
 static granary_err
-no_parameter(const struct gr_param_info *params, size_t count, int op, const char *name)
+no_parameter(const struct gr_param_info *params, const char *name)
 {
     struct gr_nearest nearest = {.name = name};
     struct gr_buf known = {0};
     char hint[GR_HINT_MAX];
 
-    for (size_t i = 0; i < count; i++) {
-        if (params[i].op == op) {
-            gr_nearest_offer(&nearest, params[i].name);
-            gr_buf_addf(&known, "%s%s", known.size == 0 ? "; it has: " : ", ", params[i].name);
-        }
+    for (const struct gr_param_info *p = params; p != NULL; p = p->next) {
+        gr_nearest_offer(&nearest, p->name);
+        gr_buf_addf(&known, "%s%s", p == params ? "; it has: " : ", ", p->name);
     }
     (void)gr_fail(GRANARY_EINVAL, "no parameter '%.60s'%s", name,
                   nearest.best != NULL  ? gr_nearest_hint(&nearest, hint)
@@ -174,18 +172,18 @@ no_parameter(const struct gr_param_info *params, size_t count, int op, const cha
 }
 
 static granary_err
-check_attr(const struct gr_param_info *params, size_t count, int op, Granary__Attr *attr)
+check_attr(const struct gr_param_info *params, Granary__Attr *attr)
 {
-    const struct gr_param_info *param = NULL;
+    const struct gr_param_info *param = params;
     Granary__Attr__Kind kind = attr->kind;
     const char *repeated = NULL;
     granary_err err;
 
-    for (size_t i = 0; i < count && param == NULL; i++) {
-        param = params[i].op == op && strcmp(params[i].name, attr->name) == 0 ? &params[i] : NULL;
+    while (param != NULL && strcmp(param->name, attr->name) != 0) {
+        param = param->next;
     }
     if (param == NULL) {
-        return no_parameter(params, count, op, attr->name);
+        return no_parameter(params, attr->name);
     }
     if (!is_well_formed(attr) || !adopt_kind(attr, param->kind)) {
         return gr_fail(GRANARY_EINVAL, "parameter '%s' needs %s, not %s", param->name, gr_param_kind_text(param->kind),
@@ -199,22 +197,22 @@ check_attr(const struct gr_param_info *params, size_t count, int op, Granary__At
 }
 
 granary_err
-node_check_attrs(Granary__Node *node, const struct gr_param_info *params, size_t count, int op)
+node_check_attrs(Granary__Node *node, const struct gr_param_info *params)
 {
     for (size_t i = 0; i < node->n_attrs; i++) {
         granary_err err;
 
-        if (find(node, node->attrs[i]->name) != node->attrs[i]) {
+        if (find_attr(node, node->attrs[i]->name) != node->attrs[i]) {
             return gr_fail(GRANARY_EINVAL, "parameter '%.60s' is given twice", node->attrs[i]->name);
         }
-        if ((err = check_attr(params, count, op, node->attrs[i])) != GRANARY_OK) {
+        if ((err = check_attr(params, node->attrs[i])) != GRANARY_OK) {
             return err;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        if (params[i].op == op && params[i].required && find(node, params[i].name) == NULL) {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' is missing: %s (%s)", params[i].name,
-                           gr_param_kind_text(params[i].kind), params[i].summary);
+    for (const struct gr_param_info *p = params; p != NULL; p = p->next) {
+        if (p->required && find_attr(node, p->name) == NULL) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' is missing: %s (%s)", p->name, gr_param_kind_text(p->kind),
+                           p->summary);
         }
     }
     return GRANARY_OK;
@@ -331,14 +329,15 @@ check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr)
 static granary_err
 check_rules(const Granary__Node *node, enum gr_tile_op op)
 {
-    size_t count;
-    const struct gr_param_rule *rules = gr_param_rules(&count);
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        const Granary__Attr *attr = rules[i].op == (int)op ? find(node, rules[i].name) : NULL;
+    for (const struct gr_param_info *p = gr_params_of(op); p != NULL; p = p->next) {
+        const Granary__Attr *attr = p->rules == NULL ? NULL : find_attr(node, p->name);
 
-        err = attr != NULL ? check_rule(&rules[i], attr) : GRANARY_OK;
+        for (const struct gr_param_rule *rule = p->rules; rule != NULL && attr != NULL && err == GRANARY_OK;
+             rule = rule->next) {
+            err = check_rule(rule, attr);
+        }
     }
     return err;
 }
@@ -371,26 +370,34 @@ is_of_input(enum gr_rule_kind kind, size_t input)
     }
 }
 
-granary_err
-node_check_columns(const Granary__Node *node, enum gr_tile_op op, size_t input, const struct gr_schema *schema)
+/* The columns that a parameter names are in the schema. */
+static granary_err
+check_in_schema(const Granary__Attr *attr, const struct gr_schema *schema)
 {
-    size_t count;
-    const struct gr_param_rule *rules = gr_param_rules(&count);
+    char *const *names = attr->kind == GRANARY__ATTR__KIND__MAP ? attr->keys : attr->strings;
 
-    for (size_t i = 0; i < count; i++) {
-        const Granary__Attr *attr =
-            rules[i].op == (int)op && is_of_input(rules[i].kind, input) ? find(node, rules[i].name) : NULL;
-        char *const *names = attr != NULL && attr->kind == GRANARY__ATTR__KIND__MAP ? attr->keys
-                             : attr != NULL                                         ? attr->strings
-                                                                                    : NULL;
-
-        for (size_t k = 0; attr != NULL && k < attr->n_strings; k++) {
-            if (gr_schema_find(schema, names[k]) < 0) {
-                return gr_fail_in(gr_schema_no_column(schema, names[k]), "parameter '%s'", attr->name);
-            }
+    for (size_t k = 0; k < attr->n_strings; k++) {
+        if (gr_schema_find(schema, names[k]) < 0) {
+            return gr_fail_in(gr_schema_no_column(schema, names[k]), "parameter '%s'", attr->name);
         }
     }
     return GRANARY_OK;
+}
+
+granary_err
+node_check_columns(const Granary__Node *node, enum gr_tile_op op, size_t input, const struct gr_schema *schema)
+{
+    granary_err err = GRANARY_OK;
+
+    for (const struct gr_param_info *p = gr_params_of(op); p != NULL; p = p->next) {
+        const Granary__Attr *attr = p->rules == NULL ? NULL : find_attr(node, p->name);
+
+        for (const struct gr_param_rule *rule = p->rules; rule != NULL && attr != NULL && err == GRANARY_OK;
+             rule = rule->next) {
+            err = is_of_input(rule->kind, input) ? check_in_schema(attr, schema) : GRANARY_OK;
+        }
+    }
+    return err;
 }
 
 /* ---- the whole ---- */
@@ -417,12 +424,10 @@ check_inputs(const Granary__Node *node, enum gr_tile_op op)
 granary_err
 node_check(Granary__Node *node, enum gr_tile_op op)
 {
-    size_t count;
-    const struct gr_param_info *params = gr_param_info(&count);
     granary_err err = check_inputs(node, op);
 
     if (err == GRANARY_OK) {
-        err = node_check_attrs(node, params, count, (int)op);
+        err = node_check_attrs(node, gr_params_of(op));
     }
     return err == GRANARY_OK ? node_check_values(node, op) : err;
 }

@@ -14,8 +14,8 @@ granary_err node_fail(const Granary__Node *node, granary_err err);
  */
 granary_err node_check(Granary__Node *node, enum gr_tile_op op);
 
-/* The attributes by themselves, against a list of parameters of which those of `op` count. Errors: as node_check() */
-granary_err node_check_attrs(Granary__Node *node, const struct gr_param_info *params, size_t count, int op);
+/* The attributes by themselves, against the parameters of an operator. Errors: as node_check() */
+granary_err node_check_attrs(Granary__Node *node, const struct gr_param_info *params);
 
 /* What the operator says of its parameters' values, once their kinds are right. Errors: EINVAL; without the node's
  * name */
@@ -28,8 +28,14 @@ granary_err find_repeated(char *const *strings, size_t count, const char **ret_s
 granary_err
 node_check_columns(const Granary__Node *node, enum gr_tile_op op, size_t input, const struct gr_schema *schema);
 
-/* The type of a node of the graph, whose inputs' types are known. *type is all zero before. Errors: ENOENT, ETYPE,
- * EINVAL, ENOMEM; without the node's name */
-granary_err node_infer(const struct gr_graph *graph, const struct gr_graph_node *node, struct gr_node_type *type);
+/* Give a node whose inputs' types are known its type, or write it as others, which are appended to the graph. Errors:
+ * ENOENT, ETYPE, EINVAL, ENOMEM; without the node's name */
+granary_err node_settle(struct gr_graph *graph, struct gr_node *node);
+
+/* A node of the graph, with room for so many inputs, at no place yet. NULL: no memory */
+struct gr_node *graph_make_node(struct gr_graph *graph, Granary__Node *message, enum gr_tile_op op, size_t input_count);
+/* Give it the last place. false: no memory */
+bool graph_append(struct gr_graph *graph, struct gr_node *node);
+void graph_free_nodes(struct gr_graph *graph);
 
 #endif

@@ -20,6 +20,7 @@ enum gr_op_trait {
     GR_OP_KEEPS_ORDER = 64,         /* rows come in its input's order, under the same names */
     GR_OP_ROW_BY_ROW = 128,         /* a row for each row, so that a head may move below it */
     GR_OP_TAKES_UNSIZED = 256,      /* makes do with tensors whose size is known only when they are there */
+    GR_OP_KNOWS_NO_TYPES = 512,     /* its rewrite looks at parameters alone, so these can be tried at once */
 };
 
 /* Which columns a frame has once those are left out that nobody needs. */
@@ -42,10 +43,7 @@ struct gr_op_use {
     const struct gr_schema *inputs[2]; /* NULL: there is none */
 };
 
-struct gr_lowering;
-struct gr_lowered;
-struct expansion;
-struct composition;
+struct rewrite;
 
 struct gr_operator {
     unsigned traits; /* enum gr_op_trait */
@@ -54,15 +52,12 @@ struct gr_operator {
     granary_err (*check)(const Granary__Node *node, enum gr_tile_op op);
     /* The type it yields; *type is all zero before. NULL: it is written as others, or is a source. Errors: ENOENT,
      * ETYPE, EINVAL, ENOMEM */
-    granary_err (*infer)(const struct gr_graph_node *node, const struct gr_node_type *const *inputs,
+    granary_err (*infer)(const struct gr_node *node, const struct gr_node_type *const *inputs,
                          struct gr_node_type *type);
 
-    /* One of these for an operator that is written as others: as another one over the same input (graph/lower), as
-     * several before types are known (graph/expand), or after (graph/compose). */
-    granary_err (*lower)(const struct gr_lowering *lowering, struct gr_lowered *lowered);
-    void (*expand)(struct expansion *e);
-    size_t (*compose)(struct composition *x);
-    size_t compose_room;
+    /* For one that is written as others: append them, and return the one that is the result (graph/rewrite/private.h).
+     */
+    struct gr_node *(*rewrite)(struct rewrite *x);
 
     /* Frames. */
     enum gr_op_columns columns;

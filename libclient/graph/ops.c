@@ -1,6 +1,8 @@
+/* Rows of contract/ops.def, and those of one operator found. */
 #include "graph/ops.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 static const struct gr_op_info ops[] = {
@@ -16,15 +18,17 @@ static const struct gr_op_info ops[] = {
 #undef PARAM
 };
 
-enum { NEED_OPTIONAL, NEED_REQUIRED };
+#define NEED_REQUIRED      .required = true
+#define NEED_OPTIONAL      .required = false
+#define NEED_DEFAULT(text) .fallback = (text)
 
-static const struct gr_param_info params[] = {
+static struct gr_param_info params[] = {
 #define OP(name, yields, min_inputs, max_inputs, summary)
 #define PARAM(op_name, param_name, param_kind, param_need, param_summary)                                              \
     {.op = GR_TILE_##op_name,                                                                                          \
      .name = #param_name,                                                                                              \
      .kind = GR_PARAM_##param_kind,                                                                                    \
-     .required = NEED_##param_need == NEED_REQUIRED,                                                                   \
+     NEED_##param_need,                                                                                                \
      .summary = (param_summary)},
 #include "contract/ops.def"
 #undef OP
@@ -40,7 +44,7 @@ static const char *const notes[GR_TILE_COUNT] = {
 #undef PARAM
 };
 
-static const struct gr_param_rule rules[] = {
+static struct gr_param_rule rules[] = {
 #define OP(name, yields, min_inputs, max_inputs, summary)
 #define PARAM(op, name, kind, need, summary)
 #define RULE(rule_op, rule_name, rule_kind, rule_text)                                                                 \
@@ -50,11 +54,41 @@ static const struct gr_param_rule rules[] = {
 #undef PARAM
 };
 
-const struct gr_param_rule *
-gr_param_rules(size_t *ret_count)
+static const struct gr_param_info *first_params[GR_TILE_COUNT];
+static pthread_once_t linked = PTHREAD_ONCE_INIT;
+
+void
+gr_params_link(struct gr_param_info *rows, size_t count, const struct gr_param_info **ret_first)
 {
-    *ret_count = sizeof rules / sizeof rules[0];
-    return rules;
+    for (size_t i = count; i-- > 0;) {
+        rows[i].next = ret_first[rows[i].op];
+        ret_first[rows[i].op] = &rows[i];
+    }
+}
+
+static void
+link_rows(void)
+{
+    size_t count = sizeof params / sizeof params[0];
+
+    gr_params_link(params, count, first_params);
+    for (size_t r = sizeof rules / sizeof rules[0]; r-- > 0;) {
+        size_t i = 0;
+
+        while (params[i].op != rules[r].op || strcmp(params[i].name, rules[r].name) != 0) {
+            i++;
+            assert(i < count);
+        }
+        rules[r].next = params[i].rules;
+        params[i].rules = &rules[r];
+    }
+}
+
+const struct gr_param_info *
+gr_params_of(enum gr_tile_op op)
+{
+    (void)pthread_once(&linked, link_rows);
+    return first_params[op];
 }
 
 const char *
@@ -88,21 +122,14 @@ gr_op_find(const char *name)
 }
 
 const struct gr_param_info *
-gr_param_info(size_t *ret_count)
-{
-    *ret_count = sizeof params / sizeof params[0];
-    return params;
-}
-
-const struct gr_param_info *
 gr_param_find(enum gr_tile_op op, const char *name)
 {
-    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
-        if (params[i].op == (int)op && strcmp(params[i].name, name) == 0) {
-            return &params[i];
-        }
+    const struct gr_param_info *param = gr_params_of(op);
+
+    while (param != NULL && strcmp(param->name, name) != 0) {
+        param = param->next;
     }
-    return NULL;
+    return param;
 }
 
 const char *

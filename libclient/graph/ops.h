@@ -44,14 +44,6 @@ enum gr_param_kind {
     GR_PARAM_MAP,     /* MAP */
 };
 
-struct gr_param_info {
-    int op; /* enum gr_tile_op, or enum gr_chunk_op */
-    const char *name;
-    enum gr_param_kind kind;
-    bool required;
-    const char *summary;
-};
-
 /* What a parameter may be, beyond its kind. */
 enum gr_rule_kind {
     GR_RULE_COLUMNS,         /* a list of names, one or more, each once: columns of the inputs */
@@ -74,15 +66,26 @@ struct gr_param_rule {
     const char *name;
     enum gr_rule_kind kind;
     const char *text;
+    const struct gr_param_rule *next; /* of the same parameter */
 };
 
-/* Every rule of every operator, those of one operator together. */
-const struct gr_param_rule *gr_param_rules(size_t *ret_count);
+/* A parameter, as its row tells. */
+struct gr_param_info {
+    int op; /* enum gr_tile_op, or enum gr_chunk_op */
+    const char *name;
+    enum gr_param_kind kind;
+    bool required;
+    const char *fallback; /* what it is when it is not given, as text; NULL: nothing */
+    const char *summary;
+    const struct gr_param_rule *rules; /* or NULL */
+    const struct gr_param_info *next;  /* of the same operator */
+};
 
-/* Every parameter of every operator, those of one operator together. */
-const struct gr_param_info *gr_param_info(size_t *ret_count);
-/* NULL when the operator has none of that name. */
+/* The first parameter of an operator, or NULL; the one of that name, or NULL. */
+const struct gr_param_info *gr_params_of(enum gr_tile_op op);
 const struct gr_param_info *gr_param_find(enum gr_tile_op op, const char *name);
+/* Link the rows of each operator, whose first ones go to ret_first. */
+void gr_params_link(struct gr_param_info *rows, size_t count, const struct gr_param_info **ret_first);
 /* "strings" for GR_PARAM_STRINGS, as docs/operators.md has it. */
 const char *gr_param_kind_name(enum gr_param_kind kind);
 /* "a list of strings" for GR_PARAM_STRINGS. */

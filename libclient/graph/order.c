@@ -28,7 +28,6 @@ work_free(struct work *work)
     free(work->inputs);
     free(work->order);
     free(work->place_of);
-    free(work->origins);
 }
 
 static granary_err
@@ -46,12 +45,11 @@ work_alloc(struct work *work)
     work->inputs = calloc(count, sizeof *work->inputs);
     work->order = calloc(count, sizeof *work->order);
     work->place_of = calloc(count, sizeof *work->place_of);
-    work->origins = calloc(count, sizeof *work->origins);
     if (work->by_name != NULL) {
         memset(work->by_name, 0xff, (work->names_mask + 1) * sizeof *work->by_name);
     }
     return work->by_name == NULL || work->ops == NULL || work->yields == NULL || work->inputs == NULL ||
-                   work->order == NULL || work->place_of == NULL || work->origins == NULL
+                   work->order == NULL || work->place_of == NULL
                ? out_of_memory()
                : GRANARY_OK;
 }

@@ -10,14 +10,13 @@
 struct work {
     Granary__Graph *message;
     size_t count;
-    size_t *by_name;                  /* positions by the hash of their name, open addressing; SIZE_MAX: free */
-    size_t names_mask;                /* of by_name */
-    int *ops;                         /* by position: of contract/ops.def, or of chunk_ops.def */
-    enum gr_yields *yields;           /* by position */
-    size_t **inputs;                  /* by position: positions, WORK_OBJECT where an input is no node */
-    size_t *order;                    /* positions, inputs first */
-    size_t *place_of;                 /* by position: place in order */
-    const struct gr_origin **origins; /* by position: the user's node of which it is a part, or NULL */
+    size_t *by_name;        /* positions by the hash of their name, open addressing; SIZE_MAX: free */
+    size_t names_mask;      /* of by_name */
+    int *ops;               /* by position: of contract/ops.def, or of chunk_ops.def */
+    enum gr_yields *yields; /* by position */
+    size_t **inputs;        /* by position: positions, WORK_OBJECT where an input is no node */
+    size_t *order;          /* positions, inputs first */
+    size_t *place_of;       /* by position: place in order */
 };
 
 /* Room for all nodes, and their names; they must be good and differ. Errors: EINVAL, ENOMEM; to be freed in any case */

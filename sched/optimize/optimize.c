@@ -93,7 +93,7 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
         rule_visit *visit;
         bool backwards;                             /* readers first */
         granary_err (*run)(struct gr_steps *steps); /* instead of visit */
-    } rules[] = {{0, rule_lower, false, NULL},
+    } rules[] = {{0, rule_written, false, NULL},
                  {0, rule_dead, true, NULL},
                  {GR_RULE_CONSTANT, rule_constant, false, NULL},
                  {GR_RULE_SORT, rule_sort, false, NULL},

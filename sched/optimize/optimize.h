@@ -2,7 +2,7 @@
  * The rules that make a graph cheaper without changing its targets.
  *
  *   rule              what it does                                                                  file
- *   (lower)           operators that say nothing new become those they are written as (always)       rule_lower.c
+ *   (written)         operators that are just another one become it (always)                         rule_written.c
  *   dead-node         a node no target needs is not computed                                        rule_dead.c
  *   merge-selects     select over select takes its columns from below the lower one                 rule_select.c
  *   constant-filter   a filter that lets all rows through is left out; one that leaves none reads none rule_constant.c

@@ -41,10 +41,12 @@ swap_with_map(struct gr_steps *steps, struct gr_step *head, struct gr_step *map)
     rule_fired(steps, "head-below-map", "'%s' cuts the rows before '%s' (%s)", head->origin->name, map->origin->name,
                gr_op_info(map->op)->name);
     head->origin = map->origin;
+    head->given = map->given;
     head->op = map->op;
     head->own_attrs = map->own_attrs;
     head->own_attr_count = map->own_attr_count;
     map->origin = old.origin;
+    map->given = old.given;
     map->op = old.op;
     map->own_attrs = old.own_attrs;
     map->own_attr_count = old.own_attr_count;
@@ -69,6 +71,7 @@ head_into_sort(struct gr_steps *steps, struct gr_step *head, struct gr_step *sor
                rows, head->origin->name);
     gr_step_clear_attrs(head);
     head->origin = sort->origin;
+    head->given = sort->given;
     head->op = sort->op;
     head->own_attrs = sort->own_attrs;
     head->own_attr_count = sort->own_attr_count;

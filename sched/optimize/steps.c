@@ -15,7 +15,7 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
     size_t *pool = NULL;
 
     for (size_t i = 0; i < graph->count; i++) {
-        edges += graph->nodes[i].input_count;
+        edges += graph->nodes[i]->input_count;
     }
     if (steps != NULL && (steps->memory = gr_region_create()) != NULL) {
         steps->steps = gr_steps_room(steps, graph->count, sizeof *steps->steps);
@@ -31,19 +31,20 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
     steps->target_count = graph->target_count;
     steps->fired = fired;
     for (size_t i = 0; i < graph->count; i++) {
-        const struct gr_graph_node *node = &graph->nodes[i];
+        const struct gr_node *node = graph->nodes[i];
 
-        steps->steps[i] = (struct gr_step){.origin = node->node,
-                                           .name = node->node->name,
-                                           .op = (enum gr_tile_op)node->op,
-                                           .dead = node->absent,
+        steps->steps[i] = (struct gr_step){.node = node,
+                                           .origin = node->shown,
+                                           .given = node->shown,
+                                           .name = node->shown->name,
+                                           .op = (enum gr_tile_op)gr_op_find(node->shown->op),
                                            .yields = node->yields,
                                            .input_count = node->input_count,
                                            .inputs = pool,
                                            .type = &node->type,
                                            .limit = GR_STEP_NO_LIMIT};
         for (size_t k = 0; k < node->input_count; k++) {
-            *pool++ = node->inputs[k];
+            *pool++ = node->inputs[k]->position;
         }
     }
     for (size_t t = 0; t < graph->target_count; t++) {
@@ -81,8 +82,8 @@ gr_step_attrs(const struct gr_step *step, size_t *ret_count)
         *ret_count = step->own_attr_count;
         return step->own_attrs;
     }
-    *ret_count = step->origin->n_attrs;
-    return step->origin->attrs;
+    *ret_count = step->given->n_attrs;
+    return step->given->attrs;
 }
 
 const Granary__Attr *
@@ -142,14 +143,14 @@ gr_step_clear_attrs(struct gr_step *step)
 static granary_err
 own_attrs(struct gr_step *step)
 {
-    const Granary__Node *origin = step->origin;
+    const Granary__Node *given = step->given;
 
     if (step->own_attrs != NULL) {
         return GRANARY_OK;
     }
-    step->own_attrs = calloc(origin->n_attrs + 1, sizeof *step->own_attrs);
-    for (size_t i = 0; step->own_attrs != NULL && i < origin->n_attrs; i++) {
-        Granary__Attr *copy = gr_attr_copy(origin->attrs[i]);
+    step->own_attrs = calloc(given->n_attrs + 1, sizeof *step->own_attrs);
+    for (size_t i = 0; step->own_attrs != NULL && i < given->n_attrs; i++) {
+        Granary__Attr *copy = gr_attr_copy(given->attrs[i]);
 
         if (copy == NULL) {
             gr_step_clear_attrs(step);

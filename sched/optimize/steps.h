@@ -15,10 +15,12 @@
 #include "graph/graph.h"
 #include "graph/operator.h"
 
-#define GR_STEP_NO_LIMIT (-1)
+#define GR_STEP_NO_LIMIT GR_NO_LIMIT
 
 struct gr_step {
-    const Granary__Node *origin; /* whose name messages tell; its attributes, unless own_attrs is set */
+    const struct gr_node *node;
+    const Granary__Node *origin; /* whose name messages tell */
+    const Granary__Node *given;  /* its attributes, unless own_attrs is set */
     enum gr_tile_op op;
     enum gr_yields yields;
     bool dead;

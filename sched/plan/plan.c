@@ -28,8 +28,8 @@ needed_nodes(const struct gr_graph *graph)
         needed[graph->targets[t]] = true;
     }
     for (size_t i = graph->count; needed != NULL && i-- > 0;) {
-        for (size_t k = 0; k < graph->nodes[i].input_count && needed[i]; k++) {
-            needed[graph->nodes[i].inputs[k]] = true;
+        for (size_t k = 0; k < graph->nodes[i]->input_count && needed[i]; k++) {
+            needed[graph->nodes[i]->inputs[k]->position] = true;
         }
     }
     return needed;
@@ -42,9 +42,9 @@ open_table(struct gr_plan *plan, size_t node, const struct gr_plan_options *opti
     granary_err err;
 
     for (size_t t = 0; t < options->table_count && bound == NULL; t++) {
-        bound = strcmp(options->tables[t]->node, plan->graph->nodes[node].node->name) == 0 ? options->tables[t] : NULL;
+        bound = strcmp(options->tables[t]->node, plan->graph->nodes[node]->node->name) == 0 ? options->tables[t] : NULL;
     }
-    err = gr_table_create(plan->graph->nodes[node].node, bound, &plan->sources.tables[node]);
+    err = gr_table_create(plan->graph->nodes[node]->node, bound, &plan->sources.tables[node]);
     if (err == GRANARY_OK && !gr_table_is_known(plan->sources.tables[node])) {
         plan->sources.unready++;
         plan->sources.unasked++;
@@ -72,10 +72,10 @@ open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
         err = plan_no_memory();
     }
     for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
-        if (graph->nodes[i].op == GR_TILE_table && needed[i]) {
+        if (graph->nodes[i]->op == GR_TILE_table && needed[i]) {
             err = open_table(plan, i, options);
-        } else if (gr_file_is(graph->nodes[i].op) && needed[i]) {
-            err = gr_file_create(&graph->nodes[i], &file_options, &plan->sources.files[i]);
+        } else if (gr_file_is(graph->nodes[i]->op) && needed[i]) {
+            err = gr_file_create(graph->nodes[i], &file_options, &plan->sources.files[i]);
             plan->sources.unready += err == GRANARY_OK && plan->sources.files[i]->asks;
             plan->sources.unasked += err == GRANARY_OK && plan->sources.files[i]->asks;
         }
@@ -143,7 +143,58 @@ take_graph(struct gr_plan *plan, Granary__Graph *graph)
 const Granary__Node *
 plan_graph_node(const struct gr_plan *plan, size_t i)
 {
-    return plan->chunk_graph != NULL ? plan->chunk_graph->nodes[i].node : plan->graph->nodes[i].node;
+    return plan->chunk_graph != NULL ? plan->chunk_graph->nodes[i].node : plan->graph->nodes[i]->node;
+}
+
+/* What there is for each node of a graph, moved to where the nodes are now. The array grows; NULL stays. */
+static bool
+follow_nodes(const struct gr_plan *plan, struct gr_node *const *before, void *array, size_t size)
+{
+    const unsigned char *from;
+    unsigned char *to;
+
+    memcpy(&from, array, sizeof from);
+    if (from == NULL) {
+        return true;
+    }
+    to = calloc(plan->graph->count + 1, size);
+    if (to == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < plan->node_count; i++) {
+        memcpy(to + before[i]->position * size, from + i * size, size);
+    }
+    memcpy(array, &to, sizeof to);
+    free((void *)(uintptr_t)from);
+    return true;
+}
+
+/* Nodes that are written as others move those behind them; what was found of them follows. */
+static granary_err
+infer_and_follow(struct gr_plan *plan)
+{
+    struct plan_sources *sources = &plan->sources;
+    struct gr_node **before = malloc((plan->node_count + 1) * sizeof(struct gr_node *));
+    granary_err err;
+    bool followed;
+
+    if (before == NULL) {
+        return plan_no_memory();
+    }
+    memcpy(before, plan->graph->nodes, plan->node_count * sizeof(struct gr_node *));
+    err = gr_graph_infer(plan->graph);
+    followed = follow_nodes(plan, before, &sources->tables, sizeof(struct gr_table *)) &&
+               follow_nodes(plan, before, &sources->files, sizeof(struct gr_file *)) &&
+               follow_nodes(plan, before, &sources->asked, sizeof *sources->asked) &&
+               follow_nodes(plan, before, &plan->functions, sizeof(struct gr_function *));
+    for (size_t c = 0; c < plan->chunks.count; c++) {
+        plan->chunks.chunks[c].step = (uint32_t)before[plan->chunks.chunks[c].step]->position;
+    }
+    sources->known =
+        (struct gr_sources){.tables = sources->tables, .files = sources->files, .functions = plan->functions};
+    plan->node_count = followed ? plan->graph->count : plan->node_count;
+    free(before);
+    return followed ? err : plan_no_memory();
 }
 
 granary_err
@@ -169,7 +220,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         err = plan_bind_functions(plan, options);
     }
     if (err == GRANARY_OK) {
-        err = plan->graph == NULL ? plan_settle_chunks(plan) : gr_graph_infer(plan->graph);
+        err = plan->graph == NULL ? plan_settle_chunks(plan) : infer_and_follow(plan);
     }
     if (err == GRANARY_OK && plan->graph != NULL) {
         err = open_sources(plan, options);
@@ -468,7 +519,7 @@ infer_types(struct gr_plan *plan)
     granary_err err;
 
     for (size_t i = 0; i < plan->graph->count; i++) {
-        struct gr_node_type *type = &plan->graph->nodes[i].type;
+        struct gr_node_type *type = &plan->graph->nodes[i]->type;
         const struct gr_schema *schema = plan->sources.tables[i] != NULL ? &plan->sources.tables[i]->schema : NULL;
 
         if (plan->sources.files[i] != NULL && plan->sources.files[i]->type.known && !type->known) {
@@ -486,7 +537,7 @@ infer_types(struct gr_plan *plan)
             type->known = true;
         }
     }
-    err = gr_graph_infer(plan->graph);
+    err = infer_and_follow(plan);
     return err == GRANARY_ETYPE ? blame_file(plan, err) : err;
 }
 

@@ -74,7 +74,7 @@ void
 gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_buf *out)
 {
     const struct gr_node_type nothing = {.known = false};
-    const struct gr_node_type *type = plan->graph == NULL ? &nothing : &plan->graph->nodes[plan->targets[target]].type;
+    const struct gr_node_type *type = plan->graph == NULL ? &nothing : &plan->graph->nodes[plan->targets[target]]->type;
 
     if (type->known && type->is_tensor) {
         gr_buf_addf(out, "%s", granary_dtype_name(type->dtype));
@@ -102,13 +102,13 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     granary__result__init(result);
-    result->is_objects = plan->graph == NULL || plan->graph->nodes[plan->targets[target]].yields == GR_YIELDS_OBJECTS;
+    result->is_objects = plan->graph == NULL || plan->graph->nodes[plan->targets[target]]->yields == GR_YIELDS_OBJECTS;
     err = set_chunks(plan, tiled, result);
     if (err == GRANARY_OK && tiled->grid != NULL) {
         err = set_grid(tiled->grid, result);
     }
     if (err == GRANARY_OK && tiled->grid != NULL && plan->graph != NULL) {
-        char *dtype = strdup(granary_dtype_name(plan->graph->nodes[plan->targets[target]].type.dtype));
+        char *dtype = strdup(granary_dtype_name(plan->graph->nodes[plan->targets[target]]->type.dtype));
 
         if (dtype != NULL) {
             result->dtype = dtype;

@@ -203,7 +203,7 @@ is_small(const char *json)
     }
     (void)gr_graph_infer(graph);
     for (size_t i = 0; i < graph->count && small; i++) {
-        const struct gr_node_type *type = &graph->nodes[i].type;
+        const struct gr_node_type *type = &graph->nodes[i]->type;
         int64_t elements = 1;
 
         for (int d = 0; d < type->dims && type->is_tensor && small; d++) {

@@ -59,9 +59,9 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     }
     for (size_t i = 0; i < graph->count; i++) {
-        struct gr_node_type *type = &graph->nodes[i].type;
+        struct gr_node_type *type = &graph->nodes[i]->type;
 
-        if (graph->nodes[i].node->n_inputs == 0 && strcmp(graph->nodes[i].node->op, "read_csv") == 0) {
+        if (graph->nodes[i]->node->n_inputs == 0 && strcmp(graph->nodes[i]->node->op, "read_csv") == 0) {
             type->known = gr_schema_add(&type->schema, "a", GRANARY_INT64) == GRANARY_OK &&
                           gr_schema_add(&type->schema, "s", GRANARY_STRING) == GRANARY_OK;
         }

@@ -312,13 +312,10 @@ is_made(const struct gr_op_info *info)
 static void
 put_params(struct maker *maker, enum gr_tile_op op)
 {
-    size_t count;
-    const struct gr_param_info *params = gr_param_info(&count);
-
-    for (size_t i = 0; i < count; i++) {
-        if (params[i].op == (int)op && (params[i].required || choose(maker->choices, 3) == 0)) {
-            gr_buf_addf(maker->out, ", \"%s\": ", params[i].name);
-            put_value(maker, op, &params[i]);
+    for (const struct gr_param_info *p = gr_params_of(op); p != NULL; p = p->next) {
+        if (p->required || choose(maker->choices, 3) == 0) {
+            gr_buf_addf(maker->out, ", \"%s\": ", p->name);
+            put_value(maker, op, p);
         }
     }
 }

@@ -171,12 +171,10 @@ static granary_err
 check_node(struct work *work, size_t position, struct gr_chunk_node *ret_node)
 {
     Granary__Node *node = work->message->nodes[position];
-    size_t count;
-    const struct gr_param_info *params = gr_chunk_param_info(&count);
     granary_err err = find_op(node, &work->ops[position]);
 
     if (err == GRANARY_OK) {
-        err = node_check_attrs(node, params, count, work->ops[position]);
+        err = node_check_attrs(node, gr_chunk_params_of((enum gr_chunk_op)work->ops[position]));
     }
     if (err == GRANARY_OK) {
         ret_node->node = node;

@@ -1,5 +1,6 @@
 #include "graph/chunk/ops.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static const char *const names[] = {
@@ -22,7 +23,7 @@ static const char *const texts[] = {
 
 enum { NEED_OPTIONAL, NEED_REQUIRED };
 
-static const struct gr_param_info params[] = {
+static struct gr_param_info params[] = {
 #define CHUNK_PARAM(op_name, param_name, param_kind, param_need)                                                       \
     {.op = GR_CHUNK_##op_name,                                                                                         \
      .name = #param_name,                                                                                              \
@@ -56,9 +57,18 @@ gr_chunk_op_find(const char *name)
     return -1;
 }
 
-const struct gr_param_info *
-gr_chunk_param_info(size_t *ret_count)
+static const struct gr_param_info *first_params[GR_CHUNK_object + 1];
+static pthread_once_t linked = PTHREAD_ONCE_INIT;
+
+static void
+link_rows(void)
 {
-    *ret_count = sizeof params / sizeof params[0];
-    return params;
+    gr_params_link(params, sizeof params / sizeof params[0], first_params);
+}
+
+const struct gr_param_info *
+gr_chunk_params_of(enum gr_chunk_op op)
+{
+    (void)pthread_once(&linked, link_rows);
+    return op <= GR_CHUNK_object ? first_params[op] : NULL;
 }

@@ -50,7 +50,7 @@ gr_chunk_op_answers(enum gr_chunk_op op)
     }
 }
 
-/* Every parameter of every operator, those of one operator together. */
-const struct gr_param_info *gr_chunk_param_info(size_t *ret_count);
+/* The first parameter of an operator, or NULL. */
+const struct gr_param_info *gr_chunk_params_of(enum gr_chunk_op op);
 
 #endif

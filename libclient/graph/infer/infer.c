@@ -2,29 +2,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "graph/compose/compose.h"
-#include "graph/expand/expand.h"
-#include "graph/lower/lower.h"
 #include "graph/node.h"
 #include "graph/operator.h"
-
-/* What the user's node asks of its inputs, before what it is written as asks for more. */
-static granary_err
-check_origin(const struct gr_graph *graph, const struct gr_origin *origin)
-{
-    granary_err err = GRANARY_OK;
-
-    for (size_t i = 0; i < origin->node->n_inputs && err == GRANARY_OK; i++) {
-        const struct gr_node_type *type = &graph->nodes[origin->inputs[i]].type;
-
-        err = type->known ? node_check_columns(origin->node, origin->op, i, &type->schema) : GRANARY_OK;
-    }
-    return err;
-}
+#include "graph/rewrite/rewrite.h"
 
 /* Whether the operator makes do with inputs whose size is not known. */
 static granary_err
-check_sizes(const struct gr_graph_node *node, const struct gr_node_type *const *inputs)
+check_sizes(const struct gr_node *node, const struct gr_node_type *const *inputs)
 {
     for (size_t k = 0; k < node->input_count; k++) {
         if (inputs[k]->is_tensor && gr_type_is_unsized(inputs[k]) && node->yields == GR_YIELDS_TENSOR &&
@@ -40,7 +24,7 @@ check_sizes(const struct gr_graph_node *node, const struct gr_node_type *const *
 
 /* What it asks of its inputs, whatever it is written as. */
 static granary_err
-check_inputs(const struct gr_graph_node *node, const struct gr_node_type *const *inputs)
+check_inputs(const struct gr_node *node, const struct gr_node_type *const *inputs)
 {
     granary_err err = check_sizes(node, inputs);
 
@@ -52,136 +36,94 @@ check_inputs(const struct gr_graph_node *node, const struct gr_node_type *const 
     return err;
 }
 
-static granary_err
-infer_lowered(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
-
-static granary_err
-infer_type(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
-{
-    const struct gr_operator *op = gr_operator((enum gr_tile_op)node->op);
-    granary_err err = check_inputs(node, inputs);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    return op->lower != NULL ? infer_lowered(node, inputs, type) : op->infer(node, inputs, type);
-}
-
-/* By what it is written as. Its parameters are looked at as if somebody had written them. */
-static granary_err
-infer_lowered(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
-{
-    Granary__Node written = *node->node;
-    struct gr_graph_node other = *node;
-    struct gr_lowered lowered;
-    granary_err err =
-        gr_lower((enum gr_tile_op)node->op, node->node->attrs, node->node->n_attrs, &inputs[0]->schema, &lowered);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    written.attrs = lowered.attrs;
-    written.n_attrs = lowered.count;
-    other.node = &written;
-    other.op = (int)lowered.op;
-    err = node_check(&written, lowered.op);
-    if (err == GRANARY_OK) {
-        err = infer_type(&other, inputs, type);
-    }
-    gr_lowered_free(&lowered);
-    return err;
-}
-
 /* The types of its inputs, in an array to be freed. NULL: no memory */
 static const struct gr_node_type **
-list_inputs(const struct gr_graph *graph, const struct gr_graph_node *node)
+list_inputs(const struct gr_node *node)
 {
     const struct gr_node_type **inputs = calloc(node->input_count + 1, sizeof *inputs);
 
     for (size_t i = 0; inputs != NULL && i < node->input_count; i++) {
-        inputs[i] = &graph->nodes[node->inputs[i]].type;
+        inputs[i] = &node->inputs[i]->type;
     }
     return inputs;
 }
 
-granary_err
-node_infer(const struct gr_graph *graph, const struct gr_graph_node *node, struct gr_node_type *type)
+static granary_err
+infer_type(struct gr_node *node, const struct gr_node_type *const *inputs)
 {
-    const struct gr_node_type **inputs = list_inputs(graph, node);
-    granary_err err = inputs == NULL ? gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", node->input_count)
-                                     : infer_type(node, inputs, type);
+    struct gr_node_type type = {.known = false};
+    granary_err err = gr_operator((enum gr_tile_op)node->op)->infer(node, inputs, &type);
 
-    free(inputs);
-    type->known = true;
-    type->is_tensor = node->yields == GR_YIELDS_TENSOR;
-    return err;
+    if (err != GRANARY_OK) {
+        gr_schema_free(&type.schema);
+        return err;
+    }
+    node->type = type;
+    node->type.known = true;
+    node->type.is_tensor = node->yields == GR_YIELDS_TENSOR;
+    return GRANARY_OK;
 }
 
-/* *ret_done: others have taken its place. */
-static granary_err
-compose(struct gr_graph *graph, const struct gr_graph_node *node, bool *ret_done)
+granary_err
+node_settle(struct gr_graph *graph, struct gr_node *node)
 {
-    const struct gr_node_type **inputs = list_inputs(graph, node);
-    bool stays = false;
+    const struct gr_node_type **inputs = list_inputs(node);
     granary_err err = inputs == NULL ? gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", node->input_count)
                                      : check_inputs(node, inputs);
+    bool stays = true;
 
-    free(inputs);
-    if (err == GRANARY_OK) {
-        err = gr_compose(graph, (size_t)(node - graph->nodes), &stays);
+    if (err == GRANARY_OK && gr_operator((enum gr_tile_op)node->op)->rewrite != NULL) {
+        err = gr_rewrite(graph, node, &stays);
     }
-    *ret_done = err == GRANARY_OK && !stays;
+    if (err == GRANARY_OK && stays) {
+        err = infer_type(node, inputs);
+    }
+    free(inputs);
     return err;
 }
 
 /* Whether its type follows from those of its inputs, which are known. */
 static bool
-can_be_inferred(const struct gr_graph *graph, const struct gr_graph_node *node)
+can_be_inferred(const struct gr_node *node)
 {
     const struct gr_operator *op = gr_operator((enum gr_tile_op)node->op);
-    bool can = !node->type.known && (op->infer != NULL || op->lower != NULL || op->compose != NULL) &&
+    bool can = !node->type.known && (op->infer != NULL || op->rewrite != NULL) &&
                (node->yields == GR_YIELDS_FRAME || node->yields == GR_YIELDS_TENSOR);
 
     for (size_t i = 0; i < node->input_count && can; i++) {
-        can = graph->nodes[node->inputs[i]].type.known;
+        can = node->inputs[i]->type.known;
     }
     return can;
 }
 
-static granary_err
-infer_node(struct gr_graph *graph, struct gr_graph_node *node)
-{
-    const Granary__Node *user = node->origin != NULL ? node->origin->node : node->node;
-    struct gr_node_type type = {0};
-    bool done = false;
-    granary_err err = node->origin == NULL ? GRANARY_OK : check_origin(graph, node->origin);
-
-    if (err == GRANARY_OK && gr_operator((enum gr_tile_op)node->op)->compose != NULL) {
-        err = compose(graph, node, &done);
-    }
-    if (err == GRANARY_OK && done) {
-        return GRANARY_OK;
-    }
-    if (err == GRANARY_OK) {
-        err = node_infer(graph, node, &type);
-    }
-    if (err != GRANARY_OK) {
-        gr_schema_free(&type.schema);
-        return node_fail(user, err);
-    }
-    node->type = type;
-    return GRANARY_OK;
-}
-
+/* All nodes find new places: behind those that they are written as. With an error, too, all have one. */
 granary_err
 gr_graph_infer(struct gr_graph *graph)
 {
+    struct gr_node **nodes = graph->nodes;
+    struct gr_node **places = malloc(graph->count * sizeof(struct gr_node *));
+    size_t count = graph->count;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
-        if (can_be_inferred(graph, &graph->nodes[i])) {
-            err = infer_node(graph, &graph->nodes[i]);
-        }
+    if (places == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
+    graph->nodes = places;
+    graph->room = count;
+    graph->count = 0;
+    for (graph->awaited = count; graph->awaited > 0; graph->awaited--) {
+        struct gr_node *node = nodes[count - graph->awaited];
+        const Granary__Node *user = node->node;
+
+        if (err == GRANARY_OK && can_be_inferred(node)) {
+            err = node_settle(graph, node);
+            err = err == GRANARY_OK ? err : node_fail(user, err);
+        }
+        (void)graph_append(graph, node);
+    }
+    for (size_t t = 0; t < graph->target_count; t++) {
+        graph->targets[t] = nodes[graph->targets[t]]->position;
+    }
+    free(nodes);
     return err;
 }

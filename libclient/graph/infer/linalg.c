@@ -7,7 +7,7 @@
 #include "graph/tensor/types.h"
 
 granary_err
-infer_matmul(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_matmul(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *a = inputs[0];
     const struct gr_node_type *b = inputs[1];
@@ -39,7 +39,7 @@ set_matrix(struct gr_node_type *type, int dims, int64_t rows, int64_t columns)
 }
 
 static granary_err
-infer_factors(const struct gr_graph_node *node, const struct gr_node_type *a, struct gr_node_type *type)
+infer_factors(const struct gr_node *node, const struct gr_node_type *a, struct gr_node_type *type)
 {
     int64_t m = a->shape[0], n = a->shape[1], k = m < n ? m : n;
     bool svd = node->op == GR_TILE_svd;
@@ -69,7 +69,7 @@ infer_factors(const struct gr_graph_node *node, const struct gr_node_type *a, st
 }
 
 static granary_err
-infer_linalg(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_linalg(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *a = inputs[0];
     const struct gr_node_type *b = node->input_count == 2 ? inputs[1] : NULL;

@@ -7,8 +7,8 @@
 enum { DIMS_MAX = 8 };
 
 /* A parameter, or NULL; one of integer, or the fallback. */
-const Granary__Attr *infer_find(const struct gr_graph_node *node, const char *name);
-int64_t infer_int(const struct gr_graph_node *node, const char *name, int64_t fallback);
+const Granary__Attr *infer_find(const struct gr_node *node, const char *name);
+int64_t infer_int(const struct gr_node *node, const char *name, int64_t fallback);
 
 /* A shape as messages show it: "(3, 4)"; (? when the first size is not known. */
 struct infer_shown {
@@ -21,14 +21,14 @@ granary_err infer_count(int dims, const int64_t *shape, int64_t *ret_count);
 /* A parameter that is a shape. Errors: EINVAL */
 granary_err infer_read_shape(const Granary__Attr *attr, struct gr_node_type *type);
 /* The parameter "chunk", if there is one. Errors: EINVAL it does not fit */
-granary_err infer_check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type);
+granary_err infer_check_chunk(const struct gr_node *node, const struct gr_node_type *type);
 
 /* Several dtypes are promoted in two turns, floats first, as NumPy does: whether this one's is the first. */
 bool infer_is_turn_of(granary_dtype dtype, bool first);
 
 granary_err
-infer_array(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 granary_err
-infer_matmul(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+infer_matmul(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 
 #endif

@@ -5,7 +5,7 @@
 #include "graph/infer/private.h"
 
 const Granary__Attr *
-infer_find(const struct gr_graph_node *node, const char *name)
+infer_find(const struct gr_node *node, const char *name)
 {
     return gr_attr_find(node->node->attrs, node->node->n_attrs, name);
 }
@@ -79,7 +79,7 @@ infer_read_shape(const Granary__Attr *attr, struct gr_node_type *type)
 }
 
 granary_err
-infer_check_chunk(const struct gr_graph_node *node, const struct gr_node_type *type)
+infer_check_chunk(const struct gr_node *node, const struct gr_node_type *type)
 {
     const Granary__Attr *chunk = infer_find(node, "chunk");
 
@@ -100,7 +100,7 @@ infer_check_chunk(const struct gr_graph_node *node, const struct gr_node_type *t
 }
 
 int64_t
-infer_int(const struct gr_graph_node *node, const char *name, int64_t fallback)
+infer_int(const struct gr_node *node, const char *name, int64_t fallback)
 {
     return gr_attr_int(node->node->attrs, node->node->n_attrs, name, fallback);
 }

@@ -12,7 +12,7 @@
 #include "graph/tensor/types.h"
 
 granary_err
-infer_array(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const Granary__Attr *shape = infer_find(node, "shape");
     const Granary__Attr *chunk = infer_find(node, "chunk");
@@ -47,7 +47,7 @@ infer_array(const struct gr_graph_node *node, const struct gr_node_type *const *
 
 /* The parameter "dtype"; without it the fallback. */
 static granary_err
-read_dtype(const struct gr_graph_node *node, granary_dtype fallback, granary_dtype *ret_dtype)
+read_dtype(const struct gr_node *node, granary_dtype fallback, granary_dtype *ret_dtype)
 {
     const char *name = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
 
@@ -60,7 +60,7 @@ read_dtype(const struct gr_graph_node *node, granary_dtype fallback, granary_dty
 
 /* Tensors of one value, and the diagonals and triangles of it. */
 static granary_err
-infer_full(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_full(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = node->input_count > 0 ? inputs[0] : NULL;
     const Granary__Attr *shape = infer_find(node, "shape");
@@ -116,7 +116,7 @@ FULL(tril)
 #undef FULL
 
 static granary_err
-infer_linspace(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_linspace(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     int64_t count = infer_int(node, "count", 50);
 
@@ -141,7 +141,7 @@ check_random(const Granary__Node *node, enum gr_tile_op op)
 }
 
 static granary_err
-infer_random(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_random(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     struct gr_random random;
     int64_t count;
@@ -178,7 +178,7 @@ check_arange(const Granary__Node *node, enum gr_tile_op op)
 }
 
 static bool
-is_int(const struct gr_graph_node *node, const char *name)
+is_int(const struct gr_node *node, const char *name)
 {
     const Granary__Attr *attr = infer_find(node, name);
 
@@ -187,7 +187,7 @@ is_int(const struct gr_graph_node *node, const char *name)
 
 /* Elements from start before stop. Errors: EINVAL too many */
 static granary_err
-count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_count)
+count_range(const struct gr_node *node, granary_dtype dtype, int64_t *ret_count)
 {
     Granary__Attr *const *attrs = node->node->attrs;
     size_t n = node->node->n_attrs;
@@ -213,7 +213,7 @@ count_range(const struct gr_graph_node *node, granary_dtype dtype, int64_t *ret_
 }
 
 static granary_err
-infer_arange(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_arange(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const Granary__Attr *shape = infer_find(node, "shape");
     int64_t elements = 0;

@@ -33,7 +33,7 @@ broadcast(const struct gr_node_type *left, const struct gr_node_type *right, str
 }
 
 static granary_err
-infer_map(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_map(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     granary_dtype dtypes[GR_PROGRAM_INPUTS];
     granary_err err = GRANARY_OK;
@@ -88,7 +88,7 @@ TENSOR_UNARY(isclose, , )
 #undef TENSOR_BINARY
 
 static granary_err
-infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_reduce(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = inputs[0];
     enum gr_reduction reduction = gr_op_reduction((enum gr_tile_op)node->op);
@@ -129,7 +129,7 @@ infer_reduce(const struct gr_graph_node *node, const struct gr_node_type *const 
 #undef TENSOR_REDUCTION
 
 static granary_err
-infer_bincount(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_bincount(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     int64_t length = infer_int(node, "length", 0);
     struct infer_shown shown, other;
@@ -161,7 +161,7 @@ infer_is_turn_of(granary_dtype dtype, bool first)
 }
 
 static granary_err
-infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     enum gr_tile_op op = (enum gr_tile_op)node->op;
     struct gr_view view;
@@ -191,7 +191,7 @@ infer_view(const struct gr_graph_node *node, const struct gr_node_type *const *i
 #undef TENSOR_VIEW
 
 static granary_err
-infer_along(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_along(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = inputs[0];
     enum gr_tile_op op = (enum gr_tile_op)node->op;
@@ -261,7 +261,7 @@ ALONG(nanpercentile)
 #undef ALONG
 
 static granary_err
-infer_reshape(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_reshape(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = inputs[0];
     const Granary__Attr *shape = infer_find(node, "shape");
@@ -311,7 +311,7 @@ const struct gr_operator gr_op_reshape = {.infer = infer_reshape};
 const struct gr_operator gr_op_ravel = {.infer = infer_reshape};
 
 static granary_err
-infer_lookup(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_lookup(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     bool second = node->op == GR_TILE_searchsorted || node->op == GR_TILE_take_at;
     const struct gr_node_type *sought = inputs[second];

@@ -252,19 +252,15 @@ no_member(const char *name, const struct members *members, int op)
     char hint[GR_HINT_MAX];
     char all[512] = "";
     size_t length = 0;
-    size_t count;
-    const struct gr_param_info *params = gr_param_info(&count);
 
     for (size_t i = 0; i < members->count; i++) {
         gr_nearest_offer(&nearest, members->names[i]);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (op >= 0 && params[i].op == op) {
-            gr_nearest_offer(&nearest, params[i].name);
-            if (length < sizeof all) {
-                length += (size_t)snprintf(all + length, sizeof all - length, "%s%s",
-                                           length == 0 ? "; its parameters are: " : ", ", params[i].name);
-            }
+    for (const struct gr_param_info *p = op < 0 ? NULL : gr_params_of((enum gr_tile_op)op); p != NULL; p = p->next) {
+        gr_nearest_offer(&nearest, p->name);
+        if (length < sizeof all) {
+            length += (size_t)snprintf(all + length, sizeof all - length, "%s%s",
+                                       length == 0 ? "; its parameters are: " : ", ", p->name);
         }
     }
     return gr_fail(GRANARY_EINVAL, "unknown member '%.60s'%s", name,

@@ -24,7 +24,7 @@ check_assign(const Granary__Node *node, enum gr_tile_op op)
 
 /* The columns of the expressions, over those that are there. */
 static granary_err
-add_expressions(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+add_expressions(const struct gr_node *node, const struct gr_schema *input, struct gr_schema *schema)
 {
     const Granary__Attr *columns = op_param(node->node, "columns");
     granary_err err = GRANARY_OK;
@@ -40,7 +40,7 @@ add_expressions(const struct gr_graph_node *node, const struct gr_schema *input,
 }
 
 static granary_err
-infer_assign(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_assign(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     granary_err err = op_infer_same(node, inputs, type);
 
@@ -48,7 +48,7 @@ infer_assign(const struct gr_graph_node *node, const struct gr_node_type *const 
 }
 
 static granary_err
-infer_project(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_project(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     return add_expressions(node, &inputs[0]->schema, &type->schema);
 }
@@ -131,7 +131,7 @@ check_window(const Granary__Node *node, enum gr_tile_op op)
 }
 
 static granary_err
-infer_window(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_window(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     struct gr_window *windows = NULL;
     size_t count = 0;

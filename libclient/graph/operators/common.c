@@ -110,7 +110,7 @@ op_set_column(struct gr_schema *schema, const char *name, granary_dtype dtype)
 }
 
 granary_err
-op_infer_same(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+op_infer_same(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     (void)node;
     return gr_schema_copy(&inputs[0]->schema, &type->schema);

@@ -117,7 +117,7 @@ check_write(const Granary__Node *node, enum gr_tile_op op)
 
 /* A written file: its path and how large it is. */
 static granary_err
-infer_write(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_write(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     granary_err err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
 

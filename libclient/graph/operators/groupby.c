@@ -64,7 +64,7 @@ add_aggregate(const struct gr_aggregate *aggregate, const struct gr_schema *inpu
 }
 
 static granary_err
-infer_groupby(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_groupby(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *input = &inputs[0]->schema;
     struct gr_aggregate *aggregates = NULL;
@@ -200,7 +200,7 @@ const struct gr_operator gr_op_groupby = {
 
 /* The columns named, or all. */
 static granary_err
-add_named(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *ret_schema)
+add_named(const struct gr_node *node, const struct gr_schema *input, struct gr_schema *ret_schema)
 {
     const Granary__Attr *names = op_param(node->node, "columns");
 
@@ -216,8 +216,7 @@ reads_columns(const struct gr_op_use *use, bool *needed, bool *const reads[2])
 }
 
 static granary_err
-infer_value_counts(const struct gr_graph_node *node, const struct gr_node_type *const *inputs,
-                   struct gr_node_type *type)
+infer_value_counts(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     bool normalize = gr_attr_bool(node->node->attrs, node->node->n_attrs, "normalize", false);
     const char *name = normalize ? "proportion" : "count";
@@ -247,7 +246,7 @@ add_described(const struct gr_field *field, bool named, struct gr_schema *schema
 }
 
 static granary_err
-infer_describe(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_describe(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     struct gr_schema columns = {0};
     bool named = op_param(node->node, "columns") != NULL;

@@ -19,7 +19,7 @@ check_join(const Granary__Node *node, enum gr_tile_op op)
 }
 
 static granary_err
-infer_join(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_join(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     struct gr_join join;
     granary_err err = gr_join_parse(node->node->attrs, node->node->n_attrs, &join);
@@ -135,7 +135,7 @@ check_concat(const Granary__Node *node, enum gr_tile_op op)
 }
 
 static granary_err
-infer_concat(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_concat(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema **schemas = calloc(node->input_count + 1, sizeof *schemas);
     struct gr_concat concat;

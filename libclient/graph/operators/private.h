@@ -31,7 +31,7 @@ granary_err op_add_columns(const Granary__Attr *names, const struct gr_schema *i
 granary_err op_set_column(struct gr_schema *schema, const char *name, granary_dtype dtype);
 /* infer(): it yields its input's columns. */
 granary_err
-op_infer_same(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+op_infer_same(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 
 /* reads(): the columns needed, which are the input's. */
 granary_err op_reads_same(const struct gr_op_use *use, bool *needed, bool *const reads[2]);

@@ -21,7 +21,7 @@ is_listed(const Granary__Attr *names, const char *name)
 
 /* The columns that become rows have one dtype. */
 static granary_err
-melted_dtype(const struct gr_graph_node *node, const struct gr_schema *input, granary_dtype *ret_dtype)
+melted_dtype(const struct gr_node *node, const struct gr_schema *input, granary_dtype *ret_dtype)
 {
     const Granary__Attr *ids = op_param(node->node, "id_vars");
     const Granary__Attr *values = op_param(node->node, "value_vars");
@@ -48,7 +48,7 @@ melted_dtype(const struct gr_graph_node *node, const struct gr_schema *input, gr
 }
 
 static granary_err
-infer_melt(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_melt(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const Granary__Attr *ids = op_param(node->node, "id_vars");
     const char *var_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "var_name", "variable");
@@ -74,7 +74,7 @@ const struct gr_operator gr_op_melt = {.infer = infer_melt, .columns = GR_COLUMN
 /* ---- explode ---- */
 
 static granary_err
-infer_explode(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_explode(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *input = &inputs[0]->schema;
     const char *column = op_param(node->node, "column")->strings[0];
@@ -98,7 +98,7 @@ const struct gr_operator gr_op_explode = {.infer = infer_explode, .columns = GR_
 /* ---- frames of tensors, tensors of frames ---- */
 
 static granary_err
-infer_from_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_from_tensor(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *tensor = inputs[0];
     const Granary__Attr *columns = op_param(node->node, "columns");
@@ -143,7 +143,7 @@ common_dtype(const struct gr_schema *schema, const Granary__Attr *columns, size_
 }
 
 static granary_err
-infer_to_tensor(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_to_tensor(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *schema = &inputs[0]->schema;
     const Granary__Attr *columns = op_param(node->node, "columns");

@@ -8,7 +8,7 @@
 /* ---- select, filter ---- */
 
 static granary_err
-infer_select(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_select(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     return op_add_columns(op_param(node->node, "columns"), &inputs[0]->schema, &type->schema);
 }
@@ -44,7 +44,7 @@ check_filter(const Granary__Node *node, enum gr_tile_op op)
 }
 
 static granary_err
-infer_filter(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_filter(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const char *where = condition_of(node->node);
     granary_dtype dtype = GRANARY_NULLTYPE;
@@ -127,7 +127,7 @@ const struct gr_operator gr_op_distinct = {
     .infer = op_infer_same, .columns = GR_COLUMNS_INPUT, .reads = reads_distinct};
 
 static granary_err
-infer_duplicated(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_duplicated(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     (void)node;
     (void)inputs;
@@ -174,7 +174,7 @@ const struct gr_operator gr_op_sort = {
 /* ---- encode ---- */
 
 static granary_err
-infer_encode(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_encode(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *input = &inputs[0]->schema;
     const Granary__Attr *columns = op_param(node->node, "columns");

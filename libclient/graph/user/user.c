@@ -169,7 +169,7 @@ const struct gr_operator gr_op_null = {0};
 /* ---- types ---- */
 
 static granary_err
-infer_frame(const struct gr_graph_node *node, const struct gr_schema *input, struct gr_schema *schema)
+infer_frame(const struct gr_node *node, const struct gr_schema *input, struct gr_schema *schema)
 {
     const Granary__Attr *columns = find(node->node, "columns");
     bool only = gr_attr_bool(node->node->attrs, node->node->n_attrs, "only", false);
@@ -193,7 +193,7 @@ infer_frame(const struct gr_graph_node *node, const struct gr_schema *input, str
 }
 
 static granary_err
-infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *input, struct gr_node_type *type)
+infer_tensor(const struct gr_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
     const char *dtype = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
 
@@ -212,7 +212,7 @@ infer_tensor(const struct gr_graph_node *node, const struct gr_node_type *input,
 }
 
 static granary_err
-infer_map_chunk(const struct gr_graph_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+infer_map_chunk(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     return node->yields == GR_YIELDS_FRAME ? infer_frame(node, &inputs[0]->schema, &type->schema)
                                            : infer_tensor(node, inputs[0], type);

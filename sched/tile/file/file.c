@@ -119,7 +119,7 @@ name_node(const struct gr_file *file, granary_err err)
 }
 
 granary_err
-gr_file_create(const struct gr_graph_node *node, const struct gr_file_options *options, struct gr_file **ret_file)
+gr_file_create(const struct gr_node *node, const struct gr_file_options *options, struct gr_file **ret_file)
 {
     struct gr_file *file = calloc(1, sizeof *file);
     granary_err err;

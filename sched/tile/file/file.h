@@ -76,7 +76,7 @@ bool gr_file_asks(int op);
  * gr_arrow_file_open() and gr_npy_head(); ENOMEM. The message names node and file
  */
 granary_err
-gr_file_create(const struct gr_graph_node *node, const struct gr_file_options *options, struct gr_file **ret_file);
+gr_file_create(const struct gr_node *node, const struct gr_file_options *options, struct gr_file **ret_file);
 void gr_file_destroy(struct gr_file *file); /* NULL is fine */
 
 /* Of a file that asks: add the stage's operators, one after the other. */

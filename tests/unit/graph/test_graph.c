@@ -35,7 +35,7 @@ static size_t
 place_of(const struct gr_graph *graph, const char *name)
 {
     for (size_t i = 0; i < graph->count; i++) {
-        if (strcmp(graph->nodes[i].node->name, name) == 0) {
+        if (strcmp(graph->nodes[i]->node->name, name) == 0) {
             return i;
         }
     }
@@ -56,14 +56,14 @@ inputs_come_before_their_readers(void **state)
     (void)state;
     assert_int_equal(graph->count, 5);
     for (size_t i = 0; i < graph->count; i++) {
-        for (size_t j = 0; j < graph->nodes[i].input_count; j++) {
-            size_t input = graph->nodes[i].inputs[j];
+        for (size_t j = 0; j < graph->nodes[i]->input_count; j++) {
+            const struct gr_node *input = graph->nodes[i]->inputs[j];
 
-            assert_true(input < i);
-            assert_string_equal(graph->nodes[i].node->inputs[j], graph->nodes[input].node->name);
+            assert_true(input->position < i && graph->nodes[input->position] == input);
+            assert_string_equal(graph->nodes[i]->node->inputs[j], input->node->name);
         }
     }
-    assert_int_equal(graph->nodes[place_of(graph, "both")].op, GR_TILE_join);
+    assert_int_equal(graph->nodes[place_of(graph, "both")]->op, GR_TILE_join);
     assert_int_equal(graph->target_count, 2);
     assert_int_equal(graph->targets[0], place_of(graph, "both"));
     assert_int_equal(graph->targets[1], place_of(graph, "top"));
@@ -91,8 +91,8 @@ single_values_become_lists(void **state)
     struct gr_graph *graph = create("{\"nodes\": {\"f\": {\"op\": \"read_csv\", \"path\": \"p\"},"
                                     "\"s\": {\"op\": \"sort\", \"input\": \"f\", \"by\": \"a\", \"descending\": true},"
                                     "\"r\": {\"op\": \"random\", \"shape\": 7, \"chunk\": 2}}}");
-    const Granary__Node *sort = graph->nodes[place_of(graph, "s")].node;
-    const Granary__Node *random = graph->nodes[place_of(graph, "r")].node;
+    const Granary__Node *sort = graph->nodes[place_of(graph, "s")]->node;
+    const Granary__Node *random = graph->nodes[place_of(graph, "r")]->node;
     const Granary__Attr *attr;
 
     (void)state;
@@ -379,7 +379,7 @@ a_chain_of_100000_nodes_is_ordered(void **state)
     struct gr_graph *graph = create_many(true);
 
     (void)state;
-    assert_string_equal(graph->nodes[0].node->name, "n99999");
+    assert_string_equal(graph->nodes[0]->node->name, "n99999");
     assert_int_equal(graph->target_count, 1);
     assert_int_equal(graph->targets[0], MANY - 1);
     gr_graph_destroy(graph);

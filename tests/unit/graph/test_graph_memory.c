@@ -41,10 +41,10 @@ static granary_err
 add_file(struct gr_graph *graph)
 {
     for (size_t i = 0; i < graph->count; i++) {
-        struct gr_node_type *type = &graph->nodes[i].type;
+        struct gr_node_type *type = &graph->nodes[i]->type;
         granary_err err;
 
-        if (strcmp(graph->nodes[i].node->name, "f") != 0) {
+        if (strcmp(graph->nodes[i]->node->name, "f") != 0) {
             continue;
         }
         if ((err = gr_schema_add(&type->schema, "a", GRANARY_INT64)) != GRANARY_OK ||

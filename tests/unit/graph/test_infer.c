@@ -30,12 +30,12 @@ create(const char *nodes)
     return graph;
 }
 
-static struct gr_graph_node *
+static struct gr_node *
 node_of(struct gr_graph *graph, const char *name)
 {
     for (size_t i = 0; i < graph->count; i++) {
-        if (!graph->nodes[i].absent && strcmp(graph->nodes[i].node->name, name) == 0) {
-            return &graph->nodes[i];
+        if (strcmp(graph->nodes[i]->node->name, name) == 0) {
+            return graph->nodes[i];
         }
     }
     fail_msg("no node %s", name);

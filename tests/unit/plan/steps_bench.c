@@ -29,9 +29,9 @@ bench_open(struct bench *bench, const char *nodes, const char *targets)
         fail_msg("%s", granary_error_message());
     }
     for (size_t i = 0; i < bench->graph->count; i++) {
-        struct gr_node_type *type = &bench->graph->nodes[i].type;
+        struct gr_node_type *type = &bench->graph->nodes[i]->type;
 
-        for (size_t c = 0; c < 4 && bench->graph->nodes[i].op == GR_TILE_read_csv; c++) {
+        for (size_t c = 0; c < 4 && bench->graph->nodes[i]->op == GR_TILE_read_csv; c++) {
             assert_int_equal(gr_schema_add(&type->schema, columns[c], GRANARY_INT64), GRANARY_OK);
             type->known = true;
         }

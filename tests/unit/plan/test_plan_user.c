@@ -269,6 +269,25 @@ what_a_function_makes_is_declared(void **state)
     granary__result__free_unpacked(result, NULL);
 }
 
+/* Nodes that are written as others move those behind them, once before files are read and once when they were. */
+static void
+functions_and_files_follow_their_nodes(void **state)
+{
+    struct world *world = *state;
+
+    world->run = NULL;
+    world_file(world, "t.csv", "k,v\nx,1\ny,2\n");
+    world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [4]},"
+                      "\"p\": {\"op\": \"kron\", \"inputs\": [\"a\", \"a\"]},"
+                      "\"m\": {\"op\": \"map_chunk\", \"input\": \"p\", \"function\": \"one\"},"
+                      "\"t\": {\"op\": \"read_csv\", \"path\": \"t.csv\"},"
+                      "\"q\": {\"op\": \"factorize\", \"input\": \"t\", \"column\": \"v\"},"
+                      "\"u\": {\"op\": \"read_csv\", \"path\": \"t.csv\"},"
+                      "\"f\": {\"op\": \"map_chunk\", \"input\": \"u\", \"function\": \"one\"}},"
+                      "\"targets\": [\"m\", \"q\", \"f\"]}");
+    assert_int_equal(world_ops(world, "call"), 2);
+}
+
 static const struct refused {
     const char *nodes; /* beside an array of calls c, a frame-less tensor t and an object o */
     granary_err err;
@@ -444,6 +463,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_million_nulls_are_a_thousand_subtasks, setup, teardown),
         cmocka_unit_test_setup_teardown(nulls_come_after_user_code, setup, teardown),
         cmocka_unit_test_setup_teardown(a_frame_goes_through_a_function, setup, teardown),
+        cmocka_unit_test_setup_teardown(functions_and_files_follow_their_nodes, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_function_makes_is_declared, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_run_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_chunk_graph_is_run_as_it_is, setup, teardown),

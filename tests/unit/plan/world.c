@@ -146,25 +146,23 @@ static void
 check_params(const Granary__ChunkOp *op)
 {
     int number = gr_chunk_op_find(op->op);
-    size_t count;
-    const struct gr_param_info *params = gr_chunk_param_info(&count);
+    const struct gr_param_info *params = number < 0 ? NULL : gr_chunk_params_of((enum gr_chunk_op)number);
     bool is_call = strcmp(op->op, "call") == 0;
 
     for (size_t a = 0; number >= 0 && a < op->n_attrs; a++) {
         bool known =
             is_call && (strcmp(op->attrs[a]->name, "library") == 0 || strcmp(op->attrs[a]->name, "version") == 0);
 
-        for (size_t p = 0; p < count; p++) {
-            known = known || (params[p].op == number && strcmp(params[p].name, op->attrs[a]->name) == 0);
+        for (const struct gr_param_info *p = params; p != NULL; p = p->next) {
+            known = known || strcmp(p->name, op->attrs[a]->name) == 0;
         }
         if (!known) {
             fail_msg("chunk_params.def does not tell %s of %s", op->attrs[a]->name, op->op);
         }
     }
-    for (size_t p = 0; p < count; p++) {
-        if (params[p].op == number && params[p].required &&
-            gr_attr_find(op->attrs, op->n_attrs, params[p].name) == NULL) {
-            fail_msg("chunk_params.def demands %s of %s", params[p].name, op->op);
+    for (const struct gr_param_info *p = params; p != NULL; p = p->next) {
+        if (p->required && gr_attr_find(op->attrs, op->n_attrs, p->name) == NULL) {
+            fail_msg("chunk_params.def demands %s of %s", p->name, op->op);
         }
     }
 }

@@ -31,22 +31,21 @@ static void
 print_operator(enum gr_tile_op op)
 {
     const struct gr_op_info *info = gr_op_info(op);
-    size_t count;
-    const struct gr_param_info *params = gr_param_info(&count);
-    bool any = false;
+    const struct gr_param_info *first = gr_params_of(op);
 
     printf("### %s\n\n%s. Inputs: ", info->name, info->summary);
     print_inputs(info);
     printf("; gives: %s.\n\n", yields[info->yields]);
-    for (size_t i = 0; i < count; i++) {
-        if (params[i].op == (int)op) {
-            printf("%s| `%s` | %s |%s| %s |\n", any ? "" : "| parameter | kind | | what it is |\n|---|---|---|---|\n",
-                   params[i].name, gr_param_kind_name(params[i].kind), params[i].required ? " required " : " ",
-                   params[i].summary);
-            any = true;
+    for (const struct gr_param_info *p = first; p != NULL; p = p->next) {
+        printf("%s| `%s` | %s |", p == first ? "| parameter | kind | | what it is |\n|---|---|---|---|\n" : "", p->name,
+               gr_param_kind_name(p->kind));
+        if (p->fallback != NULL) {
+            printf(" default `%s` | %s |\n", p->fallback, p->summary);
+        } else {
+            printf("%s| %s |\n", p->required ? " required " : " ", p->summary);
         }
     }
-    printf("%s%s%s", any ? "\n" : "", gr_op_note(op), gr_op_note(op)[0] == '\0' ? "" : "\n");
+    printf("%s%s%s", first != NULL ? "\n" : "", gr_op_note(op), gr_op_note(op)[0] == '\0' ? "" : "\n");
     if (op == GR_TILE_groupby) {
         print_aggregates();
     } else if (op == GR_TILE_window) {
@@ -57,9 +56,6 @@ print_operator(enum gr_tile_op op)
 static void
 print_chunk_operators(void)
 {
-    size_t count;
-    const struct gr_param_info *params = gr_chunk_param_info(&count);
-
     printf("## Operators on chunks\n\nOther operators are cut into these. [Chunk graphs](graph-format.md#chunk-graphs) "
            "use them directly.\n\n| operator | attributes; inputs → outputs | parameters in chunk graphs "
            "|\n|---|---|---|\n");
@@ -69,10 +65,8 @@ print_chunk_operators(void)
             printf(*c == '|' ? "\\|" : "%c", *c);
         }
         printf(" |");
-        for (size_t i = 0; i < count; i++) {
-            if (params[i].op == op) {
-                printf(" `%s` %s%s", params[i].name, gr_param_kind_name(params[i].kind), params[i].required ? "" : "?");
-            }
+        for (const struct gr_param_info *p = gr_chunk_params_of((enum gr_chunk_op)op); p != NULL; p = p->next) {
+            printf(" `%s` %s%s", p->name, gr_param_kind_name(p->kind), p->required ? "" : "?");
         }
         printf(" |\n");
     }

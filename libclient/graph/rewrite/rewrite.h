@@ -1,0 +1,20 @@
+/*
+ * Operators that say nothing new are written as others. There are no tile rules or kernels for them.
+ *
+ * A rewrite appends nodes to the graph (graph/rewrite/private.h), and the last of them takes the operator's place. It
+ * runs when the types of the operator's inputs are known. Nodes that it appends may be written as others in turn.
+ */
+#ifndef GRAPH_REWRITE_REWRITE_H
+#define GRAPH_REWRITE_REWRITE_H
+
+#include "graph/graph.h"
+
+/* Write a node as others, which are appended to the graph before it; *ret_stays: it need not be. Errors: ENOENT a
+ * column that is not there, EINVAL, ETYPE, ENOMEM; without the node's name */
+granary_err gr_rewrite(struct gr_graph *graph, struct gr_node *node, bool *ret_stays);
+
+/* Whether a node whose rewrite needs no types can be written as others, as far as its parameters tell. Errors: EINVAL,
+ * ENOMEM; without the node's name */
+granary_err gr_rewrite_try(struct gr_node *node);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * Tensors whose size is found when they are made: what is left of rows of a frame, whose number need not be known.
+ */
+#include <string.h>
+
+#include "graph/rewrite/private.h"
+#include "graph/tensor/types.h"
+
+static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+
+/* A column of a frame as a tensor of one dimension. */
+static struct gr_node *
+column(struct rewrite *x, struct gr_node *frame, size_t which)
+{
+    return rewrite_add(x, GR_TILE_to_tensor, frame, NULL, rewrite_strings(x, "columns", &names[which], 1),
+                       rewrite_bool(x, "flat", true));
+}
+
+/* Vectors of as many elements as columns; those rows where the last one is not 0. */
+static struct gr_node *
+rows_where(struct rewrite *x, struct gr_node *const *vectors, size_t count)
+{
+    bool flags = vectors[0]->type.dtype == GRANARY_BOOL;
+    char where[16] = "`1` != 0";
+    struct gr_node *table;
+
+    rewrite_set(x, rewrite_int(x, "axis", 1));
+    table = rewrite_add_many(x, GR_TILE_stack, vectors, count);
+    (void)memcpy(where + 1, names[count - 1], 1);
+    where[3] = flags ? '\0' : where[3];
+    table = rewrite_add(x, GR_TILE_from_tensor, table, NULL, rewrite_strings(x, "columns", names, count), NULL);
+    return rewrite_add(x, GR_TILE_filter, table, NULL, rewrite_string(x, "where", where), NULL);
+}
+
+/* Elements for which the mask, of the same shape, is not 0. */
+static struct gr_node *
+masked(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
+{
+    struct gr_node *vectors[2] = {rewrite_flat(x, a), rewrite_flat(x, mask)};
+
+    if (mask->type.dtype != GRANARY_BOOL) {
+        vectors[1] = rewrite_value(x, GR_TILE_not_equal, vectors[1], 0);
+    }
+    vectors[1] = rewrite_astype(x, vectors[1], a->type.dtype);
+    return column(x, rows_where(x, vectors, 2), 0);
+}
+
+static struct gr_node *
+rewrite_select_where(struct rewrite *x)
+{
+    struct gr_node *a = rewrite_input(x, 0), *mask = rewrite_input(x, 1);
+    const struct gr_node_type *left = &a->type, *right = &mask->type;
+
+    if (left->dims != right->dims ||
+        memcmp(left->shape, right->shape, (size_t)left->dims * sizeof left->shape[0]) != 0) {
+        return rewrite_fail(x, "the mask has not the shape of what it is for");
+    }
+    return masked(x, a, mask);
+}
+
+const struct gr_operator gr_op_select_where = {.rewrite = rewrite_select_where};
+
+static struct gr_node *
+rewrite_flatnonzero(struct rewrite *x)
+{
+    struct gr_node *a = rewrite_flat(x, rewrite_input(x, 0));
+
+    return x->err == GRANARY_OK ? masked(x, rewrite_range(x, a->type.shape[0]), a) : x->node;
+}
+
+const struct gr_operator gr_op_flatnonzero = {.rewrite = rewrite_flatnonzero};
+
+/* Beside each element its position, one column a dimension. */
+static struct gr_node *
+rewrite_argwhere(struct rewrite *x)
+{
+    struct gr_node *a = rewrite_input(x, 0);
+    const struct gr_node_type *type = &a->type;
+    struct gr_node *vectors[9];
+    int64_t shape[8];
+    int dims = type->dims;
+
+    memcpy(shape, type->shape, sizeof shape);
+    if (dims == 0) {
+        return rewrite_fail(x, "it needs a dimension");
+    }
+    for (int d = 0; d < dims; d++) {
+        int64_t own[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+        own[d] = shape[d];
+        vectors[d] = rewrite_reshape(x, rewrite_range(x, shape[d]), own, (size_t)dims);
+        vectors[d] =
+            rewrite_add(x, GR_TILE_broadcast_to, vectors[d], NULL, rewrite_ints(x, "shape", shape, (size_t)dims), NULL);
+        vectors[d] = rewrite_flat(x, vectors[d]);
+    }
+    vectors[dims] = rewrite_flat(x, rewrite_value(x, GR_TILE_not_equal, a, 0));
+    vectors[dims] = rewrite_astype(x, vectors[dims], GRANARY_INT64);
+    return rewrite_add(x, GR_TILE_to_tensor, rows_where(x, vectors, (size_t)dims + 1), NULL,
+                       rewrite_strings(x, "columns", names, (size_t)dims), NULL);
+}
+
+const struct gr_operator gr_op_argwhere = {.rewrite = rewrite_argwhere};
+
+/* Each value of vectors once, ascending, and how often it comes. */
+static struct gr_node *
+groups(struct rewrite *x, struct gr_node *vector)
+{
+    struct gr_node *table =
+        rewrite_add(x, GR_TILE_from_tensor, vector, NULL, rewrite_strings(x, "columns", names, 1), NULL);
+
+    rewrite_entry(x, "n", "size");
+    return rewrite_add(x, GR_TILE_groupby, table, NULL, rewrite_strings(x, "keys", names, 1),
+                       rewrite_map(x, "aggregate"));
+}
+
+static struct gr_node *
+unique_of(struct rewrite *x, struct gr_node *vector)
+{
+    return column(x, groups(x, vector), 0);
+}
+
+static struct gr_node *
+rewrite_unique(struct rewrite *x)
+{
+    struct gr_node *a = rewrite_input(x, 0);
+
+    if (rewrite_param_is(x, "part", "values")) {
+        return unique_of(x, rewrite_flat(x, a));
+    }
+    if (rewrite_param_is(x, "part", "counts")) {
+        static const char *const counts[] = {"n"};
+
+        return rewrite_add(x, GR_TILE_to_tensor, groups(x, rewrite_flat(x, a)), NULL,
+                           rewrite_strings(x, "columns", counts, 1), rewrite_bool(x, "flat", true));
+    }
+    return rewrite_binary(x, GR_TILE_searchsorted, unique_of(x, rewrite_flat(x, a)), a);
+}
+
+const struct gr_operator gr_op_unique = {.traits = GR_OP_TAKES_UNSIZED, .rewrite = rewrite_unique};
+
+/* ---- sets ---- */
+
+static struct gr_node *
+rewrite_union1d(struct rewrite *x)
+{
+    return unique_of(x, rewrite_add(x, GR_TILE_concatenate, rewrite_flat(x, rewrite_input(x, 0)),
+                                    rewrite_flat(x, rewrite_input(x, 1)), rewrite_int(x, "axis", 0), NULL));
+}
+
+const struct gr_operator gr_op_union1d = {.rewrite = rewrite_union1d};
+
+static struct gr_node *
+chosen(struct rewrite *x, bool invert, granary_dtype dtype)
+{
+    struct gr_node *a = rewrite_astype(x, rewrite_flat(x, rewrite_input(x, 0)), dtype);
+    struct gr_node *mask =
+        rewrite_add(x, GR_TILE_isin, a, rewrite_input(x, 1), rewrite_bool(x, "invert", invert), NULL);
+    struct gr_node *table = masked(x, a, mask);
+
+    return unique_of(x, table);
+}
+
+static struct gr_node *
+rewrite_intersect1d(struct rewrite *x)
+{
+    return chosen(x, false, gr_dtype_promote(rewrite_input(x, 0)->type.dtype, rewrite_input(x, 1)->type.dtype));
+}
+
+const struct gr_operator gr_op_intersect1d = {.rewrite = rewrite_intersect1d};
+
+static struct gr_node *
+rewrite_setdiff1d(struct rewrite *x)
+{
+    return chosen(x, true, rewrite_input(x, 0)->type.dtype);
+}
+
+const struct gr_operator gr_op_setdiff1d = {.rewrite = rewrite_setdiff1d};

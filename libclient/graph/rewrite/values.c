@@ -1,0 +1,196 @@
+/* Values that become others: replace, clip, where, mask, and text that becomes dates and numbers. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/dtype_class.h"
+#include "graph/expr.h"
+#include "graph/rewrite/fit.h"
+#include "graph/rewrite/private.h"
+
+/* ---- what fits ---- */
+
+bool
+fits(struct rewrite *x, const char *text, const struct gr_field *field, struct misfit *misfit)
+{
+    struct gr_expr *expr = NULL;
+    granary_err err = gr_expr_parse(text, &expr);
+    bool good = err != GRANARY_OK ||
+                (err = gr_expr_check(expr, rewrite_schema(x)), err != GRANARY_ETYPE && err != GRANARY_EINVAL);
+
+    if (!good && err == GRANARY_EINVAL && misfit->why[0] == '\0') {
+        (void)snprintf(misfit->why, sizeof misfit->why, "column '%.100s': expression `%.240s`, %.240s", field->name,
+                       text, granary_error_message());
+    }
+    gr_expr_destroy(expr);
+    return good;
+}
+
+struct gr_node *
+fail_misfit(struct rewrite *x, const struct misfit *misfit)
+{
+    if (x->err == GRANARY_OK && misfit->why[0] == '\0') {
+        x->err = gr_fail(GRANARY_ETYPE, "no column has a dtype that the value fits");
+    }
+    return rewrite_fail(x, "%s", misfit->why);
+}
+
+/* ---- columns ---- */
+
+/* One expression for each column that is listed, or that can have one. */
+static struct gr_node *
+assign_each(struct rewrite *x, const char *(*make)(struct rewrite *, const struct gr_field *),
+            bool (*applies)(granary_dtype))
+{
+    const struct gr_schema *schema = rewrite_schema(x);
+    bool is_named = rewrite_param(x, "columns") != NULL;
+    struct misfit misfit = {.why = ""};
+
+    for (size_t i = 0; i < schema->count; i++) {
+        const struct gr_field *field = &schema->fields[i];
+        const char *text;
+
+        if (is_named ? !rewrite_is_listed(x, "columns", field->name) : applies != NULL && !applies(field->dtype)) {
+            continue;
+        }
+        text = make(x, field);
+        if (is_named || fits(x, text, field, &misfit)) {
+            rewrite_entry(x, field->name, text);
+        }
+    }
+    return x->map.count == 0 ? fail_misfit(x, &misfit) : rewrite_columns(x, GR_TILE_assign);
+}
+
+static const char *
+make_replaced(struct rewrite *x, const struct gr_field *field)
+{
+    const Granary__Attr *map = rewrite_param(x, "values");
+    const char *name = rewrite_name(x, field->name);
+    const char *text = "case";
+
+    for (size_t k = 0; k < map->n_keys; k++) {
+        const char *is = strcmp(map->keys[k], "null") == 0 ? rewrite_missing(x, field)
+                                                           : rewrite_text(x, "%s = (%s)", name, map->keys[k]);
+
+        text = rewrite_text(x, "%s when %s then (%s)", text, is, map->strings[k]);
+    }
+    return rewrite_text(x, "%s else %s end", text, name);
+}
+
+static struct gr_node *
+rewrite_replace(struct rewrite *x)
+{
+    return assign_each(x, make_replaced, NULL);
+}
+
+const struct gr_operator gr_op_replace = {.rewrite = rewrite_replace};
+
+/* "when NAME SIGN BOUND then BOUND", if there is a bound. */
+static const char *
+bound_text(struct rewrite *x, const char *parameter, const char *name, char sign)
+{
+    const Granary__Attr *bound = rewrite_param(x, parameter);
+    const char *text;
+
+    if (bound == NULL) {
+        return "";
+    }
+    text = bound->kind == GRANARY__ATTR__KIND__STRING ? rewrite_text(x, "%s^", bound->strings[0])
+           : bound->kind == GRANARY__ATTR__KIND__INT  ? rewrite_text(x, "%" PRId64, bound->ints[0])
+                                                      : rewrite_text(x, "%.17g", bound->doubles[0]);
+    return rewrite_text(x, " when %s %c %s then %s", name, sign, text, text);
+}
+
+static const char *
+make_clipped(struct rewrite *x, const struct gr_field *field)
+{
+    const char *name = rewrite_name(x, field->name);
+
+    return rewrite_text(x, "case%s%s else %s end", bound_text(x, "lower", name, '<'), bound_text(x, "upper", name, '>'),
+                        name);
+}
+
+static struct gr_node *
+rewrite_clip_columns(struct rewrite *x)
+{
+    return assign_each(x, make_clipped, gr_dtype_is_number);
+}
+
+static granary_err
+check_clip(const Granary__Node *node, enum gr_tile_op op)
+{
+    (void)op;
+    return gr_attr_find(node->attrs, node->n_attrs, "lower") == NULL &&
+                   gr_attr_find(node->attrs, node->n_attrs, "upper") == NULL
+               ? gr_fail(GRANARY_EINVAL, "it needs 'lower' or 'upper'")
+               : GRANARY_OK;
+}
+
+const struct gr_operator gr_op_clip_columns = {.check = check_clip, .rewrite = rewrite_clip_columns};
+
+static const char *
+make_kept(struct rewrite *x, const struct gr_field *field)
+{
+    return rewrite_text(x, "case when (%s) then %s else (%s) end", rewrite_param_text(x, "condition"),
+                        rewrite_name(x, field->name), rewrite_param_text(x, "other"));
+}
+
+static struct gr_node *
+rewrite_where_columns(struct rewrite *x)
+{
+    return assign_each(x, make_kept, NULL);
+}
+
+const struct gr_operator gr_op_where_columns = {.rewrite = rewrite_where_columns};
+
+static const char *
+make_masked(struct rewrite *x, const struct gr_field *field)
+{
+    return rewrite_text(x, "case when (%s) then (%s) else %s end", rewrite_param_text(x, "condition"),
+                        rewrite_param_text(x, "other"), rewrite_name(x, field->name));
+}
+
+static struct gr_node *
+rewrite_mask_columns(struct rewrite *x)
+{
+    return assign_each(x, make_masked, NULL);
+}
+
+const struct gr_operator gr_op_mask_columns = {.rewrite = rewrite_mask_columns};
+
+/* ---- texts ---- */
+
+static const char *
+make_number(struct rewrite *x, const struct gr_field *field)
+{
+    return rewrite_text(x, "%scast(%s as float64)", rewrite_param_is(x, "errors", "coerce") ? "try_" : "",
+                        rewrite_name(x, field->name));
+}
+
+static struct gr_node *
+rewrite_to_numeric(struct rewrite *x)
+{
+    return assign_each(x, make_number, NULL);
+}
+
+const struct gr_operator gr_op_to_numeric = {.rewrite = rewrite_to_numeric};
+
+static const char *
+make_timestamp(struct rewrite *x, const struct gr_field *field)
+{
+    const char *try = rewrite_param_is(x, "errors", "coerce") ? "try_" : "";
+    const char *format = rewrite_param_text(x, "format");
+    const char *name = rewrite_name(x, field->name);
+
+    return format == NULL ? rewrite_text(x, "%scast(%s as timestamp)", try, name)
+                          : rewrite_text(x, "%sstrptime(%s, %s)", try, name, rewrite_quote(x, format));
+}
+
+static struct gr_node *
+rewrite_to_datetime(struct rewrite *x)
+{
+    return assign_each(x, make_timestamp, NULL);
+}
+
+const struct gr_operator gr_op_to_datetime = {.rewrite = rewrite_to_datetime};
