@@ -1,3 +1,4 @@
+/* Aggregates from text, and what each takes and gives by its row of graph/aggregates.def. */
 #include "graph/aggregate.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Columns of concatenated frames: which names stay, and which dtype each gets from those that meet. */
 #include "graph/concat.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Classes of dtypes, from the lists of contract/dtypes.h. */
 #include "graph/dtype_class.h"
 
 #include "contract/dtypes.h"

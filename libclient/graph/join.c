@@ -1,3 +1,4 @@
+/* Joins from parameters: keys, kinds and checks, and the columns of the result from those of both sides. */
 #include "graph/join.h"
 
 #include <stdlib.h>

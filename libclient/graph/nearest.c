@@ -1,3 +1,4 @@
+/* The nearest name by edit distance, with neighbours exchanged (Damerau, 1964), letters of any case. */
 #include "graph/nearest.h"
 
 #include <stdint.h>

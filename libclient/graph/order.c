@@ -1,3 +1,4 @@
+/* Nodes in order by depth-first search, with a cycle named; names by hashing. */
 #include "graph/order.h"
 
 #include <stdlib.h>

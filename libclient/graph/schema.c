@@ -1,3 +1,4 @@
+/* Schemas: lists of names and dtypes, searched by name. */
 #include "graph/schema.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Chunk graphs checked: names and inputs are resolved, then nodes put in order, inputs before who reads them. */
 #include "graph/chunk/graph.h"
 
 #include <stdlib.h>

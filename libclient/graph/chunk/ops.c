@@ -1,3 +1,4 @@
+/* The rows of chunk operators, and their parameters linked to each at first use. */
 #include "graph/chunk/ops.h"
 
 #include <pthread.h>

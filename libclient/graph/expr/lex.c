@@ -1,3 +1,4 @@
+/* The lexer of expressions: one token ahead, with its place in characters for messages. */
 #include "graph/expr/lex.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Allocation for jansson that leaves by longjmp() when there is no memory. */
 #include "graph_json/json_memory.h"
 
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* A graph from JSON: each member is read by the kind that its parameter has, and errors name node and member. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

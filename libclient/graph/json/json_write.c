@@ -1,3 +1,4 @@
+/* A graph as JSON that gives the same graph when it is read. */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>

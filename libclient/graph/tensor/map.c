@@ -1,3 +1,4 @@
+/* Element-wise operators written as programs for the executor, and the dtype that each gives. */
 #include "graph/tensor/map.h"
 
 #include <math.h>

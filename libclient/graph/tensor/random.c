@@ -1,3 +1,4 @@
+/* Distributions: which parameters each has, and which values are allowed. */
 #include "graph/tensor/random.h"
 
 #include <math.h>

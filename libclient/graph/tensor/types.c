@@ -1,3 +1,4 @@
+/* Dtypes of tensors by tables of functions: promoted, widened for sums, refused. */
 #include "graph/tensor/types.h"
 
 #include <string.h>

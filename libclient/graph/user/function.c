@@ -1,3 +1,4 @@
+/* Names of libraries, versions and functions, read and written. */
 #include "graph/user/function.h"
 
 #include <stdio.h>

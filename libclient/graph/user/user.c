@@ -1,3 +1,4 @@
+/* Checks and types of nodes that run user code; their limits are read as amounts. */
 #include "graph/user/user.h"
 
 #include <errno.h>

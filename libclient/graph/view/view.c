@@ -1,3 +1,4 @@
+/* Views: boxes are added by the operator's maker, and shapes follow from them. */
 #include "graph/view/private.h"
 
 #include <stdlib.h>

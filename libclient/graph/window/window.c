@@ -1,3 +1,4 @@
+/* Windows from text, and what each takes and gives by its row of graph/window/functions.def. */
 #include "graph/window.h"
 
 #include <ctype.h>
