@@ -125,7 +125,7 @@ static const struct plan_rule {
     enum group_measure measure;
 } rules[] = {
 #define ITEM(kind, measure)                                         ITEM, GROUP_##kind, GROUP_##measure
-#define AGGREGATE(id, text, second, takes, gives, order, part, ...) [GR_AGGREGATE_##id] = {part},
+#define AGGREGATE(id, text, second, takes, gives, order, part, ...) [GR_AGGREGATE_##id] = {.how = part},
 #include "graph/aggregates.def"
 #undef ITEM
 };
