@@ -167,7 +167,7 @@ rewrite_interpolate(struct rewrite *x)
     size_t count = rewrite_param_names(x, "columns", &columns);
     bool is_keyed = rewrite_param(x, "keys") != NULL && rewrite_param(x, "keys")->n_strings > 0;
     struct neighbours *all = calloc(count + 1, sizeof *all);
-    struct gr_node *rows;
+    struct gr_node *rows = rewrite_input(x, 0);
 
     if (all == NULL) {
         return rewrite_no_memory(x);
@@ -188,8 +188,7 @@ rewrite_interpolate(struct rewrite *x)
         if (is_keyed) {
             rewrite_hand_on(x, "keys", "partition");
         }
-        rows = step == 0 ? rewrite_part(x, "positions", GR_TILE_window, rewrite_input(x, 0), NULL, NULL, NULL)
-                         : rewrite_part(x, "neighbours", GR_TILE_window, rows, NULL, NULL, NULL);
+        rows = rewrite_part(x, step == 0 ? "positions" : "neighbours", GR_TILE_window, rows, NULL, NULL, NULL);
     }
     for (size_t i = 0; i < count; i++) {
         rewrite_entry(x, columns[i], line_text(x, &all[i]));
