@@ -29,6 +29,14 @@ const struct access access_storing = {.open = cli_connect, .close = cli_disconne
 
 /* ---- arguments ---- */
 
+static bool
+word_ends_in(const char *word, size_t length, const char *end)
+{
+    size_t size = strlen(end);
+
+    return length >= size && memcmp(word + length - size, end, size) == 0;
+}
+
 /* How many arguments a form of a usage has: "NAME [ID]" has one or two, "A | B" one, "FILE..." any number from one up. */
 static void
 count_words(const char *form, size_t length, int *ret_least, int *ret_most)
@@ -52,7 +60,7 @@ count_words(const char *form, size_t length, int *ret_least, int *ret_most)
         *ret_most = words > *ret_most ? words : *ret_most;
         *ret_least += depth == 0 && form[at] != '|' && words > *ret_least;
         alternative = form[at] == '[' ? words - 1 : alternative;
-        if (end - at >= 3 && (memcmp(form + end - 3, "...", 3) == 0 || memcmp(form + end - 4, "...]", 4) == 0)) {
+        if (word_ends_in(form + at, end - at, "...") || word_ends_in(form + at, end - at, "...]")) {
             *ret_most = GR_OPTION_MANY;
         }
         depth -= depth > 0 && form[end - 1] == ']';
