@@ -215,22 +215,24 @@ run_self(const struct command_row *row, struct cli *cli, int argc, char **argv)
 {
     const struct command *command = row->command;
     char **guarded = guard_numbers(command, &argc, argv);
+    void *outer = cli->self; /* of a command that runs this one as a part of it */
+    void *self = calloc(1, command->size + 1);
     int status;
 
     cli->name = argv[0];
-    cli->self = calloc(1, command->size + 1);
-    if (cli->self == NULL || guarded == NULL) {
+    cli->self = self;
+    if (self == NULL || guarded == NULL) {
         status = cli_fail(gr_fail(GRANARY_ENOMEM, "out of memory"), "%s", cli->name);
     } else {
         if (command->self != NULL) {
-            memcpy(cli->self, command->self, command->size);
+            memcpy(self, command->self, command->size);
         }
         parse_options(row, cli, argc, guarded);
         status = run_parsed(command, cli);
     }
     free(guarded);
-    free(cli->self);
-    cli->self = NULL;
+    free(self);
+    cli->self = outer;
     return status;
 }
 
