@@ -267,6 +267,16 @@ gr_attr_new_string(const char *name, const char *value)
 }
 
 Granary__Attr *
+gr_attr_new_expr(const char *name, const struct gr_expr *expr)
+{
+    char *text = gr_expr_text(expr);
+    Granary__Attr *attr = text == NULL ? NULL : gr_attr_new_string(name, text);
+
+    free(text);
+    return attr;
+}
+
+Granary__Attr *
 gr_attr_new_ints(const char *name, const int64_t *values, size_t count)
 {
     return new_ints(name, GRANARY__ATTR__KIND__INTS, values, count);

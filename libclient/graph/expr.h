@@ -173,9 +173,10 @@ granary_err gr_expr_substitute(struct gr_expr **expr, gr_expr_find *find, void *
  * ENOMEM */
 granary_err gr_expr_conjuncts(const struct gr_expr *expr, const struct gr_expr ***ret_parts, size_t *ret_count);
 
-/* The text of a condition that is true where both are, with no more brackets than it needs: however many are joined one
- * by one, it nests no deeper. *ret_text is to be freed. Errors: EINVAL together they are too long · ENOMEM */
-granary_err gr_expr_both(const char *first, const char *then, char **ret_text);
+/* A condition that is true where all are; a NULL among them is left out. Their parts follow one another: however many
+ * are joined one by one, it nests no deeper. *gives* a tree of copies, NULL when there are none. Errors: EINVAL together
+ * they are too long · ENOMEM */
+granary_err gr_expr_and(const struct gr_expr *const *exprs, size_t count, struct gr_expr **ret_expr);
 
 /* A call, or a column; for tests and for who makes expressions. call *takes* the operands, also when it fails. Errors:
  * ENOMEM (an operand may be NULL: out of memory when it was made) */

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "graph/expr.h"
 #include "graph/ops.h"
 #include "graph/schema.h"
 #include "schema/granary.pb-c.h"
@@ -50,6 +51,7 @@ Granary__Attr *gr_attr_new_ints(const char *name, const int64_t *values, size_t 
 Granary__Attr *gr_attr_new_bools(const char *name, const bool *values, size_t count);
 Granary__Attr *gr_attr_new_strings(const char *name, char *const *values, size_t count);
 Granary__Attr *gr_attr_new_map(const char *name, char *const *keys, char *const *values, size_t count);
+Granary__Attr *gr_attr_new_expr(const char *name, const struct gr_expr *expr); /* its text */
 Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
 
 /* A list of them that grows. */

@@ -51,19 +51,14 @@ rule_pass_by(struct gr_steps *steps, size_t *input)
 }
 
 granary_err
-rule_add_condition(struct gr_step *step, size_t k, const char *text, bool before)
+rule_add_condition(struct gr_step *step, size_t k, const struct gr_expr *expr, bool before)
 {
-    char *both = NULL;
-    granary_err err = GRANARY_OK;
+    const struct gr_expr *parts[2] = {before ? expr : step->where[k], before ? step->where[k] : expr};
+    struct gr_expr *both = NULL;
+    granary_err err = gr_expr_and(parts, 2, &both);
 
-    if (step->where[k] == NULL) {
-        both = strdup(text);
-        err = both == NULL ? optimize_no_memory() : GRANARY_OK;
-    } else {
-        err = gr_expr_both(before ? text : step->where[k], before ? step->where[k] : text, &both);
-    }
     if (err == GRANARY_OK) {
-        free(step->where[k]);
+        gr_expr_destroy(step->where[k]);
         step->where[k] = both;
     }
     return err;

@@ -75,10 +75,11 @@ add_text(struct merging *m, size_t i)
     gr_buf_add(&m->texts, &step->limit, sizeof step->limit);
     gr_buf_add(&m->texts, &step->input_count, sizeof step->input_count);
     for (size_t k = 0; k < step->input_count; k++) {
-        const char *where = k < 2 && step->where[k] != NULL ? step->where[k] : "";
-
         gr_buf_add(&m->texts, &m->same_as[step->inputs[k]], sizeof m->same_as[0]);
-        gr_buf_add(&m->texts, where, strlen(where) + 1);
+        if (k < 2 && step->where[k] != NULL) {
+            gr_expr_print(step->where[k], &m->texts);
+        }
+        gr_buf_add(&m->texts, "", 1);
     }
     return add_attrs(m->steps, step, &m->texts);
 }

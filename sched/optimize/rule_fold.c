@@ -139,9 +139,9 @@ rule_fold(struct gr_steps *steps, size_t i)
     }
     err = fold_below(steps, step);
     if (err == GRANARY_OK && step->where[0] != NULL) {
-        err = gr_step_set_attr(step, gr_attr_new_string("where", step->where[0]));
+        err = gr_step_set_attr(step, gr_attr_new_expr("where", step->where[0]));
+        step->within = step->where[0];
+        step->where[0] = NULL;
     }
-    free(step->where[0]);
-    step->where[0] = NULL;
     return err;
 }

@@ -35,17 +35,24 @@ static granary_err
 fold_filter(struct gr_steps *steps, struct gr_step *step, size_t k, bool *ret_folded)
 {
     struct gr_step *filter = &steps->steps[step->inputs[k]];
-    granary_err err = rule_add_condition(filter, 0, gr_step_attr(filter, "where")->strings[0], false);
+    const struct gr_expr *parts[3] = {filter->where[0], NULL, step->where[k]};
+    struct gr_expr *own = NULL;
+    struct gr_expr *all = NULL;
+    granary_err err = gr_expr_parse(gr_step_attr(filter, "where")->strings[0], &own);
 
     if (err == GRANARY_OK) {
-        err = rule_add_condition(step, k, filter->where[0], true);
+        parts[1] = own;
+        err = gr_expr_and(parts, 3, &all);
     }
+    gr_expr_destroy(own);
     *ret_folded = err == GRANARY_OK;
     if (err != GRANARY_OK) {
         return err == GRANARY_EINVAL ? GRANARY_OK : err;
     }
     rule_fired(steps, "push-filter", "'%s' (%s) takes the rows '%s' leaves", step->origin->name,
                gr_op_info(step->op)->name, filter->origin->name);
+    gr_expr_destroy(step->where[k]);
+    step->where[k] = all;
     filter->dead = true;
     step->inputs[k] = filter->inputs[0]; /* whose only reader the filter was, or one of several */
     return GRANARY_OK;
@@ -197,7 +204,6 @@ static granary_err
 move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, size_t side)
 {
     struct gr_expr *copy = NULL;
-    char *text = NULL;
     granary_err err = gr_expr_copy(part, &copy);
 
     o->side = side;
@@ -205,10 +211,8 @@ move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, siz
         err = gr_expr_substitute(&copy, find_origin, o);
     }
     if (err == GRANARY_OK) {
-        text = gr_expr_text(copy);
-        err = text == NULL ? optimize_no_memory() : rule_add_condition(step, side, text, false);
+        err = rule_add_condition(step, side, copy, false);
     }
-    free(text);
     gr_expr_destroy(copy);
     return err;
 }
@@ -240,21 +244,21 @@ ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(below, &count);
     struct gr_join join;
-    char *text = NULL;
-    char *both = NULL;
+    struct gr_expr *own = NULL;
+    struct gr_expr *both = NULL;
     granary_err err = gr_join_parse(attrs, count, &join);
 
     if (err != GRANARY_OK || join.how != GR_JOIN_CROSS || join.indicator != NULL) {
         return err;
     }
-    text = gr_expr_text(part);
-    if (text == NULL) {
-        err = optimize_no_memory();
-    } else if (join.where != NULL) {
-        err = gr_expr_both(join.where, text, &both);
+    if (join.where != NULL) {
+        err = gr_expr_parse(join.where, &own);
     }
     if (err == GRANARY_OK) {
-        err = gr_step_set_attr(below, gr_attr_new_string("where", both != NULL ? both : text));
+        err = gr_expr_and((const struct gr_expr *const[]){own, part}, 2, &both);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_step_set_attr(below, gr_attr_new_expr("where", both));
         *ret_moved = err == GRANARY_OK;
     } else if (err == GRANARY_EINVAL) {
         err = GRANARY_OK; /* together they are too long: it stays */
@@ -262,15 +266,14 @@ ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr
     if (*ret_moved) {
         rule_fired(steps, "push-filter", "'%s' (join) asks its pairs for a part of the condition", below->origin->name);
     }
-    free(both);
-    free(text);
+    gr_expr_destroy(both);
+    gr_expr_destroy(own);
     return err;
 }
 
-/* Move what can be moved of a parsed and checked condition; what is left stays. */
+/* Move what can be moved of the condition, which `checked` is, too; what is left stays. */
 static granary_err
-push_parts(struct gr_steps *steps, struct gr_step *step, size_t k, const struct gr_expr *plain,
-           const struct gr_expr *checked)
+push_parts(struct gr_steps *steps, struct gr_step *step, size_t k, const struct gr_expr *checked)
 {
     struct gr_step *below = &steps->steps[step->inputs[k]];
     const struct gr_expr **parts = NULL;
@@ -280,12 +283,12 @@ push_parts(struct gr_steps *steps, struct gr_step *step, size_t k, const struct 
     bool all_moved = true; /* of those before */
     size_t moved_count = 0;
     size_t asked_count = 0;
-    struct gr_buf left = {0};
+    struct gr_expr *left = NULL;
     struct origins o = {0};
     granary_err err = origins_init(steps, below, &o);
 
     if (err == GRANARY_OK) {
-        err = gr_expr_conjuncts(plain, &parts, &count);
+        err = gr_expr_conjuncts(step->where[k], &parts, &count);
     }
     if (err == GRANARY_OK) {
         err = gr_expr_conjuncts(checked, &judged, &judged_count);
@@ -302,27 +305,24 @@ push_parts(struct gr_steps *steps, struct gr_step *step, size_t k, const struct 
         if (err == GRANARY_OK && !moved && below->op == GR_TILE_join && (safe || all_moved)) {
             err = ask_of_pairs(steps, below, parts[i], &asked);
         }
-        if (!moved && !asked) {
-            gr_buf_addf(&left, "%s(", left.size > 0 ? " and " : "");
-            gr_expr_print(parts[i], &left);
-            gr_buf_addf(&left, ")");
+        if (moved || asked) {
+            parts[i] = NULL;
         }
         all_moved = all_moved && (moved || asked);
         moved_count += moved;
         asked_count += asked;
     }
-    if (err == GRANARY_OK && !gr_buf_ok(&left)) {
-        err = optimize_no_memory();
+    if (err == GRANARY_OK) {
+        err = gr_expr_and(parts, count, &left);
     }
     if (err == GRANARY_OK && moved_count > 0) {
         rule_fired(steps, "push-filter", "%s of the condition on '%s' moves below it",
                    moved_count == count ? "all" : "a part", below->origin->name);
     }
-    if (err == GRANARY_OK && moved_count + asked_count > 0) {
-        free(step->where[k]);
-        step->where[k] = left.size > 0 ? gr_buf_take(&left) : NULL;
+    if (err == GRANARY_OK) {
+        gr_expr_destroy(step->where[k]);
+        step->where[k] = left;
     }
-    gr_buf_free(&left);
     free(parts);
     free(judged);
     origins_fini(&o);
@@ -333,20 +333,15 @@ static granary_err
 push_condition(struct gr_steps *steps, struct gr_step *step, size_t k)
 {
     const struct gr_schema *schema = &steps->steps[step->inputs[k]].type->schema;
-    struct gr_expr *plain = NULL;
     struct gr_expr *checked = NULL;
-    granary_err err = gr_expr_parse(step->where[k], &plain);
+    granary_err err = gr_expr_copy(step->where[k], &checked);
 
-    if (err == GRANARY_OK) {
-        err = gr_expr_parse(step->where[k], &checked);
-    }
     if (err == GRANARY_OK) {
         err = gr_expr_check(checked, schema);
     }
     if (err == GRANARY_OK) {
-        err = push_parts(steps, step, k, plain, checked);
+        err = push_parts(steps, step, k, checked);
     }
-    gr_expr_destroy(plain);
     gr_expr_destroy(checked);
     return err;
 }

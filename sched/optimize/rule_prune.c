@@ -439,8 +439,8 @@ collect_needs(struct pruning *p)
             for (size_t c = 0; c < input_schema(p, step, k)->count; c++) {
                 p->needed[step->inputs[k]][c] |= p->reads[i][k][c];
             }
-            if (err == GRANARY_OK && step->where[k] != NULL) {
-                err = gr_columns_mark_expression(input_schema(p, step, k), p->needed[step->inputs[k]], step->where[k]);
+            if (step->where[k] != NULL) {
+                gr_expr_columns(step->where[k], input_schema(p, step, k), p->needed[step->inputs[k]]);
             }
         }
     }

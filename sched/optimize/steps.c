@@ -62,8 +62,9 @@ gr_steps_destroy(struct gr_steps *steps)
     }
     for (size_t i = 0; i < steps->count; i++) {
         gr_step_clear_attrs(&steps->steps[i]);
-        free(steps->steps[i].where[0]);
-        free(steps->steps[i].where[1]);
+        gr_expr_destroy(steps->steps[i].where[0]);
+        gr_expr_destroy(steps->steps[i].where[1]);
+        gr_expr_destroy(steps->steps[i].within);
     }
     gr_region_destroy(steps->memory);
     free(steps);
@@ -301,7 +302,8 @@ print_step(const struct gr_steps *steps, const struct gr_step *step, struct gr_b
     for (size_t k = 0; k < step->input_count; k++) {
         gr_buf_addf(out, "%s%s", k > 0 ? ", " : "", steps->steps[step->inputs[k]].origin->name);
         if (k < 2 && step->where[k] != NULL) {
-            gr_buf_addf(out, " where %s", step->where[k]);
+            gr_buf_addf(out, " where ");
+            gr_expr_print(step->where[k], out);
         }
     }
     gr_buf_addf(out, ")");

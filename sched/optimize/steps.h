@@ -31,15 +31,16 @@ struct gr_step {
     const struct gr_node_type *type; /* what it yields before pruning; borrowed from the graph */
     Granary__Attr **own_attrs;       /* instead of the origin's; owned */
     size_t own_attr_count;
-    char *where[2]; /* of input i only rows that fulfil this; NULL: all. Owned */
-    int64_t limit;  /* sort: only the first rows; GR_STEP_NO_LIMIT */
+    struct gr_expr *where[2]; /* of input i only rows that fulfil this; NULL: all. Owned */
+    struct gr_expr *within;   /* groupby: what its attribute `where` says, once rule_fold has set it. Owned */
+    int64_t limit;            /* sort: only the first rows; GR_STEP_NO_LIMIT */
     /* Frames, set by rule_prune; NULL: all. By position in type->schema. */
     bool *present;   /* the columns it yields */
     bool *narrow[2]; /* the columns it takes from input i (positions in that one's schema), when that yields more */
 };
 
 struct gr_steps {
-    struct gr_region *memory; /* all there is of the steps but own_attrs and where */
+    struct gr_region *memory; /* all there is of the steps but own_attrs and conditions */
     struct gr_step *steps;
     size_t count;
     const size_t *targets; /* positions; borrowed from the graph */

@@ -224,6 +224,51 @@ gr_expr_conjuncts(const struct gr_expr *expr, const struct gr_expr ***ret_parts,
     return GRANARY_OK;
 }
 
+/* Copies of the parts of expr, joined to what *and has. */
+static granary_err
+and_parts(const struct gr_expr *expr, struct gr_expr **and)
+{
+    struct gr_expr *operands[2] = {*and, NULL};
+    granary_err err;
+
+    if (expr->kind == GR_EXPR_CALL && expr->op == GR_OP_AND) {
+        err = and_parts(expr->operands[0], and);
+        return err == GRANARY_OK ? and_parts(expr->operands[1], and) : err;
+    }
+    err = gr_expr_copy(expr, &operands[1]);
+    if (err == GRANARY_OK && *and == NULL) {
+        *and = operands[1];
+    } else if (err == GRANARY_OK) {
+        *and = NULL; /* the call takes it */
+        err = gr_expr_call(GR_OP_AND, operands, 2, and);
+    }
+    return err;
+}
+
+granary_err
+gr_expr_and(const struct gr_expr *const *exprs, size_t count, struct gr_expr **ret_expr)
+{
+    struct gr_expr *and = NULL;
+    granary_err err = GRANARY_OK;
+    size_t nodes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        nodes += exprs[i] == NULL ? 0 : gr_expr_size(exprs[i]) + (nodes > 0);
+    }
+    if (nodes > GR_EXPR_NODES) {
+        return gr_fail(GRANARY_EINVAL, "conditions have more than %d operands and operators together", GR_EXPR_NODES);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = exprs[i] == NULL ? GRANARY_OK : and_parts(exprs[i], &and);
+    }
+    if (err != GRANARY_OK) {
+        gr_expr_destroy(and);
+        return err;
+    }
+    *ret_expr = and;
+    return GRANARY_OK;
+}
+
 void
 gr_expr_columns(const struct gr_expr *expr, const struct gr_schema *schema, bool *used)
 {

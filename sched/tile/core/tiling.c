@@ -195,7 +195,7 @@ narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *input = &t->tiled[step->inputs[k]];
-    const char *where = k < 2 ? step->where[k] : NULL;
+    const struct gr_expr *where = k < 2 ? step->where[k] : NULL;
     bool narrows = k < 2 && step->narrow[k] != NULL;
     size_t width = gr_step_width(&t->steps->steps[step->inputs[k]]) + 1;
     enum gr_chunk_op op = where != NULL ? GR_CHUNK_filter : GR_CHUNK_select;
@@ -207,7 +207,7 @@ narrow_input(struct tiling *t, size_t i, size_t k, struct gr_tiled *narrowed)
         return false;
     }
     if (where != NULL) {
-        gr_attrs_add(t->chunks, attrs, gr_attr_new_string("where", where));
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_expr("where", where));
     }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_strings(op == GR_CHUNK_filter ? "select" : "columns", names, count));
     for (size_t p = 0; p < input->count; p++) {

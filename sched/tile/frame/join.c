@@ -253,10 +253,10 @@ join_add_probe_attrs(const struct joining *j, const struct probing *probing, gr_
  * columns only what a row needs that is left and has a match. NULL: there is none, or who is left must be known
  * beforehand, or has been computed while the join waited.
  */
-static const char *
+static const struct gr_expr *
 probe_filter(const struct joining *j, const struct probing *probing)
 {
-    const char *where = j->t->steps->steps[j->i].where[probing->side];
+    const struct gr_expr *where = j->t->steps->steps[j->i].where[probing->side];
     const struct gr_tiled *narrowed = j->sides[probing->side].tiled;
     bool of_pairs = j->join.where != NULL && strcmp(probing->how, "inner") != 0 && strcmp(probing->how, "semi") != 0;
     bool computed = narrowed->count > 0 && narrowed->pieces[0].op < j->t->handed_out;
@@ -292,7 +292,7 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
 {
     const struct side *built = &j->sides[1 - probing->side];
     const struct gr_tiled *in = j->sides[probing->side].tiled;
-    const char *filter = probe_filter(j, probing);
+    const struct gr_expr *filter = probe_filter(j, probing);
     const struct gr_piece *pieces =
         filter == NULL ? in->pieces : j->t->tiled[j->t->steps->steps[j->i].inputs[probing->side]].pieces;
     struct gr_tiled *out = &j->t->tiled[j->i];
@@ -306,7 +306,7 @@ add_probes(struct joining *j, const struct probing *probing, const struct gr_pie
 
     gr_attrs_add(j->t->chunks, attrs, gr_attr_new_int("parts", (int64_t)built->part_count));
     if (filter != NULL) {
-        gr_attrs_add(j->t->chunks, attrs, gr_attr_new_string("filter", filter));
+        gr_attrs_add(j->t->chunks, attrs, gr_attr_new_expr("filter", filter));
     }
     for (size_t p = 0; err == GRANARY_OK && of_pairs && p < built->piece_count; p++) {
         inputs[count++] = built->pieces[p];

@@ -19,7 +19,7 @@ present_bytes(const struct gr_step *step, const Granary__FrameInfo *info)
 
 /* Leave out of chosen what one reader's condition excludes: chosen are those some reader needs. */
 static granary_err
-choose_for(const struct gr_table *table, const char *where, bool *chosen)
+choose_for(const struct gr_table *table, const struct gr_expr *where, bool *chosen)
 {
     struct zone_test *test = NULL;
     granary_err err = where == NULL ? GRANARY_OK : zone_test_create(where, &table->schema, &test);
@@ -32,12 +32,10 @@ choose_for(const struct gr_table *table, const char *where, bool *chosen)
 }
 
 /* What rows a reader wants of its input k; NULL: all. */
-static const char *
+static const struct gr_expr *
 condition_of(const struct gr_step *reader, size_t k)
 {
-    const Granary__Attr *where = reader->op == GR_TILE_groupby ? gr_step_attr(reader, "where") : NULL;
-
-    return where != NULL ? where->strings[0] : k < 2 ? reader->where[k] : NULL;
+    return reader->within != NULL ? reader->within : k < 2 ? reader->where[k] : NULL;
 }
 
 /* The chunks in which a reader may find rows; at least one, for the columns. */

@@ -44,16 +44,11 @@ take_parts(const struct gr_expr *expr, const struct gr_schema *schema, struct zo
 }
 
 granary_err
-zone_test_create(const char *where, const struct gr_schema *schema, struct zone_test **ret_test)
+zone_test_create(const struct gr_expr *where, const struct gr_schema *schema, struct zone_test **ret_test)
 {
     struct zone_test *test = calloc(1, sizeof *test);
-    struct gr_expr *expr = NULL;
-    granary_err err = test == NULL ? tile_no_memory() : gr_expr_parse(where, &expr);
+    granary_err err = test == NULL ? tile_no_memory() : take_parts(where, schema, test);
 
-    if (err == GRANARY_OK) {
-        err = take_parts(expr, schema, test);
-    }
-    gr_expr_destroy(expr);
     if (err != GRANARY_OK) {
         zone_test_destroy(test);
         return err;

@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-#include "graph/schema.h"
+#include "graph/expr.h"
 #include "schema/granary.pb-c.h"
 
 struct zone_test;
 
-/* where: over columns of the schema, and others, of which nothing is known. Errors: EINVAL, ENOMEM */
-granary_err zone_test_create(const char *where, const struct gr_schema *schema, struct zone_test **ret_test);
+/* where: over columns of the schema, and others, of which nothing is known. Errors: ENOMEM */
+granary_err zone_test_create(const struct gr_expr *where, const struct gr_schema *schema, struct zone_test **ret_test);
 void zone_test_destroy(struct zone_test *test); /* NULL is fine */
 
 /* Whether no row can fulfil it. info: the columns of the schema, in its order. */

@@ -61,7 +61,7 @@ names_change_below_an_assign(void **state)
                 "f", "x", "n > 1 and m > 2 and c > 3") ", " SORT("s", "f"),
             "\"s\"",
             "  t = read_csv() path=t\n  x = assign(t where a > 1 and c > 3) columns=[n: a, m: a + b]\n"
-            "  s * = sort(x where (m > 2)) by=[a]\n");
+            "  s * = sort(x where m > 2) by=[a]\n");
 }
 
 static void
@@ -74,7 +74,7 @@ groups_lose_rows_by_their_keys(void **state)
         "\"s\"",
         "  t = read_csv() path=t  -> 2 of 4 columns: k, b\n  g = groupby(t) keys=[k] aggregate=[a: "
         "sum(b)] where=k > 1\n"
-        "  s * = sort(g where (a > 2)) by=[a]\n");
+        "  s * = sort(g where a > 2) by=[a]\n");
 }
 
 static void
@@ -89,13 +89,13 @@ joins_take_conditions_on_one_side(void **state)
         "\"h\"");
     assert_steps(&bench, "  t = read_csv() path=t\n  u = read_csv() path=u\n"
                          "  j = join(t where a > 1 and k > 3, u where b > 2 and k > 3) on=[k] how=inner\n"
-                         "  h * = head(j where (a_x > b_y)) rows=3\n");
+                         "  h * = head(j where a_x > b_y) rows=3\n");
     bench_close(&bench);
     /* rows of the right side may be missing: what is said of them must be said afterwards */
     bench_open(&bench, JOIN("j", "left") ", " FILTER("f", "j", "a_x > 1 and b_y is null") ", " HEAD("h", "f"), "\"h\"");
     assert_steps(&bench, "  t = read_csv() path=t\n  u = read_csv() path=u\n"
                          "  j = join(t where a > 1, u) on=[k] how=left\n"
-                         "  h * = head(j where (b_y is null)) rows=3\n");
+                         "  h * = head(j where b_y is null) rows=3\n");
     bench_close(&bench);
     bench_open(&bench, JOIN("j", "outer") ", " FILTER("f", "j", "a_x > 1") ", " HEAD("h", "f"), "\"h\"");
     assert_not_fired(&bench, "moves below");

@@ -65,11 +65,13 @@ static bool
 excludes(const struct piece *piece, const char *where)
 {
     struct zone_test *test;
+    struct gr_expr *expr = NULL;
     bool excluded;
 
-    if (zone_test_create(where, &piece->schema, &test) != GRANARY_OK) {
+    if (gr_expr_parse(where, &expr) != GRANARY_OK || zone_test_create(expr, &piece->schema, &test) != GRANARY_OK) {
         fail_msg("%s: %s", where, granary_error_message());
     }
+    gr_expr_destroy(expr);
     excluded = zone_test_excludes(test, &piece->info);
     zone_test_destroy(test);
     return excluded;
