@@ -70,10 +70,7 @@ struct gr_operator {
 };
 
 #define OP(name, yields, min_inputs, max_inputs, summary) extern const struct gr_operator gr_op_##name;
-#define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 
 const struct gr_operator *gr_operator(enum gr_tile_op op);
 

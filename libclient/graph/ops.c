@@ -1,5 +1,5 @@
 /* Rows of contract/ops.def, and those of one operator found. */
-#include "graph/ops.h"
+#include "graph/params.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -12,46 +12,29 @@ static const struct gr_op_info ops[] = {
                            .min_inputs = (op_min),                                                                     \
                            .max_inputs = (op_max),                                                                     \
                            .summary = (op_summary)},
-#define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 };
 
-#define NEED_REQUIRED      .required = true
-#define NEED_OPTIONAL      .required = false
-#define NEED_DEFAULT(text) .fallback = (text)
-
 static struct gr_param_info params[] = {
-#define OP(name, yields, min_inputs, max_inputs, summary)
 #define PARAM(op_name, param_name, param_kind, param_need, param_summary)                                              \
     {.op = GR_TILE_##op_name,                                                                                          \
      .name = #param_name,                                                                                              \
      .kind = GR_PARAM_##param_kind,                                                                                    \
-     NEED_##param_need,                                                                                                \
+     .offset = offsetof(struct gr_params_##op_name, param_name),                                                       \
+     GR_NEED_##param_need,                                                                                             \
      .summary = (param_summary)},
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 };
 
 static const char *const notes[GR_TILE_COUNT] = {
-#define OP(name, yields, min_inputs, max_inputs, summary)
-#define PARAM(op, name, kind, need, summary)
 #define NOTE(op, text) [GR_TILE_##op] = (text),
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 };
 
 static struct gr_param_rule rules[] = {
-#define OP(name, yields, min_inputs, max_inputs, summary)
-#define PARAM(op, name, kind, need, summary)
 #define RULE(rule_op, rule_name, rule_kind, rule_text)                                                                 \
     {.op = GR_TILE_##rule_op, .name = #rule_name, .kind = GR_RULE_##rule_kind, .text = (rule_text)},
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 };
 
 static const struct gr_param_info *first_params[GR_TILE_COUNT];

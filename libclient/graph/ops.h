@@ -7,10 +7,7 @@
 
 enum gr_tile_op {
 #define OP(name, yields, min_inputs, max_inputs, summary) GR_TILE_##name,
-#define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
     GR_TILE_COUNT
 };
 
@@ -69,6 +66,11 @@ struct gr_param_rule {
     const struct gr_param_rule *next; /* of the same parameter */
 };
 
+/* What a row's need is in gr_param_info. */
+#define GR_NEED_REQUIRED      .required = true
+#define GR_NEED_OPTIONAL      .required = false
+#define GR_NEED_DEFAULT(text) .fallback = (text)
+
 /* A parameter, as its row tells. */
 struct gr_param_info {
     int op; /* enum gr_tile_op, or enum gr_chunk_op */
@@ -76,6 +78,7 @@ struct gr_param_info {
     enum gr_param_kind kind;
     bool required;
     const char *fallback; /* what it is when it is not given, as text; NULL: nothing */
+    size_t offset;        /* of its field in the struct of the operator's parameters (graph/params.h) */
     const char *summary;
     const struct gr_param_rule *rules; /* or NULL */
     const struct gr_param_info *next;  /* of the same operator */

@@ -10,12 +10,9 @@
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
-#define PARAM(op, name, kind, need, summary)
 static tile_rule *const rules[GR_TILE_COUNT] = {
 #include "contract/ops.def"
 };
-#undef OP
-#undef PARAM
 
 /* ---- going on ---- */
 

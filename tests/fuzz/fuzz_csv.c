@@ -69,7 +69,7 @@ read_range(const struct file *file, const Granary__CsvTypes *types, size_t offse
     op_attr(op, gr_attr_new_strings("columns", name_list, types->n_kinds));
     op_attr(op, gr_attr_new_strings("dtypes", dtypes, types->n_kinds));
     op_attr(op, gr_attr_new_ints("positions", positions, types->n_kinds));
-    if (op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL) != GRANARY_OK) {
+    if (op_run(run_csv_read, op, NULL, 0, &output, 1, NULL) != GRANARY_OK) {
         (void)fprintf(stderr, "%s\n", granary_error_message());
         abort();
     }
@@ -82,8 +82,8 @@ read_range(const struct file *file, const Granary__CsvTypes *types, size_t offse
 static size_t
 record_behind(const struct file *file, size_t cut, size_t size)
 {
-    struct gr_buf answers[2] = {ask(file, kernel_csv_split, "csv_split", 0, cut),
-                                ask(file, kernel_csv_split, "csv_split", cut, size - cut)};
+    struct gr_buf answers[2] = {ask(file, run_csv_split, "csv_split", 0, cut),
+                                ask(file, run_csv_split, "csv_split", cut, size - cut)};
     uint64_t records = 0;
     uint32_t state = CSV_AT_RECORD;
     size_t at = 0;
@@ -109,7 +109,7 @@ record_behind(const struct file *file, size_t cut, size_t size)
 static void
 check_file(const struct file *file, size_t size, size_t cut)
 {
-    struct gr_buf answer = ask(file, kernel_csv_infer, "csv_infer", 0, size);
+    struct gr_buf answer = ask(file, run_csv_infer, "csv_infer", 0, size);
     Granary__CsvTypes *types = granary__csv_types__unpack(NULL, answer.size, (uint8_t *)answer.bytes);
     size_t at = record_behind(file, cut, size);
     struct gr_buf whole = {0};

@@ -30,7 +30,7 @@ infer_range(const char *path, size_t offset, size_t size)
     struct gr_buf answer = {0};
     Granary__CsvTypes *types;
 
-    if (op_run(kernel_ndjson_infer, op, NULL, 0, NULL, 0, &answer) != GRANARY_OK) {
+    if (op_run(run_ndjson_infer, op, NULL, 0, NULL, 0, &answer) != GRANARY_OK) {
         abort(); /* whatever is wrong with the file is part of the answer */
     }
     types = granary__csv_types__unpack(NULL, answer.size, (uint8_t *)answer.bytes);
@@ -64,7 +64,7 @@ read_range(const char *path, const Granary__CsvTypes *columns, const Granary__Cs
     op_attr(op, gr_attr_new_int("rows", (int64_t)types->records));
     op_attr(op, gr_attr_new_strings("columns", names, columns->n_names));
     op_attr(op, gr_attr_new_strings("dtypes", dtypes, columns->n_names));
-    if (op_run(kernel_ndjson_read, op, NULL, 0, &output, 1, NULL) != GRANARY_OK) {
+    if (op_run(run_ndjson_read, op, NULL, 0, &output, 1, NULL) != GRANARY_OK) {
         (void)fprintf(stderr, "%s\n", granary_error_message());
         abort();
     }

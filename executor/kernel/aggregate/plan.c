@@ -26,23 +26,14 @@ plan_argument(struct group_plan *plan, const char *text)
 }
 
 granary_err
-group_plan_init(const struct gr_kernel_call *call, struct group_plan *ret_plan)
+group_plan_init(const struct gr_group_params *params, struct group_plan *ret_plan)
 {
-    const Granary__Attr *aggregate;
-    struct group_plan plan = {0};
-    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &plan.keys);
+    struct group_plan plan = {.keys = params->keys, .keep_nulls = !params->dropna};
+    granary_err err = gr_aggregates_parse(params->aggregate, &plan.aggregates, &plan.count);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "aggregate", GRANARY__ATTR__KIND__MAP, &aggregate);
-    }
-    if (err == GRANARY_OK) {
-        err = gr_aggregates_parse(aggregate, &plan.aggregates, &plan.count);
-    }
     if (err != GRANARY_OK) {
         return err;
     }
-    plan.keep_nulls = !call_bool(call, "dropna", true);
-    plan.by_hash = !call_bool(call, "sort", true);
     plan.arguments = calloc(2 * plan.count + 1, sizeof *plan.arguments);
     plan.argument_of = calloc(plan.count + 1, sizeof *plan.argument_of);
     plan.uses = calloc(plan.count + 1, sizeof *plan.uses);

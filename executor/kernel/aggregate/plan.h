@@ -78,7 +78,7 @@ struct group_plan {
 };
 
 /* What a call's attributes ask for. Errors: EINVAL · ENOMEM */
-granary_err group_plan_init(const struct gr_kernel_call *call, struct group_plan *ret_plan);
+granary_err group_plan_init(const struct gr_group_params *params, struct group_plan *ret_plan);
 /* The parts, for arguments of these dtypes (argument_count). Errors: ETYPE names the aggregate · ENOMEM */
 granary_err group_plan_types(struct group_plan *plan, const granary_dtype *dtypes);
 void group_plan_fini(struct group_plan *plan);

@@ -10,6 +10,7 @@
 #include "data/frame.h"
 #include "data/tensor.h"
 #include "graph/graph.h"
+#include "graph/params.h"
 
 enum gr_value_kind { GR_VALUE_NONE, GR_VALUE_FRAME, GR_VALUE_TENSOR, GR_VALUE_BYTES };
 
@@ -27,7 +28,7 @@ void gr_value_free(struct gr_value *value);
 bool gr_value_is_owned(const struct gr_value *value);
 
 struct gr_kernel_call {
-    const Granary__ChunkOp *op;    /* attributes through gr_attr_...(op->attrs, op->n_attrs, ...) */
+    const Granary__ChunkOp *op;
     const struct gr_value *inputs; /* valid until the subtask ends, longer than the outputs of this call */
     size_t input_count;
     struct gr_value
@@ -39,33 +40,6 @@ struct gr_kernel_call {
     void *(*place)(struct gr_kernel_call *call, const granary_tensor *tensor);
     void *placing; /* the worker's */
 };
-
-/* Attributes of a call; NULL, or the fallback, when it has none of that name. */
-static inline const Granary__Attr *
-call_find(const struct gr_kernel_call *call, const char *name)
-{
-    return gr_attr_find(call->op->attrs, call->op->n_attrs, name);
-}
-static inline int64_t
-call_int(const struct gr_kernel_call *call, const char *name, int64_t fallback)
-{
-    return gr_attr_int(call->op->attrs, call->op->n_attrs, name, fallback);
-}
-static inline bool
-call_bool(const struct gr_kernel_call *call, const char *name, bool fallback)
-{
-    return gr_attr_bool(call->op->attrs, call->op->n_attrs, name, fallback);
-}
-static inline double
-call_double(const struct gr_kernel_call *call, const char *name, double fallback)
-{
-    return gr_attr_double(call->op->attrs, call->op->n_attrs, name, fallback);
-}
-static inline const char *
-call_string(const struct gr_kernel_call *call, const char *name, const char *fallback)
-{
-    return gr_attr_string(call->op->attrs, call->op->n_attrs, name, fallback);
-}
 
 /* Output i becomes bytes; *takes* them. */
 static inline void
@@ -79,9 +53,9 @@ call_yield_bytes(struct gr_kernel_call *call, size_t i, void *bytes, uint64_t si
  * added by the worker. */
 typedef granary_err gr_kernel(struct gr_kernel_call *call);
 
-/* One kernel per operator: an operator without one does not link. */
-#define CHUNK_OP(name, text) gr_kernel kernel_##name;
+/* One kernel per operator, which takes its parameters as a struct: an operator without one does not link. */
+#define CHUNK_OP(name, text)                                                                                           \
+    granary_err kernel_##name(struct gr_kernel_call *call, const struct gr_chunk_##name *params);
 #include "contract/chunk_ops.def"
-#undef CHUNK_OP
 
 #endif

@@ -13,15 +13,11 @@
 #include "kernel/core/scratch.h"
 
 granary_err
-dealt_parts(const struct gr_kernel_call *call, int64_t *ret_parts)
+dealt_parts(int64_t parts)
 {
-    int64_t parts = call_int(call, "parts", 0);
-
-    if (parts < 1 || parts > DEALT_PARTS_MAX) {
-        return gr_fail(GRANARY_EINVAL, "%s: 'parts' must be from 1 to %d", call->op->op, DEALT_PARTS_MAX);
-    }
-    *ret_parts = parts;
-    return GRANARY_OK;
+    return parts >= 1 && parts <= DEALT_PARTS_MAX
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "'parts' must be from 1 to %d", DEALT_PARTS_MAX);
 }
 
 granary_err

@@ -10,7 +10,7 @@
 #define DEALT_PARTS_MAX UINT16_MAX
 
 /* The attribute "parts". Errors: EINVAL */
-granary_err dealt_parts(const struct gr_kernel_call *call, int64_t *ret_parts);
+granary_err dealt_parts(int64_t parts);
 
 /*
  * Rows part by part.

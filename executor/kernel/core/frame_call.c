@@ -59,18 +59,6 @@ call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***re
 }
 
 granary_err
-call_attr(const struct gr_kernel_call *call, const char *name, Granary__Attr__Kind kind, const Granary__Attr **ret_attr)
-{
-    const Granary__Attr *attr = call_find(call, name);
-
-    if (attr == NULL || attr->kind != kind || (kind == GRANARY__ATTR__KIND__MAP && attr->n_keys != attr->n_strings)) {
-        return gr_fail(GRANARY_EINVAL, "%s: attribute '%s' is missing or of another kind", call->op->op, name);
-    }
-    *ret_attr = attr;
-    return GRANARY_OK;
-}
-
-granary_err
 frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns)
 {
     const granary_column **columns = calloc(count > 0 ? count : 1, sizeof *columns);

@@ -15,10 +15,6 @@ granary_err call_frame_encoded(const struct gr_kernel_call *call, size_t i, cons
 /* All inputs as frames, at least one. *ret_frames is to be freed. Errors: as call_frame · ENOMEM */
 granary_err call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames);
 
-/* An attribute of that kind. Errors: EINVAL it is missing or of another kind */
-granary_err call_attr(const struct gr_kernel_call *call, const char *name, Granary__Attr__Kind kind,
-                      const Granary__Attr **ret_attr);
-
 /* The columns of a frame with the given names. *ret_columns is to be freed. Errors: ENOENT names the column · ENOMEM */
 granary_err
 frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns);

@@ -357,10 +357,9 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
 }
 
 void
-csv_infer_init(struct csv_infer *infer, const Granary__ChunkOp *op)
+csv_infer_init(struct csv_infer *infer, const Granary__Attr *known)
 {
-    *infer =
-        (struct csv_infer){.answer = GRANARY__CSV_TYPES__INIT, .known = gr_attr_find(op->attrs, op->n_attrs, "known")};
+    *infer = (struct csv_infer){.answer = GRANARY__CSV_TYPES__INIT, .known = known};
 }
 
 void
@@ -379,19 +378,18 @@ csv_infer_fini(struct csv_infer *infer)
 }
 
 granary_err
-kernel_csv_infer(struct gr_kernel_call *call)
+kernel_csv_infer(struct gr_kernel_call *call, const struct gr_chunk_csv_infer *params)
 {
-    bool header = call_bool(call, "header", false);
     struct csv_infer infer;
     struct csv_text text;
-    granary_err err = csv_text_open(call->op, &text);
+    granary_err err = csv_text_open(&params->csv, 0, &text);
     void *packed;
 
     if (err != GRANARY_OK) {
         return err;
     }
-    csv_infer_init(&infer, call->op);
-    err = csv_infer_text(&infer, &text, header);
+    csv_infer_init(&infer, params->known);
+    err = csv_infer_text(&infer, &text, params->header);
     if (err == GRANARY_OK) {
         packed = gr_buf_grow(call->answer, granary__csv_types__get_packed_size(&infer.answer));
         if (packed == NULL) {

@@ -25,7 +25,7 @@ struct csv_infer {
 };
 
 /* op: `known` is borrowed from it. */
-void csv_infer_init(struct csv_infer *infer, const Granary__ChunkOp *op);
+void csv_infer_init(struct csv_infer *infer, const Granary__Attr *known);
 void csv_infer_fini(struct csv_infer *infer);
 
 /* Look at all of a text. What is wrong with it is part of the answer. Errors: ENOMEM */

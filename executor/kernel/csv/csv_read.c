@@ -225,18 +225,16 @@ rows_at_most(const struct csv_text *text)
 
 /* Columns, positions and dtypes of the operator. What it says is checked: it came as a message. */
 static granary_err
-reader_init(struct reader *reader, const Granary__ChunkOp *op)
+reader_init(struct reader *reader, const struct gr_chunk_csv_read *params)
 {
-    const Granary__Attr *columns = gr_attr_find(op->attrs, op->n_attrs, "columns");
-    const Granary__Attr *positions = gr_attr_find(op->attrs, op->n_attrs, "positions");
-    const Granary__Attr *dtypes = gr_attr_find(op->attrs, op->n_attrs, "dtypes");
+    const Granary__Attr *columns = params->columns;
+    const Granary__Attr *positions = params->positions;
+    const Granary__Attr *dtypes = params->dtypes;
     int64_t rows_max = rows_at_most(&reader->text);
-    int64_t fields = gr_attr_int(op->attrs, op->n_attrs, "fields", 0);
     granary_err err = GRANARY_OK;
-    size_t count = columns == NULL ? 0 : columns->n_strings;
+    size_t count = columns->n_strings;
 
-    if (fields < 0 || (positions == NULL ? 0 : positions->n_ints) != count ||
-        (dtypes == NULL ? 0 : dtypes->n_strings) != count) {
+    if (params->fields < 0 || positions->n_ints != count || dtypes->n_strings != count) {
         return gr_fail(GRANARY_EINVAL, "columns, positions and dtypes do not fit");
     }
     for (size_t i = 0; i < count; i++) {
@@ -247,8 +245,8 @@ reader_init(struct reader *reader, const Granary__ChunkOp *op)
             reader->by_field_count = (size_t)positions->ints[i] + 1;
         }
     }
-    reader->fields = (size_t)fields;
-    reader->first_line = (uint64_t)gr_attr_int(op->attrs, op->n_attrs, "line", 1);
+    reader->fields = (size_t)params->fields;
+    reader->first_line = (uint64_t)params->line;
     reader->builders = calloc(count + 1, sizeof *reader->builders);
     reader->by_field = calloc(reader->by_field_count + 1, sizeof(struct csv_builder *));
     if (reader->builders == NULL || reader->by_field == NULL) {
@@ -286,22 +284,21 @@ reader_fini(struct reader *reader)
 }
 
 granary_err
-kernel_csv_read(struct gr_kernel_call *call)
+kernel_csv_read(struct gr_kernel_call *call, const struct gr_chunk_csv_read *params)
 {
     struct reader reader = {0};
-    bool header = call_bool(call, "header", false);
     granary_err err;
 
     if (call->output_count != 1) {
         return gr_fail(GRANARY_EINVAL, "one output, not %zu", call->output_count);
     }
-    err = csv_text_open(call->op, &reader.text);
+    err = csv_text_open(&params->csv, 0, &reader.text);
     if (err != GRANARY_OK) {
         return err;
     }
-    err = reader_init(&reader, call->op);
+    err = reader_init(&reader, params);
     if (err == GRANARY_OK) {
-        err = read_records(&reader, header);
+        err = read_records(&reader, params->header);
     }
     if (err == GRANARY_OK) {
         err = csv_builders_finish(reader.builders, reader.count, reader.rows, &call->outputs[0].frame);

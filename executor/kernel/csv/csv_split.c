@@ -84,10 +84,10 @@ part_of(const struct csv_text *text, size_t from, size_t to)
 
 /* What csv_infer would say of the block's records. */
 static granary_err
-infer_records(const struct gr_kernel_call *call, struct csv_text *text, const struct split *split,
+infer_records(const struct gr_chunk_csv_split *params, struct csv_text *text, const struct split *split,
               struct csv_infer *infer, Granary__CsvSplit *answer)
 {
-    bool header = call_bool(call, "header", false);
+    bool header = params->header;
     char *end = text->owned + (text->end - text->owned);
     struct csv_text part;
     size_t from, to;
@@ -102,7 +102,7 @@ infer_records(const struct gr_kernel_call *call, struct csv_text *text, const st
     err = csv_infer_text(infer, &part, header);
     gr_buf_free(&part.scratch);
     answer->types = &infer->answer;
-    answer->types_offset = call_int(call, "offset", 0) + (int64_t)from;
+    answer->types_offset = params->offset + (int64_t)from;
     answer->types_size = (int64_t)(to - from);
     return err;
 }
@@ -110,19 +110,19 @@ infer_records(const struct gr_kernel_call *call, struct csv_text *text, const st
 /* The effect of a block of a file on the CSV automaton, from each state in which it may begin. It has the columns'
  * types already, because most blocks begin outside quotes, and reading them once more takes as long as this. */
 granary_err
-kernel_csv_split(struct gr_kernel_call *call)
+kernel_csv_split(struct gr_kernel_call *call, const struct gr_chunk_csv_split *params)
 {
     Granary__CsvSplit answer = GRANARY__CSV_SPLIT__INIT;
     struct csv_infer infer;
     struct split split;
     struct csv_text text;
-    granary_err err = csv_text_open(call->op, &text);
+    granary_err err = csv_text_open(&params->csv, params->behind, &text);
     void *packed;
 
     if (err != GRANARY_OK) {
         return err;
     }
-    csv_infer_init(&infer, call->op);
+    csv_infer_init(&infer, params->known);
     block_scan(&text, &split);
     answer.n_end_state = answer.n_first_record = answer.n_records = answer.n_first_lines = CSV_STATES;
     answer.end_state = split.ends;
@@ -131,7 +131,7 @@ kernel_csv_split(struct gr_kernel_call *call)
     answer.first_lines = split.first_lines;
     answer.n_lines = 1;
     answer.lines = &split.lines;
-    err = infer_records(call, &text, &split, &infer, &answer);
+    err = infer_records(params, &text, &split, &infer, &answer);
     csv_text_close(&text);
     if (err == GRANARY_OK) {
         packed = gr_buf_grow(call->answer, granary__csv_split__get_packed_size(&answer));

@@ -25,15 +25,12 @@ static char null_postgres[] = GR_CSV_NULL;
 static char *const default_nulls[] = {null_empty, null_postgres};
 
 static granary_err
-read_options(const Granary__ChunkOp *op, struct csv_text *text)
+read_options(const struct gr_csv_params *params, struct csv_text *text)
 {
-    const char *delimiter = gr_attr_string(op->attrs, op->n_attrs, "delimiter", ",");
-    const Granary__Attr *nulls = gr_attr_find(op->attrs, op->n_attrs, "null_values");
+    const char *delimiter = params->delimiter;
+    const Granary__Attr *nulls = params->null_values;
 
-    text->path = gr_attr_string(op->attrs, op->n_attrs, "path", NULL);
-    if (text->path == NULL) {
-        return gr_fail(GRANARY_EINVAL, "no path");
-    }
+    text->path = params->path;
     if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL) {
         return gr_fail(GRANARY_EINVAL, "delimiter '%s': one byte, and neither a quote nor a line end", delimiter);
     }
@@ -104,13 +101,12 @@ read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
 }
 
 granary_err
-csv_text_open(const Granary__ChunkOp *op, struct csv_text *ret_text)
+csv_text_open(const struct gr_csv_params *params, int64_t behind, struct csv_text *ret_text)
 {
-    int64_t offset = gr_attr_int(op->attrs, op->n_attrs, "offset", 0);
-    int64_t size = gr_attr_int(op->attrs, op->n_attrs, "size", 0);
-    int64_t behind = gr_attr_int(op->attrs, op->n_attrs, "behind", 0);
+    int64_t offset = params->offset;
+    int64_t size = params->size;
     struct csv_text text = {0};
-    granary_err err = read_options(op, &text);
+    granary_err err = read_options(params, &text);
 
     if (err == GRANARY_OK) {
         err = read_range(&text, offset, size, behind);

@@ -16,16 +16,6 @@
 #include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_values.h"
 
-static granary_err
-open_lines(const struct gr_kernel_call *call, struct gr_lines *lines)
-{
-    const Granary__ChunkOp *op = call->op;
-
-    return gr_lines_open(lines, gr_attr_string(op->attrs, op->n_attrs, "path", ""),
-                         gr_attr_int(op->attrs, op->n_attrs, "offset", 0),
-                         gr_attr_int(op->attrs, op->n_attrs, "size", 0));
-}
-
 /* Hand on the values of every line; `end` is called behind those of a record. */
 static granary_err
 read_lines(struct gr_lines *lines, struct gr_json_records *records, gr_json_take *take, granary_err (*end)(void *to),
@@ -131,13 +121,14 @@ tell_types(const struct infer *infer, Granary__CsvTypes *types, struct gr_buf *a
 }
 
 granary_err
-kernel_ndjson_infer(struct gr_kernel_call *call)
+kernel_ndjson_infer(struct gr_kernel_call *call, const struct gr_chunk_ndjson_infer *params)
 {
     struct infer *infer = calloc(1, sizeof *infer);
     Granary__CsvTypes types = GRANARY__CSV_TYPES__INIT;
     struct gr_lines lines = {.fd = -1};
     char message[256] = "";
-    granary_err err = infer == NULL ? gr_fail(GRANARY_ENOMEM, "ndjson_infer: out of memory") : open_lines(call, &lines);
+    granary_err err = infer == NULL ? gr_fail(GRANARY_ENOMEM, "ndjson_infer: out of memory")
+                                    : gr_lines_open(&lines, params->path, params->offset, params->size);
 
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &infer->records, infer_value, infer_end, infer);
@@ -214,18 +205,14 @@ end_record(void *to)
 
 /* Columns and dtypes of the operator. What it says is checked: it came as a message. */
 static granary_err
-reader_init(struct reader *reader, struct gr_kernel_call *call)
+reader_init(struct reader *reader, const struct gr_chunk_ndjson_read *params)
 {
-    const Granary__Attr *names;
-    const Granary__Attr *dtypes;
-    int64_t size = gr_attr_int(call->op->attrs, call->op->n_attrs, "size", 0);
-    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
+    const Granary__Attr *names = params->columns;
+    const Granary__Attr *dtypes = params->dtypes;
+    int64_t size = params->size;
+    granary_err err = GRANARY_OK;
 
-    err = err == GRANARY_OK ? call_attr(call, "dtypes", GRANARY__ATTR__KIND__STRINGS, &dtypes) : err;
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    reader->rows_max = gr_attr_int(call->op->attrs, call->op->n_attrs, "rows", 0);
+    reader->rows_max = params->rows;
     if (names->n_strings != dtypes->n_strings || reader->rows_max < 0 || reader->rows_max > size / 2 + 1) {
         return gr_fail(GRANARY_EINVAL, "ndjson_read: columns, dtypes and rows do not fit");
     }
@@ -266,22 +253,21 @@ reader_fini(struct reader *reader)
 }
 
 granary_err
-kernel_ndjson_read(struct gr_kernel_call *call)
+kernel_ndjson_read(struct gr_kernel_call *call, const struct gr_chunk_ndjson_read *params)
 {
-    uint64_t first_line = (uint64_t)gr_attr_int(call->op->attrs, call->op->n_attrs, "line", 1);
     struct gr_lines lines = {.fd = -1};
     struct reader reader = {.count = 0};
     granary_frame *frame = NULL;
-    granary_err err = reader_init(&reader, call);
+    granary_err err = reader_init(&reader, params);
 
     if (err == GRANARY_OK) {
-        err = open_lines(call, &lines);
+        err = gr_lines_open(&lines, params->path, params->offset, params->size);
     }
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &reader.records, read_value, end_record, &reader);
-        err = err == GRANARY_OK
-                  ? err
-                  : gr_fail_in(err, "%s:%llu", lines.path, (unsigned long long)(first_line + lines.number - 1));
+        err = err == GRANARY_OK ? err
+                                : gr_fail_in(err, "%s:%llu", lines.path,
+                                             (unsigned long long)((uint64_t)params->line + lines.number - 1));
     }
     if (err == GRANARY_OK) {
         err = csv_builders_finish(reader.builders, reader.count, reader.rows, &frame);
@@ -295,12 +281,13 @@ kernel_ndjson_read(struct gr_kernel_call *call)
 /* ---- text ---- */
 
 granary_err
-kernel_ndjson_format(struct gr_kernel_call *call)
+kernel_ndjson_format(struct gr_kernel_call *call, const struct gr_chunk_ndjson_format *params)
 {
     const granary_frame *frame;
     struct gr_buf text = {0};
     granary_err err = call_frame_encoded(call, 0, &frame);
 
+    (void)params;
     if (err != GRANARY_OK) {
         return err;
     }

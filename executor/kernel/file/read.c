@@ -40,22 +40,19 @@ find_columns(const struct gr_arrow_file *file, const char *path, const Granary__
 }
 
 granary_err
-kernel_arrow_read(struct gr_kernel_call *call)
+kernel_arrow_read(struct gr_kernel_call *call, const struct gr_chunk_arrow_read *params)
 {
-    const char *path = call_string(call, "path", "");
-    int64_t first = call_int(call, "first", 0);
-    int64_t count = call_int(call, "count", 0);
-    const Granary__Attr *names;
-    const Granary__Attr *dtypes;
+    const char *path = params->path;
+    int64_t first = params->first;
+    int64_t count = params->count;
+    const Granary__Attr *names = params->columns;
+    const Granary__Attr *dtypes = params->dtypes;
     struct gr_arrow_file *file = NULL;
     granary_frame *frame;
     bool *wanted = NULL;
-    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
+    granary_err err = GRANARY_OK;
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "dtypes", GRANARY__ATTR__KIND__STRINGS, &dtypes);
-    }
-    if (err == GRANARY_OK && (first < 0 || count < 0 || names->n_strings != dtypes->n_strings)) {
+    if (first < 0 || count < 0 || names->n_strings != dtypes->n_strings) {
         err = gr_fail(GRANARY_EINVAL, "arrow_read: columns and dtypes do not fit, or there is no such batch");
     }
     if (err == GRANARY_OK) {
@@ -78,11 +75,11 @@ kernel_arrow_read(struct gr_kernel_call *call)
 /* ---- tensors ---- */
 
 granary_err
-kernel_tensor_read(struct gr_kernel_call *call)
+kernel_tensor_read(struct gr_kernel_call *call, const struct gr_chunk_tensor_read *params)
 {
-    const char *path = call_string(call, "path", "");
-    granary_dtype dtype = gr_dtype_parse(call_string(call, "dtype", ""));
-    int64_t at = call_int(call, "at", 0);
+    const char *path = params->path;
+    granary_dtype dtype = gr_dtype_parse(params->dtype);
+    int64_t at = params->at;
     int64_t size = (int64_t)gr_tensor_element(dtype);
     struct tensor_part part;
     struct stat info;
@@ -92,7 +89,7 @@ kernel_tensor_read(struct gr_kernel_call *call)
     granary_err err = tensor_call_check(call, 0, 0);
 
     if (err == GRANARY_OK) {
-        err = tensor_part_read(call, &part);
+        err = tensor_part_read(&params->part, &part);
     }
     if (err != GRANARY_OK) {
         return err;

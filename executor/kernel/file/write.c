@@ -24,9 +24,9 @@ struct target {
 };
 
 static granary_err
-target_open(const struct gr_kernel_call *call, struct target *target)
+target_open(const char *path, struct target *target)
 {
-    *target = (struct target){.path = call_string(call, "path", ""), .fd = -1};
+    *target = (struct target){.path = path, .fd = -1};
     if (asprintf(&target->other, "%s.%d.part", target->path, (int)getpid()) < 0) {
         target->other = NULL;
         return gr_fail(GRANARY_ENOMEM, "%s: out of memory", target->path);
@@ -104,12 +104,12 @@ target_close(struct target *target, struct gr_kernel_call *call, granary_err err
 /* ---- CSV ---- */
 
 granary_err
-kernel_csv_format(struct gr_kernel_call *call)
+kernel_csv_format(struct gr_kernel_call *call, const struct gr_chunk_csv_format *params)
 {
     struct gr_csv_style style = {
-        .delimiter = call_string(call, "delimiter", ",")[0],
-        .null_value = call_string(call, "null_value", ""),
-        .header = call_bool(call, "header", false),
+        .delimiter = params->delimiter[0],
+        .null_value = params->null_value,
+        .header = params->header,
     };
     const granary_frame *frame;
     struct gr_buf text = {0};
@@ -123,10 +123,10 @@ kernel_csv_format(struct gr_kernel_call *call)
 }
 
 granary_err
-kernel_file_write(struct gr_kernel_call *call)
+kernel_file_write(struct gr_kernel_call *call, const struct gr_chunk_file_write *params)
 {
     struct target target;
-    granary_err err = target_open(call, &target);
+    granary_err err = target_open(params->path, &target);
 
     for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
         err = call->inputs[i].kind != GR_VALUE_BYTES
@@ -145,7 +145,7 @@ write_to(void *target, const void *bytes, size_t size)
 }
 
 granary_err
-kernel_arrow_write(struct gr_kernel_call *call)
+kernel_arrow_write(struct gr_kernel_call *call, const struct gr_chunk_arrow_write *params)
 {
     struct gr_arrow_stream *stream = NULL;
     const granary_frame **frames;
@@ -155,7 +155,7 @@ kernel_arrow_write(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = target_open(call, &target);
+    err = target_open(params->path, &target);
     if (err == GRANARY_OK) {
         err = gr_arrow_stream_create(write_to, &target, &stream);
     }
@@ -178,7 +178,7 @@ kernel_arrow_write(struct gr_kernel_call *call)
 /* ---- NPY ---- */
 
 granary_err
-kernel_npy_write(struct gr_kernel_call *call)
+kernel_npy_write(struct gr_kernel_call *call, const struct gr_chunk_npy_write *params)
 {
     const granary_tensor *tensor;
     granary_tensor planned;
@@ -196,7 +196,7 @@ kernel_npy_write(struct gr_kernel_call *call)
         return err;
     }
     values = gr_npy_begin(tensor, head);
-    err = target_open(call, &target);
+    err = target_open(params->path, &target);
     if (err == GRANARY_OK) {
         err = target_write(&target, head, (size_t)(values - head));
     }

@@ -71,12 +71,11 @@ yield_entries(struct gr_kernel_call *call, const char *name, bool pays, struct g
  * because all of them together decide: most strings must be in most chunks, or they must be few.
  */
 static int64_t
-entries_limit(const struct gr_kernel_call *call, const granary_frame *const *frames, const struct parts *parts)
+entries_limit(const granary_frame *const *frames, size_t count, bool several, const struct parts *parts)
 {
-    bool several = call_bool(call, "several", false);
     int64_t half = frames[0]->rows / 2;
 
-    if (call->input_count > 1) {
+    if (count > 1) {
         return 2 * parts->largest > FEW_ENTRIES ? 2 * parts->largest : FEW_ENTRIES;
     }
     return several && half < CHUNK_ENTRIES ? CHUNK_ENTRIES : half;
@@ -84,10 +83,8 @@ entries_limit(const struct gr_kernel_call *call, const granary_frame *const *fra
 
 /* Every chunk is to carry the entries: those that are more than that do not pay, however often they come. */
 static void
-refuse_large(const struct gr_kernel_call *call, struct gr_column *entries, bool *pays)
+refuse_large(int64_t most, struct gr_column *entries, bool *pays)
 {
-    int64_t most = call_int(call, "most", INT64_MAX);
-
     if (*pays && entries->view.rows > 0 && entries->view.offsets[entries->view.rows] > most) {
         gr_column_free(entries);
         *entries = (struct gr_column){.owned = false};
@@ -96,30 +93,27 @@ refuse_large(const struct gr_kernel_call *call, struct gr_column *entries, bool 
 }
 
 granary_err
-kernel_dictionary(struct gr_kernel_call *call)
+kernel_dictionary(struct gr_kernel_call *call, const struct gr_chunk_dictionary *params)
 {
-    const Granary__Attr *name;
     const granary_frame **frames = NULL;
     struct parts parts = {0};
     struct gr_column entries = {.owned = false};
     bool pays = false;
-    granary_err err = call_attr(call, "column", GRANARY__ATTR__KIND__STRING, &name);
+    granary_err err = call_frames_encoded(call, &frames);
 
     if (err == GRANARY_OK) {
-        err = call_frames_encoded(call, &frames);
-    }
-    if (err == GRANARY_OK) {
-        err = parts_collect(call, frames, name->strings[0], &parts);
+        err = parts_collect(call, frames, params->column, &parts);
     }
     if (err == GRANARY_OK && !parts.refused) {
-        err = gr_dictionaries_join(parts.columns, parts.count, entries_limit(call, frames, &parts), &pays, &entries);
+        err = gr_dictionaries_join(parts.columns, parts.count,
+                                   entries_limit(frames, call->input_count, params->several, &parts), &pays, &entries);
     }
     if (err == GRANARY_OK) {
-        refuse_large(call, &entries, &pays);
+        refuse_large(params->most, &entries, &pays);
     }
     free(frames);
     free(parts.columns);
-    return err == GRANARY_OK ? yield_entries(call, name->strings[0], pays, &entries) : err;
+    return err == GRANARY_OK ? yield_entries(call, params->column, pays, &entries) : err;
 }
 
 /* A column in terms of a dictionary, which it borrows. */
@@ -187,16 +181,13 @@ dictionary_for(const struct gr_kernel_call *call, const Granary__Attr *names, co
 }
 
 granary_err
-kernel_encode(struct gr_kernel_call *call)
+kernel_encode(struct gr_kernel_call *call, const struct gr_chunk_encode *params)
 {
-    const Granary__Attr *names;
+    const Granary__Attr *names = params->columns;
     const granary_frame *frame = NULL;
     granary_frame *encoded = NULL;
-    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
+    granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK) {
-        err = call_frame_encoded(call, 0, &frame);
-    }
     if (err == GRANARY_OK) {
         encoded = gr_frame_create(frame->count, frame->rows);
     }

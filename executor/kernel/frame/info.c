@@ -131,9 +131,9 @@ value_info(const struct gr_value *value, Granary__FrameInfo **ret_info)
 }
 
 granary_err
-kernel_info(struct gr_kernel_call *call)
+kernel_info(struct gr_kernel_call *call, const struct gr_chunk_info *params)
 {
-    bool check = call_bool(call, "check", false);
+    bool check = params->check;
     Granary__FrameInfos *infos = malloc(sizeof *infos);
     granary_err err = infos == NULL ? gr_no_memory("an answer") : GRANARY_OK;
     void *packed;

@@ -18,11 +18,11 @@ out_of_memory(const struct gr_kernel_call *call, int64_t rows)
 }
 
 granary_err
-kernel_slice(struct gr_kernel_call *call)
+kernel_slice(struct gr_kernel_call *call, const struct gr_chunk_slice *params)
 {
-    int64_t from = call_int(call, "from", 0);
-    int64_t count = call_int(call, "count", 0);
-    int64_t step = call_int(call, "step", 1);
+    int64_t from = params->from;
+    int64_t count = params->count;
+    int64_t step = params->step;
     const granary_frame *frame;
     granary_frame *cut = NULL;
     int64_t *indices = NULL;
@@ -141,15 +141,15 @@ sample_made(const struct drawing *drawing, const granary_frame *frame, granary_f
 }
 
 granary_err
-kernel_sample(struct gr_kernel_call *call)
+kernel_sample(struct gr_kernel_call *call, const struct gr_chunk_sample *params)
 {
     const granary_frame *frame;
     granary_frame *sample = NULL;
-    struct drawing drawing = {.first = call_int(call, "first", 0),
-                              .total = call_int(call, "total", 0),
-                              .count = call_int(call, "count", 0),
-                              .seed = (uint64_t)call_int(call, "seed", 0),
-                              .replace = call_bool(call, "replace", false)};
+    struct drawing drawing = {.first = params->first,
+                              .total = params->total,
+                              .count = params->count,
+                              .seed = (uint64_t)params->seed,
+                              .replace = params->replace};
     int64_t room;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
@@ -262,10 +262,10 @@ texts_cut(const granary_column *column, const char *separator, struct gr_column 
 }
 
 granary_err
-kernel_explode(struct gr_kernel_call *call)
+kernel_explode(struct gr_kernel_call *call, const struct gr_chunk_explode *params)
 {
-    const char *name = call_string(call, "column", "");
-    const char *separator = call_string(call, "separator", "");
+    const char *name = params->column;
+    const char *separator = params->separator;
     const granary_frame *frame;
     granary_frame *made = NULL;
     struct gr_column parts;

@@ -26,17 +26,14 @@ keep_stats(const granary_frame *frame, granary_frame *selected)
 }
 
 granary_err
-kernel_select(struct gr_kernel_call *call)
+kernel_select(struct gr_kernel_call *call, const struct gr_chunk_select *params)
 {
-    const Granary__Attr *names;
+    const Granary__Attr *names = params->columns;
     const granary_frame *frame;
     const granary_column **columns;
     granary_frame *selected = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
-    }
     if (err == GRANARY_OK) {
         err = frame_columns(frame, names->strings, names->n_strings, &columns);
     }
@@ -70,30 +67,20 @@ all_names(const granary_frame *frame)
 }
 
 granary_err
-kernel_filter(struct gr_kernel_call *call)
+kernel_filter(struct gr_kernel_call *call, const struct gr_chunk_filter *params)
 {
-    const Granary__Attr *select = call_find(call, "select");
-    const Granary__Attr *where = NULL;
+    const Granary__Attr *select = params->select;
     const granary_frame *frame = NULL;
-    struct rows_spec spec = {.columns = call_find(call, "columns")};
+    struct rows_spec spec = {.columns = params->columns};
     granary_frame *kept = NULL;
     char **names = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "where", GRANARY__ATTR__KIND__STRING, &where);
-    }
-    if (err == GRANARY_OK && spec.columns != NULL) {
-        err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &spec.columns);
-    }
-    if (err == GRANARY_OK && select != NULL) {
-        err = call_attr(call, "select", GRANARY__ATTR__KIND__STRINGS, &select);
-    }
     if (err == GRANARY_OK && select == NULL && (names = all_names(frame)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "filter: out of memory for %zu columns", frame->count);
     }
     if (err == GRANARY_OK) {
-        spec.where = where->strings[0];
+        spec.where = params->where;
         spec.wanted = (const char *const *)(select != NULL ? select->strings : names);
         spec.wanted_count = select != NULL ? select->n_strings : frame->count;
         spec.stays = true;
@@ -128,9 +115,9 @@ entry_is_new(const Granary__Attr *map, size_t i, const granary_frame *frame)
 }
 
 granary_err
-kernel_assign(struct gr_kernel_call *call)
+kernel_assign(struct gr_kernel_call *call, const struct gr_chunk_assign *params)
 {
-    const Granary__Attr *map = NULL;
+    const Granary__Attr *map = params->columns;
     const granary_frame *frame = NULL;
     granary_frame *assigned = NULL;
     struct rows_spec spec = {0};
@@ -138,9 +125,6 @@ kernel_assign(struct gr_kernel_call *call)
     char **texts = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &map);
-    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -236,10 +220,10 @@ narrow_frames(const granary_frame **frames, size_t count, const Granary__Attr *n
 }
 
 granary_err
-kernel_concat(struct gr_kernel_call *call)
+kernel_concat(struct gr_kernel_call *call, const struct gr_chunk_concat *params)
 {
-    const Granary__Attr *names = call_find(call, "columns");
-    int64_t limit = call_int(call, "limit", -1);
+    const Granary__Attr *names = params->columns;
+    int64_t limit = params->limit;
     const granary_frame **frames;
     granary_frame *all = NULL;
     granary_err err = call_frames_encoded(call, &frames);
@@ -269,16 +253,13 @@ project_columns(const granary_frame *frame, const Granary__Attr *map, granary_fr
 }
 
 granary_err
-kernel_project(struct gr_kernel_call *call)
+kernel_project(struct gr_kernel_call *call, const struct gr_chunk_project *params)
 {
-    const Granary__Attr *map;
+    const Granary__Attr *map = params->columns;
     const granary_frame *frame;
     granary_frame *made = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &map);
-    }
     if (err == GRANARY_OK) {
         err = project_columns(frame, map, &made);
     }

@@ -63,9 +63,9 @@ zip_all(const granary_frame *const *frames, size_t count, granary_frame *zipped)
 }
 
 granary_err
-kernel_zip(struct gr_kernel_call *call)
+kernel_zip(struct gr_kernel_call *call, const struct gr_chunk_zip *params)
 {
-    const Granary__Attr *names = call_find(call, "columns");
+    const Granary__Attr *names = params->columns;
     const granary_frame **frames;
     granary_frame *zipped = NULL;
     size_t width = names != NULL ? names->n_strings : 0;

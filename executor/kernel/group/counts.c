@@ -78,9 +78,9 @@ share_counts(struct gr_kernel_call *call, const char *name, granary_frame **fram
 }
 
 granary_err
-kernel_value_counts(struct gr_kernel_call *call)
+kernel_value_counts(struct gr_kernel_call *call, const struct gr_chunk_value_counts *params)
 {
-    bool ascending = call_bool(call, "ascending", false);
+    bool ascending = params->ascending;
     const granary_frame *frame;
     granary_frame *sorted = NULL;
     const granary_column *counts;
@@ -95,7 +95,7 @@ kernel_value_counts(struct gr_kernel_call *call)
         return gr_fail(GRANARY_ETYPE, "%s: the last column does not count", call->op->op);
     }
     counts = &frame->columns[frame->count - 1].view;
-    if (call_bool(call, "sort", true)) {
+    if (params->sort) {
         struct sort_key by = {.column = counts, .descending = !ascending};
 
         err = sort_rows(&by, 1, frame->rows, SORT_NO_LIMIT, &order, &rows);
@@ -106,7 +106,7 @@ kernel_value_counts(struct gr_kernel_call *call)
     } else {
         err = frame_borrow(frame, &sorted);
     }
-    if (err == GRANARY_OK && call_bool(call, "normalize", false)) {
+    if (err == GRANARY_OK && params->normalize) {
         err = share_counts(call, counts->name, &sorted);
     }
     return call_yield(call, 0, sorted, err);
@@ -161,17 +161,14 @@ statistic_column(const granary_frame *frame, size_t from, struct gr_column *ret_
 }
 
 granary_err
-kernel_describe(struct gr_kernel_call *call)
+kernel_describe(struct gr_kernel_call *call, const struct gr_chunk_describe *params)
 {
-    const Granary__Attr *names;
+    const Granary__Attr *names = params->columns;
     const granary_frame *frame;
     granary_frame *described;
     struct gr_column column;
     granary_err err = call_frame(call, 0, &frame);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
-    }
     if (err != GRANARY_OK) {
         return err;
     }

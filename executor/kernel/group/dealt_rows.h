@@ -26,10 +26,7 @@ group_part_of_hash(uint64_t hash, uint32_t parts)
     return (uint32_t)((hash >> 32) * parts >> 32);
 }
 
-/* 1: the first input is the reference; else 0. */
-size_t group_dealt_first(const struct gr_kernel_call *call);
-
-/* Positions of the keys that are strings. NULL: the attribute says something else. */
-const Granary__Attr *group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *plan);
+/* Whether `texts` are positions of keys. Errors: EINVAL */
+granary_err group_dealt_texts(const Granary__Attr *texts, const struct group_plan *plan);
 
 #endif

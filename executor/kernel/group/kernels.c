@@ -64,18 +64,18 @@ dictionaries_refer(const struct group_table *table, const granary_frame *referen
 }
 
 granary_err
-kernel_groupby_map(struct gr_kernel_call *call)
+kernel_groupby_map(struct gr_kernel_call *call, const struct gr_chunk_groupby_map *params)
 {
-    const Granary__Attr *columns = call_find(call, "columns");
-    const char *where = call_string(call, "where", NULL);
-    int64_t parts = call_int(call, "parts", 1);
-    size_t first = call_bool(call, "reference", false);
+    const Granary__Attr *columns = params->columns;
+    const char *where = params->where;
+    int64_t parts = params->parts;
+    size_t first = params->reference;
     const granary_frame **frames = NULL;
     struct group_table table = {0};
     bool *referred = NULL;
     size_t *starts = NULL;
     struct group_plan plan;
-    granary_err err = group_plan_init(call, &plan);
+    granary_err err = group_plan_init(&params->group, &plan);
 
     if (err == GRANARY_OK && (parts < 1 || (size_t)parts > call->output_count || call->input_count <= first)) {
         group_plan_fini(&plan);
@@ -105,13 +105,12 @@ kernel_groupby_map(struct gr_kernel_call *call)
     return err;
 }
 
-/* The inputs of a call, merged. */
+/* The inputs of a call from that one on, merged; in front of it, a reference. */
 static granary_err
-inputs_merge(const struct gr_kernel_call *call, struct group_plan *plan, struct group_table *ret_table)
+inputs_merge(const struct gr_kernel_call *call, size_t first, struct group_plan *plan, struct group_table *ret_table)
 {
     struct group_table *tables = calloc(call->input_count + 1, sizeof *tables);
     const granary_frame *reference = NULL;
-    size_t first = call_bool(call, "reference", false);
     size_t count = 0;
     granary_err err = GRANARY_OK;
 
@@ -145,16 +144,16 @@ inputs_merge(const struct gr_kernel_call *call, struct group_plan *plan, struct 
 }
 
 granary_err
-kernel_groupby_merge(struct gr_kernel_call *call)
+kernel_groupby_merge(struct gr_kernel_call *call, const struct gr_chunk_groupby_merge *params)
 {
     struct group_table table;
     struct group_plan plan;
-    granary_err err = group_plan_init(call, &plan);
+    granary_err err = group_plan_init(&params->group, &plan);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = inputs_merge(call, &plan, &table);
+    err = inputs_merge(call, 0, &plan, &table);
     if (err == GRANARY_OK) {
         err = yield_table(call, 0, &plan, &table, NULL);
         group_table_fini(&table);
@@ -164,19 +163,20 @@ kernel_groupby_merge(struct gr_kernel_call *call)
 }
 
 granary_err
-kernel_groupby_final(struct gr_kernel_call *call)
+kernel_groupby_final(struct gr_kernel_call *call, const struct gr_chunk_groupby_final *params)
 {
     granary_frame *frame = NULL;
     struct group_table table;
     struct group_plan plan;
-    granary_err err = group_plan_init(call, &plan);
+    granary_err err = group_plan_init(&params->group, &plan);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = inputs_merge(call, &plan, &table);
+    plan.by_hash = !params->sort;
+    err = inputs_merge(call, params->reference, &plan, &table);
     if (err == GRANARY_OK) {
-        table.ordered = table.ordered || call_bool(call, "any_order", false);
+        table.ordered = table.ordered || params->any_order;
         err = group_result(&plan, &table, &frame);
         group_table_fini(&table);
     }

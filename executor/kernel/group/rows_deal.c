@@ -26,18 +26,17 @@ text_of(const struct group_plan *plan, size_t i)
 }
 
 static granary_err
-columns_compute(const struct gr_kernel_call *call, const struct group_plan *plan, granary_frame **ret_frame)
+columns_compute(const struct gr_kernel_call *call, const struct gr_chunk_groupby_deal *params,
+                const struct group_plan *plan, granary_frame **ret_frame)
 {
     size_t count = plan->keys->n_strings + plan->argument_count;
     const char **texts = calloc(2 * count + 1, sizeof *texts);
     char(*names)[GROUP_DEALT_NAME] = calloc(count + 1, sizeof *names);
-    struct rows_spec spec = {.where = call_string(call, "where", NULL),
-                             .columns = call_find(call, "columns"),
-                             .wanted = texts,
-                             .wanted_count = count};
+    struct rows_spec spec = {
+        .where = params->where, .columns = params->columns, .wanted = texts, .wanted_count = count};
     const granary_frame *frame;
-    granary_err err = texts == NULL || names == NULL ? gr_no_memory("groupby")
-                                                     : call_frame_encoded(call, group_dealt_first(call), &frame);
+    granary_err err =
+        texts == NULL || names == NULL ? gr_no_memory("groupby") : call_frame_encoded(call, params->reference, &frame);
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         texts[i] = text_of(plan, i);
@@ -203,40 +202,30 @@ take_dictionary(granary_frame *frame, int64_t key, const granary_column *there, 
     return GRANARY_OK;
 }
 
-size_t
-group_dealt_first(const struct gr_kernel_call *call)
+granary_err
+group_dealt_texts(const Granary__Attr *texts, const struct group_plan *plan)
 {
-    return call_bool(call, "reference", false);
-}
-
-const Granary__Attr *
-group_dealt_texts(const struct gr_kernel_call *call, const struct group_plan *plan)
-{
-    const Granary__Attr *texts = call_find(call, "texts");
-    bool fits = texts != NULL && texts->n_ints <= plan->keys->n_strings;
+    bool fits = texts->n_ints <= plan->keys->n_strings;
 
     for (size_t i = 0; fits && i < texts->n_ints; i++) {
         fits = texts->ints[i] >= 0 && (uint64_t)texts->ints[i] < plan->keys->n_strings;
     }
-    if (!fits) {
-        (void)gr_fail(GRANARY_EINVAL, "%s: 'texts' is missing, or names no key", call->op->op);
-        return NULL;
-    }
-    return texts;
+    return fits ? GRANARY_OK : gr_fail(GRANARY_EINVAL, "'texts' names no key");
 }
 
 /* ---- the whole ---- */
 
 /* Dictionaries are made frames of, and all is written. */
 static granary_err
-rows_deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_frame *frame, const Granary__Attr *texts,
-          const uint16_t *part_of, int64_t parts)
+rows_deal(struct gr_kernel_call *call, const struct gr_chunk_groupby_deal *params, const struct group_plan *plan,
+          granary_frame *frame, const uint16_t *part_of)
 {
+    const Granary__Attr *texts = params->texts;
     granary_frame **dictionaries = calloc(texts->n_ints + 1, sizeof *dictionaries);
     const granary_frame *reference = NULL;
     granary_err err = dictionaries == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
-    if (err == GRANARY_OK && group_dealt_first(call) > 0) {
+    if (err == GRANARY_OK && params->reference) {
         err = call_frame_encoded(call, 0, &reference);
     }
     for (size_t i = 0; i < texts->n_ints && err == GRANARY_OK; i++) {
@@ -246,7 +235,7 @@ rows_deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_fr
                               reference != NULL ? granary_frame_column_named(reference, name) : NULL, &dictionaries[i]);
     }
     if (err == GRANARY_OK) {
-        err = dealt_yield_with(call, frame, part_of, parts, dictionaries, texts->n_ints);
+        err = dealt_yield_with(call, frame, part_of, params->parts, dictionaries, texts->n_ints);
     }
     for (size_t i = 0; dictionaries != NULL && i < texts->n_ints; i++) {
         gr_frame_destroy(dictionaries[i]);
@@ -256,23 +245,23 @@ rows_deal(struct gr_kernel_call *call, const struct group_plan *plan, granary_fr
 }
 
 granary_err
-kernel_groupby_deal(struct gr_kernel_call *call)
+kernel_groupby_deal(struct gr_kernel_call *call, const struct gr_chunk_groupby_deal *params)
 {
     granary_frame *computed = NULL;
     granary_frame *formed = NULL;
-    const Granary__Attr *texts;
     uint16_t *part_of = NULL;
     struct group_plan plan;
-    int64_t parts;
-    granary_err err = group_plan_init(call, &plan);
+    granary_err err = group_plan_init(&params->group, &plan);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    texts = group_dealt_texts(call, &plan);
-    err = texts == NULL ? GRANARY_EINVAL : dealt_parts(call, &parts);
+    err = group_dealt_texts(params->texts, &plan);
     if (err == GRANARY_OK) {
-        err = columns_compute(call, &plan, &computed);
+        err = dealt_parts(params->parts);
+    }
+    if (err == GRANARY_OK) {
+        err = columns_compute(call, params, &plan, &computed);
     }
     if (err == GRANARY_OK && !plan.keep_nulls && any_nulls(computed, plan.keys->n_strings)) {
         err = drop_nulls(plan.keys->n_strings, &computed);
@@ -281,10 +270,10 @@ kernel_groupby_deal(struct gr_kernel_call *call)
         err = with_forms(computed, plan.keys->n_strings, &formed);
     }
     if (err == GRANARY_OK) {
-        err = add_hashes(formed, plan.keys->n_strings, (uint32_t)parts, &part_of);
+        err = add_hashes(formed, plan.keys->n_strings, (uint32_t)params->parts, &part_of);
     }
     if (err == GRANARY_OK) {
-        err = rows_deal(call, &plan, formed, texts, part_of, parts);
+        err = rows_deal(call, params, &plan, formed, part_of);
     }
     scratch_free(part_of);
     gr_frame_destroy(formed);

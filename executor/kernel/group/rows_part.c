@@ -112,16 +112,17 @@ open_piece(struct part *part, size_t piece, const granary_frame *const *frames, 
 }
 
 static granary_err
-open_pieces(struct part *part, const struct gr_kernel_call *call, const granary_frame ***ret_frames)
+open_pieces(struct part *part, const struct gr_kernel_call *call, const struct gr_chunk_groupby_part *params,
+            const granary_frame ***ret_frames)
 {
-    size_t first = group_dealt_first(call);
+    size_t first = params->reference;
     size_t each;
-    granary_err err;
+    granary_err err = group_dealt_texts(params->texts, &part->plan);
 
-    part->texts = group_dealt_texts(call, &part->plan);
-    if (part->texts == NULL) {
-        return GRANARY_EINVAL;
+    if (err != GRANARY_OK) {
+        return err;
     }
+    part->texts = params->texts;
     each = 1 + part->texts->n_ints;
     part->count = call->input_count > first ? (call->input_count - first) / each : 0;
     part->keys = calloc(part->count + 1, sizeof *part->keys);
@@ -494,16 +495,16 @@ part_fini(struct part *part)
 }
 
 granary_err
-kernel_groupby_part(struct gr_kernel_call *call)
+kernel_groupby_part(struct gr_kernel_call *call, const struct gr_chunk_groupby_part *params)
 {
     const granary_frame **frames = NULL;
     granary_frame *result = NULL;
     struct group_table table = {0};
     struct part part = {0};
-    granary_err err = group_plan_init(call, &part.plan);
+    granary_err err = group_plan_init(&params->group, &part.plan);
 
     if (err == GRANARY_OK) {
-        err = open_pieces(&part, call, &frames);
+        err = open_pieces(&part, call, params, &frames);
     }
     if (err == GRANARY_OK) {
         err = part_group(&part, &table);

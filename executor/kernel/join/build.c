@@ -99,21 +99,18 @@ build_keys(const struct build_request *request, void **ret_bytes, uint64_t *ret_
 }
 
 granary_err
-kernel_join_build(struct gr_kernel_call *call)
+kernel_join_build(struct gr_kernel_call *call, const struct gr_chunk_join_build *params)
 {
-    int64_t part = call_int(call, "part", 0);
-    int64_t parts = call_int(call, "parts", 1);
-    const Granary__Attr *keys;
-    const Granary__Attr *types;
+    int64_t part = params->part;
+    int64_t parts = params->parts;
+    const Granary__Attr *keys = params->keys;
+    const Granary__Attr *types = params->types;
     const granary_frame **pieces = NULL;
     void *bytes = NULL;
     uint64_t size = 0;
-    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+    granary_err err = GRANARY_OK;
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
-    }
-    if (err == GRANARY_OK && types->n_strings != keys->n_strings) {
+    if (types->n_strings != keys->n_strings) {
         err = gr_fail(GRANARY_EINVAL, "join: %zu keys of %zu types", keys->n_strings, types->n_strings);
     }
     if (err == GRANARY_OK && (parts < 1 || parts > 65536 || (parts & (parts - 1)) != 0 || part < 0 || part >= parts)) {
@@ -131,8 +128,8 @@ kernel_join_build(struct gr_kernel_call *call)
                                                  .key_count = keys->n_strings,
                                                  .part = (uint32_t)part,
                                                  .part_bits = (uint32_t)__builtin_ctzll((unsigned long long)parts),
-                                                 .unique = call_bool(call, "unique", false),
-                                                 .side = call_string(call, "side", "right")},
+                                                 .unique = params->unique,
+                                                 .side = params->side},
                          &bytes, &size);
     }
     if (err == GRANARY_OK) {

@@ -18,6 +18,7 @@
 
 struct probe {
     const struct gr_kernel_call *call;
+    const struct gr_chunk_join_probe *params;
     const granary_frame *probing;
     granary_frame *owned_probing; /* when it came in several frames */
     size_t probes;                /* how many */
@@ -28,7 +29,6 @@ struct probe {
     void *owned_built; /* what was built here */
     enum match_kind kind;
     bool is_cross;
-    const char *where; /* NULL: none */
     struct pairs pairs;
 };
 
@@ -45,7 +45,7 @@ parse_kind(struct probe *p)
                  {"semi", MATCH_SEMI},
                  {"anti", MATCH_ANTI},
                  {"cross", MATCH_INNER}};
-    const char *how = call_string(p->call, "how", "");
+    const char *how = p->params->how;
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(how, kinds[i].name) == 0) {
@@ -62,7 +62,7 @@ static granary_err
 open_probing(struct probe *p)
 {
     const struct gr_kernel_call *call = p->call;
-    int64_t count = call_int(call, "probes", 1);
+    int64_t count = p->params->probes;
     const granary_frame **frames;
     granary_err err;
 
@@ -121,37 +121,30 @@ open_built(struct probe *p, size_t parts)
     return err;
 }
 
-/* Frames built here and now. unique_of: the attribute that forbids keys to repeat, with the side for messages. */
+/* Frames built here and now. side: for messages, of keys that must not repeat; NULL: they may. */
 static granary_err
-build_here(const struct probe *p, const granary_frame *const *pieces, size_t count, const char *keys_of,
-           const char *unique_of, void **ret_bytes, uint64_t *ret_size)
+build_here(const struct probe *p, const granary_frame *const *pieces, size_t count, const Granary__Attr *keys,
+           const char *side, void **ret_bytes, uint64_t *ret_size)
 {
-    const struct gr_kernel_call *call = p->call;
-    const char *side = call_string(call, unique_of, NULL);
-    const Granary__Attr *keys;
-    const Granary__Attr *types;
-    granary_err err = call_attr(call, keys_of, GRANARY__ATTR__KIND__STRINGS, &keys);
+    const Granary__Attr *types = p->params->types;
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
+    if (keys == NULL || types == NULL || types->n_strings != keys->n_strings) {
+        return gr_fail(GRANARY_EINVAL, "join: keys and types do not fit");
     }
-    if (err == GRANARY_OK && types->n_strings != keys->n_strings) {
-        err = gr_fail(GRANARY_EINVAL, "join: %zu keys of %zu types", keys->n_strings, types->n_strings);
-    }
-    return err == GRANARY_OK ? build_keys(&(struct build_request){.pieces = pieces,
-                                                                  .piece_count = count,
-                                                                  .keys = keys->strings,
-                                                                  .types = types->strings,
-                                                                  .key_count = keys->n_strings,
-                                                                  .unique = side != NULL,
-                                                                  .side = side == NULL ? "" : side},
-                                          ret_bytes, ret_size)
-                             : err;
+    return build_keys(&(struct build_request){.pieces = pieces,
+                                              .piece_count = count,
+                                              .keys = keys->strings,
+                                              .types = types->strings,
+                                              .key_count = keys->n_strings,
+                                              .unique = side != NULL,
+                                              .side = side == NULL ? "" : side},
+                      ret_bytes, ret_size);
 }
 
 static granary_err
 build_all(struct probe *p)
 {
+    const struct gr_chunk_join_probe *params = p->params;
     struct built_bytes bytes = {0};
     void *checked = NULL;
     granary_err err = GRANARY_OK;
@@ -159,12 +152,13 @@ build_all(struct probe *p)
     if (p->piece_count == 0) {
         return gr_fail(GRANARY_EINVAL, "join: there are no frames to build of");
     }
-    if (call_find(p->call, "unique_probing") != NULL) {
-        err = build_here(p, &p->probing, 1, "keys", "unique_probing", &checked, &bytes.size);
+    if (params->unique_probing != NULL) {
+        err = build_here(p, &p->probing, 1, params->keys, params->unique_probing, &checked, &bytes.size);
         free(checked);
     }
     if (err == GRANARY_OK) {
-        err = build_here(p, p->pieces, p->piece_count, "built_keys", "unique_built", &p->owned_built, &bytes.size);
+        err = build_here(p, p->pieces, p->piece_count, params->built_keys, params->unique_built, &p->owned_built,
+                         &bytes.size);
     }
     bytes.bytes = p->owned_built;
     return err == GRANARY_OK ? built_open(&bytes, 1, &p->built) : err;
@@ -175,7 +169,7 @@ static granary_err
 open_inputs(struct probe *p)
 {
     const struct gr_kernel_call *call = p->call;
-    size_t parts = (size_t)call_int(call, "parts", 1);
+    size_t parts = (size_t)p->params->parts;
     granary_err err = open_probing(p);
 
     if (err != GRANARY_OK) {
@@ -362,15 +356,16 @@ expect_frame(const struct probe *p, const struct pairs *pairs, const Granary__At
 static granary_err
 pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept)
 {
-    const Granary__Attr *map;
+    const Granary__Attr *map = p->params->where_columns;
     granary_frame *frame = NULL;
-    struct rows_spec spec = {.where = p->where};
+    struct rows_spec spec = {.where = p->params->where};
     struct rows_block block = {0};
     struct rows *rows = NULL;
     uint8_t *kept = malloc((size_t)pairs->count + 1);
     granary_err err = kept == NULL
                           ? gr_fail(GRANARY_ENOMEM, "join: out of memory for %lld pairs", (long long)pairs->count)
-                          : call_attr(p->call, "where_columns", GRANARY__ATTR__KIND__MAP, &map);
+                      : map == NULL ? gr_fail(GRANARY_EINVAL, "join: 'where' has no 'where_columns'")
+                                    : GRANARY_OK;
 
     if (err == GRANARY_OK) {
         err = make_frame(p, pairs, map, &frame);
@@ -397,13 +392,12 @@ pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept
 static granary_err
 match_keys(struct probe *p)
 {
-    const struct gr_kernel_call *call = p->call;
-    const char *filter = call_string(call, "filter", NULL);
-    const Granary__Attr *keys;
+    const char *filter = p->params->filter;
+    const Granary__Attr *keys = p->params->keys;
     const granary_column **columns = NULL;
     struct rows *selected = NULL;
     uint8_t *kept = NULL;
-    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+    granary_err err = keys == NULL ? gr_fail(GRANARY_EINVAL, "join: there are no keys") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
         err = frame_columns(p->probing, keys->strings, keys->n_strings, &columns);
@@ -417,11 +411,11 @@ match_keys(struct probe *p)
                                                  .key_count = keys->n_strings,
                                                  .rows = p->probing->rows,
                                                  .selected = selected,
-                                                 .kind = p->where != NULL ? MATCH_INNER : p->kind,
-                                                 .null_aware = call_bool(call, "null_aware", false)},
+                                                 .kind = p->params->where != NULL ? MATCH_INNER : p->kind,
+                                                 .null_aware = p->params->null_aware},
                          &p->pairs);
     }
-    if (err == GRANARY_OK && p->where != NULL) {
+    if (err == GRANARY_OK && p->params->where != NULL) {
         err = pairs_where(p, &p->pairs, &kept);
         if (err == GRANARY_OK) {
             err = match_filter(&p->pairs, kept, p->probing->rows, p->kind);
@@ -502,19 +496,19 @@ match_all(struct probe *p)
     for (size_t piece = 0; piece < p->piece_count; piece++) {
         built_rows += p->pieces[piece]->rows;
     }
-    step = p->where == NULL || built_rows == 0 ? p->probing->rows
-           : built_rows < CROSS_PAIRS          ? CROSS_PAIRS / built_rows
-                                               : 1;
+    step = p->params->where == NULL || built_rows == 0 ? p->probing->rows
+           : built_rows < CROSS_PAIRS                  ? CROSS_PAIRS / built_rows
+                                                       : 1;
     for (int64_t from = 0; from < p->probing->rows && err == GRANARY_OK; from += step) {
         int64_t to = p->probing->rows - from < step ? p->probing->rows : from + step;
         struct pairs pairs = {0};
         uint8_t *kept = NULL;
 
-        err = cross_rows(p, from, to, p->where == NULL ? &p->pairs : &pairs);
-        if (err == GRANARY_OK && p->where != NULL) {
+        err = cross_rows(p, from, to, p->params->where == NULL ? &p->pairs : &pairs);
+        if (err == GRANARY_OK && p->params->where != NULL) {
             err = pairs_where(p, &pairs, &kept);
         }
-        if (err == GRANARY_OK && p->where != NULL) {
+        if (err == GRANARY_OK && p->params->where != NULL) {
             err = append_kept(&p->pairs, &pairs, kept);
         }
         free(kept);
@@ -524,16 +518,12 @@ match_all(struct probe *p)
 }
 
 granary_err
-kernel_join_probe(struct gr_kernel_call *call)
+kernel_join_probe(struct gr_kernel_call *call, const struct gr_chunk_join_probe *params)
 {
-    struct probe p = {.call = call, .where = call_string(call, "where", NULL)};
-    const Granary__Attr *result;
+    struct probe p = {.call = call, .params = params};
     granary_frame *frame = NULL;
     granary_err err = parse_kind(&p);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "result", GRANARY__ATTR__KIND__MAP, &result);
-    }
     if (err == GRANARY_OK) {
         err = open_inputs(&p);
     }
@@ -541,8 +531,8 @@ kernel_join_probe(struct gr_kernel_call *call)
         err = p.is_cross ? match_all(&p) : match_keys(&p);
     }
     if (err == GRANARY_OK) {
-        expect_frame(&p, &p.pairs, result);
-        err = make_frame(&p, &p.pairs, result, &frame);
+        expect_frame(&p, &p.pairs, params->result);
+        err = make_frame(&p, &p.pairs, params->result, &frame);
     }
     pairs_free(&p.pairs);
     built_close(&p.built);

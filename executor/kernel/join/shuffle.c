@@ -48,23 +48,18 @@ mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int6
 }
 
 static granary_err
-parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, int64_t parts, uint16_t *ret_parts)
+parts_by_keys(const struct gr_chunk_shuffle_split *params, const granary_frame *frame, uint16_t *ret_parts)
 {
-    const Granary__Attr *keys;
-    const Granary__Attr *types;
+    const Granary__Attr *keys = params->keys;
+    const Granary__Attr *types = params->types;
     const granary_column **columns = NULL;
     uint64_t hashes[JOIN_BLOCK];
-    granary_err err = call_attr(call, "keys", GRANARY__ATTR__KIND__STRINGS, &keys);
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "types", GRANARY__ATTR__KIND__STRINGS, &types);
+    if (keys == NULL || types == NULL || types->n_strings != keys->n_strings) {
+        return gr_fail(GRANARY_EINVAL, "shuffle_split: keys and types do not fit");
     }
-    if (err == GRANARY_OK && types->n_strings != keys->n_strings) {
-        err = gr_fail(GRANARY_EINVAL, "shuffle_split: %zu keys of %zu types", keys->n_strings, types->n_strings);
-    }
-    if (err == GRANARY_OK) {
-        err = frame_columns(frame, keys->strings, keys->n_strings, &columns);
-    }
+    err = frame_columns(frame, keys->strings, keys->n_strings, &columns);
     for (int64_t from = 0; from < frame->rows && err == GRANARY_OK; from += JOIN_BLOCK) {
         int64_t n = frame->rows - from < JOIN_BLOCK ? frame->rows - from : JOIN_BLOCK;
 
@@ -75,7 +70,8 @@ parts_by_keys(const struct gr_kernel_call *call, const granary_frame *frame, int
         for (int64_t i = 0; i < n; i++) {
             /* Once more: who builds a hash table of a part must not find the bits that made the part. */
             ret_parts[from + i] =
-                (uint16_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)parts >> 32);
+                (uint16_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)params->parts >>
+                           32);
         }
     }
     free(columns);
@@ -128,11 +124,11 @@ with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_
 }
 
 granary_err
-kernel_shuffle_split(struct gr_kernel_call *call)
+kernel_shuffle_split(struct gr_kernel_call *call, const struct gr_chunk_shuffle_split *params)
 {
-    int64_t parts = call_int(call, "parts", 0);
-    const char *order = call_string(call, "order", NULL);
-    bool by_order = call_bool(call, "by_order", false);
+    int64_t parts = params->parts;
+    const char *order = params->order;
+    bool by_order = params->by_order;
     const granary_frame *frame;
     granary_frame *wider = NULL;
     uint16_t *of = NULL;
@@ -146,10 +142,10 @@ kernel_shuffle_split(struct gr_kernel_call *call)
         err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
     }
     if (err == GRANARY_OK) {
-        err = by_order ? parts_by_order(frame, order, parts, of) : parts_by_keys(call, frame, parts, of);
+        err = by_order ? parts_by_order(frame, order, parts, of) : parts_by_keys(params, frame, of);
     }
     if (err == GRANARY_OK && order != NULL && !by_order) {
-        err = with_order(frame, order, call_int(call, "chunk", 0), &wider);
+        err = with_order(frame, order, params->chunk, &wider);
     }
     if (err == GRANARY_OK) {
         err = dealt_yield(call, wider != NULL ? wider : frame, of, parts);
@@ -239,23 +235,21 @@ merge_refs(struct source *sources, size_t count, uint32_t shift, uint32_t *refs)
 }
 
 granary_err
-kernel_order_merge(struct gr_kernel_call *call)
+kernel_order_merge(struct gr_kernel_call *call, const struct gr_chunk_order_merge *params)
 {
-    const Granary__Attr *order;
     const granary_frame **frames = NULL;
     struct source *sources = calloc(call->input_count + 1, sizeof *sources);
     struct gather gather = {.piece_count = call->input_count};
     uint32_t *refs = NULL;
     int64_t longest = 1;
     granary_frame *merged = NULL;
-    granary_err err =
-        sources == NULL ? gr_no_memory("order_merge") : call_attr(call, "order", GRANARY__ATTR__KIND__STRING, &order);
+    granary_err err = sources == NULL ? gr_no_memory("order_merge") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
         err = call_frames_encoded(call, &frames);
     }
     if (err == GRANARY_OK) {
-        err = open_sources(frames, call->input_count, order->strings[0], sources);
+        err = open_sources(frames, call->input_count, params->order, sources);
     }
     for (size_t i = 0; i < call->input_count && err == GRANARY_OK; i++) {
         gather.count += frames[i]->rows;
@@ -281,7 +275,7 @@ kernel_order_merge(struct gr_kernel_call *call)
         err = gather_check(&gather);
     }
     if (err == GRANARY_OK) {
-        err = gather_frame(&gather, order->strings[0], &merged);
+        err = gather_frame(&gather, params->order, &merged);
     }
     free(refs);
     free(frames);

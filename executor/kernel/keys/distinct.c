@@ -9,10 +9,9 @@
 enum keep { KEEP_FIRST, KEEP_LAST, KEEP_TWO, KEEP_NONE };
 
 static granary_err
-keep_of(const struct gr_kernel_call *call, enum keep *ret_keep)
+keep_of(const char *name, enum keep *ret_keep)
 {
     static const char *const names[] = {"first", "last", "two", "none"};
-    const char *name = call_string(call, "keep", "first");
 
     for (int k = 0; k < 4; k++) {
         if (strcmp(name, names[k]) == 0) {
@@ -20,7 +19,7 @@ keep_of(const struct gr_kernel_call *call, enum keep *ret_keep)
             return GRANARY_OK;
         }
     }
-    return gr_fail(GRANARY_EINVAL, "%s: 'keep' is '%.40s'", call->op->op, name);
+    return gr_fail(GRANARY_EINVAL, "'keep' is '%.40s'", name);
 }
 
 /* Rows of all frames, one after the other. */
@@ -48,9 +47,8 @@ marking_fini(struct marking *marking)
 }
 
 static granary_err
-sources_open(struct marking *marking, const struct gr_kernel_call *call)
+sources_open(struct marking *marking, const Granary__Attr *subset)
 {
-    const Granary__Attr *subset = call_find(call, "subset");
     const granary_frame *first = marking->frames[0];
     const char **names = calloc(first->count + 1, sizeof *names);
     struct rows_spec spec = {.wanted = names, .wanted_count = first->count};
@@ -117,10 +115,10 @@ rows_mark(struct marking *marking, enum keep keep)
 
 /* Which rows are kept; to be given to marking_fini(), whatever is returned. */
 static granary_err
-marking_make(struct marking *marking, const struct gr_kernel_call *call)
+marking_make(struct marking *marking, const struct gr_kernel_call *call, const char *which, const Granary__Attr *subset)
 {
     enum keep keep;
-    granary_err err = keep_of(call, &keep);
+    granary_err err = keep_of(which, &keep);
 
     if (err == GRANARY_OK) {
         err = call_frames_encoded(call, &marking->frames);
@@ -133,7 +131,7 @@ marking_make(struct marking *marking, const struct gr_kernel_call *call)
     if (marking->sources == NULL) {
         return gr_no_memory("distinct");
     }
-    err = sources_open(marking, call);
+    err = sources_open(marking, subset);
     if (err == GRANARY_OK) { /* ids are written in whole blocks */
         marking->ids = malloc(((size_t)marking->rows + ROWS_BLOCK) * sizeof *marking->ids);
         marking->keeps = malloc((size_t)marking->rows + 1);
@@ -175,11 +173,11 @@ take_kept(const struct marking *marking, granary_frame **ret_frame)
 }
 
 granary_err
-kernel_distinct(struct gr_kernel_call *call)
+kernel_distinct(struct gr_kernel_call *call, const struct gr_chunk_distinct *params)
 {
     struct marking marking = {0};
     granary_frame *frame = NULL;
-    granary_err err = marking_make(&marking, call);
+    granary_err err = marking_make(&marking, call, params->keep, params->subset);
 
     if (err == GRANARY_OK) {
         err = take_kept(&marking, &frame);
@@ -189,12 +187,12 @@ kernel_distinct(struct gr_kernel_call *call)
 }
 
 granary_err
-kernel_duplicated(struct gr_kernel_call *call)
+kernel_duplicated(struct gr_kernel_call *call, const struct gr_chunk_duplicated *params)
 {
     struct marking marking = {0};
     granary_frame *frame = NULL;
     struct gr_column column;
-    granary_err err = marking_make(&marking, call);
+    granary_err err = marking_make(&marking, call, params->keep, params->subset);
 
     if (err == GRANARY_OK) {
         err = gr_column_alloc(GRANARY_BOOL, marking.rows, 0, false, &column);

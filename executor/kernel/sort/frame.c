@@ -70,9 +70,9 @@ frames_sorted(const granary_frame **frames, size_t count, const struct order *or
 }
 
 granary_err
-kernel_sort(struct gr_kernel_call *call)
+kernel_sort(struct gr_kernel_call *call, const struct gr_chunk_sort *params)
 {
-    int64_t limit = call_int(call, "limit", SORT_NO_LIMIT);
+    int64_t limit = params->limit;
     const granary_frame **frames;
     granary_frame *sorted = NULL;
     struct order order;
@@ -81,7 +81,7 @@ kernel_sort(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = order_init(call, &order);
+    err = order_init(&params->order, &order);
     if (err == GRANARY_OK) {
         limit = limit < 0 ? SORT_NO_LIMIT : limit;
         if (call->input_count == 1 && (limit != SORT_NO_LIMIT || frames[0]->count > 1)) {

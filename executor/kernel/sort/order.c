@@ -17,15 +17,12 @@ order_fini(struct order *order)
     *order = (struct order){0};
 }
 
-/* Flags of an attribute, one for all or one a column; absent: false. */
+/* Flags of a parameter, one for all or one a column; absent: false. */
 static granary_err
-order_flags(const struct gr_kernel_call *call, const char *name, size_t count, bool *flags)
+order_flags(const Granary__Attr *attr, size_t count, bool *flags)
 {
-    const Granary__Attr *attr = call_find(call, name);
-
     if (attr != NULL && attr->n_ints != 1 && attr->n_ints != count) {
-        return gr_fail(GRANARY_EINVAL, "%s: '%s' has %zu values for %zu columns", call->op->op, name, attr->n_ints,
-                       count);
+        return gr_fail(GRANARY_EINVAL, "'%s' has %zu values for %zu columns", attr->name, attr->n_ints, count);
     }
     for (size_t i = 0; attr != NULL && i < count; i++) {
         flags[i] = attr->ints[attr->n_ints == 1 ? 0 : i] != 0;
@@ -34,31 +31,25 @@ order_flags(const struct gr_kernel_call *call, const char *name, size_t count, b
 }
 
 granary_err
-order_init(const struct gr_kernel_call *call, struct order *ret_order)
+order_init(const struct gr_order_params *params, struct order *ret_order)
 {
-    struct order order = {0};
-    const Granary__Attr *by;
-    granary_err err = call_attr(call, "by", GRANARY__ATTR__KIND__STRINGS, &by);
+    struct order order = {.count = params->by->n_strings, .nan_largest = params->nan_largest};
+    granary_err err;
 
-    if (err != GRANARY_OK) {
-        return err;
+    if (order.count == 0) {
+        return gr_fail(GRANARY_EINVAL, "'by' names no column");
     }
-    if (by->n_strings == 0) {
-        return gr_fail(GRANARY_EINVAL, "%s: 'by' names no column", call->op->op);
-    }
-    order.count = by->n_strings;
     order.names = calloc(order.count + ADDED_MAX, sizeof *order.names);
     order.descending = calloc(order.count + ADDED_MAX, sizeof *order.descending);
     order.nulls_first = calloc(order.count + ADDED_MAX, sizeof *order.nulls_first);
     if (order.names == NULL || order.descending == NULL || order.nulls_first == NULL) {
         order_fini(&order);
-        return gr_no_memory(call->op->op);
+        return gr_no_memory("sort");
     }
-    order.nan_largest = call_bool(call, "nan_largest", false);
-    memcpy(order.names, by->strings, order.count * sizeof *order.names);
-    err = order_flags(call, "descending", order.count, order.descending);
+    memcpy(order.names, params->by->strings, order.count * sizeof *order.names);
+    err = order_flags(params->descending, order.count, order.descending);
     if (err == GRANARY_OK) {
-        err = order_flags(call, "nulls_first", order.count, order.nulls_first);
+        err = order_flags(params->nulls_first, order.count, order.nulls_first);
     }
     if (err != GRANARY_OK) {
         order_fini(&order);

@@ -1,5 +1,4 @@
-/* The attributes by, descending, nulls_first and nan_largest of the sort operators, and the keys they make of a frame.
- */
+/* What the sort operators order rows by, and the keys it makes of a frame. */
 #ifndef KERNEL_SORT_ORDER_H
 #define KERNEL_SORT_ORDER_H
 
@@ -15,7 +14,7 @@ struct order {
 };
 
 /* Errors: EINVAL they do not fit one another · ENOMEM */
-granary_err order_init(const struct gr_kernel_call *call, struct order *ret_order);
+granary_err order_init(const struct gr_order_params *params, struct order *ret_order);
 void order_fini(struct order *order);
 /* One more key, ascending, behind the others; there is room for two. *name* is borrowed. */
 void order_add(struct order *order, const char *name);

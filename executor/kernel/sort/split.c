@@ -84,10 +84,10 @@ keys_sampled(const granary_frame *frame, const struct order *order, int64_t chun
 }
 
 granary_err
-kernel_sort_sample(struct gr_kernel_call *call)
+kernel_sort_sample(struct gr_kernel_call *call, const struct gr_chunk_sort_sample *params)
 {
-    int64_t samples = call_int(call, "samples", 0);
-    int64_t chunk = call_int(call, "chunk", 0);
+    int64_t samples = params->samples;
+    int64_t chunk = params->chunk;
     const granary_frame *frame;
     granary_frame *sample = NULL;
     struct order order = {0};
@@ -95,7 +95,7 @@ kernel_sort_sample(struct gr_kernel_call *call)
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
-        err = order_init(call, &order);
+        err = order_init(&params->order, &order);
     }
     if (err == GRANARY_OK && samples < 1) {
         err = gr_fail(GRANARY_EINVAL, "sort_sample: 'samples' must be at least 1");
@@ -137,21 +137,21 @@ pivots_choose(const granary_frame *samples, const struct order *order, int64_t p
 
 /* Without a sample there are no pivots, and everything is in the first part. */
 granary_err
-kernel_sort_pivots(struct gr_kernel_call *call)
+kernel_sort_pivots(struct gr_kernel_call *call, const struct gr_chunk_sort_pivots *params)
 {
     const granary_frame **samples;
     granary_frame *all = NULL;
     granary_frame *pivots = NULL;
     struct order order = {0};
-    int64_t parts = 0;
+    int64_t parts = params->parts;
     granary_err err = call_frames_encoded(call, &samples);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = dealt_parts(call, &parts);
+    err = dealt_parts(parts);
     if (err == GRANARY_OK) {
-        err = order_init(call, &order);
+        err = order_init(&params->order, &order);
     }
     if (err == GRANARY_OK) {
         err = gr_frame_concat(samples, call->input_count, &all);
@@ -431,31 +431,31 @@ deal_fini(struct deal *deal)
 }
 
 granary_err
-kernel_sort_split(struct gr_kernel_call *call)
+kernel_sort_split(struct gr_kernel_call *call, const struct gr_chunk_sort_split *params)
 {
     const granary_frame *frame;
     const granary_frame *pivots;
     struct order order = {0};
     struct deal deal = {0};
     uint16_t *part_of = NULL;
-    int64_t parts = 0;
+    int64_t parts = params->parts;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
         err = call_frame_encoded(call, 1, &pivots);
     }
     if (err == GRANARY_OK) {
-        err = dealt_parts(call, &parts);
+        err = dealt_parts(parts);
     }
     if (err == GRANARY_OK) {
-        err = order_init(call, &order);
+        err = order_init(&params->order, &order);
     }
     if (err == GRANARY_OK && pivots->rows >= parts) {
         err = gr_fail(GRANARY_EINVAL, "sort_split: %lld pivots for %lld parts", (long long)pivots->rows,
                       (long long)parts);
     }
     if (err == GRANARY_OK) {
-        err = deal_init(&order, frame, pivots, call_int(call, "chunk", 0), &deal);
+        err = deal_init(&order, frame, pivots, params->chunk, &deal);
     }
     if (err == GRANARY_OK && (part_of = scratch_alloc((size_t)(frame->rows + 1) * sizeof *part_of)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "sort_split: out of memory for %lld rows", (long long)frame->rows);

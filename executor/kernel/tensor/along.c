@@ -381,9 +381,9 @@ make_room(struct along *a)
 }
 
 static granary_err
-read_call(struct gr_kernel_call *call, struct along *a)
+read_call(struct gr_kernel_call *call, const struct gr_chunk_along *params, struct along *a)
 {
-    const char *name = call_string(call, "function", "");
+    const char *name = params->function;
     int f = 0;
 
     while (f < FUNCTIONS && strcmp(names[f], name) != 0) {
@@ -395,10 +395,10 @@ read_call(struct gr_kernel_call *call, struct along *a)
     *a = (struct along){.call = call,
                         .function = (enum function)f,
                         .dtype = call->inputs[0].tensor.view.dtype,
-                        .descending = call_bool(call, "descending", false),
-                        .q = call_double(call, "q", 0.5),
-                        .method = call_string(call, "method", "linear"),
-                        .times = call_int(call, "times", 1)};
+                        .descending = params->descending,
+                        .q = params->q,
+                        .method = params->method,
+                        .times = params->times};
     switch (a->function) {
     case ARGSORT:
     case ARGTOPK:
@@ -451,11 +451,11 @@ run_flat(struct gr_kernel_call *call, struct along *a)
 }
 
 granary_err
-kernel_along(struct gr_kernel_call *call)
+kernel_along(struct gr_kernel_call *call, const struct gr_chunk_along *params)
 {
     const granary_tensor *tensor;
-    int64_t axis = call_int(call, "axis", -1);
-    bool drop = call_bool(call, "drop", false);
+    int64_t axis = params->axis;
+    bool drop = params->drop;
     int64_t shape[TENSOR_DIMS_MAX];
     int64_t outer = 1, inner = 1;
     int dims = 0;
@@ -464,7 +464,7 @@ kernel_along(struct gr_kernel_call *call)
     granary_err err = tensor_call_check(call, 1, SIZE_MAX);
 
     if (err == GRANARY_OK) {
-        err = read_call(call, &a);
+        err = read_call(call, params, &a);
     }
     if (err != GRANARY_OK || axis < 0) {
         return err == GRANARY_OK ? run_flat(call, &a) : err;
@@ -479,7 +479,7 @@ kernel_along(struct gr_kernel_call *call)
     } else if (a.function == DIFF) {
         a.out_n = a.n > a.times ? a.n - a.times : 0;
     } else if (a.function == TOPK || a.function == ARGTOPK) {
-        int64_t k = call_int(call, "k", a.n);
+        int64_t k = params->k == NULL ? a.n : *params->k;
 
         a.out_n = k < 0 ? 0 : k < a.n ? k : a.n;
     }

@@ -51,11 +51,11 @@ take_all(struct reducing *r, const granary_tensor *elements, const granary_tenso
 }
 
 granary_err
-kernel_bin_map(struct gr_kernel_call *call)
+kernel_bin_map(struct gr_kernel_call *call, const struct gr_chunk_bin_map *params)
 {
     const granary_tensor *elements = &call->inputs[0].tensor.view;
     const granary_tensor *weights = call->input_count > 1 ? &call->inputs[1].tensor.view : NULL;
-    int64_t length = call_int(call, "length", 0);
+    int64_t length = params->length;
     struct partial_header header = {.reduction = GR_REDUCE_sum, .dims = 1, .shape = {length}};
     struct reducing reducing = {0};
     granary_err err = tensor_call_check(call, 1, 2);

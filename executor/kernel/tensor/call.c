@@ -38,16 +38,13 @@ tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
 }
 
 granary_err
-tensor_ints(const struct gr_kernel_call *call, const char *name, size_t max, const int64_t **ret_values,
-            size_t *ret_count)
+tensor_ints(const Granary__Attr *list, size_t max, const int64_t **ret_values, size_t *ret_count)
 {
-    const Granary__Attr *attr = call_find(call, name);
-
-    if (attr != NULL && attr->n_ints > max) {
-        return gr_fail(GRANARY_EINVAL, "%s: %zu numbers, at most %zu fit", name, attr->n_ints, max);
+    if (list != NULL && list->n_ints > max) {
+        return gr_fail(GRANARY_EINVAL, "%s: %zu numbers, at most %zu fit", list->name, list->n_ints, max);
     }
-    *ret_values = attr == NULL ? NULL : attr->ints;
-    *ret_count = attr == NULL ? 0 : attr->n_ints;
+    *ret_values = list == NULL ? NULL : list->ints;
+    *ret_count = list == NULL ? 0 : list->n_ints;
     return GRANARY_OK;
 }
 
@@ -79,24 +76,14 @@ tensor_output(struct gr_kernel_call *call, granary_dtype dtype, int dims, const 
 /* ---- parts ---- */
 
 granary_err
-tensor_part_read(const struct gr_kernel_call *call, struct tensor_part *ret_part)
+tensor_part_read(const struct gr_part_params *params, struct tensor_part *ret_part)
 {
-    const int64_t *shape = NULL, *offset = NULL, *size = NULL;
-    size_t dims = 0, offsets = 0, sizes = 0;
+    const int64_t *shape = params->shape->ints, *offset = params->offset->ints, *size = params->size->ints;
+    size_t dims = params->shape->n_ints;
     struct tensor_part part = {0};
     int64_t elements = 1;
-    granary_err err = tensor_ints(call, "shape", TENSOR_DIMS_MAX, &shape, &dims);
 
-    if (err == GRANARY_OK) {
-        err = tensor_ints(call, "offset", TENSOR_DIMS_MAX, &offset, &offsets);
-    }
-    if (err == GRANARY_OK) {
-        err = tensor_ints(call, "size", TENSOR_DIMS_MAX, &size, &sizes);
-    }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (offsets != dims || sizes != dims) {
+    if (dims > TENSOR_DIMS_MAX || params->offset->n_ints != dims || params->size->n_ints != dims) {
         return gr_fail(GRANARY_EINVAL, "shape, offset and size do not fit");
     }
     part.dims = (int)dims;

@@ -13,15 +13,14 @@ granary_err tensor_call_check(const struct gr_kernel_call *call, size_t min, siz
 /* The same of the inputs alone. */
 granary_err tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max);
 
-/* A list attribute of at most max numbers; a missing one is empty. Errors: EINVAL */
-granary_err tensor_ints(const struct gr_kernel_call *call, const char *name, size_t max, const int64_t **ret_values,
-                        size_t *ret_count);
+/* A list of at most max numbers; NULL is empty. Errors: EINVAL */
+granary_err tensor_ints(const Granary__Attr *list, size_t max, const int64_t **ret_values, size_t *ret_count);
 
 /* The output, where it will stay if that can be; its elements are to be filled, all. Errors: EINVAL, EFULL, ENOMEM */
 granary_err
 tensor_output(struct gr_kernel_call *call, granary_dtype dtype, int dims, const int64_t *shape, void **ret_values);
 
-/* A part of a larger tensor: the attributes shape, offset and size. */
+/* A part of a larger tensor. */
 struct tensor_part {
     int dims;
     int64_t shape[TENSOR_DIMS_MAX];  /* of the whole */
@@ -29,7 +28,7 @@ struct tensor_part {
     int64_t size[TENSOR_DIMS_MAX];   /* of the part */
 };
 /* Errors: EINVAL it reaches beyond the whole, or the whole has more elements than int64 counts */
-granary_err tensor_part_read(const struct gr_kernel_call *call, struct tensor_part *ret_part);
+granary_err tensor_part_read(const struct gr_part_params *params, struct tensor_part *ret_part);
 /* Elements of a run along the last dimension, and how many runs there are. */
 int64_t tensor_part_run(const struct tensor_part *part);
 int64_t tensor_part_runs(const struct tensor_part *part);

@@ -82,16 +82,13 @@ fill_frame(granary_frame *frame, char *const *names, const granary_tensor *tenso
 }
 
 granary_err
-kernel_from_tensor(struct gr_kernel_call *call)
+kernel_from_tensor(struct gr_kernel_call *call, const struct gr_chunk_from_tensor *params)
 {
-    const Granary__Attr *names;
+    const Granary__Attr *names = params->columns;
     const granary_tensor *tensor;
     granary_frame *frame;
     granary_err err = tensor_call_check(call, 1, 1);
 
-    if (err == GRANARY_OK) {
-        err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
-    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -201,16 +198,16 @@ fill_from(struct filling *f, const granary_frame *frame, char *const *names, int
 }
 
 granary_err
-kernel_to_tensor(struct gr_kernel_call *call)
+kernel_to_tensor(struct gr_kernel_call *call, const struct gr_chunk_to_tensor *params)
 {
-    int64_t skip = call_int(call, "skip", 0);
-    int64_t rows = call_int(call, "rows", 0);
-    bool flat = call_bool(call, "flat", false);
-    struct filling f = {.dtype = gr_dtype_parse(call_string(call, "dtype", ""))};
+    int64_t skip = params->skip;
+    int64_t rows = params->rows;
+    bool flat = params->flat;
+    struct filling f = {.dtype = gr_dtype_parse(params->dtype)};
     const granary_frame **frames = NULL;
-    const Granary__Attr *names;
+    const Granary__Attr *names = params->columns;
     void *values;
-    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__STRINGS, &names);
+    granary_err err = GRANARY_OK;
 
     if (err == GRANARY_OK && (skip < 0 || rows < 0 || names->n_strings == 0 || (flat && names->n_strings > 1) ||
                               !gr_tensor_dtype_good(f.dtype))) {

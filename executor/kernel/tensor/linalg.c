@@ -192,13 +192,14 @@ matrix_qr(struct matrix *a, double *q, double *r)
 }
 
 granary_err
-kernel_qr(struct gr_kernel_call *call)
+kernel_qr(struct gr_kernel_call *call, const struct gr_chunk_qr *params)
 {
     struct matrix a = {0};
     double *q, *r;
     int64_t k;
     granary_err err;
 
+    (void)params;
     if (call->output_count != 2 || call->input_count == 0) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
                        call->output_count);
@@ -222,7 +223,7 @@ kernel_qr(struct gr_kernel_call *call)
 /* ---- singular values ---- */
 
 granary_err
-kernel_svd(struct gr_kernel_call *call)
+kernel_svd(struct gr_kernel_call *call, const struct gr_chunk_svd *params)
 {
     struct matrix a = {0};
     double *u, *s, *vt;
@@ -232,6 +233,7 @@ kernel_svd(struct gr_kernel_call *call)
     int *integers = NULL;
     granary_err err;
 
+    (void)params;
     if (call->output_count != 3 || call->input_count == 0) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
                        call->output_count);
@@ -293,6 +295,7 @@ fail_singular(int pivot)
 /* A call at work: a, maybe b, and the result. */
 struct linalg {
     struct gr_kernel_call *call;
+    const struct gr_chunk_linalg *params;
     struct matrix a;
     struct matrix b;
     bool vector; /* b is one */
@@ -446,7 +449,6 @@ linalg_solve(struct linalg *l)
 static granary_err
 solve_triangular(struct linalg *l)
 {
-    bool lower = call_bool(l->call, "lower", false);
     int n = (int)l->a.rows, columns = (int)l->b.columns, info = 0;
     double *b = NULL;
     granary_err err = need_square(&l->a);
@@ -455,7 +457,7 @@ solve_triangular(struct linalg *l)
         err = gr_no_memory("a factorization");
     }
     if (err == GRANARY_OK && n > 0 && columns > 0) {
-        dtrtrs_(lower ? "U" : "L", "T", "N", &n, &columns, l->a.values, &n, b, &n, &info);
+        dtrtrs_(l->params->lower ? "U" : "L", "T", "N", &n, &columns, l->a.values, &n, b, &n, &info);
         err = info > 0 ? fail_singular(info) : GRANARY_OK;
     }
     if (err == GRANARY_OK) {
@@ -471,7 +473,7 @@ least_squares(struct linalg *l)
 {
     int m = (int)l->a.rows, n = (int)l->a.columns, columns = (int)l->b.columns;
     int room = m > n ? m : n, k = m < n ? m : n, rank = 0, info = 0, size = -1, whole = 0;
-    double rcond = call_double(l->call, "rcond", 0x1p-52 * (double)room);
+    double rcond = l->params->rcond == NULL ? 0x1p-52 * (double)room : gr_attr_number(l->params->rcond);
     double wanted = 0;
     double *a = scratch_alloc(((size_t)m * (size_t)n + 1) * sizeof *a);
     double *b = NULL, *work = NULL;
@@ -510,7 +512,7 @@ least_squares(struct linalg *l)
 static granary_err
 lu(struct linalg *l)
 {
-    const char *part = call_string(l->call, "part", "l");
+    const char *part = l->params->part;
     int m = (int)l->a.rows, n = (int)l->a.columns, k = m < n ? m : n, info = 0;
     double *a = scratch_alloc(((size_t)m * (size_t)n + 1) * sizeof *a);
     int *pivots = scratch_alloc(((size_t)k + (size_t)m + 1) * sizeof *pivots);
@@ -556,7 +558,7 @@ lu(struct linalg *l)
 static granary_err
 eigh(struct linalg *l)
 {
-    bool vectors = strcmp(call_string(l->call, "part", "w"), "v") == 0;
+    bool vectors = strcmp(l->params->part, "v") == 0;
     int n = (int)l->a.rows, info = 0, size = -1, integer_size = -1, whole = 0;
     double wanted = 0;
     double *w = scratch_alloc(((size_t)n + 1) * sizeof *w);
@@ -589,7 +591,7 @@ eigh(struct linalg *l)
 }
 
 granary_err
-kernel_linalg(struct gr_kernel_call *call)
+kernel_linalg(struct gr_kernel_call *call, const struct gr_chunk_linalg *params)
 {
     static const struct {
         const char *name;
@@ -605,8 +607,8 @@ kernel_linalg(struct gr_kernel_call *call)
         {"lu", lu, 1},
         {"eigh", eigh, 1},
     };
-    const char *name = call_string(call, "function", "");
-    struct linalg l = {.call = call};
+    const char *name = params->function;
+    struct linalg l = {.call = call, .params = params};
     size_t f = 0;
     granary_err err;
 

@@ -142,10 +142,9 @@ table_has(const struct table *t, const void *x)
 enum function { SEARCHSORTED, DIGITIZE, ISIN, TAKE_AT, FUNCTIONS };
 
 static enum function
-function_of(const struct gr_kernel_call *call)
+function_of(const char *name)
 {
     static const char *const names[] = {"searchsorted", "digitize", "isin", "take_at"};
-    const char *name = call_string(call, "function", "");
     int i = 0;
 
     while (i < FUNCTIONS && strcmp(names[i], name) != 0) {
@@ -172,13 +171,11 @@ prepare(struct table *table, enum function function, bool *ret_falls)
 }
 
 static granary_err
-look_up(struct gr_kernel_call *call, enum function function)
+look_up(struct gr_kernel_call *call, const struct gr_chunk_lookup *params, enum function function)
 {
     const granary_tensor *sought = &call->inputs[0].tensor.view;
     const granary_tensor *in = &call->inputs[1].tensor.view;
-    bool right = call_bool(call, "right", false);
-    bool behind = function == DIGITIZE ? !right : strcmp(call_string(call, "side", ""), "right") == 0;
-    bool invert = call_bool(call, "invert", false);
+    bool behind = function == DIGITIZE ? !params->right : strcmp(params->side, "right") == 0;
     struct table table = {.lane = gr_lane_of(compared_in(sought->dtype, in->dtype)), .count = gr_tensor_elements(in)};
     int64_t count = gr_tensor_elements(sought);
     bool falls = false;
@@ -202,7 +199,7 @@ look_up(struct gr_kernel_call *call, enum function function)
         elements_load(sought, from, n, table.lane, block);
         for (int64_t k = 0; k < n; k++) {
             if (function == ISIN) {
-                ((bool *)values)[from + k] = table_has(&table, &block[k]) != invert;
+                ((bool *)values)[from + k] = table_has(&table, &block[k]) != params->invert;
             } else {
                 int64_t place = table_place(&table, &block[k], behind);
 
@@ -259,9 +256,9 @@ take_at(struct gr_kernel_call *call)
 }
 
 granary_err
-kernel_lookup(struct gr_kernel_call *call)
+kernel_lookup(struct gr_kernel_call *call, const struct gr_chunk_lookup *params)
 {
-    enum function function = function_of(call);
+    enum function function = function_of(params->function);
     granary_err err = tensor_call_check(call, 2, 2);
 
     if (err == GRANARY_OK && function == FUNCTIONS) {
@@ -270,5 +267,5 @@ kernel_lookup(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    return function == TAKE_AT ? take_at(call) : look_up(call, function);
+    return function == TAKE_AT ? take_at(call) : look_up(call, params, function);
 }

@@ -11,20 +11,19 @@
 /* ---- random ---- */
 
 granary_err
-kernel_random(struct gr_kernel_call *call)
+kernel_random(struct gr_kernel_call *call, const struct gr_chunk_random *params)
 {
-    Granary__Attr *const *attrs = call->op->attrs;
-    size_t n = call->op->n_attrs;
+    const struct gr_params given = {GR_TILE_random, call->op->attrs, call->op->n_attrs};
     struct random_make make;
     struct tensor_part part;
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
 
     if (err == GRANARY_OK) {
-        err = random_make_init(gr_attr_string(attrs, n, "distribution", "uniform"), attrs, n, &make);
+        err = random_make_init(&given, params->seed, &make);
     }
     if (err == GRANARY_OK) {
-        err = tensor_part_read(call, &part);
+        err = tensor_part_read(&params->part, &part);
     }
     if (err == GRANARY_OK) {
         err = tensor_output(call, make.dtype, part.dims, part.size, &values);
@@ -42,24 +41,21 @@ kernel_random(struct gr_kernel_call *call)
 /* ---- arange ---- */
 
 granary_err
-kernel_arange(struct gr_kernel_call *call)
+kernel_arange(struct gr_kernel_call *call, const struct gr_chunk_arange *params)
 {
-    const Granary__Attr *start = call_find(call, "start");
-    const Granary__Attr *step = call_find(call, "step");
-    bool floats = (start != NULL && start->kind == GRANARY__ATTR__KIND__DOUBLE) ||
-                  (step != NULL && step->kind == GRANARY__ATTR__KIND__DOUBLE);
-    uint64_t from = (uint64_t)call_int(call, "start", 0);
-    uint64_t by = (uint64_t)call_int(call, "step", 1);
-    double from_double = call_double(call, "start", 0);
-    double by_double = call_double(call, "step", 1);
-    int64_t last = call_int(call, "last", -1);
-    double end = call_double(call, "end", 0);
+    const Granary__Attr *start = params->start;
+    const Granary__Attr *step = params->step;
+    bool floats = start->kind == GRANARY__ATTR__KIND__DOUBLE || step->kind == GRANARY__ATTR__KIND__DOUBLE;
+    uint64_t from = 0, by = 0;
+    double from_double = gr_attr_number(start);
+    double by_double = gr_attr_number(step);
+    bool beyond;
     struct tensor_part part;
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
 
     if (err == GRANARY_OK) {
-        err = tensor_part_read(call, &part);
+        err = tensor_part_read(&params->part, &part);
     }
     if (err == GRANARY_OK) {
         err = tensor_output(call, floats ? GRANARY_FLOAT64 : GRANARY_INT64, part.dims, part.size, &values);
@@ -67,6 +63,8 @@ kernel_arange(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
+    (void)gr_attr_whole(start, &from, &beyond);
+    (void)gr_attr_whole(step, &by, &beyond);
     for (int64_t run = 0; run < tensor_part_runs(&part); run++) {
         int64_t count = tensor_part_run(&part);
         int64_t position = tensor_part_position(&part, run);
@@ -74,7 +72,7 @@ kernel_arange(struct gr_kernel_call *call)
         for (int64_t i = 0; i < count; i++) {
             if (floats) {
                 ((double *)values)[run * count + i] =
-                    position + i == last ? end : from_double + (double)(position + i) * by_double;
+                    position + i == params->last ? params->end : from_double + (double)(position + i) * by_double;
             } else { /* wraps, as the integers of NumPy do */
                 ((uint64_t *)values)[run * count + i] = from + (uint64_t)(position + i) * by;
             }
@@ -85,11 +83,10 @@ kernel_arange(struct gr_kernel_call *call)
 
 /* ---- one value, and shapes made of it ---- */
 
-/* The attribute "value" in a dtype. */
+/* The value in a dtype; NULL is 0. */
 static void
-store_value(const struct gr_kernel_call *call, granary_dtype dtype, char *to)
+store_value(const Granary__Attr *value, granary_dtype dtype, char *to)
 {
-    const Granary__Attr *value = call_find(call, "value");
     double number = value == NULL ? 0 : gr_attr_number(value);
     uint64_t bits = 0;
     bool beyond;
@@ -131,22 +128,22 @@ band_of(const struct tensor_part *part, int64_t run, int64_t low, int64_t high, 
     *ret_to = to < 0 ? 0 : to > count ? count : (int64_t)to;
 }
 
-static granary_err
-read_band(const struct gr_kernel_call *call, int64_t *ret_low, int64_t *ret_high)
+/* Bounds of a band, so near that they can be added to any position. */
+static int64_t
+bound_near(int64_t bound)
 {
-    *ret_low = call_int(call, "low", INT64_MIN);
-    *ret_high = call_int(call, "high", INT64_MAX);
-    *ret_low = *ret_low < -((int64_t)1 << 62) ? -((int64_t)1 << 62) : *ret_low;
-    *ret_high = *ret_high > (int64_t)1 << 62 ? (int64_t)1 << 62 : *ret_high;
-    return GRANARY_OK;
+    const int64_t most = (int64_t)1 << 62;
+
+    return bound < -most ? -most : bound > most ? most : bound;
 }
 
 granary_err
-kernel_full(struct gr_kernel_call *call)
+kernel_full(struct gr_kernel_call *call, const struct gr_chunk_full *params)
 {
-    granary_dtype dtype = gr_dtype_parse(call_string(call, "dtype", "float64"));
+    granary_dtype dtype = gr_dtype_parse(params->dtype);
     struct tensor_part part;
-    int64_t low, high;
+    int64_t low = bound_near(params->low);
+    int64_t high = bound_near(params->high);
     char value[8];
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
@@ -154,14 +151,13 @@ kernel_full(struct gr_kernel_call *call)
     if (err == GRANARY_OK && !gr_tensor_dtype_good(dtype)) {
         err = gr_fail(GRANARY_ETYPE, "it makes tensors of bool, integers and floats");
     }
-    if (err == GRANARY_OK && (err = tensor_part_read(call, &part)) == GRANARY_OK &&
-        (err = read_band(call, &low, &high)) == GRANARY_OK) {
+    if (err == GRANARY_OK && (err = tensor_part_read(&params->part, &part)) == GRANARY_OK) {
         err = tensor_output(call, dtype, part.dims, part.size, &values);
     }
     if (err != GRANARY_OK) {
         return err;
     }
-    store_value(call, dtype, value);
+    store_value(params->value, dtype, value);
     for (int64_t run = 0; run < tensor_part_runs(&part); run++) {
         size_t element = gr_tensor_element(dtype);
         char *at = (char *)values + (size_t)(run * tensor_part_run(&part)) * element;
@@ -176,17 +172,18 @@ kernel_full(struct gr_kernel_call *call)
 
 /* A block of a tensor whose elements outside the band become 0. */
 granary_err
-kernel_band(struct gr_kernel_call *call)
+kernel_band(struct gr_kernel_call *call, const struct gr_chunk_band *params)
 {
     const granary_tensor *tensor;
     struct tensor_part part;
-    int64_t low, high;
+    int64_t low = bound_near(params->low);
+    int64_t high = bound_near(params->high);
     size_t element;
     void *values;
     granary_err err = tensor_call_check(call, 1, 1);
 
-    if (err == GRANARY_OK && (err = tensor_part_read(call, &part)) == GRANARY_OK) {
-        err = read_band(call, &low, &high);
+    if (err == GRANARY_OK) {
+        err = tensor_part_read(&params->part, &part);
     }
     if (err != GRANARY_OK) {
         return err;

@@ -2,14 +2,14 @@
 #include "kernel/tensor/program.h"
 
 granary_err
-kernel_map(struct gr_kernel_call *call)
+kernel_map(struct gr_kernel_call *call, const struct gr_chunk_map *params)
 {
     struct program program;
     void *values;
     granary_err err = tensor_call_check(call, 1, PROGRAM_INPUTS);
 
     if (err == GRANARY_OK) {
-        err = program_open(call, &program);
+        err = program_open(call, params, &program);
     }
     if (err != GRANARY_OK) {
         return err;

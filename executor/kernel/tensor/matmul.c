@@ -119,9 +119,9 @@ check_pairs(const struct gr_kernel_call *call)
 }
 
 granary_err
-kernel_matmul(struct gr_kernel_call *call)
+kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
 {
-    const char *name = call_string(call, "dtype", "float64");
+    const char *name = params->dtype;
     granary_dtype dtype = gr_dtype_parse(name);
     enum gr_lane lane = gr_dtype_is_float(dtype) ? GR_LANE_D : GR_LANE_I;
     bool in_place = dtype == GRANARY_FLOAT64 || dtype == GRANARY_INT64 || dtype == GRANARY_UINT64;

@@ -61,26 +61,21 @@ piece_copy(const struct piece *piece, int dims, const int64_t *shape, size_t ele
 }
 
 granary_err
-kernel_assemble(struct gr_kernel_call *call)
+kernel_assemble(struct gr_kernel_call *call, const struct gr_chunk_assemble *params)
 {
-    const int64_t *shape = NULL, *to = NULL, *from = NULL, *extent = NULL;
-    size_t dims = 0, counts[3] = {0};
+    const int64_t *shape = params->shape->ints, *to = params->to->ints, *from = params->from->ints;
+    const int64_t *extent = params->extent->ints;
+    size_t dims = params->shape->n_ints;
+    size_t count = call->input_count * dims;
     granary_dtype dtype = GRANARY_FLOAT64;
     void *values;
     granary_err err = tensor_call_check(call, 1, SIZE_MAX);
 
-    if (err == GRANARY_OK) {
-        err = tensor_ints(call, "shape", TENSOR_DIMS_MAX, &shape, &dims);
+    if (err == GRANARY_OK && (dims > TENSOR_DIMS_MAX || params->to->n_ints != count || params->from->n_ints != count ||
+                              params->extent->n_ints != count)) {
+        err = gr_fail(GRANARY_EINVAL, "shape, to, from and extent do not fit the inputs");
     }
     if (err == GRANARY_OK) {
-        (void)tensor_ints(call, "to", SIZE_MAX, &to, &counts[0]);
-        (void)tensor_ints(call, "from", SIZE_MAX, &from, &counts[1]);
-        (void)tensor_ints(call, "extent", SIZE_MAX, &extent, &counts[2]);
-        for (int i = 0; i < 3; i++) {
-            if (counts[i] != call->input_count * dims) {
-                return gr_fail(GRANARY_EINVAL, "to, from and extent do not fit the inputs");
-            }
-        }
         dtype = call->inputs[0].tensor.view.dtype;
         err = tensor_output(call, dtype, (int)dims, shape, &values);
     }

@@ -250,10 +250,10 @@ read_instruction(struct reader *r, const char *text, bool *fixed)
 
 /* "function" and "value" as an instruction. */
 static granary_err
-single_instruction(const struct gr_kernel_call *call, char text[128])
+single_instruction(const struct gr_kernel_call *call, const struct gr_chunk_map *source, char text[128])
 {
-    const Granary__Attr *value = call_find(call, "value");
-    int at = snprintf(text, 128, "%.40s", call_string(call, "function", ""));
+    const Granary__Attr *value = source->value;
+    int at = snprintf(text, 128, "%.40s", source->function);
 
     if (call->input_count > 3) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs are too many", call->input_count);
@@ -261,26 +261,25 @@ single_instruction(const struct gr_kernel_call *call, char text[128])
     for (size_t i = 0; i < call->input_count; i++) {
         at += snprintf(text + at, (size_t)(128 - at), " $%zu", i);
     }
-    if (value != NULL && value->kind == GRANARY__ATTR__KIND__INT && value->n_ints == 1) {
+    if (value != NULL && value->kind == GRANARY__ATTR__KIND__INT) {
         (void)snprintf(text + at, (size_t)(128 - at), " #%lld", (long long)value->ints[0]);
-    } else if (value != NULL && value->kind == GRANARY__ATTR__KIND__STRING && value->n_strings == 1) {
+    } else if (value != NULL && value->kind == GRANARY__ATTR__KIND__STRING) {
         (void)snprintf(text + at, (size_t)(128 - at), " #%.38s", value->strings[0]);
-    } else if (value != NULL && value->kind == GRANARY__ATTR__KIND__DOUBLE && value->n_doubles == 1) {
+    } else if (value != NULL) {
         (void)snprintf(text + at, (size_t)(128 - at), " #%.17e", value->doubles[0]);
     }
     return GRANARY_OK;
 }
 
 static granary_err
-read_program(const struct gr_kernel_call *call, struct reader *r, bool *fixed)
+read_program(const struct gr_kernel_call *call, const struct gr_chunk_map *source, struct reader *r, bool *fixed)
 {
-    const Granary__Attr *program = call_find(call, "program");
-    bool single = strcmp(call->op->op, "map") == 0 && program == NULL;
+    const Granary__Attr *program = source->program;
     char text[128];
     granary_err err = GRANARY_OK;
 
-    if (single) {
-        err = single_instruction(call, text);
+    if (program == NULL && source->function != NULL) {
+        err = single_instruction(call, source, text);
         return err == GRANARY_OK ? read_instruction(r, text, fixed) : err;
     }
     for (size_t i = 0; program != NULL && i < program->n_strings && err == GRANARY_OK; i++) {
@@ -452,7 +451,7 @@ program_extra(struct program *p, int extra, const int64_t *strides)
 /* ---- opening ---- */
 
 granary_err
-program_open(const struct gr_kernel_call *call, struct program *ret_program)
+program_open(const struct gr_kernel_call *call, const struct gr_chunk_map *source, struct program *ret_program)
 {
     struct program *p = ret_program;
     struct reader *r = calloc(1, sizeof *r);
@@ -472,7 +471,7 @@ program_open(const struct gr_kernel_call *call, struct program *ret_program)
         (void)new_value(p, call->inputs[i].tensor.view.dtype);
     }
     if (err == GRANARY_OK) {
-        err = read_program(call, r, fixed);
+        err = read_program(call, source, r, fixed);
     }
     if (err == GRANARY_OK) {
         err = broadcast(p);

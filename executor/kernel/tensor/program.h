@@ -73,7 +73,8 @@ struct program {
  *
  * Errors  EINVAL, ETYPE, ENOMEM
  */
-granary_err program_open(const struct gr_kernel_call *call, struct program *ret_program);
+granary_err
+program_open(const struct gr_kernel_call *call, const struct gr_chunk_map *source, struct program *ret_program);
 void program_close(struct program *program);
 
 /* Strides along the result's dimensions of what the caller keeps beside it, for program_run(). */

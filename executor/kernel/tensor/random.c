@@ -298,7 +298,7 @@ one_chisquare(const struct random_make *make, uint64_t position, void *to)
 /* ---- by name ---- */
 
 granary_err
-random_make_init(const char *distribution, Granary__Attr *const *attrs, size_t attr_count, struct random_make *ret_make)
+random_make_init(const struct gr_params *params, int64_t seed, struct random_make *ret_make)
 {
     static random_fill_one *const ones[GR_RANDOM_COUNT] = {
         [GR_RANDOM_integers] = one_integer,    [GR_RANDOM_exponential] = one_exponential,
@@ -312,13 +312,13 @@ random_make_init(const char *distribution, Granary__Attr *const *attrs, size_t a
         [GR_RANDOM_cauchy] = one_cauchy,       [GR_RANDOM_power] = one_power,
     };
     struct gr_random random;
-    granary_err err = gr_random_read(distribution, attrs, attr_count, &random);
+    granary_err err = gr_random_read(params, &random);
 
     if (err != GRANARY_OK) {
         return err;
     }
     *ret_make = (struct random_make){.dtype = random.dtype,
-                                     .seed = (uint64_t)gr_attr_int(attrs, attr_count, "seed", 0),
+                                     .seed = (uint64_t)seed,
                                      .a = random.a,
                                      .b = random.b,
                                      .low = random.low,

@@ -23,8 +23,7 @@ struct random_make {
 };
 
 /* Errors: EINVAL no such distribution, or its parameters do not fit */
-granary_err random_make_init(const char *distribution, Granary__Attr *const *attrs, size_t attr_count,
-                             struct random_make *ret_make);
+granary_err random_make_init(const struct gr_params *params, int64_t seed, struct random_make *ret_make);
 /* Elements [position, position + count) of the whole; of 8 bytes. */
 void random_fill(const struct random_make *make, void *values, int64_t position, int64_t count);
 

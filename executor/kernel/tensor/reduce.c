@@ -10,7 +10,7 @@
 
 /* Strides in the result and, for positions, along the reduced axes of the whole. */
 static granary_err
-read_axes(const struct gr_kernel_call *call, struct program *program, struct partial_header *header,
+read_axes(const struct gr_chunk_reduce_map *params, struct program *program, struct partial_header *header,
           int64_t *ret_position)
 {
     const int64_t *axes, *shape, *offset;
@@ -20,10 +20,10 @@ read_axes(const struct gr_kernel_call *call, struct program *program, struct par
     int64_t along[TENSOR_DIMS_MAX] = {0};
     int64_t stride = 1;
     int64_t position = 1;
-    granary_err err = tensor_ints(call, "axes", TENSOR_DIMS_MAX, &axes, &count);
+    granary_err err = tensor_ints(params->axes, TENSOR_DIMS_MAX, &axes, &count);
 
-    if (err == GRANARY_OK && (err = tensor_ints(call, "shape", TENSOR_DIMS_MAX, &shape, &dims)) == GRANARY_OK) {
-        err = tensor_ints(call, "offset", TENSOR_DIMS_MAX, &offset, &offsets);
+    if (err == GRANARY_OK && (err = tensor_ints(params->shape, TENSOR_DIMS_MAX, &shape, &dims)) == GRANARY_OK) {
+        err = tensor_ints(params->offset, TENSOR_DIMS_MAX, &offset, &offsets);
     }
     if (err != GRANARY_OK) {
         return err;
@@ -65,12 +65,6 @@ find_reduction(const char *function, enum gr_reduction *ret_reduction)
 {
     *ret_reduction = gr_reduction_find(function);
     return *ret_reduction == GR_REDUCE_COUNT ? gr_fail(GRANARY_EINVAL, "no function '%s'", function) : GRANARY_OK;
-}
-
-static granary_err
-read_reduction(const struct gr_kernel_call *call, enum gr_reduction *ret_reduction)
-{
-    return find_reduction(call_string(call, "function", ""), ret_reduction);
 }
 
 /* Whatever the elements are, a program makes them bool before. */
@@ -131,9 +125,10 @@ take_rows(void *context, int64_t at, const struct program_rows *rows)
 
 /* The functions asked for, made empty. */
 static granary_err
-taking_init(const struct gr_kernel_call *call, struct program *program, struct taking *taking)
+taking_init(const struct gr_kernel_call *call, const struct gr_chunk_reduce_map *params, struct program *program,
+            struct taking *taking)
 {
-    const Granary__Attr *functions = call_find(call, "functions");
+    const Granary__Attr *functions = params->functions;
     size_t count = functions != NULL ? functions->n_strings : 1;
     granary_err err = GRANARY_OK;
 
@@ -146,8 +141,7 @@ taking_init(const struct gr_kernel_call *call, struct program *program, struct t
         struct partial_header header = {.dtype = (int32_t)program->dtype};
         enum gr_reduction reduction;
 
-        err = functions != NULL ? find_reduction(functions->strings[taking->count], &reduction)
-                                : read_reduction(call, &reduction);
+        err = find_reduction(functions != NULL ? functions->strings[taking->count] : params->function, &reduction);
         if (err == GRANARY_OK && takes_bool(reduction) && program->dtype != GRANARY_BOOL) {
             err = gr_fail(GRANARY_ETYPE, "%s needs bool", gr_reduction_name(reduction));
         }
@@ -158,7 +152,7 @@ taking_init(const struct gr_kernel_call *call, struct program *program, struct t
         if (gr_reduction_how(reduction) == GR_REDUCE_BY_ARG) {
             program_by_rows(program, NULL);
         }
-        err = read_axes(call, program, &header, &taking->position);
+        err = read_axes(params, program, &header, &taking->position);
         if (err == GRANARY_OK && (err = reducing_init(&taking->of[taking->count], &header)) == GRANARY_OK) {
             taking->count++;
         }
@@ -175,19 +169,19 @@ taking_fini(struct taking *taking)
 }
 
 granary_err
-kernel_reduce_map(struct gr_kernel_call *call)
+kernel_reduce_map(struct gr_kernel_call *call, const struct gr_chunk_reduce_map *params)
 {
     struct taking taking = {0};
     struct program program;
     granary_err err = tensor_inputs_check(call, 1, PROGRAM_INPUTS);
 
     if (err == GRANARY_OK) {
-        err = program_open(call, &program);
+        err = program_open(call, &(struct gr_chunk_map){.program = params->program}, &program);
     }
     if (err != GRANARY_OK) {
         return err;
     }
-    err = taking_init(call, &program, &taking);
+    err = taking_init(call, params, &program, &taking);
     if (err == GRANARY_OK) {
         program_run(&program, NULL, taking_take, &taking);
     }
@@ -203,12 +197,12 @@ kernel_reduce_map(struct gr_kernel_call *call)
 
 /* All inputs together; to be given to reducing_fini(). *ret_reduction: what is asked of them. */
 static granary_err
-merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing, enum gr_reduction *ret_reduction)
+merge_inputs(const struct gr_kernel_call *call, const char *function, struct reducing *ret_reducing,
+             enum gr_reduction *ret_reduction)
 {
     struct partial_header header;
     enum gr_reduction reduction = GR_REDUCE_COUNT;
-    bool named = call_find(call, "function") != NULL;
-    granary_err err = named ? read_reduction(call, &reduction) : GRANARY_OK;
+    granary_err err = find_reduction(function, &reduction);
 
     if (err == GRANARY_OK && (call->output_count != 1 || call->input_count == 0)) {
         err = gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
@@ -223,10 +217,10 @@ merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing, e
         return err;
     }
     memcpy(&header, call->inputs[0].bytes, sizeof header);
-    if (named && !gr_reduction_follows(reduction, header.reduction, (granary_dtype)header.dtype)) {
+    if (!gr_reduction_follows(reduction, header.reduction, (granary_dtype)header.dtype)) {
         return gr_fail(GRANARY_ETYPE, "input 0 is no partial result of %s", gr_reduction_name(reduction));
     }
-    *ret_reduction = named ? reduction : (enum gr_reduction)header.reduction;
+    *ret_reduction = reduction;
     err = reducing_init(ret_reducing, &header);
     for (size_t i = 0; i < call->input_count && err == GRANARY_OK; i++) {
         err = reducing_merge(ret_reducing, call->inputs[i].bytes, call->inputs[i].bytes_size);
@@ -238,11 +232,11 @@ merge_inputs(const struct gr_kernel_call *call, struct reducing *ret_reducing, e
 }
 
 granary_err
-kernel_reduce_merge(struct gr_kernel_call *call)
+kernel_reduce_merge(struct gr_kernel_call *call, const struct gr_chunk_reduce_merge *params)
 {
     struct reducing reducing = {0};
     enum gr_reduction reduction;
-    granary_err err = merge_inputs(call, &reducing, &reduction);
+    granary_err err = merge_inputs(call, params->function, &reducing, &reduction);
 
     if (err != GRANARY_OK) {
         return err;
@@ -254,14 +248,15 @@ kernel_reduce_merge(struct gr_kernel_call *call)
 
 /* The result's shape: with keepdims, axes of one element stand where the reduced ones stood. */
 static granary_err
-result_shape(const struct gr_kernel_call *call, const struct partial_header *header, int64_t *ret_shape, int *ret_dims)
+result_shape(const struct gr_chunk_reduce_final *params, const struct partial_header *header, int64_t *ret_shape,
+             int *ret_dims)
 {
-    bool keep = call_bool(call, "keepdims", false);
+    bool keep = params->keepdims;
     const int64_t *axes = NULL;
     size_t count = 0;
     size_t next = 0;
     int dims = 0;
-    granary_err err = tensor_ints(call, "axes", TENSOR_DIMS_MAX, &axes, &count);
+    granary_err err = tensor_ints(params->axes, TENSOR_DIMS_MAX, &axes, &count);
 
     if (err != GRANARY_OK || (keep && (size_t)header->dims + count > TENSOR_DIMS_MAX)) {
         return err != GRANARY_OK ? err : gr_fail(GRANARY_EINVAL, "axes do not fit the result");
@@ -279,21 +274,21 @@ result_shape(const struct gr_kernel_call *call, const struct partial_header *hea
 }
 
 granary_err
-kernel_reduce_final(struct gr_kernel_call *call)
+kernel_reduce_final(struct gr_kernel_call *call, const struct gr_chunk_reduce_final *params)
 {
-    int64_t count = call_int(call, "count", 0);
-    double ddof = call_double(call, "ddof", 0);
+    int64_t count = params->count;
+    double ddof = params->ddof;
     struct reducing reducing = {0};
     enum gr_reduction reduction;
     int64_t shape[TENSOR_DIMS_MAX];
     void *values = NULL;
     int dims = 0;
-    granary_err err = merge_inputs(call, &reducing, &reduction);
+    granary_err err = merge_inputs(call, params->function, &reducing, &reduction);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = result_shape(call, &reducing.header, shape, &dims);
+    err = result_shape(params, &reducing.header, shape, &dims);
     if (err == GRANARY_OK) {
         err = tensor_output(call, gr_reduction_dtype(reduction, (granary_dtype)reducing.header.dtype), dims, shape,
                             &values);

@@ -197,27 +197,25 @@ take_shape(const int64_t *shape, size_t dims, int64_t *final, int *final_dims)
 }
 
 granary_err
-kernel_view(struct gr_kernel_call *call)
+kernel_view(struct gr_kernel_call *call, const struct gr_chunk_view *params)
 {
-    const int64_t *shape = NULL, *lists[4] = {NULL};
-    static const char *const names[] = {"to", "extent", "stride", "base"};
-    int64_t joined = call_int(call, "joined", -1);
+    const Granary__Attr *const lists[] = {params->to, params->extent, params->stride, params->base};
+    const int64_t *shape = params->shape->ints;
+    size_t dims = params->shape->n_ints;
+    int64_t joined = params->joined;
     int64_t final[TENSOR_DIMS_MAX];
     const int64_t *as = NULL;
-    size_t dims = 0, as_dims = 0;
+    size_t as_dims = 0;
     int final_dims = 0;
     void *values;
     granary_err err = tensor_call_check(call, 1, SIZE_MAX);
 
-    if (err == GRANARY_OK) {
-        err = tensor_ints(call, "shape", TENSOR_DIMS_MAX, &shape, &dims);
+    if (err == GRANARY_OK && dims > TENSOR_DIMS_MAX) {
+        err = gr_fail(GRANARY_EINVAL, "shape: %zu numbers, at most %d fit", dims, TENSOR_DIMS_MAX);
     }
     for (int k = 0; k < 4 && err == GRANARY_OK; k++) {
-        size_t count;
-
-        err = tensor_ints(call, names[k], SIZE_MAX, &lists[k], &count);
-        if (err == GRANARY_OK && count != call->input_count * (k == 3 ? 1 : dims)) {
-            err = gr_fail(GRANARY_EINVAL, "%s does not fit the inputs", names[k]);
+        if (lists[k]->n_ints != call->input_count * (k == 3 ? 1 : dims)) {
+            err = gr_fail(GRANARY_EINVAL, "%s does not fit the inputs", lists[k]->name);
         }
     }
     if (err == GRANARY_OK && joined >= 0 && joined >= (int64_t)dims - 1) {
@@ -231,13 +229,13 @@ kernel_view(struct gr_kernel_call *call)
         }
     }
     if (err == GRANARY_OK) {
-        err = tensor_ints(call, "as", TENSOR_DIMS_MAX, &as, &as_dims);
+        err = tensor_ints(params->as, TENSOR_DIMS_MAX, &as, &as_dims);
     }
     for (size_t d = 0; d < dims && err == GRANARY_OK; d++) {
         final[final_dims++] = (int64_t)d == joined ? shape[d] * shape[d + 1] : shape[d];
         d += (int64_t)d == joined;
     }
-    if (err == GRANARY_OK && call_find(call, "as") != NULL) {
+    if (err == GRANARY_OK && params->as != NULL) {
         err = take_shape(as, as_dims, final, &final_dims);
     }
     if (err == GRANARY_OK) {
@@ -246,8 +244,8 @@ kernel_view(struct gr_kernel_call *call)
     for (size_t i = 0; i < call->input_count && err == GRANARY_OK; i++) {
         struct box box;
 
-        err = make_box(call, shape, (int)dims, lists[0] + i * dims, lists[1] + i * dims, lists[2] + i * dims,
-                       lists[3][i], i, &box);
+        err = make_box(call, shape, (int)dims, params->to->ints + i * dims, params->extent->ints + i * dims,
+                       params->stride->ints + i * dims, params->base->ints[i], i, &box);
         if (err == GRANARY_OK && (dims == 0 || box.extent[0] > 0)) {
             box.out = (char *)values + box.begin;
             copy_box(&box);

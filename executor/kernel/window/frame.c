@@ -7,27 +7,23 @@
 #include "base/error.h"
 #include "kernel/rows/rows.h"
 
+/* An empty list is none. */
 static const Granary__Attr *
-list_attr(const struct gr_kernel_call *call, const char *name)
+list_filled(const Granary__Attr *list)
 {
-    const Granary__Attr *attr = call_find(call, name);
-
-    return attr != NULL && attr->n_strings + attr->n_ints > 0 ? attr : NULL;
+    return list != NULL && list->n_strings + list->n_ints > 0 ? list : NULL;
 }
 
 granary_err
-window_plan_init(const struct gr_kernel_call *call, struct window_plan *plan)
+window_plan_init(const struct gr_window_params *params, struct window_plan *plan)
 {
-    const Granary__Attr *columns;
-    granary_err err = call_attr(call, "columns", GRANARY__ATTR__KIND__MAP, &columns);
-
-    *plan = (struct window_plan){.partition = list_attr(call, "partition"),
-                                 .by = list_attr(call, "by"),
-                                 .descending = list_attr(call, "descending"),
-                                 .nulls_first = list_attr(call, "nulls_first"),
-                                 .keep_nulls = !call_bool(call, "dropna", true),
-                                 .nan_largest = call_bool(call, "nan_largest", false)};
-    return err == GRANARY_OK ? gr_windows_parse(columns, &plan->windows, &plan->count) : err;
+    *plan = (struct window_plan){.partition = list_filled(params->partition),
+                                 .by = list_filled(params->by),
+                                 .descending = list_filled(params->descending),
+                                 .nulls_first = list_filled(params->nulls_first),
+                                 .keep_nulls = !params->dropna,
+                                 .nan_largest = params->nan_largest};
+    return gr_windows_parse(params->columns, &plan->windows, &plan->count);
 }
 
 void
@@ -255,7 +251,7 @@ window_assign(const granary_frame *frame, granary_frame *results, granary_frame 
 }
 
 granary_err
-kernel_window(struct gr_kernel_call *call)
+kernel_window(struct gr_kernel_call *call, const struct gr_chunk_window *params)
 {
     const granary_frame **frames;
     granary_frame *all = NULL;
@@ -268,7 +264,7 @@ kernel_window(struct gr_kernel_call *call)
     if (err != GRANARY_OK) {
         return err;
     }
-    err = window_plan_init(call, &plan);
+    err = window_plan_init(&params->window, &plan);
     if (err == GRANARY_OK && call->input_count > 1) {
         err = gr_frame_concat(frames, call->input_count, &all);
     }

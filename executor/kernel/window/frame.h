@@ -16,7 +16,7 @@ struct window_plan {
     bool nan_largest;
 };
 
-granary_err window_plan_init(const struct gr_kernel_call *call, struct window_plan *plan);
+granary_err window_plan_init(const struct gr_window_params *params, struct window_plan *plan);
 void window_plan_fini(struct window_plan *plan);
 
 /*

@@ -133,7 +133,7 @@ hand_on(struct gr_kernel_call *call, granary_frame *results, const granary_frame
 }
 
 granary_err
-kernel_window_next(struct gr_kernel_call *call)
+kernel_window_next(struct gr_kernel_call *call, const struct gr_chunk_window_next *params)
 {
     const granary_frame *frame;
     const granary_frame *before = NULL;
@@ -147,7 +147,7 @@ kernel_window_next(struct gr_kernel_call *call)
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
-        err = window_plan_init(call, &plan);
+        err = window_plan_init(&(struct gr_window_params){.columns = params->columns, .dropna = true}, &plan);
     }
     if (err == GRANARY_OK) {
         room = tail_room(&plan);

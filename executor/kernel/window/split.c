@@ -84,20 +84,20 @@ parts_of_rows(const struct window_plan *plan, const granary_frame *frame, int64_
 }
 
 granary_err
-kernel_window_split(struct gr_kernel_call *call)
+kernel_window_split(struct gr_kernel_call *call, const struct gr_chunk_window_split *params)
 {
     const granary_frame *frame;
     granary_frame *needs = NULL;
     struct window_plan plan = {0};
     uint16_t *part_of = NULL;
-    int64_t parts = 0;
+    int64_t parts = params->parts;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
-        err = dealt_parts(call, &parts);
+        err = dealt_parts(parts);
     }
     if (err == GRANARY_OK) {
-        err = window_plan_init(call, &plan);
+        err = window_plan_init(&params->window, &plan);
     }
     if (err == GRANARY_OK) {
         err = window_needs(&plan, frame, &needs);
@@ -115,13 +115,13 @@ kernel_window_split(struct gr_kernel_call *call)
 }
 
 granary_err
-kernel_window_part(struct gr_kernel_call *call)
+kernel_window_part(struct gr_kernel_call *call, const struct gr_chunk_window_part *params)
 {
     granary_frame *needs = NULL;
     granary_frame *results = NULL;
     struct window_plan plan = {0};
     int64_t *starts = NULL;
-    granary_err err = window_plan_init(call, &plan);
+    granary_err err = window_plan_init(&params->window, &plan);
 
     if (err == GRANARY_OK) {
         err = dealt_join(call, 0, &needs, &starts);
@@ -169,7 +169,7 @@ results_ordered(const struct window_plan *plan, const granary_frame *frame, int6
 }
 
 granary_err
-kernel_window_join(struct gr_kernel_call *call)
+kernel_window_join(struct gr_kernel_call *call, const struct gr_chunk_window_join *params)
 {
     const granary_frame *frame;
     granary_frame *joined = NULL;
@@ -180,7 +180,7 @@ kernel_window_join(struct gr_kernel_call *call)
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err == GRANARY_OK) {
-        err = window_plan_init(call, &plan);
+        err = window_plan_init(&params->window, &plan);
     }
     if (err == GRANARY_OK) {
         err = dealt_join(call, 1, &joined, NULL);

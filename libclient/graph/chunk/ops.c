@@ -1,5 +1,5 @@
 /* The rows of chunk operators, and their parameters linked to each at first use. */
-#include "graph/chunk/ops.h"
+#include "graph/params.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -8,7 +8,6 @@ static const char *const names[] = {
 #define CHUNK_OP(name, text)      #name,
 #define CHUNK_USER_OP(name, text) #name,
 #include "contract/chunk_ops.def"
-#undef CHUNK_OP
     "object",
     "alias",
 };
@@ -17,22 +16,19 @@ static const char *const texts[] = {
 #define CHUNK_OP(name, text)      text,
 #define CHUNK_USER_OP(name, text) text,
 #include "contract/chunk_ops.def"
-#undef CHUNK_OP
     "ids; nothing -> objects that are there",
     "objects -> as many, which stand for them",
 };
-
-enum { NEED_OPTIONAL, NEED_REQUIRED };
 
 static struct gr_param_info params[] = {
 #define CHUNK_PARAM(op_name, param_name, param_kind, param_need)                                                       \
     {.op = GR_CHUNK_##op_name,                                                                                         \
      .name = #param_name,                                                                                              \
      .kind = GR_PARAM_##param_kind,                                                                                    \
-     .required = NEED_##param_need == NEED_REQUIRED,                                                                   \
+     .offset = offsetof(struct gr_chunk_##op_name, param_name),                                                        \
+     GR_NEED_##param_need,                                                                                             \
      .summary = "see chunk_ops.def"},
-#include "contract/chunk_params.def"
-#undef CHUNK_PARAM
+#include "contract/chunk_ops.def"
 };
 
 const char *

@@ -136,21 +136,20 @@ check_random(const Granary__Node *node, enum gr_tile_op op)
     struct gr_random random;
 
     (void)op;
-    return gr_random_read(gr_attr_string(node->attrs, node->n_attrs, "distribution", "uniform"), node->attrs,
-                          node->n_attrs, &random);
+    return gr_random_read(&(struct gr_params){GR_TILE_random, node->attrs, node->n_attrs}, &random);
 }
 
 static granary_err
 infer_random(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
+    const struct gr_params params = gr_node_params(node);
     struct gr_random random;
     int64_t count;
     granary_err err = infer_read_shape(infer_find(node, "shape"), type);
 
     (void)inputs;
     if (err == GRANARY_OK) {
-        err = gr_random_read(gr_attr_string(node->node->attrs, node->node->n_attrs, "distribution", "uniform"),
-                             node->node->attrs, node->node->n_attrs, &random);
+        err = gr_random_read(&params, &random);
         type->dtype = random.dtype;
     }
     if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {

@@ -7,10 +7,7 @@
 
 static const struct gr_operator *const operators[GR_TILE_COUNT] = {
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = &gr_op_##name,
-#define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 };
 
 const struct gr_operator *

@@ -10,11 +10,9 @@
 static const struct {
     const char *name;
     const char *a;
-    double a_default;
     const char *b;
-    double b_default;
 } distributions[GR_RANDOM_COUNT] = {
-#define X(name, a, a_default, b, b_default) {#name, a, a_default, b, b_default},
+#define X(name, a, b) {#name, a, b},
     GR_RANDOM_DISTRIBUTIONS(X)
 #undef X
 };
@@ -53,9 +51,22 @@ is_good(const char *name, double value)
     return (strcmp(name, "alpha") != 0 && strcmp(name, "beta") != 0 && strcmp(name, "df") != 0) || value > 0;
 }
 
-granary_err
-gr_random_read(const char *distribution, Granary__Attr *const *attrs, size_t attr_count, struct gr_random *ret_random)
+/* A parameter as a number; without a name 0. The default of high depends on the distribution: here it is that of uniform. */
+static double
+number_of(const struct gr_params *params, const char *name)
 {
+    if (name == NULL) {
+        return 0;
+    }
+    return strcmp(name, "high") == 0 && gr_attr_find(params->attrs, params->count, name) == NULL
+               ? 1
+               : gr_param_number(params, name);
+}
+
+granary_err
+gr_random_read(const struct gr_params *params, struct gr_random *ret_random)
+{
+    const char *distribution = gr_param_text(params, "distribution");
     struct gr_random r = {.dtype = GRANARY_FLOAT64};
     int i = 0;
 
@@ -66,12 +77,8 @@ gr_random_read(const char *distribution, Granary__Attr *const *attrs, size_t att
         return no_distribution(distribution);
     }
     r.distribution = (enum gr_random_distribution)i;
-    r.a = distributions[i].a == NULL
-              ? 0
-              : gr_attr_double(attrs, attr_count, distributions[i].a, distributions[i].a_default);
-    r.b = distributions[i].b == NULL
-              ? 0
-              : gr_attr_double(attrs, attr_count, distributions[i].b, distributions[i].b_default);
+    r.a = number_of(params, distributions[i].a);
+    r.b = number_of(params, distributions[i].b);
     if ((distributions[i].a != NULL && !is_good(distributions[i].a, r.a)) ||
         (distributions[i].b != NULL && !is_good(distributions[i].b, r.b)) ||
         (r.distribution == GR_RANDOM_geometric && r.a == 0)) {
@@ -85,15 +92,15 @@ gr_random_read(const char *distribution, Granary__Attr *const *attrs, size_t att
         break;
     case GR_RANDOM_integers:
         r.dtype = GRANARY_INT64;
-        r.low = gr_attr_int(attrs, attr_count, "low", 0);
-        r.high = gr_attr_int(attrs, attr_count, "high", 2);
+        r.low = gr_attr_int(params->attrs, params->count, "low", 0);
+        r.high = gr_attr_int(params->attrs, params->count, "high", 2);
         if (r.high <= r.low) {
             return gr_fail(GRANARY_EINVAL, "integers cannot be from %lld on and below %lld", (long long)r.low,
                            (long long)r.high);
         }
         break;
     case GR_RANDOM_binomial:
-        r.high = gr_attr_int(attrs, attr_count, "n", 1);
+        r.high = gr_param_int(params, "n");
         if (r.high < 0) {
             return gr_fail(GRANARY_EINVAL, "binomial cannot have n %lld", (long long)r.high);
         }

@@ -72,10 +72,7 @@ struct tiling {
 typedef granary_err tile_rule(struct tiling *t, size_t i);
 #define OP(name, yields, min_inputs, max_inputs, summary) tile_rule tile_##name;
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
-#define PARAM(op, name, kind, need, summary)
 #include "contract/ops.def"
-#undef OP
-#undef PARAM
 
 /* How many inputs an operator reads when many pieces become one, level by level. */
 #define TILE_FAN_IN 8

@@ -34,7 +34,7 @@ split(const char *path, size_t offset, size_t size, size_t behind)
 
     op_attr(op, gr_attr_new_int("behind", (int64_t)behind));
     op_attr(op, gr_attr_new_bool("header", offset == 0));
-    assert_int_equal(op_run(kernel_csv_split, op, NULL, 0, NULL, 0, &answer), GRANARY_OK);
+    assert_int_equal(op_run(run_csv_split, op, NULL, 0, NULL, 0, &answer), GRANARY_OK);
     result = granary__csv_split__unpack(NULL, answer.size, (const uint8_t *)answer.bytes);
     assert_non_null(result);
     gr_buf_free(&answer);
@@ -50,7 +50,7 @@ infer(const char *path, size_t offset, size_t size, bool header)
     Granary__CsvTypes *result;
 
     op_attr(op, gr_attr_new_bool("header", header));
-    assert_int_equal(op_run(kernel_csv_infer, op, NULL, 0, NULL, 0, &answer), GRANARY_OK);
+    assert_int_equal(op_run(run_csv_infer, op, NULL, 0, NULL, 0, &answer), GRANARY_OK);
     result = granary__csv_types__unpack(NULL, answer.size, (const uint8_t *)answer.bytes);
     assert_non_null(result);
     gr_buf_free(&answer);
@@ -105,7 +105,7 @@ read_range(const char *path, size_t offset, size_t size, bool header, const char
     granary_err err;
 
     op_attr(op, gr_attr_new_int("line", 1));
-    err = op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL);
+    err = op_run(run_csv_read, op, NULL, 0, &output, 1, NULL);
     assert_int_equal(output.kind, err == GRANARY_OK ? GR_VALUE_FRAME : GR_VALUE_NONE);
     granary__chunk_op__free_unpacked(op, NULL);
     *ret_frame = output.frame;
@@ -223,7 +223,7 @@ own_nulls_replace_the_usual_ones(void **state)
 
     (void)state;
     op_attr(op, gr_attr_new_strings("null_values", nulls, 1));
-    assert_int_equal(op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL), GRANARY_OK);
+    assert_int_equal(op_run(run_csv_read, op, NULL, 0, &output, 1, NULL), GRANARY_OK);
     assert_frame(output.frame, "-\n\\N\n");
     granary__chunk_op__free_unpacked(op, NULL);
     file_remove(path);
@@ -281,7 +281,7 @@ the_expected_number_of_fields_is_checked(void **state)
     (void)state;
     op_attr(op, gr_attr_new_int("fields", 3));
     op_attr(op, gr_attr_new_int("line", 41));
-    assert_int_equal(op_run(kernel_csv_read, op, NULL, 0, &output, 1, NULL), GRANARY_EINVAL);
+    assert_int_equal(op_run(run_csv_read, op, NULL, 0, &output, 1, NULL), GRANARY_EINVAL);
     assert_non_null(strstr(granary_error_message(), ":41: 2 fields, the records before have 3"));
     granary__chunk_op__free_unpacked(op, NULL);
     file_remove(path);
@@ -572,7 +572,7 @@ bad_options_are_errors(void **state)
         struct gr_buf answer = {0};
 
         op_attr(op, gr_attr_new_string("delimiter", delimiters[i]));
-        assert_int_equal(op_run(kernel_csv_split, op, NULL, 0, NULL, 0, &answer), GRANARY_EINVAL);
+        assert_int_equal(op_run(run_csv_split, op, NULL, 0, NULL, 0, &answer), GRANARY_EINVAL);
         assert_int_equal(answer.size, 0);
         gr_buf_free(&answer);
         granary__chunk_op__free_unpacked(op, NULL);

@@ -184,6 +184,7 @@ frames_and_tensors_are_read_in_place(void **state)
 
     (void)state;
     op_attr(op, gr_attr_new_int("start", 10));
+    op_attr(op, gr_attr_new_int("step", 1));
     op_attr(op, gr_attr_new_ints("shape", &count, 1));
     op_attr(op, gr_attr_new_ints("offset", &zero, 1));
     op_attr(op, gr_attr_new_ints("size", &count, 1));

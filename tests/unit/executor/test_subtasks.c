@@ -51,6 +51,7 @@ arange(int64_t first, int64_t count, const granary_id *id)
     Granary__ChunkOp *op = op_new("arange");
 
     op_attr(op, gr_attr_new_int("start", first));
+    op_attr(op, gr_attr_new_int("step", 1));
     op_attr(op, gr_attr_new_ints("shape", &count, 1));
     op_attr(op, gr_attr_new_ints("offset", &zero, 1));
     op_attr(op, gr_attr_new_ints("size", &count, 1));

@@ -96,7 +96,7 @@ random_part(size_t dims, const int64_t *shape, const int64_t *offset, const int6
 
     op_attr(op, gr_attr_new_int("seed", seed));
     op_attr(op, gr_attr_new_string("distribution", distribution));
-    return must(kernel_random, op, NULL, 0);
+    return must(run_random, op, NULL, 0);
 }
 
 /* ---- random, arange ---- */
@@ -184,7 +184,7 @@ arange_counts(void **state)
     (void)state;
     op_attr(op, gr_attr_new_int("start", 100));
     op_attr(op, gr_attr_new_int("step", -3));
-    value = must(kernel_arange, op, NULL, 0);
+    value = must(run_arange, op, NULL, 0);
     assert_int_equal(ints(&value)[0], 100 - 3 * 6);
     assert_int_equal(ints(&value)[1], 100 - 3 * 7);
     assert_int_equal(ints(&value)[2], 100 - 3 * 10);
@@ -194,7 +194,7 @@ arange_counts(void **state)
     op = part_op("arange", 1, SHAPE(10), SHAPE(8), SHAPE(2));
     op_attr(op, gr_attr_new_double("start", 0.5));
     op_attr(op, gr_attr_new_double("step", 0.1));
-    value = must(kernel_arange, op, NULL, 0);
+    value = must(run_arange, op, NULL, 0);
     assert_true(doubles(&value)[0] == 0.5 + 8 * 0.1);
     assert_true(doubles(&value)[1] == 0.5 + 9 * 0.1);
     gr_value_free(&value);
@@ -204,10 +204,9 @@ static void
 parts_beyond_the_whole_are_refused(void **state)
 {
     (void)state;
-    must_fail(kernel_random, part_op("random", 1, SHAPE(3), SHAPE(2), SHAPE(2)), NULL, 0, GRANARY_EINVAL);
-    must_fail(kernel_random, part_op("random", 1, SHAPE(3), SHAPE(-1), SHAPE(2)), NULL, 0, GRANARY_EINVAL);
-    must_fail(kernel_arange, part_op("arange", 2, SHAPE(INT64_MAX, 2), SHAPE(0, 0), SHAPE(1, 1)), NULL, 0,
-              GRANARY_EINVAL);
+    must_fail(run_random, part_op("random", 1, SHAPE(3), SHAPE(2), SHAPE(2)), NULL, 0, GRANARY_EINVAL);
+    must_fail(run_random, part_op("random", 1, SHAPE(3), SHAPE(-1), SHAPE(2)), NULL, 0, GRANARY_EINVAL);
+    must_fail(run_arange, part_op("arange", 2, SHAPE(INT64_MAX, 2), SHAPE(0, 0), SHAPE(1, 1)), NULL, 0, GRANARY_EINVAL);
 }
 
 /* ---- map ---- */
@@ -285,7 +284,7 @@ map_broadcasts(void **state)
                                   cases[which].shapes[i]);
             fill(&inputs[i]);
         }
-        out = must(kernel_map, map_op(names[function]), inputs, 2);
+        out = must(run_map, map_op(names[function]), inputs, 2);
         assert_shape(&out, cases[which].out_dims, cases[which].out);
         assert_int_equal(out.tensor.view.dtype, function < 3 && (c >> 2 & 3) == 3 ? GRANARY_INT64 : GRANARY_FLOAT64);
         count = gr_tensor_elements(&out.tensor.view);
@@ -321,26 +320,26 @@ map_takes_numbers_and_functions(void **state)
     ints(&input)[1] = -9;
     ints(&input)[2] = INT64_MIN;
     op_attr(op, gr_attr_new_int("value", 1));
-    out = must(kernel_map, op, &input, 1);
+    out = must(run_map, op, &input, 1);
     assert_true(ints(&out)[0] == 3 && ints(&out)[1] == -10 && ints(&out)[2] == INT64_MAX); /* wraps */
     gr_value_free(&out);
 
     op = map_op("multiply");
     op_attr(op, gr_attr_new_double("value", 0.5));
-    out = must(kernel_map, op, &input, 1);
+    out = must(run_map, op, &input, 1);
     assert_true(doubles(&out)[0] == 2 && doubles(&out)[1] == -4.5);
     gr_value_free(&out);
 
-    out = must(kernel_map, map_op("negative"), &input, 1);
+    out = must(run_map, map_op("negative"), &input, 1);
     assert_true(ints(&out)[0] == -4 && ints(&out)[2] == INT64_MIN);
     gr_value_free(&out);
-    out = must(kernel_map, map_op("sqrt"), &input, 1);
+    out = must(run_map, map_op("sqrt"), &input, 1);
     assert_true(doubles(&out)[0] == 2 && isnan(doubles(&out)[1]));
     gr_value_free(&out);
-    out = must(kernel_map, map_op("exp"), &input, 1);
+    out = must(run_map, map_op("exp"), &input, 1);
     assert_true(doubles(&out)[0] == exp(4.0) && doubles(&out)[2] == 0);
     gr_value_free(&out);
-    out = must(kernel_map, map_op("log"), &input, 1);
+    out = must(run_map, map_op("log"), &input, 1);
     assert_true(doubles(&out)[0] == log(4.0));
     gr_value_free(&out);
     gr_value_free(&input);
@@ -354,12 +353,12 @@ map_refuses_what_does_not_fit(void **state)
     struct gr_value flags = tensor_of(GRANARY_BOOL, 1, SHAPE(2));
 
     (void)state;
-    must_fail(kernel_map, map_op("add"), inputs, 2, GRANARY_EINVAL);
-    must_fail(kernel_map, map_op("add"), inputs, 1, GRANARY_EINVAL); /* without a value */
-    must_fail(kernel_map, map_op("sqrt"), inputs, 2, GRANARY_EINVAL);
-    must_fail(kernel_map, map_op("cube"), inputs, 1, GRANARY_EINVAL);
-    must_fail(kernel_map, map_op("sqrt"), &frame, 1, GRANARY_ETYPE);
-    must_fail(kernel_map, map_op("negative"), &flags, 1, GRANARY_ETYPE);
+    must_fail(run_map, map_op("add"), inputs, 2, GRANARY_EINVAL);
+    must_fail(run_map, map_op("add"), inputs, 1, GRANARY_EINVAL); /* without a value */
+    must_fail(run_map, map_op("sqrt"), inputs, 2, GRANARY_EINVAL);
+    must_fail(run_map, map_op("cube"), inputs, 1, GRANARY_EINVAL);
+    must_fail(run_map, map_op("sqrt"), &frame, 1, GRANARY_ETYPE);
+    must_fail(run_map, map_op("negative"), &flags, 1, GRANARY_ETYPE);
     gr_value_free(&flags);
     gr_value_free(&inputs[0]);
     gr_value_free(&inputs[1]);
@@ -383,7 +382,7 @@ assemble_copies_pieces(void **state)
     op_attr(op, gr_attr_new_ints("to", SHAPE(0, 0, 0, 2), 4));
     op_attr(op, gr_attr_new_ints("from", SHAPE(0, 1, 1, 0), 4));
     op_attr(op, gr_attr_new_ints("extent", SHAPE(2, 2, 2, 2), 4));
-    out = must(kernel_assemble, op, inputs, 2);
+    out = must(run_assemble, op, inputs, 2);
     assert_memory_equal(ints(&out), SHAPE(11, 12, 22, 23, 14, 15, 24, 25), 8 * sizeof(int64_t));
     gr_value_free(&out);
 
@@ -392,7 +391,7 @@ assemble_copies_pieces(void **state)
     op_attr(op, gr_attr_new_ints("to", SHAPE(1, 0), 2));
     op_attr(op, gr_attr_new_ints("from", SHAPE(0, 0), 2));
     op_attr(op, gr_attr_new_ints("extent", SHAPE(2, 2), 2));
-    must_fail(kernel_assemble, op, inputs, 1, GRANARY_EINVAL);
+    must_fail(run_assemble, op, inputs, 1, GRANARY_EINVAL);
     gr_value_free(&inputs[0]);
     gr_value_free(&inputs[1]);
 }
@@ -400,12 +399,17 @@ assemble_copies_pieces(void **state)
 static void
 assemble_works_without_dimensions(void **state)
 {
+    static const char *const lists[] = {"shape", "to", "from", "extent"};
     struct gr_value input = tensor_of(GRANARY_FLOAT64, 0, NULL);
+    Granary__ChunkOp *op = op_new("assemble");
     struct gr_value out;
 
     (void)state;
     doubles(&input)[0] = 7;
-    out = must(kernel_assemble, op_new("assemble"), &input, 1);
+    for (int i = 0; i < 4; i++) {
+        op_attr(op, gr_attr_new_ints(lists[i], NULL, 0));
+    }
+    out = must(run_assemble, op, &input, 1);
     assert_int_equal(out.tensor.view.dims, 0);
     assert_true(doubles(&out)[0] == 7);
     gr_value_free(&out);
@@ -422,12 +426,12 @@ values_beyond_int64_are_exact(void **state)
     (void)state;
     op_attr(op, gr_attr_new_string("dtype", "uint64"));
     op_attr(op, gr_attr_new_string("value", "18446744073709551615"));
-    full = must(kernel_full, op, NULL, 0);
+    full = must(run_full, op, NULL, 0);
     assert_true(((uint64_t *)full.tensor.owned)[1] == UINT64_MAX);
     op = op_new("map");
     op_attr(op, gr_attr_new_string("function", "subtract"));
     op_attr(op, gr_attr_new_string("value", "18446744073709551613"));
-    out = must(kernel_map, op, &full, 1);
+    out = must(run_map, op, &full, 1);
     assert_true(((uint64_t *)out.tensor.owned)[1] == 2);
     gr_value_free(&out);
     gr_value_free(&full);
@@ -442,13 +446,22 @@ reduce_map_by(const char *function, const struct gr_value *input, const int64_t 
 
     op_attr(op, gr_attr_new_string("function", function));
     op_attr(op, gr_attr_new_ints("axes", axes, count));
-    return must(kernel_reduce_map, op, input, 1);
+    return must(run_reduce_map, op, input, 1);
 }
 
 static struct gr_value
 reduce_map(const struct gr_value *input, const int64_t *axes, size_t count)
 {
     return reduce_map_by("sum", input, axes, count);
+}
+
+static Granary__ChunkOp *
+merge_op(const char *function)
+{
+    Granary__ChunkOp *op = op_new("reduce_merge");
+
+    op_attr(op, gr_attr_new_string("function", function));
+    return op;
 }
 
 static Granary__ChunkOp *
@@ -465,7 +478,7 @@ static struct gr_value
 reduce(const struct gr_value *input, const int64_t *axes, size_t count, const char *function, int64_t elements)
 {
     struct gr_value partial = reduce_map_by(function, input, axes, count);
-    struct gr_value out = must(kernel_reduce_final, final_op(function, elements), &partial, 1);
+    struct gr_value out = must(run_reduce_final, final_op(function, elements), &partial, 1);
 
     gr_value_free(&partial);
     return out;
@@ -573,10 +586,10 @@ sums_do_not_depend_on_order_or_chunks(void **state)
             partials[i] = reduce_map(&chunk, SHAPE(0), 1);
             gr_value_free(&chunk);
         }
-        merged[0] = must(kernel_reduce_merge, op_new("reduce_merge"), partials, 3);
-        merged[1] = must(kernel_reduce_merge, op_new("reduce_merge"), partials + 3, 4);
+        merged[0] = must(run_reduce_merge, merge_op("sum"), partials, 3);
+        merged[1] = must(run_reduce_merge, merge_op("sum"), partials + 3, 4);
         merged[2] = partials[7];
-        out = must(kernel_reduce_final, final_op("sum", N), merged, 3);
+        out = must(run_reduce_final, final_op("sum", N), merged, 3);
         assert_memory_equal(doubles(&out), doubles(&want), sizeof(double));
         gr_value_free(&out);
         for (int i = 0; i < 8; i++) {
@@ -604,12 +617,12 @@ means_and_overflow(void **state)
     assert_true(doubles(&out)[0] == (double)INT64_MAX);
     gr_value_free(&out);
     partial = reduce_map(&input, SHAPE(0), 1);
-    must_fail(kernel_reduce_final, final_op("sum", 3), &partial, 1, GRANARY_EFAILED);
-    must_fail(kernel_reduce_final, final_op("median", 3), &partial, 1, GRANARY_EINVAL);
+    must_fail(run_reduce_final, final_op("sum", 3), &partial, 1, GRANARY_EFAILED);
+    must_fail(run_reduce_final, final_op("median", 3), &partial, 1, GRANARY_EINVAL);
     partial.bytes_size -= 1;
-    must_fail(kernel_reduce_final, final_op("sum", 3), &partial, 1, GRANARY_ECORRUPT);
+    must_fail(run_reduce_final, final_op("sum", 3), &partial, 1, GRANARY_ECORRUPT);
     partial.bytes_size = 3;
-    must_fail(kernel_reduce_final, final_op("sum", 3), &partial, 1, GRANARY_ETYPE);
+    must_fail(run_reduce_final, final_op("sum", 3), &partial, 1, GRANARY_ETYPE);
     gr_value_free(&partial);
     gr_value_free(&input);
 }
@@ -677,7 +690,7 @@ variance_by(granary_dtype dtype, const uint64_t *values, int64_t count, int64_t 
         partials[n++] = reduce_map_by("var", &chunk, SHAPE(0), 1);
         gr_value_free(&chunk);
     }
-    out = must(kernel_reduce_final, final_op("var", count), partials, n);
+    out = must(run_reduce_final, final_op("var", count), partials, n);
     variance = doubles(&out)[0];
     gr_value_free(&out);
     while (n > 0) {
@@ -771,7 +784,7 @@ matmul_multiplies_and_adds(void **state)
     for (int i = 0; i < 4; i++) {
         fill(&inputs[i]);
     }
-    out = must(kernel_matmul, op_new("matmul"), inputs, 4);
+    out = must(run_matmul, op_new("matmul"), inputs, 4);
     assert_shape(&out, 2, SHAPE(3, 5));
     for (int64_t i = 0; i < 3; i++) {
         for (int64_t j = 0; j < 5; j++) {
@@ -787,8 +800,8 @@ matmul_multiplies_and_adds(void **state)
         }
     }
     gr_value_free(&out);
-    must_fail(kernel_matmul, op_new("matmul"), inputs, 3, GRANARY_EINVAL);
-    must_fail(kernel_matmul, op_new("matmul"), inputs + 1, 2, GRANARY_EINVAL);
+    must_fail(run_matmul, op_new("matmul"), inputs, 3, GRANARY_EINVAL);
+    must_fail(run_matmul, op_new("matmul"), inputs + 1, 2, GRANARY_EINVAL);
     for (int i = 0; i < 4; i++) {
         gr_value_free(&inputs[i]);
     }
@@ -799,7 +812,7 @@ matmul_of_nothing_is_zero(void **state)
 {
     struct gr_value inputs[2] = {tensor_of(GRANARY_FLOAT64, 2, SHAPE(2, 0)),
                                  tensor_of(GRANARY_FLOAT64, 2, SHAPE(0, 1))};
-    struct gr_value out = must(kernel_matmul, op_new("matmul"), inputs, 2);
+    struct gr_value out = must(run_matmul, op_new("matmul"), inputs, 2);
 
     (void)state;
     assert_shape(&out, 2, SHAPE(2, 1));

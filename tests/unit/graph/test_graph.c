@@ -10,6 +10,7 @@
 
 #include "graph/graph.h"
 #include "graph/ops.h"
+#include "graph/params.h"
 #include "graph_json/json.h"
 #include "support.h"
 
@@ -396,6 +397,42 @@ all_of_100000_nodes_may_be_targets(void **state)
     gr_graph_destroy(graph);
 }
 
+/* The struct of an operator has what is given, and what its rows say of the rest. */
+static void
+parameters_are_fields(void **state)
+{
+    Granary__Attr *attrs[] = {
+        gr_attr_new_strings("by", (char *[]){(char *)(uintptr_t) "a"}, 1),
+        gr_attr_new_bools("descending", (bool[]){true}, 1),
+        gr_attr_new_int("limit", 7),
+        gr_attr_new_int("of_no_row", 8),
+    };
+    const struct gr_param_info *rows = gr_chunk_params_of(GR_CHUNK_sort);
+    struct gr_chunk_sort sort = {.given = 0};
+
+    (void)state;
+    assert_int_equal(gr_params_read(rows, attrs, 4, &sort), GRANARY_OK);
+    assert_int_equal(sort.given, 3);
+    assert_ptr_equal(sort.by, attrs[0]);
+    assert_ptr_equal(sort.order.descending, attrs[1]); /* the same field, in its group */
+    assert_null(sort.nulls_first);
+    assert_false(sort.nan_largest);
+    assert_int_equal(sort.limit, 7);
+    assert_int_equal(GR_CHUNK_PARAMS(sort, attrs, 2)->limit, -1);
+    assert_null(GR_PARAMS(slice, attrs, 0)->start);
+    assert_true(GR_PARAMS(quantile, attrs, 0)->q == 0.5);
+    assert_string_equal(GR_PARAMS(join, attrs, 0)->how, "inner");
+    assert_int_equal(gr_params_read(rows, attrs + 1, 3, &(struct gr_chunk_sort){.given = 0}), GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "'by'"));
+    attrs[2]->kind = GRANARY__ATTR__KIND__BOOL;
+    assert_int_equal(gr_params_read(rows, attrs, 4, &(struct gr_chunk_sort){.given = 0}), GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "'limit'"));
+    attrs[2]->kind = GRANARY__ATTR__KIND__INT;
+    for (int i = 0; i < 4; i++) {
+        granary__attr__free_unpacked(attrs[i], NULL);
+    }
+}
+
 static void
 attributes_have_defaults_and_copies(void **state)
 {
@@ -459,6 +496,7 @@ main(void)
         cmocka_unit_test(a_chain_of_100000_nodes_is_ordered),
         cmocka_unit_test(all_of_100000_nodes_may_be_targets),
         cmocka_unit_test(attributes_have_defaults_and_copies),
+        cmocka_unit_test(parameters_are_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,12 +181,12 @@ joined_in_a_way(const granary_frame *left, const granary_frame *right, struct wa
     frame_cut(right, count, pieces);
     for (int part = 0; part < parts && !is_cross; part++) {
         join_start_build(&builds[part], left, pieces, count, right, &way, part);
-        if (kernel_test_run(&builds[part], kernel_join_build) != GRANARY_OK) {
+        if (kernel_test_run(&builds[part], run_join_build) != GRANARY_OK) {
             fail_msg("join_build: %s", granary_error_message());
         }
     }
     join_start_probe(&probe, left, pieces, count, right, &way, is_cross ? NULL : builds);
-    result = kernel_test_to_frame(&probe, kernel_join_probe);
+    result = kernel_test_to_frame(&probe, run_join_probe);
     assert_int_equal(gr_frame_slice(result, 0, result->rows, &copy), GRANARY_OK);
     gr_frame_destroy(result);
     for (int part = 0; part < parts && !is_cross; part++) {

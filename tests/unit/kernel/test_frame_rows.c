@@ -11,7 +11,7 @@ selected(const granary_frame *frame, const char *columns)
     kernel_test_init(&test, "select");
     kernel_test_strings(&test, "columns", columns);
     kernel_test_frame(&test, frame);
-    return kernel_test_to_frame(&test, kernel_select);
+    return kernel_test_to_frame(&test, run_select);
 }
 
 static granary_frame *
@@ -22,7 +22,7 @@ filtered(const granary_frame *frame, const char *where)
     kernel_test_init(&test, "filter");
     kernel_test_attr(&test, gr_attr_new_string("where", where));
     kernel_test_frame(&test, frame);
-    return kernel_test_to_frame(&test, kernel_filter);
+    return kernel_test_to_frame(&test, run_filter);
 }
 
 static granary_frame *
@@ -33,7 +33,7 @@ assigned(const granary_frame *frame, const char *columns)
     kernel_test_init(&test, "assign");
     kernel_test_map(&test, "columns", columns);
     kernel_test_frame(&test, frame);
-    return kernel_test_to_frame(&test, kernel_assign);
+    return kernel_test_to_frame(&test, run_assign);
 }
 
 static granary_frame *
@@ -48,7 +48,7 @@ concatenated(granary_frame *const *frames, size_t count, int64_t limit)
     for (size_t i = 0; i < count; i++) {
         kernel_test_frame(&test, frames[i]);
     }
-    return kernel_test_to_frame(&test, kernel_concat);
+    return kernel_test_to_frame(&test, run_concat);
 }
 
 static void
@@ -65,7 +65,7 @@ select_orders_columns_and_copies_nothing(void **state)
     kernel_test_init(&test, "select");
     kernel_test_strings(&test, "columns", "a,z");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_select, GRANARY_ENOENT, "'z'");
+    kernel_test_fails(&test, run_select, GRANARY_ENOENT, "'z'");
     gr_frame_destroy(frame);
 }
 
@@ -154,18 +154,18 @@ filter_refuses_what_is_no_condition(void **state)
     kernel_test_init(&test, "filter");
     kernel_test_attr(&test, gr_attr_new_string("where", "a + 1"));
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_filter, GRANARY_ETYPE, "must be bool");
+    kernel_test_fails(&test, run_filter, GRANARY_ETYPE, "must be bool");
     kernel_test_init(&test, "filter");
     kernel_test_attr(&test, gr_attr_new_string("where", "b > 1"));
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_filter, GRANARY_ENOENT, "b");
+    kernel_test_fails(&test, run_filter, GRANARY_ENOENT, "b");
     kernel_test_init(&test, "filter");
     kernel_test_attr(&test, gr_attr_new_string("where", "a >"));
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_filter, GRANARY_EINVAL, "a >");
+    kernel_test_fails(&test, run_filter, GRANARY_EINVAL, "a >");
     kernel_test_init(&test, "filter");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_filter, GRANARY_EINVAL, "'where'");
+    kernel_test_fails(&test, run_filter, GRANARY_EINVAL, "'where'");
     gr_frame_destroy(frame);
 }
 
@@ -184,7 +184,7 @@ assign_replaces_in_place_and_appends(void **state)
     kernel_test_init(&test, "assign");
     kernel_test_map(&test, "columns", "c=9223372036854775807 + a");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_assign, GRANARY_EFAILED, "column 'c': expression `9223372036854775807 + a`");
+    kernel_test_fails(&test, run_assign, GRANARY_EFAILED, "column 'c': expression `9223372036854775807 + a`");
     gr_frame_destroy(frame);
 }
 
@@ -214,7 +214,7 @@ concat_follows_the_inputs(void **state)
     assert_ptr_equal(result->columns[0].view.values, frames[0]->columns[0].view.values);
     gr_frame_destroy(result);
     kernel_test_init(&test, "concat");
-    kernel_test_fails(&test, kernel_concat, GRANARY_EINVAL, "input 0");
+    kernel_test_fails(&test, run_concat, GRANARY_EINVAL, "input 0");
     for (int i = 0; i < 3; i++) {
         gr_frame_destroy(frames[i]);
     }

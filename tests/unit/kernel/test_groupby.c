@@ -31,7 +31,7 @@ mapped(const granary_frame *frame, const char *keys, const char *aggregates)
 
     call_groupby(&test, "groupby_map", keys, aggregates);
     kernel_test_frame(&test, frame);
-    assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+    assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
     value = test.outputs[0];
     assert_int_equal(value.kind, GR_VALUE_BYTES);
     test.outputs[0] = (struct gr_value){0};
@@ -49,7 +49,7 @@ merged(const struct gr_value *values, size_t count, const char *keys, const char
     for (size_t i = 0; i < count; i++) {
         kernel_test_bytes(&test, &values[i]);
     }
-    assert_int_equal(kernel_test_run(&test, kernel_groupby_merge), GRANARY_OK);
+    assert_int_equal(kernel_test_run(&test, run_groupby_merge), GRANARY_OK);
     value = test.outputs[0];
     test.outputs[0] = (struct gr_value){0};
     kernel_test_fini(&test);
@@ -65,7 +65,7 @@ finished(const struct gr_value *values, size_t count, const char *keys, const ch
     for (size_t i = 0; i < count; i++) {
         kernel_test_bytes(&test, &values[i]);
     }
-    return kernel_test_to_frame(&test, kernel_groupby_final);
+    return kernel_test_to_frame(&test, run_groupby_final);
 }
 
 static granary_frame *
@@ -378,7 +378,7 @@ dealt(const granary_frame *frame, const char *keys)
         kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
         kernel_test_frame(&test, piece);
         test.output_count = PARTS;
-        assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
         for (int p = 0; p < PARTS; p++) {
             values[p][i] = test.outputs[p];
             test.outputs[p] = (struct gr_value){0};
@@ -395,7 +395,7 @@ dealt(const granary_frame *frame, const char *keys)
         for (int i = 0; i < PIECES; i++) {
             kernel_test_bytes(&test, &values[p][i]);
         }
-        results[p] = kernel_test_to_frame(&test, kernel_groupby_final);
+        results[p] = kernel_test_to_frame(&test, run_groupby_final);
         for (int i = 0; i < PIECES; i++) {
             gr_value_free(&values[p][i]);
         }
@@ -457,7 +457,7 @@ rows_dealt(const granary_frame *frame, const char *keys, const char *aggregates,
         kernel_test_attr(&test, gr_attr_new_int("parts", PARTS));
         refer_to(&test, reference);
         kernel_test_frame(&test, piece);
-        assert_int_equal(kernel_test_run(&test, kernel_groupby_deal), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&test, run_groupby_deal), GRANARY_OK);
         values[i] = test.outputs[0];
         test.outputs[0] = (struct gr_value){0};
         kernel_test_fini(&test);
@@ -476,7 +476,7 @@ rows_dealt(const granary_frame *frame, const char *keys, const char *aggregates,
                 kernel_test_frame(&test, frames[count++]);
             }
         }
-        results[p] = kernel_test_to_frame(&test, kernel_groupby_part);
+        results[p] = kernel_test_to_frame(&test, run_groupby_part);
         while (count > 0) {
             gr_frame_destroy(frames[--count]);
         }
@@ -501,7 +501,7 @@ whole_by_hash(const granary_frame *frame, const char *keys, const char *aggregat
     call_groupby(&test, "groupby_map", keys, aggregates);
     kernel_test_attr(&test, gr_attr_new_bool("dropna", dropna));
     kernel_test_frame(&test, frame);
-    assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+    assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
     value = test.outputs[0];
     test.outputs[0] = (struct gr_value){0};
     kernel_test_fini(&test);
@@ -509,7 +509,7 @@ whole_by_hash(const granary_frame *frame, const char *keys, const char *aggregat
     kernel_test_attr(&test, gr_attr_new_bool("dropna", dropna));
     kernel_test_attr(&test, gr_attr_new_bool("sort", false));
     kernel_test_bytes(&test, &value);
-    whole = kernel_test_to_frame(&test, kernel_groupby_final);
+    whole = kernel_test_to_frame(&test, run_groupby_final);
     gr_value_free(&value);
     return whole;
 }
@@ -633,7 +633,7 @@ parts_are_ranges_of_the_whole(void **state)
         call_groupby(&test, "groupby_map", keys[k], all_functions);
         kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
         kernel_test_frame(&test, frame);
-        assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
         value = test.outputs[0];
         test.outputs[0] = (struct gr_value){0};
         kernel_test_fini(&test);
@@ -641,7 +641,7 @@ parts_are_ranges_of_the_whole(void **state)
         kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
         kernel_test_attr(&test, gr_attr_new_bool("sort", false));
         kernel_test_bytes(&test, &value);
-        whole = kernel_test_to_frame(&test, kernel_groupby_final);
+        whole = kernel_test_to_frame(&test, run_groupby_final);
         gr_value_free(&value);
         assert_int_equal(gr_frame_plain(parts, (const granary_frame **)&plain[0]), GRANARY_OK);
         assert_int_equal(gr_frame_plain(whole, (const granary_frame **)&plain[1]), GRANARY_OK);
@@ -691,7 +691,7 @@ overflow_is_that_of_the_whole_sum(void **state)
     gr_frame_destroy(result);
     call_groupby(&test, "groupby_final", "k", "t=sum(cost)");
     kernel_test_bytes(&test, &values[0]);
-    kernel_test_fails(&test, kernel_groupby_final, GRANARY_EFAILED, "'cost' exceeds int64");
+    kernel_test_fails(&test, run_groupby_final, GRANARY_EFAILED, "'cost' exceeds int64");
     for (int i = 0; i < 2; i++) {
         gr_value_free(&values[i]);
     }
@@ -712,27 +712,27 @@ wrong_calls_are_answered(void **state)
     (void)state;
     call_groupby(&test, "groupby_map", "b", "n=size");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_groupby_map, GRANARY_ENOENT, "'b'");
+    kernel_test_fails(&test, run_groupby_map, GRANARY_ENOENT, "'b'");
     call_groupby(&test, "groupby_map", "a", "n=sum(x)");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_groupby_map, GRANARY_ENOENT, "'x'");
+    kernel_test_fails(&test, run_groupby_map, GRANARY_ENOENT, "'x'");
     call_groupby(&test, "groupby_map", "a", "n=sum(s)");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_groupby_map, GRANARY_ETYPE, "'n'");
+    kernel_test_fails(&test, run_groupby_map, GRANARY_ETYPE, "'n'");
     call_groupby(&test, "groupby_map", "a", "n=size");
     kernel_test_bytes(&test, &value);
-    kernel_test_fails(&test, kernel_groupby_map, GRANARY_ETYPE, "no frame");
+    kernel_test_fails(&test, run_groupby_map, GRANARY_ETYPE, "no frame");
     call_groupby(&test, "groupby_final", "a", "n=min(s)");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_groupby_final, GRANARY_ETYPE, "no partial result");
+    kernel_test_fails(&test, run_groupby_final, GRANARY_ETYPE, "no partial result");
     call_groupby(&test, "groupby_final", "a,s", "n=min(s)");
     kernel_test_bytes(&test, &value);
-    kernel_test_fails(&test, kernel_groupby_final, GRANARY_EINVAL, "other keys");
+    kernel_test_fails(&test, run_groupby_final, GRANARY_EINVAL, "other keys");
     call_groupby(&test, "groupby_final", "a", "n=max(s)");
     kernel_test_bytes(&test, &value);
-    kernel_test_fails(&test, kernel_groupby_final, GRANARY_EINVAL, "other aggregates");
+    kernel_test_fails(&test, run_groupby_final, GRANARY_EINVAL, "other aggregates");
     call_groupby(&test, "groupby_merge", "a", "n=min(s)");
-    kernel_test_fails(&test, kernel_groupby_merge, GRANARY_EINVAL, "no input");
+    kernel_test_fails(&test, run_groupby_merge, GRANARY_EINVAL, "no input");
     gr_value_free(&value);
     gr_frame_destroy(frame);
 }
@@ -746,7 +746,7 @@ final_of(const void *bytes, uint64_t size, const char *keys, const char *aggrega
 
     call_groupby(&test, "groupby_final", keys, aggregates);
     kernel_test_bytes(&test, &value);
-    err = kernel_test_run(&test, kernel_groupby_final);
+    err = kernel_test_run(&test, run_groupby_final);
     kernel_test_fini(&test);
     return err;
 }

@@ -68,13 +68,13 @@ small_sums_become_large(void **state)
 
         call_groupby(&test, "groupby_map", "k", aggregates);
         kernel_test_frame(&test, frame);
-        assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
         table = test.outputs[0];
         test.outputs[0] = (struct gr_value){0};
         kernel_test_fini(&test);
         call_groupby(&test, "groupby_final", "k", aggregates);
         kernel_test_bytes(&test, &table);
-        result = kernel_test_to_frame(&test, kernel_groupby_final);
+        result = kernel_test_to_frame(&test, run_groupby_final);
         assert_int_equal(result->rows, groups);
         for (int64_t g = 0; g < groups; g++) {
             int64_t n = 0;
@@ -169,7 +169,7 @@ make_tables(granary_frame *const *pieces, const granary_frame *reference, struct
         }
         kernel_test_frame(&test, pieces[i]);
         test.output_count = PARTS;
-        assert_int_equal(kernel_test_run(&test, kernel_groupby_map), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
         for (int p = 0; p < PARTS; p++) {
             tables->of[p][i] = test.outputs[p];
             test.outputs[p] = (struct gr_value){0};
@@ -223,15 +223,15 @@ check_reference(bool other)
         granary_frame *b;
 
         call_final(&test, &plain, p, NULL);
-        a = kernel_test_to_frame(&test, kernel_groupby_final);
+        a = kernel_test_to_frame(&test, run_groupby_final);
         call_final(&test, &referred, p, pieces[0]);
-        b = kernel_test_to_frame(&test, kernel_groupby_final);
+        b = kernel_test_to_frame(&test, run_groupby_final);
         assert_same_bytes(a, b);
         gr_frame_destroy(a);
         gr_frame_destroy(b);
     }
     call_final(&test, &referred, 0, NULL);
-    kernel_test_fails(&test, kernel_groupby_final, GRANARY_ECORRUPT, "a dictionary is missing");
+    kernel_test_fails(&test, run_groupby_final, GRANARY_ECORRUPT, "a dictionary is missing");
     free_tables(&plain);
     free_tables(&referred);
     for (int i = 0; i < PIECES; i++) {

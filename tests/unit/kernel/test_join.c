@@ -405,9 +405,9 @@ dictionaries_of_pieces_become_one(void **state)
 
         for (int which = 0; which < 2; which++) {
             join_start_build(&build, left, which == 0 ? plain : codes, 2, right, &way, 0);
-            assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
+            assert_int_equal(kernel_test_run(&build, run_join_build), GRANARY_OK);
             join_start_probe(&probe, left, which == 0 ? plain : codes, 2, right, &way, &build);
-            results[which] = kernel_test_to_frame(&probe, kernel_join_probe);
+            results[which] = kernel_test_to_frame(&probe, run_join_probe);
             kernel_test_fini(&build);
         }
         text = gr_frame_find(results[1], "text_y");
@@ -438,11 +438,11 @@ repeated_keys_are_named(void **state)
 
     (void)state;
     join_start_build(&test, dense, &dense, 1, dense, &way, 0);
-    kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "the key k = 1 is there more than once on the right");
+    kernel_test_fails(&test, run_join_build, GRANARY_EINVAL, "the key k = 1 is there more than once on the right");
     join_start_build(&test, sparse, &sparse, 1, sparse, &way, 0);
-    kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "k = 1e+300");
+    kernel_test_fails(&test, run_join_build, GRANARY_EINVAL, "k = 1e+300");
     join_start_build(&test, good, &good, 1, good, &way, 0);
-    assert_int_equal(kernel_test_run(&test, kernel_join_build), GRANARY_OK);
+    assert_int_equal(kernel_test_run(&test, run_join_build), GRANARY_OK);
     kernel_test_fini(&test);
     gr_frame_destroy(dense);
     gr_frame_destroy(sparse);
@@ -466,7 +466,7 @@ spoiled_builds_are_refused(void **state)
         int refused = 0;
 
         join_start_build(&build, left, &right, 1, right, &way, 0);
-        assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&build, run_join_build), GRANARY_OK);
         size = build.outputs[0].bytes_size;
         for (uint64_t at = 0; at < size; at += at < 1024 ? 1 : 61) {
             char *spoiled = aligned_alloc(64, (size + 63) / 64 * 64);
@@ -478,7 +478,7 @@ spoiled_builds_are_refused(void **state)
             spoiled[at] = (char)(spoiled[at] ^ (at % 3 == 0 ? 0xff : 0x10));
             other.outputs[0].bytes = spoiled;
             join_start_probe(&probe, left, &right, 1, right, &way, &other);
-            err = kernel_test_run(&probe, kernel_join_probe);
+            err = kernel_test_run(&probe, run_join_probe);
             assert_true(err == GRANARY_OK || err == GRANARY_ECORRUPT || err == GRANARY_EINVAL || err == GRANARY_EFULL ||
                         err == GRANARY_EVERSION);
             refused += err == GRANARY_ECORRUPT;
@@ -493,7 +493,7 @@ spoiled_builds_are_refused(void **state)
 
             other.outputs[0].bytes_size = left_over;
             join_start_probe(&probe, left, &right, 1, right, &way, &other);
-            kernel_test_fails(&probe, kernel_join_probe, GRANARY_ECORRUPT, "built side");
+            kernel_test_fails(&probe, run_join_probe, GRANARY_ECORRUPT, "built side");
         }
         kernel_test_fini(&build);
     }
@@ -557,23 +557,23 @@ wrong_calls_are_answered(void **state)
 
     (void)state;
     join_start_build(&test, left, &left, 1, left, &way, 0);
-    kernel_test_fails(&test, kernel_join_build, GRANARY_ENOENT, "'x'");
+    kernel_test_fails(&test, run_join_build, GRANARY_ENOENT, "'x'");
     way.right_on = "k";
     way.parts = 3;
     join_start_build(&test, left, &left, 1, left, &way, 0);
-    kernel_test_fails(&test, kernel_join_build, GRANARY_EINVAL, "power of two");
+    kernel_test_fails(&test, run_join_build, GRANARY_EINVAL, "power of two");
     way.parts = 0;
     join_start_build(&build, left, &left, 1, left, &way, 0);
-    assert_int_equal(kernel_test_run(&build, kernel_join_build), GRANARY_OK);
+    assert_int_equal(kernel_test_run(&build, run_join_build), GRANARY_OK);
     join_start_probe(&test, left, &left, 1, left, &way, NULL);
-    kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "input 2 is missing");
+    kernel_test_fails(&test, run_join_probe, GRANARY_EINVAL, "input 2 is missing");
     way.left_on = "k,a";
     join_start_probe(&test, left, &left, 1, left, &way, &build);
-    kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "2 keys");
+    kernel_test_fails(&test, run_join_probe, GRANARY_EINVAL, "2 keys");
     way.left_on = "k";
     way.how = "some";
     join_start_probe(&test, left, &left, 1, left, &way, &build);
-    kernel_test_fails(&test, kernel_join_probe, GRANARY_EINVAL, "'some'");
+    kernel_test_fails(&test, run_join_probe, GRANARY_EINVAL, "'some'");
     kernel_test_fini(&build);
     gr_frame_destroy(left);
 }

@@ -148,14 +148,14 @@ assert_aggregated(const granary_frame *frame, const char *text, granary_dtype dt
     kernel_test_strings(&map, "keys", "");
     kernel_test_map(&map, "aggregate", text);
     kernel_test_frame(&map, frame);
-    if (kernel_test_run(&map, kernel_groupby_map) != GRANARY_OK) {
+    if (kernel_test_run(&map, run_groupby_map) != GRANARY_OK) {
         fail_msg("%s: the rule allows it, but: %s", text, granary_error_message());
     }
     kernel_test_init(&final, "groupby_final");
     kernel_test_strings(&final, "keys", "");
     kernel_test_map(&final, "aggregate", text);
     kernel_test_bytes(&final, &map.outputs[0]);
-    result = kernel_test_to_frame(&final, kernel_groupby_final);
+    result = kernel_test_to_frame(&final, run_groupby_final);
     kernel_test_fini(&map);
     if (result->columns[0].view.dtype != dtype) {
         fail_msg("%s: the rule says %s", text, granary_dtype_name(dtype));
@@ -239,7 +239,7 @@ try_every_window(const granary_frame *frame)
             kernel_test_map(&test, "columns", text);
             kernel_test_strings(&test, "by", "int8");
             kernel_test_frame(&test, frame);
-            result = kernel_test_to_frame(&test, kernel_window);
+            result = kernel_test_to_frame(&test, run_window);
             if (result->columns[gr_frame_find(result, "v")].view.dtype != dtype) {
                 fail_msg("%s: the rule says %s", text, granary_dtype_name(dtype));
             }

@@ -44,17 +44,17 @@ rows(void **state)
     kernel_test_init(&test, "select");
     kernel_test_strings(&test, "columns", "text,key");
     kernel_test_frame(&test, frame);
-    run_starved(&test, kernel_select);
+    run_starved(&test, run_select);
     kernel_test_fini(&test);
     kernel_test_init(&test, "filter");
     kernel_test_attr(&test, gr_attr_new_string("where", "lower(text) = 'ab' or key + 1.5 > 2"));
     kernel_test_frame(&test, frame);
-    run_starved(&test, kernel_filter);
+    run_starved(&test, run_filter);
     kernel_test_fini(&test);
     kernel_test_init(&test, "assign");
     kernel_test_map(&test, "columns", "a=lower(text);key=key * 2;b=day is null");
     kernel_test_frame(&test, frame);
-    run_starved(&test, kernel_assign);
+    run_starved(&test, run_assign);
     kernel_test_fini(&test);
     granary_frame *codes = encoded(frame);
 
@@ -65,21 +65,21 @@ rows(void **state)
                     "u=upper(text);v=case when u = 'A' then u else concat(u, cast(key as string)) end");
     kernel_test_strings(&test, "select", "v,u,text,row");
     kernel_test_frame(&test, codes);
-    run_starved(&test, kernel_filter);
+    run_starved(&test, run_filter);
     kernel_test_fini(&test);
     kernel_test_init(&test, "assign");
     kernel_test_map(&test, "columns",
                     "a=cast(real as decimal(4)) * 0.25;b=greatest(key, length(text));c=date_trunc('month', day);"
                     "d=regexp_matches(text, 'a+');e=hash(text, key);f=try_cast(text as int64);g=nullif(flag, true)");
     kernel_test_frame(&test, codes);
-    run_starved(&test, kernel_assign);
+    run_starved(&test, run_assign);
     kernel_test_fini(&test);
     gr_frame_destroy(codes);
     kernel_test_init(&test, "concat");
     kernel_test_attr(&test, gr_attr_new_int("limit", 2000));
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, frame);
-    run_starved(&test, kernel_concat);
+    run_starved(&test, run_concat);
     kernel_test_fini(&test);
     gr_frame_destroy(frame);
 }
@@ -105,15 +105,15 @@ groupby(void **state)
     (void)state;
     call_groupby(&map, "groupby_map");
     kernel_test_frame(&map, frame);
-    run_starved(&map, kernel_groupby_map);
+    run_starved(&map, run_groupby_map);
     call_groupby(&merge, "groupby_merge");
     kernel_test_bytes(&merge, &map.outputs[0]);
     kernel_test_bytes(&merge, &map.outputs[0]);
-    run_starved(&merge, kernel_groupby_merge);
+    run_starved(&merge, run_groupby_merge);
     call_groupby(&final, "groupby_final");
     kernel_test_bytes(&final, &merge.outputs[0]);
     kernel_test_bytes(&final, &map.outputs[0]);
-    run_starved(&final, kernel_groupby_final);
+    run_starved(&final, run_groupby_final);
     kernel_test_fini(&final);
     kernel_test_fini(&merge);
     kernel_test_fini(&map);
@@ -127,6 +127,7 @@ call_sort(struct kernel_test *test, const char *op)
     kernel_test_strings(test, "by", "text,number");
     kernel_test_bools(test, "descending", "1");
     kernel_test_attr(test, gr_attr_new_int("samples", 5));
+    kernel_test_attr(test, gr_attr_new_int("chunk", 0));
     kernel_test_attr(test, gr_attr_new_int("parts", 3));
 }
 
@@ -142,17 +143,17 @@ sort(void **state)
     (void)state;
     call_sort(&sorting, "sort");
     kernel_test_frame(&sorting, frame);
-    run_starved(&sorting, kernel_sort);
+    run_starved(&sorting, run_sort);
     call_sort(&sampling, "sort_sample");
     kernel_test_frame(&sampling, sorting.outputs[0].frame);
-    run_starved(&sampling, kernel_sort_sample);
+    run_starved(&sampling, run_sort_sample);
     call_sort(&pivots, "sort_pivots");
     kernel_test_frame(&pivots, sampling.outputs[0].frame);
-    run_starved(&pivots, kernel_sort_pivots);
+    run_starved(&pivots, run_sort_pivots);
     call_sort(&split, "sort_split");
     kernel_test_frame(&split, sorting.outputs[0].frame);
     kernel_test_frame(&split, pivots.outputs[0].frame);
-    run_starved(&split, kernel_sort_split);
+    run_starved(&split, run_sort_split);
     kernel_test_fini(&split);
     kernel_test_fini(&pivots);
     kernel_test_fini(&sampling);
@@ -172,7 +173,7 @@ join(void **state)
     kernel_test_strings(&build, "keys", "key,text");
     kernel_test_strings(&build, "types", "int64,string");
     kernel_test_frame(&build, frame);
-    run_starved(&build, kernel_join_build);
+    run_starved(&build, run_join_build);
     kernel_test_init(&test, "join_probe");
     kernel_test_strings(&test, "keys", "key,text");
     kernel_test_attr(&test, gr_attr_new_string("how", "left"));
@@ -182,7 +183,7 @@ join(void **state)
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, frame);
     kernel_test_bytes(&test, &build.outputs[0]);
-    run_starved(&test, kernel_join_probe);
+    run_starved(&test, run_join_probe);
     kernel_test_fini(&test);
     kernel_test_fini(&build);
     gr_frame_destroy(frame);

@@ -30,7 +30,7 @@ split(struct kernel_test *test, const granary_frame *frame, const char *keys, co
     kernel_test_attr(test, gr_attr_new_string("order", "at"));
     kernel_test_attr(test, gr_attr_new_int("chunk", chunk));
     kernel_test_frame(test, frame);
-    if (kernel_test_run(test, kernel_shuffle_split) != GRANARY_OK) {
+    if (kernel_test_run(test, run_shuffle_split) != GRANARY_OK) {
         fail_msg("%s", granary_error_message());
     }
 }
@@ -68,7 +68,7 @@ rows_come_back_in_order(void **state)
         kernel_test_attr(&dealt[p], gr_attr_new_string("order", "at"));
         kernel_test_attr(&dealt[p], gr_attr_new_bool("by_order", true));
         kernel_test_frame(&dealt[p], parts[p]);
-        assert_int_equal(kernel_test_run(&dealt[p], kernel_shuffle_split), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&dealt[p], run_shuffle_split), GRANARY_OK);
     }
     assert_int_equal(rows, 600);
     for (uint32_t c = 0; c < CHUNKS; c++) {
@@ -83,7 +83,7 @@ rows_come_back_in_order(void **state)
                              GRANARY_OK);
             kernel_test_frame(&merge, pieces[p]);
         }
-        merged = kernel_test_to_frame(&merge, kernel_order_merge);
+        merged = kernel_test_to_frame(&merge, run_order_merge);
         assert_same_bytes(merged, chunks[c]);
         gr_frame_destroy(merged);
         for (uint32_t p = 0; p < PARTS; p++) {
@@ -174,17 +174,17 @@ wrong_calls_are_answered(void **state)
     kernel_test_init(&test, "shuffle_split");
     kernel_test_attr(&test, gr_attr_new_int("parts", 0));
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_shuffle_split, GRANARY_EINVAL, "0 parts");
+    kernel_test_fails(&test, run_shuffle_split, GRANARY_EINVAL, "0 parts");
     kernel_test_init(&test, "shuffle_split");
     kernel_test_attr(&test, gr_attr_new_int("parts", 2));
     kernel_test_attr(&test, gr_attr_new_string("order", "at"));
     kernel_test_attr(&test, gr_attr_new_bool("by_order", true));
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_shuffle_split, GRANARY_EINVAL, "is of no part");
+    kernel_test_fails(&test, run_shuffle_split, GRANARY_EINVAL, "is of no part");
     kernel_test_init(&test, "order_merge");
     kernel_test_attr(&test, gr_attr_new_string("order", "other"));
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_order_merge, GRANARY_ENOENT, "'other'");
+    kernel_test_fails(&test, run_order_merge, GRANARY_ENOENT, "'other'");
     gr_frame_destroy(frame);
 }
 

@@ -74,7 +74,7 @@ sorted(const granary_frame *frame, const char *by, const char *descending, int64
         kernel_test_attr(&test, gr_attr_new_int("limit", limit));
     }
     kernel_test_frame(&test, frame);
-    return kernel_test_to_frame(&test, kernel_sort);
+    return kernel_test_to_frame(&test, run_sort);
 }
 
 static const struct {
@@ -258,11 +258,11 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
         kernel_test_attr(&sampling, gr_attr_new_int("samples", samples));
         kernel_test_attr(&sampling, gr_attr_new_int("chunk", i));
         kernel_test_frame(&sampling, chunks[i]);
-        sample[i] = kernel_test_to_frame(&sampling, kernel_sort_sample);
+        sample[i] = kernel_test_to_frame(&sampling, run_sort_sample);
         assert_true(sample[i]->rows <= samples);
         kernel_test_frame(&test, sample[i]);
     }
-    pivots = kernel_test_to_frame(&test, kernel_sort_pivots);
+    pivots = kernel_test_to_frame(&test, run_sort_pivots);
     assert_true(pivots->rows == PARTS - 1 || pivots->rows == 0);
     for (int i = 0; i < CHUNKS; i++) {
         call_order(&splits[i], "sort_split", by, descending);
@@ -270,7 +270,7 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
         kernel_test_attr(&splits[i], gr_attr_new_int("chunk", i));
         kernel_test_frame(&splits[i], chunks[i]);
         kernel_test_frame(&splits[i], pivots);
-        assert_int_equal(kernel_test_run(&splits[i], kernel_sort_split), GRANARY_OK);
+        assert_int_equal(kernel_test_run(&splits[i], run_sort_split), GRANARY_OK);
     }
     for (int part = 0; part < PARTS; part++) {
         granary_frame *dealt[CHUNKS];
@@ -280,7 +280,7 @@ sorted_in_parallel(granary_frame *const *chunks, const char *by, const char *des
             dealt[i] = unpacked(&splits[i].outputs[0], (uint32_t)part);
             kernel_test_frame(&test, dealt[i]);
         }
-        sorted[part] = kernel_test_to_frame(&test, kernel_sort);
+        sorted[part] = kernel_test_to_frame(&test, run_sort);
         for (int i = 0; i < CHUNKS; i++) {
             gr_frame_destroy(dealt[i]);
         }
@@ -427,7 +427,7 @@ several_frames_are_sorted_as_one(void **state)
         for (int i = 0; i < CHUNKS; i++) {
             kernel_test_frame(&test, chunks[i]);
         }
-        result = kernel_test_to_frame(&test, kernel_sort);
+        result = kernel_test_to_frame(&test, run_sort);
         assert_same_bytes(result, want);
         gr_frame_destroy(result);
         for (int i = 0; i < CHUNKS; i++) {
@@ -449,13 +449,13 @@ nulls_come_first_when_asked(void **state)
     call_order(&test, "sort", "f", "1");
     kernel_test_bools(&test, "nulls_first", "1");
     kernel_test_frame(&test, frame);
-    result = kernel_test_to_frame(&test, kernel_sort);
+    result = kernel_test_to_frame(&test, run_sort);
     assert_frame(result, "f,s\n,\"\"\nnan,b\n2.5,\n1.5,\n-inf,a\n");
     gr_frame_destroy(result);
     call_order(&test, "sort", "s,f", "00");
     kernel_test_bools(&test, "nulls_first", "10");
     kernel_test_frame(&test, frame);
-    result = kernel_test_to_frame(&test, kernel_sort);
+    result = kernel_test_to_frame(&test, run_sort);
     assert_frame(result, "f,s\n1.5,\n2.5,\n,\"\"\n-inf,a\nnan,b\n");
     gr_frame_destroy(result);
     gr_frame_destroy(frame);
@@ -612,30 +612,31 @@ wrong_calls_are_answered(void **state)
     (void)state;
     call_order(&test, "sort", "b", "0");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_sort, GRANARY_ENOENT, "'b'");
+    kernel_test_fails(&test, run_sort, GRANARY_ENOENT, "'b'");
     call_order(&test, "sort", "a", "010");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "descending");
+    kernel_test_fails(&test, run_sort, GRANARY_EINVAL, "descending");
     call_order(&test, "sort", "a", "0");
-    kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "input 0");
+    kernel_test_fails(&test, run_sort, GRANARY_EINVAL, "input 0");
     kernel_test_init(&test, "sort");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_sort, GRANARY_EINVAL, "'by'");
+    kernel_test_fails(&test, run_sort, GRANARY_EINVAL, "'by'");
     call_order(&test, "sort_split", "a", "0");
     kernel_test_attr(&test, gr_attr_new_int("parts", 2));
+    kernel_test_attr(&test, gr_attr_new_int("chunk", 0));
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, texts);
-    kernel_test_fails(&test, kernel_sort_split, GRANARY_ETYPE, "'a' is int64 in one chunk and string");
+    kernel_test_fails(&test, run_sort_split, GRANARY_ETYPE, "'a' is int64 in one chunk and string");
     call_order(&test, "sort", "a", "0");
     kernel_test_frame(&test, frame);
     kernel_test_frame(&test, texts);
-    kernel_test_fails(&test, kernel_sort, GRANARY_ETYPE, "a");
+    kernel_test_fails(&test, run_sort, GRANARY_ETYPE, "a");
     call_order(&test, "sort_sample", "a", "0");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_sort_sample, GRANARY_EINVAL, "samples");
+    kernel_test_fails(&test, run_sort_sample, GRANARY_EINVAL, "samples");
     call_order(&test, "sort_pivots", "a", "0");
     kernel_test_frame(&test, frame);
-    kernel_test_fails(&test, kernel_sort_pivots, GRANARY_EINVAL, "parts");
+    kernel_test_fails(&test, run_sort_pivots, GRANARY_EINVAL, "parts");
     gr_frame_destroy(texts);
     gr_frame_destroy(frame);
 }

@@ -141,7 +141,7 @@ world_ops(const struct world *world, const char *op)
     return 0;
 }
 
-/* What the planner gives an operator is what a chunk graph may give it: contract/chunk_params.def is complete. */
+/* What the planner gives an operator is what a chunk graph may give it: contract/chunk_ops.def is complete. */
 static void
 check_params(const Granary__ChunkOp *op)
 {
@@ -157,12 +157,12 @@ check_params(const Granary__ChunkOp *op)
             known = known || strcmp(p->name, op->attrs[a]->name) == 0;
         }
         if (!known) {
-            fail_msg("chunk_params.def does not tell %s of %s", op->attrs[a]->name, op->op);
+            fail_msg("chunk_ops.def does not tell %s of %s", op->attrs[a]->name, op->op);
         }
     }
     for (const struct gr_param_info *p = params; p != NULL; p = p->next) {
         if (p->required && gr_attr_find(op->attrs, op->n_attrs, p->name) == NULL) {
-            fail_msg("chunk_params.def demands %s of %s", p->name, op->op);
+            fail_msg("chunk_ops.def demands %s of %s", p->name, op->op);
         }
     }
 }

@@ -40,7 +40,7 @@ print_operator(enum gr_tile_op op)
         printf("%s| `%s` | %s |", p == first ? "| parameter | kind | | what it is |\n|---|---|---|---|\n" : "", p->name,
                gr_param_kind_name(p->kind));
         if (p->fallback != NULL) {
-            printf(" default `%s` | %s |\n", p->fallback, p->summary);
+            printf(" default `%s` | %s |\n", p->fallback[0] == '\0' ? "''" : p->fallback, p->summary);
         } else {
             printf("%s| %s |\n", p->required ? " required " : " ", p->summary);
         }
@@ -56,9 +56,10 @@ print_operator(enum gr_tile_op op)
 static void
 print_chunk_operators(void)
 {
-    printf("## Operators on chunks\n\nOther operators are cut into these. [Chunk graphs](graph-format.md#chunk-graphs) "
-           "use them directly.\n\n| operator | attributes; inputs → outputs | parameters in chunk graphs "
-           "|\n|---|---|---|\n");
+    printf(
+        "## Operators on chunks\n\nOther operators are cut into these. [Chunk graphs](graph-format.md#chunk-graphs) "
+        "use them directly.\n\n| operator | attributes; inputs → outputs | parameters in chunk graphs, `?`: optional "
+        "|\n|---|---|---|\n");
     for (int op = 0; op < GR_CHUNK_object; op++) {
         printf("| `%s` | ", gr_chunk_op_name((enum gr_chunk_op)op));
         for (const char *c = gr_chunk_op_text((enum gr_chunk_op)op); *c != '\0'; c++) {
@@ -66,7 +67,8 @@ print_chunk_operators(void)
         }
         printf(" |");
         for (const struct gr_param_info *p = gr_chunk_params_of((enum gr_chunk_op)op); p != NULL; p = p->next) {
-            printf(" `%s` %s%s", p->name, gr_param_kind_name(p->kind), p->required ? "" : "?");
+            printf(" `%s%s%s` %s%s", p->name, p->fallback != NULL ? " = " : "", p->fallback != NULL ? p->fallback : "",
+                   gr_param_kind_name(p->kind), p->required || p->fallback != NULL ? "" : "?");
         }
         printf(" |\n");
     }
