@@ -396,8 +396,10 @@ gr_aggregate_describes(granary_dtype dtype)
 }
 
 granary_err
-gr_aggregate_argument(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype)
+gr_aggregate_argument(struct gr_trees *trees, const char *text, const struct gr_schema *schema,
+                      granary_dtype *ret_dtype)
 {
+    const struct gr_expr *plain;
     struct gr_expr *expr = NULL;
     int index = gr_schema_find(schema, text);
     granary_err err;
@@ -406,44 +408,19 @@ gr_aggregate_argument(const char *text, const struct gr_schema *schema, granary_
         *ret_dtype = schema->fields[index].dtype;
         return GRANARY_OK;
     }
-    err = gr_expr_parse(text, &expr);
-    if (err == GRANARY_EINVAL) { /* a name that is no expression: the column is what is missing */
-        return strpbrk(text, "+-*/%()<>='\"") == NULL ? gr_schema_no_column(schema, text) : err;
+    err = gr_trees_find(trees, text, &plain);
+    if (err == GRANARY_EINVAL && strpbrk(text, "+-*/%()<>='\"") == NULL) {
+        return gr_schema_no_column(schema, text); /* a name that is no expression: the column is what is missing */
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (expr->kind == GR_EXPR_COLUMN) {
-        err = gr_schema_find(schema, expr->column) < 0 ? gr_schema_no_column(schema, expr->column) : GRANARY_OK;
+    if (err == GRANARY_OK && plain->kind == GR_EXPR_COLUMN && gr_schema_find(schema, plain->column) < 0) {
+        return gr_schema_no_column(schema, plain->column);
     }
     if (err == GRANARY_OK) {
-        err = gr_expr_check(expr, schema);
-        if (err != GRANARY_OK && err != GRANARY_ENOMEM) {
-            err = gr_fail(err, "expression `%.240s`, %s", text, granary_error_message());
-        }
+        err = gr_trees_check(trees, text, schema, &expr);
     }
     if (err == GRANARY_OK) {
         *ret_dtype = expr->dtype;
     }
     gr_expr_destroy(expr);
-    return err;
-}
-
-granary_err
-gr_aggregate_reads(const char *text, const struct gr_schema *schema, bool *flags)
-{
-    struct gr_expr *expr;
-    int index = gr_schema_find(schema, text);
-    granary_err err;
-
-    if (index >= 0) {
-        flags[index] = true;
-        return GRANARY_OK;
-    }
-    err = gr_expr_parse(text, &expr);
-    if (err == GRANARY_OK) {
-        gr_expr_columns(expr, schema, flags);
-        gr_expr_destroy(expr);
-    }
     return err;
 }

@@ -45,9 +45,8 @@ bool gr_aggregate_describes(granary_dtype dtype);
 
 /* dtype of an argument over a frame: of the column that has exactly this name, else of the expression.
  * Errors: ENOENT, EINVAL, ETYPE name what is wrong · ENOMEM */
-granary_err gr_aggregate_argument(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype);
-/* Mark the columns an argument reads; flags: schema->count. Errors: EINVAL · ENOMEM */
-granary_err gr_aggregate_reads(const char *text, const struct gr_schema *schema, bool *flags);
+granary_err gr_aggregate_argument(struct gr_trees *trees, const char *text, const struct gr_schema *schema,
+                                  granary_dtype *ret_dtype);
 
 /* Whether a group has several rows in the result: then there is no other aggregate. */
 static inline bool

@@ -98,6 +98,18 @@ enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096 };
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
 void gr_expr_destroy(struct gr_expr *expr); /* NULL is fine */
 
+/* The trees of a graph: each of its texts is parsed once, whoever asks. Empty when all is zero. */
+struct gr_trees {
+    struct gr_tree *places; /* a hash table of trees.c */
+    size_t count, room;
+};
+/* The tree of a text, which stays the trees' and is not changed. Errors: as gr_expr_parse() */
+granary_err gr_trees_find(struct gr_trees *trees, const char *text, const struct gr_expr **ret_expr);
+/* *Gives* a copy that is checked. Errors: as gr_expr_parse(), gr_expr_check(); the message names the expression */
+granary_err
+gr_trees_check(struct gr_trees *trees, const char *text, const struct gr_schema *schema, struct gr_expr **ret_expr);
+void gr_trees_free(struct gr_trees *trees);
+
 /* A function as docs/operators.md tells it. */
 struct gr_function_info {
     enum gr_expr_op op;

@@ -63,7 +63,7 @@ resolve_inputs(struct work *work, size_t position)
 }
 
 static granary_err
-check_nodes(struct work *work)
+check_nodes(struct work *work, struct gr_trees *trees)
 {
     granary_err err = GRANARY_OK;
 
@@ -71,7 +71,7 @@ check_nodes(struct work *work)
         err = find_op(work->message->nodes[i], &work->ops[i]);
     }
     for (size_t i = 0; i < work->count && err == GRANARY_OK; i++) {
-        err = node_check(work->message->nodes[i], (enum gr_tile_op)work->ops[i]);
+        err = node_check(work->message->nodes[i], (enum gr_tile_op)work->ops[i], trees);
         if (err == GRANARY_OK) {
             err = resolve_inputs(work, i);
         }
@@ -172,7 +172,8 @@ graph_make_node(struct gr_graph *graph, Granary__Node *message, enum gr_tile_op 
                              .input_count = input_count,
                              .inputs = calloc(input_count + 1, sizeof(struct gr_node *)),
                              .limit = GR_NO_LIMIT,
-                             .next = graph->made};
+                             .next = graph->made,
+                             .trees = &graph->trees};
     if (node->inputs == NULL) {
         free(node);
         return NULL;
@@ -204,6 +205,7 @@ graph_free_nodes(struct gr_graph *graph)
         free(node);
     }
     free(graph->nodes);
+    gr_trees_free(&graph->trees);
 }
 
 /* Move what was found into the graph, in order. */
@@ -261,7 +263,7 @@ build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
     granary_err err = work_init(work, message);
 
     if (err == GRANARY_OK) {
-        err = check_nodes(work);
+        err = check_nodes(work, &graph->trees);
     }
     if (err == GRANARY_OK) {
         err = work_order(work);

@@ -94,8 +94,9 @@ struct gr_graph {
     size_t awaited;         /* nodes for which there is room, whatever else is appended */
     struct gr_node **nodes; /* in topological order */
     size_t target_count;
-    size_t *targets;      /* positions in nodes */
-    struct gr_node *made; /* all nodes ever made, owned, the last one first */
+    size_t *targets;       /* positions in nodes */
+    struct gr_node *made;  /* all nodes ever made, owned, the last one first */
+    struct gr_trees trees; /* of the expressions among its parameters */
 };
 struct gr_node {
     Granary__Node *node; /* its name, parameters and inputs' names; borrowed from the message or a node's `own` */
@@ -106,9 +107,10 @@ struct gr_node {
     size_t input_count;
     struct gr_node **inputs; /* at smaller positions */
     struct gr_node_type type;
-    int64_t limit;        /* of a sort: only the first rows; GR_NO_LIMIT */
-    Granary__Node *own;   /* owned: the message of a node that the user did not write (graph/rewrite/rewrite.h) */
-    struct gr_node *next; /* made before it */
+    int64_t limit;          /* of a sort: only the first rows; GR_NO_LIMIT */
+    Granary__Node *own;     /* owned: the message of a node that the user did not write (graph/rewrite/rewrite.h) */
+    struct gr_node *next;   /* made before it */
+    struct gr_trees *trees; /* the graph's */
 };
 
 #define GR_NO_LIMIT (-1)

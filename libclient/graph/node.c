@@ -301,7 +301,22 @@ check_number(const struct gr_param_rule *rule, const Granary__Attr *attr)
 }
 
 static granary_err
-check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr)
+check_parsed(const Granary__Attr *attr, struct gr_trees *trees)
+{
+    const struct gr_expr *expr;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < attr->n_strings && err == GRANARY_OK; i++) {
+        err = gr_trees_find(trees, attr->strings[i], &expr);
+        if (err != GRANARY_OK && attr->n_keys > 0) {
+            err = gr_fail_in(err, "column '%.100s'", attr->keys[i]);
+        }
+    }
+    return err;
+}
+
+static granary_err
+check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr, struct gr_trees *trees)
 {
     switch (rule->kind) {
     case GR_RULE_COLUMNS:
@@ -321,13 +336,15 @@ check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr)
     case GR_RULE_FROM:
     case GR_RULE_WITHIN:
         return check_number(rule, attr);
+    case GR_RULE_PARSED:
+        return check_parsed(attr, trees);
     default: /* columns of the inputs, which are not known yet */
         return GRANARY_OK;
     }
 }
 
 static granary_err
-check_rules(const Granary__Node *node, enum gr_tile_op op)
+check_rules(const Granary__Node *node, enum gr_tile_op op, struct gr_trees *trees)
 {
     granary_err err = GRANARY_OK;
 
@@ -336,16 +353,16 @@ check_rules(const Granary__Node *node, enum gr_tile_op op)
 
         for (const struct gr_param_rule *rule = p->rules; rule != NULL && attr != NULL && err == GRANARY_OK;
              rule = rule->next) {
-            err = check_rule(rule, attr);
+            err = check_rule(rule, attr, trees);
         }
     }
     return err;
 }
 
 granary_err
-node_check_values(const Granary__Node *node, enum gr_tile_op op)
+node_check_values(const Granary__Node *node, enum gr_tile_op op, struct gr_trees *trees)
 {
-    granary_err err = check_rules(node, op);
+    granary_err err = check_rules(node, op, trees);
 
     return err == GRANARY_OK && gr_operator(op)->check != NULL ? gr_operator(op)->check(node, op) : err;
 }
@@ -422,12 +439,12 @@ check_inputs(const Granary__Node *node, enum gr_tile_op op)
 }
 
 granary_err
-node_check(Granary__Node *node, enum gr_tile_op op)
+node_check(Granary__Node *node, enum gr_tile_op op, struct gr_trees *trees)
 {
     granary_err err = check_inputs(node, op);
 
     if (err == GRANARY_OK) {
         err = node_check_attrs(node, gr_params_of(op));
     }
-    return err == GRANARY_OK ? node_check_values(node, op) : err;
+    return err == GRANARY_OK ? node_check_values(node, op, trees) : err;
 }

@@ -10,16 +10,17 @@ granary_err node_fail(const Granary__Node *node, granary_err err);
 
 /*
  * Check the parameters by themselves: known, complete, of the right kind, sensible. Attributes are brought to the kind
- * that ops.h promises. Errors: EINVAL, ENOMEM; without the node's name
+ * that ops.h promises; expressions are parsed into trees. Errors: EINVAL, ENOMEM; without the node's name
  */
-granary_err node_check(Granary__Node *node, enum gr_tile_op op);
+granary_err node_check(Granary__Node *node, enum gr_tile_op op, struct gr_trees *trees);
 
 /* The attributes by themselves, against the parameters of an operator. Errors: as node_check() */
 granary_err node_check_attrs(Granary__Node *node, const struct gr_param_info *params);
 
-/* What the operator says of its parameters' values, once their kinds are right. Errors: EINVAL; without the node's
+/* What the operator says of its parameters' values, once their kinds are right. trees: NULL for one without
+ * expressions. Errors: EINVAL; without the node's
  * name */
-granary_err node_check_values(const Granary__Node *node, enum gr_tile_op op);
+granary_err node_check_values(const Granary__Node *node, enum gr_tile_op op, struct gr_trees *trees);
 
 /* A string that a list has twice, or NULL. Errors: ENOMEM */
 granary_err find_repeated(char *const *strings, size_t count, const char **ret_string);

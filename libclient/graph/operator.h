@@ -41,6 +41,7 @@ struct gr_op_use {
     size_t attr_count;
     const struct gr_schema *own;
     const struct gr_schema *inputs[2]; /* NULL: there is none */
+    struct gr_trees *trees;
 };
 
 struct rewrite;
@@ -83,7 +84,8 @@ gr_op_has(enum gr_tile_op op, enum gr_op_trait trait)
 /* Flag a column by name, if there is one; those of a list; those an expression reads. Errors: EINVAL, ENOMEM */
 void gr_columns_mark(const struct gr_schema *schema, bool *flags, const char *name);
 void gr_columns_mark_names(const struct gr_schema *schema, bool *flags, char *const *names, size_t count);
-granary_err gr_columns_mark_expression(const struct gr_schema *schema, bool *flags, const char *text);
+granary_err
+gr_columns_mark_expression(const struct gr_op_use *use, const struct gr_schema *schema, bool *flags, const char *text);
 
 /* The input's column that the entry of that name in `columns` hands through, or the one of that name where there is no
  * entry; NULL: it is computed. */

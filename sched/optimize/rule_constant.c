@@ -8,14 +8,12 @@
 enum verdict { VARIES, ALWAYS, NEVER };
 
 static granary_err
-judge(const char *text, const struct gr_schema *schema, enum verdict *ret_verdict)
+judge(const struct gr_step *filter, const struct gr_schema *schema, enum verdict *ret_verdict)
 {
+    const char *where = gr_step_attr(filter, "where")->strings[0];
     struct gr_expr *expr = NULL;
-    granary_err err = gr_expr_parse(text, &expr);
+    granary_err err = gr_trees_check(filter->node->trees, where, schema, &expr); /* folds constants */
 
-    if (err == GRANARY_OK) {
-        err = gr_expr_check(expr, schema); /* folds constants */
-    }
     if (err == GRANARY_OK) {
         bool is_true = expr->kind == GR_EXPR_LITERAL && !expr->is_null && expr->value.i != 0;
 
@@ -53,7 +51,7 @@ rule_constant(struct gr_steps *steps, size_t i)
     granary_err err = GRANARY_OK;
 
     if (step->op == GR_TILE_filter) {
-        err = judge(gr_step_attr(step, "where")->strings[0], &steps->steps[step->inputs[0]].type->schema, &verdict);
+        err = judge(step, &steps->steps[step->inputs[0]].type->schema, &verdict);
     }
     if (verdict == ALWAYS) {
         rule_fired(steps, "constant-filter", "'%s' lets all rows through", step->origin->name);

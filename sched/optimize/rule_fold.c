@@ -11,22 +11,14 @@
 #include "graph/expr.h"
 #include "optimize/rules.h"
 
-static bool
-is_name(const char *text, const char *name)
-{
-    struct gr_expr *expr = NULL;
-    bool is =
-        gr_expr_parse(text, &expr) == GRANARY_OK && expr->kind == GR_EXPR_COLUMN && strcmp(expr->column, name) == 0;
-
-    gr_expr_destroy(expr);
-    return is;
-}
-
 /* An entry that hands a column through under its own name. */
 static bool
 is_passed(const struct gr_step *step, const Granary__Attr *columns, size_t k)
 {
-    return step->op == GR_TILE_project && is_name(columns->strings[k], columns->keys[k]);
+    const struct gr_expr *expr;
+
+    return step->op == GR_TILE_project && gr_trees_find(step->node->trees, columns->strings[k], &expr) == GRANARY_OK &&
+           expr->kind == GR_EXPR_COLUMN && strcmp(expr->column, columns->keys[k]) == 0;
 }
 
 /* Whether all that an assign or a project makes has a new name, once. */

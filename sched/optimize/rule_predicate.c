@@ -36,15 +36,12 @@ fold_filter(struct gr_steps *steps, struct gr_step *step, size_t k, bool *ret_fo
 {
     struct gr_step *filter = &steps->steps[step->inputs[k]];
     const struct gr_expr *parts[3] = {filter->where[0], NULL, step->where[k]};
-    struct gr_expr *own = NULL;
     struct gr_expr *all = NULL;
-    granary_err err = gr_expr_parse(gr_step_attr(filter, "where")->strings[0], &own);
+    granary_err err = gr_trees_find(filter->node->trees, gr_step_attr(filter, "where")->strings[0], &parts[1]);
 
     if (err == GRANARY_OK) {
-        parts[1] = own;
         err = gr_expr_and(parts, 3, &all);
     }
-    gr_expr_destroy(own);
     *ret_folded = err == GRANARY_OK;
     if (err != GRANARY_OK) {
         return err == GRANARY_EINVAL ? GRANARY_OK : err;
@@ -244,7 +241,7 @@ ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(below, &count);
     struct gr_join join;
-    struct gr_expr *own = NULL;
+    const struct gr_expr *parts[2] = {NULL, part};
     struct gr_expr *both = NULL;
     granary_err err = gr_join_parse(attrs, count, &join);
 
@@ -252,10 +249,10 @@ ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr
         return err;
     }
     if (join.where != NULL) {
-        err = gr_expr_parse(join.where, &own);
+        err = gr_trees_find(below->node->trees, join.where, &parts[0]);
     }
     if (err == GRANARY_OK) {
-        err = gr_expr_and((const struct gr_expr *const[]){own, part}, 2, &both);
+        err = gr_expr_and(parts, 2, &both);
     }
     if (err == GRANARY_OK) {
         err = gr_step_set_attr(below, gr_attr_new_expr("where", both));
@@ -267,7 +264,6 @@ ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr
         rule_fired(steps, "push-filter", "'%s' (join) asks its pairs for a part of the condition", below->origin->name);
     }
     gr_expr_destroy(both);
-    gr_expr_destroy(own);
     return err;
 }
 

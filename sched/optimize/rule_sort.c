@@ -121,12 +121,12 @@ is_float(granary_dtype dtype)
 
 /* Of 0.0 and -0.0, which are equal, a group has the one that came first: only there the order of rows shows. */
 static bool
-is_blind(const struct gr_aggregate *aggregate, const struct gr_schema *schema)
+is_blind(const struct gr_step *groupby, const struct gr_aggregate *aggregate, const struct gr_schema *schema)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
 
     return aggregate->column == NULL || gr_aggregate_is_blind(aggregate->function, GRANARY_FLOAT64) ||
-           (gr_aggregate_argument(aggregate->column, schema, &dtype) == GRANARY_OK &&
+           (gr_aggregate_argument(groupby->node->trees, aggregate->column, schema, &dtype) == GRANARY_OK &&
             gr_aggregate_is_blind(aggregate->function, dtype));
 }
 
@@ -147,7 +147,7 @@ groupby_is_blind(const struct gr_step *groupby, const struct gr_schema *schema)
         return false;
     }
     for (size_t k = 0; k < count && is; k++) {
-        is = is_blind(&aggregates[k], schema);
+        is = is_blind(groupby, &aggregates[k], schema);
     }
     gr_aggregates_free(aggregates, count);
     return is;

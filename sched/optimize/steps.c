@@ -100,7 +100,7 @@ struct gr_op_use
 gr_steps_use(const struct gr_steps *steps, size_t i)
 {
     const struct gr_step *step = &steps->steps[i];
-    struct gr_op_use use = {.op = step->op, .own = &step->type->schema};
+    struct gr_op_use use = {.op = step->op, .own = &step->type->schema, .trees = step->node->trees};
 
     use.attrs = gr_step_attrs(step, &use.attr_count);
     for (size_t k = 0; k < step->input_count && k < 2; k++) {

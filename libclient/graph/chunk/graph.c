@@ -65,7 +65,7 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
     switch (op) {
     case GR_CHUNK_null:
         *ret_outputs = 0;
-        return node_check_values(node, GR_TILE_null);
+        return node_check_values(node, GR_TILE_null, NULL);
     case GR_CHUNK_sort_split: /* packed frames */
     case GR_CHUNK_shuffle_split:
     case GR_CHUNK_window_split:
@@ -86,9 +86,9 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
         return GRANARY_OK;
     case GR_CHUNK_call:
         *ret_outputs = 0;
-        return node_check_values(node, GR_TILE_call);
+        return node_check_values(node, GR_TILE_call, NULL);
     case GR_CHUNK_exec:
-        return node_check_values(node, GR_TILE_exec);
+        return node_check_values(node, GR_TILE_exec, NULL);
     default:
         return GRANARY_OK;
     }

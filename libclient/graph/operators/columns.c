@@ -9,17 +9,8 @@
 static granary_err
 check_assign(const Granary__Node *node, enum gr_tile_op op)
 {
-    const Granary__Attr *columns = op_param(node, "columns");
-    granary_err err = op_check_new_columns(columns);
-
     (void)op;
-    for (size_t i = 0; i < columns->n_strings && err == GRANARY_OK; i++) {
-        err = op_check_expression(columns->strings[i]);
-        if (err != GRANARY_OK) {
-            err = gr_fail_in(err, "column '%.100s'", columns->keys[i]);
-        }
-    }
-    return err;
+    return op_check_new_columns(op_param(node, "columns"));
 }
 
 /* The columns of the expressions, over those that are there. */
@@ -32,7 +23,7 @@ add_expressions(const struct gr_node *node, const struct gr_schema *input, struc
     for (size_t i = 0; i < columns->n_keys && err == GRANARY_OK; i++) {
         granary_dtype dtype = GRANARY_NULLTYPE;
 
-        err = op_expression_dtype(columns->strings[i], input, &dtype);
+        err = op_expression_dtype(node, columns->strings[i], input, &dtype);
         err = err == GRANARY_OK ? op_set_column(schema, columns->keys[i], dtype)
                                 : gr_fail_in(err, "column '%.100s'", columns->keys[i]);
     }
@@ -63,7 +54,7 @@ reads_project(const struct gr_op_use *use, bool *needed, bool *const reads[2])
         int at = gr_schema_find(use->own, columns->keys[k]);
 
         if (at >= 0 && needed[at]) {
-            err = gr_columns_mark_expression(use->inputs[0], reads[0], columns->strings[k]);
+            err = gr_columns_mark_expression(use, use->inputs[0], reads[0], columns->strings[k]);
         }
     }
     return err;
@@ -143,7 +134,8 @@ infer_window(const struct gr_node *node, const struct gr_node_type *const *input
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         granary_dtype dtype = GRANARY_NULLTYPE;
 
-        err = windows[i].value != NULL ? op_expression_dtype(windows[i].value, &inputs[0]->schema, &dtype) : GRANARY_OK;
+        err = windows[i].value != NULL ? op_expression_dtype(node, windows[i].value, &inputs[0]->schema, &dtype)
+                                       : GRANARY_OK;
         if (err == GRANARY_OK) {
             err = gr_window_dtype(&windows[i], dtype, &dtype);
         }
@@ -175,7 +167,7 @@ reads_window(const struct gr_op_use *use, bool *needed, bool *const reads[2])
         int at = gr_schema_find(use->own, windows[k].name);
 
         if (at >= 0 && needed[at] && windows[k].value != NULL) {
-            err = gr_columns_mark_expression(use->inputs[0], reads[0], windows[k].value);
+            err = gr_columns_mark_expression(use, use->inputs[0], reads[0], windows[k].value);
         }
     }
     gr_windows_free(windows, count);

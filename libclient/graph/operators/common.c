@@ -19,16 +19,6 @@ gr_operator(enum gr_tile_op op)
 /* ---- parameters ---- */
 
 granary_err
-op_check_expression(const char *text)
-{
-    struct gr_expr *expr = NULL;
-    granary_err err = gr_expr_parse(text, &expr);
-
-    gr_expr_destroy(expr);
-    return err;
-}
-
-granary_err
 op_check_new_columns(const Granary__Attr *attr)
 {
     if (attr->n_keys == 0) {
@@ -62,19 +52,14 @@ op_check_flags(const Granary__Node *node, size_t columns)
 /* ---- types ---- */
 
 granary_err
-op_expression_dtype(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype)
+op_expression_dtype(const struct gr_node *node, const char *text, const struct gr_schema *schema,
+                    granary_dtype *ret_dtype)
 {
     struct gr_expr *expr = NULL;
-    granary_err err = gr_expr_parse(text, &expr);
+    granary_err err = gr_trees_check(node->trees, text, schema, &expr);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = gr_expr_check(expr, schema);
     if (err == GRANARY_OK) {
         *ret_dtype = expr->dtype;
-    } else if (err != GRANARY_ENOMEM) {
-        err = gr_fail(err, "expression `%.240s`, %s", text, granary_error_message());
     }
     gr_expr_destroy(expr);
     return err;
@@ -134,14 +119,13 @@ gr_columns_mark_names(const struct gr_schema *schema, bool *flags, char *const *
 }
 
 granary_err
-gr_columns_mark_expression(const struct gr_schema *schema, bool *flags, const char *text)
+gr_columns_mark_expression(const struct gr_op_use *use, const struct gr_schema *schema, bool *flags, const char *text)
 {
-    struct gr_expr *expr;
-    granary_err err = gr_expr_parse(text, &expr);
+    const struct gr_expr *expr;
+    granary_err err = gr_trees_find(use->trees, text, &expr);
 
     if (err == GRANARY_OK) {
         gr_expr_columns(expr, schema, flags);
-        gr_expr_destroy(expr);
     }
     return err;
 }
@@ -192,8 +176,7 @@ op_origin_map(const struct gr_op_use *use, const char *column, size_t *ret_input
 {
     const Granary__Attr *columns = op_use_param(use, "columns");
     const char *text = NULL;
-    struct gr_expr *expr = NULL;
-    bool found = false;
+    const struct gr_expr *expr;
 
     for (size_t k = 0; columns != NULL && k < columns->n_keys; k++) {
         text = strcmp(columns->keys[k], column) == 0 ? columns->strings[k] : text; /* the last of its name counts */
@@ -201,11 +184,8 @@ op_origin_map(const struct gr_op_use *use, const char *column, size_t *ret_input
     if (text == NULL) {
         return op_origin_same(use, column, ret_input, ret_name);
     }
-    if (gr_expr_parse(text, &expr) == GRANARY_OK && expr->kind == GR_EXPR_COLUMN) {
-        found = op_origin_same(use, expr->column, ret_input, ret_name);
-    }
-    gr_expr_destroy(expr);
-    return found;
+    return gr_trees_find(use->trees, text, &expr) == GRANARY_OK && expr->kind == GR_EXPR_COLUMN &&
+           op_origin_same(use, expr->column, ret_input, ret_name);
 }
 
 const char *

@@ -34,11 +34,11 @@ check_groupby(const Granary__Node *node, enum gr_tile_op op)
 
 /* An argument's dtype, and what the function gives for it. */
 static granary_err
-aggregate_dtype(const struct gr_aggregate *aggregate, const char *text, const struct gr_schema *input,
-                granary_dtype *ret_dtype)
+aggregate_dtype(const struct gr_node *node, const struct gr_aggregate *aggregate, const char *text,
+                const struct gr_schema *input, granary_dtype *ret_dtype)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
-    granary_err err = text == NULL ? GRANARY_OK : gr_aggregate_argument(text, input, &dtype);
+    granary_err err = text == NULL ? GRANARY_OK : gr_aggregate_argument(node->trees, text, input, &dtype);
 
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "aggregate '%.100s'", aggregate->name);
@@ -49,16 +49,17 @@ aggregate_dtype(const struct gr_aggregate *aggregate, const char *text, const st
 }
 
 static granary_err
-add_aggregate(const struct gr_aggregate *aggregate, const struct gr_schema *input, struct gr_schema *schema)
+add_aggregate(const struct gr_node *node, const struct gr_aggregate *aggregate, const struct gr_schema *input,
+              struct gr_schema *schema)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
     granary_err err = GRANARY_OK;
 
     if (aggregate->second != NULL) {
-        err = aggregate_dtype(aggregate, aggregate->second, input, &dtype);
+        err = aggregate_dtype(node, aggregate, aggregate->second, input, &dtype);
     }
     if (err == GRANARY_OK) {
-        err = aggregate_dtype(aggregate, aggregate->column, input, &dtype);
+        err = aggregate_dtype(node, aggregate, aggregate->column, input, &dtype);
     }
     return err == GRANARY_OK ? gr_schema_add(schema, aggregate->name, dtype) : err;
 }
@@ -75,7 +76,7 @@ infer_groupby(const struct gr_node *node, const struct gr_node_type *const *inpu
         err = gr_aggregates_parse(op_param(node->node, "aggregate"), &aggregates, &count);
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        err = add_aggregate(&aggregates[i], input, &type->schema);
+        err = add_aggregate(node, &aggregates[i], input, &type->schema);
     }
     gr_aggregates_free(aggregates, count);
     return err;
@@ -91,6 +92,17 @@ gr_groupby_schema(const struct gr_op_use *use, struct gr_schema *ret_schema)
         err = gr_schema_add(ret_schema, columns->keys[k], GRANARY_NULLTYPE);
     }
     return err;
+}
+
+/* An argument is a column of that name, or else an expression. */
+static granary_err
+reads_argument(const struct gr_op_use *use, const struct gr_schema *schema, bool *reads, const char *text)
+{
+    if (gr_schema_find(schema, text) < 0) {
+        return gr_columns_mark_expression(use, schema, reads, text);
+    }
+    gr_columns_mark(schema, reads, text);
+    return GRANARY_OK;
 }
 
 /* What the aggregates that are needed read. */
@@ -116,10 +128,10 @@ reads_aggregates(const struct gr_op_use *use, const struct gr_schema *schema, bo
         }
         any = true;
         if (aggregates[k].column != NULL) {
-            err = gr_aggregate_reads(aggregates[k].column, schema, reads);
+            err = reads_argument(use, schema, reads, aggregates[k].column);
         }
         if (err == GRANARY_OK && aggregates[k].second != NULL) {
-            err = gr_aggregate_reads(aggregates[k].second, schema, reads);
+            err = reads_argument(use, schema, reads, aggregates[k].second);
         }
     }
     gr_aggregates_free(aggregates, count);
@@ -143,11 +155,11 @@ gr_groupby_reads(const struct gr_op_use *use, const struct gr_schema *schema, bo
     }
     err = reads_aggregates(use, schema, needed, ret_reads);
     if (err == GRANARY_OK && where != NULL) {
-        err = gr_columns_mark_expression(schema, ret_reads, where->strings[0]);
+        err = gr_columns_mark_expression(use, schema, ret_reads, where->strings[0]);
     }
     for (size_t c = schema->count; c-- > use->inputs[0]->count && err == GRANARY_OK;) {
         if (ret_reads[c]) { /* later ones may use those before */
-            err = gr_columns_mark_expression(schema, ret_reads, columns->strings[c - use->inputs[0]->count]);
+            err = gr_columns_mark_expression(use, schema, ret_reads, columns->strings[c - use->inputs[0]->count]);
         }
     }
     return err;

@@ -43,7 +43,7 @@ reads_where(const struct gr_join *join, const struct gr_op_use *use, bool *const
     if (err == GRANARY_OK) {
         flags = calloc(count + 1, sizeof *flags);
         err = flags == NULL ? gr_fail(GRANARY_ENOMEM, "pruning columns: out of memory")
-                            : gr_columns_mark_expression(&schema, flags, join->where);
+                            : gr_columns_mark_expression(use, &schema, flags, join->where);
     }
     for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
         if (flags[c] && columns[c].left >= 0) {

@@ -18,13 +18,12 @@ op_use_param(const struct gr_op_use *use, const char *name)
 
 /* A mapping whose keys are names of new columns: there is one, none is empty. Errors: EINVAL */
 granary_err op_check_new_columns(const Granary__Attr *attr);
-/* Errors: EINVAL it cannot be parsed */
-granary_err op_check_expression(const char *text);
 /* descending, nulls: for all of so many columns, or one for each. Errors: EINVAL */
 granary_err op_check_flags(const Granary__Node *node, size_t columns);
 
 /* The dtype of an expression over a frame; a message names the expression. Errors: ENOENT, ETYPE, EINVAL, ENOMEM */
-granary_err op_expression_dtype(const char *text, const struct gr_schema *schema, granary_dtype *ret_dtype);
+granary_err op_expression_dtype(const struct gr_node *node, const char *text, const struct gr_schema *schema,
+                                granary_dtype *ret_dtype);
 /* Add columns of the input, by name; ENOENT: there is none. */
 granary_err op_add_columns(const Granary__Attr *names, const struct gr_schema *input, struct gr_schema *schema);
 /* Give a column a dtype; it is added when it is not there. Errors: ENOMEM */

@@ -37,18 +37,11 @@ condition_of(const Granary__Node *node)
 }
 
 static granary_err
-check_filter(const Granary__Node *node, enum gr_tile_op op)
-{
-    (void)op;
-    return op_check_expression(condition_of(node));
-}
-
-static granary_err
 infer_filter(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const char *where = condition_of(node->node);
     granary_dtype dtype = GRANARY_NULLTYPE;
-    granary_err err = op_expression_dtype(where, &inputs[0]->schema, &dtype);
+    granary_err err = op_expression_dtype(node, where, &inputs[0]->schema, &dtype);
 
     if (err == GRANARY_OK && dtype != GRANARY_BOOL) {
         err = gr_fail(GRANARY_ETYPE, "expression `%.240s` is %s, but a filter needs a bool, such as a comparison",
@@ -61,12 +54,11 @@ static granary_err
 reads_filter(const struct gr_op_use *use, bool *needed, bool *const reads[2])
 {
     (void)op_reads_same(use, needed, reads);
-    return gr_columns_mark_expression(use->inputs[0], reads[0], op_use_param(use, "where")->strings[0]);
+    return gr_columns_mark_expression(use, use->inputs[0], reads[0], op_use_param(use, "where")->strings[0]);
 }
 
 const struct gr_operator gr_op_filter = {
     .traits = GR_OP_IS_CHEAP | GR_OP_TAKES_CONDITIONS | GR_OP_PASSES_ROWS | GR_OP_KEEPS_ORDER,
-    .check = check_filter,
     .infer = infer_filter,
     .columns = GR_COLUMNS_INPUT,
     .reads = reads_filter,

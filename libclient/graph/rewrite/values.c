@@ -14,14 +14,16 @@
 bool
 fits(struct rewrite *x, const char *text, const struct gr_field *field, struct misfit *misfit)
 {
+    struct gr_trees *trees = &x->graph->trees;
+    const struct gr_expr *plain;
     struct gr_expr *expr = NULL;
-    granary_err err = gr_expr_parse(text, &expr);
-    bool good = err != GRANARY_OK ||
-                (err = gr_expr_check(expr, rewrite_schema(x)), err != GRANARY_ETYPE && err != GRANARY_EINVAL);
+    bool parsed = gr_trees_find(trees, text, &plain) == GRANARY_OK;
+    granary_err err = parsed ? gr_trees_check(trees, text, rewrite_schema(x), &expr) : GRANARY_OK;
+    bool good = err != GRANARY_ETYPE && err != GRANARY_EINVAL;
 
     if (!good && err == GRANARY_EINVAL && misfit->why[0] == '\0') {
-        (void)snprintf(misfit->why, sizeof misfit->why, "column '%.100s': expression `%.240s`, %.240s", field->name,
-                       text, granary_error_message());
+        (void)snprintf(misfit->why, sizeof misfit->why, "column '%.100s': %.500s", field->name,
+                       granary_error_message());
     }
     gr_expr_destroy(expr);
     return good;

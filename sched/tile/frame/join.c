@@ -194,7 +194,7 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
     struct probing pairs = {.side = probing->side};
     struct gr_join_column *columns = NULL;
     struct gr_schema schema = {0};
-    struct gr_expr *expr = NULL;
+    const struct gr_expr *expr;
     struct entries entries = {0};
     bool *reads = NULL;
     size_t count = 0;
@@ -207,7 +207,7 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
         err = tile_no_memory();
     }
     if (err == GRANARY_OK) {
-        err = gr_expr_parse(j->join.where, &expr);
+        err = gr_trees_find(j->t->steps->steps[j->i].node->trees, j->join.where, &expr);
     }
     if (err == GRANARY_OK) {
         gr_expr_columns(expr, &schema, reads);
@@ -224,7 +224,6 @@ add_where(const struct joining *j, const struct probing *probing, gr_attrs attrs
                      gr_attr_new_map("where_columns", entries.names, entries.sources, entries.count));
     }
     entries_fini(&entries);
-    gr_expr_destroy(expr);
     gr_schema_free(&schema);
     gr_join_columns_free(columns, count);
     return err;
