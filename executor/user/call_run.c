@@ -57,6 +57,7 @@ set_context(granary_call *call, const char *function)
     const Granary__Subtask *subtask = call->op->subtask;
     const Granary__ChunkOp *op = call->op->op;
     uint32_t place = (uint32_t)subtask->number;
+    const struct gr_chunk_call *params = GR_CHUNK_PARAMS(call, op->attrs, op->n_attrs);
 
     call->context = (granary_call_context){
         .env = GRANARY_ENV_EXEC,
@@ -66,15 +67,15 @@ set_context(granary_call *call, const char *function)
         .function = function,
         .subtask = place,
         .attempt = subtask->attempt,
-        .index = (uint64_t)gr_attr_int(op->attrs, op->n_attrs, "index", 0),
-        .count = (uint64_t)gr_attr_int(op->attrs, op->n_attrs, "count", 1),
+        .index = (uint64_t)params->index,
+        .count = (uint64_t)params->count,
         .executor = call->op->host->number,
         .numa_node = call->op->host->node,
         .cpus = call->op->host->cpus,
         .seed = gr_hash64_seeded(subtask->graph, strlen(subtask->graph), place),
         .deadline_ms = subtask->timeout_ms > 0 ? gr_wall_ms() + subtask->timeout_ms : 0,
     };
-    call->params = gr_attr_find(op->attrs, op->n_attrs, "params");
+    call->params = params->params;
 }
 
 /* ---- running ---- */
@@ -245,7 +246,7 @@ static granary_err
 finish_frame(granary_call *call, struct gr_value *ret_value)
 {
     const Granary__ChunkOp *op = call->op->op;
-    const Granary__Attr *columns = gr_attr_find(op->attrs, op->n_attrs, "columns");
+    const Granary__Attr *columns = GR_CHUNK_PARAMS(call, op->attrs, op->n_attrs)->columns;
     granary_err err;
 
     for (size_t i = 0; columns != NULL && i < call->column_count; i++) {
@@ -265,9 +266,10 @@ static granary_err
 check_promise(const granary_call *call, const struct gr_value *value)
 {
     const Granary__ChunkOp *op = call->op->op;
-    const Granary__Attr *columns = gr_attr_find(op->attrs, op->n_attrs, "columns");
-    const Granary__Attr *shape = gr_attr_find(op->attrs, op->n_attrs, "shape");
-    const char *dtype = gr_attr_string(op->attrs, op->n_attrs, "dtype", NULL);
+    const struct gr_chunk_call *params = GR_CHUNK_PARAMS(call, op->attrs, op->n_attrs);
+    const Granary__Attr *columns = params->columns;
+    const Granary__Attr *shape = params->shape;
+    const char *dtype = params->dtype;
     const granary_tensor *tensor = &value->tensor.view;
     const char *function = call->context.function;
 

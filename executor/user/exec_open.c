@@ -19,7 +19,7 @@ static granary_err
 read_command(struct exec *exec)
 {
     const Granary__ChunkOp *op = exec->op->op;
-    const Granary__Attr *command = gr_attr_find(op->attrs, op->n_attrs, "command");
+    const Granary__Attr *command = GR_CHUNK_PARAMS(exec, op->attrs, op->n_attrs)->command;
 
     if (command == NULL || command->n_strings == 0 || command->strings[0][0] == '\0') {
         return gr_fail(GRANARY_EINVAL, "no command is given");
@@ -82,18 +82,17 @@ make_environment(struct exec *exec)
 {
     const Granary__Subtask *subtask = exec->op->subtask;
     const Granary__ChunkOp *op = exec->op->op;
-    const Granary__Attr *params = gr_attr_find(op->attrs, op->n_attrs, "params");
+    const struct gr_chunk_exec *given = GR_CHUNK_PARAMS(exec, op->attrs, op->n_attrs);
+    const Granary__Attr *params = given->params;
     const char *session = library_session(subtask->session);
-    long long index = gr_attr_int(op->attrs, op->n_attrs, "index", 0);
-    long long count = gr_attr_int(op->attrs, op->n_attrs, "count", 1);
     granary_err err = add_variable(exec, "GRANARY_INSTANCE", "%s", exec->op->host->instance.runtime);
 
     err = err == GRANARY_OK ? add_variable(exec, "GRANARY_SESSION", "%s", session) : err;
     err = err == GRANARY_OK ? add_variable(exec, "GRANARY_GRAPH", "%s", subtask->graph) : err;
     err = err == GRANARY_OK ? add_variable(exec, "GRANARY_SUBTASK", "%u", (unsigned)subtask->number) : err;
     err = err == GRANARY_OK ? add_variable(exec, "GRANARY_ATTEMPT", "%u", subtask->attempt) : err;
-    err = err == GRANARY_OK ? add_variable(exec, "GRANARY_INDEX", "%lld", index) : err;
-    err = err == GRANARY_OK ? add_variable(exec, "GRANARY_COUNT", "%lld", count) : err;
+    err = err == GRANARY_OK ? add_variable(exec, "GRANARY_INDEX", "%lld", (long long)given->index) : err;
+    err = err == GRANARY_OK ? add_variable(exec, "GRANARY_COUNT", "%lld", (long long)given->count) : err;
     for (size_t i = 0; err == GRANARY_OK && params != NULL && i < params->n_keys && i < params->n_strings; i++) {
         if (params->keys[i][0] == '\0' || strchr(params->keys[i], '=') != NULL) {
             err = gr_fail(GRANARY_EINVAL, "parameter '%s' is no name for a variable", params->keys[i]);

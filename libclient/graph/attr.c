@@ -53,18 +53,6 @@ gr_attr_int(Granary__Attr *const *attrs, size_t count, const char *name, int64_t
     return attr == NULL ? fallback : attr->ints[0];
 }
 
-double
-gr_attr_double(Granary__Attr *const *attrs, size_t count, const char *name, double fallback)
-{
-    const Granary__Attr *attr = find_kind(attrs, count, name, GRANARY__ATTR__KIND__DOUBLE);
-
-    if (attr != NULL) {
-        return attr->doubles[0];
-    }
-    attr = find_kind(attrs, count, name, GRANARY__ATTR__KIND__INT);
-    return attr == NULL ? fallback : (double)attr->ints[0];
-}
-
 /* The digits of an integer beyond int64. */
 static bool
 parse_beyond(const char *text, uint64_t *ret_bits)
@@ -131,14 +119,6 @@ gr_attr_adopt_digits(Granary__Attr *attr)
     attr->n_ints = 1;
     attr->kind = GRANARY__ATTR__KIND__INT;
     return true;
-}
-
-bool
-gr_attr_bool(Granary__Attr *const *attrs, size_t count, const char *name, bool fallback)
-{
-    const Granary__Attr *attr = find_kind(attrs, count, name, GRANARY__ATTR__KIND__BOOL);
-
-    return attr == NULL ? fallback : attr->ints[0] != 0;
 }
 
 const char *

@@ -10,20 +10,13 @@
 granary_err
 gr_concat_parse(Granary__Attr *const *attrs, size_t count, struct gr_concat *ret_concat)
 {
-    int64_t axis = gr_attr_int(attrs, count, "axis", 0);
-    const char *join = gr_attr_string(attrs, count, "join", "outer");
+    const struct gr_params_concat *params = GR_PARAMS(concat, attrs, count);
 
-    if (axis != 0 && axis != 1) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'axis' is %lld; it can be 0 or 1", (long long)axis);
-    }
-    if (strcmp(join, "outer") != 0 && strcmp(join, "inner") != 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'join' is '%.40s'; it can be outer or inner", join);
-    }
-    if (axis == 1 && gr_attr_find(attrs, count, "join") != NULL) {
+    if (params->axis == 1 && gr_attr_find(attrs, count, "join") != NULL) {
         return gr_fail(GRANARY_EINVAL, "parameter 'join' is of no use with axis 1");
     }
-    *ret_concat = (struct gr_concat){.axis = axis == 0 ? GR_CONCAT_ROWS : GR_CONCAT_COLUMNS,
-                                     .common = strcmp(join, "inner") == 0};
+    *ret_concat = (struct gr_concat){.axis = params->axis == 0 ? GR_CONCAT_ROWS : GR_CONCAT_COLUMNS,
+                                     .common = strcmp(params->join, "inner") == 0};
     return GRANARY_OK;
 }
 

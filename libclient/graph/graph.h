@@ -9,6 +9,7 @@
 
 #include "graph/expr.h"
 #include "graph/ops.h"
+#include "graph/params.h"
 #include "graph/schema.h"
 #include "schema/granary.pb-c.h"
 
@@ -18,9 +19,6 @@
 const Granary__Attr *gr_attr_find(Granary__Attr *const *attrs, size_t count, const char *name);
 /* Values with a default when the attribute is missing (or of another kind). Strings are borrowed. */
 int64_t gr_attr_int(Granary__Attr *const *attrs, size_t count, const char *name, int64_t fallback);
-double
-gr_attr_double(Granary__Attr *const *attrs, size_t count, const char *name, double fallback); /* an int serves, too */
-bool gr_attr_bool(Granary__Attr *const *attrs, size_t count, const char *name, bool fallback);
 const char *gr_attr_string(Granary__Attr *const *attrs, size_t count, const char *name, const char *fallback);
 /* A number parameter (GR_PARAM_VALUE) is an integer: then *ret_bits, of which those beyond int64 are a uint64's. */
 bool gr_attr_whole(const Granary__Attr *attr, uint64_t *ret_bits, bool *ret_beyond);

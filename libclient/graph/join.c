@@ -18,27 +18,24 @@ gr_join_how_name(enum gr_join_how how)
     return how_names[how];
 }
 
-static granary_err
-parse_how(Granary__Attr *const *attrs, size_t count, enum gr_join_how *ret_how)
+/* The position of a word that a RULE lets be only one of these. */
+static size_t
+word_position(const char *const *words, const char *word)
 {
-    const char *text = gr_attr_string(attrs, count, "how", "inner");
+    size_t i = 0;
 
-    for (size_t i = 0; i < sizeof how_names / sizeof how_names[0]; i++) {
-        if (strcmp(text, how_names[i]) == 0) {
-            *ret_how = (enum gr_join_how)i;
-            return GRANARY_OK;
-        }
+    while (strcmp(words[i], word) != 0) {
+        i++;
     }
-    return gr_fail(GRANARY_EINVAL,
-                   "parameter 'how' is '%.40s'; it can be inner, left, right, outer, semi, anti or cross", text);
+    return i;
 }
 
 static granary_err
-parse_keys(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
+parse_keys(const struct gr_params_join *params, struct gr_join *join)
 {
-    const Granary__Attr *on = gr_attr_find(attrs, count, "on");
-    const Granary__Attr *left_on = gr_attr_find(attrs, count, "left_on");
-    const Granary__Attr *right_on = gr_attr_find(attrs, count, "right_on");
+    const Granary__Attr *on = params->on;
+    const Granary__Attr *left_on = params->left_on;
+    const Granary__Attr *right_on = params->right_on;
 
     if (join->how == GR_JOIN_CROSS) {
         return on == NULL && left_on == NULL && right_on == NULL
@@ -68,40 +65,19 @@ parse_keys(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
     return GRANARY_OK;
 }
 
+/* On which sides keys must be unique. */
 static granary_err
-parse_validate(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
+parse_validate(const char *text, struct gr_join *join)
 {
-    static const struct {
-        const char *text;
-        bool left;
-        bool right;
-    } forms[] = {{"1:1", true, true},          {"one_to_one", true, true},    {"1:m", true, false},
-                 {"one_to_many", true, false}, {"m:1", false, true},          {"many_to_one", false, true},
-                 {"m:m", false, false},        {"many_to_many", false, false}};
-    const char *text = gr_attr_string(attrs, count, "validate", "m:m");
+    static const char *const forms[] = {"m:m",          "1:m",         "m:1",         "1:1",
+                                        "many_to_many", "one_to_many", "many_to_one", "one_to_one"};
+    size_t sides = text == NULL ? 0 : word_position(forms, text) % 4;
 
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (strcmp(text, forms[i].text) == 0) {
-            join->unique_left = forms[i].left;
-            join->unique_right = forms[i].right;
-            return (join->unique_left || join->unique_right) && join->how == GR_JOIN_CROSS
-                       ? gr_fail(GRANARY_EINVAL, "parameter 'validate' is of no use in a cross join: it has no keys")
-                       : GRANARY_OK;
-        }
-    }
-    return gr_fail(GRANARY_EINVAL, "parameter 'validate' is '%.40s'; it can be 1:1, 1:m, m:1 or m:m", text);
-}
-
-static granary_err
-parse_order(Granary__Attr *const *attrs, size_t count, struct gr_join *join)
-{
-    const char *text = gr_attr_string(attrs, count, "order", "left");
-
-    if (strcmp(text, "left") != 0 && strcmp(text, "any") != 0) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'order' is '%.40s'; it can be left or any", text);
-    }
-    join->any_order = strcmp(text, "any") == 0;
-    return GRANARY_OK;
+    join->unique_left = (sides & 1) != 0;
+    join->unique_right = (sides & 2) != 0;
+    return sides != 0 && join->how == GR_JOIN_CROSS
+               ? gr_fail(GRANARY_EINVAL, "parameter 'validate' is of no use in a cross join: it has no keys")
+               : GRANARY_OK;
 }
 
 /* What only some kinds have. */
@@ -126,17 +102,17 @@ check_combination(const struct gr_join *join)
 granary_err
 gr_join_parse(Granary__Attr *const *attrs, size_t count, struct gr_join *ret_join)
 {
-    const Granary__Attr *suffixes = gr_attr_find(attrs, count, "suffixes");
-    struct gr_join join = {.left_suffix = "_x",
+    const struct gr_params_join *params = GR_PARAMS(join, attrs, count);
+    const Granary__Attr *suffixes = params->suffixes;
+    struct gr_join join = {.how = (enum gr_join_how)word_position(how_names, params->how),
+                           .left_suffix = "_x",
                            .right_suffix = "_y",
-                           .indicator = gr_attr_string(attrs, count, "indicator", NULL),
-                           .where = gr_attr_string(attrs, count, "where", NULL),
-                           .null_aware = gr_attr_bool(attrs, count, "null_aware", false)};
-    granary_err err = parse_how(attrs, count, &join.how);
+                           .indicator = params->indicator,
+                           .where = params->where,
+                           .null_aware = params->null_aware,
+                           .any_order = strcmp(params->order, "any") == 0};
+    granary_err err = parse_keys(params, &join);
 
-    if (err == GRANARY_OK) {
-        err = parse_keys(attrs, count, &join);
-    }
     if (err == GRANARY_OK && suffixes != NULL) {
         if (suffixes->n_strings != 2) {
             return gr_fail(GRANARY_EINVAL, "parameter 'suffixes' needs two strings, one for each side, not %zu",
@@ -146,10 +122,7 @@ gr_join_parse(Granary__Attr *const *attrs, size_t count, struct gr_join *ret_joi
         join.right_suffix = suffixes->strings[1];
     }
     if (err == GRANARY_OK) {
-        err = parse_validate(attrs, count, &join);
-    }
-    if (err == GRANARY_OK) {
-        err = parse_order(attrs, count, &join);
+        err = parse_validate(params->validate, &join);
     }
     if (err == GRANARY_OK) {
         err = check_combination(&join);

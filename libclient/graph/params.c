@@ -1,7 +1,6 @@
 /* Attributes into the struct of an operator's parameters: each row finds its attribute, and fills its field. */
 #include "graph/params.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,35 +72,40 @@ field_set_optional(const struct gr_param_info *row, const Granary__Attr *attr, v
     }
 }
 
-granary_err
-gr_params_read(const struct gr_param_info *rows, Granary__Attr *const *attrs, size_t count, void *ret_params)
+/* The fields of all rows. Returns the first row whose attribute is missing, or of another kind; NULL: there is none. */
+static const struct gr_param_info *
+fields_set(const struct gr_param_info *rows, Granary__Attr *const *attrs, size_t count, void *params)
 {
-    granary_err err = GRANARY_OK;
+    const struct gr_param_info *bad = NULL;
 
     for (const struct gr_param_info *row = rows; row != NULL; row = row->next) {
         const Granary__Attr *attr = gr_attr_find(attrs, count, row->name);
-        void *field = (char *)ret_params + row->offset;
+        void *field = (char *)params + row->offset;
 
         if (attr == NULL ? row->required : !kind_fits(row->kind, attr)) {
-            err = err != GRANARY_OK
-                      ? err
-                      : gr_fail(GRANARY_EINVAL, "attribute '%s' is missing or of another kind", row->name);
+            bad = bad == NULL ? row : bad;
         } else if (row->required || row->fallback != NULL) {
             field_set(row, attr, field);
         } else if (attr != NULL) {
             field_set_optional(row, attr, field);
         }
-        *(size_t *)ret_params += attr != NULL;
+        *(size_t *)params += attr != NULL;
     }
-    return err;
+    return bad;
+}
+
+granary_err
+gr_params_read(const struct gr_param_info *rows, Granary__Attr *const *attrs, size_t count, void *ret_params)
+{
+    const struct gr_param_info *bad = fields_set(rows, attrs, count, ret_params);
+
+    return bad == NULL ? GRANARY_OK
+                       : gr_fail(GRANARY_EINVAL, "attribute '%s' is missing or of another kind", bad->name);
 }
 
 const void *
 gr_params_fill(const struct gr_param_info *rows, Granary__Attr *const *attrs, size_t count, void *params)
 {
-    granary_err err = gr_params_read(rows, attrs, count, params);
-
-    assert(err == GRANARY_OK);
-    (void)err;
+    (void)fields_set(rows, attrs, count, params);
     return params;
 }

@@ -83,7 +83,8 @@ struct gr_chunk_of_none {
 granary_err
 gr_params_read(const struct gr_param_info *rows, Granary__Attr *const *attrs, size_t count, void *ret_params);
 
-/* The same of attributes that were checked, as those of a graph were. Returns params. */
+/* The same of attributes that were checked, as those of a graph were; what is missing all the same, because it is not of
+ * the operator that has these attributes, is 0 or NULL. Returns params. */
 const void *gr_params_fill(const struct gr_param_info *rows, Granary__Attr *const *attrs, size_t count, void *params);
 
 /* A pointer to the struct of an operator, which lives as long as the block it stands in. */

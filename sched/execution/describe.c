@@ -61,7 +61,7 @@ subtask_describe(const struct subtask *subtask, char *text, size_t size)
         const Granary__ChunkOp *op = message->ops[i];
         const char *library = gr_attr_string(op->attrs, op->n_attrs, "library", "");
         const char *function = gr_attr_string(op->attrs, op->n_attrs, "function", "");
-        const Granary__Attr *command = gr_attr_find(op->attrs, op->n_attrs, "command");
+        const Granary__Attr *command = GR_CHUNK_PARAMS(exec, op->attrs, op->n_attrs)->command;
 
         found = function[0] != '\0' || (command != NULL && command->n_strings > 0);
         if (function[0] != '\0') {

@@ -14,10 +14,7 @@
 static int64_t
 rows_of(const struct gr_step *head)
 {
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(head, &count);
-
-    return gr_attr_int(attrs, count, "rows", 0);
+    return GR_STEP_PARAMS(head, head)->rows;
 }
 
 static granary_err

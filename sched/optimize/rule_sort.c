@@ -39,7 +39,7 @@ is_begun_by(const struct gr_step *lower, const struct gr_step *upper)
     const Granary__Attr *theirs = gr_step_attr(lower, "by");
     const Granary__Attr *ours = gr_step_attr(upper, "by");
     bool is = ours->n_strings <= theirs->n_strings &&
-              gr_step_flag(lower, "nan_largest") == gr_step_flag(upper, "nan_largest");
+              GR_STEP_PARAMS(sort, lower)->nan_largest == GR_STEP_PARAMS(sort, upper)->nan_largest;
 
     for (size_t k = 0; is && k < ours->n_strings; k++) {
         is = strcmp(ours->strings[k], theirs->strings[k]) == 0 && is_descending(upper, k) == is_descending(lower, k) &&

@@ -109,13 +109,13 @@ gr_steps_use(const struct gr_steps *steps, size_t i)
     return use;
 }
 
-bool
-gr_step_flag(const struct gr_step *step, const char *name)
+const void *
+gr_step_fill(const struct gr_step *step, const struct gr_param_info *rows, void *params)
 {
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
 
-    return gr_attr_bool(attrs, count, name, false);
+    return gr_params_fill(rows, attrs, count, params);
 }
 
 size_t

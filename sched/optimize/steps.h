@@ -61,8 +61,11 @@ const Granary__Attr *gr_step_attr(const struct gr_step *step, const char *name);
 Granary__Attr *gr_step_program(const struct gr_steps *steps, const struct gr_step *step);
 /* The step's operator at work: its attributes, and the frames it takes and yields before pruning. */
 struct gr_op_use gr_steps_use(const struct gr_steps *steps, size_t i);
-/* Of a bool; false where there is none. */
-bool gr_step_flag(const struct gr_step *step, const char *name);
+/* Its parameters, as those of its operator or one that shares them (graph/params.h). */
+#define GR_STEP_PARAMS(op, step)                                                                                       \
+    ((const struct gr_params_##op *)gr_step_fill(step, gr_params_of(GR_TILE_##op),                                     \
+                                                 &(struct gr_params_##op){.given = 0}))
+const void *gr_step_fill(const struct gr_step *step, const struct gr_param_info *rows, void *params);
 
 /* Whether it yields that column of type->schema. */
 static inline bool

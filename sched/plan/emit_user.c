@@ -5,10 +5,8 @@
 #include "plan/state.h"
 
 static bool
-set_resources(const Granary__Node *node, struct gr_region *memory, Granary__Subtask *subtask)
+set_resources(const Granary__Attr *resources, struct gr_region *memory, Granary__Subtask *subtask)
 {
-    const Granary__Attr *resources = gr_attr_find(node->attrs, node->n_attrs, "resources");
-
     if (resources == NULL || resources->n_keys == 0) {
         return true;
     }
@@ -31,14 +29,15 @@ bool
 plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, struct gr_region *memory,
                Granary__Subtask *subtask)
 {
-    const Granary__Node *node = plan_node(plan, chunk->step);
+    /* or of map_chunk, or exec, or none */
+    const struct gr_params_call *params = GR_NODE_PARAMS(call, plan_node(plan, chunk->step));
     const struct gr_function *function = plan->functions[chunk->step];
 
     subtask->exports = function == NULL ? 0 : function->sequence;
-    subtask->retries = (uint32_t)gr_attr_int(node->attrs, node->n_attrs, "retries", 0);
-    subtask->timeout_ms = gr_attr_int(node->attrs, node->n_attrs, "timeout_ms", 0);
-    subtask->memory_bytes = (uint64_t)gr_attr_int(node->attrs, node->n_attrs, "memory", 0);
+    subtask->retries = (uint32_t)params->retries;
+    subtask->timeout_ms = params->timeout_ms;
+    subtask->memory_bytes = params->memory == NULL ? 0 : (uint64_t)*params->memory;
     subtask->graph = plan->key;
     subtask->directory = plan->directory;
-    return set_resources(node, memory, subtask);
+    return set_resources(params->resources, memory, subtask);
 }

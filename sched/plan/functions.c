@@ -16,7 +16,8 @@ struct bound_function {
 static granary_err
 check_outputs(const Granary__Node *node, bool is_map, const struct gr_function *function)
 {
-    int64_t outputs = gr_attr_int(node->attrs, node->n_attrs, "outputs", function->outputs);
+    const int64_t *given = GR_NODE_PARAMS(call, node)->outputs;
+    int64_t outputs = given == NULL ? function->outputs : *given;
 
     if (is_map && function->outputs != 1) {
         return gr_fail(GRANARY_EINVAL, "function %s makes %u outputs, but one is needed for each chunk",
@@ -63,7 +64,7 @@ static granary_err
 bind_node(struct gr_plan *plan, size_t i, const struct gr_plan_options *options)
 {
     const Granary__Node *node = plan_graph_node(plan, i);
-    const char *text = gr_attr_string(node->attrs, node->n_attrs, "function", "");
+    const char *text = GR_NODE_PARAMS(call, node)->function; /* or of map_chunk */
     granary_err err = find_function(plan, options, text, &plan->functions[i]);
 
     if (err == GRANARY_OK) {

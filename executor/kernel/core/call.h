@@ -10,7 +10,6 @@
 #include "data/frame.h"
 #include "data/tensor.h"
 #include "graph/graph.h"
-#include "graph/params.h"
 
 enum gr_value_kind { GR_VALUE_NONE, GR_VALUE_FRAME, GR_VALUE_TENSOR, GR_VALUE_BYTES };
 

@@ -43,9 +43,9 @@ find_op(const Granary__Node *node, int *ret_op)
 
 /* As many outputs as the parameter "parts" says, and some more. */
 static granary_err
-count_parts(const Granary__Node *node, int64_t fallback, size_t more, uint32_t *ret_outputs)
+count_parts(const Granary__Node *node, size_t more, uint32_t *ret_outputs)
 {
-    int64_t parts = gr_attr_int(node->attrs, node->n_attrs, "parts", fallback);
+    int64_t parts = GR_CHUNK_PARAMS(groupby_map, node->attrs, node->n_attrs)->parts; /* as all have it */
 
     if (parts < 1 || parts > UINT16_MAX) {
         return gr_fail(GRANARY_EINVAL, "parameter 'parts' is %lld; it can be 1 to %d", (long long)parts, UINT16_MAX);
@@ -71,9 +71,9 @@ check_outputs(const Granary__Node *node, enum gr_chunk_op op, uint32_t *ret_outp
     case GR_CHUNK_window_split:
     case GR_CHUNK_window_part:
     case GR_CHUNK_groupby_map:
-        return count_parts(node, 1, 0, ret_outputs);
+        return count_parts(node, 0, ret_outputs);
     case GR_CHUNK_groupby_deal: /* packed frames: behind the parts a dictionary of each of texts */
-        return count_parts(node, 1, texts == NULL ? 0 : texts->n_ints, ret_outputs);
+        return count_parts(node, texts == NULL ? 0 : texts->n_ints, ret_outputs);
     case GR_CHUNK_reduce_map:
         *ret_outputs = functions == NULL ? 1 : (uint32_t)functions->n_strings;
         return GRANARY_OK;

@@ -6,9 +6,8 @@
 
 enum { DIMS_MAX = 8 };
 
-/* A parameter, or NULL; one of integer, or the fallback. */
+/* A parameter, or NULL. */
 const Granary__Attr *infer_find(const struct gr_node *node, const char *name);
-int64_t infer_int(const struct gr_node *node, const char *name, int64_t fallback);
 
 /* A shape as messages show it: "(3, 4)"; (? when the first size is not known. */
 struct infer_shown {

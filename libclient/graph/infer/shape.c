@@ -98,9 +98,3 @@ infer_check_chunk(const struct gr_node *node, const struct gr_node_type *type)
     }
     return GRANARY_OK;
 }
-
-int64_t
-infer_int(const struct gr_node *node, const char *name, int64_t fallback)
-{
-    return gr_attr_int(node->node->attrs, node->node->n_attrs, name, fallback);
-}

@@ -14,9 +14,10 @@
 granary_err
 infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    const Granary__Attr *shape = infer_find(node, "shape");
-    const Granary__Attr *chunk = infer_find(node, "chunk");
-    const Granary__Attr *ids = infer_find(node, "ids");
+    const struct gr_params_array *params = GR_NODE_PARAMS(array, node->node);
+    const Granary__Attr *shape = params->shape;
+    const Granary__Attr *chunk = params->chunk;
+    const Granary__Attr *ids = params->ids;
     int64_t blocks = 1;
     int64_t count;
     granary_err err;
@@ -27,7 +28,7 @@ infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs
     }
     err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
 
-    type->dtype = gr_dtype_parse(gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", ""));
+    type->dtype = params->dtype == NULL ? GRANARY_NULLTYPE : gr_dtype_parse(params->dtype);
     if (err == GRANARY_OK && !gr_tensor_dtype_good(type->dtype)) {
         return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is none of bool, integers, float32 and float64");
     }
@@ -45,12 +46,10 @@ infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs
     return err;
 }
 
-/* The parameter "dtype"; without it the fallback. */
+/* The dtype of that name; NULL: the fallback. */
 static granary_err
-read_dtype(const struct gr_node *node, granary_dtype fallback, granary_dtype *ret_dtype)
+read_dtype(const char *name, granary_dtype fallback, granary_dtype *ret_dtype)
 {
-    const char *name = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
-
     *ret_dtype = name == NULL ? fallback : gr_dtype_parse(name);
     return gr_tensor_dtype_good(*ret_dtype)
                ? GRANARY_OK
@@ -63,8 +62,9 @@ static granary_err
 infer_full(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = node->input_count > 0 ? inputs[0] : NULL;
-    const Granary__Attr *shape = infer_find(node, "shape");
-    const Granary__Attr *value = infer_find(node, "value");
+    const struct gr_params_full *params = GR_NODE_PARAMS(full, node->node); /* as far as it has them */
+    const Granary__Attr *shape = params->shape;
+    const Granary__Attr *value = params->value;
     granary_dtype fallback = input != NULL                                                 ? input->dtype
                              : value != NULL && value->kind == GRANARY__ATTR__KIND__STRING ? GRANARY_UINT64
                              : value != NULL && value->kind == GRANARY__ATTR__KIND__INT    ? GRANARY_INT64
@@ -78,15 +78,14 @@ infer_full(const struct gr_node *node, const struct gr_node_type *const *inputs,
     } else if (shape != NULL) {
         err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
     } else {
+        const struct gr_params_eye *eye = GR_NODE_PARAMS(eye, node->node); /* or tri */
+
         type->dims = 2;
-        type->shape[0] = infer_int(node, "rows", 0);
-        type->shape[1] = infer_int(node, "columns", type->shape[0]);
-        if (type->shape[0] < 0 || type->shape[1] < 0) {
-            err = gr_fail(GRANARY_EINVAL, "rows and columns cannot be negative");
-        }
+        type->shape[0] = eye->rows;
+        type->shape[1] = eye->columns == NULL ? eye->rows : *eye->columns;
     }
     if (err == GRANARY_OK) {
-        err = read_dtype(node, fallback, &type->dtype);
+        err = read_dtype(params->dtype, fallback, &type->dtype);
     }
     if (err == GRANARY_OK && value != NULL && !gr_number_fits(value, type->dtype)) {
         err = gr_number_misfit(value, type->dtype);
@@ -118,7 +117,7 @@ FULL(tril)
 static granary_err
 infer_linspace(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    int64_t count = infer_int(node, "count", 50);
+    int64_t count = GR_NODE_PARAMS(linspace, node->node)->count;
 
     (void)inputs;
     if (count > INT64_MAX / 16) {
@@ -163,17 +162,16 @@ const struct gr_operator gr_op_random = {.check = check_random, .infer = infer_r
 static granary_err
 check_arange(const Granary__Node *node, enum gr_tile_op op)
 {
-    static const char *const names[] = {"start", "stop", "step"};
+    const struct gr_params_arange *params = GR_NODE_PARAMS(arange, node);
 
     (void)op;
-    for (int i = 0; i < 3; i++) {
-        if (!isfinite(gr_attr_double(node->attrs, node->n_attrs, names[i], 1))) {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' is not finite", names[i]);
-        }
+    if (!isfinite(params->start) || !isfinite(params->stop) || !isfinite(params->step)) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' is not finite",
+                       !isfinite(params->start)  ? "start"
+                       : !isfinite(params->stop) ? "stop"
+                                                 : "step");
     }
-    return gr_attr_double(node->attrs, node->n_attrs, "step", 1) == 0
-               ? gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0")
-               : GRANARY_OK;
+    return params->step == 0 ? gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0") : GRANARY_OK;
 }
 
 static bool
@@ -201,8 +199,9 @@ count_range(const struct gr_node *node, granary_dtype dtype, int64_t *ret_count)
         count = whole > 0 ? (double)whole : 0;
         *ret_count = whole > 0 && whole < INT64_MAX / 16 ? (int64_t)whole : 0;
     } else {
-        count = ceil((gr_attr_double(attrs, n, "stop", 0) - gr_attr_double(attrs, n, "start", 0)) /
-                     gr_attr_double(attrs, n, "step", 1));
+        const struct gr_params_arange *params = GR_NODE_PARAMS(arange, node->node);
+
+        count = ceil((params->stop - params->start) / params->step);
         *ret_count = count > 0 && count < (double)(INT64_MAX / 16) ? (int64_t)count : 0;
     }
     if (!(count < (double)(INT64_MAX / 16))) {

@@ -51,10 +51,8 @@ infer_map(const struct gr_node *node, const struct gr_node_type *const *inputs, 
 
 /* Which dimensions the parameter "axes" of sum and mean reduces in a tensor of `dims` dimensions; without it all. */
 static granary_err
-read_axes(Granary__Attr *const *attrs, size_t count, int dims, bool ret_reduced[8])
+read_axes(const Granary__Attr *axes, int dims, bool ret_reduced[8])
 {
-    const Granary__Attr *axes = gr_attr_find(attrs, count, "axes");
-
     for (int i = 0; i < dims; i++) {
         ret_reduced[i] = axes == NULL;
     }
@@ -92,12 +90,13 @@ infer_reduce(const struct gr_node *node, const struct gr_node_type *const *input
 {
     const struct gr_node_type *input = inputs[0];
     enum gr_reduction reduction = gr_op_reduction((enum gr_tile_op)node->op);
-    const Granary__Attr *axes = infer_find(node, "axes");
-    bool keep = gr_attr_bool(node->node->attrs, node->node->n_attrs, "keepdims", false);
+    const struct gr_params_sum *params = GR_NODE_PARAMS(sum, node->node); /* all reductions have these */
+    const Granary__Attr *axes = params->axes;
+    bool keep = params->keepdims;
     int64_t per_result = 1;
     int64_t results = 1;
     bool reduced[DIMS_MAX];
-    granary_err err = read_axes(node->node->attrs, node->node->n_attrs, input->dims, reduced);
+    granary_err err = read_axes(axes, input->dims, reduced);
 
     if (err != GRANARY_OK) {
         return err;
@@ -131,7 +130,7 @@ infer_reduce(const struct gr_node *node, const struct gr_node_type *const *input
 static granary_err
 infer_bincount(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    int64_t length = infer_int(node, "length", 0);
+    int64_t length = GR_NODE_PARAMS(bincount, node->node)->length;
     struct infer_shown shown, other;
 
     if (inputs[0]->dtype != GRANARY_BOOL && !gr_dtype_is_integer(inputs[0]->dtype)) {
@@ -196,9 +195,9 @@ infer_along(const struct gr_node *node, const struct gr_node_type *const *inputs
     const struct gr_node_type *input = inputs[0];
     enum gr_tile_op op = (enum gr_tile_op)node->op;
     bool quantile = false;
-    int64_t axis = infer_int(node, "axis", -1);
-    int64_t k = infer_int(node, "k", 0);
-    int64_t n = infer_int(node, "n", 1);
+    int64_t axis = GR_NODE_PARAMS(topk, node->node)->axis; /* all of them have it */
+    int64_t k = GR_NODE_PARAMS(topk, node->node)->k;
+    int64_t n = GR_NODE_PARAMS(diff, node->node)->n;
 
     *type = *input;
     switch (op) {

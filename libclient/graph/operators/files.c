@@ -14,10 +14,11 @@
 static granary_err
 check_table(const Granary__Node *node, enum gr_tile_op op)
 {
-    const Granary__Attr *ids = op_param(node, "ids");
+    const struct gr_params_table *params = GR_NODE_PARAMS(table, node);
+    const Granary__Attr *ids = params->ids;
 
     (void)op;
-    if ((op_param(node, "name") == NULL) == (ids == NULL)) {
+    if ((params->name == NULL) == (ids == NULL)) {
         return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name' or parameter 'ids'");
     }
     return ids != NULL && ids->n_strings == 0 ? gr_fail(GRANARY_EINVAL, "parameter 'ids' is empty") : GRANARY_OK;
@@ -28,17 +29,11 @@ const struct gr_operator gr_op_table = {.traits = GR_OP_IS_CHEAP, .check = check
 static granary_err
 check_array(const Granary__Node *node, enum gr_tile_op op)
 {
-    static const char *const parts[] = {"ids", "shape", "dtype", "chunk"};
-    bool named = op_param(node, "name") != NULL;
-    size_t given = 0;
-    size_t needed = 0;
+    const struct gr_params_array *params = GR_NODE_PARAMS(array, node);
+    bool named = params->name != NULL;
 
     (void)op;
-    for (size_t i = 0; i < 4; i++) {
-        given += op_param(node, parts[i]) != NULL;
-        needed += i < 3 && op_param(node, parts[i]) != NULL;
-    }
-    if (named ? given > 0 : needed < 3) {
+    if (named ? params->given > 1 : params->ids == NULL || params->shape == NULL || params->dtype == NULL) {
         return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name', or 'ids', 'shape' and 'dtype'");
     }
     return named ? GRANARY_OK : user_check_ids(node);
@@ -49,10 +44,8 @@ const struct gr_operator gr_op_array = {.check = check_array, .infer = infer_arr
 /* ---- files ---- */
 
 static granary_err
-check_delimiter(const Granary__Node *node)
+check_delimiter(const char *delimiter)
 {
-    const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
-
     return strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL || (unsigned char)delimiter[0] >= 0x80
                ? gr_fail(GRANARY_EINVAL, "parameter 'delimiter' needs one ASCII character, no quote and no line end")
                : GRANARY_OK;
@@ -76,7 +69,7 @@ check_dtypes(const Granary__Attr *dtypes)
 static granary_err
 check_shape(const Granary__Node *node, const Granary__Attr *shape)
 {
-    const char *name = gr_attr_string(node->attrs, node->n_attrs, "dtype", "");
+    const char *name = GR_NODE_PARAMS(read_raw, node)->dtype;
     granary_tensor tensor;
 
     return gr_dtype_parse(name) == GRANARY_NULLTYPE
@@ -88,27 +81,27 @@ check_shape(const Granary__Node *node, const Granary__Attr *shape)
 static granary_err
 check_read(const struct gr_format *format, const Granary__Node *node)
 {
-    const Granary__Attr *dtypes = op_param(node, "dtypes");
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, node);
     const Granary__Attr *shape = op_param(node, "shape");
     granary_err err = GRANARY_OK;
 
     if (format->refusal != NULL) {
         return gr_fail(GRANARY_EUNSUPPORTED, "%s", format->refusal);
     }
-    err = dtypes != NULL ? check_dtypes(dtypes) : GRANARY_OK;
+    err = params->dtypes != NULL ? check_dtypes(params->dtypes) : GRANARY_OK;
     err = err == GRANARY_OK && shape != NULL ? check_shape(node, shape) : err;
-    return err == GRANARY_OK ? check_delimiter(node) : err;
+    return err == GRANARY_OK ? check_delimiter(params->delimiter) : err;
 }
 
 static granary_err
 check_write(const Granary__Node *node, enum gr_tile_op op)
 {
-    const char *null = gr_attr_string(node->attrs, node->n_attrs, "null_value", "");
-    const char *delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
-    granary_err err = check_delimiter(node);
+    const struct gr_params_write_csv *params = GR_NODE_PARAMS(write_csv, node); /* of others it has the defaults */
+    const char *null = params->null_value;
+    granary_err err = check_delimiter(params->delimiter);
 
     (void)op;
-    return err == GRANARY_OK && (strpbrk(null, "\"\r\n") != NULL || strchr(null, delimiter[0]) != NULL)
+    return err == GRANARY_OK && (strpbrk(null, "\"\r\n") != NULL || strchr(null, params->delimiter[0]) != NULL)
                ? gr_fail(GRANARY_EINVAL,
                          "parameter 'null_value' has a quote, a line end or the delimiter, and could not "
                          "be read back: choose another text")

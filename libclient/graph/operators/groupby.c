@@ -230,7 +230,7 @@ reads_columns(const struct gr_op_use *use, bool *needed, bool *const reads[2])
 static granary_err
 infer_value_counts(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    bool normalize = gr_attr_bool(node->node->attrs, node->node->n_attrs, "normalize", false);
+    bool normalize = GR_NODE_PARAMS(value_counts, node->node)->normalize;
     const char *name = normalize ? "proportion" : "count";
     granary_err err = add_named(node, &inputs[0]->schema, &type->schema);
 

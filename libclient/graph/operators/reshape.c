@@ -21,10 +21,9 @@ is_listed(const Granary__Attr *names, const char *name)
 
 /* The columns that become rows have one dtype. */
 static granary_err
-melted_dtype(const struct gr_node *node, const struct gr_schema *input, granary_dtype *ret_dtype)
+melted_dtype(const Granary__Attr *ids, const Granary__Attr *values, const struct gr_schema *input,
+             granary_dtype *ret_dtype)
 {
-    const Granary__Attr *ids = op_param(node->node, "id_vars");
-    const Granary__Attr *values = op_param(node->node, "value_vars");
     const struct gr_field *first = NULL;
 
     for (size_t i = 0; i < input->count; i++) {
@@ -50,14 +49,15 @@ melted_dtype(const struct gr_node *node, const struct gr_schema *input, granary_
 static granary_err
 infer_melt(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    const Granary__Attr *ids = op_param(node->node, "id_vars");
-    const char *var_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "var_name", "variable");
-    const char *value_name = gr_attr_string(node->node->attrs, node->node->n_attrs, "value_name", "value");
+    const struct gr_params_melt *params = GR_NODE_PARAMS(melt, node->node);
+    const Granary__Attr *ids = params->id_vars;
+    const char *var_name = params->var_name;
+    const char *value_name = params->value_name;
     granary_dtype dtype = GRANARY_NULLTYPE;
     granary_err err = ids != NULL ? op_add_columns(ids, &inputs[0]->schema, &type->schema) : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        err = melted_dtype(node, &inputs[0]->schema, &dtype);
+        err = melted_dtype(ids, params->value_vars, &inputs[0]->schema, &dtype);
     }
     if (err == GRANARY_OK && (strcmp(var_name, value_name) == 0 || gr_schema_find(&type->schema, var_name) >= 0 ||
                               gr_schema_find(&type->schema, value_name) >= 0)) {
@@ -77,7 +77,7 @@ static granary_err
 infer_explode(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *input = &inputs[0]->schema;
-    const char *column = op_param(node->node, "column")->strings[0];
+    const char *column = GR_NODE_PARAMS(explode, node->node)->column;
     granary_dtype dtype = input->fields[gr_schema_find(input, column)].dtype;
 
     return dtype == GRANARY_STRING
@@ -101,7 +101,7 @@ static granary_err
 infer_from_tensor(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *tensor = inputs[0];
-    const Granary__Attr *columns = op_param(node->node, "columns");
+    const Granary__Attr *columns = GR_NODE_PARAMS(from_tensor, node->node)->columns;
     int64_t count = tensor->dims == 2 ? tensor->shape[1] : 1;
     granary_err err = GRANARY_OK;
 
@@ -146,20 +146,20 @@ static granary_err
 infer_to_tensor(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_schema *schema = &inputs[0]->schema;
-    const Granary__Attr *columns = op_param(node->node, "columns");
+    const struct gr_params_to_tensor *params = GR_NODE_PARAMS(to_tensor, node->node);
+    const Granary__Attr *columns = params->columns;
     size_t count = columns != NULL ? columns->n_strings : schema->count;
-    bool flat = gr_attr_bool(node->node->attrs, node->node->n_attrs, "flat", false);
     int64_t elements;
     granary_err err;
 
-    if (flat && count > 1) {
+    if (params->flat && count > 1) {
         return gr_fail(GRANARY_EINVAL, "parameter 'flat' is for one column, not for %zu", count);
     }
     if (count == 0) {
         return gr_fail(GRANARY_EINVAL, "there is no column");
     }
-    type->dims = flat ? 1 : 2;
-    type->shape[0] = infer_int(node, "rows", GR_SIZE_UNKNOWN);
+    type->dims = params->flat ? 1 : 2;
+    type->shape[0] = params->rows == NULL ? GR_SIZE_UNKNOWN : *params->rows;
     type->shape[1] = (int64_t)count;
     err = common_dtype(schema, columns, count, &type->dtype);
     return err == GRANARY_OK ? infer_count(type->dims, type->shape, &elements) : err;

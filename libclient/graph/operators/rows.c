@@ -79,9 +79,8 @@ static granary_err
 check_slice(const Granary__Node *node, enum gr_tile_op op)
 {
     (void)op;
-    return gr_attr_int(node->attrs, node->n_attrs, "step", 1) == 0
-               ? gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0")
-               : GRANARY_OK;
+    return GR_NODE_PARAMS(slice, node)->step == 0 ? gr_fail(GRANARY_EINVAL, "parameter 'step' cannot be 0")
+                                                  : GRANARY_OK;
 }
 
 const struct gr_operator gr_op_slice = {

@@ -78,7 +78,7 @@ gr_map_check(const Granary__Node *node, enum gr_tile_op op)
         return check_operands(node, 3, choices, 2);
     }
     if (op == GR_TILE_astype) {
-        const char *name = gr_attr_string(node->attrs, node->n_attrs, "dtype", "");
+        const char *name = GR_NODE_PARAMS(astype, node)->dtype;
 
         return gr_tensor_dtype_good(gr_dtype_parse(name))
                    ? GRANARY_OK
@@ -88,8 +88,7 @@ gr_map_check(const Granary__Node *node, enum gr_tile_op op)
                          "uint8, uint16, uint32, uint64, float32, float64",
                          name);
     }
-    if (op == GR_TILE_clip && gr_attr_find(node->attrs, node->n_attrs, "min") == NULL &&
-        gr_attr_find(node->attrs, node->n_attrs, "max") == NULL) {
+    if (op == GR_TILE_clip && node->n_attrs == 0) {
         return gr_fail(GRANARY_EINVAL, "one of the parameters 'min' and 'max' is missing");
     }
     if (function_of[op] != 0 && gr_map_operands((enum gr_map_function)(function_of[op] - 1)) == 2) {
@@ -223,7 +222,9 @@ gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
         operands[1] = number_operand(numbers[1]);
     }
     return types_with((enum gr_map_function)(function_of[op] - 1), operands, numbers,
-                      gr_dtype_parse(gr_attr_string(attrs, attr_count, "dtype", "")), ret_dtype);
+                      op == GR_TILE_astype ? gr_dtype_parse(GR_PARAMS(astype, attrs, attr_count)->dtype)
+                                           : GRANARY_NULLTYPE,
+                      ret_dtype);
 }
 
 /* ---- programs ---- */
@@ -243,7 +244,7 @@ static void __attribute__((format(printf, 2, 3))) write_line(struct writer *w, c
 }
 
 static void
-write_nan_to_num(struct writer *w, Granary__Attr *const *attrs, size_t n, granary_dtype dtype)
+write_nan_to_num(struct writer *w, const struct gr_params_nan_to_num *params, granary_dtype dtype)
 {
     double most = dtype == GRANARY_FLOAT32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
     char text[40];
@@ -253,11 +254,11 @@ write_nan_to_num(struct writer *w, Granary__Attr *const *attrs, size_t n, granar
         return;
     }
     write_line(w, "isnan $0");
-    write_line(w, "where %%0 #%.17e $0", gr_attr_double(attrs, n, "nan", 0));
+    write_line(w, "where %%0 #%.17e $0", params->nan);
     write_line(w, "isposinf $0");
-    write_line(w, "where %%2 %s %%1", number_text(gr_attr_find(attrs, n, "posinf"), most, text));
+    write_line(w, "where %%2 %s %%1", number_text(params->posinf, most, text));
     write_line(w, "isneginf $0");
-    write_line(w, "where %%4 %s %%3", number_text(gr_attr_find(attrs, n, "neginf"), -most, text));
+    write_line(w, "where %%4 %s %%3", number_text(params->neginf, -most, text));
 }
 
 static void
@@ -282,21 +283,21 @@ write_round(struct writer *w, int64_t decimals, granary_dtype dtype)
 }
 
 static void
-write_isclose(struct writer *w, Granary__Attr *const *attrs, size_t n)
+write_isclose(struct writer *w, const struct gr_params_isclose *params)
 {
     write_line(w, "astype:float64 $0");
     write_line(w, "astype:float64 $1");
     write_line(w, "subtract %%0 %%1");
     write_line(w, "absolute %%2");
     write_line(w, "absolute %%1");
-    write_line(w, "multiply %%4 #%.17e", gr_attr_double(attrs, n, "rtol", 1e-5));
-    write_line(w, "add %%5 #%.17e", gr_attr_double(attrs, n, "atol", 1e-8));
+    write_line(w, "multiply %%4 #%.17e", params->rtol);
+    write_line(w, "add %%5 #%.17e", params->atol);
     write_line(w, "less_equal %%3 %%6");
     write_line(w, "isfinite %%1");
     write_line(w, "logical_and %%7 %%8");
     write_line(w, "equal %%0 %%1");
     write_line(w, "logical_or %%9 %%10");
-    if (gr_attr_bool(attrs, n, "equal_nan", false)) {
+    if (params->equal_nan) {
         write_line(w, "isnan %%0");
         write_line(w, "isnan %%1");
         write_line(w, "logical_and %%12 %%13");
@@ -310,11 +311,12 @@ write_function(struct writer *w, enum gr_tile_op op, Granary__Attr *const *attrs
     const char *name = gr_op_info(op)->name;
     char text[40], other[40];
     const char *operands[3] = {"$0", "$1", "$2"};
-    const Granary__Attr *then = gr_attr_find(attrs, n, "then");
-    const Granary__Attr *otherwise = gr_attr_find(attrs, n, "otherwise");
+    const Granary__Attr *then = GR_PARAMS(where, attrs, n)->then;
+    const Granary__Attr *otherwise = GR_PARAMS(where, attrs, n)->otherwise;
+    const struct gr_params_add *params = GR_PARAMS(add, attrs, n); /* all functions of two operands have these */
 
     if (op == GR_TILE_astype) {
-        write_line(w, "astype:%s $0", gr_attr_string(attrs, n, "dtype", ""));
+        write_line(w, "astype:%s $0", GR_PARAMS(astype, attrs, n)->dtype);
     } else if (op == GR_TILE_where) {
         operands[2] = otherwise != NULL ? number_text(otherwise, 0, other) : then != NULL ? "$1" : "$2";
         operands[1] = then != NULL ? number_text(then, 0, text) : "$1";
@@ -323,10 +325,10 @@ write_function(struct writer *w, enum gr_tile_op op, Granary__Attr *const *attrs
         write_line(w, "%s $0", name);
     } else if (input_count == 2) {
         write_line(w, "%s $0 $1", name);
-    } else if (gr_attr_bool(attrs, n, "left", false)) {
-        write_line(w, "%s %s $0", name, number_text(gr_attr_find(attrs, n, "value"), 0, text));
+    } else if (params->left) {
+        write_line(w, "%s %s $0", name, number_text(params->value, 0, text));
     } else {
-        write_line(w, "%s $0 %s", name, number_text(gr_attr_find(attrs, n, "value"), 0, text));
+        write_line(w, "%s $0 %s", name, number_text(params->value, 0, text));
     }
 }
 
@@ -337,8 +339,8 @@ gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_coun
     struct writer w = {.count = 0};
     char *lines[16];
     char text[40];
-    const Granary__Attr *min = gr_attr_find(attrs, attr_count, "min");
-    const Granary__Attr *max = gr_attr_find(attrs, attr_count, "max");
+    const Granary__Attr *min = GR_PARAMS(clip, attrs, attr_count)->min;
+    const Granary__Attr *max = GR_PARAMS(clip, attrs, attr_count)->max;
 
     switch (op) {
     case GR_TILE_any:
@@ -355,13 +357,13 @@ gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_coun
         }
         break;
     case GR_TILE_nan_to_num:
-        write_nan_to_num(&w, attrs, attr_count, inputs[0]);
+        write_nan_to_num(&w, GR_PARAMS(nan_to_num, attrs, attr_count), inputs[0]);
         break;
     case GR_TILE_round:
-        write_round(&w, gr_attr_int(attrs, attr_count, "decimals", 0), inputs[0]);
+        write_round(&w, GR_PARAMS(round, attrs, attr_count)->decimals, inputs[0]);
         break;
     case GR_TILE_isclose:
-        write_isclose(&w, attrs, attr_count);
+        write_isclose(&w, GR_PARAMS(isclose, attrs, attr_count));
         break;
     default:
         if (!gr_op_is_map(op)) {

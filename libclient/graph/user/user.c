@@ -15,22 +15,6 @@ find(const Granary__Node *node, const char *name)
     return gr_attr_find(node->attrs, node->n_attrs, name);
 }
 
-static int64_t
-int_of(const Granary__Node *node, const char *name, int64_t fallback)
-{
-    return gr_attr_int(node->attrs, node->n_attrs, name, fallback);
-}
-
-static granary_err
-check_range(const Granary__Node *node, const char *name, int64_t least, int64_t most)
-{
-    int64_t value = int_of(node, name, least);
-
-    return value >= least && value <= most ? GRANARY_OK
-                                           : gr_fail(GRANARY_EINVAL, "parameter '%s' is %lld; it can be %lld to %lld",
-                                                     name, (long long)value, (long long)least, (long long)most);
-}
-
 bool
 gr_amount_parse(const char *text, uint64_t *ret_amount)
 {
@@ -50,14 +34,8 @@ gr_amount_parse(const char *text, uint64_t *ret_amount)
 static granary_err
 check_limits(const Granary__Node *node)
 {
-    const Granary__Attr *resources = find(node, "resources");
-    granary_err err;
+    const Granary__Attr *resources = GR_NODE_PARAMS(call, node)->resources;
 
-    if ((err = check_range(node, "retries", 0, 1000)) != GRANARY_OK ||
-        (err = check_range(node, "timeout_ms", 0, INT64_MAX / 2000000)) != GRANARY_OK ||
-        (err = check_range(node, "memory", 0, INT64_MAX)) != GRANARY_OK) {
-        return err;
-    }
     for (size_t i = 0; resources != NULL && i < resources->n_keys; i++) {
         uint64_t amount;
 
@@ -73,7 +51,7 @@ static granary_err
 check_function(const Granary__Node *node)
 {
     struct gr_function_name name;
-    granary_err err = gr_function_parse(gr_attr_string(node->attrs, node->n_attrs, "function", ""), &name);
+    granary_err err = gr_function_parse(GR_NODE_PARAMS(call, node)->function, &name);
 
     return err == GRANARY_OK ? check_limits(node) : gr_fail_in(err, "parameter 'function'");
 }
@@ -119,12 +97,12 @@ const struct gr_operator gr_op_object = {.check = check_object};
 static granary_err
 check_map_chunk(const Granary__Node *node, enum gr_tile_op op)
 {
-    const Granary__Attr *columns = find(node, "columns");
+    const struct gr_params_map_chunk *params = GR_NODE_PARAMS(map_chunk, node);
+    const Granary__Attr *columns = params->columns;
     granary_err err = check_function(node);
 
     (void)op;
-    if (err == GRANARY_OK && gr_attr_bool(node->attrs, node->n_attrs, "only", false) &&
-        (columns == NULL || columns->n_keys == 0)) {
+    if (err == GRANARY_OK && params->only && (columns == NULL || columns->n_keys == 0)) {
         return gr_fail(GRANARY_EINVAL, "parameter 'only' needs 'columns': which ones the result has");
     }
     for (size_t i = 0; err == GRANARY_OK && columns != NULL && i < columns->n_keys; i++) {
@@ -144,10 +122,16 @@ check_map_chunk(const Granary__Node *node, enum gr_tile_op op)
 static granary_err
 check_call(const Granary__Node *node, enum gr_tile_op op)
 {
+    const struct gr_params_call *params = GR_NODE_PARAMS(call, node);
+    int64_t outputs = params->outputs == NULL ? 1 : *params->outputs;
+    int64_t most = GR_CALLS_MAX / params->count;
     granary_err err = check_function(node);
 
     (void)op;
-    return err == GRANARY_OK ? check_range(node, "outputs", 1, GR_CALLS_MAX / int_of(node, "count", 1)) : err;
+    return err == GRANARY_OK && (outputs < 1 || outputs > most)
+               ? gr_fail(GRANARY_EINVAL, "parameter 'outputs' is %lld; it can be 1 to %lld", (long long)outputs,
+                         (long long)most)
+               : err;
 }
 
 const struct gr_operator gr_op_call = {.check = check_call};
@@ -155,7 +139,7 @@ const struct gr_operator gr_op_call = {.check = check_call};
 static granary_err
 check_exec(const Granary__Node *node, enum gr_tile_op op)
 {
-    const Granary__Attr *command = find(node, "command");
+    const Granary__Attr *command = GR_NODE_PARAMS(exec, node)->command;
     granary_err err = check_limits(node);
 
     (void)op;
@@ -172,11 +156,11 @@ const struct gr_operator gr_op_null = {0};
 static granary_err
 infer_frame(const struct gr_node *node, const struct gr_schema *input, struct gr_schema *schema)
 {
-    const Granary__Attr *columns = find(node->node, "columns");
-    bool only = gr_attr_bool(node->node->attrs, node->node->n_attrs, "only", false);
-    granary_err err = only ? GRANARY_OK : gr_schema_copy(input, schema);
+    const struct gr_params_map_chunk *params = GR_NODE_PARAMS(map_chunk, node->node);
+    const Granary__Attr *columns = params->columns;
+    granary_err err = params->only ? GRANARY_OK : gr_schema_copy(input, schema);
 
-    if (find(node->node, "dtype") != NULL) {
+    if (params->dtype != NULL) {
         return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is for tensors, its input is a frame: use 'columns'");
     }
     for (size_t i = 0; columns != NULL && i < columns->n_keys && err == GRANARY_OK; i++) {
@@ -196,9 +180,10 @@ infer_frame(const struct gr_node *node, const struct gr_schema *input, struct gr
 static granary_err
 infer_tensor(const struct gr_node *node, const struct gr_node_type *input, struct gr_node_type *type)
 {
-    const char *dtype = gr_attr_string(node->node->attrs, node->node->n_attrs, "dtype", NULL);
+    const struct gr_params_map_chunk *params = GR_NODE_PARAMS(map_chunk, node->node);
+    const char *dtype = params->dtype;
 
-    if (find(node->node, "columns") != NULL) {
+    if (params->columns != NULL) {
         return gr_fail(GRANARY_EINVAL, "parameter 'columns' is for frames, its input is a tensor");
     }
     type->dims = input->dims;

@@ -27,11 +27,11 @@ make_order(struct view_making *m, const int order[8])
 granary_err
 view_make_transpose(struct view_making *m)
 {
-    const Granary__Attr *axes = view_find(m, "axes");
+    const Granary__Attr *axes = VIEW_PARAMS(transpose, m)->axes;
     int dims = m->inputs[0]->dims;
     int order[8];
     bool named[8];
-    granary_err err = view_read_axes(m, "axes", dims, true, named);
+    granary_err err = view_read_axes(axes, dims, true, named);
 
     if (err == GRANARY_OK && axes != NULL && axes->n_ints != (size_t)dims) {
         err = gr_fail(GRANARY_EINVAL, "parameter 'axes' names %zu axes of %d", axes->n_ints, dims);
@@ -49,11 +49,12 @@ granary_err
 view_make_swapaxes(struct view_making *m)
 {
     int order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const struct gr_params_swapaxes *params = VIEW_PARAMS(swapaxes, m);
     int first, second;
-    granary_err err = view_read_axis(view_int(m, "axis1", 0), m->inputs[0]->dims, "axis1", &first);
+    granary_err err = view_read_axis(params->axis1, m->inputs[0]->dims, "axis1", &first);
 
     if (err == GRANARY_OK &&
-        (err = view_read_axis(view_int(m, "axis2", 0), m->inputs[0]->dims, "axis2", &second)) == GRANARY_OK) {
+        (err = view_read_axis(params->axis2, m->inputs[0]->dims, "axis2", &second)) == GRANARY_OK) {
         order[first] = second;
         order[second] = first;
         return make_order(m, order);
@@ -64,15 +65,15 @@ view_make_swapaxes(struct view_making *m)
 granary_err
 view_make_moveaxis(struct view_making *m)
 {
-    const Granary__Attr *source = view_find(m, "source");
-    const Granary__Attr *destination = view_find(m, "destination");
+    const Granary__Attr *source = VIEW_PARAMS(moveaxis, m)->source;
+    const Granary__Attr *destination = VIEW_PARAMS(moveaxis, m)->destination;
     int dims = m->inputs[0]->dims;
     bool moved[8], taken[8];
     int order[8];
     int next = 0;
-    granary_err err = view_read_axes(m, "source", dims, false, moved);
+    granary_err err = view_read_axes(source, dims, false, moved);
 
-    if (err == GRANARY_OK && (err = view_read_axes(m, "destination", dims, false, taken)) == GRANARY_OK &&
+    if (err == GRANARY_OK && (err = view_read_axes(destination, dims, false, taken)) == GRANARY_OK &&
         source->n_ints != destination->n_ints) {
         err = gr_fail(GRANARY_EINVAL, "parameters 'source' and 'destination' name %zu and %zu axes", source->n_ints,
                       destination->n_ints);
@@ -99,7 +100,7 @@ view_make_moveaxis(struct view_making *m)
 granary_err
 view_make_expand_dims(struct view_making *m)
 {
-    const Granary__Attr *axes = view_find(m, "axes");
+    const Granary__Attr *axes = VIEW_PARAMS(expand_dims, m)->axes;
     const struct gr_node_type *input = m->inputs[0];
     int dims = input->dims + (int)axes->n_ints;
     bool added[8];
@@ -110,7 +111,7 @@ view_make_expand_dims(struct view_making *m)
     if (axes->n_ints > 8 || dims > 8) {
         return view_too_many_dims(dims);
     }
-    if ((err = view_read_axes(m, "axes", dims, false, added)) != GRANARY_OK) {
+    if ((err = view_read_axes(axes, dims, false, added)) != GRANARY_OK) {
         return err;
     }
     m->view->dims = dims;
@@ -133,13 +134,14 @@ granary_err
 view_make_squeeze(struct view_making *m)
 {
     const struct gr_node_type *input = m->inputs[0];
+    const Granary__Attr *axes = VIEW_PARAMS(squeeze, m)->axes;
     bool named[8];
     int place[8];
     struct gr_view_box *box;
-    granary_err err = view_read_axes(m, "axes", input->dims, true, named);
+    granary_err err = view_read_axes(axes, input->dims, true, named);
 
     for (int d = 0; d < input->dims && err == GRANARY_OK; d++) {
-        if (named[d] && input->shape[d] != 1 && view_find(m, "axes") != NULL) {
+        if (named[d] && input->shape[d] != 1 && axes != NULL) {
             return gr_fail(GRANARY_EINVAL, "axis %d has %lld elements, only one of 1 can be left out", d,
                            (long long)input->shape[d]);
         }
@@ -164,7 +166,7 @@ view_make_flip(struct view_making *m)
     const struct gr_node_type *input = m->inputs[0];
     bool named[8];
     struct gr_view_box *box;
-    granary_err err = view_read_axes(m, "axes", input->dims, true, named);
+    granary_err err = view_read_axes(VIEW_PARAMS(flip, m)->axes, input->dims, true, named);
 
     if (err != GRANARY_OK) {
         return err;
@@ -185,7 +187,7 @@ view_make_flip(struct view_making *m)
 granary_err
 view_make_broadcast_to(struct view_making *m)
 {
-    const Granary__Attr *shape = view_find(m, "shape");
+    const Granary__Attr *shape = VIEW_PARAMS(broadcast_to, m)->shape;
     const struct gr_node_type *input = m->inputs[0];
     struct gr_view_box *box;
     int shift = (int)shape->n_ints - input->dims;
@@ -218,7 +220,8 @@ granary_err
 view_make_diagonal(struct view_making *m)
 {
     const struct gr_node_type *input = m->inputs[0];
-    int64_t offset = view_int(m, "offset", 0);
+    const struct gr_params_diagonal *params = VIEW_PARAMS(diagonal, m);
+    int64_t offset = params->offset;
     int first, second;
     struct gr_view_box *box;
     int64_t rows, columns, count;
@@ -228,8 +231,8 @@ view_make_diagonal(struct view_making *m)
     if (input->dims < 2) {
         return gr_fail(GRANARY_EINVAL, "it needs a tensor of 2 dimensions or more, not of %d", input->dims);
     }
-    if ((err = view_read_axis(view_int(m, "axis1", 0), input->dims, "axis1", &first)) != GRANARY_OK ||
-        (err = view_read_axis(view_int(m, "axis2", 1), input->dims, "axis2", &second)) != GRANARY_OK) {
+    if ((err = view_read_axis(params->axis1, input->dims, "axis1", &first)) != GRANARY_OK ||
+        (err = view_read_axis(params->axis2, input->dims, "axis2", &second)) != GRANARY_OK) {
         return err;
     }
     if (first == second) {

@@ -20,7 +20,7 @@ view_make_concatenate(struct view_making *m)
     if (dims == 0) {
         return gr_fail(GRANARY_EINVAL, "tensors without dimensions cannot be put behind one another; stack them");
     }
-    if ((err = view_read_axis(view_int(m, "axis", 0), dims, "axis", &axis)) != GRANARY_OK) {
+    if ((err = view_read_axis(VIEW_PARAMS(concatenate, m)->axis, dims, "axis", &axis)) != GRANARY_OK) {
         return err;
     }
     m->view->dims = dims;
@@ -112,7 +112,7 @@ view_make_stack(struct view_making *m)
 granary_err
 view_make_tile(struct view_making *m)
 {
-    const Granary__Attr *repeats = view_find(m, "repeats");
+    const Granary__Attr *repeats = VIEW_PARAMS(tile, m)->repeats;
     const struct gr_node_type *input = m->inputs[0];
     int dims = (int)repeats->n_ints > input->dims ? (int)repeats->n_ints : input->dims;
     int64_t counts[8], moved[8] = {0};
@@ -136,12 +136,12 @@ view_make_tile(struct view_making *m)
 granary_err
 view_make_roll(struct view_making *m)
 {
-    const Granary__Attr *shift = view_find(m, "shift");
-    const Granary__Attr *axes = view_find(m, "axes");
+    const Granary__Attr *shift = VIEW_PARAMS(roll, m)->shift;
+    const Granary__Attr *axes = VIEW_PARAMS(roll, m)->axes;
     const struct gr_node_type *input = m->inputs[0];
     int64_t counts[8], moved[8] = {0};
 
-    if (axes == NULL || (axes->n_ints != shift->n_ints && shift->n_ints != 1)) {
+    if (axes->n_ints != shift->n_ints && shift->n_ints != 1) {
         return gr_fail(GRANARY_EINVAL, "parameter 'axes' needs an axis for each shift");
     }
     view_same_shape(m);
@@ -167,7 +167,7 @@ granary_err
 view_make_repeat(struct view_making *m)
 {
     const struct gr_node_type *input = m->inputs[0];
-    int64_t repeats = view_int(m, "repeats", 1);
+    int64_t repeats = VIEW_PARAMS(repeat, m)->repeats;
     int64_t total;
     int axis;
     struct gr_view_box *box;
@@ -176,7 +176,7 @@ view_make_repeat(struct view_making *m)
     if (input->dims == 0 || input->dims == 8) {
         return gr_fail(GRANARY_EINVAL, "it needs a tensor of 1 to 7 dimensions, not of %d", input->dims);
     }
-    if ((err = view_read_axis(view_int(m, "axis", 0), input->dims, "axis", &axis)) != GRANARY_OK) {
+    if ((err = view_read_axis(VIEW_PARAMS(repeat, m)->axis, input->dims, "axis", &axis)) != GRANARY_OK) {
         return err;
     }
     if (repeats < 0 || __builtin_mul_overflow(repeats, input->shape[axis], &total)) {
@@ -200,7 +200,7 @@ view_make_repeat(struct view_making *m)
 granary_err
 view_make_take(struct view_making *m)
 {
-    const Granary__Attr *indices = view_find(m, "indices");
+    const Granary__Attr *indices = VIEW_PARAMS(take, m)->indices;
     const struct gr_node_type *input = m->inputs[0];
     int axis;
     int64_t n;
@@ -209,7 +209,7 @@ view_make_take(struct view_making *m)
     if (input->dims == 0) {
         return gr_fail(GRANARY_EINVAL, "a tensor without dimensions has no axis");
     }
-    if ((err = view_read_axis(view_int(m, "axis", 0), input->dims, "axis", &axis)) != GRANARY_OK) {
+    if ((err = view_read_axis(VIEW_PARAMS(take, m)->axis, input->dims, "axis", &axis)) != GRANARY_OK) {
         return err;
     }
     view_same_shape(m);
@@ -258,12 +258,13 @@ granary_err
 view_make_split(struct view_making *m)
 {
     const struct gr_node_type *input = m->inputs[0];
-    int64_t parts = view_int(m, "parts", 1);
-    int64_t part = view_int(m, "part", 0);
+    const struct gr_params_split *params = VIEW_PARAMS(split, m);
+    int64_t parts = params->parts;
+    int64_t part = params->part;
     int64_t larger, each, begin;
     int axis;
     struct gr_view_box *box;
-    granary_err err = view_read_axis(view_int(m, "axis", 0), input->dims, "axis", &axis);
+    granary_err err = view_read_axis(params->axis, input->dims, "axis", &axis);
 
     if (err == GRANARY_OK && (parts < 1 || part < 0 || part >= parts)) {
         err = gr_fail(GRANARY_EINVAL, "parameter 'part' is %lld of %lld parts", (long long)part, (long long)parts);

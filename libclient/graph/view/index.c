@@ -151,7 +151,7 @@ read_dimension(struct index_reader *r, int axis, int64_t n, struct gr_view *view
 static granary_err
 read_index(struct view_making *m, struct gr_view *view, struct gr_view_box *box)
 {
-    const char *text = gr_attr_string(m->attrs, m->attr_count, "index", "");
+    const char *text = VIEW_PARAMS(getitem, m)->index; /* or of setitem */
     struct index_reader r = {.at = text, .whole = text};
     const struct gr_node_type *input = m->inputs[0];
     int axis = 0;

@@ -14,15 +14,14 @@ struct view_making {
     struct gr_view *view;
 };
 
-/* A parameter, or NULL; one of integer, or the fallback. */
-const Granary__Attr *view_find(const struct view_making *m, const char *name);
-int64_t view_int(const struct view_making *m, const char *name, int64_t fallback);
+/* The parameters, as those of an operator. */
+#define VIEW_PARAMS(op, m) GR_PARAMS(op, (m)->attrs, (m)->attr_count)
 /* A box of the whole result that shows input 0 as it is; NULL: no memory. */
 struct gr_view_box *view_add_box(struct gr_view *view);
 /* A dimension by its number, negative from the end. Errors: EINVAL */
 granary_err view_read_axis(int64_t axis, int dims, const char *name, int *ret_axis);
-/* Which dimensions a list of axes names; fallback when it is missing. Errors: EINVAL */
-granary_err view_read_axes(const struct view_making *m, const char *name, int dims, bool fallback, bool ret_named[8]);
+/* Which dimensions a list of axes names; fallback: without a list (NULL) all of them. Errors: EINVAL */
+granary_err view_read_axes(const Granary__Attr *axes, int dims, bool fallback, bool ret_named[8]);
 /* The error EINVAL. */
 granary_err view_too_many_dims(int dims);
 /* The result has the first input's shape. */

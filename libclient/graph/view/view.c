@@ -27,18 +27,6 @@ gr_view_shape(const struct gr_view *view, int *ret_dims, int64_t *ret_shape)
 
 /* ---- pieces ---- */
 
-const Granary__Attr *
-view_find(const struct view_making *m, const char *name)
-{
-    return gr_attr_find(m->attrs, m->attr_count, name);
-}
-
-int64_t
-view_int(const struct view_making *m, const char *name, int64_t fallback)
-{
-    return gr_attr_int(m->attrs, m->attr_count, name, fallback);
-}
-
 /* A box of the whole result that shows input 0 as it is; NULL: no memory. */
 struct gr_view_box *
 view_add_box(struct gr_view *view)
@@ -77,24 +65,21 @@ view_read_axis(int64_t axis, int dims, const char *name, int *ret_axis)
     return GRANARY_OK;
 }
 
-/* Which dimensions a list of axes names; fallback when it is missing. */
 granary_err
-view_read_axes(const struct view_making *m, const char *name, int dims, bool fallback, bool ret_named[8])
+view_read_axes(const Granary__Attr *axes, int dims, bool fallback, bool ret_named[8])
 {
-    const Granary__Attr *attr = view_find(m, name);
-
     for (int d = 0; d < 8; d++) {
-        ret_named[d] = attr == NULL && fallback;
+        ret_named[d] = axes == NULL && fallback;
     }
-    for (size_t i = 0; attr != NULL && i < attr->n_ints; i++) {
+    for (size_t i = 0; axes != NULL && i < axes->n_ints; i++) {
         int axis;
-        granary_err err = view_read_axis(attr->ints[i], dims, name, &axis);
+        granary_err err = view_read_axis(axes->ints[i], dims, axes->name, &axis);
 
         if (err != GRANARY_OK) {
             return err;
         }
         if (ret_named[axis]) {
-            return gr_fail(GRANARY_EINVAL, "parameter '%s' names axis %d twice", name, axis);
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' names axis %d twice", axes->name, axis);
         }
         ret_named[axis] = true;
     }

@@ -85,7 +85,7 @@ enter_first(struct gr_file *file)
 static granary_err
 csv_look(struct gr_file *file, int fd)
 {
-    const Granary__Node *node = file->node;
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
     struct csv *csv = file->own = calloc(1, sizeof *csv);
     granary_err err;
 
@@ -96,8 +96,8 @@ csv_look(struct gr_file *file, int fd)
     if (csv == NULL) {
         return tile_no_memory();
     }
-    csv->delimiter = gr_attr_string(node->attrs, node->n_attrs, "delimiter", ",");
-    csv->header = gr_attr_bool(node->attrs, node->n_attrs, "header", true);
+    csv->delimiter = params->delimiter;
+    csv->header = params->header;
     err = csv_find_known(file);
     return err == GRANARY_OK ? enter_first(file) : err;
 }

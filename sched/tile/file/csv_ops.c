@@ -11,7 +11,7 @@ file_attrs(const struct gr_file *file, struct gr_chunks *chunks)
     static char empty[] = "";
     static char backslash_n[] = "\\N";
     static char *const default_nulls[] = {empty, backslash_n};
-    const Granary__Attr *nulls = gr_attr_find(file->node->attrs, file->node->n_attrs, "null_values");
+    const Granary__Attr *nulls = GR_NODE_PARAMS(read_csv, file->node)->null_values;
     gr_attrs set = gr_chunks_attrs(chunks);
 
     gr_attrs_add(chunks, set, gr_attr_new_string("path", file->path));
@@ -96,14 +96,13 @@ tile_read_csv(struct tiling *t, size_t i)
 granary_err
 tile_write_csv(struct tiling *t, size_t i)
 {
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &count);
+    const struct gr_params_write_csv *params = GR_STEP_PARAMS(write_csv, &t->steps->steps[i]);
     gr_attrs shared = gr_chunks_attrs(t->chunks);
     const gr_attrs own[2] = {gr_chunks_attrs(t->chunks), gr_chunks_attrs(t->chunks)};
 
-    gr_attrs_add(t->chunks, shared, gr_attr_new_string("delimiter", gr_attr_string(attrs, count, "delimiter", ",")));
-    gr_attrs_add(t->chunks, shared, gr_attr_new_string("null_value", gr_attr_string(attrs, count, "null_value", "")));
-    gr_attrs_add(t->chunks, own[0], gr_attr_new_bool("header", gr_attr_bool(attrs, count, "header", true)));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("delimiter", params->delimiter));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("null_value", params->null_value));
+    gr_attrs_add(t->chunks, own[0], gr_attr_new_bool("header", params->header));
     gr_attrs_add(t->chunks, own[1], gr_attr_new_bool("header", false));
     return file_write_texts(t, i, GR_CHUNK_csv_format, shared, own);
 }

@@ -129,7 +129,7 @@ gr_file_create(const struct gr_node *node, const struct gr_file_options *options
     }
     file->source = sources[node->op];
     file->node = node->node;
-    file->name = gr_attr_string(node->node->attrs, node->node->n_attrs, "path", "");
+    file->name = GR_NODE_PARAMS(read_csv, node->node)->path; /* all files have one */
     file->path = absolute_path(options->directory, file->name);
     err = file->path == NULL     ? tile_no_memory()
           : file->source == NULL ? look_at_target(file)

@@ -44,10 +44,10 @@ npy_look(struct gr_file *file, int fd)
 static granary_err
 raw_look(struct gr_file *file, int fd)
 {
-    const Granary__Node *node = file->node;
-    const Granary__Attr *shape = gr_attr_find(node->attrs, node->n_attrs, "shape");
-    granary_dtype dtype = gr_dtype_parse(gr_attr_string(node->attrs, node->n_attrs, "dtype", ""));
-    int64_t offset = gr_attr_int(node->attrs, node->n_attrs, "offset", 0);
+    const struct gr_params_read_raw *params = GR_NODE_PARAMS(read_raw, file->node);
+    const Granary__Attr *shape = params->shape;
+    granary_dtype dtype = gr_dtype_parse(params->dtype);
+    int64_t offset = params->offset;
     granary_tensor tensor;
     uint64_t bytes;
     granary_err err = gr_npy_plan(dtype, (int)shape->n_ints, shape->ints, &tensor);

@@ -86,9 +86,7 @@ head_of_unknown(struct tiling *t, size_t i, const struct gr_tiled *in, int64_t r
 granary_err
 tile_head(struct tiling *t, size_t i)
 {
-    size_t attr_count;
-    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &attr_count);
-    int64_t rows = gr_attr_int(attrs, attr_count, "rows", 0);
+    int64_t rows = GR_STEP_PARAMS(head, &t->steps->steps[i])->rows;
     const struct gr_tiled *in = tiling_input(t, i, 0);
     int64_t before = 0;
     size_t count = chunks_with_rows(in, rows, &before);

@@ -10,15 +10,6 @@
 
 /* ---- by position ---- */
 
-static int64_t
-step_int(const struct tiling *t, size_t i, const char *name, int64_t fallback)
-{
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &count);
-
-    return gr_attr_int(attrs, count, name, fallback);
-}
-
 /* Rows of each piece of the input; NULL: not known yet. */
 static const int64_t *
 rows_of_pieces(struct tiling *t, size_t i, const struct gr_tiled *in)
@@ -70,14 +61,14 @@ add_slice(struct tiling *t, size_t i, const struct gr_tiled *in, size_t p, const
 
 /* A bound as Python's slice.indices() has it. */
 static int64_t
-bound_of(const struct tiling *t, size_t i, const char *name, int64_t fallback, int64_t total, int64_t step)
+bound_of(const int64_t *given, int64_t fallback, int64_t total, int64_t step)
 {
     int64_t bound;
 
-    if (gr_step_attr(&t->steps->steps[i], name) == NULL) {
+    if (given == NULL) {
         return fallback;
     }
-    bound = step_int(t, i, name, 0);
+    bound = *given;
     if (bound < 0) {
         bound = bound < -total ? -1 : bound + total;
         return bound < 0 ? (step < 0 ? -1 : 0) : bound;
@@ -91,7 +82,8 @@ tile_slice(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     const int64_t *rows = rows_of_pieces(t, i, in);
     struct gr_tiled *out = &t->tiled[i];
-    int64_t step = step_int(t, i, "step", 1);
+    const struct gr_params_slice *params = GR_STEP_PARAMS(slice, &t->steps->steps[i]);
+    int64_t step = params->step;
     int64_t before = 0;
     int64_t total;
     int64_t start;
@@ -105,8 +97,8 @@ tile_slice(struct tiling *t, size_t i)
     if (step > total || step < -total) { /* all of them take one row only; no sum of positions and steps overflows */
         step = step > 0 ? total + 1 : -total - 1;
     }
-    start = bound_of(t, i, "start", step < 0 ? total - 1 : 0, total, step);
-    stop = bound_of(t, i, "stop", step < 0 ? -1 : total, total, step);
+    start = bound_of(params->start, step < 0 ? total - 1 : 0, total, step);
+    stop = bound_of(params->stop, step < 0 ? -1 : total, total, step);
     err = tiled_init(t, out, in->count + 1, true);
     if (err != GRANARY_OK) {
         return err;
@@ -150,7 +142,7 @@ tile_rebalance(struct tiling *t, size_t i)
     const int64_t *rows = rows_of_pieces(t, i, in);
     struct gr_tiled *out = &t->tiled[i];
     struct gr_tiled parts;
-    int64_t size = step_int(t, i, "rows", 1);
+    int64_t size = GR_STEP_PARAMS(rebalance, &t->steps->steps[i])->rows;
     int64_t total;
     int64_t before = 0;
     size_t first = 0;
@@ -203,15 +195,14 @@ tile_rebalance(struct tiling *t, size_t i)
 #define SAMPLE_BYTES ((uint64_t)4 << 30) /* without a budget */
 
 static gr_attrs
-sample_attrs(struct tiling *t, size_t i, int64_t total, int64_t count)
+sample_attrs(struct tiling *t, const struct gr_params_sample *params, int64_t total, int64_t count)
 {
-    const Granary__Attr *replace = gr_step_attr(&t->steps->steps[i], "replace");
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("total", total));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("count", count));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("seed", step_int(t, i, "seed", 0)));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("replace", replace != NULL && replace->ints[0] != 0));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("seed", params->seed));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("replace", params->replace));
     return attrs;
 }
 
@@ -243,13 +234,10 @@ sample_finish(struct tiling *t, size_t i, const struct gr_tiled *drawn, int64_t 
 granary_err
 tile_sample(struct tiling *t, size_t i)
 {
-    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_params_sample *params = GR_STEP_PARAMS(sample, &t->steps->steps[i]);
     const struct gr_tiled *in = tiling_input(t, i, 0);
     const int64_t *rows = rows_of_pieces(t, i, in);
-    const Granary__Attr *replace = gr_step_attr(step, "replace");
     struct gr_tiled drawn;
-    size_t attr_count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
     int64_t first = 0;
     double wanted;
     int64_t total;
@@ -261,10 +249,9 @@ tile_sample(struct tiling *t, size_t i)
         return TILE_WAIT;
     }
     total = rows_sum(rows, in->count);
-    wanted = gr_step_attr(step, "fraction") != NULL
-                 ? nearbyint(gr_attr_double(attrs, attr_count, "fraction", 0) * (double)total)
-                 : (double)step_int(t, i, "rows", 0);
-    if (wanted > (double)total && (total == 0 || replace == NULL || replace->ints[0] == 0)) {
+    wanted =
+        params->fraction != NULL ? nearbyint(gr_attr_number(params->fraction) * (double)total) : (double)*params->rows;
+    if (wanted > (double)total && (total == 0 || !params->replace)) {
         return gr_fail(GRANARY_EINVAL, "%.0f rows cannot be drawn from %lld%s", wanted, (long long)total,
                        total > 0 ? " without 'replace'" : "");
     }
@@ -274,7 +261,7 @@ tile_sample(struct tiling *t, size_t i)
     }
     count = (int64_t)wanted;
     err = tiled_init(t, &drawn, in->count, true);
-    shared = sample_attrs(t, i, total, count);
+    shared = sample_attrs(t, params, total, count);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         gr_attrs own = gr_chunks_attrs(t->chunks);
         struct gr_chunk_spec spec = {.op = GR_CHUNK_sample,

@@ -47,7 +47,7 @@ order_init(struct tiling *t, size_t i, struct tile_order *ret_order)
                                      .keys = keys,
                                      .descending = flags,
                                      .nulls_first = nulls == NULL ? NULL : flags + keys,
-                                     .nan_largest = gr_step_flag(step, "nan_largest")};
+                                     .nan_largest = GR_STEP_PARAMS(sort, step)->nan_largest};
     return GRANARY_OK;
 }
 

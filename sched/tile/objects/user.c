@@ -8,15 +8,6 @@
 /* What an object of a function that has not run yet is taken for. */
 #define OBJECT_BYTES 65536
 
-static int64_t
-int_of(const struct tiling *t, size_t i, const char *name, int64_t fallback)
-{
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(&t->steps->steps[i], &count);
-
-    return gr_attr_int(attrs, count, name, fallback);
-}
-
 /* The pieces of all inputs, in order. NULL: no memory */
 static const struct gr_piece *
 gather_inputs(struct tiling *t, size_t i, size_t *ret_count)
@@ -93,8 +84,9 @@ static granary_err
 tile_calls(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uint32_t outputs,
            const struct gr_piece *inputs, size_t input_count)
 {
-    size_t count = (size_t)int_of(t, i, "count", 1);
-    size_t block = (size_t)int_of(t, i, "block", 1);
+    const struct gr_params_call *params = GR_STEP_PARAMS(call, &t->steps->steps[i]); /* exec has these, too */
+    size_t count = (size_t)params->count;
+    size_t block = (size_t)params->block;
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(t, out, count * outputs, false);
 
@@ -218,7 +210,7 @@ tile_map_chunk(struct tiling *t, size_t i)
 granary_err
 tile_null(struct tiling *t, size_t i)
 {
-    uint64_t count = (uint64_t)int_of(t, i, "count", 1);
+    uint64_t count = (uint64_t)GR_STEP_PARAMS(null, &t->steps->steps[i])->count;
     struct gr_tiled *out = &t->tiled[i];
     struct gr_chunk_spec spec = {.op = GR_CHUNK_null, .step = (uint32_t)i};
     granary_err err;

@@ -24,20 +24,17 @@ static gr_attrs
 along_attrs(struct tiling *t, size_t i, const char *function)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    const Granary__Attr *q = gr_step_attr(step, "q");
     gr_attrs shared = tiling_attrs(t, i, NAMES("descending", "method", "k"));
 
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("function", function));
     if (step->op == GR_TILE_diff) {
-        gr_attrs_add(t->chunks, shared, gr_attr_new_int("times", gr_attr_int(attrs, count, "n", 1)));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_int("times", GR_STEP_PARAMS(diff, step)->n));
     }
-    if (gr_step_attr(step, "q") != NULL) {
-        double q = gr_attr_double(attrs, count, "q", 0.5);
+    if (q != NULL) {
+        bool of_hundred = step->op == GR_TILE_percentile || step->op == GR_TILE_nanpercentile;
 
-        gr_attrs_add(
-            t->chunks, shared,
-            gr_attr_new_double("q", step->op == GR_TILE_percentile || step->op == GR_TILE_nanpercentile ? q / 100 : q));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("q", gr_attr_number(q) / (of_hundred ? 100 : 1)));
     }
     return shared;
 }
@@ -67,11 +64,9 @@ tile_along(struct tiling *t, size_t i, const char *function, bool drops)
     const struct gr_tiled *in = &t->tiled[step->inputs[0]];
     struct gr_tiled *out = &t->tiled[i];
     struct gr_tiled lines;
-    size_t count;
-    Granary__Attr *const *step_attrs = gr_step_attrs(step, &count);
     gr_attrs attrs = along_attrs(t, i, function);
     int dims = in->grid->dims;
-    int64_t axis = gr_attr_int(step_attrs, count, "axis", -1);
+    int64_t axis = GR_STEP_PARAMS(tensor_sort, step)->axis; /* all these operators have it */
     int64_t block[8], out_block[8];
     int64_t n;
     int own = 0;

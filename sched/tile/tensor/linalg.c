@@ -229,9 +229,7 @@ tile_factored(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-    const char *part = gr_attr_string(attrs, count, "part", "");
+    const char *part = GR_STEP_PARAMS(qr, step)->part; /* or of svd */
     struct tile_factors *f = NULL;
     granary_err err = find_factors(t, i, &f);
 

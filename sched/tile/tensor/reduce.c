@@ -52,8 +52,6 @@ static void
 reduction_init(const struct tiling *t, size_t i, const struct tile_aligned *in, struct reduction *r)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    size_t attr_count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &attr_count);
     int dims = in->grid.dims;
     Granary__Attr *program;
 
@@ -63,7 +61,7 @@ reduction_init(const struct tiling *t, size_t i, const struct tile_aligned *in, 
     r->dtype = program != NULL && program->n_strings == 0 ? t->steps->steps[step->inputs[0]].type->dtype : GRANARY_BOOL;
     granary__attr__free_unpacked(program, NULL);
     read_axes(step, dims, r->reduced);
-    r->keep = gr_attr_bool(attrs, attr_count, "keepdims", false);
+    r->keep = GR_STEP_PARAMS(sum, step)->keepdims;
     for (int d = 0; d < dims; d++) {
         r->per_result *= r->reduced[d] ? in->grid.shape[d] : 1;
     }

@@ -94,9 +94,7 @@ static granary_err
 tile_filled(struct tiling *t, size_t i, int64_t value, bool from_diagonal, bool to_diagonal)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-    int64_t offset = gr_attr_int(attrs, count, "offset", 0);
+    int64_t offset = GR_STEP_PARAMS(eye, step)->offset; /* or of tri; the others have none */
     gr_attrs shared = tiling_attrs(t, i, NAMES("value"));
 
     if (gr_step_attr(step, "value") == NULL) {
@@ -132,12 +130,10 @@ tile_band(struct tiling *t, size_t i, const char *bound)
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *in = &t->tiled[step->inputs[0]];
     struct gr_tiled *out = &t->tiled[i];
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
     gr_attrs shared = gr_chunks_attrs(t->chunks);
     granary_err err = tiled_init_grid(t, out, in->grid->dims, in->grid->shape, in->grid->block);
 
-    gr_attrs_add(t->chunks, shared, gr_attr_new_int(bound, gr_attr_int(attrs, count, "offset", 0)));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_int(bound, GR_STEP_PARAMS(triu, step)->offset));
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         struct gr_chunk_spec spec = {.op = GR_CHUNK_band,
                                      .step = (uint32_t)i,
@@ -160,20 +156,17 @@ granary_err
 tile_linspace(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    size_t n;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &n);
+    const struct gr_params_linspace *params = GR_STEP_PARAMS(linspace, step);
     int64_t count = step->type->shape[0];
-    bool endpoint = gr_attr_bool(attrs, n, "endpoint", true);
-    double start = gr_attr_double(attrs, n, "start", 0);
-    double stop = gr_attr_double(attrs, n, "stop", 0);
-    int64_t gaps = endpoint ? count - 1 : count;
+    int64_t gaps = params->endpoint ? count - 1 : count;
     gr_attrs shared = gr_chunks_attrs(t->chunks);
 
-    gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", start));
-    gr_attrs_add(t->chunks, shared, gr_attr_new_double("step", gaps > 0 ? (stop - start) / (double)gaps : 0));
-    if (endpoint && count > 1) {
+    gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", params->start));
+    gr_attrs_add(t->chunks, shared,
+                 gr_attr_new_double("step", gaps > 0 ? (params->stop - params->start) / (double)gaps : 0));
+    if (params->endpoint && count > 1) {
         gr_attrs_add(t->chunks, shared, gr_attr_new_int("last", count - 1));
-        gr_attrs_add(t->chunks, shared, gr_attr_new_double("end", stop));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("end", params->stop));
     }
     return tile_tensor_source(t, i, GR_CHUNK_arange, shared);
 }
@@ -184,14 +177,15 @@ tile_arange(struct tiling *t, size_t i)
     const struct gr_step *step = &t->steps->steps[i];
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    const struct gr_params_arange *params = GR_STEP_PARAMS(arange, step);
     gr_attrs shared = gr_chunks_attrs(t->chunks);
 
     if (step->type->dtype == GRANARY_INT64) {
         gr_attrs_add(t->chunks, shared, gr_attr_new_int("start", gr_attr_int(attrs, count, "start", 0)));
         gr_attrs_add(t->chunks, shared, gr_attr_new_int("step", gr_attr_int(attrs, count, "step", 1)));
     } else {
-        gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", gr_attr_double(attrs, count, "start", 0)));
-        gr_attrs_add(t->chunks, shared, gr_attr_new_double("step", gr_attr_double(attrs, count, "step", 1)));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("start", params->start));
+        gr_attrs_add(t->chunks, shared, gr_attr_new_double("step", params->step));
     }
     return tile_tensor_source(t, i, GR_CHUNK_arange, shared);
 }

@@ -142,7 +142,7 @@ columns_nobody_needs_are_not_read(void **state)
                 assert_string_equal(dtypes->strings[1], "int64");
                 assert_int_equal(gr_attr_int(op->attrs, op->n_attrs, "fields", 0), 3);
                 assert_int_equal(gr_attr_int(op->attrs, op->n_attrs, "line", 0), 1);
-                assert_true(gr_attr_bool(op->attrs, op->n_attrs, "header", false));
+                assert_true(GR_CHUNK_PARAMS(csv_read, op->attrs, op->n_attrs)->header);
                 seen = true;
             } else {
                 Granary__CsvTypes types = GRANARY__CSV_TYPES__INIT;

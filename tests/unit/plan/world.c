@@ -313,12 +313,12 @@ answer_by_reference(const struct world *world, const Granary__ChunkOp *op, Grana
 
         if (world->types_in_split) {
             add_types(split, bytes, file_size, (size_t)offset, (size_t)size, delimiter,
-                      gr_attr_bool(op->attrs, op->n_attrs, "header", false));
+                      GR_CHUNK_PARAMS(csv_infer, op->attrs, op->n_attrs)->header);
         }
         set_answer(done, &split->base);
         granary__csv_split__free_unpacked(split, NULL);
     } else {
-        bool header = gr_attr_bool(op->attrs, op->n_attrs, "header", false);
+        bool header = GR_CHUNK_PARAMS(csv_infer, op->attrs, op->n_attrs)->header;
         Granary__CsvTypes *types;
 
         assert_string_equal(op->op, "csv_infer");
