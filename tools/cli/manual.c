@@ -140,7 +140,7 @@ put_case(const struct command_row *row, const char *before)
     (void)printf("    '%s%s') words='--help", before, row->name);
     put_words(command->options);
     put_words(command->access == NULL ? NULL : command->access->options);
-    put_words(command->alone || command->rows != NULL ? NULL : command_options);
+    put_words(command->alone || command->which != NULL ? NULL : command_options);
     for (const struct command_row *part = command->rows; part != NULL && part->name != NULL; part++) {
         (void)printf("%s%s", part->doc != NULL ? " " : "", part->doc != NULL ? part->name : "");
     }

@@ -114,6 +114,7 @@ expect 1 'exist' granary session create other
 says 'yes' granary session has other
 says 'other +serving +[0-9]+ .*8.0 MiB' granary session list
 says '"name": "other"' granary session list --json
+says '"name": "other"' granary session --json list
 id=$(granary put --session other $birds)
 says 'object' granary why "$id"
 says '^5$' granary counter --session other rows add 5

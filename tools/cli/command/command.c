@@ -211,12 +211,23 @@ run_parsed(const struct command *command, struct cli *cli)
 }
 
 static int
+run_part(const struct command_row *row, const struct command_row *part, struct cli *cli, int argc, char **argv)
+{
+    char whole[64]; /* as errors name it */
+
+    (void)snprintf(whole, sizeof whole, "%s %s", row->name, part->name);
+    argv[0] = whole;
+    return cli_run(part, cli, argc, argv);
+}
+
+static int
 run_self(const struct command_row *row, struct cli *cli, int argc, char **argv)
 {
     const struct command *command = row->command;
     char **guarded = guard_numbers(command, &argc, argv);
-    void *outer = cli->self; /* of a command that runs this one as a part of it */
+    void *outer = cli->self; /* of the command that this one is a part of */
     void *self = calloc(1, command->size + 1);
+    const struct command_row *part;
     int status;
 
     cli->name = argv[0];
@@ -228,7 +239,8 @@ run_self(const struct command_row *row, struct cli *cli, int argc, char **argv)
             memcpy(self, command->self, command->size);
         }
         parse_options(row, cli, argc, guarded);
-        status = run_parsed(command, cli);
+        part = cli->count > 0 ? command_find(command->rows, cli->arguments[0]) : NULL; /* options were before it */
+        status = part != NULL ? run_part(row, part, cli, cli->count, cli->arguments) : run_parsed(command, cli);
     }
     free(guarded);
     free(self);
@@ -269,13 +281,10 @@ int
 cli_run(const struct command_row *row, struct cli *cli, int argc, char **argv)
 {
     const char *first = argc >= 2 ? argv[1] : "";
-    const struct command_row *part = command_find(row->command->rows, first);
-    char whole[64];
+    const struct command_row *part = row->command->which == NULL ? NULL : command_find(row->command->rows, first);
 
     if (part != NULL) {
-        (void)snprintf(whole, sizeof whole, "%s %s", argv[0], first);
-        argv[1] = whole;
-        return cli_run(part, cli, argc - 1, argv + 1);
+        return run_part(row, part, cli, argc - 1, argv + 1);
     }
     if (row->command->program != NULL) {
         return row->command->program(argc, argv);

@@ -48,8 +48,8 @@ struct command {
     int (*object)(struct cli *cli, granary_id id);
     void (*end)(struct cli *cli);          /* whatever has become of it; or NULL */
     int (*program)(int argc, char **argv); /* instead of all: it reads its arguments itself */
-    const struct command_row *rows;        /* what the first argument may name; NULL: nothing */
-    const char *which;                     /* it has to: the question when it does not */
+    const struct command_row *rows; /* what the first argument may name, behind the options of its own; NULL: nothing */
+    const char *which;              /* it has to, before any option: the question when it does not */
 };
 
 /* A command by its name. Of a list the last one has neither name nor summary. */

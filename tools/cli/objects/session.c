@@ -79,12 +79,6 @@ run_session(struct cli *cli)
         return cli_fail(gr_fail(GRANARY_EINVAL, "weight: a number from 1 to 1000 is expected; 100 is everybody's"),
                         "session");
     }
-    if (strcmp(verb, "list") == 0 && cli->count == 1) {
-        static char list[] = "sessions";
-        char *words[] = {list, NULL};
-
-        return cli_run(&(struct command_row){.name = "sessions", .command = &command_sessions}, cli, 1, words);
-    }
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(verb, verbs[i].verb) == 0 && cli->count == verbs[i].arguments) {
             session->name = cli->arguments[1];
@@ -113,5 +107,7 @@ static const struct gr_option session_options[] = {
     {"if-exist", 0, NULL, "delete: succeed when the session does not exist", GR_OPTION_FLAG(struct session, if_exist)},
     {0}};
 
+static const struct command_row session_rows[] = {{.name = "list", .command = &command_sessions}, {0}};
+
 const struct command command_session = {
-    .options = session_options, COMMAND_ZERO(struct session), .plain = true, .run = run_session};
+    .options = session_options, COMMAND_ZERO(struct session), .plain = true, .run = run_session, .rows = session_rows};
