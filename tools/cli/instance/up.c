@@ -403,6 +403,9 @@ print_status(const struct status *status)
         (void)printf(", %zu confined", confined);
     }
     (void)printf(")\n");
+    if (status->daemons[DAEMON_STORE].pid > 0) { /* not of a store started by hand */
+        (void)printf("store      pid %d\n", (int)status->daemons[DAEMON_STORE].pid);
+    }
     for (size_t i = 0; i < status->scheduler_count; i++) {
         (void)printf("scheduler  pid %lld, %s\n", (long long)status->schedulers[i].pid,
                      status->schedulers[i].active ? "active" : "on standby");
