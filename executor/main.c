@@ -42,18 +42,18 @@ check(void *target)
 
 static const struct gr_option options[] = {
     {"pool", 'p', NULL, "start executors, and keep them running", GR_OPTION_FLAG(struct arguments, pool)},
-    {"instance", 'i', "NAME", "serve this instance: a name, or its directory",
+    {"instance", 'i', "NAME|DIR", "serve this instance; default: $GRANARY_INSTANCE, else 'default'",
      GR_OPTION_TEXT(struct arguments, instance)},
-    {"executors", 'n', "COUNT", "with --pool: start this many executors",
+    {"executors", 'n', "COUNT", "with --pool: start so many executors",
      GR_OPTION_NUMBER(struct arguments, executors, 0, POOL_SLOTS_MAX)},
     {"ready-fd", 0, "FD", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
      GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
-    {"die-with-parent", 0, NULL, "with --pool: end when the parent ends",
+    {"die-with-parent", 0, NULL, "with --pool: stop when the parent process ends",
      GR_OPTION_FLAG(struct arguments, die_with_parent)},
     {"slot", 0, "NUMBER", "be the executor of this slot", GR_OPTION_NUMBER(struct arguments, slot, 0, 1023),
      .group = 1},
     {"node", 0, "NUMBER", "run on this NUMA node", GR_OPTION_NUMBER(struct arguments, node, 0, INT_MAX), .group = 1},
-    {"parent", 0, "PID", "end when this process, the pool, ends",
+    {"parent", 0, "PID", "stop when this process, the pool, ends",
      GR_OPTION_NUMBER(struct arguments, parent, 1, INT_MAX), .group = 1},
     {"try-library", 0, "FILE", "load a library on trial, and answer with what it declares",
      GR_OPTION_TEXT(struct arguments, library), .group = 2},
@@ -124,7 +124,7 @@ main(int argc, char **argv)
 {
     struct arguments arguments = {.executors = -1, .ready_fd = -1, .slot = -1, .answer_fd = STDOUT_FILENO};
     const struct gr_options table = {
-        .doc = "Run the subtasks of a granary instance.\vgranary up starts it; nobody else needs to.",
+        .doc = "Run the subtasks of one granary instance.\v`granary up` starts it; nobody else needs to.",
         .sets = {{options, &arguments}},
         .check = check};
     bool replace = false;

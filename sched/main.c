@@ -65,8 +65,9 @@ take_resources(void *target, char *text)
 }
 
 static const struct gr_option options[] = {
-    {"instance", 'i', "NAME|DIR", "the instance to serve", GR_OPTION_TEXT(struct arguments, instance)},
-    {"state", 's', "memory|sqlite", "where accepted graphs are kept (default sqlite)",
+    {"instance", 'i', "NAME|DIR", "serve this instance; default: $GRANARY_INSTANCE, else 'default'",
+     GR_OPTION_TEXT(struct arguments, instance)},
+    {"state", 's', "memory|sqlite", "keep accepted graphs in memory or in a SQLite file; default: sqlite",
      GR_OPTION_CHOICE(struct arguments, state, "memory|sqlite")},
     {"ready-fd", 0, "N", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
      GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
@@ -74,14 +75,14 @@ static const struct gr_option options[] = {
      GR_OPTION_FLAG(struct arguments, die_with_parent)},
     {"standby", 0, NULL, "when another scheduler serves the instance, wait and take over when it ends",
      GR_OPTION_FLAG(struct arguments, standby)},
-    {"memory", 0, "SIZE", "the store's memory budget", GR_OPTION_SIZE(struct arguments, manager.memory_bytes, 0)},
-    {"chunk-bytes", 0, "SIZE", "size of chunks to aim at (default: automatic)",
+    {"memory", 0, "SIZE", "plan with so much memory for objects",
+     GR_OPTION_SIZE(struct arguments, manager.memory_bytes, 0)},
+    {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct arguments, manager.chunk_bytes, 0)},
     {"task-memory", 0, "SIZE",
-     "private memory a subtask with user code may use (default: half of what this process may have)",
+     "let a subtask with user code use so much memory; default: half of what this process may have",
      GR_OPTION_SIZE(struct arguments, manager.task_memory_bytes, 0)},
-    {"resource", 0, "NAME=AMOUNT,...", "what subtasks may ask for by name, and how much there is",
-     GR_OPTION_TAKE(take_resources)},
+    {"resource", 0, "NAME=AMOUNT,...", "offer subtasks resources, such as gpu=2", GR_OPTION_TAKE(take_resources)},
     {0}};
 
 /*
@@ -188,7 +189,8 @@ int
 main(int argc, char **argv)
 {
     struct arguments arguments = {.state = "sqlite", .ready_fd = -1};
-    const struct gr_options table = {.doc = "The scheduler of a granary instance.", .sets = {{options, &arguments}}};
+    const struct gr_options table = {.doc = "Schedule the graphs of one granary instance until SIGTERM.",
+                                     .sets = {{options, &arguments}}};
     struct gr_memory_limits limits = gr_memory_limits();
     granary_err err;
 

@@ -81,17 +81,22 @@ take_faults(void *target, char *list)
 }
 
 static const struct gr_option options[] = {
-    {"runs", 0, "N", "so many runs, with seeds from --seed on (default 1)",
+    {"runs", 0, "N", "play so many runs, with seeds from --seed on; default: 1",
      GR_OPTION_NUMBER(struct simulate, runs, 0, 1000000000)},
-    {"seed", 0, "S", "of the first run (default 1)", GR_OPTION_NUMBER(struct simulate, seed, 0, UINT64_MAX)},
-    {"executors", 0, "N", "executors (default: as the seed says)",
+    {"seed", 0, "S", "begin with this seed; default: 1", GR_OPTION_NUMBER(struct simulate, seed, 0, UINT64_MAX)},
+    {"executors", 0, "N", "play so many executors; default: as the seed says",
      GR_OPTION_NUMBER(struct simulate, executors, 0, WORLD_EXECUTORS)},
-    {"memory", 0, "SIZE", "the store's budget (default: as the seed says)",
+    {"memory", 0, "SIZE", "give the store so much memory; default: as the seed says",
      GR_OPTION_SIZE(struct simulate, memory_bytes, 1)},
-    {"shape", 0, "NAME", "of the graphs: tree, chain, map, shuffle, array or random", GR_OPTION_TAKE(take_shape)},
-    {"size", 0, "N", "about so many subtasks a graph", GR_OPTION_NUMBER(struct simulate, size, 0, 1000000)},
-    {"faults", 0, "LIST", "none, all, or some of death,loss,failure,stall,full,restart", GR_OPTION_TAKE(take_faults)},
-    {"durations", 0, "FILE", "what nodes of GRAPH.json take: lines of NODE DURATION [SIZE]",
+    {"shape", 0, "NAME",
+     "make graphs of this shape: tree, chain, map, shuffle, array or random; default: as the seed says",
+     GR_OPTION_TAKE(take_shape)},
+    {"size", 0, "N", "make graphs of about so many subtasks; default: as the seed says",
+     GR_OPTION_NUMBER(struct simulate, size, 0, 1000000)},
+    {"faults", 0, "LIST",
+     "play these faults: none, all, or some of death,loss,failure,stall,full,restart; default: as the seed says",
+     GR_OPTION_TAKE(take_faults)},
+    {"durations", 0, "FILE", "read what nodes of GRAPH.json take: lines of NODE DURATION [SIZE]",
      GR_OPTION_TEXT(struct simulate, durations)},
     {"trace", 0, NULL, "print what happens, event by event", GR_OPTION_FLAG(struct simulate, trace)},
     {"json", 0, NULL, "print JSON", GR_OPTION_FLAG(struct simulate, json)},
@@ -374,10 +379,11 @@ simulate_main(int argc, char **argv)
     struct simulate simulate = {.runs = 1, .seed = 1, .shape = -1, .faults = -1};
     const struct gr_options table = {
         .arguments = "[GRAPH.json]",
-        .doc = "Play schedules under virtual time: the scheduler as it is, on executors, a store and faults that come "
-               "from a seed; or on a graph whose durations were recorded. Checks that every graph ends, that nothing "
-               "succeeds twice, that what is granted comes back and never exceeds what there is, and that sessions get "
-               "their shares.",
+        .doc =
+            "Play schedules with faults under virtual time, and check what must hold."
+            "\vThe scheduler is the real one. Executors, store and faults come from a seed, or a graph is played whose "
+            "durations were recorded. Every graph must end, and nothing may succeed twice. What is granted must come "
+            "back, and never exceed what there is. Sessions must get their shares.",
         .most = 1,
         .sets = {{options, &simulate}}};
     struct recording recording = {0};
