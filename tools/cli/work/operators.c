@@ -5,11 +5,13 @@
 #include "base/error.h"
 #include "cli/command/command.h"
 #include "cli/work/functions.h"
+#include "cli/work/schema.h"
 #include "graph/chunk/ops.h"
 #include "graph/expr.h"
 
 struct operators {
     bool markdown;
+    bool schema;
 };
 
 static const char *const yields[] = {
@@ -105,6 +107,10 @@ run_operators(struct cli *cli)
         print_markdown();
         return 0;
     }
+    if (((struct operators *)cli->self)->schema) {
+        print_schema();
+        return 0;
+    }
     if (cli->count > 0) {
         if (op < 0) {
             return gr_fail(GRANARY_ENOENT, "no operator '%s': `granary operators` lists them", cli->arguments[0]);
@@ -121,7 +127,9 @@ run_operators(struct cli *cli)
 }
 
 static const struct gr_option operators_options[] = {
-    {"markdown", 0, NULL, "print all of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)}, {0}};
+    {"markdown", 0, NULL, "print all of them, as docs/operators.md", GR_OPTION_FLAG(struct operators, markdown)},
+    {"json-schema", 0, NULL, "print the JSON schema of graphs, for editors", GR_OPTION_FLAG(struct operators, schema)},
+    {0}};
 
 const struct command command_operators = {
     .options = operators_options, COMMAND_ZERO(struct operators), .plain = true, .alone = true, .run = run_operators};
