@@ -92,37 +92,10 @@ join(struct rewrite *x, int dims, int axis, bool columns)
     return rewrite_add_many(x, GR_TILE_concatenate, inputs, count);
 }
 
-static struct gr_node *
-rewrite_vstack(struct rewrite *x)
-{
-    return join(x, 2, 0, false);
-}
-
-const struct gr_operator gr_op_vstack = {.rewrite = rewrite_vstack};
-
-static struct gr_node *
-rewrite_hstack(struct rewrite *x)
-{
-    return join(x, 1, rewrite_input(x, 0)->type.dims > 1, false);
-}
-
-const struct gr_operator gr_op_hstack = {.rewrite = rewrite_hstack};
-
-static struct gr_node *
-rewrite_dstack(struct rewrite *x)
-{
-    return join(x, 3, 2, false);
-}
-
-const struct gr_operator gr_op_dstack = {.rewrite = rewrite_dstack};
-
-static struct gr_node *
-rewrite_column_stack(struct rewrite *x)
-{
-    return join(x, 2, 1, true);
-}
-
-const struct gr_operator gr_op_column_stack = {.rewrite = rewrite_column_stack};
+REWRITE_AS(vstack, join(x, 2, 0, false))
+REWRITE_AS(hstack, join(x, 1, rewrite_input(x, 0)->type.dims > 1, false))
+REWRITE_AS(dstack, join(x, 3, 2, false))
+REWRITE_AS(column_stack, join(x, 2, 1, true))
 
 /* ---- grids ---- */
 
@@ -389,23 +362,10 @@ const struct gr_operator gr_op_choice = {.rewrite = rewrite_choice};
 
 /* ---- others by another name ---- */
 
-static struct gr_node *
-rewrite_partition(struct rewrite *x)
-{
-    return rewrite_add(x, GR_TILE_tensor_sort, rewrite_input(x, 0), NULL,
-                       rewrite_int(x, "axis", rewrite_param_int(x, "axis")), NULL);
-}
-
-const struct gr_operator gr_op_partition = {.rewrite = rewrite_partition};
-
-static struct gr_node *
-rewrite_argpartition(struct rewrite *x)
-{
-    return rewrite_add(x, GR_TILE_argsort, rewrite_input(x, 0), NULL,
-                       rewrite_int(x, "axis", rewrite_param_int(x, "axis")), NULL);
-}
-
-const struct gr_operator gr_op_argpartition = {.rewrite = rewrite_argpartition};
+REWRITE_AS(partition, rewrite_add(x, GR_TILE_tensor_sort, rewrite_input(x, 0), NULL,
+                                  rewrite_int(x, "axis", rewrite_param_int(x, "axis")), NULL))
+REWRITE_AS(argpartition, rewrite_add(x, GR_TILE_argsort, rewrite_input(x, 0), NULL,
+                                     rewrite_int(x, "axis", rewrite_param_int(x, "axis")), NULL))
 
 static struct gr_node *
 rewrite_logspace(struct rewrite *x)

@@ -27,6 +27,14 @@ struct rewrite {
     granary_err err;
 };
 
+/* The operator whose rewrite is one expression of x. */
+#define REWRITE_AS(name, ...)                                                                                          \
+    static struct gr_node *rewrite_##name(struct rewrite *x)                                                           \
+    {                                                                                                                  \
+        return __VA_ARGS__;                                                                                            \
+    }                                                                                                                  \
+    const struct gr_operator gr_op_##name = {.rewrite = rewrite_##name};
+
 /* Fail for what is wrong with inputs or parameters; returns a node that means nothing. */
 struct gr_node *rewrite_fail(struct rewrite *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct gr_node *rewrite_no_memory(struct rewrite *x);

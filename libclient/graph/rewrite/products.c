@@ -136,21 +136,8 @@ contract_last(struct rewrite *x, int from_end)
     return contract(x, a, b, &left, &right, 1);
 }
 
-static struct gr_node *
-rewrite_inner(struct rewrite *x)
-{
-    return contract_last(x, 1);
-}
-
-const struct gr_operator gr_op_inner = {.rewrite = rewrite_inner};
-
-static struct gr_node *
-rewrite_dot(struct rewrite *x)
-{
-    return contract_last(x, 2);
-}
-
-const struct gr_operator gr_op_dot = {.rewrite = rewrite_dot};
+REWRITE_AS(inner, contract_last(x, 1))
+REWRITE_AS(dot, contract_last(x, 2))
 
 static struct gr_node *
 rewrite_tensordot(struct rewrite *x)

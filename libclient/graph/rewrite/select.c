@@ -140,14 +140,8 @@ const struct gr_operator gr_op_unique = {.traits = GR_OP_TAKES_UNSIZED, .rewrite
 
 /* ---- sets ---- */
 
-static struct gr_node *
-rewrite_union1d(struct rewrite *x)
-{
-    return unique_of(x, rewrite_add(x, GR_TILE_concatenate, rewrite_flat(x, rewrite_input(x, 0)),
-                                    rewrite_flat(x, rewrite_input(x, 1)), rewrite_int(x, "axis", 0), NULL));
-}
-
-const struct gr_operator gr_op_union1d = {.rewrite = rewrite_union1d};
+REWRITE_AS(union1d, unique_of(x, rewrite_add(x, GR_TILE_concatenate, rewrite_flat(x, rewrite_input(x, 0)),
+                                             rewrite_flat(x, rewrite_input(x, 1)), rewrite_int(x, "axis", 0), NULL)))
 
 static struct gr_node *
 chosen(struct rewrite *x, bool invert, granary_dtype dtype)
@@ -160,18 +154,6 @@ chosen(struct rewrite *x, bool invert, granary_dtype dtype)
     return unique_of(x, table);
 }
 
-static struct gr_node *
-rewrite_intersect1d(struct rewrite *x)
-{
-    return chosen(x, false, gr_dtype_promote(rewrite_input(x, 0)->type.dtype, rewrite_input(x, 1)->type.dtype));
-}
-
-const struct gr_operator gr_op_intersect1d = {.rewrite = rewrite_intersect1d};
-
-static struct gr_node *
-rewrite_setdiff1d(struct rewrite *x)
-{
-    return chosen(x, true, rewrite_input(x, 0)->type.dtype);
-}
-
-const struct gr_operator gr_op_setdiff1d = {.rewrite = rewrite_setdiff1d};
+REWRITE_AS(intersect1d,
+           chosen(x, false, gr_dtype_promote(rewrite_input(x, 0)->type.dtype, rewrite_input(x, 1)->type.dtype)))
+REWRITE_AS(setdiff1d, chosen(x, true, rewrite_input(x, 0)->type.dtype))

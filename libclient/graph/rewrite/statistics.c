@@ -177,13 +177,7 @@ covariance(struct rewrite *x, int64_t ddof)
     return x->err == GRANARY_OK && off->type.shape[0] == 1 ? rewrite_unary(x, GR_TILE_squeeze, off) : off;
 }
 
-static struct gr_node *
-rewrite_tensor_cov(struct rewrite *x)
-{
-    return covariance(x, rewrite_param_int(x, "ddof"));
-}
-
-const struct gr_operator gr_op_tensor_cov = {.rewrite = rewrite_tensor_cov};
+REWRITE_AS(tensor_cov, covariance(x, rewrite_param_int(x, "ddof")))
 
 static struct gr_node *
 rewrite_corrcoef(struct rewrite *x)
@@ -225,41 +219,19 @@ along_without_nan(struct rewrite *x, enum gr_tile_op op, double value)
     return rewrite_add(x, op, a, NULL, rewrite_int(x, "axis", rewrite_param_int(x, "axis")), NULL);
 }
 
-static struct gr_node *
-rewrite_nancumsum(struct rewrite *x)
-{
-    return along_without_nan(x, GR_TILE_cumsum, 0);
-}
-
-const struct gr_operator gr_op_nancumsum = {.rewrite = rewrite_nancumsum};
+REWRITE_AS(nancumsum, along_without_nan(x, GR_TILE_cumsum, 0))
+REWRITE_AS(nancumprod, along_without_nan(x, GR_TILE_cumprod, 1))
 
 static struct gr_node *
-rewrite_nancumprod(struct rewrite *x)
-{
-    return along_without_nan(x, GR_TILE_cumprod, 1);
-}
-
-const struct gr_operator gr_op_nancumprod = {.rewrite = rewrite_nancumprod};
-
-static struct gr_node *
-rewrite_nanargmax(struct rewrite *x)
+place_without_nan(struct rewrite *x, enum gr_tile_op op, double value)
 {
     struct gr_node *a = rewrite_input(x, 0);
 
-    return rewrite_reduce(x, GR_TILE_argmax, instead_of_nan(x, a, -INFINITY), rewrite_axis_or_all(x, a), false);
+    return rewrite_reduce(x, op, instead_of_nan(x, a, value), rewrite_axis_or_all(x, a), false);
 }
 
-const struct gr_operator gr_op_nanargmax = {.rewrite = rewrite_nanargmax};
-
-static struct gr_node *
-rewrite_nanargmin(struct rewrite *x)
-{
-    struct gr_node *a = rewrite_input(x, 0);
-
-    return rewrite_reduce(x, GR_TILE_argmin, instead_of_nan(x, a, INFINITY), rewrite_axis_or_all(x, a), false);
-}
-
-const struct gr_operator gr_op_nanargmin = {.rewrite = rewrite_nanargmin};
+REWRITE_AS(nanargmax, place_without_nan(x, GR_TILE_argmax, -INFINITY))
+REWRITE_AS(nanargmin, place_without_nan(x, GR_TILE_argmin, INFINITY))
 
 /* ---- both alike ---- */
 

@@ -15,21 +15,8 @@ sort_some(struct rewrite *x, bool descending)
     return sort;
 }
 
-static struct gr_node *
-rewrite_nlargest(struct rewrite *x)
-{
-    return sort_some(x, true);
-}
-
-const struct gr_operator gr_op_nlargest = {.rewrite = rewrite_nlargest};
-
-static struct gr_node *
-rewrite_nsmallest(struct rewrite *x)
-{
-    return sort_some(x, false);
-}
-
-const struct gr_operator gr_op_nsmallest = {.rewrite = rewrite_nsmallest};
+REWRITE_AS(nlargest, sort_some(x, true))
+REWRITE_AS(nsmallest, sort_some(x, false))
 
 static struct gr_node *
 rewrite_tail(struct rewrite *x)

@@ -80,13 +80,7 @@ make_replaced(struct rewrite *x, const struct gr_field *field)
     return rewrite_text(x, "%s else %s end", text, name);
 }
 
-static struct gr_node *
-rewrite_replace(struct rewrite *x)
-{
-    return assign_each(x, make_replaced, NULL);
-}
-
-const struct gr_operator gr_op_replace = {.rewrite = rewrite_replace};
+REWRITE_AS(replace, assign_each(x, make_replaced, NULL))
 
 /* "when NAME SIGN BOUND then BOUND", if there is a bound. */
 static const char *
@@ -138,13 +132,7 @@ make_kept(struct rewrite *x, const struct gr_field *field)
                         rewrite_name(x, field->name), rewrite_param_text(x, "other"));
 }
 
-static struct gr_node *
-rewrite_where_columns(struct rewrite *x)
-{
-    return assign_each(x, make_kept, NULL);
-}
-
-const struct gr_operator gr_op_where_columns = {.rewrite = rewrite_where_columns};
+REWRITE_AS(where_columns, assign_each(x, make_kept, NULL))
 
 static const char *
 make_masked(struct rewrite *x, const struct gr_field *field)
@@ -153,13 +141,7 @@ make_masked(struct rewrite *x, const struct gr_field *field)
                         rewrite_param_text(x, "other"), rewrite_name(x, field->name));
 }
 
-static struct gr_node *
-rewrite_mask_columns(struct rewrite *x)
-{
-    return assign_each(x, make_masked, NULL);
-}
-
-const struct gr_operator gr_op_mask_columns = {.rewrite = rewrite_mask_columns};
+REWRITE_AS(mask_columns, assign_each(x, make_masked, NULL))
 
 /* ---- texts ---- */
 
@@ -170,13 +152,7 @@ make_number(struct rewrite *x, const struct gr_field *field)
                         rewrite_name(x, field->name));
 }
 
-static struct gr_node *
-rewrite_to_numeric(struct rewrite *x)
-{
-    return assign_each(x, make_number, NULL);
-}
-
-const struct gr_operator gr_op_to_numeric = {.rewrite = rewrite_to_numeric};
+REWRITE_AS(to_numeric, assign_each(x, make_number, NULL))
 
 static const char *
 make_timestamp(struct rewrite *x, const struct gr_field *field)
@@ -189,10 +165,4 @@ make_timestamp(struct rewrite *x, const struct gr_field *field)
                           : rewrite_text(x, "%sstrptime(%s, %s)", try, name, rewrite_quote(x, format));
 }
 
-static struct gr_node *
-rewrite_to_datetime(struct rewrite *x)
-{
-    return assign_each(x, make_timestamp, NULL);
-}
-
-const struct gr_operator gr_op_to_datetime = {.rewrite = rewrite_to_datetime};
+REWRITE_AS(to_datetime, assign_each(x, make_timestamp, NULL))
