@@ -123,6 +123,11 @@ gr_attrs tiling_attrs(struct tiling *t, size_t i, const char *const *names, size
 /* One operator with one output. */
 struct gr_piece tiling_add(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared,
                            const struct gr_piece *inputs, size_t input_count, uint64_t bytes);
+/* The same with attributes of its own beside the shared ones. */
+struct gr_piece tiling_add_own(struct tiling *t, size_t i, enum gr_chunk_op op, const gr_attrs attrs[2],
+                               const struct gr_piece *inputs, size_t input_count, uint64_t bytes);
+/* A new set of one number: which of many an operator is, or deals with. */
+gr_attrs tiling_number(struct tiling *t, const char *name, uint64_t number);
 
 enum tile_growth { TILE_SUM, TILE_MAX }; /* a merged piece is as large as its inputs together, or as the largest */
 

@@ -102,9 +102,26 @@ struct gr_piece
 tiling_add(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, const struct gr_piece *inputs,
            size_t input_count, uint64_t bytes)
 {
+    return tiling_add_own(t, i, op, (gr_attrs[2]){shared, 0}, inputs, input_count, bytes);
+}
+
+gr_attrs
+tiling_number(struct tiling *t, const char *name, uint64_t number)
+{
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int(name, (int64_t)number));
+    return attrs;
+}
+
+struct gr_piece
+tiling_add_own(struct tiling *t, size_t i, enum gr_chunk_op op, const gr_attrs attrs[2], const struct gr_piece *inputs,
+               size_t input_count, uint64_t bytes)
+{
     struct gr_chunk_spec spec = {.op = op,
                                  .step = (uint32_t)i,
-                                 .shared = shared,
+                                 .shared = attrs[0],
+                                 .own = attrs[1],
                                  .inputs = inputs,
                                  .input_count = input_count,
                                  .outputs = 1,

@@ -105,17 +105,10 @@ distinct_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, size_t 
     gr_attrs_add(chunks, by_order, gr_attr_new_int("parts", (int64_t)in->count));
     gr_attrs_add(chunks, merge, gr_attr_new_string("order", order));
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_shuffle_split,
-                                     .step = (uint32_t)i,
-                                     .shared = deal,
-                                     .own = gr_chunks_attrs(chunks),
-                                     .inputs = &in->pieces[p],
-                                     .input_count = 1,
-                                     .outputs = 1,
-                                     .bytes = in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts};
+        const gr_attrs attrs[2] = {deal, tiling_number(t, "chunk", p)};
 
-        gr_attrs_add(chunks, spec.own, gr_attr_new_int("chunk", (int64_t)p));
-        dealt[p] = gr_chunks_add(chunks, &spec);
+        dealt[p] = tiling_add_own(t, i, GR_CHUNK_shuffle_split, attrs, &in->pieces[p], 1,
+                                  in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts);
     }
     for (size_t j = 0; j < parts && err == GRANARY_OK; j++) {
         struct gr_piece part;

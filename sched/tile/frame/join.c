@@ -91,17 +91,10 @@ add_build(struct joining *j, int which, bool unique)
         gr_attrs_add(chunks, shared, gr_attr_new_string("side", which == LEFT ? "left" : "right"));
     }
     for (size_t part = 0; part < side->part_count; part++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_join_build,
-                                     .step = (uint32_t)j->i,
-                                     .shared = shared,
-                                     .own = gr_chunks_attrs(chunks),
-                                     .inputs = side->pieces,
-                                     .input_count = side->piece_count,
-                                     .outputs = 1,
-                                     .bytes = bytes / side->part_count + 4096};
+        const gr_attrs attrs[2] = {shared, tiling_number(j->t, "part", part)};
 
-        gr_attrs_add(chunks, spec.own, gr_attr_new_int("part", (int64_t)part));
-        side->parts[part] = gr_chunks_add(chunks, &spec);
+        side->parts[part] = tiling_add_own(j->t, j->i, GR_CHUNK_join_build, attrs, side->pieces, side->piece_count,
+                                           bytes / side->part_count + 4096);
     }
     return GRANARY_OK;
 }

@@ -67,17 +67,11 @@ split_side(struct joining *j, int which, size_t parts, struct gr_piece **ret_pie
     gr_attrs_add(chunks, shared, gr_attr_new_int("parts", (int64_t)parts));
     gr_attrs_add(chunks, shared, gr_attr_new_string("order", j->order));
     for (size_t p = 0; p < side->tiled->count; p++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_shuffle_split,
-                                     .step = (uint32_t)j->i,
-                                     .shared = shared,
-                                     .own = gr_chunks_attrs(chunks),
-                                     .inputs = &side->tiled->pieces[p],
-                                     .input_count = 1,
-                                     .outputs = 1,
-                                     .bytes = side->tiled->bytes[p] + side->tiled->bytes[p] / 8 + 2048 * parts};
+        const gr_attrs attrs[2] = {shared, tiling_number(j->t, "chunk", p)};
+        uint64_t bytes = side->tiled->bytes[p];
 
-        gr_attrs_add(chunks, spec.own, gr_attr_new_int("chunk", (int64_t)p));
-        pieces[p] = gr_chunks_add(chunks, &spec);
+        pieces[p] = tiling_add_own(j->t, j->i, GR_CHUNK_shuffle_split, attrs, &side->tiled->pieces[p], 1,
+                                   bytes + bytes / 8 + 2048 * parts);
     }
     *ret_pieces = pieces;
     return GRANARY_OK;

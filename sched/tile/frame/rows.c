@@ -263,20 +263,11 @@ tile_sample(struct tiling *t, size_t i)
     err = tiled_init(t, &drawn, in->count, true);
     shared = sample_attrs(t, params, total, count);
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
-        gr_attrs own = gr_chunks_attrs(t->chunks);
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_sample,
-                                     .step = (uint32_t)i,
-                                     .shared = shared,
-                                     .own = own,
-                                     .inputs = &in->pieces[p],
-                                     .input_count = 1,
-                                     .outputs = 1};
+        const gr_attrs attrs[2] = {shared, tiling_number(t, "first", (uint64_t)first)};
 
-        gr_attrs_add(t->chunks, own, gr_attr_new_int("first", first));
         first += rows[p];
-        spec.bytes = drawn.bytes[p] =
-            (uint64_t)((double)in->bytes[p] * ((double)count / (double)(total > 0 ? total : 1))) + 64;
-        drawn.pieces[p] = gr_chunks_add(t->chunks, &spec);
+        drawn.bytes[p] = (uint64_t)((double)in->bytes[p] * ((double)count / (double)(total > 0 ? total : 1))) + 64;
+        drawn.pieces[p] = tiling_add_own(t, i, GR_CHUNK_sample, attrs, &in->pieces[p], 1, drawn.bytes[p]);
     }
     if (err == GRANARY_OK) {
         err = sample_finish(t, i, &drawn, count);

@@ -71,16 +71,6 @@ sort_attrs(struct tiling *t, const struct tile_order *order, const char *count_n
     return attrs;
 }
 
-/* Which chunk or part it is. */
-static gr_attrs
-number_attrs(struct tiling *t, const char *name, size_t number)
-{
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int(name, (int64_t)number));
-    return attrs;
-}
-
 /* ---- all at once, or the first rows ---- */
 
 static granary_err
@@ -149,16 +139,10 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, const struct t
     samples = samples < SAMPLES_MIN ? SAMPLES_MIN : samples > SAMPLES_MAX ? SAMPLES_MAX : samples;
     sample_attrs = sort_attrs(t, order, "samples", (int64_t)samples);
     for (size_t p = 0; p < in->count; p++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_sample,
-                                     .step = (uint32_t)i,
-                                     .shared = sample_attrs,
-                                     .own = number_attrs(t, "chunk", p),
-                                     .inputs = &in->pieces[p],
-                                     .input_count = 1,
-                                     .outputs = 1,
-                                     .bytes = 64 * samples < in->bytes[p] ? 64 * samples : in->bytes[p]};
+        const gr_attrs attrs[2] = {sample_attrs, tiling_number(t, "chunk", p)};
 
-        pieces[p] = gr_chunks_add(t->chunks, &spec);
+        pieces[p] = tiling_add_own(t, i, GR_CHUNK_sort_sample, attrs, &in->pieces[p], 1,
+                                   64 * samples < in->bytes[p] ? 64 * samples : in->bytes[p]);
     }
     *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, order, "parts", (int64_t)parts), pieces,
                              in->count, 64 * parts);
@@ -178,16 +162,10 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
 
     for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
         struct gr_piece inputs[2] = {in->pieces[p], pivots};
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_sort_split,
-                                     .step = (uint32_t)i,
-                                     .shared = split_attrs,
-                                     .own = number_attrs(t, "chunk", p),
-                                     .inputs = inputs,
-                                     .input_count = 2,
-                                     .outputs = 1,
-                                     .bytes = in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts};
+        const gr_attrs attrs[2] = {split_attrs, tiling_number(t, "chunk", p)};
 
-        dealt[p] = gr_chunks_add(t->chunks, &spec);
+        dealt[p] = tiling_add_own(t, i, GR_CHUNK_sort_split, attrs, inputs, 2,
+                                  in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts);
     }
     if (err == GRANARY_OK) {
         err = tiled_init(t, out, parts, true);

@@ -30,16 +30,6 @@ gather_inputs(struct tiling *t, size_t i, size_t *ret_count)
     return pieces;
 }
 
-/* Which one of an array an operator is; how many there are stands once, with what they share. */
-static gr_attrs
-index_attrs(struct tiling *t, uint64_t index)
-{
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("index", (int64_t)index));
-    return attrs;
-}
-
 static void
 add_count(struct tiling *t, gr_attrs shared, uint64_t count)
 {
@@ -98,7 +88,7 @@ tile_calls(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, uin
                                      .joins = n % block != 0,
                                      .step = (uint32_t)i,
                                      .shared = shared,
-                                     .own = count > 1 ? index_attrs(t, n) : 0,
+                                     .own = count > 1 ? tiling_number(t, "index", n) : 0,
                                      .inputs = inputs,
                                      .input_count = input_count,
                                      .outputs = outputs,
@@ -183,23 +173,16 @@ tile_map_chunk(struct tiling *t, size_t i)
         err = init_same(t, i, in);
     }
     for (size_t p = 0; err == GRANARY_OK && p < in->count; p++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_call,
-                                     .step = (uint32_t)i,
-                                     .shared = shared,
-                                     .own = index_attrs(t, p),
-                                     .inputs = &in->pieces[p],
-                                     .input_count = 1,
-                                     .outputs = 1};
+        const gr_attrs attrs[2] = {shared, tiling_number(t, "index", p)};
 
         if (out->grid != NULL) {
             int64_t offset[8], size[8];
 
             grid_block(out->grid, p, offset, size);
-            gr_attrs_add(t->chunks, spec.own, gr_attr_new_ints("shape", size, (size_t)out->grid->dims));
+            gr_attrs_add(t->chunks, attrs[1], gr_attr_new_ints("shape", size, (size_t)out->grid->dims));
         }
         out->bytes[p] = in->bytes[p] > OBJECT_BYTES ? in->bytes[p] : OBJECT_BYTES;
-        spec.bytes = out->bytes[p];
-        out->pieces[p] = gr_chunks_add(t->chunks, &spec);
+        out->pieces[p] = tiling_add_own(t, i, GR_CHUNK_call, attrs, &in->pieces[p], 1, out->bytes[p]);
         err = gr_chunks_error(t->chunks);
     }
     return err;
@@ -230,7 +213,7 @@ tile_null(struct tiling *t, size_t i)
         uint64_t first = (uint64_t)n * GR_BLOCK_MAX;
         uint64_t left = count - first;
 
-        spec.own = index_attrs(t, first);
+        spec.own = tiling_number(t, "index", first);
         gr_attrs_add(t->chunks, spec.own,
                      gr_attr_new_int("instances", (int64_t)(left < GR_BLOCK_MAX ? left : GR_BLOCK_MAX)));
         out->pieces[n] = gr_chunks_add(t->chunks, &spec);

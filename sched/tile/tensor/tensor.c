@@ -51,14 +51,9 @@ tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs sha
     granary_err err = source_grid(t, i);
 
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
-        struct gr_chunk_spec spec = {.op = op,
-                                     .step = (uint32_t)i,
-                                     .shared = shared,
-                                     .own = block_attrs(t, out->grid, n),
-                                     .outputs = 1,
-                                     .bytes = out->bytes[n]};
+        const gr_attrs attrs[2] = {shared, block_attrs(t, out->grid, n)};
 
-        out->pieces[n] = gr_chunks_add(t->chunks, &spec);
+        out->pieces[n] = tiling_add_own(t, i, op, attrs, NULL, 0, out->bytes[n]);
         err = gr_chunks_error(t->chunks);
     }
     return err;
@@ -135,16 +130,9 @@ tile_band(struct tiling *t, size_t i, const char *bound)
 
     gr_attrs_add(t->chunks, shared, gr_attr_new_int(bound, GR_STEP_PARAMS(triu, step)->offset));
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
-        struct gr_chunk_spec spec = {.op = GR_CHUNK_band,
-                                     .step = (uint32_t)i,
-                                     .shared = shared,
-                                     .own = block_attrs(t, out->grid, n),
-                                     .inputs = &in->pieces[n],
-                                     .input_count = 1,
-                                     .outputs = 1,
-                                     .bytes = out->bytes[n]};
+        const gr_attrs attrs[2] = {shared, block_attrs(t, out->grid, n)};
 
-        out->pieces[n] = gr_chunks_add(t->chunks, &spec);
+        out->pieces[n] = tiling_add_own(t, i, GR_CHUNK_band, attrs, &in->pieces[n], 1, out->bytes[n]);
     }
     return err;
 }
