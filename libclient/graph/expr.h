@@ -171,15 +171,10 @@ granary_err gr_expr_copy(const struct gr_expr *expr, struct gr_expr **ret_expr);
 /* Whether both give the same value of the same row. False says nothing. */
 bool gr_expr_equal(const struct gr_expr *a, const struct gr_expr *b);
 
-/*
- * Put copies of expressions in place of columns: every column for which find() returns an expression. What was put in
- * is not looked through again. *expr is replaced when it is such a column itself.
- *
- * find    NULL: the column stays
- * Errors  ENOMEM · EINVAL more than GR_EXPR_NODES nodes; *expr is then partly done and fit to be destroyed only
- */
-typedef const struct gr_expr *gr_expr_find(const char *column, void *context);
-granary_err gr_expr_substitute(struct gr_expr **expr, gr_expr_find *find, void *context);
+/* Give columns the names that find() returns for theirs; NULL: it keeps its own. Errors: ENOMEM, which leaves it partly
+ * done */
+typedef const char *gr_expr_find(const char *column, const void *context);
+granary_err gr_expr_rename(struct gr_expr *expr, gr_expr_find *find, const void *context);
 
 /* The parts that "and" joins, in their order, borrowed from expr; at least one. *ret_parts is to be freed. Errors:
  * ENOMEM */
@@ -190,10 +185,9 @@ granary_err gr_expr_conjuncts(const struct gr_expr *expr, const struct gr_expr *
  * they are too long · ENOMEM */
 granary_err gr_expr_and(const struct gr_expr *const *exprs, size_t count, struct gr_expr **ret_expr);
 
-/* A call, or a column; for tests and for who makes expressions. call *takes* the operands, also when it fails. Errors:
- * ENOMEM (an operand may be NULL: out of memory when it was made) */
+/* A call; for tests and for who makes expressions. *Takes* the operands, also when it fails. Errors: ENOMEM (an operand
+ * may be NULL: out of memory when it was made) */
 granary_err gr_expr_call(enum gr_expr_op op, struct gr_expr *const *operands, size_t count, struct gr_expr **ret_expr);
-granary_err gr_expr_column(const char *name, struct gr_expr **ret_expr);
 
 /* How many nodes. */
 size_t gr_expr_size(const struct gr_expr *expr);

@@ -67,23 +67,9 @@ struct origin {
 struct origins {
     const struct gr_schema *schema; /* of the step */
     struct origin *of;
-    struct gr_join_column *columns; /* owned, when it is a join */
-    size_t column_count;
-    size_t side; /* substituting: for this input */
+    size_t side; /* renaming: for this input */
     const struct gr_schema *right;
-    struct gr_expr **made; /* columns under their names below, owned; by column */
 };
-
-static void
-origins_fini(struct origins *o)
-{
-    for (size_t c = 0; o->made != NULL && c < o->schema->count; c++) {
-        gr_expr_destroy(o->made[c]);
-    }
-    if (o->columns != NULL) {
-        gr_join_columns_free(o->columns, o->column_count);
-    }
-}
 
 /* Which sides of a join may lose rows before it. */
 static void
@@ -101,21 +87,22 @@ origins_of_join(struct gr_steps *steps, const struct gr_step *step, struct origi
     const struct gr_schema *right = &steps->steps[step->inputs[1]].type->schema;
     size_t count;
     Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    struct gr_join_column *columns = NULL;
     struct gr_join join;
     bool may_left;
     bool may_right;
     granary_err err = gr_join_parse(attrs, count, &join);
 
     if (err == GRANARY_OK) {
-        err = gr_join_columns(&join, left, right, &o->columns, &o->column_count);
+        err = gr_join_columns(&join, left, right, &columns, &count);
     }
     if (err != GRANARY_OK) {
         return err;
     }
     o->right = right;
     join_sides(&join, &may_left, &may_right);
-    for (size_t c = 0; c < o->schema->count && c < o->column_count; c++) {
-        const struct gr_join_column *column = &o->columns[c];
+    for (size_t c = 0; c < o->schema->count && c < count; c++) {
+        const struct gr_join_column *column = &columns[c];
 
         if (column->left >= 0 && may_left) {
             o->of[c] = (struct origin){.name = left->fields[column->left].name, .input = 0, .both = -1};
@@ -124,6 +111,7 @@ origins_of_join(struct gr_steps *steps, const struct gr_step *step, struct origi
             o->of[c] = (struct origin){.name = right->fields[column->right].name, .input = 1, .both = -1};
         }
     }
+    gr_join_columns_free(columns, count);
     return GRANARY_OK;
 }
 
@@ -134,8 +122,7 @@ origins_init(struct gr_steps *steps, const struct gr_step *step, struct origins 
 
     *o = (struct origins){.schema = &step->type->schema};
     o->of = gr_steps_room(steps, o->schema->count, sizeof *o->of);
-    o->made = gr_steps_room(steps, o->schema->count, sizeof(struct gr_expr *));
-    if (o->of == NULL || o->made == NULL) {
+    if (o->of == NULL) {
         return optimize_no_memory();
     }
     for (size_t c = 0; c < o->schema->count; c++) {
@@ -160,25 +147,13 @@ lets_through(const struct gr_step *step)
     return gr_op_has(step->op, GR_OP_LETS_CONDITIONS_DOWN) && step->limit == GR_STEP_NO_LIMIT;
 }
 
-static const struct gr_expr *
-find_origin(const char *column, void *context)
+static const char *
+find_origin(const char *column, const void *context)
 {
-    struct origins *o = context;
+    const struct origins *o = context;
     int at = gr_schema_find(o->schema, column);
-    const char *name;
 
-    if (at < 0) {
-        return NULL;
-    }
-    name = o->of[at].input == o->side ? o->of[at].name : o->right->fields[o->of[at].both].name;
-    if (o->made[at] == NULL || strcmp(o->made[at]->column, name) != 0) {
-        gr_expr_destroy(o->made[at]);
-        o->made[at] = NULL;
-        if (gr_expr_column(name, &o->made[at]) != GRANARY_OK) {
-            return NULL;
-        }
-    }
-    return o->made[at];
+    return at < 0 ? NULL : o->of[at].input == o->side ? o->of[at].name : o->right->fields[o->of[at].both].name;
 }
 
 /* Whether all columns of a condition come from that input. */
@@ -205,7 +180,7 @@ move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, siz
 
     o->side = side;
     if (err == GRANARY_OK) {
-        err = gr_expr_substitute(&copy, find_origin, o);
+        err = gr_expr_rename(copy, find_origin, o);
     }
     if (err == GRANARY_OK) {
         err = rule_add_condition(step, side, copy, false);
@@ -214,7 +189,8 @@ move_to(struct gr_step *step, struct origins *o, const struct gr_expr *part, siz
     return err;
 }
 
-/* One part of the condition: into the step below on every side where it says the same. */
+/* One part of the condition: into the step below on every side where it says the same, unless the conditions there are
+ * too long together. */
 static granary_err
 push_part(struct gr_steps *steps, struct gr_step *below, struct origins *o, const struct gr_expr *part, bool *ret_moved)
 {
@@ -229,7 +205,8 @@ push_part(struct gr_steps *steps, struct gr_step *below, struct origins *o, cons
     for (size_t side = 0; err == GRANARY_OK && side < below->input_count && side < 2; side++) {
         if (comes_from(o, used, side)) {
             err = move_to(below, o, part, side);
-            *ret_moved = true;
+            *ret_moved = *ret_moved || err == GRANARY_OK;
+            err = err == GRANARY_EINVAL ? GRANARY_OK : err;
         }
     }
     return err;
@@ -267,78 +244,77 @@ ask_of_pairs(struct gr_steps *steps, struct gr_step *below, const struct gr_expr
     return err;
 }
 
-/* Move what can be moved of the condition, which `checked` is, too; what is left stays. */
+/* Whether a part can fail in no row. */
 static granary_err
-push_parts(struct gr_steps *steps, struct gr_step *step, size_t k, const struct gr_expr *checked)
+judge_part(const struct gr_expr *part, const struct gr_schema *schema, bool *ret_safe)
+{
+    struct gr_expr *checked = NULL;
+    granary_err err = gr_expr_copy(part, &checked);
+
+    if (err == GRANARY_OK) {
+        err = gr_expr_check(checked, schema);
+    }
+    *ret_safe = err == GRANARY_OK && gr_expr_is_safe(checked);
+    gr_expr_destroy(checked);
+    return err;
+}
+
+/* One part of the condition goes below, or is asked of pairs; first: all parts before it were. */
+static granary_err
+move_part(struct gr_steps *steps, struct gr_step *below, struct origins *o, const struct gr_expr *part, bool first,
+          bool *ret_moved, bool *ret_asked)
+{
+    bool safe;
+    granary_err err = judge_part(part, o->schema, &safe);
+
+    if (err == GRANARY_OK && (safe || (first && !gr_op_has(below->op, GR_OP_DROPS_ROWS)))) {
+        err = push_part(steps, below, o, part, ret_moved);
+    }
+    if (err == GRANARY_OK && !*ret_moved && below->op == GR_TILE_join && (safe || first)) {
+        err = ask_of_pairs(steps, below, part, ret_asked);
+    }
+    return err;
+}
+
+/* Move what can be moved of the condition; what is left stays. */
+static granary_err
+push_condition(struct gr_steps *steps, struct gr_step *step, size_t k)
 {
     struct gr_step *below = &steps->steps[step->inputs[k]];
     const struct gr_expr **parts = NULL;
-    const struct gr_expr **judged = NULL;
     size_t count = 0;
-    size_t judged_count = 0;
-    bool all_moved = true; /* of those before */
     size_t moved_count = 0;
-    size_t asked_count = 0;
+    size_t gone = 0; /* moved or asked */
     struct gr_expr *left = NULL;
-    struct origins o = {0};
+    struct origins o;
     granary_err err = origins_init(steps, below, &o);
 
     if (err == GRANARY_OK) {
         err = gr_expr_conjuncts(step->where[k], &parts, &count);
     }
-    if (err == GRANARY_OK) {
-        err = gr_expr_conjuncts(checked, &judged, &judged_count);
-    }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        /* Constants may have been folded away by the check: then nothing is known of the parts. */
-        bool safe = count == judged_count && gr_expr_is_safe(judged[i]);
         bool moved = false;
         bool asked = false;
 
-        if (safe || (all_moved && !gr_op_has(below->op, GR_OP_DROPS_ROWS))) {
-            err = push_part(steps, below, &o, parts[i], &moved);
-        }
-        if (err == GRANARY_OK && !moved && below->op == GR_TILE_join && (safe || all_moved)) {
-            err = ask_of_pairs(steps, below, parts[i], &asked);
-        }
+        err = move_part(steps, below, &o, parts[i], gone == i, &moved, &asked);
+        moved_count += moved;
         if (moved || asked) {
+            gone++;
             parts[i] = NULL;
         }
-        all_moved = all_moved && (moved || asked);
-        moved_count += moved;
-        asked_count += asked;
     }
     if (err == GRANARY_OK) {
         err = gr_expr_and(parts, count, &left);
-    }
-    if (err == GRANARY_OK && moved_count > 0) {
-        rule_fired(steps, "push-filter", "%s of the condition on '%s' moves below it",
-                   moved_count == count ? "all" : "a part", below->origin->name);
     }
     if (err == GRANARY_OK) {
         gr_expr_destroy(step->where[k]);
         step->where[k] = left;
     }
+    if (err == GRANARY_OK && moved_count > 0) {
+        rule_fired(steps, "push-filter", "%s of the condition on '%s' moves below it",
+                   moved_count == count ? "all" : "a part", below->origin->name);
+    }
     free(parts);
-    free(judged);
-    origins_fini(&o);
-    return err;
-}
-
-static granary_err
-push_condition(struct gr_steps *steps, struct gr_step *step, size_t k)
-{
-    const struct gr_schema *schema = &steps->steps[step->inputs[k]].type->schema;
-    struct gr_expr *checked = NULL;
-    granary_err err = gr_expr_copy(step->where[k], &checked);
-
-    if (err == GRANARY_OK) {
-        err = gr_expr_check(checked, schema);
-    }
-    if (err == GRANARY_OK) {
-        err = push_parts(steps, step, k, checked);
-    }
-    gr_expr_destroy(checked);
     return err;
 }
 

@@ -61,21 +61,6 @@ gr_expr_call(enum gr_expr_op op, struct gr_expr *const *operands, size_t count, 
 }
 
 granary_err
-gr_expr_column(const char *name, struct gr_expr **ret_expr)
-{
-    struct gr_expr *expr = calloc(1, sizeof *expr);
-
-    if (expr == NULL || (expr->column = strdup(name)) == NULL) {
-        free(expr);
-        return out_of_memory();
-    }
-    expr->kind = GR_EXPR_COLUMN;
-    expr->column_index = -1;
-    *ret_expr = expr;
-    return GRANARY_OK;
-}
-
-granary_err
 gr_expr_copy(const struct gr_expr *expr, struct gr_expr **ret_expr)
 {
     struct gr_expr *copy = malloc(sizeof *copy);
@@ -160,41 +145,21 @@ gr_expr_size(const struct gr_expr *expr)
     return size;
 }
 
-static granary_err
-substitute(struct gr_expr **expr, gr_expr_find *find, void *context, size_t *room)
+granary_err
+gr_expr_rename(struct gr_expr *expr, gr_expr_find *find, const void *context)
 {
-    const struct gr_expr *found = NULL;
-    struct gr_expr *copy = NULL;
-    granary_err err = GRANARY_OK;
+    const char *found = expr->kind == GR_EXPR_COLUMN ? find(expr->column, context) : NULL;
+    char *name = found == NULL ? NULL : strdup(found);
+    granary_err err = found != NULL && name == NULL ? out_of_memory() : GRANARY_OK;
 
-    if ((*expr)->kind == GR_EXPR_COLUMN && (found = find((*expr)->column, context)) != NULL) {
-        size_t size = gr_expr_size(found);
-
-        if (size > *room) {
-            return gr_fail(GRANARY_EINVAL, "more than %d operands and operators; split it in several steps",
-                           GR_EXPR_NODES);
-        }
-        *room -= size;
-        err = gr_expr_copy(found, &copy);
-        if (err == GRANARY_OK) {
-            gr_expr_destroy(*expr);
-            *expr = copy;
-        }
-        return err;
+    if (name != NULL) {
+        free(expr->column);
+        expr->column = name;
     }
-    for (size_t i = 0; i < (*expr)->operand_count && err == GRANARY_OK; i++) {
-        err = substitute(&(*expr)->operands[i], find, context, room);
+    for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
+        err = gr_expr_rename(expr->operands[i], find, context);
     }
     return err;
-}
-
-granary_err
-gr_expr_substitute(struct gr_expr **expr, gr_expr_find *find, void *context)
-{
-    size_t size = gr_expr_size(*expr);
-    size_t room = size < GR_EXPR_NODES ? GR_EXPR_NODES - size : 0;
-
-    return substitute(expr, find, context, &room);
 }
 
 static size_t

@@ -16,7 +16,7 @@ void
 bench_open(struct bench *bench, const char *nodes, const char *targets)
 {
     static const char *const columns[] = {"k", "a", "b", "c"};
-    char json[4096];
+    char json[32768];
     Granary__Graph *message;
 
     *bench = (struct bench){0};

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -161,6 +162,27 @@ groupbys_compute_what_assigns_made(void **state)
     bench_close(&bench);
 }
 
+static void
+long_conditions_move_as_short_ones(void **state)
+{
+    char where[10000] = "n = 0";
+    char nodes[12000];
+    struct bench bench;
+    size_t used = strlen(where);
+
+    (void)state;
+    for (int i = 1; i < 1000; i++) { /* 3999 of the 4096 nodes that an expression may have */
+        used += (size_t)snprintf(where + used, sizeof where - used, " or n=%d", i);
+    }
+    (void)snprintf(
+        nodes, sizeof nodes,
+        "%s, " FILTER("f", "x", "%s") ", " FILTER("g", "f", "n > 1 and n < 100 and n != 50") ", " SORT("s", "g"),
+        ASSIGN("x", "t", "\"n\": \"a\""), where);
+    bench_open(&bench, nodes, "\"s\"");
+    assert_fired(&bench, "all of the condition on 'x' moves below it");
+    bench_close(&bench);
+}
+
 int
 main(void)
 {
@@ -173,6 +195,7 @@ main(void)
         cmocka_unit_test(cross_joins_ask_their_pairs),
         cmocka_unit_test(groupbys_compute_what_assigns_made),
         cmocka_unit_test(what_may_fail_stays_behind_what_may_leave_it_out),
+        cmocka_unit_test(long_conditions_move_as_short_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
