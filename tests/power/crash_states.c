@@ -26,6 +26,7 @@
 #include "power/beside.h"
 #include "power/scenario.h"
 #include "power/trace.h"
+#include "support/guard.h"
 
 #define FAILURES_MOST 10
 #define ROOM_NEEDED   ((uint64_t)32 << 20) /* a trace, a disk, what daemons say, and a store: 13 MiB at most, seen */
@@ -356,6 +357,7 @@ main(int argc, char **argv)
         perror(stage.root);
         return 2;
     }
+    (void)guard_start(stage.root);
     (void)snprintf(stage.instance, sizeof stage.instance, "%s/i", stage.root);
     (void)snprintf(stage.trace, sizeof stage.trace, "%s.t", stage.root);
     divert_stderr(&stage);

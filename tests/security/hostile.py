@@ -56,6 +56,7 @@ def programs():
 
 
 BIN = programs()
+GUARD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support/guard.py")
 
 
 class Skip(Exception):
@@ -163,6 +164,8 @@ class Instance:
     def __init__(self, *arguments, store_only=False, user=None, group=None, env=None, files=None):
         self.work = tempfile.mkdtemp(prefix="granary-test-", dir="/tmp")
         self.directory = os.path.join(self.work, "i")
+        subprocess.run(["setsid", "--fork", sys.executable, GUARD, str(os.getpid()), self.work], check=True,
+                       env={**os.environ, "GRANARY_BIN": BIN})
         self.env = {**os.environ, "GRANARY_INSTANCE": self.directory, "NO_COLOR": "1", **(env or {})}
         self.store, self.owner = None, user
         if store_only:

@@ -5,6 +5,7 @@ export PATH="$GRANARY_BIN:$PATH" NO_COLOR=1
 work=$(mktemp -d /tmp/granary-test-XXXXXX)
 export GRANARY_INSTANCE="$work/i"
 cd "$GRANARY_SOURCE"
+setsid --fork python3 "$GRANARY_SOURCE/tests/support/guard.py" $$ "$work" # should the test be killed
 # shellcheck disable=SC2034 # the tests use it
 birds=libclient/examples/data/birdstrikes.csv
 

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "support/guard.h"
+
 static int
 run_granary(const char *command, const char *directory, const char *options)
 {
@@ -25,6 +27,7 @@ void
 instance_start(char *directory, const char *options, granary_client **ret_client)
 {
     assert_non_null(mkdtemp(directory));
+    assert_true(guard_start(directory));
     assert_int_equal(run_granary("up", directory, options), 0);
     assert_int_equal(granary_connect(&(granary_connect_options){.instance = directory}, ret_client), GRANARY_OK);
 }

@@ -17,10 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/barrier.h"
 #include "lease_reader.h"
+#include "store/base/shmfile.h"
 #include "store/core/core.h"
 #include "store/index/index_parts.h"
 #include "store/object/object.h"
@@ -103,6 +105,16 @@ evict_and_restore(struct gr_slot *slot, uint64_t *serial, uint64_t offset)
     return true;
 }
 
+/* The mapping suffices: a test that is killed leaves no file. */
+static void
+unlink_index(const char *prefix)
+{
+    char name[96];
+
+    shmfile_name(name, prefix, 1, "index", SHMFILE_NO_NUMBER);
+    assert_int_equal(shm_unlink(name), 0);
+}
+
 static void
 set_up(struct lease_reader *readers[READERS], uint64_t *serial)
 {
@@ -111,6 +123,7 @@ set_up(struct lease_reader *readers[READERS], uint64_t *serial)
 
     (void)snprintf(prefix, sizeof prefix, "/granary.test.race.%d.", (int)getpid());
     assert_int_equal(index_create(&table, prefix, 1, &control.depth), GRANARY_OK);
+    unlink_index(prefix);
     list_init(&session.clients);
     for (unsigned i = 0; i < READERS; i++) {
         clients[i].page = &pages[i];
