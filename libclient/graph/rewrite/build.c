@@ -177,47 +177,20 @@ attr_made(struct rewrite *x, Granary__Attr *attr)
     return attr;
 }
 
-Granary__Attr *
-rewrite_int(struct rewrite *x, const char *name, int64_t value)
-{
-    return attr_made(x, gr_attr_new_int(name, value));
-}
+#define REWRITE_ATTR(kind, made, ...)                                                                                  \
+    Granary__Attr *rewrite_##kind(struct rewrite *x, const char *name, __VA_ARGS__)                                    \
+    {                                                                                                                  \
+        return attr_made(x, made);                                                                                     \
+    }
 
-Granary__Attr *
-rewrite_ints(struct rewrite *x, const char *name, const int64_t *values, size_t count)
-{
-    return attr_made(x, gr_attr_new_ints(name, values, count));
-}
-
-Granary__Attr *
-rewrite_number(struct rewrite *x, const char *name, double value)
-{
-    return attr_made(x, gr_attr_new_double(name, value));
-}
-
-Granary__Attr *
-rewrite_bool(struct rewrite *x, const char *name, bool value)
-{
-    return attr_made(x, gr_attr_new_bool(name, value));
-}
-
-Granary__Attr *
-rewrite_bools(struct rewrite *x, const char *name, const bool *values, size_t count)
-{
-    return attr_made(x, gr_attr_new_bools(name, values, count));
-}
-
-Granary__Attr *
-rewrite_string(struct rewrite *x, const char *name, const char *value)
-{
-    return attr_made(x, gr_attr_new_string(name, value));
-}
-
-Granary__Attr *
-rewrite_strings(struct rewrite *x, const char *name, const char *const *values, size_t count)
-{
-    return attr_made(x, gr_attr_new_strings(name, (char *const *)(uintptr_t)values, count));
-}
+REWRITE_ATTR(int, gr_attr_new_int(name, value), int64_t value)
+REWRITE_ATTR(ints, gr_attr_new_ints(name, values, count), const int64_t *values, size_t count)
+REWRITE_ATTR(number, gr_attr_new_double(name, value), double value)
+REWRITE_ATTR(bool, gr_attr_new_bool(name, value), bool value)
+REWRITE_ATTR(bools, gr_attr_new_bools(name, values, count), const bool *values, size_t count)
+REWRITE_ATTR(string, gr_attr_new_string(name, value), const char *value)
+REWRITE_ATTR(strings, gr_attr_new_strings(name, (char *const *)(uintptr_t)values, count), const char *const *values,
+             size_t count)
 
 void
 rewrite_entry(struct rewrite *x, const char *key, const char *value)

@@ -140,18 +140,5 @@ make_matrix(struct rewrite *x, const char *function)
     return rewrite_add(x, GR_TILE_project, rows, NULL, rewrite_map(x, "columns"), NULL);
 }
 
-static struct gr_node *
-rewrite_corr(struct rewrite *x)
-{
-    return make_matrix(x, "corr");
-}
-
-const struct gr_operator gr_op_corr = {.traits = GR_OP_KNOWS_NO_TYPES, .rewrite = rewrite_corr};
-
-static struct gr_node *
-rewrite_cov(struct rewrite *x)
-{
-    return make_matrix(x, "cov");
-}
-
-const struct gr_operator gr_op_cov = {.traits = GR_OP_KNOWS_NO_TYPES, .rewrite = rewrite_cov};
+REWRITE_WITH(corr, GR_OP_KNOWS_NO_TYPES, make_matrix(x, "corr"))
+REWRITE_WITH(cov, GR_OP_KNOWS_NO_TYPES, make_matrix(x, "cov"))

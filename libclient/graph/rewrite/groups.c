@@ -93,21 +93,8 @@ find_extremes(struct rewrite *x, const char *function)
                        rewrite_map(x, "aggregate"));
 }
 
-static struct gr_node *
-rewrite_idxmax(struct rewrite *x)
-{
-    return find_extremes(x, "max");
-}
-
-const struct gr_operator gr_op_idxmax = {.traits = GR_OP_KNOWS_NO_TYPES, .rewrite = rewrite_idxmax};
-
-static struct gr_node *
-rewrite_idxmin(struct rewrite *x)
-{
-    return find_extremes(x, "min");
-}
-
-const struct gr_operator gr_op_idxmin = {.traits = GR_OP_KNOWS_NO_TYPES, .rewrite = rewrite_idxmin};
+REWRITE_WITH(idxmax, GR_OP_KNOWS_NO_TYPES, find_extremes(x, "max"))
+REWRITE_WITH(idxmin, GR_OP_KNOWS_NO_TYPES, find_extremes(x, "min"))
 
 /* ---- groups as columns ---- */
 

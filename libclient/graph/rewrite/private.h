@@ -27,13 +27,14 @@ struct rewrite {
     granary_err err;
 };
 
-/* The operator whose rewrite is one expression of x. */
-#define REWRITE_AS(name, ...)                                                                                          \
+/* The operator whose rewrite is one expression of x; and one that has traits, too. */
+#define REWRITE_AS(name, ...) REWRITE_WITH(name, 0, __VA_ARGS__)
+#define REWRITE_WITH(name, its_traits, ...)                                                                            \
     static struct gr_node *rewrite_##name(struct rewrite *x)                                                           \
     {                                                                                                                  \
         return __VA_ARGS__;                                                                                            \
     }                                                                                                                  \
-    const struct gr_operator gr_op_##name = {.rewrite = rewrite_##name};
+    const struct gr_operator gr_op_##name = {.traits = its_traits, .rewrite = rewrite_##name};
 
 /* Fail for what is wrong with inputs or parameters; returns a node that means nothing. */
 struct gr_node *rewrite_fail(struct rewrite *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
