@@ -31,12 +31,17 @@ list_holders(struct cli *cli)
     return err;
 }
 
-#define HOLDERS(type, columns_of, read_them)                                                                           \
+/* command_NAME lists, in these columns, the rows of this type that the call gives for `inspector`, at `rows`. */
+#define HOLDERS(name, type, columns_of, call)                                                                          \
+    static granary_err read_##name(granary_inspector *inspector, void **ret_rows, size_t *ret_count)                   \
     {                                                                                                                  \
+        type **rows = (type **)ret_rows;                                                                               \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    const struct command command_##name = {                                                                            \
         .access = &look_access,                                                                                        \
-        COMMAND_SELF(struct holders, .columns = (columns_of), .row_size = sizeof(type), .read = (read_them)),          \
-        .run = list_holders                                                                                            \
-    }
+        COMMAND_SELF(struct holders, .columns = (columns_of), .row_size = sizeof(type), .read = read_##name),          \
+        .run = list_holders}
 
 /* ---- pins ---- */
 
@@ -197,13 +202,7 @@ static const struct column lease_columns[] = {{NULL, "id", -32, .show = lease_id
                                               {NULL, "tag", 0, .show = lease_tag},
                                               {0}};
 
-static granary_err
-read_leases(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
-{
-    return granary_inspect_leases(inspector, NULL, (granary_lease_info **)ret_rows, ret_count);
-}
-
-const struct command command_leases = HOLDERS(granary_lease_info, lease_columns, read_leases);
+HOLDERS(leases, granary_lease_info, lease_columns, granary_inspect_leases(inspector, NULL, rows, ret_count));
 
 /* ---- clients ---- */
 
@@ -236,13 +235,7 @@ static const struct column client_columns[] = {
     {NULL, "state", 0, .show = client_state},
     {0}};
 
-static granary_err
-read_clients(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
-{
-    return granary_inspect_clients(inspector, (granary_client_info **)ret_rows, ret_count);
-}
-
-const struct command command_clients = HOLDERS(granary_client_info, client_columns, read_clients);
+HOLDERS(clients, granary_client_info, client_columns, granary_inspect_clients(inspector, rows, ret_count));
 
 /* ---- sessions ---- */
 
@@ -287,13 +280,7 @@ static const struct column session_columns[] = {
     {NULL, "flags", 0, .show = session_flags},
     {0}};
 
-static granary_err
-read_sessions(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
-{
-    return granary_inspect_sessions(inspector, (granary_inspect_session_info **)ret_rows, ret_count);
-}
-
-const struct command command_sessions = HOLDERS(granary_inspect_session_info, session_columns, read_sessions);
+HOLDERS(sessions, granary_inspect_session_info, session_columns, granary_inspect_sessions(inspector, rows, ret_count));
 
 /* ---- segments ---- */
 
@@ -327,10 +314,4 @@ static const struct column segment_columns[] = {
     {NULL, "flags", 0, .show = segment_flags},
     {0}};
 
-static granary_err
-read_segments(granary_inspector *inspector, void **ret_rows, size_t *ret_count)
-{
-    return granary_inspect_segments(inspector, (granary_segment_info **)ret_rows, ret_count);
-}
-
-const struct command command_segments = HOLDERS(granary_segment_info, segment_columns, read_segments);
+HOLDERS(segments, granary_segment_info, segment_columns, granary_inspect_segments(inspector, rows, ret_count));
