@@ -305,12 +305,13 @@ gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style,
     }
 }
 
-void
+granary_err
 gr_print_csv(const granary_frame *frame, struct gr_buf *out)
 {
     static const struct gr_csv_style style = {.delimiter = ',', .header = true, .null_value = ""};
 
     gr_print_csv_style(frame, &style, out);
+    return gr_print_end(out);
 }
 
 /* ---- JSON ---- */
@@ -403,7 +404,7 @@ add_json_record(const granary_frame *frame, int64_t row, struct gr_buf *out)
     gr_buf_add(out, "}", 1);
 }
 
-void
+granary_err
 gr_print_json(const granary_frame *frame, struct gr_buf *out)
 {
     gr_buf_addf(out, "[");
@@ -412,13 +413,15 @@ gr_print_json(const granary_frame *frame, struct gr_buf *out)
         add_json_record(frame, row, out);
     }
     gr_buf_addf(out, "]\n");
+    return gr_print_end(out);
 }
 
-void
+granary_err
 gr_print_json_lines(const granary_frame *frame, struct gr_buf *out)
 {
     for (int64_t row = 0; row < frame->rows && gr_buf_ok(out); row++) {
         add_json_record(frame, row, out);
         gr_buf_add(out, "\n", 1);
     }
+    return gr_print_end(out);
 }

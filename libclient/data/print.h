@@ -1,9 +1,17 @@
-/* Frames and tensors as text for people and programs. */
+/* Frames and tensors as text for people and programs. Errors: ENOMEM, which a void function leaves to gr_buf_ok() */
 #ifndef DATA_PRINT_H
 #define DATA_PRINT_H
 
+#include "base/error.h"
 #include "data/frame.h"
 #include "data/tensor.h"
+
+/* What became of a text that ends here. */
+static inline granary_err
+gr_print_end(const struct gr_buf *out)
+{
+    return gr_buf_ok(out) ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory for the text");
+}
 
 /*
  * A table with aligned columns, control characters escaped. Numbers stand right, text left, nulls are NULL, and a
@@ -16,7 +24,7 @@ void gr_print_table_ends(const granary_frame *frame, int64_t rows, int64_t max_r
 /* RFC 4180: header line, quotes where needed, "\n" line ends. Nulls are empty; in a frame of one column, where that
  * would be an empty line, they are GR_CSV_NULL. */
 #define GR_CSV_NULL "\\N"
-void gr_print_csv(const granary_frame *frame, struct gr_buf *out);
+granary_err gr_print_csv(const granary_frame *frame, struct gr_buf *out);
 struct gr_csv_style {
     char delimiter;
     bool header;
@@ -27,13 +35,13 @@ void gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *s
  * Records, a row each on a line of its own: [{"NAME":VALUE,..},..]. Every record has every column, in the frame's
  * order; null is null, non-finite numbers, decimals, dates, timestamps and durations are strings.
  */
-void gr_print_json(const granary_frame *frame, struct gr_buf *out);
+granary_err gr_print_json(const granary_frame *frame, struct gr_buf *out);
 /* The same records, each with a line end and nothing else between them. */
-void gr_print_json_lines(const granary_frame *frame, struct gr_buf *out);
+granary_err gr_print_json_lines(const granary_frame *frame, struct gr_buf *out);
 /* Nested brackets, shortened like numpy's over 1000 elements (max_elements; 0: all). */
 void gr_print_tensor(const granary_tensor *tensor, int64_t max_elements, struct gr_buf *out);
 /* {"dtype":..,"shape":[..],"values":[nested]} */
-void gr_print_tensor_json(const granary_tensor *tensor, struct gr_buf *out);
+granary_err gr_print_tensor_json(const granary_tensor *tensor, struct gr_buf *out);
 /* A JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
 void gr_print_json_string(const char *text, size_t length, struct gr_buf *out);
 

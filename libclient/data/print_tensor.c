@@ -150,7 +150,7 @@ add_json_dim(const granary_tensor *tensor, int dim, int64_t *at, struct gr_buf *
     gr_buf_add(out, "]", 1);
 }
 
-void
+granary_err
 gr_print_tensor_json(const granary_tensor *tensor, struct gr_buf *out)
 {
     int64_t at = 0;
@@ -166,4 +166,5 @@ gr_print_tensor_json(const granary_tensor *tensor, struct gr_buf *out)
         gr_buf_add(out, "[]", 2); /* the shape tells the rest */
     }
     gr_buf_addf(out, "}\n");
+    return gr_print_end(out);
 }

@@ -90,13 +90,6 @@ csv_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
     return err;
 }
 
-static granary_err
-csv_print_frame(const granary_frame *frame, struct gr_buf *out)
-{
-    gr_print_csv(frame, out);
-    return GRANARY_OK;
-}
-
 const struct gr_format gr_format_csv = {
     .name = "csv",
     .what = "a CSV file",
@@ -105,5 +98,5 @@ const struct gr_format gr_format_csv = {
                 {.text = ".txt", .delimiter = ",", .is_vague = true}},
     .is_text = true,
     .sketch = csv_sketch,
-    .print_frame = csv_print_frame,
+    .print_frame = gr_print_csv,
 };

@@ -97,18 +97,11 @@ ndjson_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
     return err;
 }
 
-static granary_err
-ndjson_print_frame(const granary_frame *frame, struct gr_buf *out)
-{
-    gr_print_json_lines(frame, out);
-    return GRANARY_OK;
-}
-
 const struct gr_format gr_format_ndjson = {
     .name = "ndjson",
     .what = "a file of JSON lines",
     .endings = {{.text = ".ndjson"}, {.text = ".jsonl"}},
     .is_text = true,
     .sketch = ndjson_sketch,
-    .print_frame = ndjson_print_frame,
+    .print_frame = gr_print_json_lines,
 };

@@ -43,23 +43,9 @@ print_frame_table(const granary_frame *frame, struct gr_buf *out)
 }
 
 static granary_err
-print_frame_json(const granary_frame *frame, struct gr_buf *out)
-{
-    gr_print_json(frame, out);
-    return GRANARY_OK;
-}
-
-static granary_err
 print_tensor(const granary_tensor *tensor, struct gr_buf *out)
 {
     gr_print_tensor(tensor, TENSOR_ELEMENTS, out);
-    return GRANARY_OK;
-}
-
-static granary_err
-print_tensor_json(const granary_tensor *tensor, struct gr_buf *out)
-{
-    gr_print_tensor_json(tensor, out);
     return GRANARY_OK;
 }
 
@@ -71,8 +57,8 @@ const struct gr_format output_table = {.name = "txt",
 const struct gr_format output_json = {.name = "json",
                                       .what = "a JSON file",
                                       .is_text = true,
-                                      .print_frame = print_frame_json,
-                                      .print_tensor = print_tensor_json};
+                                      .print_frame = gr_print_json,
+                                      .print_tensor = gr_print_tensor_json};
 const struct gr_format output_schema = {
     .name = "schema", .what = "a list of columns", .is_text = true, .print_frame = print_schema};
 
