@@ -25,7 +25,7 @@ failed=0
 expect() {
     local expected=$1 optimize=-O0 errors states
     # Only the large ones are worth the compiler's time.
-    case "$expected-$(basename "$model")" in 0-lease.pml | 0-room.pml) optimize=-O1 ;; esac
+    case "$expected-$(basename "$model")" in 0-lease.pml | 0-room.pml | 0-cut.pml) optimize=-O1 ;; esac
     shift
     read -r errors states < <(search "$@") || errors=none
     echo "$* : $errors errors, ${states:-0} states"
@@ -80,6 +80,13 @@ commit)
     done
     expect 1 -DNOFENCE -DKILLS=1 -DSTALE=1
     expect 1 -DLATEFENCE -DKILLS=1 -DSTALE=1
+    ;;
+cut)
+    expect 0 -DENTRIES=2 -DREADERS=1 -DKILLS=1
+    expect 0 -DENTRIES=1 -DREADERS=2 -DKILLS=0
+    for control in BLIND EARLY LATE LENIENT ONCE PLAIN INHERIT ONE; do
+        expect 1 -D$control -DENTRIES=2 -DREADERS=1 -DKILLS=1
+    done
     ;;
 esac
 exit $failed
