@@ -1,15 +1,21 @@
 /*
  * Mutable tables and tensors as their writers and readers agree on them. docs/mutable.md tells the same in prose.
  *
- * A table has a page of shared memory, "s<session>.mutable<n>". The store makes it; every client of the session maps it
- * read-write. What is written lies in objects: a writer makes them in rooms of its own, and they are found by ids that
- * are hashes of the table's id, their kind, lane, and number:
+ * The session has a file "s<session>.mutables", which its clients map read-write: a head, then a page a table. The
+ * store makes it and lets it grow; it never looks into it. A page is a table's while its id is that of an object: the
+ * table's schema, to which the table's name is bound.
+ *
+ * Who is at a table says so by locks (fcntl, F_OFD_SETLK) on bytes of that file, which end with the process: each
+ * writer has its lane's, every handle shares GR_MUTABLE_LOCK_USER, and who takes a page for a new table has all of
+ * them for a moment. The byte of lane l of page p is p * GR_MUTABLE_LOCKS + l.
+ *
+ * What is written lies in objects. A writer makes them in rooms of its own, and their ids are hashes of the table's id,
+ * what they are, lane, and number:
  *
  *   log   struct gr_mutable_slot[]   what a lane's writers did, in order
  *   rows  a frame's chunk            rows that were appended: as many of them as the log says
- *   notes bytes                      what does not fit a slot: cells that were written, rows that were deleted
  *
- * They are sealed as they begin, and pinned by their writer while it still writes behind what the lane has committed.
+ * They are sealed as they begin. Their writer pins them while it still writes behind what its lane has committed.
  *
  * Commit (writer, no message): fill the slots behind the committed ones; pending_time; word to PENDING (seq_cst); load
  * frontier (seq_cst): at or after the time -> withdraw. Exchange the word for the new count: done -> committed; else a
@@ -26,37 +32,76 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define GR_MUTABLE_VERSION 1u
-#define GR_MUTABLE_MAGIC   0x656c626174756d67ull /* "gmutable" */
-#define GR_MUTABLE_LANES   256u                  /* writers at a time */
+#define GR_MUTABLES_MAGIC 0x73656c626174756dull /* "mutables" */
+#define GR_MUTABLE_LANES  256u                  /* writers at a time */
 
 enum gr_lane_state { GR_LANE_IDLE = 0, GR_LANE_PENDING = 1, GR_LANE_REVOKED = 2 };
 
 /* A lane's word: committed slots << 2 | gr_lane_state */
-#define GR_LANE(count, state)  ((uint64_t)(count) << 2 | (uint64_t)(state))
-#define GR_LANE_STATE(word)    ((enum gr_lane_state)((word)&3))
-#define GR_LANE_COUNT(word)    ((word) >> 2)
+#define GR_LANE(count, state) ((uint64_t)(count) << 2 | (uint64_t)(state))
+#define GR_LANE_STATE(word)   ((enum gr_lane_state)((word)&3))
+#define GR_LANE_COUNT(word)   ((word) >> 2)
 
 /* Written by one writer at a time; its word by readers too. A lane outlives its writer: the next one goes on in it. */
 struct gr_lane {
     _Alignas(64) _Atomic uint64_t word;
     _Atomic int64_t pending_time; /* of the slots that are pending: all of a commit have one time */
     _Atomic int64_t newest;       /* the latest time that was committed, or an earlier one while a commit ends */
-    _Atomic uint32_t owner;       /* client number; 0: nobody yet. The store writes it */
-    uint32_t reserved;
+    /* Numbers of chunks and blocks that were taken, each before its object is made: none is used twice. */
+    _Atomic uint32_t chunks;
+    _Atomic uint32_t blocks;
     uint64_t reserved_more[4];
 };
 _Static_assert(sizeof(struct gr_lane) == 64, "a lane is one cache line");
 
 struct gr_mutable {
-    _Atomic uint64_t magic; /* written last */
-    uint32_t version;
-    uint32_t session;
-    uint64_t id[2];
+    _Alignas(64) _Atomic uint64_t id[2]; /* of the table's object; zero, or no such object: the page is free */
     /* Reads were answered for times up to this one: no write at or before it becomes visible any more. */
     _Alignas(64) _Atomic int64_t frontier;
-    _Alignas(64) _Atomic uint32_t lanes; /* that ever had an owner */
+    /* Rows that have a number: a writer takes numbers for a whole chunk at a time. */
+    _Alignas(64) _Atomic uint64_t rows;
+    _Alignas(64) _Atomic uint32_t lanes; /* that ever had a writer */
     _Alignas(64) struct gr_lane lane[GR_MUTABLE_LANES];
 };
+_Static_assert(sizeof(struct gr_mutable) == 64 * (4 + GR_MUTABLE_LANES), "part of the layout");
+
+#define GR_MUTABLES_MOST     1024u /* tables of a session */
+#define GR_MUTABLE_LOCKS     512u
+#define GR_MUTABLE_LOCK_USER 256u
+
+struct gr_mutables {
+    _Atomic uint64_t magic;
+    _Atomic uint32_t version; /* GR_SHM_VERSION */
+    _Atomic uint32_t session;
+    uint64_t reserved[6];
+    /* struct gr_mutable[] follow, all zero at first */
+};
+_Static_assert(sizeof(struct gr_mutables) == 64, "part of the layout");
+
+/* ---- a lane's log ---- */
+
+enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2 };
+
+/*
+ * Block b of a log has at most GR_LOG_SLOTS slots: slot s of a lane is in block s / GR_LOG_SLOTS. Its first slot is its
+ * head, which leads to the block before: `what` is that one's number, and `time` how many of its slots count, 0 in the
+ * first block. So a block may be left before it is full, and blocks whose writer died before it committed in them are
+ * in no chain.
+ */
+#define GR_LOG_SLOTS 2048u
+
+enum gr_mutable_kind {
+    GR_MUTABLE_CHUNK = 1,  /* time: number of its first row; a chunk begins that has room for `end` rows */
+    GR_MUTABLE_APPEND = 2, /* the chunk has `end` rows now */
+};
+
+struct gr_mutable_slot {
+    int64_t time;
+    uint64_t what; /* gr_mutable_kind << 60 | chunk of the lane << 32 | end; 0: nothing */
+};
+#define GR_MUTABLE_WHAT(kind, chunk, end) ((uint64_t)(kind) << 60 | (uint64_t)(chunk) << 32 | (uint64_t)(end))
+#define GR_MUTABLE_WHAT_KIND(what)        ((unsigned)((what) >> 60))
+#define GR_MUTABLE_WHAT_CHUNK(what)       ((uint32_t)((what) >> 32 & 0xfffffffu))
+#define GR_MUTABLE_WHAT_END(what)         ((uint32_t)(what))
 
 #endif

@@ -78,9 +78,10 @@ struct gr_room_reply {
 
 /*
  * MAP: something to read. One descriptor, read-only. ENOENT: it is gone, look the object up again. EVENTS: the
- * session's ring of events, which begins with the first who asks.
+ * session's ring of events, which begins with the first who asks. COUNTERS, MUTABLES: a file that the session's clients
+ * share and write; of MUTABLES, number is how many pages are wanted.
  */
-enum gr_map_kind { GR_MAP_DATA = 2, GR_MAP_INDEX = 3, GR_MAP_EVENTS = 4, GR_MAP_COUNTERS = 5 };
+enum gr_map_kind { GR_MAP_DATA = 2, GR_MAP_INDEX = 3, GR_MAP_EVENTS = 4, GR_MAP_COUNTERS = 5, GR_MAP_MUTABLES = 6 };
 struct gr_map {
     uint32_t kind;
     uint32_t number;

@@ -27,6 +27,7 @@ enum {
     first_granary_inspect_session_info = 168,
     first_granary_instance_info = 1232,
     first_granary_lease_info = 88,
+    first_granary_mutable_options = 8,
     first_granary_name = 72,
     first_granary_object_filter = 48,
     first_granary_object_info = 120,
@@ -41,6 +42,7 @@ enum {
     first_granary_store_stat = 312,
     first_granary_wait_info = 80,
     first_granary_worker_options = 16,
+    first_granary_write_options = 16,
 };
 
 #undef GRANARY_SIZED_0

@@ -1,160 +1,12 @@
-/* Frames and tensors of the caller become objects, after a look at every promise readers rely on. */
+/* Frames and tensors of the caller become objects. */
 #include <string.h>
 
 #include "base/error.h"
 #include "data/arrow/arrow.h"
+#include "data/caller.h"
 #include "data/tensor.h"
-#include "data/value/utf8.h"
 #include "granary/frame.h"
 #include "object/object.h"
-
-/* ---- checks ---- */
-
-static granary_err
-fail_column(const granary_column *column, const char *what)
-{
-    return gr_fail(GRANARY_EINVAL, "column '%s': %s", column->name, what);
-}
-
-/* A plain string column: rows strings, one behind the other. */
-static granary_err
-check_text(const granary_column *column, const granary_column *text, int64_t rows)
-{
-    const char *values = text->values;
-
-    if (rows == 0) {
-        return GRANARY_OK;
-    }
-    if (text->offsets == NULL || text->offsets[0] < 0) {
-        return fail_column(column, "string offsets are missing, or begin below 0");
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        if (text->offsets[i + 1] < text->offsets[i]) {
-            return gr_fail(GRANARY_EINVAL, "column '%s': the offsets of row %lld go backwards", column->name,
-                           (long long)i);
-        }
-    }
-    if (text->offsets[rows] == text->offsets[0]) {
-        return GRANARY_OK;
-    }
-    if (values == NULL) {
-        return fail_column(column, "its text is missing");
-    }
-    for (int64_t i = 0; i < rows; i++) { /* string by string: two halves of a character are no character */
-        int32_t begin = text->offsets[i];
-
-        if ((text->validity == NULL || gr_bit(text->validity, i)) &&
-            utf8_first_invalid(values + begin, (size_t)(text->offsets[i + 1] - begin)) != NULL) {
-            return gr_fail(GRANARY_EINVAL, "column '%s': the text of row %lld is not UTF-8", column->name,
-                           (long long)i);
-        }
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-check_codes(const granary_column *column, int64_t rows)
-{
-    const granary_column *entries = column->dictionary;
-    const char *codes = column->values;
-    granary_err err;
-
-    if (entries->dtype != GRANARY_STRING || entries->dictionary != NULL || entries->validity != NULL ||
-        entries->rows < 0 || entries->rows > INT32_MAX) {
-        return fail_column(column, "its dictionary must be a plain string column without nulls");
-    }
-    err = check_text(column, entries, entries->rows);
-    if (err == GRANARY_OK && entries->rows > 0 && !gr_column_is_distinct(entries)) {
-        err = fail_column(column, "its dictionary has a value twice");
-    }
-    for (int64_t i = 0; err == GRANARY_OK && i < rows; i++) {
-        int32_t code;
-
-        memcpy(&code, codes + (size_t)i * sizeof code, sizeof code);
-        if ((column->validity == NULL || gr_bit(column->validity, i)) && (code < 0 || code >= entries->rows)) {
-            err = gr_fail(GRANARY_EINVAL, "column '%s': row %lld is not in its dictionary of %lld values", column->name,
-                          (long long)i, (long long)entries->rows);
-        }
-    }
-    return err;
-}
-
-static granary_err
-check_column(const granary_column *column, size_t position, int64_t rows)
-{
-    if (column->name == NULL || utf8_first_invalid(column->name, strlen(column->name)) != NULL) {
-        return gr_fail(GRANARY_EINVAL, "column %zu: its name is missing, or not UTF-8", position);
-    }
-    if (!gr_dtype_is(column->dtype) || (column->dictionary != NULL && column->dtype != GRANARY_STRING)) {
-        return gr_fail(GRANARY_EINVAL, "column '%s': dtype %u is none%s", column->name, (unsigned)column->dtype,
-                       column->dictionary != NULL ? " that has a dictionary" : "");
-    }
-    if (column->dtype == GRANARY_NULLTYPE) {
-        return GRANARY_OK;
-    }
-    if (column->dtype == GRANARY_STRING && column->dictionary == NULL) {
-        return check_text(column, column, rows);
-    }
-    if (rows > 0 && column->values == NULL) {
-        return fail_column(column, "its values are missing");
-    }
-    return column->dictionary != NULL ? check_codes(column, rows) : GRANARY_OK;
-}
-
-/* ---- frames ---- */
-
-static bool
-is_aligned(const void *at, size_t size)
-{
-    return size <= 1 || (uintptr_t)at % size == 0;
-}
-
-/* Borrowed as it is, or a copy that is aligned and zero under nulls. */
-static granary_err
-set_column(granary_frame *frame, size_t position, const granary_column *column)
-{
-    granary_column view = *column;
-    const struct gr_run run = {&view, 0, frame->rows};
-    struct gr_column copy;
-    granary_err err;
-
-    view.rows = frame->rows;
-    view.null_count = 0;
-    if (view.dtype == GRANARY_NULLTYPE) {
-        view = (granary_column){.dtype = GRANARY_NULLTYPE, .rows = frame->rows, .null_count = frame->rows};
-        return gr_frame_set_borrowed(frame, position, column->name, &view);
-    }
-    if (view.validity == NULL && is_aligned(view.values, gr_value_size(&view))) {
-        return gr_frame_set_borrowed(frame, position, column->name, &view);
-    }
-    err = gr_column_concat(&run, 1, view.dtype, &copy);
-    if (err != GRANARY_OK) {
-        return gr_fail_in(err, "column '%s'", column->name);
-    }
-    gr_column_finish(&copy);
-    return gr_frame_set(frame, position, column->name, &copy);
-}
-
-static granary_err
-make_frame(const granary_column *columns, size_t count, int64_t rows, granary_frame **ret_frame)
-{
-    granary_frame *frame = gr_frame_create(count, rows);
-    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "frame: out of memory") : GRANARY_OK;
-
-    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        err = check_column(&columns[i], i, rows);
-        if (err == GRANARY_OK && gr_frame_find(frame, columns[i].name) >= 0) {
-            err = fail_column(&columns[i], "it is there twice");
-        }
-        err = err == GRANARY_OK ? set_column(frame, i, &columns[i]) : err;
-    }
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
-        return err;
-    }
-    *ret_frame = frame;
-    return GRANARY_OK;
-}
 
 #define ROOM_MS 30000 /* as granary_object_put() */
 
@@ -178,7 +30,7 @@ granary_frame_put(granary_client *client, const granary_column *columns, size_t 
     if (err == GRANARY_OK && (rows < 0 || (columns == NULL && count > 0))) {
         err = gr_fail(GRANARY_EINVAL, "frame: %zu columns of %lld rows", count, (long long)rows);
     }
-    if (err != GRANARY_OK || (err = make_frame(columns, count, rows, &frame)) != GRANARY_OK) {
+    if (err != GRANARY_OK || (err = gr_caller_frame(columns, count, rows, &frame)) != GRANARY_OK) {
         return err;
     }
     err = gr_arrow_measure(frame, &data_size, &meta_size);

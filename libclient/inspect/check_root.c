@@ -86,7 +86,7 @@ check_files(struct check *check)
             check_found(check, check_torn(check), "lease-stray", file->session, NULL, file->number,
                         "%s: the root knows no such client", file->name);
         } else if ((strcmp(file->kind, "index") == 0 || strcmp(file->kind, "ledger") == 0 ||
-                    strcmp(file->kind, "counters") == 0) &&
+                    strcmp(file->kind, "counters") == 0 || strcmp(file->kind, "mutables") == 0) &&
                    !has_session(check, file->session)) {
             check_found(check, check_torn(check), "session-stray", file->session, NULL, 0,
                         "%s: its session has no control page", file->name);

@@ -207,8 +207,8 @@ parse_name(struct file_entry *entry)
     static const struct {
         const char *kind;
         bool numbered;
-    } kinds[] = {{"control", false},  {"index", false}, {"ledger", false}, {"events", false},
-                 {"counters", false}, {"data", true},   {"lease", true}};
+    } kinds[] = {{"control", false},  {"index", false},    {"ledger", false}, {"events", false},
+                 {"counters", false}, {"mutables", false}, {"data", true},    {"lease", true}};
     const char *dot = strchr(entry->name, '.');
     char digits[16];
 

@@ -6,17 +6,28 @@
 #include "mutable/lane.h"
 
 void
-mutable_page_init(struct gr_mutable *page, uint32_t session, const uint64_t id[2])
+mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
 {
-    page->version = GR_MUTABLE_VERSION;
-    page->session = session;
-    page->id[0] = id[0];
-    page->id[1] = id[1];
+    atomic_store_explicit(&page->id[0], id[0], memory_order_relaxed);
+    atomic_store_explicit(&page->id[1], id[1], memory_order_relaxed);
+    atomic_store_explicit(&page->rows, 0, memory_order_relaxed);
+    atomic_store_explicit(&page->lanes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->frontier, INT64_MIN, memory_order_relaxed);
     for (uint32_t i = 0; i < GR_MUTABLE_LANES; i++) {
+        atomic_store_explicit(&page->lane[i].word, 0, memory_order_relaxed);
+        atomic_store_explicit(&page->lane[i].chunks, 0, memory_order_relaxed);
+        atomic_store_explicit(&page->lane[i].blocks, 0, memory_order_relaxed);
         atomic_store_explicit(&page->lane[i].newest, INT64_MIN, memory_order_relaxed);
     }
-    atomic_store_explicit(&page->magic, GR_MUTABLE_MAGIC, memory_order_release);
+}
+
+void
+mutable_show_lane(struct gr_mutable *page, uint32_t lane)
+{
+    uint32_t lanes = atomic_load(&page->lanes);
+
+    while (lanes <= lane && !atomic_compare_exchange_weak(&page->lanes, &lanes, lane + 1)) {
+    }
 }
 
 uint64_t

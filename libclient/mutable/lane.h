@@ -11,8 +11,11 @@
 
 #include "contract/mutable.h"
 
-/* A page of zeros becomes an empty table's. */
-void mutable_page_init(struct gr_mutable *page, uint32_t session, const uint64_t id[2]);
+/* A page, which nobody uses, becomes an empty table's. */
+void mutable_page_init(struct gr_mutable *page, const uint64_t id[2]);
+
+/* A lane gets its first writer, or another one: readers look at it from now on. */
+void mutable_show_lane(struct gr_mutable *page, uint32_t lane);
 
 /* Begin to write in a lane that nobody else writes in: what its last writer left pending never was. Returns the count
  * of its committed slots. */

@@ -6,6 +6,7 @@
 #define OBJECT_OBJECT_H
 
 #include "base/instance.h"
+#include "contract/mutable.h"
 #include "granary/store.h"
 
 /* Where the client's instance lives. Borrowed; valid until granary_disconnect(). */
@@ -65,6 +66,28 @@ const struct gr_in_call *gr_client_in_call(void);
 granary_err
 gr_client_extension(granary_client *client, granary_err (*create)(granary_client *client, void **ret_extension),
                     void (*destroy)(void *extension), void **ret_extension);
+
+/*
+ * What is in an open buffer can be written after the seal, too, until it is let go: its room stays this client's. For
+ * objects of which others read only what they were told is complete (contract/mutable.h).
+ *
+ * Errors  EUNSUPPORTED in a strict session sealed objects cannot be written by anybody
+ */
+granary_err gr_buffer_keep(granary_client *client, const granary_buffer *buffer);
+/* segment: of a kept buffer. */
+void gr_buffer_let_go(granary_client *client, uint32_t segment);
+
+/* The session's pages of mutable tables, at least so many of them, mapped to be written: until gr_mutables_unmap(). */
+struct gr_mutables_map {
+    struct gr_mutable *pages;
+    uint32_t count;
+    int fd; /* a description of its own: locks that are taken by it are this map's */
+    void *base;
+    uint64_t size;
+};
+/* Errors: ENOENT more pages than there may be · EFULL · EUNREACHABLE · EPROTO · ENOMEM */
+granary_err gr_mutables_map(granary_client *client, uint32_t pages, struct gr_mutables_map *ret_map);
+void gr_mutables_unmap(struct gr_mutables_map *map);
 
 /* granary_buffer_resize() that changes the metadata's size too. Errors: the same */
 granary_err gr_buffer_resize(granary_client *client, granary_buffer *buffer, uint64_t data_size, uint64_t meta_size,

@@ -11,8 +11,8 @@
 #include "store/client/client.h"
 #include "store/client/request.h"
 #include "store/core/answer.h"
-#include "store/core/counters.h"
 #include "store/core/events.h"
+#include "store/core/shared.h"
 #include "store/flow/move.h"
 #include "store/flow/queue.h"
 #include "store/flow/restore.h"
@@ -57,8 +57,9 @@ mappable(struct client *client, const struct gr_map *map, const char **ret_kind)
         *ret_kind = "events";
         return map->number == 0 ? events_bytes(session) : 0;
     case GR_MAP_COUNTERS:
-        *ret_kind = "counters";
-        return map->number == 0 ? counters_bytes(session) : 0;
+    case GR_MAP_MUTABLES:
+        *ret_kind = "shared memory";
+        return shared_bytes(session, map);
     default:
         *ret_kind = "mapping";
         return 0;
@@ -75,8 +76,8 @@ open_mappable(struct client *client, const struct gr_map *map, const char *kind,
     if (map->kind == GR_MAP_DATA) {
         return segment_open_readonly(segment_of(client, map->number), prefix, ret_err);
     }
-    if (map->kind == GR_MAP_COUNTERS) {
-        return counters_descriptor(client->session, ret_err);
+    if (shared_is(map)) {
+        return shared_descriptor(client->session, map, ret_err);
     }
     shmfile_name(name, prefix, client->session->number, kind, SHMFILE_NO_NUMBER);
     return shmfile_open_readonly(name, ret_err);
@@ -93,9 +94,9 @@ on_map(struct client *client, const struct gr_frame_in *frame)
     int fd;
 
     memcpy(&map, frame->body, sizeof map);
-    err = map.kind == GR_MAP_EVENTS     ? events_open_session(session)
-          : map.kind == GR_MAP_COUNTERS ? counters_open(session)
-                                        : GRANARY_OK;
+    err = map.kind == GR_MAP_EVENTS ? events_open_session(session)
+          : shared_is(&map)         ? shared_open(session, &map)
+                                    : GRANARY_OK;
     if (err != GRANARY_OK) {
         return client_answer_error(client, &frame->head, err);
     }

@@ -47,6 +47,8 @@ struct source {
     void *owner;
 };
 
+#define SESSION_SHARED 2u /* kinds of files that the clients of a session share */
+
 struct session {
     struct list in_store;
     struct store *store;
@@ -99,11 +101,11 @@ struct session {
     uint8_t seen[GR_USED_BYTES]; /* victim.h's clock when an object of that serial % GR_USED_BYTES was last seen used */
     struct gr_events *events;    /* NULL until somebody subscribes */
     bool events_unsaid;          /* noted since subscribers were woken last */
-    bool has_counters;           /* the table of counters was made */
-    int64_t idle_since_ns;       /* when its last client left */
-    uint64_t index_seen;         /* bytes of its index and ledger in the account */
-    uint64_t splits_seen;        /* of its index, in the counter */
-    uint64_t account_seen;       /* account.changes when it was published here last */
+    uint64_t shared_bytes[SESSION_SHARED]; /* of the files that clients write (core/shared.h); 0: not made */
+    int64_t idle_since_ns;                 /* when its last client left */
+    uint64_t index_seen;                   /* bytes of its index and ledger in the account */
+    uint64_t splits_seen;                  /* of its index, in the counter */
+    uint64_t account_seen;                 /* account.changes when it was published here last */
 };
 
 enum client_wait { CLIENT_READY, CLIENT_WAITS_ROOM, CLIENT_WAITS_PIN, CLIENT_WAITS_SLICE, CLIENT_WAITS_MOVE };

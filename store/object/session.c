@@ -19,8 +19,8 @@
 #include "store/base/shmfile.h"
 #include "store/core/admit.h"
 #include "store/core/core.h"
-#include "store/core/counters.h"
 #include "store/core/events.h"
+#include "store/core/shared.h"
 #include "store/object/alias.h"
 #include "store/object/contain.h"
 #include "store/object/name.h"
@@ -279,7 +279,7 @@ session_adopt(struct store *store, uint32_t number, char ret_ended[64])
     session_enter(session);
     session_used(session);
     events_adopt_session(session);
-    return counters_adopt(session);
+    return shared_adopt(session);
 }
 
 /* Whether there may be one more, of that name. */
@@ -358,7 +358,7 @@ session_destroy(struct session *session)
 
     shmfile_name(name, session->store->instance.shm_prefix, session->number, "control", SHMFILE_NO_NUMBER);
     events_close_session(session);
-    counters_close(session);
+    shared_close(session);
     index_fini(&session->index);
     ledger_fini(&session->ledger);
     FAULT_STEP(session_files_gone);

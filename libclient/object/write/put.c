@@ -41,6 +41,37 @@ create_check(granary_client *client, granary_id id, uint64_t data_size, uint64_t
 }
 
 granary_err
+gr_buffer_keep(granary_client *client, const granary_buffer *buffer)
+{
+    struct room *room;
+
+    if (client_is_strict(client)) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "session '%s' is strict: no sealed object can be written",
+                       client->session);
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    room = buffer_is_open(client, buffer->state) ? room_of(client, buffer->segment) : NULL;
+    if (room != NULL) {
+        room->outstanding++;
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return room != NULL ? GRANARY_OK : buffer_is_spent(buffer->id);
+}
+
+void
+gr_buffer_let_go(granary_client *client, uint32_t segment)
+{
+    struct room *room;
+
+    (void)pthread_mutex_lock(&client->lock);
+    room = room_of(client, segment);
+    if (room != NULL) {
+        room_settle(client, room);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
+granary_err
 buffer_is_spent(granary_id id)
 {
     return gr_fail(GRANARY_ESTATE, "object %s: sealed or aborted already", id_text(id));

@@ -85,16 +85,19 @@ fail_mapping(granary_err err, enum gr_map_kind kind, uint32_t number)
         return gr_fail_in(err, "the session's events");
     case GR_MAP_COUNTERS:
         return gr_fail_in(err, "the session's counters");
+    case GR_MAP_MUTABLES:
+        return gr_fail_in(err, "the session's mutable tables");
     default:
         return gr_fail_in(err, "segment %u", number);
     }
 }
 
-/* Ask for a file of the session and map it; with the ticket held. */
+/* Ask for a file of the session and map it; with the ticket held. ret_fd: may be NULL. */
 static granary_err
-map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const char **ret_base, uint64_t *ret_size)
+map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const char **ret_base, uint64_t *ret_size,
+          int *ret_fd)
 {
-    int protection = kind == GR_MAP_COUNTERS ? PROT_READ | PROT_WRITE : PROT_READ;
+    int protection = kind == GR_MAP_COUNTERS || kind == GR_MAP_MUTABLES ? PROT_READ | PROT_WRITE : PROT_READ;
     struct gr_map request = {.kind = (uint32_t)kind, .number = number};
     struct gr_frame_in frame = {.fd_count = 0};
     struct gr_map_reply reply;
@@ -107,6 +110,10 @@ map_asked(granary_client *client, enum gr_map_kind kind, uint32_t number, const 
     memcpy(&reply, frame.body, sizeof reply);
     err = segment_mmap(frame.fds[0], reply.size_bytes, protection, &base);
     err = err == GRANARY_OK ? GRANARY_OK : fail_mapping(err, kind, number);
+    if (err == GRANARY_OK && ret_fd != NULL) {
+        *ret_fd = frame.fds[0];
+        frame.fds[0] = -1;
+    }
     gr_frame_in_reset(&frame);
     if (err == GRANARY_OK) {
         *ret_base = base;
@@ -125,7 +132,7 @@ index_map(granary_client *client)
     granary_err err;
 
     socket_take(client);
-    err = map_asked(client, GR_MAP_INDEX, 0, &base, &size);
+    err = map_asked(client, GR_MAP_INDEX, 0, &base, &size, NULL);
     socket_give(client);
     if (err == GRANARY_OK && size != GR_INDEX_SPAN) {
         (void)munmap((void *)(uintptr_t)base, size);
@@ -193,7 +200,7 @@ segment_map(granary_client *client, uint32_t number, uint64_t min_bytes, const c
     }
     if (!mapped_enough(client, segment, min_bytes, &base)) {
         err = base != NULL ? gr_fail(GRANARY_EPROTO, "segment %u: an object reaches beyond its end", number)
-                           : map_asked(client, GR_MAP_DATA, number, &base, &size);
+                           : map_asked(client, GR_MAP_DATA, number, &base, &size, NULL);
         if (err == GRANARY_OK && size < min_bytes) {
             (void)munmap((void *)(uintptr_t)base, size);
             err = gr_fail(GRANARY_EPROTO, "segment %u: an object reaches beyond its end", number);
@@ -219,7 +226,7 @@ events_map(granary_client *client, const char **ret_base, uint64_t *ret_size)
     granary_err err;
 
     socket_take(client);
-    err = map_asked(client, GR_MAP_EVENTS, 0, ret_base, ret_size);
+    err = map_asked(client, GR_MAP_EVENTS, 0, ret_base, ret_size, NULL);
     socket_give(client);
     return err;
 }
@@ -235,7 +242,7 @@ counters_map(granary_client *client, struct gr_counters **ret_counters)
     socket_take(client);
     counters = atomic_load(&client->counters);
     if (counters == NULL) {
-        err = map_asked(client, GR_MAP_COUNTERS, 0, &base, &size);
+        err = map_asked(client, GR_MAP_COUNTERS, 0, &base, &size, NULL);
         if (err == GRANARY_OK && size != sizeof *counters) {
             (void)munmap((void *)(uintptr_t)base, size);
             err = gr_fail(GRANARY_EPROTO, "the store's counters have %llu bytes", (unsigned long long)size);
@@ -249,6 +256,48 @@ counters_map(granary_client *client, struct gr_counters **ret_counters)
         *ret_counters = counters;
     }
     return err;
+}
+
+granary_err
+gr_mutables_map(granary_client *client, uint32_t pages, struct gr_mutables_map *ret_map)
+{
+    granary_err err = gr_client_check(client);
+    const char *base = NULL;
+    uint64_t size = 0;
+    int fd = -1;
+
+    if (err == GRANARY_OK) {
+        socket_take(client);
+        err = map_asked(client, GR_MAP_MUTABLES, pages, &base, &size, &fd);
+        socket_give(client);
+    }
+    if (err == GRANARY_OK && size < sizeof(struct gr_mutables) + pages * sizeof(struct gr_mutable)) {
+        (void)munmap((void *)(uintptr_t)base, size);
+        gr_fd_close(&fd);
+        err = gr_fail(GRANARY_EPROTO, "the store's pages of mutable tables have %llu bytes", (unsigned long long)size);
+    }
+    if (err == GRANARY_OK) {
+        void *at = (void *)(uintptr_t)base;
+
+        *ret_map = (struct gr_mutables_map){
+            .pages = (void *)((struct gr_mutables *)at + 1),
+            .count = (uint32_t)((size - sizeof(struct gr_mutables)) / sizeof(struct gr_mutable)),
+            .fd = fd,
+            .base = at,
+            .size = size,
+        };
+    }
+    return err;
+}
+
+void
+gr_mutables_unmap(struct gr_mutables_map *map)
+{
+    if (map->base != NULL) {
+        (void)munmap(map->base, map->size);
+        gr_fd_close(&map->fd);
+        *map = (struct gr_mutables_map){.fd = -1};
+    }
 }
 
 /* ---- unmapping ---- */

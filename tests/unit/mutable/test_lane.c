@@ -11,8 +11,8 @@
 
 #define WRITERS 3
 #define READERS 2
-#define COMMITS 20000
-#define CUTS    4000
+#define COMMITS 60000
+#define CUTS    500
 
 static const uint64_t page_id[2] = {1, 2};
 
@@ -23,7 +23,7 @@ make_page(uint32_t lanes)
 
     assert_non_null(page);
     memset(page, 0, sizeof *page);
-    mutable_page_init(page, 7, page_id);
+    mutable_page_init(page, page_id);
     atomic_store(&page->lanes, lanes);
     return page;
 }
@@ -117,6 +117,7 @@ a_page_that_lies_is_survived(void **state)
 struct history {
     struct gr_mutable *page;
     int64_t slots[WRITERS][COMMITS]; /* times: slot s of a lane is of its commit s */
+    pthread_barrier_t start;
     _Atomic uint32_t writing;
 };
 
@@ -153,6 +154,7 @@ write_slots(void *argument)
     struct history *history = writer->history;
     struct gr_lane *lane = &history->page->lane[writer->lane];
 
+    (void)pthread_barrier_wait(&history->start);
     while (writer->committed < COMMITS) {
         /* Around the frontier, before it and behind it, in no order. */
         int64_t time = mutable_frontier(history->page) + (int64_t)(random_of(&writer->seed) % 16) - 4;
@@ -186,7 +188,8 @@ read_cuts(void *argument)
     struct history *history = reader->history;
     uint64_t counts[GR_MUTABLE_LANES];
 
-    while (reader->cuts < CUTS && atomic_load(&history->writing) > 0) {
+    (void)pthread_barrier_wait(&history->start);
+    do {
         struct cut *cut = &reader->cut[reader->cuts++];
 
         cut->time = mutable_frontier(history->page) + (int64_t)(random_of(&reader->seed) % 8) - 2;
@@ -194,7 +197,7 @@ read_cuts(void *argument)
         for (uint32_t i = 0; i < WRITERS; i++) {
             cut->seen[i] = count_until(history, i, counts[i], cut->time);
         }
-    }
+    } while (reader->cuts < CUTS && atomic_load(&history->writing) > 0);
     return NULL;
 }
 
@@ -214,6 +217,7 @@ every_cut_of_threads_is_final(void **state)
     history->page = make_page(WRITERS);
     atomic_store(&history->page->frontier, 0);
     atomic_store(&history->writing, WRITERS);
+    assert_int_equal(pthread_barrier_init(&history->start, NULL, WRITERS + READERS), 0);
     for (uint32_t i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.history = history, .lane = i, .seed = i + 1};
         assert_int_equal(pthread_create(&threads[i], NULL, write_slots, &writers[i]), 0);
@@ -236,7 +240,8 @@ every_cut_of_threads_is_final(void **state)
         }
         cuts += readers[i].cuts;
     }
-    assert_true(cuts > 0);
+    assert_true(cuts >= READERS);
+    (void)pthread_barrier_destroy(&history->start);
     free(history->page);
     free(history);
     free(readers);

@@ -1,0 +1,115 @@
+/*
+ * granary: tables that change. Many processes append to one, and read it at any moment of its past.
+ *
+ * A mutable frame has columns, and rows that writers append. Each write has a time. A read at a time sees all writes
+ * at or before it. It is final: no write at or before that time becomes visible any more. Writers and readers share
+ * memory and send no message, and neither waits for the other. docs/mutable.md tells more.
+ *
+ * Times are nanoseconds since the Unix epoch, or whatever number the writers agree on. Of two writes of one time by
+ * one writer the later one counts as later.
+ */
+#ifndef GRANARY_MUTABLE_H
+#define GRANARY_MUTABLE_H
+
+#include <stdbool.h>
+
+#include "granary/frame.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A table that is open. Calls on one handle take turns; use one handle a thread where that matters. */
+typedef struct granary_mutable granary_mutable;
+
+/* As a write's time: the clock's, or later than what is final. As a read's time: that of the newest write. */
+#define GRANARY_NOW INT64_MIN
+
+#define GRANARY_MUTABLE_OPEN 1u /* open the table of that name, if it is there and has the same columns */
+
+typedef struct granary_mutable_options {
+    uint64_t flags; /* GRANARY_MUTABLE_... */
+} granary_mutable_options;
+
+/*
+ * Make a mutable frame of that name in the client's session.
+ *
+ * name         1 to GRANARY_TEXT_MAX bytes; names of objects and of tables are one set
+ * columns      count of them: name and dtype count, nothing else is read
+ * options      may be NULL
+ * ret_table  to be closed with granary_mutable_close()
+ * Errors       EINVAL the name, no columns, or an impossible one · EEXIST the name is taken · ETYPE with GRANARY_MUTABLE_OPEN:
+ *              it has other columns · EFULL memory, or too many tables · EUNSUPPORTED the session is strict ·
+ *              EUNREACHABLE · ENOMEM
+ */
+GRANARY_API granary_err granary_mutable_create(granary_client *client, const char *name, const granary_column *columns,
+                                               size_t count, const granary_mutable_options *options,
+                                               granary_mutable **ret_table);
+
+/* Open a mutable frame. Errors: ENOENT no such name · ETYPE the name is of something else · as create */
+GRANARY_API granary_err granary_mutable_open(granary_client *client, const char *name, granary_mutable **ret_table);
+
+/* Close it before its client is disconnected. What was written stays. NULL is fine. */
+GRANARY_API void granary_mutable_close(granary_mutable *table);
+
+/*
+ * Delete a table, its name at once. Handles that are open get ESTATE from now on; frames that were read stay valid.
+ *
+ * Errors  ENOENT · ETYPE · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_mutable_delete(granary_client *client, const char *name);
+
+/* Columns without rows, as the table has them. Valid until the table is closed. */
+GRANARY_API const granary_frame *granary_mutable_schema(const granary_mutable *table);
+
+typedef struct granary_write_options {
+    int64_t time;   /* 0 and GRANARY_NOW: taken from the clock */
+    bool forward;   /* a time that is final already is moved forward, instead of an error */
+    int timeout_ms; /* for room, when memory is full; 0: 30000 */
+} granary_write_options;
+
+/*
+ * Append rows: all of them become visible at one moment, or none. When it returns, every reader from then on sees them.
+ *
+ * columns   count of them, in the table's order, with its names and dtypes; rows values each (see granary_column);
+ *           borrowed until this returns
+ * options   may be NULL
+ * ret_time  the time they were written at; may be NULL
+ * Blocks    never, but for room when memory is full
+ * Errors    EINVAL an impossible column · ETYPE not the table's columns · ESTATE the time is final (the message tells
+ *           up to when), or the table was deleted · EFULL · ENOMEM · EUNREACHABLE
+ */
+GRANARY_API granary_err granary_mutable_append(granary_mutable *table, const granary_column *columns, size_t count,
+                                               int64_t rows, const granary_write_options *options, int64_t *ret_time);
+
+/*
+ * Make a moment of some tables final, for reads that belong together.
+ *
+ * time    in: a time, or GRANARY_NOW; out: the time to read all of them at
+ * Errors  EINVAL a time later than the clock and than every write · ESTATE a table was deleted
+ */
+GRANARY_API granary_err granary_cut(granary_mutable *const *tables, size_t count, int64_t *time);
+
+/*
+ * The rows that were written at or before a time, in the order of their numbers, as a copy. Makes that time final.
+ *
+ * ret_frame  to be closed with granary_frame_close()
+ * Errors     as granary_cut() · ECORRUPT what its writers left makes no sense · as granary_object_get() · ENOMEM
+ */
+GRANARY_API granary_err granary_mutable_read(granary_mutable *table, int64_t time, granary_frame **ret_frame);
+
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_mutable_create,
+                (granary_client * client, const char *name, const granary_column *columns, size_t count,
+                 const granary_mutable_options *options, granary_mutable **ret_table),
+                (client, name, columns, count, options, ret_table), granary_mutable_options);
+GRANARY_SIZED_1(granary_err, granary_mutable_append,
+                (granary_mutable * table, const granary_column *columns, size_t count, int64_t rows,
+                 const granary_write_options *options, int64_t *ret_time),
+                (table, columns, count, rows, options, ret_time), granary_write_options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+/* A table's objects, from the first byte to the last one that is written. */
+#include "mutable/kept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/id.h"
+#include "object/object.h"
+
+granary_id
+kept_id(granary_id table, enum gr_mutable_object kind, uint32_t lane, uint64_t number)
+{
+    uint64_t parts[5] = {[2] = (uint64_t)kind, [3] = lane, [4] = number};
+
+    gr_id_words(table, parts);
+    return gr_id_of_bytes(parts, sizeof parts);
+}
+
+/* The owner of a table's references. */
+static void
+kept_owner(granary_id table, char ret_owner[GRANARY_TEXT_MAX + 1])
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(table, text);
+    (void)snprintf(ret_owner, GRANARY_TEXT_MAX + 1, "table:%s", text);
+}
+
+granary_err
+kept_create(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size, int timeout_ms,
+            granary_buffer *ret_buffer)
+{
+    const granary_object_options options = {.counted = true, .timeout_ms = timeout_ms};
+
+    return granary_object_create_with(client, id, data_size, meta_size, &options, ret_buffer);
+}
+
+granary_err
+kept_seal(granary_client *client, granary_id table, granary_buffer *buffer, struct kept *ret_kept)
+{
+    struct kept kept = {.client = client,
+                        .id = buffer->id,
+                        .data = buffer->data,
+                        .meta = buffer->meta,
+                        .size = buffer->data_size,
+                        .segment = buffer->segment,
+                        .is_open = true};
+    char owner[GRANARY_TEXT_MAX + 1];
+    granary_err err = gr_buffer_keep(client, buffer);
+
+    if (err != GRANARY_OK) {
+        granary_object_abort(client, buffer);
+        return err;
+    }
+    kept_owner(table, owner);
+    err = granary_object_seal(client, buffer);
+    err = err == GRANARY_OK ? granary_reference(client, kept.id, owner, NULL) : err;
+    err = err == GRANARY_OK ? granary_pin(client, kept.id, GRANARY_PIN_CLIENT, "written", &kept.pin) : err;
+    if (err != GRANARY_OK) {
+        gr_buffer_let_go(client, kept.segment);
+        return err;
+    }
+    *ret_kept = kept;
+    return GRANARY_OK;
+}
+
+void
+kept_close(struct kept *kept)
+{
+    if (kept->is_open) {
+        /* An error leaves the pin to the end of the client. */
+        (void)granary_unpin(kept->client, kept->pin);
+        gr_buffer_let_go(kept->client, kept->segment);
+        kept->is_open = false;
+    }
+}
+
+granary_err
+kept_drop_all(granary_client *client, granary_id table)
+{
+    char owner[GRANARY_TEXT_MAX + 1];
+    granary_hold *holds = NULL;
+    size_t count = 0;
+    granary_err err = granary_holds(client, NULL, &holds, &count);
+
+    kept_owner(table, owner);
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        if (holds[i].kind == GRANARY_HOLD_REFERENCE && strcmp(holds[i].text, owner) == 0) {
+            err = granary_unreference(client, holds[i].id, owner);
+            err = err == GRANARY_ENOENT ? GRANARY_OK : err; /* somebody else deletes the table, too */
+        }
+    }
+    free(holds);
+    return err;
+}

@@ -1,0 +1,203 @@
+/* Blocks of a lane's log: a writer's first one is short, and the next ones are whole. */
+#include "mutable/log.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "mutable/lane.h"
+
+#define FIRST_SLOTS 64u
+
+static uint64_t
+block_of(uint64_t position)
+{
+    return position / GR_LOG_SLOTS;
+}
+
+/* A block behind the slots so far. */
+static granary_err
+block_begin(struct log_writer *log, uint32_t slots)
+{
+    const uint32_t number = atomic_load_explicit(&log->shared->blocks, memory_order_relaxed);
+    const struct gr_mutable_slot head = {
+        .time = log->next == 0 ? 0 : (int64_t)((log->next - 1) % GR_LOG_SLOTS + 1),
+        .what = log->next == 0 ? 0 : block_of(log->next - 1),
+    };
+    granary_buffer buffer;
+    struct kept block;
+    granary_err err;
+
+    atomic_store_explicit(&log->shared->blocks, number + 1, memory_order_relaxed);
+    err = kept_create(log->client, kept_id(log->table, GR_MUTABLE_LOG, log->lane, number), slots * sizeof head, 0,
+                      log->timeout_ms, &buffer);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    *(struct gr_mutable_slot *)buffer.data = head;
+    err = kept_seal(log->client, log->table, &buffer, &block);
+    if (err == GRANARY_OK) {
+        log->before = log->block;
+        log->block = block;
+        log->room = slots;
+        log->next = (uint64_t)number * GR_LOG_SLOTS + 1;
+    }
+    return err;
+}
+
+granary_err
+log_begin(struct log_writer *log, granary_client *client, granary_id table, struct gr_lane *shared, uint32_t lane,
+          int timeout_ms)
+{
+    *log = (struct log_writer){.client = client,
+                               .table = table,
+                               .shared = shared,
+                               .lane = lane,
+                               .next = lane_enter(shared),
+                               .timeout_ms = timeout_ms};
+    return block_begin(log, FIRST_SLOTS);
+}
+
+void
+log_end(struct log_writer *log)
+{
+    kept_close(&log->before);
+    kept_close(&log->block);
+}
+
+void
+log_settle(struct log_writer *log)
+{
+    kept_close(&log->before);
+}
+
+granary_err
+log_put(struct log_writer *log, struct gr_mutable_slot slot, struct gr_mutable_slot **ret_at)
+{
+    const uint64_t at = log->next % GR_LOG_SLOTS;
+    granary_err err = GRANARY_OK;
+
+    if (at == 0 || at == log->room) {
+        err = log->before.is_open ? gr_fail(GRANARY_EINVAL, "more rows than one write can have: write them in parts")
+                                  : block_begin(log, GR_LOG_SLOTS);
+    }
+    if (err == GRANARY_OK) {
+        *ret_at = (struct gr_mutable_slot *)log->block.data + log->next++ % GR_LOG_SLOTS;
+        **ret_at = slot;
+    }
+    return err;
+}
+
+/* ---- reading ---- */
+
+/* A part of the log: slots 1 to end of a block. */
+struct part {
+    uint64_t number;
+    uint64_t end;
+};
+
+struct parts {
+    struct part *part;
+    size_t count;
+    size_t room;
+};
+
+static granary_err
+parts_add(struct parts *parts, struct part part)
+{
+    if (parts->count == parts->room) {
+        size_t room = parts->room * 2 + 16;
+        struct part *grown = realloc(parts->part, room * sizeof *grown);
+
+        if (grown == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+        parts->part = grown;
+        parts->room = room;
+    }
+    parts->part[parts->count++] = part;
+    return GRANARY_OK;
+}
+
+struct log_reader {
+    granary_client *client;
+    granary_id table;
+    uint32_t lane;
+};
+
+/* A block that has all slots of a part, leased. */
+static granary_err
+part_get(const struct log_reader *reader, struct part part, granary_view *ret_view)
+{
+    const granary_id id = kept_id(reader->table, GR_MUTABLE_LOG, reader->lane, part.number);
+    granary_err err = granary_object_get(reader->client, id, 0, ret_view);
+
+    if (err == GRANARY_ENOENT) { /* who committed there had sealed it before */
+        return gr_fail(GRANARY_ECORRUPT, "block %llu of lane %u is gone", (unsigned long long)part.number,
+                       reader->lane);
+    }
+    if (err == GRANARY_OK && (part.end == 0 || part.end > ret_view->data_size / sizeof(struct gr_mutable_slot))) {
+        granary_object_release(reader->client, ret_view);
+        return gr_fail(GRANARY_ECORRUPT, "block %llu of lane %u does not have %llu slots",
+                       (unsigned long long)part.number, reader->lane, (unsigned long long)part.end);
+    }
+    return err;
+}
+
+/* The parts of the log, from the last one back to the first. */
+static granary_err
+parts_collect(const struct log_reader *reader, uint64_t committed, struct parts *parts)
+{
+    struct part part = {block_of(committed - 1), (committed - 1) % GR_LOG_SLOTS + 1};
+
+    for (;;) {
+        granary_view view;
+        struct gr_mutable_slot head;
+        granary_err err = part_get(reader, part, &view);
+
+        if (err == GRANARY_OK) {
+            head = *(const struct gr_mutable_slot *)view.data;
+            granary_object_release(reader->client, &view);
+            err = parts_add(parts, part);
+        }
+        if (err != GRANARY_OK || head.time == 0) {
+            return err;
+        }
+        if (head.what >= part.number || head.time < 0) { /* it leads back, or nowhere */
+            return gr_fail(GRANARY_ECORRUPT, "block %llu of lane %u leads to block %llu",
+                           (unsigned long long)part.number, reader->lane, (unsigned long long)head.what);
+        }
+        part = (struct part){head.what, (uint64_t)head.time};
+    }
+}
+
+static granary_err
+part_walk(const struct log_reader *reader, struct part part,
+          granary_err (*take)(void *context, const struct gr_mutable_slot *slot), void *context)
+{
+    granary_view view;
+    granary_err err = part_get(reader, part, &view);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (uint64_t i = 1; err == GRANARY_OK && i < part.end; i++) {
+        err = take(context, (const struct gr_mutable_slot *)view.data + i);
+    }
+    granary_object_release(reader->client, &view);
+    return err;
+}
+
+granary_err
+log_walk(granary_client *client, granary_id table, uint32_t lane, uint64_t committed,
+         granary_err (*take)(void *context, const struct gr_mutable_slot *slot), void *context)
+{
+    const struct log_reader reader = {client, table, lane};
+    struct parts parts = {.count = 0};
+    granary_err err = committed == 0 ? GRANARY_OK : parts_collect(&reader, committed, &parts);
+
+    while (err == GRANARY_OK && parts.count > 0) {
+        err = part_walk(&reader, parts.part[--parts.count], take, context);
+    }
+    free(parts.part);
+    return err;
+}

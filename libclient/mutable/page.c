@@ -1,0 +1,132 @@
+/* Pages and lanes, taken by open file description locks: two handles of one process exclude each other like any two. */
+#include "mutable/page.h"
+
+#include <fcntl.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "mutable/lane.h"
+
+#define PAGES_FIRST 16u
+
+/* A lock of a kind (F_RDLCK, F_WRLCK, F_UNLCK) on bytes of a page. False: somebody else has them. */
+static bool
+page_lock(int fd, int kind, uint32_t page, uint32_t at, uint32_t count)
+{
+    struct flock lock = {
+        .l_type = (short)kind, .l_whence = SEEK_SET, .l_start = (off_t)page * GR_MUTABLE_LOCKS + at, .l_len = count};
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static granary_id
+page_id(const struct gr_mutable *page)
+{
+    return gr_id_from_words(atomic_load_explicit(&page->id[0], memory_order_acquire),
+                            atomic_load_explicit(&page->id[1], memory_order_acquire));
+}
+
+/* The first page that is nobody's, locked against all others; count: there is none. */
+static uint32_t
+lock_free_page(granary_client *client, const struct gr_mutables_map *map)
+{
+    for (uint32_t i = 0; i < map->count; i++) {
+        if (granary_object_contains(client, page_id(&map->pages[i]))) {
+            continue;
+        }
+        /* Locked, it is looked at again: somebody may have made a table there, or have one open that was deleted. */
+        if (page_lock(map->fd, F_WRLCK, i, 0, GR_MUTABLE_LOCKS)) {
+            if (!granary_object_contains(client, page_id(&map->pages[i]))) {
+                return i;
+            }
+            (void)page_lock(map->fd, F_UNLCK, i, 0, GR_MUTABLE_LOCKS);
+        }
+    }
+    return map->count;
+}
+
+granary_err
+page_take(granary_client *client, granary_id id, struct mutable_page *ret_page)
+{
+    struct mutable_page page = {.number = 0};
+    uint64_t words[2];
+
+    for (uint32_t wanted = PAGES_FIRST;;) {
+        granary_err err = gr_mutables_map(client, wanted, &page.map);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        page.number = lock_free_page(client, &page.map);
+        if (page.number < page.map.count) {
+            break;
+        }
+        wanted = page.map.count * 2 < GR_MUTABLES_MOST ? page.map.count * 2 : GR_MUTABLES_MOST;
+        gr_mutables_unmap(&page.map);
+        if (page.number >= GR_MUTABLES_MOST) {
+            return gr_fail(GRANARY_EFULL,
+                           "the session has %u mutable tables, or handles of deleted ones: delete or close some",
+                           GR_MUTABLES_MOST);
+        }
+    }
+    page.page = &page.map.pages[page.number];
+    gr_id_words(id, words);
+    mutable_page_init(page.page, words);
+    *ret_page = page;
+    return GRANARY_OK;
+}
+
+void
+page_share(const struct mutable_page *page)
+{
+    /* The byte of users first becomes a shared lock, in one step; then the others are free. */
+    (void)page_lock(page->map.fd, F_RDLCK, page->number, GR_MUTABLE_LOCK_USER, 1);
+    (void)page_lock(page->map.fd, F_UNLCK, page->number, 0, GR_MUTABLE_LOCK_USER);
+    (void)page_lock(page->map.fd, F_UNLCK, page->number, GR_MUTABLE_LOCK_USER + 1,
+                    GR_MUTABLE_LOCKS - GR_MUTABLE_LOCK_USER - 1);
+}
+
+granary_err
+page_find(granary_client *client, granary_id id, struct mutable_page *ret_page)
+{
+    struct mutable_page page = {.number = 0};
+    granary_err err = gr_mutables_map(client, 1, &page.map);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    for (; page.number < page.map.count; page.number++) {
+        page.page = &page.map.pages[page.number];
+        if (gr_id_equal(page_id(page.page), id)) {
+            break;
+        }
+    }
+    /* Locked, it is looked at again: the table may be gone, and another one's the page. */
+    if (page.number == page.map.count || !page_lock(page.map.fd, F_RDLCK, page.number, GR_MUTABLE_LOCK_USER, 1) ||
+        !gr_id_equal(page_id(page.page), id)) {
+        page_close(&page);
+        return gr_fail(GRANARY_ENOENT, "the table is being deleted");
+    }
+    *ret_page = page;
+    return GRANARY_OK;
+}
+
+void
+page_close(struct mutable_page *page)
+{
+    gr_mutables_unmap(&page->map);
+    page->page = NULL;
+}
+
+granary_err
+page_take_lane(const struct mutable_page *page, uint32_t *ret_lane)
+{
+    for (uint32_t i = 0; i < GR_MUTABLE_LANES; i++) {
+        if (page_lock(page->map.fd, F_WRLCK, page->number, i, 1)) {
+            mutable_show_lane(page->page, i);
+            *ret_lane = i;
+            return GRANARY_OK;
+        }
+    }
+    return gr_fail(GRANARY_EFULL, "%u writers are at the table already: close one", GR_MUTABLE_LANES);
+}

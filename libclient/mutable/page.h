@@ -1,0 +1,31 @@
+/*
+ * page: which page of the session's file is a table's, and who is at it. That is told by locks on the file's bytes
+ * (contract/mutable.h), which the kernel ends with the process.
+ */
+#ifndef MUTABLE_PAGE_H
+#define MUTABLE_PAGE_H
+
+#include "object/object.h"
+
+struct mutable_page {
+    struct gr_mutables_map map;
+    struct gr_mutable *page;
+    uint32_t number;
+};
+
+/*
+ * Take a free page for a new table. Nobody else can use it before page_share().
+ * Errors: EFULL the session has all the tables there may be · as gr_mutables_map()
+ */
+granary_err page_take(granary_client *client, granary_id id, struct mutable_page *ret_page);
+/* The new table is complete: its object is sealed. */
+void page_share(const struct mutable_page *page);
+/* The page of a table's object. Errors: ENOENT it has none: it is being deleted · as gr_mutables_map() */
+granary_err page_find(granary_client *client, granary_id id, struct mutable_page *ret_page);
+/* Unmapped, and nobody's. A page of zeros is fine. */
+void page_close(struct mutable_page *page);
+
+/* A lane that nobody writes in, until page_close(). Errors: EFULL there are as many writers as there may be */
+granary_err page_take_lane(const struct mutable_page *page, uint32_t *ret_lane);
+
+#endif

@@ -1,0 +1,253 @@
+/* Rows written in place, column by column, behind those that readers see. */
+#include "mutable/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow/arrow.h"
+#include "data/directory.h"
+
+/* Chunks grow with what their writer writes: one that appends a row and leaves takes little. */
+#define CHUNK_LEAST ((uint64_t)4 << 10)
+#define CHUNK_MOST  ((uint64_t)4 << 20)
+#define TEXT_GUESS  16 /* bytes of a string */
+
+struct rows_column {
+    granary_dtype dtype;
+    size_t size; /* of a value; 0: bits or strings */
+    uint8_t *validity;
+    char *values;
+    int32_t *offsets;
+    int32_t text_room;
+};
+
+/* ---- a chunk ---- */
+
+/* Bytes of a row, as far as can be told. */
+static uint64_t
+row_bytes(const granary_frame *schema)
+{
+    uint64_t bytes = 1;
+
+    for (size_t i = 0; i < schema->count; i++) {
+        granary_dtype dtype = schema->columns[i].view.dtype;
+
+        bytes += dtype == GRANARY_STRING ? sizeof(int32_t) + TEXT_GUESS : gr_dtype_size(dtype) + 1;
+    }
+    return bytes;
+}
+
+static uint32_t
+capacity_for(const granary_frame *schema, int64_t wanted, uint32_t before)
+{
+    const uint64_t row = row_bytes(schema);
+    uint64_t least = CHUNK_LEAST / row > 2 * (uint64_t)before ? CHUNK_LEAST / row : 2 * (uint64_t)before;
+    uint64_t most = CHUNK_MOST / row > 16 ? CHUNK_MOST / row : 16;
+    uint64_t rows = (uint64_t)wanted > least ? (uint64_t)wanted : least;
+
+    /* A multiple of 64: bitmaps end where other buffers begin. */
+    return (uint32_t)(((rows < most ? rows : most) + 63) / 64 * 64);
+}
+
+/* Room for the text of a column: what is usual, and at least the first row's. */
+static int64_t
+text_room(const granary_column *column, int64_t from, uint32_t capacity)
+{
+    int64_t room = (int64_t)capacity * TEXT_GUESS;
+    size_t length = 0;
+
+    (void)granary_column_text(column, from, &length);
+    return room > (int64_t)length ? room : (int64_t)length;
+}
+
+/* So many rows, all null: what the chunk is before anything is written. */
+static granary_err
+make_empty(const granary_frame *schema, const granary_column *columns, int64_t from, uint32_t capacity,
+           granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(schema->count, capacity);
+    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "table: out of memory") : GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < schema->count; i++) {
+        const granary_column *like = &schema->columns[i].view;
+        int64_t text = like->dtype == GRANARY_STRING ? text_room(&columns[i], from, capacity) : 0;
+        struct gr_column column;
+
+        err = gr_column_alloc(like->dtype, capacity, text, true, &column);
+        if (err == GRANARY_OK) {
+            column.view.null_count = capacity;
+            if (like->dtype == GRANARY_STRING) {
+                ((int32_t *)(uintptr_t)column.view.offsets)[capacity] = (int32_t)text;
+            }
+            err = gr_frame_set(frame, i, like->name, &column);
+        }
+    }
+    return gr_frame_give(frame, err, ret_frame);
+}
+
+/* Where the columns lie, from the directory that was written. */
+static void
+find_columns(struct rows_writer *rows, const granary_frame *schema)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        struct rows_column *column = &rows->columns[i];
+        struct gr_directory_column place;
+
+        gr_directory_get(rows->object.meta, i, &place);
+        *column = (struct rows_column){
+            .dtype = schema->columns[i].view.dtype,
+            .size = gr_dtype_size(schema->columns[i].view.dtype),
+            .validity = (uint8_t *)rows->object.data + place.validity_offset,
+            .values = (char *)rows->object.data + place.values_offset,
+            .offsets = (int32_t *)(void *)((char *)rows->object.data + place.offsets_offset),
+            .text_room = (int32_t)place.values_size,
+        };
+    }
+}
+
+granary_err
+rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, uint32_t lane, uint32_t number,
+           const granary_frame *schema, const granary_column *columns, int64_t from, int64_t wanted, int timeout_ms)
+{
+    const uint32_t capacity = capacity_for(schema, wanted, rows->capacity);
+    struct rows_column *places = calloc(schema->count, sizeof *places);
+    granary_frame *frame = NULL;
+    uint64_t data_size, meta_size;
+    granary_buffer buffer;
+    struct kept object;
+    granary_err err;
+
+    if (places == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "table: out of memory");
+    }
+    err = make_empty(schema, columns, from, capacity, &frame);
+    err = err == GRANARY_OK ? gr_arrow_measure(frame, &data_size, &meta_size) : err;
+    if (err == GRANARY_OK) {
+        err = kept_create(client, kept_id(table, GR_MUTABLE_ROWS, lane, number), data_size, meta_size, timeout_ms,
+                          &buffer);
+    }
+    if (err == GRANARY_OK) {
+        gr_arrow_write_passing(frame, buffer.data, buffer.meta);
+        err = kept_seal(client, table, &buffer, &object);
+    }
+    gr_frame_destroy(frame);
+    if (err != GRANARY_OK) {
+        free(places);
+        return err;
+    }
+    rows_end(rows);
+    *rows = (struct rows_writer){
+        .object = object, .number = number, .capacity = capacity, .columns = places, .count = schema->count};
+    find_columns(rows, schema);
+    return GRANARY_OK;
+}
+
+void
+rows_end(struct rows_writer *rows)
+{
+    kept_close(&rows->object);
+    free(rows->columns);
+    *rows = (struct rows_writer){.capacity = rows->capacity};
+}
+
+/* ---- writing ---- */
+
+static bool
+is_null(const granary_column *column, int64_t row)
+{
+    return column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row);
+}
+
+/* The byte has bits of rows that others read; these keep their values. */
+static void
+bit_write(uint8_t *bits, int64_t at, bool value)
+{
+    uint8_t byte = __atomic_load_n(&bits[at >> 3], __ATOMIC_RELAXED);
+    uint8_t bit = (uint8_t)(1u << (at & 7));
+
+    __atomic_store_n(&bits[at >> 3], (uint8_t)(value ? byte | bit : byte & ~bit), __ATOMIC_RELAXED);
+}
+
+/* How many of the rows have room for their texts. */
+static int64_t
+rows_that_fit(const struct rows_writer *rows, const granary_column *columns, int64_t from, int64_t count)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct rows_column *to = &rows->columns[i];
+        int64_t at = to->dtype == GRANARY_STRING ? to->offsets[rows->rows] : 0;
+
+        for (int64_t row = 0; to->dtype == GRANARY_STRING && row < count; row++) {
+            size_t length = 0;
+
+            (void)granary_column_text(&columns[i], from + row, &length);
+            at += (int64_t)length;
+            if (at > to->text_room) {
+                count = row;
+            }
+        }
+    }
+    return count;
+}
+
+static void
+write_texts(struct rows_column *to, uint32_t at, const granary_column *column, int64_t from, int64_t count)
+{
+    for (int64_t row = 0; row < count; row++) {
+        size_t length = 0;
+        const char *text = granary_column_text(column, from + row, &length);
+
+        if (length > 0) {
+            memcpy(to->values + to->offsets[at + row], text, length);
+        }
+        to->offsets[at + row + 1] = to->offsets[at + row] + (int32_t)length;
+    }
+}
+
+static void
+write_values(struct rows_column *to, uint32_t at, const granary_column *column, int64_t from, int64_t count)
+{
+    if (to->dtype == GRANARY_BOOL) {
+        for (int64_t row = 0; row < count; row++) {
+            bit_write((uint8_t *)to->values, at + row,
+                      !is_null(column, from + row) && gr_bit(column->values, from + row));
+        }
+        return;
+    }
+    memcpy(to->values + at * to->size, (const char *)column->values + (size_t)from * to->size,
+           (size_t)count * to->size);
+    for (int64_t row = 0; column->validity != NULL && row < count; row++) {
+        if (is_null(column, from + row)) {
+            memset(to->values + (at + (size_t)row) * to->size, 0, to->size);
+        }
+    }
+}
+
+static void
+write_column(struct rows_column *to, uint32_t at, const granary_column *column, int64_t from, int64_t count)
+{
+    if (to->dtype == GRANARY_NULLTYPE) {
+        return;
+    }
+    for (int64_t row = 0; row < count; row++) {
+        bit_write(to->validity, at + row, !is_null(column, from + row));
+    }
+    if (to->dtype == GRANARY_STRING) {
+        write_texts(to, at, column, from, count);
+    } else {
+        write_values(to, at, column, from, count);
+    }
+}
+
+uint32_t
+rows_write(struct rows_writer *rows, const granary_column *columns, int64_t from, int64_t count)
+{
+    const int64_t room = (int64_t)rows->capacity - rows->rows;
+
+    count = rows_that_fit(rows, columns, from, count < room ? count : room);
+    for (size_t i = 0; i < rows->count; i++) {
+        write_column(&rows->columns[i], rows->rows, &columns[i], from, count);
+    }
+    rows->rows += (uint32_t)count;
+    return (uint32_t)count;
+}

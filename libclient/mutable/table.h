@@ -1,0 +1,41 @@
+/* table: a mutable table that is open, and the writer it becomes when somebody appends. */
+#ifndef MUTABLE_TABLE_H
+#define MUTABLE_TABLE_H
+
+#include <pthread.h>
+
+#include "granary/mutable.h"
+#include "mutable/log.h"
+#include "mutable/page.h"
+#include "mutable/rows.h"
+
+/* The lane of a handle that writes. */
+struct table_writer {
+    uint32_t lane;
+    struct gr_lane *shared;
+    struct log_writer log;
+    struct rows_writer rows;
+    int64_t last_time;
+};
+
+struct granary_mutable {
+    granary_client *client;
+    granary_id id; /* of the object that is the table: a frame of its columns, without rows */
+    char name[GRANARY_TEXT_MAX + 1];
+    struct mutable_page page;
+    granary_view view; /* of that object */
+    granary_frame *schema;
+    pthread_mutex_t lock;        /* of what follows */
+    struct table_writer *writer; /* NULL until something is written */
+};
+
+/* Whether columns are the table's, by name and dtype. Errors: ETYPE names the first that differs */
+granary_err table_check_columns(const granary_mutable *table, const granary_column *columns, size_t count);
+
+/* ESTATE when the table was deleted; EFORKED. */
+granary_err table_check(const granary_mutable *table);
+
+/* The clock, in ns since the Unix epoch. */
+int64_t table_clock(void);
+
+#endif

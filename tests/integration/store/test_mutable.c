@@ -1,0 +1,399 @@
+/* Mutable frames: appended to by several processes, read at any time, kept over deaths of writers and of the store. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../unit/data/frames.h"
+#include "fixture.h"
+#include "granary/mutable.h"
+
+/* A table of one column, n, of int64. */
+static const granary_column number_column = {.name = "n", .dtype = GRANARY_INT64};
+
+static granary_mutable *
+make_numbers(granary_client *client, const char *name)
+{
+    granary_mutable *table = NULL;
+
+    assert_ok(granary_mutable_create(client, name, &number_column, 1, NULL, &table));
+    return table;
+}
+
+static granary_mutable *
+open_table(granary_client *client, const char *name)
+{
+    granary_mutable *table = NULL;
+
+    assert_ok(granary_mutable_open(client, name, &table));
+    return table;
+}
+
+static granary_err
+append_number(granary_mutable *table, int64_t value, int64_t time, int64_t *ret_time)
+{
+    const granary_column column = {.name = "n", .dtype = GRANARY_INT64, .rows = 1, .values = &value};
+    const granary_write_options options = {.time = time};
+
+    return granary_mutable_append(table, &column, 1, 1, &options, ret_time);
+}
+
+/* The numbers at a time are these. */
+static void
+check_numbers(granary_mutable *table, int64_t time, const int64_t *numbers, int64_t count)
+{
+    granary_frame *frame = NULL;
+
+    assert_ok(granary_mutable_read(table, time, &frame));
+    assert_int_equal(granary_frame_rows(frame), count);
+    for (int64_t i = 0; i < count; i++) {
+        assert_int_equal(int_at(frame, "n", i), numbers[i]);
+    }
+    granary_frame_close(frame);
+}
+
+static int64_t
+count_numbers(granary_mutable *table, int64_t time, int64_t *ret_sum)
+{
+    granary_frame *frame = NULL;
+    int64_t rows;
+
+    assert_ok(granary_mutable_read(table, time, &frame));
+    rows = granary_frame_rows(frame);
+    *ret_sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        *ret_sum += int_at(frame, "n", i);
+    }
+    granary_frame_close(frame);
+    return rows;
+}
+
+/* ---- tests ---- */
+
+static void
+rows_of_every_dtype_come_back(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_frame *everything = frame_of_everything();
+    granary_column *columns = calloc(everything->count, sizeof *columns);
+    const granary_frame *twice[2] = {everything, everything};
+    granary_frame *want = NULL, *got = NULL;
+    granary_mutable *table = NULL;
+
+    for (size_t i = 0; i < everything->count; i++) {
+        columns[i] = everything->columns[i].view;
+    }
+    assert_ok(granary_mutable_create(client, "everything", columns, everything->count, NULL, &table));
+    assert_ok(granary_mutable_read(table, GRANARY_NOW, &got));
+    assert_int_equal(granary_frame_rows(got), 0);
+    granary_frame_close(got);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(granary_mutable_append(table, columns, everything->count, everything->rows, NULL, NULL));
+    }
+    assert_ok(granary_mutable_append(table, columns, everything->count, 0, NULL, NULL));
+    assert_ok(gr_frame_concat(twice, 2, &want));
+    assert_ok(granary_mutable_read(table, GRANARY_NOW, &got));
+    assert_frames_equal(want, got);
+    granary_frame_close(got);
+    gr_frame_destroy(want);
+    gr_frame_destroy(everything);
+    free(columns);
+    granary_mutable_close(table);
+    assert_ok(granary_mutable_delete(client, "everything"));
+    granary_disconnect(client);
+}
+
+static void
+a_read_sees_its_time_for_ever(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "t");
+    granary_mutable *other = open_table(client, "t");
+    const int64_t until_10[] = {1, 3}, all[] = {1, 2, 3};
+    int64_t time = 0;
+
+    assert_ok(append_number(table, 1, 10, NULL));
+    assert_ok(append_number(table, 2, 20, NULL));
+    assert_ok(append_number(table, 3, 5, NULL)); /* nobody has read there */
+    check_numbers(other, 10, until_10, 2);
+    assert_err(append_number(table, 4, 7, NULL), GRANARY_ESTATE);
+    assert_non_null(strstr(granary_error_message(), "time 7 is final, because a read was answered for 10"));
+    assert_err(append_number(other, 4, 10, NULL), GRANARY_ESTATE);
+    check_numbers(table, 10, until_10, 2);
+    check_numbers(table, 20, all, 3);
+    check_numbers(table, GRANARY_NOW, all, 3);
+    /* Moved forward on request, and taken from the clock. */
+    {
+        const int64_t value = 4;
+        const granary_column column = {.name = "n", .dtype = GRANARY_INT64, .values = &value};
+        const granary_write_options options = {.time = 15, .forward = true};
+
+        assert_ok(granary_mutable_append(table, &column, 1, 1, &options, &time));
+        assert_true(time > 1000000000000000000);
+    }
+    assert_err(granary_mutable_read(table, time + 3600 * (int64_t)1000000000, NULL), GRANARY_EINVAL);
+    granary_mutable_close(table);
+    granary_mutable_close(other);
+    granary_disconnect(client);
+}
+
+static void
+a_cut_is_of_several_tables(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *tables[2] = {make_numbers(client, "a"), make_numbers(client, "b")};
+    const int64_t one[] = {1};
+    int64_t time = GRANARY_NOW;
+
+    assert_ok(append_number(tables[0], 1, 100, NULL));
+    assert_ok(append_number(tables[1], 1, 50, NULL));
+    assert_ok(granary_cut(tables, 2, &time));
+    assert_int_equal(time, 100);
+    assert_err(append_number(tables[1], 2, 100, NULL), GRANARY_ESTATE);
+    assert_ok(append_number(tables[1], 2, 101, NULL));
+    check_numbers(tables[0], time, one, 1);
+    check_numbers(tables[1], time, one, 1);
+    granary_mutable_close(tables[0]);
+    granary_mutable_close(tables[1]);
+    granary_disconnect(client);
+}
+
+static void
+many_rows_take_many_chunks(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "many");
+    const int64_t rows = 700000;
+    int64_t *values = malloc((size_t)rows * sizeof *values);
+    granary_column column = {.name = "n", .dtype = GRANARY_INT64, .rows = rows, .values = values};
+    int64_t sum = 0;
+
+    for (int64_t i = 0; i < rows; i++) {
+        values[i] = i;
+    }
+    assert_ok(granary_mutable_append(table, &column, 1, rows, NULL, NULL));
+    for (int64_t i = 0; i < 5000; i++) { /* beyond a block of the log, and beyond small chunks */
+        assert_ok(append_number(table, 1, 0, NULL));
+    }
+    assert_int_equal(count_numbers(table, GRANARY_NOW, &sum), rows + 5000);
+    assert_true(sum == rows * (rows - 1) / 2 + 5000);
+    granary_mutable_close(table);
+    assert_ok(granary_mutable_delete(client, "many"));
+    free(values);
+    granary_disconnect(client);
+}
+
+/* A child that appends 1 until it is killed, and tells how many of them are acknowledged. */
+static pid_t
+start_writer(void **state, const char *name, int *ret_told)
+{
+    int told[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(told), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        granary_client *client = fixture_connect(state);
+        granary_mutable *table = open_table(client, name);
+
+        for (;;) {
+            if (append_number(table, 1, 0, NULL) != GRANARY_OK || write(told[1], "1", 1) != 1) {
+                (void)fprintf(stderr, "%s\n", granary_error_message());
+                _exit(1);
+            }
+        }
+    }
+    (void)close(told[1]);
+    *ret_told = told[0];
+    return pid;
+}
+
+/* How many bytes there are to read until the end. */
+static int64_t
+drain(int fd)
+{
+    char bytes[4096];
+    int64_t all = 0;
+    ssize_t n;
+
+    while ((n = read(fd, bytes, sizeof bytes)) > 0) {
+        all += n;
+    }
+    (void)close(fd);
+    return all;
+}
+
+/* Wait for so many bytes at least. */
+static int64_t
+await(int fd, int64_t least)
+{
+    char bytes[64];
+    int64_t all = 0;
+
+    while (all < least) {
+        ssize_t n = read(fd, bytes, sizeof bytes);
+
+        assert_true(n > 0);
+        all += n;
+    }
+    return all;
+}
+
+static void
+killed_writers_lose_nothing_they_were_told(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "killed");
+    int64_t acknowledged = 0, seen = 0, sum = 0;
+
+    for (int round = 0; round < 6; round++) {
+        int told[2];
+        pid_t writers[2];
+
+        for (int i = 0; i < 2; i++) {
+            writers[i] = start_writer(state, "killed", &told[i]);
+        }
+        for (int i = 0; i < 2; i++) {
+            acknowledged += await(told[i], 500);
+        }
+        seen = count_numbers(table, GRANARY_NOW, &sum);
+        assert_true(seen == sum && seen >= acknowledged);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(kill(writers[i], SIGKILL), 0);
+            acknowledged += drain(told[i]);
+            assert_int_equal(fixture_wait(writers[i]), 128 + SIGKILL);
+        }
+        seen = count_numbers(table, GRANARY_NOW, &sum);
+        /* Each of the killed may have had one more, of which it told nobody. */
+        assert_true(seen == sum && seen >= acknowledged && seen <= acknowledged + 2 * (round + 1));
+    }
+    granary_mutable_close(table);
+    assert_ok(granary_mutable_delete(client, "killed"));
+    granary_disconnect(client);
+}
+
+static void
+a_stopped_writer_stops_nobody(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "stopped");
+    int64_t sum, before;
+    int status, told;
+    pid_t writer = start_writer(state, "stopped", &told);
+
+    (void)await(told, 100);
+    assert_int_equal(kill(writer, SIGSTOP), 0);
+    assert_int_equal(waitpid(writer, &status, WUNTRACED), writer);
+    before = count_numbers(table, GRANARY_NOW, &sum);
+    assert_ok(append_number(table, 1, 0, NULL));
+    assert_int_equal(count_numbers(table, GRANARY_NOW, &sum), before + 1);
+    assert_int_equal(kill(writer, SIGCONT), 0);
+    (void)await(told, 100);
+    assert_int_equal(kill(writer, SIGKILL), 0);
+    (void)drain(told);
+    assert_int_equal(fixture_wait(writer), 128 + SIGKILL);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
+static void
+tables_outlive_the_store(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "lasting");
+    granary_mutable *again;
+    int64_t sum = 0;
+
+    for (int64_t i = 0; i < 3000; i++) {
+        assert_ok(append_number(table, 2, 0, NULL));
+    }
+    fixture_restart(state);
+    assert_int_equal(count_numbers(table, GRANARY_NOW, &sum), 3000);
+    for (int64_t i = 0; i < 3000; i++) {
+        assert_ok(append_number(table, 2, 0, NULL));
+    }
+    again = open_table(client, "lasting");
+    assert_int_equal(count_numbers(again, GRANARY_NOW, &sum), 6000);
+    assert_int_equal(sum, 12000);
+    granary_mutable_close(again);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
+static void
+deleted_tables_give_all_back(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_store_stat before = fixture_stat(client), after;
+    granary_mutable *table = make_numbers(client, "gone"), *none = NULL;
+    int64_t value = 1;
+
+    for (int64_t i = 0; i < 3000; i++) {
+        assert_ok(append_number(table, 1, 0, NULL));
+    }
+    assert_ok(granary_mutable_delete(client, "gone"));
+    assert_err(append_number(table, 1, 0, NULL), GRANARY_ESTATE);
+    assert_err(granary_mutable_read(table, GRANARY_NOW, NULL), GRANARY_ESTATE);
+    granary_mutable_close(table);
+    assert_err(granary_mutable_open(client, "gone", &none), GRANARY_ENOENT);
+    assert_err(granary_mutable_delete(client, "gone"), GRANARY_ENOENT);
+    after = fixture_stat(client);
+    assert_int_equal(after.objects, before.objects);
+    /* The name is free again, and the page. */
+    table = make_numbers(client, "gone");
+    assert_ok(append_number(table, 7, 0, NULL));
+    value = 7;
+    check_numbers(table, GRANARY_NOW, &value, 1);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
+static void
+mistakes_are_named(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "t"), *none = NULL;
+    const granary_column text = {.name = "n", .dtype = GRANARY_STRING}, other = {.name = "m", .dtype = GRANARY_INT64};
+    const granary_mutable_options options = {.flags = GRANARY_MUTABLE_OPEN};
+    int64_t value = 1;
+
+    assert_err(granary_mutable_create(client, "t", &number_column, 1, NULL, &none), GRANARY_EEXIST);
+    assert_err(granary_mutable_create(client, "t", &text, 1, &options, &none), GRANARY_ETYPE);
+    assert_non_null(strstr(granary_error_message(), "column 0 is 'n' of int64, not 'n' of string"));
+    assert_ok(granary_mutable_create(client, "t", &number_column, 1, &options, &none));
+    granary_mutable_close(none);
+    assert_err(granary_mutable_create(client, "u", &number_column, 0, NULL, &none), GRANARY_EINVAL);
+    assert_err(granary_mutable_create(client, "", &number_column, 1, NULL, &none), GRANARY_EINVAL);
+    assert_err(granary_mutable_open(client, "u", &none), GRANARY_ENOENT);
+    assert_err(granary_mutable_append(table, &other, 1, 1, NULL, NULL), GRANARY_ETYPE);
+    assert_err(granary_mutable_append(table, &number_column, 1, 1, NULL, NULL), GRANARY_EINVAL); /* no values */
+    assert_err(append_number(table, 1, INT64_MAX, NULL), GRANARY_EINVAL);
+    assert_ok(granary_object_put(client, fixture_id(1), "x", 1, NULL, 0, 0));
+    assert_ok(granary_name_set(client, "object", fixture_id(1), GRANARY_NAME_NEW, (granary_id){{0}}, NULL));
+    assert_err(granary_mutable_open(client, "object", &none), GRANARY_ETYPE);
+    assert_ok(append_number(table, value, 0, NULL));
+    check_numbers(table, GRANARY_NOW, &value, 1);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_of_every_dtype_come_back, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_read_sees_its_time_for_ever, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_cut_is_of_several_tables, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(many_rows_take_many_chunks, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(killed_writers_lose_nothing_they_were_told, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_stopped_writer_stops_nobody, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(tables_outlive_the_store, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(deleted_tables_give_all_back, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, fixture_start, fixture_stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
