@@ -413,8 +413,11 @@ clean_ahead(struct store *store, int64_t now_ns)
     } else if (dirty < PERCENT(capacity, store->reclaim->low_percent)) {
         store->reclaim->cleaning = false;
     }
-    if (store->spill == NULL && (!store->reclaim->cleaning || now_ns < store->reclaim->background_ns ||
-                                 !spill_start(store, 0, false, VICTIM_NEVER))) {
+    if (store->spill == NULL && (!store->reclaim->cleaning || now_ns < store->reclaim->background_ns)) {
+        return false;
+    }
+    if (store->spill == NULL && !spill_start(store, 0, false, VICTIM_NEVER)) {
+        store->reclaim->background_ns = now_ns + BACKGROUND_NS;
         return false;
     }
     switch (spill_step(store, LOOKS)) {

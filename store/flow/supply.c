@@ -258,18 +258,23 @@ is_calm(struct store *store, int64_t now_ns)
     return now_ns >= store->supply->calm_ns;
 }
 
+/* Memory is wanted for other things. */
+static bool
+is_short(const struct store *store)
+{
+    return store->queue->need > 0 || !list_empty(&store->queue->quota_waits) || store->stopping;
+}
+
 void
 supply_turn(struct store *store, int64_t now_ns)
 {
-    bool short_of = store->queue->need > 0 || !list_empty(&store->queue->quota_waits) || store->stopping;
-
     if (store->supply->running) {
-        if (short_of) {
+        if (is_short(store)) {
             atomic_store_explicit(&store->supply->hurry, true, memory_order_relaxed);
         }
         return;
     }
-    if (short_of || reclaim_is_cleaning(store)) {
+    if (is_short(store) || reclaim_is_cleaning(store)) {
         return;
     }
     if (!list_empty(&store->supply->asked)) {
@@ -287,7 +292,9 @@ supply_turn(struct store *store, int64_t now_ns)
 int64_t
 supply_next_ns(const struct store *store)
 {
-    if (store->supply->running || reclaim_is_cleaning(store) || list_empty(&store->segments.offered)) {
+    /* As supply_turn() has it: a time at which it would begin nothing would keep the loop awake. */
+    if (store->supply->running || is_short(store) || reclaim_is_cleaning(store) ||
+        list_empty(&store->segments.offered)) {
         return INT64_MAX;
     }
     return store->supply->calm_ns;

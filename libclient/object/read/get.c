@@ -235,6 +235,13 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
     memset(ret_views, 0, count * sizeof *ret_views);
     *ret_missing = 0;
     err = get_present(client, ids, count, deadline_ns < answer_ns ? answer_ns : deadline_ns, ret_views, &at);
+    /* What does not exist is told before anything is waited for. */
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        at = i;
+        if (ret_views[i].lease == 0 && !granary_object_contains(client, ids[i])) {
+            err = gr_fail(GRANARY_ENOENT, "object %s: not found", id_text(ids[i]));
+        }
+    }
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         at = i;
         if (ret_views[i].lease == 0) {

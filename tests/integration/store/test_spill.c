@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fixture.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -123,6 +124,47 @@ get_some_leases_what_there_is_room_for(void **state)
     granary_disconnect(client);
 }
 
+/* Processor time that the daemon has used, in ns. */
+static int64_t
+daemon_cpu_ns(void **state)
+{
+    const struct daemon *daemon = *state;
+    struct timespec used;
+    clockid_t clock;
+
+    assert_int_equal(clock_getcpuclockid(daemon->pid, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &used), 0);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* While memory is held by others, the store looks again now and then; it does not run all the time. */
+static void
+who_waits_for_memory_lets_the_store_sleep(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_id ids[] = {fixture_id(1), fixture_id(2), fixture_id(3)};
+    granary_view held[2], view;
+    size_t missing = 0, failed;
+    int64_t used, begun;
+
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_ok(fixture_put(client, i, 24 * MIB, 0));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(granary_object_get(client, ids[i], 10000, &held[i]));
+    }
+    assert_ok(granary_object_get_some(client, &ids[2], 1, 500, &view, &missing, &failed)); /* it is written out */
+    assert_int_equal(missing, 1);
+    begun = gr_now_ns();
+    used = daemon_cpu_ns(state);
+    assert_ok(granary_object_get_some(client, &ids[2], 1, 1000, &view, &missing, &failed));
+    assert_int_equal(missing, 1);
+    used = daemon_cpu_ns(state) - used;
+    assert_true(used < (gr_now_ns() - begun) / 3);
+    granary_object_release_many(client, held, 2);
+    granary_disconnect(client);
+}
+
 static void
 a_pinned_object_stays_in_memory(void **state)
 {
@@ -179,6 +221,7 @@ main(void)
         STORE_TEST(a_large_object_spills_and_returns),
         STORE_TEST(what_is_held_makes_a_put_fail_and_lets_go),
         STORE_TEST(get_some_leases_what_there_is_room_for),
+        STORE_TEST(who_waits_for_memory_lets_the_store_sleep),
         STORE_TEST(a_pinned_object_stays_in_memory),
         STORE_TEST(several_spilled_ones_are_got_together),
     };
