@@ -3,6 +3,8 @@
 # whatever is put; one that cannot fit is warned of. As root.
 skip() { echo "skipped: $1"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "only root may make a cgroup"
+# Before the group is entered: what it starts outlives this script, and would keep the group.
+. "$(dirname "$0")/../integration/cli/lib.sh"
 if [ -d /sys/fs/cgroup/memory ]; then
     top=/sys/fs/cgroup/memory limit=memory.limit_in_bytes kills=memory.oom_control
     home=$top$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
@@ -14,7 +16,6 @@ group=$top/granary-test.$$
 mkdir "$group" 2>/dev/null || skip "no cgroup is to be had"
 [ -e "$group/$limit" ] && echo $$ 2>/dev/null >"$group/cgroup.procs" || { rmdir "$group"; skip "no memory cgroup is to be had"; }
 
-. "$(dirname "$0")/../integration/cli/lib.sh"
 leave() {
     local status=$?
     granary down >/dev/null 2>&1 || true

@@ -281,7 +281,7 @@ int
 cli_run(const struct command_row *row, struct cli *cli, int argc, char **argv)
 {
     const char *first = argc >= 2 ? argv[1] : "";
-    const struct command_row *part = row->command->which == NULL ? NULL : command_find(row->command->rows, first);
+    const struct command_row *part = command_find(row->command->rows, first);
 
     if (part != NULL) {
         return run_part(row, part, cli, argc - 1, argv + 1);
