@@ -28,7 +28,8 @@ typedef struct granary_mutable granary_mutable;
 #define GRANARY_MUTABLE_OPEN 1u /* open the table of that name, if it is there and has the same columns */
 
 typedef struct granary_mutable_options {
-    uint64_t flags; /* GRANARY_MUTABLE_... */
+    unsigned flags; /* GRANARY_MUTABLE_... */
+    int timeout_ms; /* for room, when memory is full; 0: 30000 */
 } granary_mutable_options;
 
 /*

@@ -139,6 +139,35 @@ struct chunk {
     granary_frame *frame;
 };
 
+/* What readers of frames rely on, and gr_arrow_read() leaves to the chunk's writer: texts follow one another. */
+static bool
+texts_fit(const granary_column *column, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    bool fits = column->dictionary == NULL && column->offsets[from] >= 0;
+
+    for (uint32_t row = from; fits && row < to; row++) {
+        fits = column->offsets[row] <= column->offsets[row + 1];
+    }
+    return fits && (uint64_t)column->offsets[to] <= bytes;
+}
+
+/* Whether a frame has the table's columns, and the run's rows. */
+static bool
+chunk_fits(const granary_mutable *table, const struct run *run, const granary_view *view, const granary_frame *frame)
+{
+    bool fits = frame->count == table->schema->count && run->to <= frame->rows;
+
+    for (size_t i = 0; fits && i < frame->count; i++) {
+        const granary_column *column = &frame->columns[i].view;
+        const char *end = (const char *)view->data + view->data_size;
+
+        fits = column->dtype == table->schema->columns[i].view.dtype &&
+               (column->dtype != GRANARY_STRING ||
+                texts_fit(column, run->from, run->to, (uint64_t)(end - (const char *)column->values)));
+    }
+    return fits;
+}
+
 static granary_err
 chunk_get(const granary_mutable *table, const struct run *run, struct chunk *ret_chunk)
 {
@@ -152,16 +181,9 @@ chunk_get(const granary_mutable *table, const struct run *run, struct chunk *ret
         return err;
     }
     err = granary_frame_open(&ret_chunk->view, &ret_chunk->frame);
-    if (err == GRANARY_OK) {
-        const granary_frame *frame = ret_chunk->frame;
-        bool fits = frame->count == table->schema->count && run->to <= frame->rows;
-
-        for (size_t i = 0; fits && i < frame->count; i++) {
-            fits = frame->columns[i].view.dtype == table->schema->columns[i].view.dtype;
-        }
-        err = fits ? GRANARY_OK
-                   : gr_fail(GRANARY_ECORRUPT, "table '%s': chunk %u of lane %u is not one of its chunks", table->name,
-                             run->chunk, run->lane);
+    if (err == GRANARY_OK && !chunk_fits(table, run, &ret_chunk->view, ret_chunk->frame)) {
+        err = gr_fail(GRANARY_ECORRUPT, "table '%s': chunk %u of lane %u is not one of its chunks", table->name,
+                      run->chunk, run->lane);
     }
     if (err != GRANARY_OK) {
         granary_frame_close(ret_chunk->frame);

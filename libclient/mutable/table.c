@@ -38,13 +38,14 @@ schema_frame(const granary_column *columns, size_t count, granary_frame **ret_fr
 }
 
 static granary_err
-schema_put(granary_client *client, granary_id id, const granary_frame *frame)
+schema_put(granary_client *client, granary_id id, const granary_frame *frame, int timeout_ms)
 {
+    const granary_object_options options = {.timeout_ms = timeout_ms};
     uint64_t data_size, meta_size;
     granary_buffer buffer;
     granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
 
-    err = err == GRANARY_OK ? granary_object_create_with(client, id, data_size, meta_size, NULL, &buffer) : err;
+    err = err == GRANARY_OK ? granary_object_create_with(client, id, data_size, meta_size, &options, &buffer) : err;
     if (err == GRANARY_OK) {
         gr_arrow_write(frame, buffer.data, buffer.meta);
         err = granary_object_seal(client, &buffer);
@@ -163,7 +164,7 @@ open_existing(granary_client *client, const char *name, const granary_column *co
 
 /* The object and its page; the name comes last, and makes it a table. */
 static granary_err
-table_make(granary_client *client, const char *name, const granary_frame *schema)
+table_make(granary_client *client, const char *name, const granary_frame *schema, int timeout_ms)
 {
     const granary_id id = granary_id_random();
     struct mutable_page page;
@@ -172,7 +173,7 @@ table_make(granary_client *client, const char *name, const granary_frame *schema
     if (err != GRANARY_OK) {
         return err;
     }
-    err = schema_put(client, id, schema);
+    err = schema_put(client, id, schema, timeout_ms);
     if (err == GRANARY_OK) {
         page_share(&page);
         err = granary_name_set(client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
@@ -200,7 +201,7 @@ granary_mutable_create_sized(granary_client *client, const char *name, const gra
     if (err != GRANARY_OK) {
         return err;
     }
-    err = table_make(client, name, schema);
+    err = table_make(client, name, schema, options.timeout_ms);
     gr_frame_destroy(schema);
     if (err == GRANARY_EEXIST && (options.flags & GRANARY_MUTABLE_OPEN) != 0) {
         return open_existing(client, name, columns, count, ret_table);

@@ -12,6 +12,7 @@ READERS = {
     'libclient/client/graph.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
     'executor/user/call_run.c': 'the same, of a graph that a function submits',
     'libclient/object/tell/subscribe.c': 'when an event was',
+    'libclient/mutable/table.c': 'the time of a write; no earlier than the last one and the frontier',
     'libclient/object/read/waits.c': 'since when somebody waits',
     'store/core/events.c': 'when an event was',
     'store/client/ring.c': 'when an object was sealed',

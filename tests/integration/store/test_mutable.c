@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "../../unit/data/frames.h"
+#include "data/directory.h"
 #include "fixture.h"
 #include "granary/mutable.h"
+#include "mutable/table.h"
 
 /* A table of one column, n, of int64. */
 static const granary_column number_column = {.name = "n", .dtype = GRANARY_INT64};
@@ -380,6 +382,101 @@ mistakes_are_named(void **state)
     granary_disconnect(client);
 }
 
+/* ---- a writer that lies ---- */
+
+static uint32_t
+random_of(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* Change up to four bytes of a few; the old ones, to be put back. */
+static void
+garble(unsigned char *bytes, uint64_t size, uint32_t *seed, uint64_t *at, unsigned char *old, int count)
+{
+    for (int i = 0; i < count; i++) {
+        static const unsigned char odd[] = {0, 1, 0x7f, 0x80, 0xff};
+
+        at[i] = ((uint64_t)random_of(seed) << 8 | random_of(seed) % 256) % size;
+        old[i] = bytes[at[i]];
+        bytes[at[i]] = random_of(seed) % 2 == 0 ? (unsigned char)random_of(seed) : odd[random_of(seed) % 5];
+    }
+}
+
+static void
+restore(unsigned char *bytes, const uint64_t *at, const unsigned char *old, int count)
+{
+    for (int i = count; i-- > 0;) {
+        bytes[at[i]] = old[i];
+    }
+}
+
+static void
+a_writer_that_lies_harms_no_reader(void **state)
+{
+    static const char *const texts[] = {"one", "", "three"};
+    const int32_t offsets[] = {0, 3, 3, 8};
+    const int64_t numbers[] = {1, 2, 3};
+    const granary_column columns[] = {
+        {.name = "n", .dtype = GRANARY_INT64, .rows = 3, .values = numbers},
+        {.name = "s", .dtype = GRANARY_STRING, .rows = 3, .values = "onethree", .offsets = offsets},
+    };
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = NULL, *reader;
+    uint32_t seed = 15, refused = 0;
+
+    assert_ok(granary_mutable_create(client, "lies", columns, 2, NULL, &table));
+    for (int i = 0; i < 20; i++) {
+        assert_ok(granary_mutable_append(table, columns, 2, 3, NULL, NULL));
+    }
+    reader = open_table(client, "lies");
+    for (int round = 0; round < 6000; round++) {
+        const struct table_writer *writer = table->writer;
+        const struct {
+            void *bytes;
+            uint64_t size;
+        } places[] = {
+            {writer->log.block.data, 42 * sizeof(struct gr_mutable_slot)},
+            {writer->rows.object.data, writer->rows.object.size},
+            {writer->rows.object.meta, sizeof(struct gr_directory) + 2 * sizeof(struct gr_directory_column)},
+            {&table->page.page->lane[0], sizeof table->page.page->lane[0]},
+        };
+        size_t place = (size_t)round % 4;
+        granary_frame *frame = NULL;
+        unsigned char old[4];
+        uint64_t at[4];
+        int count = 1 + (int)(random_of(&seed) % 4);
+
+        garble(places[place].bytes, places[place].size, &seed, at, old, count);
+        if (granary_mutable_read(reader, GRANARY_NOW, &frame) == GRANARY_OK) {
+            for (int64_t row = 0; row < granary_frame_rows(frame); row++) {
+                size_t length;
+
+                (void)granary_column_text(granary_frame_column(frame, 1), row, &length);
+            }
+            granary_frame_close(frame);
+        } else {
+            refused++;
+        }
+        restore(places[place].bytes, at, old, count);
+    }
+    assert_true(refused > 100);
+    {
+        granary_frame *frame = NULL;
+
+        assert_ok(granary_mutable_read(reader, GRANARY_NOW, &frame));
+        assert_int_equal(granary_frame_rows(frame), 60);
+        for (int64_t row = 0; row < 60; row++) {
+            assert_string_equal(text_at(frame, "s", row), texts[row % 3]);
+        }
+        granary_frame_close(frame);
+    }
+    granary_mutable_close(reader);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -393,6 +490,7 @@ main(void)
         cmocka_unit_test_setup_teardown(tables_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(deleted_tables_give_all_back, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(mistakes_are_named, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_writer_that_lies_harms_no_reader, fixture_start, fixture_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
