@@ -64,7 +64,7 @@ piece_open(struct piece *piece, int64_t least, int64_t most)
 static bool
 excludes(const struct piece *piece, const char *where)
 {
-    struct zone_test *test;
+    struct zone_test *test = NULL;
     struct gr_expr *expr = NULL;
     bool excluded;
 
