@@ -121,7 +121,7 @@ def test_pins_of_others_are_told_by_uid():
             id = it.granary("put", "--session", "alices", "-", input=os.urandom(1 << 20), **alice).decode().strip()
             it.granary("pin", "--session", "alices", "--scope", "session", "--reason", "secret plan", id, **alice)
         for user, told in ((alice, b"2.0 MiB by 2 pins in session 'alices' for 'secret plan'"), (bob, b"of uid %d" % ALICE)):
-            done = it.run("put", "--session", "mine%d" % user["user"], "-", input=os.urandom(3 << 20), **user)
+            done = it.run("put", "--timeout", "1s", "--session", "mine%d" % user["user"], "-", input=os.urandom(3 << 20), **user)
             check(done.returncode == 5 and told in done.stderr and b"granary unpin" in done.stderr, done.stderr.decode())
         check(b"alices" not in done.stderr and b"secret" not in done.stderr, done.stderr.decode())
 
