@@ -43,9 +43,10 @@ typedef struct granary_mutable_options {
  *              it has other columns · EFULL memory, or too many tables · EUNSUPPORTED the session is strict ·
  *              EUNREACHABLE · ENOMEM
  */
-GRANARY_API granary_err granary_mutable_create(granary_client *client, const char *name, const granary_column *columns,
-                                               size_t count, const granary_mutable_options *options,
-                                               granary_mutable **ret_table);
+GRANARY_API granary_err granary_mutable_create_frame(granary_client *client, const char *name,
+                                                     const granary_column *columns, size_t count,
+                                                     const granary_mutable_options *options,
+                                                     granary_mutable **ret_table);
 
 /* Open a mutable frame. Errors: ENOENT no such name · ETYPE the name is of something else · as create */
 GRANARY_API granary_err granary_mutable_open(granary_client *client, const char *name, granary_mutable **ret_table);
@@ -97,11 +98,11 @@ GRANARY_API granary_err granary_cut(granary_mutable *const *tables, size_t count
  * ret_frame  to be closed with granary_frame_close()
  * Errors     as granary_cut() · ECORRUPT what its writers left makes no sense · as granary_object_get() · ENOMEM
  */
-GRANARY_API granary_err granary_mutable_read(granary_mutable *table, int64_t time, granary_frame **ret_frame);
+GRANARY_API granary_err granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame **ret_frame);
 
 /* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
 
-GRANARY_SIZED_1(granary_err, granary_mutable_create,
+GRANARY_SIZED_1(granary_err, granary_mutable_create_frame,
                 (granary_client * client, const char *name, const granary_column *columns, size_t count,
                  const granary_mutable_options *options, granary_mutable **ret_table),
                 (client, name, columns, count, options, ret_table), granary_mutable_options);

@@ -284,7 +284,7 @@ gather_frame(const struct gather *gather, granary_frame **ret_frame)
 /* ---- the call ---- */
 
 granary_err
-granary_mutable_read(granary_mutable *table, int64_t time, granary_frame **ret_frame)
+granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame **ret_frame)
 {
     struct gather gather = {.table = table};
     uint64_t counts[GR_MUTABLE_LANES];

@@ -186,8 +186,9 @@ table_make(granary_client *client, const char *name, const granary_frame *schema
 }
 
 granary_err
-granary_mutable_create_sized(granary_client *client, const char *name, const granary_column *columns, size_t count,
-                             const granary_mutable_options *theirs, granary_mutable **ret_table, size_t options_size)
+granary_mutable_create_frame_sized(granary_client *client, const char *name, const granary_column *columns,
+                                   size_t count, const granary_mutable_options *theirs, granary_mutable **ret_table,
+                                   size_t options_size)
 {
     granary_mutable_options options;
     granary_frame *schema = NULL;

@@ -10,6 +10,7 @@
 #include "data/directory.h"
 #include "fixture.h"
 #include "granary/mutable.h"
+#include "granary/session.h"
 #include "mutable/table.h"
 
 /* A table of one column, n, of int64. */
@@ -20,7 +21,7 @@ make_numbers(granary_client *client, const char *name)
 {
     granary_mutable *table = NULL;
 
-    assert_ok(granary_mutable_create(client, name, &number_column, 1, NULL, &table));
+    assert_ok(granary_mutable_create_frame(client, name, &number_column, 1, NULL, &table));
     return table;
 }
 
@@ -48,7 +49,7 @@ check_numbers(granary_mutable *table, int64_t time, const int64_t *numbers, int6
 {
     granary_frame *frame = NULL;
 
-    assert_ok(granary_mutable_read(table, time, &frame));
+    assert_ok(granary_mutable_read_frame(table, time, &frame));
     assert_int_equal(granary_frame_rows(frame), count);
     for (int64_t i = 0; i < count; i++) {
         assert_int_equal(int_at(frame, "n", i), numbers[i]);
@@ -62,7 +63,7 @@ count_numbers(granary_mutable *table, int64_t time, int64_t *ret_sum)
     granary_frame *frame = NULL;
     int64_t rows;
 
-    assert_ok(granary_mutable_read(table, time, &frame));
+    assert_ok(granary_mutable_read_frame(table, time, &frame));
     rows = granary_frame_rows(frame);
     *ret_sum = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -87,8 +88,8 @@ rows_of_every_dtype_come_back(void **state)
     for (size_t i = 0; i < everything->count; i++) {
         columns[i] = everything->columns[i].view;
     }
-    assert_ok(granary_mutable_create(client, "everything", columns, everything->count, NULL, &table));
-    assert_ok(granary_mutable_read(table, GRANARY_NOW, &got));
+    assert_ok(granary_mutable_create_frame(client, "everything", columns, everything->count, NULL, &table));
+    assert_ok(granary_mutable_read_frame(table, GRANARY_NOW, &got));
     assert_int_equal(granary_frame_rows(got), 0);
     granary_frame_close(got);
     for (int i = 0; i < 2; i++) {
@@ -96,7 +97,7 @@ rows_of_every_dtype_come_back(void **state)
     }
     assert_ok(granary_mutable_append(table, columns, everything->count, 0, NULL, NULL));
     assert_ok(gr_frame_concat(twice, 2, &want));
-    assert_ok(granary_mutable_read(table, GRANARY_NOW, &got));
+    assert_ok(granary_mutable_read_frame(table, GRANARY_NOW, &got));
     assert_frames_equal(want, got);
     granary_frame_close(got);
     gr_frame_destroy(want);
@@ -135,7 +136,7 @@ a_read_sees_its_time_for_ever(void **state)
         assert_ok(granary_mutable_append(table, &column, 1, 1, &options, &time));
         assert_true(time > 1000000000000000000);
     }
-    assert_err(granary_mutable_read(table, time + 3600 * (int64_t)1000000000, NULL), GRANARY_EINVAL);
+    assert_err(granary_mutable_read_frame(table, time + 3600 * (int64_t)1000000000, NULL), GRANARY_EINVAL);
     granary_mutable_close(table);
     granary_mutable_close(other);
     granary_disconnect(client);
@@ -338,7 +339,7 @@ deleted_tables_give_all_back(void **state)
     }
     assert_ok(granary_mutable_delete(client, "gone"));
     assert_err(append_number(table, 1, 0, NULL), GRANARY_ESTATE);
-    assert_err(granary_mutable_read(table, GRANARY_NOW, NULL), GRANARY_ESTATE);
+    assert_err(granary_mutable_read_frame(table, GRANARY_NOW, NULL), GRANARY_ESTATE);
     granary_mutable_close(table);
     assert_err(granary_mutable_open(client, "gone", &none), GRANARY_ENOENT);
     assert_err(granary_mutable_delete(client, "gone"), GRANARY_ENOENT);
@@ -362,13 +363,13 @@ mistakes_are_named(void **state)
     const granary_mutable_options options = {.flags = GRANARY_MUTABLE_OPEN};
     int64_t value = 1;
 
-    assert_err(granary_mutable_create(client, "t", &number_column, 1, NULL, &none), GRANARY_EEXIST);
-    assert_err(granary_mutable_create(client, "t", &text, 1, &options, &none), GRANARY_ETYPE);
+    assert_err(granary_mutable_create_frame(client, "t", &number_column, 1, NULL, &none), GRANARY_EEXIST);
+    assert_err(granary_mutable_create_frame(client, "t", &text, 1, &options, &none), GRANARY_ETYPE);
     assert_non_null(strstr(granary_error_message(), "column 0 is 'n' of int64, not 'n' of string"));
-    assert_ok(granary_mutable_create(client, "t", &number_column, 1, &options, &none));
+    assert_ok(granary_mutable_create_frame(client, "t", &number_column, 1, &options, &none));
     granary_mutable_close(none);
-    assert_err(granary_mutable_create(client, "u", &number_column, 0, NULL, &none), GRANARY_EINVAL);
-    assert_err(granary_mutable_create(client, "", &number_column, 1, NULL, &none), GRANARY_EINVAL);
+    assert_err(granary_mutable_create_frame(client, "u", &number_column, 0, NULL, &none), GRANARY_EINVAL);
+    assert_err(granary_mutable_create_frame(client, "", &number_column, 1, NULL, &none), GRANARY_EINVAL);
     assert_err(granary_mutable_open(client, "u", &none), GRANARY_ENOENT);
     assert_err(granary_mutable_append(table, &other, 1, 1, NULL, NULL), GRANARY_ETYPE);
     assert_err(granary_mutable_append(table, &number_column, 1, 1, NULL, NULL), GRANARY_EINVAL); /* no values */
@@ -380,6 +381,57 @@ mistakes_are_named(void **state)
     check_numbers(table, GRANARY_NOW, &value, 1);
     granary_mutable_close(table);
     granary_disconnect(client);
+}
+
+static void
+a_strict_session_has_no_tables(void **state)
+{
+    const struct daemon *daemon = *state;
+    const granary_session_options strict = {.strict = true};
+    granary_client *maker = fixture_connect(state);
+    granary_client *client = NULL;
+    granary_mutable *table = NULL;
+
+    assert_ok(granary_session_create(maker, "strict", &strict));
+    assert_ok(granary_connect(&(granary_connect_options){.instance = daemon->directory, .session = "strict"}, &client));
+    assert_ok(granary_mutable_create_frame(client, "t", &number_column, 1, NULL, &table));
+    assert_err(append_number(table, 1, 0, NULL), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "session 'strict' is strict"));
+    granary_mutable_close(table);
+    granary_disconnect(client);
+    granary_disconnect(maker);
+}
+
+/* Memory is full of what others hold: the append says so, and the next one works. */
+static void
+an_append_without_room_is_nothing(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_client *other = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "full");
+    const int64_t rows = 2000000; /* 16 MB */
+    int64_t *values = calloc((size_t)rows, sizeof *values);
+    const granary_column column = {.name = "n", .dtype = GRANARY_INT64, .rows = rows, .values = values};
+    const granary_write_options options = {.timeout_ms = 50};
+    granary_view held[2];
+    int64_t sum = 0;
+
+    assert_ok(append_number(table, 7, 0, NULL));
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_ok(fixture_put(other, i, (uint64_t)30 << 20, 0));
+        assert_ok(granary_object_get(other, fixture_id(i), 10000, &held[i]));
+    }
+    assert_err(granary_mutable_append(table, &column, 1, rows, &options, NULL), GRANARY_EFULL);
+    assert_int_equal(count_numbers(table, GRANARY_NOW, &sum), 1);
+    granary_object_release_many(other, held, 2);
+    assert_ok(granary_mutable_append(table, &column, 1, rows, NULL, NULL));
+    assert_ok(append_number(table, 7, 0, NULL));
+    assert_int_equal(count_numbers(table, GRANARY_NOW, &sum), rows + 2);
+    assert_int_equal(sum, 14);
+    free(values);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+    granary_disconnect(other);
 }
 
 /* ---- a writer that lies ---- */
@@ -426,7 +478,7 @@ a_writer_that_lies_harms_no_reader(void **state)
     granary_mutable *table = NULL, *reader;
     uint32_t seed = 15, refused = 0;
 
-    assert_ok(granary_mutable_create(client, "lies", columns, 2, NULL, &table));
+    assert_ok(granary_mutable_create_frame(client, "lies", columns, 2, NULL, &table));
     for (int i = 0; i < 20; i++) {
         assert_ok(granary_mutable_append(table, columns, 2, 3, NULL, NULL));
     }
@@ -449,7 +501,7 @@ a_writer_that_lies_harms_no_reader(void **state)
         int count = 1 + (int)(random_of(&seed) % 4);
 
         garble(places[place].bytes, places[place].size, &seed, at, old, count);
-        if (granary_mutable_read(reader, GRANARY_NOW, &frame) == GRANARY_OK) {
+        if (granary_mutable_read_frame(reader, GRANARY_NOW, &frame) == GRANARY_OK) {
             for (int64_t row = 0; row < granary_frame_rows(frame); row++) {
                 size_t length;
 
@@ -465,7 +517,7 @@ a_writer_that_lies_harms_no_reader(void **state)
     {
         granary_frame *frame = NULL;
 
-        assert_ok(granary_mutable_read(reader, GRANARY_NOW, &frame));
+        assert_ok(granary_mutable_read_frame(reader, GRANARY_NOW, &frame));
         assert_int_equal(granary_frame_rows(frame), 60);
         for (int64_t row = 0; row < 60; row++) {
             assert_string_equal(text_at(frame, "s", row), texts[row % 3]);
@@ -490,6 +542,8 @@ main(void)
         cmocka_unit_test_setup_teardown(tables_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(deleted_tables_give_all_back, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(mistakes_are_named, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_strict_session_has_no_tables, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(an_append_without_room_is_nothing, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_writer_that_lies_harms_no_reader, fixture_start, fixture_stop),
     };
 
