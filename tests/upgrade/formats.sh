@@ -65,10 +65,12 @@ done
 python3 - "$work/i/instance.json" <<'PY'
 import json, os, select, signal, sys
 told = json.load(open(sys.argv[1]))
-ends = []
-for who in ('supervisor', 'pool', 'sched', 'store'):
-    ends.append(os.pidfd_open(told[who + '_pid']))
-    os.kill(told[who + '_pid'], signal.SIGKILL)
+ends = [os.pidfd_open(told[who + '_pid']) for who in ('supervisor', 'pool', 'sched', 'store')]
+for end in ends:
+    try:
+        signal.pidfd_send_signal(end, signal.SIGKILL)
+    except ProcessLookupError: # it has ended with the supervisor
+        pass
 for end in ends: # until then they hold the instance's locks
     select.select([end], [], [])
 PY
