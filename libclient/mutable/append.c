@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/sized.h"
 #include "data/caller.h"
 #include "mutable/lane.h"
@@ -61,15 +62,8 @@ append_slot(struct append *append, struct gr_mutable_slot slot, bool timed)
     struct gr_mutable_slot *at;
     granary_err err;
 
-    if (append->count == append->room) {
-        size_t room = append->room * 2 + 4;
-        struct gr_mutable_slot **slots = realloc(append->slots, room * sizeof(struct gr_mutable_slot *));
-
-        if (slots == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "out of memory");
-        }
-        append->slots = slots;
-        append->room = room;
+    if (!gr_grow(&append->slots, &append->room, append->count, sizeof *append->slots)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     err = log_put(&append->writer->log, slot, &at);
     if (err == GRANARY_OK && timed) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "mutable/lane.h"
 
 #define FIRST_SLOTS 64u
@@ -104,15 +105,8 @@ struct parts {
 static granary_err
 parts_add(struct parts *parts, struct part part)
 {
-    if (parts->count == parts->room) {
-        size_t room = parts->room * 2 + 16;
-        struct part *grown = realloc(parts->part, room * sizeof *grown);
-
-        if (grown == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "out of memory");
-        }
-        parts->part = grown;
-        parts->room = room;
+    if (!gr_grow(&parts->part, &parts->room, parts->count, sizeof *parts->part)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     parts->part[parts->count++] = part;
     return GRANARY_OK;

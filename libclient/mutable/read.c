@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "data/frame.h"
 #include "mutable/lane.h"
 #include "mutable/table.h"
@@ -78,15 +79,8 @@ gather_run(struct gather *gather, uint32_t from, uint32_t to)
         last->to = to;
         return GRANARY_OK;
     }
-    if (gather->count == gather->room) {
-        size_t room = gather->room * 2 + 64;
-        struct run *runs = realloc(gather->runs, room * sizeof *runs);
-
-        if (runs == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "table '%s': out of memory", gather->table->name);
-        }
-        gather->runs = runs;
-        gather->room = room;
+    if (!gr_grow(&gather->runs, &gather->room, gather->count, sizeof *gather->runs)) {
+        return gr_fail(GRANARY_ENOMEM, "table '%s': out of memory", gather->table->name);
     }
     gather->runs[gather->count++] =
         (struct run){.first = gather->first, .lane = gather->lane, .chunk = gather->chunk, .from = from, .to = to};
