@@ -4,8 +4,8 @@
 #include "data/value/bits.h"
 
 /* Loops without branches: a table's rows are looked at before a graph reads them. */
-static bool
-offsets_ascend(const int32_t *offsets, int64_t rows)
+bool
+gr_offsets_ascend(const int32_t *offsets, int64_t rows)
 {
     int32_t bad = 0;
 
@@ -39,7 +39,7 @@ check_column(const granary_column *column)
     if (column->dtype != GRANARY_STRING) {
         return GRANARY_OK;
     }
-    if (!offsets_ascend(text->offsets, text->rows)) {
+    if (!gr_offsets_ascend(text->offsets, text->rows)) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets go backwards", column->name);
     }
     if (column->dictionary != NULL &&

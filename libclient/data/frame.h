@@ -125,6 +125,8 @@ struct gr_column_stats {
  * Errors: ECORRUPT names the column
  */
 granary_err gr_frame_check(const granary_frame *frame);
+/* Whether the offsets of so many strings (one more than they are) begin at 0 or above, and never go backwards. */
+bool gr_offsets_ascend(const int32_t *offsets, int64_t rows);
 
 /* NULL: the frame has no directory (it was made in memory, or by another writer). */
 const struct gr_column_stats *gr_frame_stats(const granary_frame *frame, size_t position);

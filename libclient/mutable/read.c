@@ -34,10 +34,10 @@ struct gather {
 
 /* ---- cuts ---- */
 
-granary_err
-granary_cut(granary_mutable *const *tables, size_t count, int64_t *time)
+/* At which time tables are to be cut. Errors: as granary_cut() */
+static granary_err
+cut_time(granary_mutable *const *tables, size_t count, int64_t *time)
 {
-    uint64_t counts[GR_MUTABLE_LANES];
     int64_t newest = INT64_MIN;
     granary_err err = GRANARY_OK;
 
@@ -56,6 +56,15 @@ granary_cut(granary_mutable *const *tables, size_t count, int64_t *time)
             gr_fail(GRANARY_EINVAL, "time %lld is later than the clock, and than the newest write (%lld): read at that",
                     (long long)*time, (long long)newest);
     }
+    return err;
+}
+
+granary_err
+granary_cut(granary_mutable *const *tables, size_t count, int64_t *time)
+{
+    uint64_t counts[GR_MUTABLE_LANES];
+    granary_err err = cut_time(tables, count, time);
+
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         (void)mutable_cut(tables[i]->page.page, *time, counts);
     }
@@ -137,12 +146,9 @@ struct chunk {
 static bool
 texts_fit(const granary_column *column, uint32_t from, uint32_t to, uint64_t bytes)
 {
-    bool fits = column->dictionary == NULL && column->offsets[from] >= 0;
-
-    for (uint32_t row = from; fits && row < to; row++) {
-        fits = column->offsets[row] <= column->offsets[row + 1];
-    }
-    return fits && (uint64_t)column->offsets[to] <= bytes;
+    /* A negative end is a large one. */
+    return column->dictionary == NULL && gr_offsets_ascend(column->offsets + from, to - from) &&
+           (uint64_t)column->offsets[to] <= bytes;
 }
 
 /* Whether a frame has the table's columns, and the run's rows. */
@@ -283,7 +289,7 @@ granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame *
     struct gather gather = {.table = table};
     uint64_t counts[GR_MUTABLE_LANES];
     uint32_t lanes;
-    granary_err err = granary_cut(&table, 1, &time);
+    granary_err err = cut_time(&table, 1, &time);
 
     if (err != GRANARY_OK) {
         return err;
