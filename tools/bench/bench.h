@@ -15,7 +15,7 @@
 
 /* The benchmarks by name, for `granary bench`. */
 extern const struct command_row bench_rows[];
-extern const struct command bench_store, bench_sched, bench_frame, bench_tensor;
+extern const struct command bench_store, bench_sched, bench_mutable, bench_frame, bench_tensor;
 
 struct bench_options {
     bool quick; /* a tenth of the samples */
@@ -51,15 +51,22 @@ struct result {
 };
 
 struct results {
-    struct result lines[64];
+    struct result lines[96];
     size_t count;
+    const char *not_installed[4]; /* peers, and what was looked for */
+    size_t not_installed_count;
 };
-/* Record p50 and p99 of samples, and free them. key, unit, note and peer are kept by pointer or copied. */
+/* Record p50 and p99 of samples, and free them. The key is copied; unit, note and peer are kept by pointer. */
 void results_add(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
                  struct samples *samples);
 void results_add_value(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
                        double value);
-/* One JSON object, key → {"p50", "p99", "unit"} or {"value", "unit"}; or a table for humans. */
+/* A peer that could not be measured; kept by pointer, once. */
+void results_not_installed(struct results *results, const char *peer);
+/*
+ * A table for humans, or one JSON object: key → {"p50", "p99", "unit"} or {"value", "unit"}, with {"beside", "ratio"}
+ * where the line has a peer, and "not_installed" → [text].
+ */
 void results_print(const struct results *results, bool json, FILE *out);
 
 /* Monotonic. */
@@ -71,6 +78,7 @@ void bench_unix_rtt(struct results *results, size_t rounds);
 void bench_futex_rtt(struct results *results, size_t rounds);
 /* Copy between two buffers of bytes that are warm; records memcpy_gib_s and returns it. */
 double bench_memcpy(struct results *results, size_t bytes, size_t rounds);
+#define LMDB_PEER "LMDB (liblmdb, when granary was built)"
 /* directory: where it may put its files. objects of 64 bytes, random gets; key: static. */
 void bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects);
 void bench_redis(struct results *results, const char *directory, size_t rounds);

@@ -233,9 +233,9 @@ bench_lmdb(struct results *results, const char *directory, const char *key, size
 void
 bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects)
 {
-    (void)results;
     (void)directory;
     (void)key;
     (void)objects;
+    results_not_installed(results, LMDB_PEER);
 }
 #endif

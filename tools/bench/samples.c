@@ -86,6 +86,20 @@ results_add_value(struct results *results, const char *key, const char *unit, co
     results_line(results, key, unit, peer, note)->value = value;
 }
 
+void
+results_not_installed(struct results *results, const char *peer)
+{
+    for (size_t i = 0; i < results->not_installed_count; i++) {
+        if (strcmp(results->not_installed[i], peer) == 0) {
+            return;
+        }
+    }
+    if (results->not_installed_count == sizeof results->not_installed / sizeof results->not_installed[0]) {
+        abort();
+    }
+    results->not_installed[results->not_installed_count++] = peer;
+}
+
 static const struct result *
 results_find(const struct results *results, const char *key)
 {
@@ -100,38 +114,50 @@ results_find(const struct results *results, const char *key)
 static void
 print_json(const struct results *results, FILE *out)
 {
-    (void)fputs("{", out);
     for (size_t i = 0; i < results->count; i++) {
         const struct result *line = &results->lines[i];
+        const struct result *peer = results_find(results, line->peer);
 
-        (void)fprintf(out, "%s\n  \"%s\": ", i == 0 ? "" : ",", line->key);
+        (void)fprintf(out, "%s\n  \"%s\": {", i == 0 ? "{" : ",", line->key);
         if (line->has_p99) {
-            (void)fprintf(out, "{\"p50\": %.6g, \"p99\": %.6g, \"unit\": \"%s\"}", line->value, line->p99, line->unit);
+            (void)fprintf(out, "\"p50\": %.6g, \"p99\": %.6g", line->value, line->p99);
         } else {
-            (void)fprintf(out, "{\"value\": %.6g, \"unit\": \"%s\"}", line->value, line->unit);
+            (void)fprintf(out, "\"value\": %.6g", line->value);
         }
+        (void)fprintf(out, ", \"unit\": \"%s\"", line->unit);
+        if (peer != NULL && peer->value > 0) {
+            (void)fprintf(out, ", \"beside\": \"%s\", \"ratio\": %.4g", peer->key, line->value / peer->value);
+        }
+        (void)fputs("}", out);
     }
-    (void)fputs("\n}\n", out);
+    (void)fputs(",\n  \"not_installed\": [", out);
+    for (size_t i = 0; i < results->not_installed_count; i++) {
+        (void)fprintf(out, "%s\"%s\"", i == 0 ? "" : ", ", results->not_installed[i]);
+    }
+    (void)fputs("]\n}\n", out);
 }
 
 static void
 print_table(const struct results *results, FILE *out)
 {
-    (void)fprintf(out, "%-28s %10s %10s %-6s %-26s %s\n", "what", "p50", "p99", "unit", "beside", "how");
+    (void)fprintf(out, "%-34s %10s %10s %-6s %8s  %-16s %s\n", "what", "p50", "p99", "unit", "ratio", "to", "how");
     for (size_t i = 0; i < results->count; i++) {
         const struct result *line = &results->lines[i];
         const struct result *peer = results_find(results, line->peer);
-        char beside[64] = "";
+        char ratio[16] = "";
         char p99[16] = "";
 
-        if (peer != NULL) {
-            (void)snprintf(beside, sizeof beside, "%s %.4g", peer->key, peer->value);
+        if (peer != NULL && peer->value > 0) {
+            (void)snprintf(ratio, sizeof ratio, "%.3g", line->value / peer->value);
         }
         if (line->has_p99) {
             (void)snprintf(p99, sizeof p99, "%.4g", line->p99);
         }
-        (void)fprintf(out, "%-28s %10.4g %10s %-6s %-26s %s\n", line->key, line->value, p99, line->unit, beside,
-                      line->note);
+        (void)fprintf(out, "%-34s %10.4g %10s %-6s %8s  %-16s %s\n", line->key, line->value, p99, line->unit, ratio,
+                      peer == NULL ? "" : peer->key, line->note);
+    }
+    for (size_t i = 0; i < results->not_installed_count; i++) {
+        (void)fprintf(out, "not installed, not measured: %s\n", results->not_installed[i]);
     }
 }
 
@@ -159,6 +185,10 @@ const struct command_row bench_rows[] = {
      "Measure the store on an instance of its own, beside LMDB, Redis and the limits of the machine.", &bench_store},
     {"sched", NULL, "graphs: subtasks a second, and from a submission to its result",
      "Measure the scheduler on an instance of its own, beside Dask, StarPU and ProcessPoolExecutor.", &bench_sched},
+    {"mutable", NULL, "tables that change: append, read and cut, beside SQLite, LMDB and Redis",
+     "Measure mutable tables on an instance of its own, beside SQLite, LMDB and Redis streams.\v"
+     "Each figure of a peer names its durability. Databases that are synchronized lie in /var/tmp, others in /dev/shm.",
+     &bench_mutable},
     {"frame", NULL, "queries on tables: groupby, join, TPC-H and single operations", WITH_PEERS, &bench_frame},
     {"tensor", NULL, "queries on dense arrays", WITH_PEERS, &bench_tensor},
     {0}};

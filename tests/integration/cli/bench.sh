@@ -1,0 +1,35 @@
+#!/bin/bash
+# `granary bench mutable`: every figure is there, peers stand beside granary's, one that is not installed is named, and
+# nothing is left.
+. "$(dirname "$0")/lib.sh"
+
+databases() { find /dev/shm /var/tmp -maxdepth 1 -name 'granary-bench-*' | sort; }
+
+before=$(databases)
+mkdir "$work/empty" # a PATH without redis-server
+PATH="$work/empty" "$GRANARY_BIN/granary" bench mutable --quick --json >"$work/figures.json"
+[ "$(databases)" = "$before" ] || fail "databases of peers were left"
+
+/usr/bin/python3 - "$work/figures.json" <<'EOF'
+import json
+import sys
+
+lines = json.load(open(sys.argv[1]))
+missing = lines.pop("not_installed")
+figures = ["append_ns", "writers_1_per_s", "writers_2_per_s", "writers_4_per_s", "append_1000_us", "read_first_ms",
+           "read_more_ms", "cut_4_ns"]
+
+for key in ["append_floor_ns", *figures]:
+    line = lines[key]
+    assert line.get("p50", line.get("value")) > 0, (key, line)
+assert any(peer.startswith("Redis") for peer in missing), missing
+assert not any(key.startswith("redis") for key in lines), list(lines)
+peers = {key: line for key, line in lines.items() if line.get("beside") in figures}
+if not any(peer.startswith("SQLite") for peer in missing):
+    for figure in figures:
+        assert peers[f"sqlite_off_{figure}"]["beside"] == figure, figure
+for key, line in peers.items():
+    ours = lines[line["beside"]]
+    ratio = line.get("p50", line.get("value")) / ours.get("p50", ours.get("value"))
+    assert abs(ratio / line["ratio"] - 1) < 0.01, (key, line, ours)
+EOF
