@@ -14,6 +14,7 @@
  *
  *   log   struct gr_mutable_slot[]   what a lane's writers did, in order
  *   rows  a frame's chunk            rows that were appended: as many of them as the log says
+ *   slab  struct gr_mutable_note ... changes of what is there, one behind the other: those that the log tells of
  *
  * They are sealed as they begin. Their writer pins them while it still writes behind what its lane has committed.
  *
@@ -47,7 +48,7 @@ struct gr_lane {
     _Alignas(64) _Atomic uint64_t word;
     _Atomic int64_t pending_time; /* of the slots that are pending: all of a commit have one time */
     _Atomic int64_t newest;       /* the latest time that was committed, or an earlier one while a commit ends */
-    /* Numbers of chunks and blocks that were taken, each before its object is made: none is used twice. */
+    /* Numbers of chunks (and slabs), and of blocks that were taken, each before its object is made: none is used twice. */
     _Atomic uint32_t chunks;
     _Atomic uint32_t blocks;
     uint64_t reserved_more[4];
@@ -60,6 +61,7 @@ struct gr_mutable {
     _Alignas(64) _Atomic int64_t frontier;
     /* Rows that have a number: a writer takes numbers for a whole chunk at a time. */
     _Alignas(64) _Atomic uint64_t rows;
+    _Atomic uint64_t notes;              /* that have a sequence */
     _Alignas(64) _Atomic uint32_t lanes; /* that ever had a writer */
     _Alignas(64) struct gr_lane lane[GR_MUTABLE_LANES];
 };
@@ -80,7 +82,7 @@ _Static_assert(sizeof(struct gr_mutables) == 64, "part of the layout");
 
 /* ---- a lane's log ---- */
 
-enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2 };
+enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2, GR_MUTABLE_SLAB = 3 };
 
 /*
  * Block b of a log has at most GR_LOG_SLOTS slots: slot s of a lane is in block s / GR_LOG_SLOTS. Its first slot is its
@@ -93,6 +95,7 @@ enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2 };
 enum gr_mutable_kind {
     GR_MUTABLE_CHUNK = 1,  /* time: number of its first row; a chunk begins that has room for `end` rows */
     GR_MUTABLE_APPEND = 2, /* the chunk has `end` rows now */
+    GR_MUTABLE_NOTE = 3,   /* a change: the note at byte `end` * GR_NOTE_ALIGN of slab `chunk` */
 };
 
 struct gr_mutable_slot {
@@ -103,5 +106,36 @@ struct gr_mutable_slot {
 #define GR_MUTABLE_WHAT_KIND(what)        ((unsigned)((what) >> 60))
 #define GR_MUTABLE_WHAT_CHUNK(what)       ((uint32_t)((what) >> 32 & 0xfffffffu))
 #define GR_MUTABLE_WHAT_END(what)         ((uint32_t)(what))
+
+/* ---- notes ---- */
+
+#define GR_NOTE_ALIGN 64u
+
+enum gr_note_kind {
+    GR_NOTE_DELETE = 1, /* rows: `count` ranges of their numbers */
+    GR_NOTE_WRITE = 2,  /* values of rows: `count` ranges, then a frame with a row for each of their rows */
+};
+
+/*
+ * What was changed at the time of its slot. Of two notes of one time the one with the later sequence counts as later.
+ * Ranges ascend and do not overlap. Parts behind the head begin at multiples of GR_NOTE_ALIGN.
+ */
+struct gr_mutable_note {
+    uint64_t size; /* bytes, with this head */
+    uint32_t kind; /* gr_note_kind */
+    uint32_t reserved;
+    uint64_t sequence;
+    uint64_t count;
+    uint64_t data_size; /* WRITE: of the frame's Arrow file, and of its directory behind it */
+    uint64_t meta_size;
+    uint64_t reserved_more[2];
+};
+_Static_assert(sizeof(struct gr_mutable_note) == GR_NOTE_ALIGN, "part of the layout");
+
+/* Numbers [from, to) of rows. */
+struct gr_note_range {
+    uint64_t from;
+    uint64_t to;
+};
 
 #endif

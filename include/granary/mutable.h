@@ -84,6 +84,40 @@ typedef struct granary_write_options {
 GRANARY_API granary_err granary_mutable_append(granary_mutable *table, const granary_column *columns, size_t count,
                                                int64_t rows, const granary_write_options *options, int64_t *ret_time);
 
+/* Rows by their numbers, which granary_mutable_numbers() tells. */
+typedef struct granary_rows {
+    int64_t from; /* numbers [from, to), when there is no list */
+    int64_t to;
+    const int64_t *numbers; /* in any order; NULL: none */
+    size_t count;           /* of numbers */
+} granary_rows;
+
+/*
+ * Delete rows: those of these numbers that are there, whatever their times.
+ *
+ * options    may be NULL
+ * ret_count  how many were deleted; may be NULL
+ * ret_time   when; may be NULL
+ * Errors     EINVAL impossible numbers · as granary_mutable_append()
+ */
+GRANARY_API granary_err granary_mutable_delete_rows(granary_mutable *table, const granary_rows *rows,
+                                                    const granary_write_options *options, int64_t *ret_count,
+                                                    int64_t *ret_time);
+
+/*
+ * Write over values of rows.
+ *
+ * columns   count of them, some of the table's; a value for each of the rows, in their order. Of a number that is
+ *           there twice the last value counts. Borrowed until this returns
+ * options   may be NULL
+ * ret_time  may be NULL
+ * Errors    ENOENT names the column or row that is not there · ETYPE a column is of another dtype · as
+ *           granary_mutable_append()
+ */
+GRANARY_API granary_err granary_mutable_write_rows(granary_mutable *table, const granary_rows *rows,
+                                                   const granary_column *columns, size_t count,
+                                                   const granary_write_options *options, int64_t *ret_time);
+
 /*
  * Make a moment of some tables final, for reads that belong together.
  *
@@ -100,6 +134,17 @@ GRANARY_API granary_err granary_cut(granary_mutable *const *tables, size_t count
  */
 GRANARY_API granary_err granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame **ret_frame);
 
+/*
+ * The numbers of the rows of a read. Rows have numbers that ascend, never change, and are not used again.
+ *
+ * time         as of the read
+ * from, count  rows of it, by their positions
+ * ret_numbers  count of them
+ * Errors       EINVAL it has no such rows · as granary_mutable_read_frame()
+ */
+GRANARY_API granary_err granary_mutable_numbers(granary_mutable *table, int64_t time, int64_t from, int64_t count,
+                                                int64_t *ret_numbers);
+
 /* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
 
 GRANARY_SIZED_1(granary_err, granary_mutable_create_frame,
@@ -110,6 +155,14 @@ GRANARY_SIZED_1(granary_err, granary_mutable_append,
                 (granary_mutable * table, const granary_column *columns, size_t count, int64_t rows,
                  const granary_write_options *options, int64_t *ret_time),
                 (table, columns, count, rows, options, ret_time), granary_write_options);
+GRANARY_SIZED_1(granary_err, granary_mutable_delete_rows,
+                (granary_mutable * table, const granary_rows *rows, const granary_write_options *options,
+                 int64_t *ret_count, int64_t *ret_time),
+                (table, rows, options, ret_count, ret_time), granary_write_options);
+GRANARY_SIZED_1(granary_err, granary_mutable_write_rows,
+                (granary_mutable * table, const granary_rows *rows, const granary_column *columns, size_t count,
+                 const granary_write_options *options, int64_t *ret_time),
+                (table, rows, columns, count, options, ret_time), granary_write_options);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
     atomic_store_explicit(&page->id[0], id[0], memory_order_relaxed);
     atomic_store_explicit(&page->id[1], id[1], memory_order_relaxed);
     atomic_store_explicit(&page->rows, 0, memory_order_relaxed);
+    atomic_store_explicit(&page->notes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->lanes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->frontier, INT64_MIN, memory_order_relaxed);
     for (uint32_t i = 0; i < GR_MUTABLE_LANES; i++) {
@@ -141,6 +142,17 @@ mutable_cut(struct gr_mutable *page, int64_t time, uint64_t *ret_counts)
     lanes = mutable_lanes(page);
     for (uint32_t i = 0; i < lanes; i++) {
         ret_counts[i] = lane_settle(&page->lane[i], time);
+    }
+    return lanes;
+}
+
+uint32_t
+mutable_committed(const struct gr_mutable *page, uint64_t *ret_counts)
+{
+    const uint32_t lanes = mutable_lanes(page);
+
+    for (uint32_t i = 0; i < lanes; i++) {
+        ret_counts[i] = GR_LANE_COUNT(atomic_load(&page->lane[i].word));
     }
     return lanes;
 }

@@ -44,4 +44,7 @@ int64_t mutable_newest(const struct gr_mutable *page);
  */
 uint32_t mutable_cut(struct gr_mutable *page, int64_t time, uint64_t *ret_counts);
 
+/* The same without a cut: what was committed so far, at whatever time. */
+uint32_t mutable_committed(const struct gr_mutable *page, uint64_t *ret_counts);
+
 #endif

@@ -90,33 +90,32 @@ log_put(struct log_writer *log, struct gr_mutable_slot slot, struct gr_mutable_s
 
 /* ---- reading ---- */
 
-/* A part of the log: slots 1 to end of a block. */
+/* A part of the log: slots [from, end) of a block. */
 struct part {
     uint64_t number;
+    uint64_t from;
     uint64_t end;
 };
-
-struct parts {
-    struct part *part;
-    size_t count;
-    size_t room;
-};
-
-static granary_err
-parts_add(struct parts *parts, struct part part)
-{
-    if (!gr_grow(&parts->part, &parts->room, parts->count, sizeof *parts->part)) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    parts->part[parts->count++] = part;
-    return GRANARY_OK;
-}
 
 struct log_reader {
     granary_client *client;
     granary_id table;
     uint32_t lane;
+    uint64_t after;
+    struct part *parts; /* the last one first */
+    size_t count;
+    size_t room;
 };
+
+static granary_err
+reader_add(struct log_reader *reader, struct part part)
+{
+    if (!gr_grow(&reader->parts, &reader->room, reader->count, sizeof part)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    reader->parts[reader->count++] = part;
+    return GRANARY_OK;
+}
 
 /* A block that has all slots of a part, leased. */
 static granary_err
@@ -137,36 +136,57 @@ part_get(const struct log_reader *reader, struct part part, granary_view *ret_vi
     return err;
 }
 
-/* The parts of the log, from the last one back to the first. */
+/* The part before a part, from the head of its block; number of the same block: there is none. */
 static granary_err
-parts_collect(const struct log_reader *reader, uint64_t committed, struct parts *parts)
+part_before(const struct log_reader *reader, struct part part, struct part *ret_part)
 {
-    struct part part = {block_of(committed - 1), (committed - 1) % GR_LOG_SLOTS + 1};
+    struct gr_mutable_slot head;
+    granary_view view;
+    granary_err err = part_get(reader, part, &view);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    head = *(const struct gr_mutable_slot *)view.data;
+    granary_object_release(reader->client, &view);
+    if (head.time == 0) {
+        *ret_part = part;
+        return GRANARY_OK;
+    }
+    if (head.what >= part.number || head.time < 0) { /* it leads back, or nowhere */
+        return gr_fail(GRANARY_ECORRUPT, "block %llu of lane %u leads to block %llu", (unsigned long long)part.number,
+                       reader->lane, (unsigned long long)head.what);
+    }
+    *ret_part = (struct part){head.what, 1, (uint64_t)head.time};
+    return GRANARY_OK;
+}
+
+/* The parts of the log up to a slot, back to the one behind `after`. */
+static granary_err
+parts_collect(struct log_reader *reader, uint64_t last)
+{
+    struct part part = {block_of(last), 1, last % GR_LOG_SLOTS + 1};
 
     for (;;) {
-        granary_view view;
-        struct gr_mutable_slot head;
-        granary_err err = part_get(reader, part, &view);
+        const bool is_first = reader->after != 0 && part.number == block_of(reader->after);
+        struct part before = part;
+        granary_err err = GRANARY_OK;
 
-        if (err == GRANARY_OK) {
-            head = *(const struct gr_mutable_slot *)view.data;
-            granary_object_release(reader->client, &view);
-            err = parts_add(parts, part);
+        if (is_first) {
+            part.from = reader->after % GR_LOG_SLOTS + 1;
+        } else {
+            err = part_before(reader, part, &before);
         }
-        if (err != GRANARY_OK || head.time == 0) {
+        err = err == GRANARY_OK ? reader_add(reader, part) : err;
+        if (err != GRANARY_OK || before.number == part.number) {
             return err;
         }
-        if (head.what >= part.number || head.time < 0) { /* it leads back, or nowhere */
-            return gr_fail(GRANARY_ECORRUPT, "block %llu of lane %u leads to block %llu",
-                           (unsigned long long)part.number, reader->lane, (unsigned long long)head.what);
-        }
-        part = (struct part){head.what, (uint64_t)head.time};
+        part = before;
     }
 }
 
 static granary_err
-part_walk(const struct log_reader *reader, struct part part,
-          granary_err (*take)(void *context, const struct gr_mutable_slot *slot), void *context)
+part_walk(const struct log_reader *reader, struct part part, log_take *take, void *context)
 {
     granary_view view;
     granary_err err = part_get(reader, part, &view);
@@ -174,24 +194,23 @@ part_walk(const struct log_reader *reader, struct part part,
     if (err != GRANARY_OK) {
         return err;
     }
-    for (uint64_t i = 1; err == GRANARY_OK && i < part.end; i++) {
-        err = take(context, (const struct gr_mutable_slot *)view.data + i);
+    for (uint64_t i = part.from; err == GRANARY_OK && i < part.end; i++) {
+        err = take(context, part.number * GR_LOG_SLOTS + i, (const struct gr_mutable_slot *)view.data + i);
     }
     granary_object_release(reader->client, &view);
     return err;
 }
 
 granary_err
-log_walk(granary_client *client, granary_id table, uint32_t lane, uint64_t committed,
-         granary_err (*take)(void *context, const struct gr_mutable_slot *slot), void *context)
+log_walk(granary_client *client, granary_id table, uint32_t lane, uint64_t after, uint64_t last, log_take *take,
+         void *context)
 {
-    const struct log_reader reader = {client, table, lane};
-    struct parts parts = {.count = 0};
-    granary_err err = committed == 0 ? GRANARY_OK : parts_collect(&reader, committed, &parts);
+    struct log_reader reader = {.client = client, .table = table, .lane = lane, .after = after};
+    granary_err err = last <= after ? GRANARY_OK : parts_collect(&reader, last);
 
-    while (err == GRANARY_OK && parts.count > 0) {
-        err = part_walk(&reader, parts.part[--parts.count], take, context);
+    while (err == GRANARY_OK && reader.count > 0) {
+        err = part_walk(&reader, reader.parts[--reader.count], take, context);
     }
-    free(parts.part);
+    free(reader.parts);
     return err;
 }

@@ -35,11 +35,12 @@ void log_settle(struct log_writer *log);
 /*
  * Slots of a lane that were committed, one by one.
  *
- * committed  the lane's count
- * take       called for each; an error of its ends the walk and is passed on
- * Errors     ECORRUPT a block is missing, or makes no sense · as granary_object_get()
+ * after, last  positions: of the slots behind the first up to the second; 0 is before all of them
+ * take         called for each; an error of its ends the walk and is passed on
+ * Errors       ECORRUPT a block is missing, or makes no sense · as granary_object_get()
  */
-granary_err log_walk(granary_client *client, granary_id table, uint32_t lane, uint64_t committed,
-                     granary_err (*take)(void *context, const struct gr_mutable_slot *slot), void *context);
+typedef granary_err log_take(void *context, uint64_t position, const struct gr_mutable_slot *slot);
+granary_err log_walk(granary_client *client, granary_id table, uint32_t lane, uint64_t after, uint64_t last,
+                     log_take *take, void *context);
 
 #endif

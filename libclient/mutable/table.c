@@ -99,6 +99,7 @@ table_open_id(granary_client *client, const char *name, granary_id id, granary_m
     table->client = client;
     table->id = id;
     table->page.map.fd = -1;
+    table->index = (struct index){.client = client, .table = id};
     (void)snprintf(table->name, sizeof table->name, "%s", name);
     (void)pthread_mutex_init(&table->lock, NULL);
     err = schema_get(client, name, id, &table->view, &table->schema);
@@ -221,9 +222,11 @@ granary_mutable_close(granary_mutable *table)
     }
     if (table->writer != NULL) {
         rows_end(&table->writer->rows);
+        slab_end(&table->writer->slab);
         log_end(&table->writer->log);
         free(table->writer);
     }
+    index_free(&table->index);
     page_close(&table->page);
     gr_frame_destroy(table->schema);
     if (table->view.data != NULL) {

@@ -5,9 +5,10 @@
 #include <pthread.h>
 
 #include "granary/mutable.h"
-#include "mutable/log.h"
+#include "mutable/index.h"
 #include "mutable/page.h"
 #include "mutable/rows.h"
+#include "mutable/slab.h"
 
 /* The lane of a handle that writes. */
 struct table_writer {
@@ -15,6 +16,7 @@ struct table_writer {
     struct gr_lane *shared;
     struct log_writer log;
     struct rows_writer rows;
+    struct slab_writer slab;
     int64_t last_time;
 };
 
@@ -27,6 +29,7 @@ struct granary_mutable {
     granary_frame *schema;
     pthread_mutex_t lock;        /* of what follows */
     struct table_writer *writer; /* NULL until something is written */
+    struct index index;
 };
 
 /* Whether columns are the table's, by name and dtype. Errors: ETYPE names the first that differs */

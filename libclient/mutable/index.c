@@ -1,0 +1,206 @@
+/* What logs tell, slot by slot, and remembered. */
+#include "mutable/index.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/grow.h"
+#include "mutable/slab.h"
+
+void
+index_free(struct index *index)
+{
+    free(index->chunks);
+    free(index->notes);
+    index->chunks = NULL;
+    index->notes = NULL;
+}
+
+/* ---- new slots ---- */
+
+/* A walk through the new slots of a lane. */
+struct learn {
+    struct index *index;
+    uint32_t lane;
+};
+
+static granary_err
+fail_log(const struct learn *learn, const char *what)
+{
+    return gr_fail(GRANARY_ECORRUPT, "the log of lane %u %s", learn->lane, what);
+}
+
+static granary_err
+learn_chunk(struct learn *learn, uint64_t position, const struct gr_mutable_slot *slot)
+{
+    struct index *index = learn->index;
+
+    if (!gr_grow(&index->chunks, &index->room, index->count, sizeof *index->chunks)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    index->chunks[index->count++] = (struct index_chunk){.first = (uint64_t)slot->time,
+                                                         .lane = learn->lane,
+                                                         .number = GR_MUTABLE_WHAT_CHUNK(slot->what),
+                                                         .capacity = GR_MUTABLE_WHAT_END(slot->what),
+                                                         .earliest = INT64_MAX,
+                                                         .latest = INT64_MIN,
+                                                         .before = position,
+                                                         .last = position};
+    index->current[learn->lane] = index->count;
+    return GRANARY_OK;
+}
+
+static granary_err
+learn_append(struct learn *learn, uint64_t position, const struct gr_mutable_slot *slot)
+{
+    const size_t current = learn->index->current[learn->lane];
+    struct index_chunk *chunk = current == 0 ? NULL : &learn->index->chunks[current - 1];
+    const uint32_t end = GR_MUTABLE_WHAT_END(slot->what);
+
+    if (chunk == NULL || GR_MUTABLE_WHAT_CHUNK(slot->what) != chunk->number || end < chunk->end ||
+        end > chunk->capacity) {
+        return fail_log(learn, "has rows that are in no chunk");
+    }
+    chunk->end = end;
+    chunk->last = position;
+    chunk->earliest = slot->time < chunk->earliest ? slot->time : chunk->earliest;
+    chunk->latest = slot->time > chunk->latest ? slot->time : chunk->latest;
+    return GRANARY_OK;
+}
+
+static bool
+note_is_later(const struct index_note *a, const struct index_note *b)
+{
+    return a->time != b->time ? a->time > b->time : a->sequence > b->sequence;
+}
+
+static granary_err
+learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
+{
+    struct index *index = learn->index;
+    struct index_note note = {.time = slot->time,
+                              .lane = learn->lane,
+                              .slab = GR_MUTABLE_WHAT_CHUNK(slot->what),
+                              .offset = (uint64_t)GR_MUTABLE_WHAT_END(slot->what) * GR_NOTE_ALIGN};
+    struct note_view view;
+    size_t at;
+    granary_err err;
+
+    if (!gr_grow(&index->notes, &index->note_room, index->note_count, sizeof note)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    err = note_get(index->client, index->table, &note, &view);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    note.sequence = view.head.sequence;
+    note.kind = (enum gr_note_kind)view.head.kind;
+    note_release(index->client, &view);
+    /* They come nearly in order. */
+    for (at = index->note_count++; at > 0 && note_is_later(&index->notes[at - 1], &note); at--) {
+        index->notes[at] = index->notes[at - 1];
+    }
+    index->notes[at] = note;
+    return GRANARY_OK;
+}
+
+static granary_err
+learn_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
+{
+    struct learn *learn = context;
+    const struct gr_mutable_slot copy = *slot;
+    granary_err err;
+
+    switch (GR_MUTABLE_WHAT_KIND(copy.what)) {
+    case 0:
+        err = GRANARY_OK;
+        break;
+    case GR_MUTABLE_CHUNK:
+        err = learn_chunk(learn, position, &copy);
+        break;
+    case GR_MUTABLE_APPEND:
+        err = learn_append(learn, position, &copy);
+        break;
+    case GR_MUTABLE_NOTE:
+        err = learn_note(learn, &copy);
+        break;
+    default:
+        err = fail_log(learn, "has a slot of an unknown kind: a newer release wrote it");
+        break;
+    }
+    /* After an error the walk begins behind what was learnt. */
+    learn->index->known[learn->lane] = err == GRANARY_OK ? position : learn->index->known[learn->lane];
+    return err;
+}
+
+granary_err
+index_update(struct index *index, const uint64_t *counts, uint32_t lanes)
+{
+    granary_err err = GRANARY_OK;
+
+    for (uint32_t i = 0; err == GRANARY_OK && i < lanes; i++) {
+        if (counts[i] > index->known[i] + 1) {
+            struct learn learn = {.index = index, .lane = i};
+
+            err = log_walk(index->client, index->table, i, index->known[i], counts[i] - 1, learn_slot, &learn);
+        }
+    }
+    return err;
+}
+
+/* ---- rows of a chunk ---- */
+
+struct chunk_walk {
+    const struct index_chunk *chunk;
+    int64_t time;
+    uint32_t from; /* of a run that may go on */
+    uint32_t to;
+    uint32_t end; /* rows that were passed */
+    index_take *take;
+    void *context;
+};
+
+static granary_err
+walk_take(struct chunk_walk *walk)
+{
+    return walk->from == walk->to ? GRANARY_OK : walk->take(walk->context, walk->chunk, walk->from, walk->to);
+}
+
+static granary_err
+walk_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
+{
+    struct chunk_walk *walk = context;
+    const uint32_t from = walk->end, end = GR_MUTABLE_WHAT_END(slot->what);
+    granary_err err = GRANARY_OK;
+
+    (void)position;
+    if (GR_MUTABLE_WHAT_KIND(slot->what) != GR_MUTABLE_APPEND || end < from || end > walk->chunk->end) {
+        return GRANARY_OK; /* another kind; or it has changed since it was looked at, by a writer that lies */
+    }
+    walk->end = end;
+    if (slot->time > walk->time) {
+        return GRANARY_OK;
+    }
+    if (walk->to != from) {
+        err = walk_take(walk);
+        walk->from = from;
+    }
+    walk->to = end;
+    return err;
+}
+
+granary_err
+index_rows(const struct index *index, const struct index_chunk *chunk, int64_t time, index_take *take, void *context)
+{
+    struct chunk_walk walk = {.chunk = chunk, .time = time, .take = take, .context = context};
+    granary_err err;
+
+    if (chunk->end == 0 || chunk->earliest > time) {
+        return GRANARY_OK;
+    }
+    if (chunk->latest <= time) {
+        return take(context, chunk, 0, chunk->end);
+    }
+    err = log_walk(index->client, index->table, chunk->lane, chunk->before, chunk->last, walk_slot, &walk);
+    return err == GRANARY_OK ? walk_take(&walk) : err;
+}

@@ -1,0 +1,59 @@
+/*
+ * index: what a handle has learnt from the logs of a table, so that a read looks at new slots only. Chunks of rows have
+ * an entry each. Where a chunk has rows of several times, its part of the log is walked again for a read between them.
+ */
+#ifndef MUTABLE_INDEX_H
+#define MUTABLE_INDEX_H
+
+#include "mutable/log.h"
+
+struct index_chunk {
+    uint64_t first; /* number of its first row */
+    uint32_t lane;
+    uint32_t number;
+    uint32_t capacity;
+    uint32_t end;     /* rows that were committed */
+    int64_t earliest; /* their times */
+    int64_t latest;
+    uint64_t before; /* positions in the log: of the slot before its first append, and of its last one */
+    uint64_t last;
+};
+
+struct index_note {
+    int64_t time;
+    uint64_t sequence;
+    enum gr_note_kind kind;
+    uint32_t lane;
+    uint32_t slab;
+    uint64_t offset;
+};
+
+struct index {
+    granary_client *client;
+    granary_id table;
+    uint64_t known[GR_MUTABLE_LANES]; /* position of the last slot that was looked at; 0: none was */
+    size_t current[GR_MUTABLE_LANES]; /* position of the chunk at which a lane is, + 1 */
+    struct index_chunk *chunks;
+    size_t count;
+    size_t room;
+    struct index_note *notes; /* by time and sequence */
+    size_t note_count;
+    size_t note_room;
+};
+
+void index_free(struct index *index);
+
+/*
+ * Look at what was committed since.
+ *
+ * counts  of lanes, as mutable_cut() gives them
+ * Errors  as log_walk() · ECORRUPT a slot makes no sense · ENOMEM; what was learnt before stays
+ */
+granary_err index_update(struct index *index, const uint64_t *counts, uint32_t lanes);
+
+/* Rows of a chunk up to a time: take is called for each run of them, ascending. Errors: as log_walk(), or take's */
+typedef granary_err index_take(void *context, const struct index_chunk *chunk, uint32_t from, uint32_t to);
+granary_err
+index_rows(const struct index *index, const struct index_chunk *chunk, int64_t time, index_take *take, void *context);
+
+#endif

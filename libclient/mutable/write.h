@@ -1,0 +1,46 @@
+/*
+ * write: one atomic write to a table. What it consists of is put behind the lane's committed slots, then all of it is
+ * committed at one time, or nothing of it.
+ */
+#ifndef MUTABLE_WRITE_H
+#define MUTABLE_WRITE_H
+
+#include "mutable/table.h"
+
+#define WRITE_FEW 4u
+
+struct write {
+    granary_mutable *table;
+    struct table_writer *writer;
+    const granary_write_options *options;
+    /* Where the writer was before, if it comes to nothing. */
+    uint32_t chunk;
+    uint32_t chunk_rows;
+    uint32_t slab;
+    uint64_t slab_used;
+    /* The slots that will have its time. */
+    struct gr_mutable_slot **slots;
+    size_t count;
+    size_t room;
+    struct gr_mutable_slot *few[WRITE_FEW]; /* the first ones: most writes have no more */
+};
+
+/* The table is locked until write_end(), which follows whatever is returned. Errors: EFULL too many writers · EINVAL
+ * the time · as log_begin() */
+granary_err write_begin(struct write *write, granary_mutable *table, const granary_write_options *options);
+
+/* Put a slot; timed: it gets the time of the write. Errors: as log_put() */
+granary_err write_slot(struct write *write, struct gr_mutable_slot slot, bool timed);
+
+/* Put a note of some bytes, with a sequence, to be filled in. Errors: as slab_put(), log_put() */
+granary_err write_note(struct write *write, enum gr_note_kind kind, uint64_t size, struct gr_mutable_note **ret_note);
+
+/*
+ * Commit it, unless there was an error; then it never was.
+ *
+ * ret_time  may be NULL
+ * Returns   err, with the table's name; else ESTATE the time is final
+ */
+granary_err write_end(struct write *write, granary_err err, int64_t *ret_time);
+
+#endif
