@@ -57,6 +57,9 @@ _Static_assert(sizeof(struct gr_lane) == 64, "a lane is one cache line");
 
 struct gr_mutable {
     _Alignas(64) _Atomic uint64_t id[2]; /* of the table's object; zero, or no such object: the page is free */
+    /* INT64_MIN; or the table was sealed as it was at that time: its frontier is INT64_MAX, and the object of
+     * GR_MUTABLE_SEALED is it, or is about to be. */
+    _Atomic int64_t sealed;
     /* Reads were answered for times up to this one: no write at or before it becomes visible any more. */
     _Alignas(64) _Atomic int64_t frontier;
     /* Rows that have a number: a writer takes numbers for a whole chunk at a time. */
@@ -82,7 +85,7 @@ _Static_assert(sizeof(struct gr_mutables) == 64, "part of the layout");
 
 /* ---- a lane's log ---- */
 
-enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2, GR_MUTABLE_SLAB = 3 };
+enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2, GR_MUTABLE_SLAB = 3, GR_MUTABLE_SEALED = 4 };
 
 /*
  * Block b of a log has at most GR_LOG_SLOTS slots: slot s of a lane is in block s / GR_LOG_SLOTS. Its first slot is its
@@ -96,6 +99,7 @@ enum gr_mutable_kind {
     GR_MUTABLE_CHUNK = 1,  /* time: number of its first row; a chunk begins that has room for `end` rows */
     GR_MUTABLE_APPEND = 2, /* the chunk has `end` rows now */
     GR_MUTABLE_NOTE = 3,   /* a change: the note at byte `end` * GR_NOTE_ALIGN of slab `chunk` */
+    GR_MUTABLE_FULL = 4,   /* the chunk is complete with `end` rows, a frame like any */
 };
 
 struct gr_mutable_slot {

@@ -48,14 +48,15 @@ GRANARY_API granary_err granary_mutable_create_frame(granary_client *client, con
                                                      const granary_mutable_options *options,
                                                      granary_mutable **ret_table);
 
-/* Open a mutable frame. Errors: ENOENT no such name · ETYPE the name is of something else · as create */
+/* Open a mutable frame. Errors: ENOENT no such name · ETYPE the name is of something else · ESEALED · as create */
 GRANARY_API granary_err granary_mutable_open(granary_client *client, const char *name, granary_mutable **ret_table);
 
 /* Close it before its client is disconnected. What was written stays. NULL is fine. */
 GRANARY_API void granary_mutable_close(granary_mutable *table);
 
 /*
- * Delete a table, its name at once. Handles that are open get ESTATE from now on; frames that were read stay valid.
+ * Delete a table, sealed or not, its name at once. Handles that are open get ESTATE from now on; frames that were read
+ * stay valid.
  *
  * Errors  ENOENT · ETYPE · EUNREACHABLE
  */
@@ -144,6 +145,36 @@ GRANARY_API granary_err granary_mutable_read_frame(granary_mutable *table, int64
  */
 GRANARY_API granary_err granary_mutable_numbers(granary_mutable *table, int64_t time, int64_t from, int64_t count,
                                                 int64_t *ret_numbers);
+
+/*
+ * Keep a table as it is at a time, as an object that does not change, a sealed table. The table goes on. Chunks that are
+ * complete are not copied.
+ *
+ * name    the sealed table's; NULL: none. An object of no name is deleted with granary_object_delete()
+ * ret_id  the object, which contains all it needs; may be NULL
+ * Errors  EEXIST the name is taken · as granary_mutable_read_frame() · EFULL · ENOMEM
+ */
+GRANARY_API granary_err granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name,
+                                                 granary_id *ret_id);
+
+/*
+ * Make a table as it is at a time one that does not change. The name is the sealed table's in the same moment. Later
+ * writes are dropped. Every call on the table, and every open, then fails with ESEALED and the object's id.
+ *
+ * ret_id  the object; may be NULL
+ * Errors  ESEALED it was sealed before · as granary_mutable_snapshot(). After an error the seal may have begun: whoever
+ *         opens the table then ends it
+ */
+GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t time, granary_id *ret_id);
+
+/*
+ * The objects with the rows of a sealed table, in order: each is a frame, to be got and opened without a copy.
+ *
+ * ret_ids  to be freed with free()
+ * Errors   ETYPE the object is no sealed table · as granary_object_get()
+ */
+GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids,
+                                             size_t *ret_count);
 
 /* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
 

@@ -51,6 +51,7 @@ typedef enum granary_err {
     GRANARY_ETYPE = -18,
     GRANARY_ESTATE = -19,
     GRANARY_ELOST = -20,
+    GRANARY_ESEALED = -21,
 } granary_err;
 
 /* "ENOENT" for GRANARY_ENOENT; "E?" for a value that is none. Static storage. */

@@ -72,6 +72,13 @@ gr_directory_put(const granary_frame *frame, size_t position, const struct gr_di
     memcpy((char *)meta + sizeof(struct gr_directory) + position * sizeof entry, &entry, sizeof entry);
 }
 
+void
+gr_directory_set_rows(void *meta, int64_t rows)
+{
+    /* Release: who sees so few rows sees the columns' new counts, too. */
+    __atomic_store_n(&((struct gr_directory *)meta)->rows, rows, __ATOMIC_RELEASE);
+}
+
 bool
 gr_directory_is(const void *meta, uint64_t meta_size)
 {

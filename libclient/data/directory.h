@@ -64,6 +64,9 @@ void gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *me
 void gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place,
                       bool counted, void *meta);
 
+/* Fewer rows than before, once its columns have no more nulls than that. In one step. */
+void gr_directory_set_rows(void *meta, int64_t rows);
+
 /* Whether meta begins with a directory of this version. */
 bool gr_directory_is(const void *meta, uint64_t meta_size);
 /* Entry of a column in a directory that gr_directory_read() has accepted. */

@@ -4,6 +4,13 @@
 #include "data/caller.h"
 #include "mutable/write.h"
 
+static struct gr_mutable_slot
+chunk_slot(const struct rows_writer *rows)
+{
+    return (struct gr_mutable_slot){.time = (int64_t)rows->first,
+                                    .what = GR_MUTABLE_WHAT(GR_MUTABLE_CHUNK, rows->number, rows->capacity)};
+}
+
 /* A chunk for the rows from `from` on, and the numbers of its rows. */
 static granary_err
 append_chunk(struct write *write, const granary_column *columns, int64_t from, int64_t rows)
@@ -11,6 +18,9 @@ append_chunk(struct write *write, const granary_column *columns, int64_t from, i
     struct table_writer *writer = write->writer;
     granary_mutable *table = write->table;
     const uint32_t chunk = atomic_load_explicit(&writer->shared->chunks, memory_order_relaxed);
+    const struct gr_mutable_slot full = {.what =
+                                             GR_MUTABLE_WHAT(GR_MUTABLE_FULL, writer->rows.number, writer->rows.rows)};
+    const bool had_rows = writer->rows.columns != NULL && writer->rows.rows > 0;
     granary_err err;
 
     atomic_store_explicit(&writer->shared->chunks, chunk + 1, memory_order_relaxed);
@@ -20,11 +30,12 @@ append_chunk(struct write *write, const granary_column *columns, int64_t from, i
         return err;
     }
     writer->rows.first = atomic_fetch_add(&table->page.page->rows, writer->rows.capacity);
-    return write_slot(
-        write,
-        (struct gr_mutable_slot){.time = (int64_t)writer->rows.first,
-                                 .what = GR_MUTABLE_WHAT(GR_MUTABLE_CHUNK, writer->rows.number, writer->rows.capacity)},
-        false);
+    err = had_rows ? write_slot(write, full, false) : GRANARY_OK;
+    err = err == GRANARY_OK ? write_slot(write, chunk_slot(&writer->rows), false) : err;
+    if (err != GRANARY_OK) {
+        rows_end(&writer->rows); /* readers are not told of it */
+    }
+    return err;
 }
 
 static granary_err

@@ -161,6 +161,12 @@ content_is_patched(const struct content *content, size_t run)
 
 /* ---- chunks ---- */
 
+/* One that is leased. */
+struct chunk {
+    granary_view view;
+    granary_frame *frame;
+};
+
 /* What readers of frames rely on, and gr_arrow_read() leaves to the chunk's writer: texts follow one another. */
 static bool
 texts_fit(const granary_column *column, uint32_t from, uint32_t to, uint64_t bytes)
@@ -187,7 +193,23 @@ chunk_fits(const granary_mutable *table, const struct run *run, const granary_vi
     return fits;
 }
 
-granary_err
+static granary_err
+chunk_check(const granary_mutable *table, const struct run *run, const struct chunk *chunk)
+{
+    return chunk_fits(table, run, &chunk->view, chunk->frame)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ECORRUPT, "chunk %u of lane %u is not one of its chunks", run->chunk, run->lane);
+}
+
+static void
+chunk_release(const granary_mutable *table, struct chunk *chunk)
+{
+    granary_frame_close(chunk->frame);
+    granary_object_release(table->client, &chunk->view);
+}
+
+/* The chunk of a run, leased, with the table's columns. */
+static granary_err
 chunk_get(const granary_mutable *table, const struct run *run, struct chunk *ret_chunk)
 {
     struct chunk chunk = {.frame = NULL};
@@ -201,22 +223,13 @@ chunk_get(const granary_mutable *table, const struct run *run, struct chunk *ret
         return err;
     }
     err = granary_frame_open(&chunk.view, &chunk.frame);
-    if (err == GRANARY_OK && !chunk_fits(table, run, &chunk.view, chunk.frame)) {
-        err = gr_fail(GRANARY_ECORRUPT, "chunk %u of lane %u is not one of its chunks", run->chunk, run->lane);
-    }
+    err = err == GRANARY_OK ? chunk_check(table, run, &chunk) : err;
     if (err != GRANARY_OK) {
         chunk_release(table, &chunk);
         return err;
     }
     *ret_chunk = chunk;
     return GRANARY_OK;
-}
-
-void
-chunk_release(const granary_mutable *table, struct chunk *chunk)
-{
-    granary_frame_close(chunk->frame);
-    granary_object_release(table->client, &chunk->view);
 }
 
 static bool
@@ -257,6 +270,7 @@ chunks_get(struct chunks *chunks, size_t count)
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         if (i > 0 && same_chunk(&chunks->run[i], &chunks->run[i - 1])) {
             chunks->chunk[i] = chunks->chunk[i - 1];
+            err = chunk_check(chunks->table, &chunks->run[i], &chunks->chunk[i]); /* of other rows */
         } else {
             err = chunk_get(chunks->table, &chunks->run[i], &chunks->chunk[i]);
         }

@@ -7,12 +7,6 @@
 #include "data/frame.h"
 #include "mutable/runs.h"
 
-/* A chunk, leased. */
-struct chunk {
-    granary_view view;
-    granary_frame *frame;
-};
-
 /* Rows [from, to) of a run's chunk have values of a note, from its row `at` on. */
 struct patch {
     size_t run;
@@ -52,9 +46,5 @@ bool content_is_patched(const struct content *content, size_t run);
  * Errors     ECORRUPT a chunk is gone, or is none of the table's · as granary_object_get() · ENOMEM
  */
 granary_err content_frame(const struct content *content, size_t first, size_t last, granary_frame **ret_frame);
-
-/* The chunk of a run, leased, with the table's columns. Errors: as content_frame() */
-granary_err chunk_get(const granary_mutable *table, const struct run *run, struct chunk *ret_chunk);
-void chunk_release(const granary_mutable *table, struct chunk *chunk);
 
 #endif

@@ -68,6 +68,20 @@ learn_append(struct learn *learn, uint64_t position, const struct gr_mutable_slo
     return GRANARY_OK;
 }
 
+static granary_err
+learn_full(struct learn *learn, const struct gr_mutable_slot *slot)
+{
+    const size_t current = learn->index->current[learn->lane];
+    struct index_chunk *chunk = current == 0 ? NULL : &learn->index->chunks[current - 1];
+
+    if (chunk == NULL || GR_MUTABLE_WHAT_CHUNK(slot->what) != chunk->number) {
+        return fail_log(learn, "ends a chunk that it is not at");
+    }
+    /* Else a write that had gone on to the next chunk was refused, and the frame has rows that are none. */
+    chunk->is_full = GR_MUTABLE_WHAT_END(slot->what) == chunk->end;
+    return GRANARY_OK;
+}
+
 static bool
 note_is_later(const struct index_note *a, const struct index_note *b)
 {
@@ -120,6 +134,9 @@ learn_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
         break;
     case GR_MUTABLE_APPEND:
         err = learn_append(learn, position, &copy);
+        break;
+    case GR_MUTABLE_FULL:
+        err = learn_full(learn, &copy);
         break;
     case GR_MUTABLE_NOTE:
         err = learn_note(learn, &copy);

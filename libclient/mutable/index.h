@@ -13,6 +13,7 @@ struct index_chunk {
     uint32_t number;
     uint32_t capacity;
     uint32_t end;     /* rows that were committed */
+    bool is_full;     /* it is a frame of these rows, and no more come */
     int64_t earliest; /* their times */
     int64_t latest;
     uint64_t before; /* positions in the log: of the slot before its first append, and of its last one */

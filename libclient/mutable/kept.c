@@ -44,6 +44,7 @@ kept_seal(granary_client *client, granary_id table, granary_buffer *buffer, stru
                         .data = buffer->data,
                         .meta = buffer->meta,
                         .size = buffer->data_size,
+                        .meta_size = buffer->meta_size,
                         .segment = buffer->segment,
                         .is_open = true};
     char owner[GRANARY_TEXT_MAX + 1];

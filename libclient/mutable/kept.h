@@ -14,6 +14,7 @@ struct kept {
     void *data;
     void *meta;
     uint64_t size; /* of data */
+    uint64_t meta_size;
     uint32_t segment;
     uint64_t pin;
     bool is_open;

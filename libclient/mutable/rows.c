@@ -146,6 +146,11 @@ rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, u
 void
 rows_end(struct rows_writer *rows)
 {
+    if (rows->columns != NULL && rows->rows > 0) {
+        /* Out of memory, or a writer beside us that lies: the chunk stays one that is read in parts. */
+        (void)gr_arrow_settle(rows->rows, rows->object.data, rows->object.size, rows->object.meta,
+                              rows->object.meta_size);
+    }
     kept_close(&rows->object);
     free(rows->columns);
     *rows = (struct rows_writer){.capacity = rows->capacity};

@@ -26,7 +26,7 @@ take_rows(void *context, const struct index_chunk *chunk, uint32_t from, uint32_
                                           .chunk = chunk->number,
                                           .from = from,
                                           .to = to,
-                                          .is_whole = from == 0 && to == chunk->capacity});
+                                          .is_whole = chunk->is_full && from == 0 && to == chunk->end});
 }
 
 static int

@@ -12,7 +12,7 @@ struct run {
     uint32_t chunk;
     uint32_t from;
     uint32_t to;
-    bool is_whole; /* all rows that the chunk has room for */
+    bool is_whole; /* the chunk is a frame of these rows alone */
 };
 
 struct runs {

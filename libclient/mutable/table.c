@@ -9,83 +9,29 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/sized.h"
-#include "data/arrow/arrow.h"
-#include "data/caller.h"
 #include "mutable/lane.h"
+#include "mutable/marked.h"
+#include "mutable/sealed.h"
 
 /* The metadata of a table's object begins like that of any frame; the name of its first column tells it from others. */
 #define TABLE_MARK "granary mutable table 1"
 
-/* ---- the object ---- */
-
-/* The columns as a frame without rows, behind one of that name, which tells that it is a table. */
-static granary_err
-schema_frame(const granary_column *columns, size_t count, granary_frame **ret_frame)
-{
-    granary_column *all = calloc(count + 1, sizeof *all);
-    granary_err err;
-
-    if (all == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "table: out of memory");
-    }
-    all[0] = (granary_column){.name = TABLE_MARK, .dtype = GRANARY_NULLTYPE};
-    for (size_t i = 0; i < count; i++) {
-        all[i + 1] = (granary_column){.name = columns[i].name, .dtype = columns[i].dtype};
-    }
-    err = gr_caller_frame(all, count + 1, 0, ret_frame);
-    free(all);
-    return err;
-}
-
-static granary_err
-schema_put(granary_client *client, granary_id id, const granary_frame *frame, int timeout_ms)
-{
-    const granary_object_options options = {.timeout_ms = timeout_ms};
-    uint64_t data_size, meta_size;
-    granary_buffer buffer;
-    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
-
-    err = err == GRANARY_OK ? granary_object_create_with(client, id, data_size, meta_size, &options, &buffer) : err;
-    if (err == GRANARY_OK) {
-        gr_arrow_write(frame, buffer.data, buffer.meta);
-        err = granary_object_seal(client, &buffer);
-    }
-    return err;
-}
-
-/* The columns behind the mark. Errors: ETYPE the object is no table */
-static granary_err
-schema_get(granary_client *client, const char *name, granary_id id, granary_view *ret_view, granary_frame **ret_schema)
-{
-    granary_frame *all = NULL, *schema = NULL;
-    granary_view view;
-    granary_err err = granary_object_get(client, id, 0, &view);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = granary_frame_open(&view, &all);
-    if (err != GRANARY_OK || all->count < 2 || strcmp(all->columns[0].view.name, TABLE_MARK) != 0) {
-        err = gr_fail(GRANARY_ETYPE, "'%s' is no mutable table", name);
-    } else {
-        schema = gr_frame_create(all->count - 1, 0);
-        err = schema == NULL ? gr_fail(GRANARY_ENOMEM, "table '%s': out of memory", name) : GRANARY_OK;
-    }
-    for (size_t i = 1; err == GRANARY_OK && i < all->count; i++) {
-        err = gr_frame_set_borrowed(schema, i - 1, all->columns[i].view.name, &all->columns[i].view);
-    }
-    granary_frame_close(all);
-    if (err != GRANARY_OK) {
-        gr_frame_destroy(schema);
-        granary_object_release(client, &view);
-        return err;
-    }
-    *ret_view = view;
-    *ret_schema = schema;
-    return GRANARY_OK;
-}
-
 /* ---- handles ---- */
+
+/* Why an object is no mutable table. */
+static granary_err
+not_mutable(granary_client *client, granary_id id)
+{
+    struct sealed_parts parts = {.count = 0};
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(id, text);
+    if (sealed_get(client, id, &parts) != GRANARY_OK) {
+        return gr_fail(GRANARY_ETYPE, "the name is of object %s, which is no table", text);
+    }
+    sealed_free(&parts);
+    return gr_fail(GRANARY_ESEALED, "it was sealed, as object %s: it can be read, and does not change any more", text);
+}
 
 static granary_err
 table_open_id(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table)
@@ -102,9 +48,14 @@ table_open_id(granary_client *client, const char *name, granary_id id, granary_m
     table->index = (struct index){.client = client, .table = id};
     (void)snprintf(table->name, sizeof table->name, "%s", name);
     (void)pthread_mutex_init(&table->lock, NULL);
-    err = schema_get(client, name, id, &table->view, &table->schema);
-    if (err == GRANARY_OK) {
-        err = page_find(client, id, &table->page);
+    err = marked_get(client, id, TABLE_MARK, &table->view, &table->schema);
+    if (err == GRANARY_ETYPE) {
+        err = not_mutable(client, id);
+    }
+    err = err == GRANARY_OK ? page_find(client, id, &table->page) : err;
+    if (err == GRANARY_OK && table_is_sealed(table)) { /* by somebody who died before it was done */
+        err = table_finish_seal(table);
+        err = err == GRANARY_OK ? table_fail_sealed(table) : err;
     }
     if (err != GRANARY_OK) {
         granary_mutable_close(table);
@@ -163,10 +114,29 @@ open_existing(granary_client *client, const char *name, const granary_column *co
     return GRANARY_OK;
 }
 
+/* The columns without rows. */
+static granary_err
+schema_frame(const granary_column *columns, size_t count, granary_frame **ret_frame)
+{
+    granary_column *bare = calloc(count, sizeof *bare);
+    granary_err err;
+
+    if (bare == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "table: out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        bare[i] = (granary_column){.name = columns[i].name, .dtype = columns[i].dtype};
+    }
+    err = marked_frame(TABLE_MARK, bare, count, 0, ret_frame);
+    free(bare);
+    return err;
+}
+
 /* The object and its page; the name comes last, and makes it a table. */
 static granary_err
 table_make(granary_client *client, const char *name, const granary_frame *schema, int timeout_ms)
 {
+    const granary_object_options options = {.timeout_ms = timeout_ms};
     const granary_id id = granary_id_random();
     struct mutable_page page;
     granary_err err = page_take(client, id, &page);
@@ -174,7 +144,7 @@ table_make(granary_client *client, const char *name, const granary_frame *schema
     if (err != GRANARY_OK) {
         return err;
     }
-    err = schema_put(client, id, schema, timeout_ms);
+    err = frame_store(client, id, schema, &options);
     if (err == GRANARY_OK) {
         page_share(&page);
         err = granary_name_set(client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
@@ -243,11 +213,15 @@ granary_mutable_delete(granary_client *client, const char *name)
     granary_id id;
     granary_err err = granary_mutable_open(client, name, &table);
 
+    if (err == GRANARY_ESEALED) {
+        err = granary_name_get(client, name, &id);
+    } else if (err == GRANARY_OK) {
+        id = table->id;
+        granary_mutable_close(table);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
-    id = table->id;
-    granary_mutable_close(table);
     /* Without its name it is gone; whoever binds that meanwhile keeps it. */
     err = granary_name_set(client, name, (granary_id){{0}}, GRANARY_NAME_ID, id, NULL);
     if (err == GRANARY_ESTATE) {
@@ -268,9 +242,31 @@ table_check(const granary_mutable *table)
 {
     granary_err err = gr_client_check(table->client);
 
+    err = err == GRANARY_OK && table_is_sealed(table) ? table_fail_sealed(table) : err;
     return err != GRANARY_OK || granary_object_contains(table->client, table->id)
                ? err
                : gr_fail(GRANARY_ESTATE, "table '%s' was deleted", table->name);
+}
+
+bool
+table_is_sealed(const granary_mutable *table)
+{
+    return atomic_load(&table->page.page->sealed) != INT64_MIN;
+}
+
+granary_err
+table_fail_sealed(const granary_mutable *table)
+{
+    char text[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(table_sealed_id(table), text);
+    return gr_fail(GRANARY_ESEALED, "it was sealed, as object %s: it can be read, and does not change any more", text);
+}
+
+granary_id
+table_sealed_id(const granary_mutable *table)
+{
+    return kept_id(table->id, GR_MUTABLE_SEALED, 0, 0);
 }
 
 /* ---- times ---- */

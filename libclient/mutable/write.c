@@ -110,6 +110,9 @@ write_note(struct write *write, enum gr_note_kind kind, uint64_t size, struct gr
 static granary_err
 fail_final(const struct write *write, int64_t time)
 {
+    if (table_is_sealed(write->table)) {
+        return table_fail_sealed(write->table);
+    }
     return gr_fail(
         GRANARY_ESTATE,
         "time %lld is final, because a read was answered for %lld: write at a later time, or let it be moved "

@@ -59,7 +59,7 @@ gr_daemon_say_error(int *fd, granary_err err)
 static granary_err
 error_of_exit_status(long status)
 {
-    for (granary_err err = GRANARY_EFAILED; err >= GRANARY_ELOST; err--) {
+    for (granary_err err = GRANARY_EFAILED; err >= GRANARY_ESEALED; err--) {
         if (granary_error_exit_status(err) == status) {
             return err;
         }

@@ -23,6 +23,14 @@ void gr_arrow_write(const granary_frame *frame, void *data, void *meta);
 void gr_arrow_write_passing(const granary_frame *frame, void *data, void *meta);
 
 /*
+ * A file that gr_arrow_write() made for more rows, null ones, of which the first ones were written in place: now it is
+ * a file of these rows. Whoever reads the first rows of it by its directory may do so meanwhile.
+ *
+ * Errors: ENOMEM · ECORRUPT it is no such file, and nothing has changed
+ */
+granary_err gr_arrow_settle(int64_t rows, void *data, uint64_t data_size, void *meta, uint64_t meta_size);
+
+/*
  * Read an Arrow file. With a directory in meta (may be NULL) nothing is parsed.
  * ret_frame borrows data, or owns what had to be converted; data must outlive it.
  * Errors: ETYPE not an Arrow file · EUNSUPPORTED names columns and types · ECORRUPT gives the offset · ENOMEM

@@ -48,6 +48,9 @@ struct arrow_block arrow_batch_block(const struct arrow_plan *plan);
 /* A message that begins at from, with what follows it at to. */
 void arrow_write_message(const granary_frame *frame, enum arrow_header kind, size_t column, uint64_t body_length,
                          const struct gr_directory_column *places, uint8_t *from, const uint8_t *to);
+/* The message of the batch; the offsets of places count from the begin of the file. */
+void arrow_write_batch(const granary_frame *frame, const struct arrow_plan *plan, struct gr_directory_column *places,
+                       uint8_t *bytes);
 /* The buffers of a column. place gets the zone when it is made at once. */
 void arrow_write_column(uint8_t *data, const granary_column *column, struct gr_directory_column *place, bool with_zone);
 /* The dictionary message of a column; what is where in it goes to place's entries, counted from the begin of the file.

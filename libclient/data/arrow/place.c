@@ -73,24 +73,6 @@ plan_around(const granary_frame *frame, const struct gr_place *place, struct gr_
     return plan;
 }
 
-/* The message of the batch, whose buffers are told from the begin of the body. */
-static void
-write_batch(const granary_frame *frame, const struct arrow_plan *plan, struct gr_directory_column *places,
-            uint8_t *bytes)
-{
-    for (size_t i = 0; i < frame->count; i++) {
-        places[i].validity_offset -= plan->body;
-        places[i].offsets_offset -= plan->body;
-        places[i].values_offset -= plan->body;
-    }
-    arrow_write_message(frame, HEADER_BATCH, 0, plan->body_size, places, bytes + plan->batch, bytes + plan->body);
-    for (size_t i = 0; i < frame->count; i++) {
-        places[i].validity_offset += plan->body;
-        places[i].offsets_offset += plan->body;
-        places[i].values_offset += plan->body;
-    }
-}
-
 granary_err
 gr_arrow_place_write(const granary_frame *frame, const struct gr_place *place, struct gr_directory_column **ret_places,
                      uint64_t *ret_data_size)
@@ -110,7 +92,7 @@ gr_arrow_place_write(const granary_frame *frame, const struct gr_place *place, s
     }
     memcpy(bytes, ARROW_MAGIC "\0\0", 8);
     arrow_write_message(frame, HEADER_SCHEMA, 0, 0, NULL, bytes + plan.schema, bytes + plan.batch);
-    write_batch(frame, &plan, places, bytes);
+    arrow_write_batch(frame, &plan, places, bytes);
     dictionary = plan.dictionaries;
     for (size_t i = 0; i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;

@@ -36,6 +36,23 @@ arrow_write_message(const granary_frame *frame, enum arrow_header kind, size_t c
     memset(out.bytes + out.size, 0, (size_t)(to - (out.bytes + out.size)));
 }
 
+void
+arrow_write_batch(const granary_frame *frame, const struct arrow_plan *plan, struct gr_directory_column *places,
+                  uint8_t *bytes)
+{
+    for (size_t i = 0; i < frame->count; i++) {
+        places[i].validity_offset -= plan->body;
+        places[i].offsets_offset -= plan->body;
+        places[i].values_offset -= plan->body;
+    }
+    arrow_write_message(frame, HEADER_BATCH, 0, plan->body_size, places, bytes + plan->batch, bytes + plan->body);
+    for (size_t i = 0; i < frame->count; i++) {
+        places[i].validity_offset += plan->body;
+        places[i].offsets_offset += plan->body;
+        places[i].values_offset += plan->body;
+    }
+}
+
 /* Copy a buffer and fill up to the next multiple of 64 with zeros. */
 static void
 write_buffer(uint8_t *to, const void *from, uint64_t size)

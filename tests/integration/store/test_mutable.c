@@ -188,6 +188,93 @@ many_rows_take_many_chunks(void **state)
     granary_disconnect(client);
 }
 
+/* The rows of a sealed table: how many there are, and their sum. */
+static int64_t
+count_sealed(granary_client *client, granary_id id, int64_t *ret_sum, size_t *ret_parts)
+{
+    granary_id *ids = NULL;
+    int64_t rows = 0;
+
+    *ret_sum = 0;
+    assert_ok(granary_sealed_parts(client, id, &ids, ret_parts));
+    for (size_t i = 0; i < *ret_parts; i++) {
+        granary_frame *frame = NULL;
+        granary_view view;
+
+        assert_ok(granary_object_get(client, ids[i], 0, &view));
+        assert_ok(granary_frame_open(&view, &frame));
+        assert_ok(gr_frame_check(frame));
+        for (int64_t row = 0; row < granary_frame_rows(frame); row++) {
+            *ret_sum += int_at(frame, "n", row);
+        }
+        rows += granary_frame_rows(frame);
+        granary_frame_close(frame);
+        granary_object_release(client, &view);
+    }
+    free(ids);
+    return rows;
+}
+
+static void
+complete_chunks_are_sealed_as_they_are(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "sealed");
+    const int64_t rows = 2000000;
+    int64_t *values = malloc((size_t)rows * sizeof *values);
+    const granary_column column = {.name = "n", .dtype = GRANARY_INT64, .rows = rows, .values = values};
+    granary_id snapshot, sealed;
+    uint64_t before;
+    int64_t sum = 0;
+    size_t parts;
+
+    for (int64_t i = 0; i < rows; i++) {
+        values[i] = i;
+    }
+    assert_ok(granary_mutable_append(table, &column, 1, rows, NULL, NULL));
+    before = fixture_stat(client).sealed_bytes;
+    assert_ok(granary_mutable_snapshot(table, GRANARY_NOW, "then", &snapshot));
+    assert_true(fixture_stat(client).sealed_bytes - before < (uint64_t)6 << 20); /* the chunk that is not complete */
+    assert_err(granary_mutable_snapshot(table, GRANARY_NOW, "then", &snapshot), GRANARY_EEXIST);
+    assert_ok(append_number(table, 1, 0, NULL));
+    assert_ok(granary_mutable_seal(table, GRANARY_NOW, &sealed));
+    granary_mutable_close(table);
+    assert_int_equal(count_sealed(client, snapshot, &sum, &parts), rows);
+    assert_true(sum == rows * (rows - 1) / 2 && parts > 3);
+    assert_int_equal(count_sealed(client, sealed, &sum, &parts), rows + 1);
+    assert_true(sum == rows * (rows - 1) / 2 + 1);
+    assert_ok(granary_mutable_delete(client, "sealed"));
+    assert_int_equal(count_sealed(client, snapshot, &sum, &parts), rows);
+    assert_ok(granary_mutable_delete(client, "then"));
+    assert_err(granary_mutable_delete(client, "then"), GRANARY_ENOENT);
+    free(values);
+    granary_disconnect(client);
+}
+
+/* Who sealed it died before it was done: the next one who comes ends it. */
+static void
+a_seal_that_was_begun_is_ended(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "begun");
+    granary_mutable *again = NULL;
+    granary_id id = {{0}};
+    int64_t sum = 0, time;
+    size_t parts;
+
+    assert_ok(append_number(table, 3, 100, NULL));
+    assert_ok(append_number(table, 4, 200, NULL));
+    atomic_store(&table->page.page->sealed, 150);
+    assert_err(granary_mutable_open(client, "begun", &again), GRANARY_ESEALED);
+    assert_ok(granary_name_get(client, "begun", &id));
+    assert_int_equal(count_sealed(client, id, &sum, &parts), 1);
+    assert_int_equal(sum, 3);
+    assert_err(append_number(table, 5, 300, &time), GRANARY_ESEALED);
+    granary_mutable_close(table);
+    assert_ok(granary_mutable_delete(client, "begun"));
+    granary_disconnect(client);
+}
+
 /* A child that appends 1 until it is killed, and tells how many of them are acknowledged. */
 static pid_t
 start_writer(void **state, const char *name, int *ret_told)
@@ -545,6 +632,8 @@ main(void)
         cmocka_unit_test_setup_teardown(a_read_sees_its_time_for_ever, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_cut_is_of_several_tables, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(many_rows_take_many_chunks, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(complete_chunks_are_sealed_as_they_are, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_seal_that_was_begun_is_ended, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(killed_writers_lose_nothing_they_were_told, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_stopped_writer_stops_nobody, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(tables_outlive_the_store, fixture_start, fixture_stop),

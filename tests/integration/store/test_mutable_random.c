@@ -14,6 +14,7 @@
 #define TABLE_LIFE 400 /* operations */
 #define ROWS_MOST  40  /* of one write */
 #define ROOM       (TABLE_LIFE * ROWS_MOST)
+#define PARTS_MOST 1000
 
 /* A value of column v and s: null, or a number, and the same as text. */
 struct value {
@@ -352,9 +353,11 @@ check_rows(struct model *model, const granary_frame *frame, const int64_t *numbe
         struct value v, s;
 
         assert_true(row->time <= time && row->deleted > time);
-        assert_true(at == 0 || numbers[at] > numbers[at - 1]);
-        assert_true(row->number < 0 || row->number == numbers[at]);
-        row->number = numbers[at];
+        if (numbers != NULL) {
+            assert_true(at == 0 || numbers[at] > numbers[at - 1]);
+            assert_true(row->number < 0 || row->number == numbers[at]);
+            row->number = numbers[at];
+        }
         value_at(row, time, &v, &s);
         check_value(frame, "v", at, v);
         check_value(frame, "s", at, s);
@@ -406,6 +409,44 @@ do_read(struct model *model)
     check_read(model, time);
 }
 
+/* A sealed table is this one at a time. */
+static void
+check_sealed(struct model *model, granary_id id, int64_t time)
+{
+    granary_id *ids = NULL;
+    granary_frame *frame = NULL;
+    granary_view views[PARTS_MOST];
+    granary_frame *frames[PARTS_MOST];
+    size_t count = 0;
+
+    assert_ok(granary_sealed_parts(model->client, id, &ids, &count));
+    assert_true(count > 0 && count <= PARTS_MOST);
+    for (size_t i = 0; i < count; i++) {
+        assert_ok(granary_object_get(model->client, ids[i], 0, &views[i]));
+        assert_ok(granary_frame_open(&views[i], &frames[i]));
+        assert_ok(gr_frame_check(frames[i]));
+    }
+    assert_ok(gr_frame_concat((const granary_frame *const *)frames, count, &frame));
+    check_rows(model, frame, NULL, time);
+    gr_frame_destroy(frame);
+    for (size_t i = 0; i < count; i++) {
+        granary_frame_close(frames[i]);
+    }
+    granary_object_release_many(model->client, views, count);
+    free(ids);
+}
+
+static void
+do_snapshot(struct model *model)
+{
+    const int64_t time = model->frontier - (int64_t)draw(model, 60);
+    granary_id id;
+
+    assert_ok(granary_mutable_snapshot(model->handles[draw(model, HANDLES)], time, NULL, &id));
+    check_sealed(model, id, time);
+    assert_ok(granary_object_delete(model->client, id, 0));
+}
+
 /* ---- tables ---- */
 
 static void
@@ -426,9 +467,35 @@ table_begin(struct model *model)
     check_read(model, model->frontier);
 }
 
+/* Seal it as it was at a time: nothing else is possible with it then but to read it. */
+static void
+do_seal(struct model *model)
+{
+    const int64_t time = model->frontier - (int64_t)draw(model, 60);
+    granary_mutable *again = NULL;
+    granary_frame *frame = NULL;
+    granary_id id, named;
+
+    assert_ok(granary_mutable_seal(model->handles[draw(model, HANDLES)], time, &id));
+    check_sealed(model, id, time);
+    assert_ok(granary_name_get(model->client, model->name, &named));
+    assert_memory_equal(&id, &named, sizeof id);
+    assert_err(granary_mutable_open(model->client, model->name, &again), GRANARY_ESEALED);
+    for (size_t i = 0; i < HANDLES; i++) {
+        const granary_rows rows = {.from = 0, .to = 1};
+
+        assert_err(granary_mutable_seal(model->handles[i], GRANARY_NOW, NULL), GRANARY_ESEALED);
+        assert_err(granary_mutable_delete_rows(model->handles[i], &rows, NULL, NULL, NULL), GRANARY_ESEALED);
+        assert_err(granary_mutable_read_frame(model->handles[i], time, &frame), GRANARY_ESEALED);
+    }
+}
+
 static void
 table_end(struct model *model)
 {
+    if (draw(model, 2) == 0) {
+        do_seal(model);
+    }
     for (size_t i = 0; i < HANDLES; i++) {
         granary_mutable_close(model->handles[i]);
     }
@@ -454,8 +521,9 @@ setting(const char *name, uint64_t otherwise)
 static void
 random_operations_equal_a_model(void **state)
 {
-    static void (*const operations[])(struct model *) = {do_append, do_append, do_append, do_append, do_delete,
-                                                         do_write,  do_write,  do_read,   do_read,   do_reopen};
+    static void (*const operations[])(struct model *) = {do_append, do_append, do_append,  do_append,
+                                                         do_delete, do_write,  do_write,   do_read,
+                                                         do_read,   do_reopen, do_snapshot};
     const size_t count = (size_t)setting("GRANARY_RANDOM_OPERATIONS", 8000);
     struct model model = {.client = fixture_connect(state), .seed = setting("GRANARY_RANDOM_SEED", 1)};
 

@@ -1,0 +1,71 @@
+/* Frames with a mark: a column of nulls in front of the others. */
+#include "mutable/marked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/arrow/arrow.h"
+#include "data/caller.h"
+
+granary_err
+marked_frame(const char *mark, const granary_column *columns, size_t count, int64_t rows, granary_frame **ret_frame)
+{
+    granary_column *all = calloc(count + 1, sizeof *all);
+    granary_err err;
+
+    if (all == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "table: out of memory");
+    }
+    all[0] = (granary_column){.name = mark, .dtype = GRANARY_NULLTYPE};
+    memcpy(all + 1, columns, count * sizeof *columns);
+    err = gr_caller_frame(all, count + 1, rows, ret_frame);
+    free(all);
+    return err;
+}
+
+granary_err
+frame_store(granary_client *client, granary_id id, const granary_frame *frame, const granary_object_options *options)
+{
+    uint64_t data_size, meta_size;
+    granary_buffer buffer;
+    granary_err err = gr_arrow_measure(frame, &data_size, &meta_size);
+
+    err = err == GRANARY_OK ? granary_object_create_with(client, id, data_size, meta_size, options, &buffer) : err;
+    if (err == GRANARY_OK) {
+        gr_arrow_write(frame, buffer.data, buffer.meta);
+        err = granary_object_seal(client, &buffer);
+    }
+    return err;
+}
+
+granary_err
+marked_get(granary_client *client, granary_id id, const char *mark, granary_view *ret_view, granary_frame **ret_frame)
+{
+    granary_frame *all = NULL, *frame = NULL;
+    granary_view view;
+    granary_err err = granary_object_get(client, id, 0, &view);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = granary_frame_open(&view, &all);
+    if (err != GRANARY_OK || all->count < 2 || strcmp(all->columns[0].view.name, mark) != 0) {
+        err = gr_fail(GRANARY_ETYPE, "the object is none");
+    } else {
+        frame = gr_frame_create(all->count - 1, all->rows);
+        err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "table: out of memory") : GRANARY_OK;
+    }
+    for (size_t i = 1; err == GRANARY_OK && i < all->count; i++) {
+        err = gr_frame_set_borrowed(frame, i - 1, all->columns[i].view.name, &all->columns[i].view);
+    }
+    granary_frame_close(all);
+    if (err != GRANARY_OK) {
+        gr_frame_destroy(frame);
+        granary_object_release(client, &view);
+        return err;
+    }
+    *ret_view = view;
+    *ret_frame = frame;
+    return GRANARY_OK;
+}

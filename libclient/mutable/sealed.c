@@ -1,0 +1,186 @@
+/* Sealed tables put and read, as frames. */
+#include "mutable/sealed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/grow.h"
+#include "data/arrow/arrow.h"
+#include "granary/mutable.h"
+#include "mutable/marked.h"
+
+#define SEALED_MARK "granary sealed table 1"
+
+enum { SEALED_ID, SEALED_NUMBER, SEALED_ROWS, SEALED_COLUMNS };
+
+granary_err
+sealed_add(struct sealed_parts *parts, struct sealed_part part)
+{
+    if (!gr_grow(&parts->part, &parts->room, parts->count, sizeof part)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    parts->part[parts->count++] = part;
+    return GRANARY_OK;
+}
+
+void
+sealed_free(struct sealed_parts *parts)
+{
+    free(parts->part);
+    *parts = (struct sealed_parts){.count = 0};
+}
+
+/* ---- put ---- */
+
+/* The memory of its columns. */
+struct sealed_columns {
+    char *text;
+    int32_t *offsets;
+    uint64_t *numbers;
+    int64_t *rows;
+    granary_id *contained;
+};
+
+static void
+columns_free(struct sealed_columns *columns)
+{
+    free(columns->text);
+    free(columns->offsets);
+    free(columns->numbers);
+    free(columns->rows);
+    free(columns->contained);
+}
+
+static granary_err
+columns_make(const struct sealed_parts *parts, struct sealed_columns *columns)
+{
+    const size_t count = parts->count + 1;
+
+    *columns = (struct sealed_columns){.text = malloc(count * GRANARY_ID_TEXT + 1),
+                                       .offsets = calloc(count, sizeof *columns->offsets),
+                                       .numbers = calloc(count, sizeof *columns->numbers),
+                                       .rows = calloc(count, sizeof *columns->rows),
+                                       .contained = calloc(count, sizeof *columns->contained)};
+    if (columns->text == NULL || columns->offsets == NULL || columns->numbers == NULL || columns->rows == NULL ||
+        columns->contained == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < parts->count; i++) {
+        granary_id_format(parts->part[i].id, columns->text + i * GRANARY_ID_TEXT);
+        columns->offsets[i + 1] = (int32_t)((i + 1) * GRANARY_ID_TEXT);
+        columns->numbers[i] = parts->part[i].number;
+        columns->rows[i] = parts->part[i].rows;
+        columns->contained[i] = parts->part[i].id;
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+sealed_put(granary_client *client, granary_id id, const struct sealed_parts *parts, int timeout_ms)
+{
+    struct sealed_columns columns;
+    granary_frame *frame = NULL;
+    granary_err err = parts->count > INT32_MAX / GRANARY_ID_TEXT
+                          ? gr_fail(GRANARY_EFULL, "more parts than a sealed table can have: %zu", parts->count)
+                          : columns_make(parts, &columns);
+
+    if (err == GRANARY_OK) {
+        const granary_column all[SEALED_COLUMNS] = {
+            [SEALED_ID] = {.name = "id", .dtype = GRANARY_STRING, .values = columns.text, .offsets = columns.offsets},
+            [SEALED_NUMBER] = {.name = "number", .dtype = GRANARY_UINT64, .values = columns.numbers},
+            [SEALED_ROWS] = {.name = "rows", .dtype = GRANARY_INT64, .values = columns.rows},
+        };
+        const granary_object_options options = {
+            .contains = columns.contained, .contains_count = parts->count, .timeout_ms = timeout_ms};
+
+        err = marked_frame(SEALED_MARK, all, SEALED_COLUMNS, (int64_t)parts->count, &frame);
+        err = err == GRANARY_OK ? frame_store(client, id, frame, &options) : err;
+        columns_free(&columns);
+    }
+    gr_frame_destroy(frame);
+    return err;
+}
+
+/* ---- get ---- */
+
+static granary_err
+parts_read(const granary_frame *frame, struct sealed_parts *parts)
+{
+    const granary_column *ids = &frame->columns[SEALED_ID].view;
+    const uint64_t *numbers = frame->columns[SEALED_NUMBER].view.values;
+    const int64_t *rows = frame->columns[SEALED_ROWS].view.values;
+    granary_err err = GRANARY_OK;
+
+    for (int64_t i = 0; err == GRANARY_OK && i < frame->rows; i++) {
+        struct sealed_part part = {.number = numbers[i], .rows = rows[i]};
+        size_t length = 0;
+        const char *text = granary_column_text(ids, i, &length);
+
+        err = granary_id_parse(text, length, &part.id);
+        err = err == GRANARY_OK ? sealed_add(parts, part) : err;
+    }
+    return err;
+}
+
+static bool
+columns_fit(const granary_frame *frame)
+{
+    static const granary_dtype dtypes[SEALED_COLUMNS] = {GRANARY_STRING, GRANARY_UINT64, GRANARY_INT64};
+    bool fit = frame->count == SEALED_COLUMNS;
+
+    for (size_t i = 0; fit && i < SEALED_COLUMNS; i++) {
+        fit = frame->columns[i].view.dtype == dtypes[i] && frame->columns[i].view.validity == NULL;
+    }
+    return fit;
+}
+
+granary_err
+sealed_get(granary_client *client, granary_id id, struct sealed_parts *ret_parts)
+{
+    struct sealed_parts parts = {.count = 0};
+    granary_frame *frame = NULL;
+    granary_view view;
+    granary_err err = marked_get(client, id, SEALED_MARK, &view, &frame);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = gr_frame_check(frame);
+    if (err == GRANARY_OK && !columns_fit(frame)) {
+        err = gr_fail(GRANARY_ECORRUPT, "the sealed table has other columns than such tables have");
+    }
+    err = err == GRANARY_OK ? parts_read(frame, &parts) : err;
+    gr_frame_destroy(frame);
+    granary_object_release(client, &view);
+    if (err != GRANARY_OK) {
+        sealed_free(&parts);
+        return err;
+    }
+    *ret_parts = parts;
+    return GRANARY_OK;
+}
+
+granary_err
+granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids, size_t *ret_count)
+{
+    struct sealed_parts parts = {.count = 0};
+    granary_err err = sealed_get(client, id, &parts);
+    granary_id *ids = NULL;
+
+    if (err == GRANARY_OK) {
+        ids = calloc(parts.count + 1, sizeof *ids);
+        err = ids == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+    } else if (err == GRANARY_ETYPE) {
+        err = gr_fail(GRANARY_ETYPE, "the object is no sealed table");
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < parts.count; i++) {
+        ids[i] = parts.part[i].id;
+    }
+    if (err == GRANARY_OK) {
+        *ret_ids = ids;
+        *ret_count = parts.count;
+    }
+    sealed_free(&parts);
+    return err;
+}

@@ -1,0 +1,35 @@
+/*
+ * sealed: the object that a sealed table is. It is a frame with a row for each part of the table, and contains the
+ * parts: they live as long as it does. docs/formats.md has its columns.
+ */
+#ifndef MUTABLE_SEALED_H
+#define MUTABLE_SEALED_H
+
+#include <stdbool.h>
+
+#include "granary/store.h"
+
+/* An object with rows of the table; they follow one another in the parts' order. */
+struct sealed_part {
+    granary_id id;
+    uint64_t number; /* of its first row */
+    int64_t rows;
+};
+
+struct sealed_parts {
+    struct sealed_part *part;
+    size_t count;
+    size_t room;
+};
+
+/* Errors: ENOMEM */
+granary_err sealed_add(struct sealed_parts *parts, struct sealed_part part);
+void sealed_free(struct sealed_parts *parts);
+
+/* Put the object; it contains the parts. Errors: EEXIST · as granary_object_create_with() */
+granary_err sealed_put(granary_client *client, granary_id id, const struct sealed_parts *parts, int timeout_ms);
+
+/* Errors: ETYPE the object is no sealed table · ECORRUPT · as granary_object_get() */
+granary_err sealed_get(granary_client *client, granary_id id, struct sealed_parts *ret_parts);
+
+#endif
