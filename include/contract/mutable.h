@@ -66,6 +66,13 @@ struct gr_mutable {
     _Alignas(64) _Atomic uint64_t rows;
     _Atomic uint64_t notes;              /* that have a sequence */
     _Alignas(64) _Atomic uint32_t lanes; /* that ever had a writer */
+    /*
+     * Somebody sleeps on the bell (a futex) until something is committed. Who sleeps reads the bell, sets `waited`, then
+     * looks at the lanes; who has committed looks at `waited` behind a full fence, clears it, and rings. So one of the two
+     * sees the other, and a sleeper who was killed costs one ring.
+     */
+    _Atomic uint32_t waited;
+    _Atomic uint32_t bell;
     _Alignas(64) struct gr_lane lane[GR_MUTABLE_LANES];
 };
 _Static_assert(sizeof(struct gr_mutable) == 64 * (4 + GR_MUTABLE_LANES), "part of the layout");

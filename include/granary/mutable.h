@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "granary/frame.h"
+#include "granary/hold.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -176,6 +177,48 @@ GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t tim
 GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids,
                                              size_t *ret_count);
 
+typedef enum granary_mutable_kind {
+    GRANARY_MUTABLE_FRAME = 1,
+    GRANARY_SEALED_FRAME = 2,
+} granary_mutable_kind;
+
+/* A table, described. */
+typedef struct granary_mutable_info {
+    char name[GRANARY_TEXT_MAX + 1];
+    granary_id id; /* of the object that the name is bound to */
+    granary_mutable_kind kind;
+    int64_t rows;     /* that are there, whatever their times */
+    int64_t newest;   /* time of the latest write; INT64_MIN: there was none, or it is sealed */
+    int64_t final;    /* no write at or before it becomes visible any more; INT64_MIN: any may. INT64_MAX: sealed */
+    uint32_t writers; /* handles that have written and are open */
+    uint32_t parts;   /* chunks of rows */
+    uint64_t changes; /* writes over rows, and deletes, in the history that is kept */
+} granary_mutable_info;
+
+/* Describe a table, sealed or not. This makes no time final. Errors: ENOENT · ETYPE · as granary_mutable_open() */
+GRANARY_API granary_err granary_mutable_describe(granary_client *client, const char *name,
+                                                 granary_mutable_info *ret_info);
+
+/*
+ * All tables of the session, sealed or not, in the order of their names.
+ *
+ * ret_infos  *ret_count of them, to be freed with free(); NULL when there are none
+ * Errors     EUNREACHABLE · ENOMEM. A table that cannot be read has its name, id and kind alone
+ */
+GRANARY_API granary_err granary_mutable_list(granary_client *client, granary_mutable_info **ret_infos,
+                                             size_t *ret_count);
+
+/*
+ * Wait until a write later than a time has become visible.
+ *
+ * after       GRANARY_NOW: later than the newest write so far
+ * timeout_ms  0 looks once; GRANARY_FOREVER
+ * ret_newest  the time of the newest write: the next `after`
+ * Errors      ETIMEDOUT · ESTATE the table was deleted meanwhile · ESEALED
+ */
+GRANARY_API granary_err granary_mutable_watch(granary_mutable *table, int64_t after, int timeout_ms,
+                                              int64_t *ret_newest);
+
 /* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
 
 GRANARY_SIZED_1(granary_err, granary_mutable_create_frame,
@@ -194,6 +237,13 @@ GRANARY_SIZED_1(granary_err, granary_mutable_write_rows,
                 (granary_mutable * table, const granary_rows *rows, const granary_column *columns, size_t count,
                  const granary_write_options *options, int64_t *ret_time),
                 (table, rows, columns, count, options, ret_time), granary_write_options);
+
+GRANARY_SIZED_1(granary_err, granary_mutable_describe,
+                (granary_client * client, const char *name, granary_mutable_info *ret_info), (client, name, ret_info),
+                granary_mutable_info);
+GRANARY_SIZED_1(granary_err, granary_mutable_list,
+                (granary_client * client, granary_mutable_info **ret_infos, size_t *ret_count),
+                (client, ret_infos, ret_count), granary_mutable_info);
 
 #ifdef __cplusplus
 }

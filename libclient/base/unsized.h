@@ -27,6 +27,7 @@ enum {
     first_granary_inspect_session_info = 168,
     first_granary_instance_info = 1232,
     first_granary_lease_info = 88,
+    first_granary_mutable_info = 120,
     first_granary_mutable_options = 8,
     first_granary_name = 72,
     first_granary_object_filter = 48,

@@ -5,6 +5,8 @@
  */
 #include "mutable/lane.h"
 
+#include "base/futex.h"
+
 void
 mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
 {
@@ -12,6 +14,7 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
     atomic_store_explicit(&page->id[1], id[1], memory_order_relaxed);
     atomic_store_explicit(&page->sealed, INT64_MIN, memory_order_relaxed);
     atomic_store_explicit(&page->rows, 0, memory_order_relaxed);
+    atomic_store_explicit(&page->waited, 0, memory_order_relaxed);
     atomic_store_explicit(&page->notes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->lanes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->frontier, INT64_MIN, memory_order_relaxed);
@@ -42,12 +45,40 @@ lane_enter(struct gr_lane *lane)
     return count;
 }
 
+/* By an exchange: a full fence between that and the look at who waits. */
 static void
 lane_raise_newest(struct gr_lane *lane, int64_t time)
 {
     if (time > atomic_load_explicit(&lane->newest, memory_order_relaxed)) {
-        atomic_store_explicit(&lane->newest, time, memory_order_release);
+        (void)atomic_exchange(&lane->newest, time);
     }
+}
+
+void
+mutable_ring(struct gr_mutable *page)
+{
+    if (atomic_load(&page->waited) != 0) {
+        atomic_store(&page->waited, 0);
+        (void)atomic_fetch_add(&page->bell, 1);
+        gr_futex_wake(&page->bell);
+    }
+}
+
+void
+mutable_sleep(struct gr_mutable *page, int64_t newest, int64_t deadline_ns)
+{
+    const uint32_t bell = atomic_load(&page->bell);
+
+    atomic_store(&page->waited, 1);
+    if (mutable_newest(page) <= newest && !mutable_is_sealed(page)) {
+        gr_futex_wait(&page->bell, bell, deadline_ns);
+    }
+}
+
+bool
+mutable_is_sealed(const struct gr_mutable *page)
+{
+    return atomic_load(&page->sealed) != INT64_MIN;
 }
 
 bool
@@ -70,6 +101,7 @@ lane_commit(struct gr_mutable *page, struct gr_lane *lane, uint64_t count, int64
          * for an earlier one. */
     } while (!atomic_compare_exchange_strong(&lane->word, &pending, GR_LANE(count, GR_LANE_IDLE)));
     lane_raise_newest(lane, time);
+    mutable_ring(page);
     return true;
 }
 

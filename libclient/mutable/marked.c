@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/arrow/arrow.h"
 #include "data/caller.h"
+#include "data/directory.h"
 
 granary_err
 marked_frame(const char *mark, const granary_column *columns, size_t count, int64_t rows, granary_frame **ret_frame)
@@ -68,4 +69,28 @@ marked_get(granary_client *client, granary_id id, const char *mark, granary_view
     *ret_view = view;
     *ret_frame = frame;
     return GRANARY_OK;
+}
+
+bool
+marked_is(granary_client *client, granary_id id, const char *mark)
+{
+    const uint64_t length = strlen(mark) + 1;
+    struct gr_directory head;
+    granary_view view;
+    bool is_marked;
+
+    if (granary_object_get_meta_range(client, id, 0, sizeof head, 0, &view) != GRANARY_OK) {
+        return false;
+    }
+    memcpy(&head, view.data, sizeof head);
+    is_marked = gr_directory_is(view.data, view.data_size) && head.columns > 1;
+    granary_object_release(client, &view);
+    if (!is_marked || granary_object_get_meta_range(
+                          client, id, sizeof head + (uint64_t)head.columns * sizeof(struct gr_directory_column), length,
+                          0, &view) != GRANARY_OK) {
+        return false;
+    }
+    is_marked = memcmp(view.data, mark, length) == 0;
+    granary_object_release(client, &view);
+    return is_marked;
 }

@@ -19,7 +19,7 @@ page_lock(int fd, int kind, uint32_t page, uint32_t at, uint32_t count)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-static granary_id
+granary_id
 page_id(const struct gr_mutable *page)
 {
     return gr_id_from_words(atomic_load_explicit(&page->id[0], memory_order_acquire),
@@ -129,4 +129,19 @@ page_take_lane(const struct mutable_page *page, uint32_t *ret_lane)
         }
     }
     return gr_fail(GRANARY_EFULL, "%u writers are at the table already: close one", GR_MUTABLE_LANES);
+}
+
+uint32_t
+page_writers(const struct mutable_page *page)
+{
+    const uint32_t lanes = atomic_load(&page->page->lanes);
+    uint32_t writers = 0;
+
+    for (uint32_t i = 0; i < lanes && i < GR_MUTABLE_LANES; i++) {
+        struct flock lock = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)page->number * GR_MUTABLE_LOCKS + i, .l_len = 1};
+
+        writers += fcntl(page->map.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    }
+    return writers;
 }

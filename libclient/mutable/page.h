@@ -28,4 +28,10 @@ void page_close(struct mutable_page *page);
 /* A lane that nobody writes in, until page_close(). Errors: EFULL there are as many writers as there may be */
 granary_err page_take_lane(const struct mutable_page *page, uint32_t *ret_lane);
 
+/* Of the table whose page it is, or was. */
+granary_id page_id(const struct gr_mutable *page);
+
+/* How many writers the table has now, but for one of this handle. */
+uint32_t page_writers(const struct mutable_page *page);
+
 #endif

@@ -161,6 +161,12 @@ sealed_get(granary_client *client, granary_id id, struct sealed_parts *ret_parts
     return GRANARY_OK;
 }
 
+bool
+sealed_is(granary_client *client, granary_id id)
+{
+    return marked_is(client, id, SEALED_MARK);
+}
+
 granary_err
 granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids, size_t *ret_count)
 {

@@ -32,4 +32,7 @@ granary_err sealed_put(granary_client *client, granary_id id, const struct seale
 /* Errors: ETYPE the object is no sealed table · ECORRUPT · as granary_object_get() */
 granary_err sealed_get(granary_client *client, granary_id id, struct sealed_parts *ret_parts);
 
+/* Whether an object is a sealed table, as its metadata tells. */
+bool sealed_is(granary_client *client, granary_id id);
+
 #endif

@@ -188,6 +188,7 @@ granary_mutable_seal(granary_mutable *table, int64_t time, granary_id *ret_id)
         err = table_fail_sealed(table);
     }
     err = err == GRANARY_OK ? table_finish_seal(table) : err;
+    mutable_ring(table->page.page);
     (void)pthread_mutex_unlock(&table->lock);
     if (err == GRANARY_OK && ret_id != NULL) {
         *ret_id = table_sealed_id(table);

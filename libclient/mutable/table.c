@@ -53,7 +53,7 @@ table_open_id(granary_client *client, const char *name, granary_id id, granary_m
         err = not_mutable(client, id);
     }
     err = err == GRANARY_OK ? page_find(client, id, &table->page) : err;
-    if (err == GRANARY_OK && table_is_sealed(table)) { /* by somebody who died before it was done */
+    if (err == GRANARY_OK && mutable_is_sealed(table->page.page)) { /* by somebody who died before it was done */
         err = table_finish_seal(table);
         err = err == GRANARY_OK ? table_fail_sealed(table) : err;
     }
@@ -206,6 +206,19 @@ granary_mutable_close(granary_mutable *table)
     free(table);
 }
 
+/* Without its name it is gone; whoever binds that meanwhile keeps it. */
+static granary_err
+table_drop(granary_client *client, const char *name, granary_id id)
+{
+    granary_err err = granary_name_set(client, name, (granary_id){{0}}, GRANARY_NAME_ID, id, NULL);
+
+    if (err == GRANARY_ESTATE) {
+        return gr_fail(GRANARY_ENOENT, "table '%s': there is none of that name", name);
+    }
+    err = err == GRANARY_OK ? granary_object_delete(client, id, 0) : err;
+    return err == GRANARY_OK || err == GRANARY_ENOENT ? kept_drop_all(client, id) : err;
+}
+
 granary_err
 granary_mutable_delete(granary_client *client, const char *name)
 {
@@ -215,20 +228,14 @@ granary_mutable_delete(granary_client *client, const char *name)
 
     if (err == GRANARY_ESEALED) {
         err = granary_name_get(client, name, &id);
-    } else if (err == GRANARY_OK) {
-        id = table->id;
+        return err == GRANARY_OK ? table_drop(client, name, id) : err;
+    }
+    if (err == GRANARY_OK) {
+        err = table_drop(client, name, table->id);
+        mutable_ring(table->page.page);
         granary_mutable_close(table);
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    /* Without its name it is gone; whoever binds that meanwhile keeps it. */
-    err = granary_name_set(client, name, (granary_id){{0}}, GRANARY_NAME_ID, id, NULL);
-    if (err == GRANARY_ESTATE) {
-        return gr_fail(GRANARY_ENOENT, "table '%s': there is none of that name", name);
-    }
-    err = err == GRANARY_OK ? granary_object_delete(client, id, 0) : err;
-    return err == GRANARY_OK || err == GRANARY_ENOENT ? kept_drop_all(client, id) : err;
+    return err;
 }
 
 const granary_frame *
@@ -242,16 +249,10 @@ table_check(const granary_mutable *table)
 {
     granary_err err = gr_client_check(table->client);
 
-    err = err == GRANARY_OK && table_is_sealed(table) ? table_fail_sealed(table) : err;
+    err = err == GRANARY_OK && mutable_is_sealed(table->page.page) ? table_fail_sealed(table) : err;
     return err != GRANARY_OK || granary_object_contains(table->client, table->id)
                ? err
                : gr_fail(GRANARY_ESTATE, "table '%s' was deleted", table->name);
-}
-
-bool
-table_is_sealed(const granary_mutable *table)
-{
-    return atomic_load(&table->page.page->sealed) != INT64_MIN;
 }
 
 granary_err

@@ -38,10 +38,9 @@ granary_err table_check_columns(const granary_mutable *table, const granary_colu
 /* ESTATE when the table was deleted; ESEALED; EFORKED. */
 granary_err table_check(const granary_mutable *table);
 
-/* Whether a seal has begun, after which nothing more is written; and the id of what it makes. */
-bool table_is_sealed(const granary_mutable *table);
-granary_err table_fail_sealed(const granary_mutable *table); /* ESEALED, with that id */
+/* The id of what a seal makes of it; and ESEALED, with that id. */
 granary_id table_sealed_id(const granary_mutable *table);
+granary_err table_fail_sealed(const granary_mutable *table);
 
 /* What a seal that was begun has left to do, by whoever comes; the table is locked, or nobody else's. Errors: as
  * granary_mutable_seal() */

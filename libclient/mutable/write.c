@@ -110,7 +110,7 @@ write_note(struct write *write, enum gr_note_kind kind, uint64_t size, struct gr
 static granary_err
 fail_final(const struct write *write, int64_t time)
 {
-    if (table_is_sealed(write->table)) {
+    if (mutable_is_sealed(write->table->page.page)) {
         return table_fail_sealed(write->table);
     }
     return gr_fail(

@@ -1,4 +1,5 @@
 /* Mutable frames: appended to by several processes, read at any time, kept over deaths of writers and of the store. */
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -521,6 +522,96 @@ an_append_without_room_is_nothing(void **state)
     granary_disconnect(other);
 }
 
+static void
+tables_are_listed_and_described(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *tables[2] = {make_numbers(client, "b"), make_numbers(client, "a")};
+    const granary_rows first = {.from = 0, .to = 1};
+    granary_mutable_info *infos = NULL, info;
+    granary_id id;
+    size_t count = 0;
+
+    assert_ok(fixture_put(client, 1, 100, 0));
+    assert_ok(granary_name_set(client, "other", fixture_id(1), GRANARY_NAME_NEW, (granary_id){{0}}, NULL));
+    for (int i = 0; i < 3; i++) {
+        assert_ok(append_number(tables[0], i, 10 + i, NULL));
+    }
+    assert_ok(granary_mutable_delete_rows(tables[0], &first, &(granary_write_options){.time = 20}, NULL, NULL));
+    assert_ok(granary_mutable_snapshot(tables[0], 11, "c", &id));
+    assert_ok(granary_mutable_list(client, &infos, &count));
+    assert_int_equal(count, 3);
+    assert_string_equal(infos[0].name, "a");
+    assert_int_equal(infos[0].rows, 0);
+    assert_int_equal(infos[0].writers, 0);
+    assert_true(infos[0].newest == INT64_MIN && infos[0].final == INT64_MIN);
+    assert_string_equal(infos[1].name, "b");
+    assert_int_equal(infos[1].kind, GRANARY_MUTABLE_FRAME);
+    assert_int_equal(infos[1].rows, 2);
+    assert_int_equal(infos[1].writers, 1);
+    assert_int_equal(infos[1].changes, 1);
+    assert_true(infos[1].newest == 20 && infos[1].final == 11);
+    assert_string_equal(infos[2].name, "c");
+    assert_int_equal(infos[2].kind, GRANARY_SEALED_FRAME);
+    assert_int_equal(infos[2].rows, 2);
+    assert_memory_equal(&infos[2].id, &id, sizeof id);
+    free(infos);
+    assert_err(granary_mutable_describe(client, "other", &info), GRANARY_ETYPE);
+    assert_err(granary_mutable_describe(client, "none", &info), GRANARY_ENOENT);
+    for (int i = 0; i < 2; i++) {
+        granary_mutable_close(tables[i]);
+    }
+    granary_disconnect(client);
+}
+
+/* What another thread does to a table while somebody waits for it. */
+struct later {
+    void **state;
+    const char *name;
+    pthread_t thread;
+};
+
+static void *
+append_later(void *context)
+{
+    const struct later *later = context;
+    granary_client *client = fixture_connect(later->state);
+    granary_mutable *table = open_table(client, later->name);
+
+    while (atomic_load(&table->page.page->waited) == 0) {
+        (void)sched_yield();
+    }
+    assert_ok(append_number(table, 1, 100, NULL));
+    while (atomic_load(&table->page.page->waited) == 0) {
+        (void)sched_yield();
+    }
+    assert_ok(granary_mutable_seal(table, GRANARY_NOW, NULL));
+    granary_mutable_close(table);
+    granary_disconnect(client);
+    return NULL;
+}
+
+static void
+who_watches_is_woken(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "watched");
+    struct later later = {.state = state, .name = "watched"};
+    int64_t newest = 0;
+
+    assert_err(granary_mutable_watch(table, GRANARY_NOW, 0, &newest), GRANARY_ETIMEDOUT);
+    assert_err(granary_mutable_watch(table, GRANARY_NOW, 10, &newest), GRANARY_ETIMEDOUT);
+    atomic_store(&table->page.page->waited, 0);
+    assert_int_equal(pthread_create(&later.thread, NULL, append_later, &later), 0);
+    assert_ok(granary_mutable_watch(table, GRANARY_NOW, GRANARY_FOREVER, &newest));
+    assert_int_equal(newest, 100);
+    assert_ok(granary_mutable_watch(table, 99, 0, &newest));
+    assert_err(granary_mutable_watch(table, newest, GRANARY_FOREVER, &newest), GRANARY_ESEALED);
+    assert_int_equal(pthread_join(later.thread, NULL), 0);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
 /* ---- a writer that lies ---- */
 
 static uint32_t
@@ -641,6 +732,8 @@ main(void)
         cmocka_unit_test_setup_teardown(mistakes_are_named, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_strict_session_has_no_tables, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(an_append_without_room_is_nothing, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(tables_are_listed_and_described, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(who_watches_is_woken, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_writer_that_lies_harms_no_reader, fixture_start, fixture_stop),
     };
 

@@ -1,0 +1,193 @@
+/* What is known of tables: one, and all of the session, by their names; and waiting for what comes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/grow.h"
+#include "base/id.h"
+#include "base/sized.h"
+#include "mutable/lane.h"
+#include "mutable/read.h"
+#include "mutable/runs.h"
+#include "mutable/sealed.h"
+
+#define NAMES_AT_ONCE 256
+
+/* ---- one ---- */
+
+static granary_err
+describe_open(granary_mutable *table, granary_mutable_info *info)
+{
+    struct runs runs = {.count = 0};
+    granary_err err = table_look(table);
+
+    err = err == GRANARY_OK ? runs_collect(table, INT64_MAX, &runs) : err;
+    if (err == GRANARY_OK) {
+        info->kind = GRANARY_MUTABLE_FRAME;
+        info->rows = runs.rows;
+        info->newest = mutable_newest(table->page.page);
+        info->final = mutable_frontier(table->page.page);
+        info->writers = page_writers(&table->page);
+        info->parts = (uint32_t)table->index.count;
+        info->changes = table->index.note_count;
+    }
+    runs_free(&runs);
+    return err;
+}
+
+static granary_err
+describe_sealed(granary_client *client, granary_mutable_info *info)
+{
+    struct sealed_parts parts = {.count = 0};
+    granary_err err = sealed_get(client, info->id, &parts);
+
+    if (err == GRANARY_OK) {
+        info->kind = GRANARY_SEALED_FRAME;
+        info->newest = INT64_MIN;
+        info->final = INT64_MAX;
+        info->parts = (uint32_t)parts.count;
+        for (size_t i = 0; i < parts.count; i++) {
+            info->rows += parts.part[i].rows;
+        }
+        sealed_free(&parts);
+    }
+    return err;
+}
+
+static granary_err
+describe(granary_client *client, const char *name, granary_mutable_info *info)
+{
+    granary_mutable *table = NULL;
+    granary_err err = granary_mutable_open(client, name, &table);
+
+    *info = (granary_mutable_info){.kind = GRANARY_MUTABLE_FRAME};
+    (void)snprintf(info->name, sizeof info->name, "%s", name);
+    if (err == GRANARY_ESEALED) {
+        err = granary_name_get(client, name, &info->id);
+        return err == GRANARY_OK ? describe_sealed(client, info) : err;
+    }
+    if (err == GRANARY_OK) {
+        info->id = table->id;
+        err = describe_open(table, info);
+        granary_mutable_close(table);
+    }
+    return err;
+}
+
+granary_err
+granary_mutable_describe_sized(granary_client *client, const char *name, granary_mutable_info *ret_info,
+                               size_t info_size)
+{
+    granary_mutable_info info;
+    granary_err err = describe(client, name, &info);
+
+    if (err == GRANARY_OK) {
+        gr_sized_give(ret_info, info_size, &info, sizeof info);
+    }
+    return err;
+}
+
+/* ---- all ---- */
+
+struct tables {
+    granary_client *client;
+    struct gr_mutables_map map;
+    granary_mutable_info *infos;
+    size_t count;
+    size_t room;
+};
+
+static bool
+has_page(const struct gr_mutables_map *map, granary_id id)
+{
+    uint32_t i = 0;
+
+    while (i < map->count && !gr_id_equal(page_id(&map->pages[i]), id)) {
+        i++;
+    }
+    return i < map->count;
+}
+
+/* Add what a name is bound to, if it is a table. */
+static granary_err
+tables_add(struct tables *tables, const granary_name *name)
+{
+    const bool is_mutable = has_page(&tables->map, name->id);
+    granary_mutable_info *info;
+
+    if (!is_mutable && !sealed_is(tables->client, name->id)) {
+        return GRANARY_OK;
+    }
+    if (!gr_grow(&tables->infos, &tables->room, tables->count, sizeof *tables->infos)) {
+        return gr_fail(GRANARY_ENOMEM, "list of tables: out of memory");
+    }
+    info = &tables->infos[tables->count++];
+    if (describe(tables->client, name->name, info) != GRANARY_OK) {
+        info->kind = is_mutable ? GRANARY_MUTABLE_FRAME : GRANARY_SEALED_FRAME;
+        info->id = name->id;
+        info->newest = info->final = INT64_MIN;
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+granary_mutable_list_sized(granary_client *client, granary_mutable_info **ret_infos, size_t *ret_count,
+                           size_t info_size)
+{
+    struct tables tables = {.client = client};
+    granary_name *names = calloc(NAMES_AT_ONCE, sizeof *names);
+    size_t count = NAMES_AT_ONCE;
+    granary_err err = names == NULL ? gr_fail(GRANARY_ENOMEM, "list of tables: out of memory")
+                                    : gr_mutables_map(client, 1, &tables.map);
+
+    if (err == GRANARY_OK) {
+        const char *after = NULL;
+
+        while (err == GRANARY_OK && count == NAMES_AT_ONCE) {
+            err = granary_name_list(client, after, names, NAMES_AT_ONCE, &count);
+            for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+                err = tables_add(&tables, &names[i]);
+            }
+            after = names[NAMES_AT_ONCE - 1].name;
+        }
+        gr_mutables_unmap(&tables.map);
+    }
+    free(names);
+    return gr_sized_give_list(err, tables.infos, sizeof *tables.infos, tables.count, ret_infos, info_size, ret_count);
+}
+
+/* ---- what comes ---- */
+
+#define LOOK_NS INT64_C(1000000000) /* whether there is a store still */
+
+granary_err
+granary_mutable_watch(granary_mutable *table, int64_t after, int timeout_ms, int64_t *ret_newest)
+{
+    struct gr_mutable *page = table->page.page;
+    const int64_t deadline_ns = gr_deadline_ns(timeout_ms);
+    granary_err err = gr_client_check_wait(table->client, timeout_ms);
+    int64_t newest = mutable_newest(page);
+
+    after = after == GRANARY_NOW ? newest : after;
+    for (; err == GRANARY_OK; newest = mutable_newest(page)) {
+        const int64_t now_ns = gr_now_ns();
+
+        err = table_check(table);
+        if (err != GRANARY_OK || newest > after) {
+            break;
+        }
+        if (gr_client_is_over(table->client)) {
+            err = gr_fail(GRANARY_EUNREACHABLE, "the instance has ended");
+        } else if (now_ns >= deadline_ns) {
+            err = gr_fail(GRANARY_ETIMEDOUT, "nothing was written after time %lld", (long long)after);
+        } else {
+            mutable_sleep(page, after, deadline_ns - now_ns > LOOK_NS ? now_ns + LOOK_NS : deadline_ns);
+        }
+    }
+    if (err == GRANARY_OK && ret_newest != NULL) {
+        *ret_newest = newest;
+    }
+    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
+}
