@@ -8,26 +8,22 @@
 #include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
 #include "cli/work/discard.h"
+#include "cli/work/files.h"
 #include "cli/work/progress.h"
-#include "data/file/format.h"
-#include "granary/graph.h"
 #include "granary/info.h"
-#include "graph/ops.h"
 
 #define TARGET      "table"
 #define FILES_MAX   1024
 #define DTYPES_MAX  16384
-#define NULLS_MAX   16
 #define MESSAGE_MAX 1024
 
 struct load {
+    struct files files;
     bool replace;
-    const char *delimiter;
     int64_t chunk_bytes;
-    const char *nulls[NULLS_MAX];
-    size_t null_count;
     char *dtypes[DTYPES_MAX]; /* COLUMN=DTYPE */
     size_t dtype_count;
+    struct file found[FILES_MAX];
 };
 
 static granary_err
@@ -43,90 +39,31 @@ take_dtype(void *target, char *text)
     return GRANARY_OK;
 }
 
-static granary_err
-take_null(void *target, char *text)
+static granary_node
+add_file(granary_graph *graph, const struct load *load, const struct file *file, const char *name)
 {
-    struct load *load = target;
+    granary_node node = files_add(&load->files, file, graph, name);
 
-    if (load->null_count == NULLS_MAX) {
-        return gr_fail(GRANARY_EINVAL, "more than %d", NULLS_MAX);
-    }
-    load->nulls[load->null_count++] = text;
-    return GRANARY_OK;
-}
-
-static bool
-is_readable(const struct gr_format *format)
-{
-    return format->refusal == NULL;
-}
-
-static granary_err
-check_formats(const struct load *load, char *const *paths, int count)
-{
-    struct gr_buf endings = {0};
-    granary_err err = GRANARY_OK;
-
-    gr_format_list(is_readable, true, &endings);
-    for (int i = 0; i < count && err == GRANARY_OK; i++) {
-        if (gr_format_of_path(paths[i], NULL) == NULL && load->delimiter == NULL) {
-            err =
-                gr_fail(GRANARY_EUNSUPPORTED,
-                        "%s: its ending tells no format that can be read: %.*s; of text in columns --delimiter says so",
-                        paths[i], (int)endings.size, endings.bytes);
-        }
-    }
-    gr_buf_free(&endings);
-    return err;
-}
-
-/* What is said of a file on the command line goes to those operators that have such a parameter. */
-static void
-set_options(granary_graph *graph, granary_node node, const char *op, const struct load *load, const char *delimiter)
-{
-    enum gr_tile_op found = (enum gr_tile_op)gr_op_find(op);
-
-    if (gr_param_find(found, "delimiter") != NULL) {
-        granary_node_set_string(graph, node, "delimiter", load->delimiter != NULL ? load->delimiter : delimiter);
-    }
-    if (load->null_count > 0 && gr_param_find(found, "null_values") != NULL) {
-        granary_node_set_strings(graph, node, "null_values", load->nulls, load->null_count);
-    }
-    for (size_t i = 0; i < load->dtype_count && gr_param_find(found, "dtypes") != NULL; i++) {
+    for (size_t i = 0; i < load->dtype_count; i++) {
         char *equals = strrchr(load->dtypes[i], '=');
 
         *equals = '\0';
-        granary_node_set_entry(graph, node, "dtypes", load->dtypes[i], equals + 1);
+        files_set_dtype(file, graph, node, load->dtypes[i], equals + 1);
         *equals = '=';
     }
-}
-
-static granary_node
-add_file(granary_graph *graph, const struct load *load, const char *path, const char *name)
-{
-    const struct gr_format_ending *ending = NULL;
-    const struct gr_format *format = gr_format_of_path(path, &ending);
-    char op[64];
-    granary_node node;
-
-    (void)snprintf(op, sizeof op, "read_%s", format == NULL ? gr_format_csv.name : format->name);
-    node = granary_graph_add(graph, name, op, NULL, 0);
-    granary_node_set_string(graph, node, "path", path);
-    set_options(graph, node, op, load, ending == NULL ? NULL : ending->delimiter);
     return node;
 }
 
 /* One file, or several one below the other, with dictionaries that all chunks share. */
 static void
-add_files(granary_graph *graph, const struct load *load, char *const *paths, int count)
+add_files(granary_graph *graph, const struct load *load, int count)
 {
-    const struct gr_format *format = gr_format_of_path(paths[0], NULL);
-    bool is_tensor = count == 1 && format != NULL && format->print_tensor != NULL;
+    bool is_tensor = count == 1 && load->found[0].format->print_tensor != NULL;
     granary_node files[FILES_MAX];
     granary_node whole;
 
     for (int i = 0; i < count; i++) {
-        files[i] = add_file(graph, load, paths[i], is_tensor ? TARGET : NULL);
+        files[i] = add_file(graph, load, &load->found[i], is_tensor ? TARGET : NULL);
     }
     whole = count == 1 ? files[0] : granary_graph_add(graph, NULL, "concat", files, (size_t)count);
     granary_graph_target(graph, is_tensor ? files[0] : granary_graph_add(graph, TARGET, "encode", &whole, 1));
@@ -262,7 +199,8 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
 static int
 check_load(struct cli *cli)
 {
-    granary_err err;
+    struct load *load = cli->self;
+    granary_err err = GRANARY_OK;
 
     if (cli->count < 2) {
         (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n",
@@ -272,7 +210,9 @@ check_load(struct cli *cli)
     if (cli->count > 1 + FILES_MAX) {
         return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MAX);
     }
-    err = check_formats(cli->self, cli->arguments + 1, cli->count - 1);
+    for (int i = 1; i < cli->count && err == GRANARY_OK; i++) {
+        err = files_find(&load->files, cli->arguments[i], &load->found[i - 1]);
+    }
     return err == GRANARY_OK ? 0 : cli_fail(err, "load %s", cli->arguments[0]);
 }
 
@@ -290,7 +230,7 @@ run_load(struct cli *cli)
     if (graph == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    add_files(graph, load, cli->arguments + 1, cli->count - 1);
+    add_files(graph, load, cli->count - 1);
     (void)snprintf(what, sizeof what, "load %s", name);
     discard_begin(cli, &(struct discard_options){.what = what, .stays = load->replace ? name : NULL}, &remains);
     status = scheduler_storing.open(cli);
@@ -312,10 +252,7 @@ static const struct gr_option load_options[] = {
     {"replace", 0, NULL, "replace the table or graph that has the name now", GR_OPTION_FLAG(struct load, replace)},
     {"dtype", 0, "COLUMN=DTYPE", "read a column of CSV files as this dtype, instead of the detected one",
      GR_OPTION_TAKE(take_dtype)},
-    {"delimiter", 0, "BYTE", "expect BYTE between the fields of CSV files; default: a comma, in .tsv files a tab",
-     GR_OPTION_TEXT(struct load, delimiter)},
-    {"null", 0, "TEXT", "take this text in CSV files for null, instead of '' and '\\N'; may be given several times",
-     GR_OPTION_TAKE(take_null)},
+    FILES_OPTIONS,
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
     {0}};
