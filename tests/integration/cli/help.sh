@@ -24,20 +24,30 @@ echo "some notes" >"$work/notes.txt"
 cat >"$work/graph.json" <<'J'
 {"nodes": {"answer": {"op": "read_csv", "path": "strikes.csv"}}, "targets": ["answer"]}
 J
+printf 'at,celsius\n2026-01-31 12:00,21.5\n' >"$work/readings.csv"
+echo '{"celsius": 22}' >"$work/more.ndjson"
 first=(up load put pin ref) last=(unpin unref forget rm down) middle=()
 for command in "${commands[@]}"; do
     [[ " ${first[*]} ${last[*]} " = *" $command "* ]] || middle+=("$command")
 done
 cd "$work"
 ran=0
+# examples COMMAND: its own, then those of its parts
+examples() {
+    local part
+    granary "$1" --help | sed -n 's/^  \(granary .*\)/\1/p'
+    for part in $(granary "$1" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | grep -vx granary); do
+        granary "$1" "$part" --help | sed -n 's/^  \(granary .*\)/\1/p'
+    done
+}
 for command in "${first[@]}" "${middle[@]}" "${last[@]}"; do
     while read -r example; do
         timeout 60 bash -c "$example" >out 2>err </dev/null || fail "$example: $(cat err)"
         ran=$((ran + 1))
         [ "$command" != up ] || remember_prefix
-    done < <(granary "$command" --help | sed -n 's/^  \(granary .*\)/\1/p')
+    done < <(examples "$command")
 done
-[ "$ran" -gt 45 ] || fail "only $ran examples"
+[ "$ran" -gt 55 ] || fail "only $ran examples"
 [ -z "$(leftovers)" ] || fail "left: $(leftovers)"
 
 # The manual page has each command, and renders without a warning.

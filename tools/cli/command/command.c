@@ -265,15 +265,19 @@ command_find(const struct command_row *rows, const char *name)
 static int
 print_rows(const struct command_row *row, bool help)
 {
+    const int length = (int)strcspn(row->doc, "\v");
+    const char *rest = row->doc + length + (row->doc[length] != '\0');
+
     if (!help) {
         (void)fprintf(stderr, "granary: %s: %s granary %s %s\n", row->name, row->command->which, row->name, row->usage);
         return 2;
     }
-    (void)printf("Usage: granary %s %s\n%s\n\n", row->name, row->usage, row->doc);
+    (void)printf("Usage: granary %s %s\n%.*s\n\n", row->name, row->usage, length, row->doc);
     for (const struct command_row *part = row->command->rows; part->name != NULL; part++) {
         (void)printf("  %-8s %s\n", part->name, part->summary);
     }
-    (void)printf("\n`granary %s %s --help` tells the options.\n", row->name, row->command->rows->name);
+    (void)printf("\n%s%s`granary %s %s --help` tells the options.\n", rest, rest[0] == '\0' ? "" : "\n\n", row->name,
+                 row->command->rows->name);
     return 0;
 }
 

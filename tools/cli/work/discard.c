@@ -150,13 +150,13 @@ read_all(int fd, char *buffer, size_t size)
 
 /* In the process beside: what is to be forgotten is, by the command for that. */
 static void
-wait_and_forget(const struct cli *cli, bool only_interrupted, int fd)
+wait_and_forget(const struct cli *cli, const struct discard_options *options, int fd)
 {
     char key[GRANARY_KEY_MAX + 2] = "";
     const char *args[8] = {"granary", "forget"};
     size_t count = 2;
     size_t length;
-    bool interrupted;
+    bool interrupted, is_done;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     (void)setsid(); /* what the terminal sends to the command is not for it */
@@ -168,7 +168,11 @@ wait_and_forget(const struct cli *cli, bool only_interrupted, int fd)
     length = read_all(fd, key, sizeof key - 1);
     interrupted = length > 0 && key[length - 1] == MARK_INTERRUPTED[0];
     length -= interrupted;
-    if (length == 0 || key[length - 1] == MARK_DONE[0] || (only_interrupted && !interrupted)) {
+    is_done = length > 0 && key[length - 1] == MARK_DONE[0];
+    if (options->file != NULL && !is_done) {
+        (void)unlink(options->file);
+    }
+    if (length == 0 || is_done || (options->only_interrupted && !interrupted)) {
         return;
     }
     key[length] = '\0';
@@ -185,7 +189,7 @@ wait_and_forget(const struct cli *cli, bool only_interrupted, int fd)
 }
 
 static void
-start_beside(const struct cli *cli, bool only_interrupted, struct discard *discard)
+start_beside(const struct cli *cli, const struct discard_options *options, struct discard *discard)
 {
     int ends[2];
 
@@ -193,7 +197,7 @@ start_beside(const struct cli *cli, bool only_interrupted, struct discard *disca
         discard->pid = fork();
         if (discard->pid == 0) {
             (void)close(ends[1]);
-            wait_and_forget(cli, only_interrupted, ends[0]);
+            wait_and_forget(cli, options, ends[0]);
             _exit(0);
         }
         (void)close(ends[0]);
@@ -219,7 +223,7 @@ discard_begin(const struct cli *cli, const struct discard_options *options, stru
 {
     *ret_discard = (struct discard){.fd = -1};
     if (options->private_pid <= 0) {
-        start_beside(cli, options->only_interrupted, ret_discard);
+        start_beside(cli, options, ret_discard);
     }
     prepare(options, ret_discard);
 }
