@@ -14,6 +14,7 @@
  *
  *   log   struct gr_mutable_slot[]   what a lane's writers did, in order
  *   rows  a frame's chunk            rows that were appended: as many of them as the log says
+ *   tile  a tensor                   a whole chunk of a tensor, as it was written
  *   slab  struct gr_mutable_note ... changes of what is there, one behind the other: those that the log tells of
  *
  * They are sealed as they begin. Their writer pins them while it still writes behind what its lane has committed.
@@ -92,7 +93,13 @@ _Static_assert(sizeof(struct gr_mutables) == 64, "part of the layout");
 
 /* ---- a lane's log ---- */
 
-enum gr_mutable_object { GR_MUTABLE_LOG = 1, GR_MUTABLE_ROWS = 2, GR_MUTABLE_SLAB = 3, GR_MUTABLE_SEALED = 4 };
+enum gr_mutable_object {
+    GR_MUTABLE_LOG = 1,
+    GR_MUTABLE_ROWS = 2,
+    GR_MUTABLE_SLAB = 3,
+    GR_MUTABLE_SEALED = 4,
+    GR_MUTABLE_TILE = 5
+};
 
 /*
  * Block b of a log has at most GR_LOG_SLOTS slots: slot s of a lane is in block s / GR_LOG_SLOTS. Its first slot is its
@@ -125,6 +132,10 @@ struct gr_mutable_slot {
 enum gr_note_kind {
     GR_NOTE_DELETE = 1, /* rows: `count` ranges of their numbers */
     GR_NOTE_WRITE = 2,  /* values of rows: `count` ranges, then a frame with a row for each of their rows */
+    /* Of a chunk of a tensor: */
+    GR_NOTE_TILE = 3,   /* all of it is the tensor object of this id: 16 bytes */
+    GR_NOTE_BOX = 4,    /* a gr_note_axis for each dimension, then values: `count` of them, or one for all */
+    GR_NOTE_POINTS = 5, /* `points` offsets of 32 bits (elements), then values: `count` of them, or one for all */
 };
 
 /*
@@ -139,9 +150,17 @@ struct gr_mutable_note {
     uint64_t count;
     uint64_t data_size; /* WRITE: of the frame's Arrow file, and of its directory behind it */
     uint64_t meta_size;
-    uint64_t reserved_more[2];
+    uint64_t chunk;  /* of a tensor: its number */
+    uint64_t points; /* POINTS */
 };
 _Static_assert(sizeof(struct gr_mutable_note) == GR_NOTE_ALIGN, "part of the layout");
+
+/* Positions first, first + step, ... of a dimension of a chunk. */
+struct gr_note_axis {
+    int64_t first;
+    int64_t step;
+    int64_t count;
+};
 
 /* Numbers [from, to) of rows. */
 struct gr_note_range {

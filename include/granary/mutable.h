@@ -1,5 +1,5 @@
 /*
- * granary: tables that change. Many processes append to one, and read it at any moment of its past.
+ * granary: tables and tensors that change. Many processes append to one, and read it at any moment of its past.
  *
  * A mutable frame has columns, and rows that writers append. Each write has a time. A read at a time sees all writes
  * at or before it. It is final: no write at or before that time becomes visible any more. Writers and readers share
@@ -15,6 +15,7 @@
 
 #include "granary/frame.h"
 #include "granary/hold.h"
+#include "granary/read.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -177,9 +178,100 @@ GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t tim
 GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids,
                                              size_t *ret_count);
 
+/* ---- tensors ---- */
+
+/* A mutable tensor: it takes memory only where it was written. */
+typedef struct granary_mutable_tensor {
+    granary_dtype dtype; /* bool, integers, floats */
+    int dims;            /* 0 to 8 */
+    int64_t shape[8];
+    int64_t chunk[8]; /* elements of a chunk along each dimension; all 0: chosen */
+    const char *fill; /* the value of what was never written, as text: "nan"; NULL: zero */
+} granary_mutable_tensor;
+
+/* Make a mutable tensor of that name. Errors: EINVAL names the dimension, or a fill that the dtype cannot hold · as
+ * granary_mutable_create_frame() */
+GRANARY_API granary_err granary_mutable_create_tensor(granary_client *client, const char *name,
+                                                      const granary_mutable_tensor *tensor,
+                                                      const granary_mutable_options *options,
+                                                      granary_mutable **ret_table);
+
+/* What an open tensor is; its fill is left out. Errors: ETYPE it is a frame */
+GRANARY_API granary_err granary_mutable_shape(const granary_mutable *table, granary_mutable_tensor *ret_tensor);
+
+typedef enum granary_index_kind {
+    GRANARY_INDEX_SLICE = 0,    /* slice; its step 0: one position, and the dimension goes */
+    GRANARY_INDEX_LIST = 1,     /* positions; negative ones count from the end */
+    GRANARY_INDEX_MASK = 2,     /* true where elements are meant, over mask_dims dimensions */
+    GRANARY_INDEX_ELLIPSIS = 3, /* all of as many dimensions as are left */
+} granary_index_kind;
+
+/*
+ * Which elements, as in NumPy: an index a dimension, all of the dimensions behind. Several lists go together, position by
+ * position. Their dimension stands where the lists stood, or first when they do not stand side by side.
+ */
+typedef struct granary_index {
+    granary_index_kind kind;
+    granary_slice slice;
+    const int64_t *list;
+    const bool *mask;
+    size_t count; /* of list, or elements of mask */
+    int mask_dims;
+} granary_index;
+
+/*
+ * Write elements: all of them become visible at one moment.
+ *
+ * indexes   count of them; which elements
+ * values    of the tensor's dtype, in C order; dimensions of 1, and those that are missing in front, repeat. Of an
+ *           element that is meant twice the last value counts. Borrowed until this returns
+ * options   may be NULL
+ * ret_time  may be NULL
+ * Errors    EINVAL an index, or values that do not fit it · ETYPE another dtype, or it is a frame · as
+ *           granary_mutable_append()
+ */
+GRANARY_API granary_err granary_mutable_write(granary_mutable *table, const granary_index *indexes, size_t count,
+                                              const granary_tensor *values, const granary_write_options *options,
+                                              int64_t *ret_time);
+
+/*
+ * Put whole chunks that are objects already, without a copy. All become visible at one moment.
+ *
+ * chunks  count numbers of chunks, in C order of the grid
+ * ids     tensor objects of the chunks' shapes and of the tensor's dtype; they stay as long as they are needed
+ * Errors  EINVAL names the chunk that is not there, or has another shape · ETYPE · ENOENT · as granary_mutable_append()
+ */
+GRANARY_API granary_err granary_mutable_put_chunks(granary_mutable *table, const uint64_t *chunks,
+                                                   const granary_id *ids, size_t count,
+                                                   const granary_write_options *options, int64_t *ret_time);
+
+/* Elements of a tensor as they are at a time. */
+typedef struct granary_mutable_part {
+    granary_tensor tensor; /* C order */
+    bool mapped;           /* in place: no element was copied */
+    /* private */
+    granary_view view;
+    void *owned;
+} granary_mutable_part;
+
+/*
+ * Look at elements of a tensor at a time, which becomes final. They are mapped where one version of a chunk has all of
+ * them in C order, and copied otherwise.
+ *
+ * ret_part  to be given to granary_mutable_release()
+ * Errors    EINVAL an index · ETYPE it is a frame · as granary_mutable_read_frame()
+ */
+GRANARY_API granary_err granary_mutable_view(granary_mutable *table, int64_t time, const granary_index *indexes,
+                                             size_t count, granary_mutable_part *ret_part);
+GRANARY_API void granary_mutable_release(granary_client *client, granary_mutable_part *part);
+
+/* ---- what there is ---- */
+
 typedef enum granary_mutable_kind {
     GRANARY_MUTABLE_FRAME = 1,
     GRANARY_SEALED_FRAME = 2,
+    GRANARY_MUTABLE_TENSOR = 3,
+    GRANARY_SEALED_TENSOR = 4,
 } granary_mutable_kind;
 
 /* A table, described. */
@@ -238,6 +330,20 @@ GRANARY_SIZED_1(granary_err, granary_mutable_write_rows,
                  const granary_write_options *options, int64_t *ret_time),
                 (table, rows, columns, count, options, ret_time), granary_write_options);
 
+GRANARY_SIZED_2(granary_err, granary_mutable_create_tensor,
+                (granary_client * client, const char *name, const granary_mutable_tensor *tensor,
+                 const granary_mutable_options *options, granary_mutable **ret_table),
+                (client, name, tensor, options, ret_table), granary_mutable_tensor, granary_mutable_options);
+GRANARY_SIZED_1(granary_err, granary_mutable_shape, (const granary_mutable *table, granary_mutable_tensor *ret_tensor),
+                (table, ret_tensor), granary_mutable_tensor);
+GRANARY_SIZED_1(granary_err, granary_mutable_write,
+                (granary_mutable * table, const granary_index *indexes, size_t count, const granary_tensor *values,
+                 const granary_write_options *options, int64_t *ret_time),
+                (table, indexes, count, values, options, ret_time), granary_write_options);
+GRANARY_SIZED_1(granary_err, granary_mutable_put_chunks,
+                (granary_mutable * table, const uint64_t *chunks, const granary_id *ids, size_t count,
+                 const granary_write_options *options, int64_t *ret_time),
+                (table, chunks, ids, count, options, ret_time), granary_write_options);
 GRANARY_SIZED_1(granary_err, granary_mutable_describe,
                 (granary_client * client, const char *name, granary_mutable_info *ret_info), (client, name, ret_info),
                 granary_mutable_info);

@@ -29,6 +29,7 @@ enum {
     first_granary_lease_info = 88,
     first_granary_mutable_info = 120,
     first_granary_mutable_options = 8,
+    first_granary_mutable_tensor = 144,
     first_granary_name = 72,
     first_granary_object_filter = 48,
     first_granary_object_info = 120,

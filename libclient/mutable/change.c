@@ -150,6 +150,7 @@ granary_mutable_delete_rows_sized(granary_mutable *table, const granary_rows *ro
         return err;
     }
     err = write_begin(&write, table, &options);
+    err = err == GRANARY_OK ? table_check_frame(table) : err;
     err = err == GRANARY_OK ? rows_ranges(rows, &named) : err;
     err = err == GRANARY_OK ? ranges_there(table, &named, &there) : err;
     if (err == GRANARY_OK && there.count > 0) {
@@ -273,6 +274,7 @@ granary_mutable_write_rows_sized(granary_mutable *table, const granary_rows *row
         return err;
     }
     err = write_begin(&write, table, &options);
+    err = err == GRANARY_OK ? table_check_frame(table) : err;
     err = err == GRANARY_OK ? values_settle(rows, columns, count, &ranges, &frame) : err;
     err = err == GRANARY_OK ? columns_check(table, frame) : err;
     err = err == GRANARY_OK ? check_there(table, &ranges) : err;

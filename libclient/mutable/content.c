@@ -107,8 +107,10 @@ content_open(const granary_mutable *table, int64_t time, struct content *ret_con
     struct content content = {.table = table};
     granary_err err = runs_collect(table, time, &content.runs);
 
-    for (size_t i = 0; err == GRANARY_OK && i < index->note_count && index->notes[i].time <= time; i++) {
-        err = index->notes[i].kind == GR_NOTE_WRITE ? content_take_note(&content, &index->notes[i]) : GRANARY_OK;
+    for (size_t i = 0; err == GRANARY_OK && i < index->order_count && index_ordered(index, i)->time <= time; i++) {
+        const struct index_note *note = index_ordered(index, i);
+
+        err = note->kind == GR_NOTE_WRITE ? content_take_note(&content, note) : GRANARY_OK;
     }
     if (err != GRANARY_OK) {
         content_close(&content);

@@ -2,18 +2,25 @@
 #include "mutable/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/grow.h"
 #include "mutable/slab.h"
+
+#define HEADS_LEAST 64 /* a power of 2 */
 
 void
 index_free(struct index *index)
 {
     free(index->chunks);
     free(index->notes);
+    free(index->order);
+    free(index->heads);
     index->chunks = NULL;
     index->notes = NULL;
+    index->order = NULL;
+    index->heads = NULL;
 }
 
 /* ---- new slots ---- */
@@ -88,6 +95,80 @@ note_is_later(const struct index_note *a, const struct index_note *b)
     return a->time != b->time ? a->time > b->time : a->sequence > b->sequence;
 }
 
+/* Put a note of a frame into the order. They come nearly in it. */
+static granary_err
+order_add(struct index *index, size_t note)
+{
+    size_t at;
+
+    if (!gr_grow(&index->order, &index->order_room, index->order_count, sizeof *index->order)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (at = index->order_count++; at > 0 && note_is_later(index_ordered(index, at - 1), &index->notes[note]); at--) {
+        index->order[at] = index->order[at - 1];
+    }
+    index->order[at] = note;
+    return GRANARY_OK;
+}
+
+/* Where the latest note of a chunk stands in the table, or would. */
+static size_t
+head_find(const struct index *index, uint64_t chunk)
+{
+    size_t at = (size_t)(chunk * 0x9e3779b97f4a7c15u >> 20) & (index->head_room - 1);
+
+    while (index->heads[at] != 0 && index->notes[index->heads[at] - 1].chunk != chunk) {
+        at = (at + 1) & (index->head_room - 1);
+    }
+    return at;
+}
+
+/* Half of the table stays empty. */
+static granary_err
+heads_grow(struct index *index)
+{
+    size_t *before = index->heads, *heads;
+    const size_t room = index->head_room;
+
+    if (index->head_count < room / 2) {
+        return GRANARY_OK;
+    }
+    heads = calloc(room == 0 ? HEADS_LEAST : room * 2, sizeof *heads);
+    if (heads == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    index->heads = heads;
+    index->head_room = room == 0 ? HEADS_LEAST : room * 2;
+    for (size_t i = 0; i < room; i++) {
+        if (before[i] != 0) {
+            index->heads[head_find(index, index->notes[before[i] - 1].chunk)] = before[i];
+        }
+    }
+    free(before);
+    return GRANARY_OK;
+}
+
+/* Put a note of a tensor among those of its chunk. */
+static granary_err
+chain_add(struct index *index, size_t position)
+{
+    struct index_note *note = &index->notes[position];
+    granary_err err = heads_grow(index);
+    size_t *from;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    from = &index->heads[head_find(index, note->chunk)];
+    index->head_count += *from == 0;
+    while (*from != 0 && note_is_later(&index->notes[*from - 1], note)) {
+        from = &index->notes[*from - 1].older;
+    }
+    note->older = *from;
+    *from = position + 1;
+    return GRANARY_OK;
+}
+
 static granary_err
 learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
 {
@@ -97,7 +178,6 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
                               .slab = GR_MUTABLE_WHAT_CHUNK(slot->what),
                               .offset = (uint64_t)GR_MUTABLE_WHAT_END(slot->what) * GR_NOTE_ALIGN};
     struct note_view view;
-    size_t at;
     granary_err err;
 
     if (!gr_grow(&index->notes, &index->note_room, index->note_count, sizeof note)) {
@@ -109,13 +189,27 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
     }
     note.sequence = view.head.sequence;
     note.kind = (enum gr_note_kind)view.head.kind;
-    note_release(index->client, &view);
-    /* They come nearly in order. */
-    for (at = index->note_count++; at > 0 && note_is_later(&index->notes[at - 1], &note); at--) {
-        index->notes[at] = index->notes[at - 1];
+    note.chunk = view.head.chunk;
+    if (note.kind == GR_NOTE_TILE && view.head.size >= sizeof view.head + sizeof note.tile) {
+        memcpy(&note.tile, view.body, sizeof note.tile);
     }
-    index->notes[at] = note;
-    return GRANARY_OK;
+    note_release(index->client, &view);
+    index->notes[index->note_count] = note;
+    err = note.kind < GR_NOTE_TILE ? order_add(index, index->note_count) : chain_add(index, index->note_count);
+    index->note_count += err == GRANARY_OK;
+    return err;
+}
+
+const struct index_note *
+index_latest(const struct index *index, uint64_t chunk, int64_t time)
+{
+    const size_t head = index->head_room == 0 ? 0 : index->heads[head_find(index, chunk)];
+    const struct index_note *note = head == 0 ? NULL : &index->notes[head - 1];
+
+    while (note != NULL && note->time > time) {
+        note = index_older(index, note);
+    }
+    return note;
 }
 
 static granary_err

@@ -27,6 +27,9 @@ struct index_note {
     uint32_t lane;
     uint32_t slab;
     uint64_t offset;
+    uint64_t chunk;  /* of a tensor */
+    granary_id tile; /* of GR_NOTE_TILE */
+    size_t older;    /* + 1: the one before it of the same chunk; 0: there is none */
 };
 
 struct index {
@@ -37,9 +40,17 @@ struct index {
     struct index_chunk *chunks;
     size_t count;
     size_t room;
-    struct index_note *notes; /* by time and sequence */
+    struct index_note *notes; /* as they came */
     size_t note_count;
     size_t note_room;
+    /* Frames: positions of notes, by time and sequence. */
+    size_t *order;
+    size_t order_count;
+    size_t order_room;
+    /* Tensors: a hash table of the latest note of each chunk (+ 1), which leads to older ones; its size is a power of 2. */
+    size_t *heads;
+    size_t head_room;
+    size_t head_count;
 };
 
 void index_free(struct index *index);
@@ -51,6 +62,21 @@ void index_free(struct index *index);
  * Errors  as log_walk() · ECORRUPT a slot makes no sense · ENOMEM; what was learnt before stays
  */
 granary_err index_update(struct index *index, const uint64_t *counts, uint32_t lanes);
+
+/* The note with the position in `order`. */
+static inline const struct index_note *
+index_ordered(const struct index *index, size_t at)
+{
+    return &index->notes[index->order[at]];
+}
+
+/* The latest note of a chunk of a tensor up to a time; NULL: there is none. And the one before a note. */
+const struct index_note *index_latest(const struct index *index, uint64_t chunk, int64_t time);
+static inline const struct index_note *
+index_older(const struct index *index, const struct index_note *note)
+{
+    return note->older == 0 ? NULL : &index->notes[note->older - 1];
+}
 
 /* Rows of a chunk up to a time: take is called for each run of them, ascending. Errors: as log_walk(), or take's */
 typedef granary_err index_take(void *context, const struct index_chunk *chunk, uint32_t from, uint32_t to);

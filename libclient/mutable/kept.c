@@ -47,16 +47,14 @@ kept_seal(granary_client *client, granary_id table, granary_buffer *buffer, stru
                         .meta_size = buffer->meta_size,
                         .segment = buffer->segment,
                         .is_open = true};
-    char owner[GRANARY_TEXT_MAX + 1];
     granary_err err = gr_buffer_keep(client, buffer);
 
     if (err != GRANARY_OK) {
         granary_object_abort(client, buffer);
         return err;
     }
-    kept_owner(table, owner);
     err = granary_object_seal(client, buffer);
-    err = err == GRANARY_OK ? granary_reference(client, kept.id, owner, NULL) : err;
+    err = err == GRANARY_OK ? kept_refer(client, table, kept.id) : err;
     err = err == GRANARY_OK ? granary_pin(client, kept.id, GRANARY_PIN_CLIENT, "written", &kept.pin) : err;
     if (err != GRANARY_OK) {
         gr_buffer_let_go(client, kept.segment);
@@ -75,6 +73,25 @@ kept_close(struct kept *kept)
         gr_buffer_let_go(kept->client, kept->segment);
         kept->is_open = false;
     }
+}
+
+granary_err
+kept_refer(granary_client *client, granary_id table, granary_id id)
+{
+    char owner[GRANARY_TEXT_MAX + 1];
+
+    kept_owner(table, owner);
+    return granary_reference(client, id, owner, NULL);
+}
+
+void
+kept_unrefer(granary_client *client, granary_id table, granary_id id)
+{
+    char owner[GRANARY_TEXT_MAX + 1];
+
+    kept_owner(table, owner);
+    /* An error leaves it to the end of the table. */
+    (void)granary_unreference(client, id, owner);
 }
 
 granary_err

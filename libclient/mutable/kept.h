@@ -32,6 +32,10 @@ granary_err kept_seal(granary_client *client, granary_id table, granary_buffer *
 /* Written no more. One that is not open is fine. */
 void kept_close(struct kept *kept);
 
+/* The table gets a reference to an object, or gives one up. Errors: as granary_reference() */
+granary_err kept_refer(granary_client *client, granary_id table, granary_id id);
+void kept_unrefer(granary_client *client, granary_id table, granary_id id);
+
 /* Give up everything that a table's owner keeps. Errors: EUNREACHABLE · ENOMEM */
 granary_err kept_drop_all(granary_client *client, granary_id table);
 

@@ -70,7 +70,8 @@ read_begin(granary_mutable *table, int64_t time, struct content *content)
     granary_err err;
 
     (void)pthread_mutex_lock(&table->lock);
-    err = table_cut(table, &time);
+    err = table_check_frame(table);
+    err = err == GRANARY_OK ? table_cut(table, &time) : err;
     return err == GRANARY_OK ? content_open(table, time, content) : err;
 }
 
@@ -101,7 +102,8 @@ granary_mutable_numbers(granary_mutable *table, int64_t time, int64_t from, int6
     granary_err err;
 
     (void)pthread_mutex_lock(&table->lock);
-    err = table_cut(table, &time);
+    err = table_check_frame(table);
+    err = err == GRANARY_OK ? table_cut(table, &time) : err;
     err = err == GRANARY_OK ? runs_collect(table, time, &runs) : err;
     if (err == GRANARY_OK && (from < 0 || count < 0 || from > runs.rows || count > runs.rows - from)) {
         err = gr_fail(GRANARY_EINVAL, "there are no rows %lld to %lld: it has %lld", (long long)from,

@@ -61,13 +61,13 @@ deleted_collect(const granary_mutable *table, int64_t time, struct ranges *delet
     const struct index *index = &table->index;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; err == GRANARY_OK && i < index->note_count && index->notes[i].time <= time; i++) {
+    for (size_t i = 0; err == GRANARY_OK && i < index->order_count && index_ordered(index, i)->time <= time; i++) {
         struct note_view view;
 
-        if (index->notes[i].kind != GR_NOTE_DELETE) {
+        if (index_ordered(index, i)->kind != GR_NOTE_DELETE) {
             continue;
         }
-        err = note_get(table->client, table->id, &index->notes[i], &view);
+        err = note_get(table->client, table->id, index_ordered(index, i), &view);
         if (err == GRANARY_OK) {
             err = note_ranges(&view, deleted);
             note_release(table->client, &view);

@@ -12,9 +12,11 @@
 #include "mutable/lane.h"
 #include "mutable/marked.h"
 #include "mutable/sealed.h"
+#include "mutable/tensor/shape.h"
 
 /* The metadata of a table's object begins like that of any frame; the name of its first column tells it from others. */
-#define TABLE_MARK "granary mutable table 1"
+#define TABLE_MARK  "granary mutable table 1"
+#define TENSOR_MARK "granary mutable tensor 1"
 
 /* ---- handles ---- */
 
@@ -33,6 +35,27 @@ not_mutable(granary_client *client, granary_id id)
     return gr_fail(GRANARY_ESEALED, "it was sealed, as object %s: it can be read, and does not change any more", text);
 }
 
+/* The object that the table is. Errors: ETYPE, ESEALED it is no mutable table */
+static granary_err
+schema_get(granary_mutable *table)
+{
+    granary_err err = marked_get(table->client, table->id, TABLE_MARK, &table->view, &table->schema);
+
+    if (err != GRANARY_ETYPE) {
+        return err;
+    }
+    err = marked_get(table->client, table->id, TENSOR_MARK, &table->view, &table->schema);
+    if (err == GRANARY_ETYPE) {
+        return not_mutable(table->client, table->id);
+    }
+    table->tensor = err == GRANARY_OK ? calloc(1, sizeof *table->tensor) : NULL;
+    if (err == GRANARY_OK) {
+        err =
+            table->tensor == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : shape_read(table->schema, table->tensor);
+    }
+    return err;
+}
+
 static granary_err
 table_open_id(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table)
 {
@@ -48,10 +71,7 @@ table_open_id(granary_client *client, const char *name, granary_id id, granary_m
     table->index = (struct index){.client = client, .table = id};
     (void)snprintf(table->name, sizeof table->name, "%s", name);
     (void)pthread_mutex_init(&table->lock, NULL);
-    err = marked_get(client, id, TABLE_MARK, &table->view, &table->schema);
-    if (err == GRANARY_ETYPE) {
-        err = not_mutable(client, id);
-    }
+    err = schema_get(table);
     err = err == GRANARY_OK ? page_find(client, id, &table->page) : err;
     if (err == GRANARY_OK && mutable_is_sealed(table->page.page)) { /* by somebody who died before it was done */
         err = table_finish_seal(table);
@@ -79,10 +99,26 @@ granary_mutable_open(granary_client *client, const char *name, granary_mutable *
 }
 
 granary_err
+table_check_frame(const granary_mutable *table)
+{
+    return table->tensor == NULL ? GRANARY_OK : gr_fail(GRANARY_ETYPE, "'%s' is a tensor, no frame", table->name);
+}
+
+granary_err
+table_check_tensor(const granary_mutable *table)
+{
+    return table->tensor != NULL ? GRANARY_OK : gr_fail(GRANARY_ETYPE, "'%s' is a frame, no tensor", table->name);
+}
+
+granary_err
 table_check_columns(const granary_mutable *table, const granary_column *columns, size_t count)
 {
     const granary_frame *schema = table->schema;
+    granary_err err = table_check_frame(table);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (count != schema->count) {
         return gr_fail(GRANARY_ETYPE, "table '%s' has %zu columns, not %zu", table->name, schema->count, count);
     }
@@ -95,22 +131,6 @@ table_check_columns(const granary_mutable *table, const granary_column *columns,
                            granary_dtype_name(columns[i].dtype));
         }
     }
-    return GRANARY_OK;
-}
-
-static granary_err
-open_existing(granary_client *client, const char *name, const granary_column *columns, size_t count,
-              granary_mutable **ret_table)
-{
-    granary_mutable *table = NULL;
-    granary_err err = granary_mutable_open(client, name, &table);
-
-    err = err == GRANARY_OK ? table_check_columns(table, columns, count) : err;
-    if (err != GRANARY_OK) {
-        granary_mutable_close(table);
-        return err;
-    }
-    *ret_table = table;
     return GRANARY_OK;
 }
 
@@ -156,11 +176,65 @@ table_make(granary_client *client, const char *name, const granary_frame *schema
     return err;
 }
 
+/* A table as somebody wants it. */
+struct wanted {
+    const granary_column *columns;
+    size_t count;
+    const struct tensor_shape *tensor; /* NULL: a frame of these columns */
+};
+
+static granary_err
+check_wanted(const granary_mutable *table, const struct wanted *wanted)
+{
+    granary_err err;
+
+    if (wanted->tensor == NULL) {
+        return table_check_columns(table, wanted->columns, wanted->count);
+    }
+    err = table_check_tensor(table);
+    return err != GRANARY_OK || shape_equal(wanted->tensor, table->tensor)
+               ? err
+               : gr_fail(GRANARY_ETYPE, "tensor '%s' has another dtype, shape, chunks or fill", table->name);
+}
+
+static granary_err
+open_existing(granary_client *client, const char *name, const struct wanted *wanted, granary_mutable **ret_table)
+{
+    granary_mutable *table = NULL;
+    granary_err err = granary_mutable_open(client, name, &table);
+
+    err = err == GRANARY_OK ? check_wanted(table, wanted) : err;
+    if (err != GRANARY_OK) {
+        granary_mutable_close(table);
+        return err;
+    }
+    *ret_table = table;
+    return GRANARY_OK;
+}
+
+/* schema is destroyed. */
+static granary_err
+table_create(granary_client *client, const char *name, granary_frame *schema, const struct wanted *wanted,
+             const granary_mutable_options *options, granary_mutable **ret_table)
+{
+    granary_err err = table_make(client, name, schema, options->timeout_ms);
+
+    gr_frame_destroy(schema);
+    if (err == GRANARY_EEXIST && (options->flags & GRANARY_MUTABLE_OPEN) != 0) {
+        return open_existing(client, name, wanted, ret_table);
+    }
+    if (err == GRANARY_EEXIST) {
+        return gr_fail(GRANARY_EEXIST, "table '%s': the name is taken: choose another, or open it", name);
+    }
+    return err == GRANARY_OK ? granary_mutable_open(client, name, ret_table) : err;
+}
+
 granary_err
 granary_mutable_create_frame_sized(granary_client *client, const char *name, const granary_column *columns,
                                    size_t count, const granary_mutable_options *theirs, granary_mutable **ret_table,
                                    size_t options_size)
 {
+    const struct wanted wanted = {.columns = columns, .count = count};
     granary_mutable_options options;
     granary_frame *schema = NULL;
     granary_err err = gr_client_check(client);
@@ -170,18 +244,28 @@ granary_mutable_create_frame_sized(granary_client *client, const char *name, con
         err = gr_fail(GRANARY_EINVAL, "table '%s': a table has columns", name);
     }
     err = err == GRANARY_OK ? schema_frame(columns, count, &schema) : err;
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = table_make(client, name, schema, options.timeout_ms);
-    gr_frame_destroy(schema);
-    if (err == GRANARY_EEXIST && (options.flags & GRANARY_MUTABLE_OPEN) != 0) {
-        return open_existing(client, name, columns, count, ret_table);
-    }
-    if (err == GRANARY_EEXIST) {
-        return gr_fail(GRANARY_EEXIST, "table '%s': the name is taken: choose another, or open it", name);
-    }
-    return err == GRANARY_OK ? granary_mutable_open(client, name, ret_table) : err;
+    return err == GRANARY_OK ? table_create(client, name, schema, &wanted, &options, ret_table) : err;
+}
+
+granary_err
+granary_mutable_create_tensor_sized(granary_client *client, const char *name,
+                                    const granary_mutable_tensor *their_tensor,
+                                    const granary_mutable_options *their_options, granary_mutable **ret_table,
+                                    size_t tensor_size, size_t options_size)
+{
+    struct tensor_shape shape;
+    const struct wanted wanted = {.tensor = &shape};
+    granary_mutable_tensor tensor;
+    granary_mutable_options options;
+    granary_frame *schema = NULL;
+    granary_err err = gr_client_check(client);
+
+    err = err == GRANARY_OK ? gr_sized_take(&tensor, sizeof tensor, their_tensor, tensor_size) : err;
+    err = err == GRANARY_OK ? gr_sized_take(&options, sizeof options, their_options, options_size) : err;
+    err = err == GRANARY_OK ? shape_plan(&tensor, &shape) : err;
+    err = err == GRANARY_OK ? shape_frame(&shape, TENSOR_MARK, &schema) : err;
+    return err == GRANARY_OK ? table_create(client, name, schema, &wanted, &options, ret_table)
+                             : gr_fail_in(err, "tensor '%s'", name);
 }
 
 void
@@ -199,6 +283,7 @@ granary_mutable_close(granary_mutable *table)
     index_free(&table->index);
     page_close(&table->page);
     gr_frame_destroy(table->schema);
+    free(table->tensor);
     if (table->view.data != NULL) {
         granary_object_release(table->client, &table->view);
     }
@@ -241,7 +326,23 @@ granary_mutable_delete(granary_client *client, const char *name)
 const granary_frame *
 granary_mutable_schema(const granary_mutable *table)
 {
-    return table->schema;
+    return table->tensor == NULL ? table->schema : NULL;
+}
+
+granary_err
+granary_mutable_shape_sized(const granary_mutable *table, granary_mutable_tensor *ret_tensor, size_t tensor_size)
+{
+    granary_err err = table_check_tensor(table);
+    granary_mutable_tensor tensor = {.dims = 0};
+
+    if (err == GRANARY_OK) {
+        tensor.dtype = table->tensor->dtype;
+        tensor.dims = table->tensor->dims;
+        memcpy(tensor.shape, table->tensor->shape, sizeof tensor.shape);
+        memcpy(tensor.chunk, table->tensor->chunk, sizeof tensor.chunk);
+        gr_sized_give(ret_tensor, tensor_size, &tensor, sizeof tensor);
+    }
+    return err;
 }
 
 granary_err

@@ -20,13 +20,16 @@ struct table_writer {
     int64_t last_time;
 };
 
+struct tensor_shape;
+
 struct granary_mutable {
     granary_client *client;
     granary_id id; /* of the object that is the table: a frame of its columns, without rows */
     char name[GRANARY_TEXT_MAX + 1];
     struct mutable_page page;
-    granary_view view; /* of that object */
-    granary_frame *schema;
+    granary_view view;           /* of that object */
+    granary_frame *schema;       /* its columns; of a tensor what tells its shape */
+    struct tensor_shape *tensor; /* NULL: it is a frame */
     pthread_mutex_t lock;        /* of what follows */
     struct table_writer *writer; /* NULL until something is written */
     struct index index;
@@ -34,6 +37,10 @@ struct granary_mutable {
 
 /* Whether columns are the table's, by name and dtype. Errors: ETYPE names the first that differs */
 granary_err table_check_columns(const granary_mutable *table, const granary_column *columns, size_t count);
+
+/* ETYPE when it is of the other kind. */
+granary_err table_check_frame(const granary_mutable *table);
+granary_err table_check_tensor(const granary_mutable *table);
 
 /* ESTATE when the table was deleted; ESEALED; EFORKED. */
 granary_err table_check(const granary_mutable *table);

@@ -105,6 +105,42 @@ write_note(struct write *write, enum gr_note_kind kind, uint64_t size, struct gr
     return err;
 }
 
+/* ---- chunks of tensors ---- */
+
+granary_err
+write_tile_create(struct write *write, uint64_t size, granary_buffer *ret_buffer)
+{
+    struct table_writer *writer = write->writer;
+    const uint32_t number = atomic_load_explicit(&writer->shared->chunks, memory_order_relaxed);
+
+    atomic_store_explicit(&writer->shared->chunks, number + 1, memory_order_relaxed);
+    return kept_create(write->table->client, kept_id(write->table->id, GR_MUTABLE_TILE, writer->lane, number), size, 0,
+                       write->options->timeout_ms, ret_buffer);
+}
+
+granary_err
+write_tile(struct write *write, uint64_t chunk, granary_id id)
+{
+    granary_mutable *table = write->table;
+    struct gr_mutable_note *note;
+    granary_err err;
+
+    if (!gr_grow(&write->tiles, &write->tile_room, write->tile_count, sizeof id)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    err = kept_refer(table->client, table->id, id);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    write->tiles[write->tile_count++] = id;
+    err = write_note(write, GR_NOTE_TILE, sizeof *note + sizeof id, &note);
+    if (err == GRANARY_OK) {
+        note->chunk = chunk;
+        memcpy(note + 1, &id, sizeof id);
+    }
+    return err;
+}
+
 /* ---- the commit ---- */
 
 static granary_err
@@ -177,6 +213,9 @@ write_undo(struct write *write)
     for (size_t i = 0; i < write->count; i++) {
         slots[i]->what = 0;
     }
+    for (size_t i = 0; i < write->tile_count; i++) {
+        kept_unrefer(write->table->client, write->table->id, write->tiles[i]);
+    }
     rows->rows = rows->number == write->chunk ? write->chunk_rows : 0;
     slab->used = slab->number == write->slab ? write->slab_used : 0;
 }
@@ -195,5 +234,6 @@ write_end(struct write *write, granary_err err, int64_t *ret_time)
     }
     (void)pthread_mutex_unlock(&table->lock);
     free(write->slots);
+    free(write->tiles);
     return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
 }

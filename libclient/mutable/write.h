@@ -23,6 +23,10 @@ struct write {
     size_t count;
     size_t room;
     struct gr_mutable_slot *few[WRITE_FEW]; /* the first ones: most writes have no more */
+    /* Chunks of a tensor, to which the table has references. */
+    granary_id *tiles;
+    size_t tile_count;
+    size_t tile_room;
 };
 
 /* The table is locked until write_end(), which follows whatever is returned. Errors: EFULL too many writers · EINVAL
@@ -34,6 +38,11 @@ granary_err write_slot(struct write *write, struct gr_mutable_slot slot, bool ti
 
 /* Put a note of some bytes, with a sequence, to be filled in. Errors: as slab_put(), log_put() */
 granary_err write_note(struct write *write, enum gr_note_kind kind, uint64_t size, struct gr_mutable_note **ret_note);
+
+/* Room for a chunk of a tensor, to be sealed. Errors: as kept_create() */
+granary_err write_tile_create(struct write *write, uint64_t size, granary_buffer *ret_buffer);
+/* A sealed object is a chunk from now on: the table has a reference to it. Errors: as granary_reference(), write_note() */
+granary_err write_tile(struct write *write, uint64_t chunk, granary_id id);
 
 /*
  * Commit it, unless there was an error; then it never was.
