@@ -5,8 +5,8 @@
  * at or before it. It is final: no write at or before that time becomes visible any more. Writers and readers share
  * memory and send no message, and neither waits for the other. docs/mutable.md tells more.
  *
- * Times are nanoseconds since the Unix epoch, or whatever number the writers agree on. Of two writes of one time by
- * one writer the later one counts as later.
+ * Times are nanoseconds since the Unix epoch, or whatever number the writers agree on. Of two writes of one time, the one
+ * that was begun later counts as later; rows that are appended come before changes of their time.
  */
 #ifndef GRANARY_MUTABLE_H
 #define GRANARY_MUTABLE_H
@@ -64,7 +64,7 @@ GRANARY_API void granary_mutable_close(granary_mutable *table);
  */
 GRANARY_API granary_err granary_mutable_delete(granary_client *client, const char *name);
 
-/* Columns without rows, as the table has them. Valid until the table is closed. */
+/* Columns without rows, as the table has them. Valid until the table is closed. NULL: it is a tensor. */
 GRANARY_API const granary_frame *granary_mutable_schema(const granary_mutable *table);
 
 typedef struct granary_write_options {
@@ -170,13 +170,22 @@ GRANARY_API granary_err granary_mutable_snapshot(granary_mutable *table, int64_t
 GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t time, granary_id *ret_id);
 
 /*
- * The objects with the rows of a sealed table, in order: each is a frame, to be got and opened without a copy.
+ * The objects with the rows of a sealed frame, in order: each is a frame, to be got and opened without a copy. Of a
+ * tensor: what tells its shape, then the chunks that were written.
  *
  * ret_ids  to be freed with free()
  * Errors   ETYPE the object is no sealed table · as granary_object_get()
  */
 GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids,
                                              size_t *ret_count);
+
+/*
+ * Open a sealed table, to be read: its rows and elements are the same at any time. Writes get ESEALED.
+ *
+ * ret_table  to be closed with granary_mutable_close()
+ * Errors     ETYPE the object is no sealed table · as granary_object_get() · ECORRUPT · ENOMEM
+ */
+GRANARY_API granary_err granary_sealed_open(granary_client *client, granary_id id, granary_mutable **ret_table);
 
 /* ---- tensors ---- */
 
@@ -279,11 +288,11 @@ typedef struct granary_mutable_info {
     char name[GRANARY_TEXT_MAX + 1];
     granary_id id; /* of the object that the name is bound to */
     granary_mutable_kind kind;
-    int64_t rows;     /* that are there, whatever their times */
+    int64_t rows;     /* that are there, whatever their times; of a tensor: elements */
     int64_t newest;   /* time of the latest write; INT64_MIN: there was none, or it is sealed */
     int64_t final;    /* no write at or before it becomes visible any more; INT64_MIN: any may. INT64_MAX: sealed */
     uint32_t writers; /* handles that have written and are open */
-    uint32_t parts;   /* chunks of rows */
+    uint32_t parts;   /* chunks that were written */
     uint64_t changes; /* writes over rows, and deletes, in the history that is kept */
 } granary_mutable_info;
 

@@ -215,8 +215,7 @@ static granary_err
 chunk_get(const granary_mutable *table, const struct run *run, struct chunk *ret_chunk)
 {
     struct chunk chunk = {.frame = NULL};
-    granary_err err =
-        granary_object_get(table->client, kept_id(table->id, GR_MUTABLE_ROWS, run->lane, run->chunk), 0, &chunk.view);
+    granary_err err = granary_object_get(table->client, run->object, 0, &chunk.view);
 
     if (err == GRANARY_ENOENT) {
         return gr_fail(GRANARY_ECORRUPT, "chunk %u of lane %u is gone", run->chunk, run->lane);

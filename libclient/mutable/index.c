@@ -37,24 +37,33 @@ fail_log(const struct learn *learn, const char *what)
     return gr_fail(GRANARY_ECORRUPT, "the log of lane %u %s", learn->lane, what);
 }
 
+granary_err
+index_add_chunk(struct index *index, struct index_chunk chunk)
+{
+    if (!gr_grow(&index->chunks, &index->room, index->count, sizeof chunk)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    index->chunks[index->count++] = chunk;
+    return GRANARY_OK;
+}
+
 static granary_err
 learn_chunk(struct learn *learn, uint64_t position, const struct gr_mutable_slot *slot)
 {
-    struct index *index = learn->index;
+    const uint32_t number = GR_MUTABLE_WHAT_CHUNK(slot->what);
+    const struct index_chunk chunk = {.object = kept_id(learn->index->table, GR_MUTABLE_ROWS, learn->lane, number),
+                                      .first = (uint64_t)slot->time,
+                                      .lane = learn->lane,
+                                      .number = number,
+                                      .capacity = GR_MUTABLE_WHAT_END(slot->what),
+                                      .earliest = INT64_MAX,
+                                      .latest = INT64_MIN,
+                                      .before = position,
+                                      .last = position};
+    granary_err err = index_add_chunk(learn->index, chunk);
 
-    if (!gr_grow(&index->chunks, &index->room, index->count, sizeof *index->chunks)) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    index->chunks[index->count++] = (struct index_chunk){.first = (uint64_t)slot->time,
-                                                         .lane = learn->lane,
-                                                         .number = GR_MUTABLE_WHAT_CHUNK(slot->what),
-                                                         .capacity = GR_MUTABLE_WHAT_END(slot->what),
-                                                         .earliest = INT64_MAX,
-                                                         .latest = INT64_MIN,
-                                                         .before = position,
-                                                         .last = position};
-    index->current[learn->lane] = index->count;
-    return GRANARY_OK;
+    learn->index->current[learn->lane] = err == GRANARY_OK ? learn->index->count : learn->index->current[learn->lane];
+    return err;
 }
 
 static granary_err
@@ -196,6 +205,21 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
     note_release(index->client, &view);
     index->notes[index->note_count] = note;
     err = note.kind < GR_NOTE_TILE ? order_add(index, index->note_count) : chain_add(index, index->note_count);
+    index->note_count += err == GRANARY_OK;
+    return err;
+}
+
+granary_err
+index_add_tile(struct index *index, uint64_t chunk, granary_id tile)
+{
+    granary_err err;
+
+    if (!gr_grow(&index->notes, &index->note_room, index->note_count, sizeof *index->notes)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    index->notes[index->note_count] =
+        (struct index_note){.time = INT64_MIN, .kind = GR_NOTE_TILE, .chunk = chunk, .tile = tile};
+    err = chain_add(index, index->note_count);
     index->note_count += err == GRANARY_OK;
     return err;
 }

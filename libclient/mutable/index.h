@@ -8,6 +8,7 @@
 #include "mutable/log.h"
 
 struct index_chunk {
+    granary_id object;
     uint64_t first; /* number of its first row */
     uint32_t lane;
     uint32_t number;
@@ -77,6 +78,10 @@ index_older(const struct index *index, const struct index_note *note)
 {
     return note->older == 0 ? NULL : &index->notes[note->older - 1];
 }
+
+/* A chunk, or a note of a chunk of a tensor, that no log tells of: of a sealed table. Errors: ENOMEM */
+granary_err index_add_chunk(struct index *index, struct index_chunk chunk);
+granary_err index_add_tile(struct index *index, uint64_t chunk, granary_id tile);
 
 /* Rows of a chunk up to a time: take is called for each run of them, ascending. Errors: as log_walk(), or take's */
 typedef granary_err index_take(void *context, const struct index_chunk *chunk, uint32_t from, uint32_t to);

@@ -12,48 +12,56 @@
 #include "mutable/read.h"
 #include "mutable/runs.h"
 #include "mutable/sealed.h"
+#include "mutable/tensor/shape.h"
 
 #define NAMES_AT_ONCE 256
 
 /* ---- one ---- */
 
+/* Rows of a frame, or elements of a tensor. */
 static granary_err
-describe_open(granary_mutable *table, granary_mutable_info *info)
+count_rows(const granary_mutable *table, int64_t *ret_rows)
 {
     struct runs runs = {.count = 0};
-    granary_err err = table_look(table);
+    granary_err err;
 
-    err = err == GRANARY_OK ? runs_collect(table, INT64_MAX, &runs) : err;
-    if (err == GRANARY_OK) {
-        info->kind = GRANARY_MUTABLE_FRAME;
-        info->rows = runs.rows;
-        info->newest = mutable_newest(table->page.page);
-        info->final = mutable_frontier(table->page.page);
-        info->writers = page_writers(&table->page);
-        info->parts = (uint32_t)table->index.count;
-        info->changes = table->index.note_count;
+    if (table->tensor != NULL) {
+        *ret_rows = 1;
+        for (int i = 0; i < table->tensor->dims; i++) {
+            *ret_rows *= table->tensor->shape[i];
+        }
+        return GRANARY_OK;
     }
+    err = runs_collect(table, INT64_MAX, &runs);
+    *ret_rows = runs.rows;
     runs_free(&runs);
     return err;
 }
 
 static granary_err
-describe_sealed(granary_client *client, granary_mutable_info *info)
+describe_open(granary_mutable *table, granary_mutable_info *info)
 {
-    struct sealed_parts parts = {.count = 0};
-    granary_err err = sealed_get(client, info->id, &parts);
+    const struct index *index = &table->index;
+    granary_err err = table_look(table);
 
-    if (err == GRANARY_OK) {
-        info->kind = GRANARY_SEALED_FRAME;
-        info->newest = INT64_MIN;
-        info->final = INT64_MAX;
-        info->parts = (uint32_t)parts.count;
-        for (size_t i = 0; i < parts.count; i++) {
-            info->rows += parts.part[i].rows;
-        }
-        sealed_free(&parts);
+    err = err == GRANARY_OK ? count_rows(table, &info->rows) : err;
+    if (err != GRANARY_OK) {
+        return err;
     }
-    return err;
+    info->kind = table->tensor != NULL ? GRANARY_MUTABLE_TENSOR : GRANARY_MUTABLE_FRAME;
+    info->parts = (uint32_t)(table->tensor != NULL ? index->head_count : index->count);
+    info->changes = index->note_count;
+    info->newest = INT64_MIN;
+    info->final = INT64_MAX;
+    if (table_is_fixed(table)) {
+        info->kind = table->tensor != NULL ? GRANARY_SEALED_TENSOR : GRANARY_SEALED_FRAME;
+        info->changes = 0;
+        return GRANARY_OK;
+    }
+    info->newest = mutable_newest(table->page.page);
+    info->final = mutable_frontier(table->page.page);
+    info->writers = page_writers(&table->page);
+    return GRANARY_OK;
 }
 
 static granary_err
@@ -66,7 +74,7 @@ describe(granary_client *client, const char *name, granary_mutable_info *info)
     (void)snprintf(info->name, sizeof info->name, "%s", name);
     if (err == GRANARY_ESEALED) {
         err = granary_name_get(client, name, &info->id);
-        return err == GRANARY_OK ? describe_sealed(client, info) : err;
+        err = err == GRANARY_OK ? granary_sealed_open(client, info->id, &table) : err;
     }
     if (err == GRANARY_OK) {
         info->id = table->id;
@@ -168,8 +176,12 @@ granary_mutable_watch(granary_mutable *table, int64_t after, int timeout_ms, int
     struct gr_mutable *page = table->page.page;
     const int64_t deadline_ns = gr_deadline_ns(timeout_ms);
     granary_err err = gr_client_check_wait(table->client, timeout_ms);
-    int64_t newest = mutable_newest(page);
+    int64_t newest;
 
+    if (table_is_fixed(table)) {
+        return table_fail_sealed(table);
+    }
+    newest = mutable_newest(page);
     after = after == GRANARY_NOW ? newest : after;
     for (; err == GRANARY_OK; newest = mutable_newest(page)) {
         const int64_t now_ns = gr_now_ns();

@@ -14,7 +14,7 @@ cut_time(granary_mutable *const *tables, size_t count, int64_t *time)
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        int64_t theirs = mutable_newest(tables[i]->page.page);
+        int64_t theirs = table_is_fixed(tables[i]) ? INT64_MIN : mutable_newest(tables[i]->page.page);
 
         err = table_check(tables[i]);
         newest = theirs > newest ? theirs : newest;
@@ -38,6 +38,9 @@ granary_cut(granary_mutable *const *tables, size_t count, int64_t *time)
     granary_err err = cut_time(tables, count, time);
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        if (table_is_fixed(tables[i])) {
+            continue;
+        }
         (void)mutable_cut(tables[i]->page.page, *time, counts);
     }
     return err;
@@ -47,8 +50,13 @@ granary_err
 table_cut(granary_mutable *table, int64_t *time)
 {
     uint64_t counts[GR_MUTABLE_LANES];
-    granary_err err = cut_time(&table, 1, time);
+    granary_err err;
 
+    if (table_is_fixed(table)) { /* what it has, it has at any time */
+        *time = INT64_MAX;
+        return table_check(table);
+    }
+    err = cut_time(&table, 1, time);
     return err == GRANARY_OK ? index_update(&table->index, counts, mutable_cut(table->page.page, *time, counts)) : err;
 }
 
@@ -58,7 +66,9 @@ table_look(granary_mutable *table)
     uint64_t counts[GR_MUTABLE_LANES];
     granary_err err = table_check(table);
 
-    return err == GRANARY_OK ? index_update(&table->index, counts, mutable_committed(table->page.page, counts)) : err;
+    return err == GRANARY_OK && !table_is_fixed(table)
+               ? index_update(&table->index, counts, mutable_committed(table->page.page, counts))
+               : err;
 }
 
 /* ---- the calls ---- */

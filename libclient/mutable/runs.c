@@ -21,7 +21,8 @@ runs_add(struct runs *runs, struct run run)
 static granary_err
 take_rows(void *context, const struct index_chunk *chunk, uint32_t from, uint32_t to)
 {
-    return runs_add(context, (struct run){.first = chunk->first,
+    return runs_add(context, (struct run){.object = chunk->object,
+                                          .first = chunk->first,
                                           .lane = chunk->lane,
                                           .chunk = chunk->number,
                                           .from = from,

@@ -6,6 +6,7 @@
 
 /* Rows [from, to) of a chunk. */
 struct run {
+    granary_id object;
     uint64_t first; /* number of the chunk's row 0 */
     int64_t at;     /* position of its first row among all rows */
     uint32_t lane;

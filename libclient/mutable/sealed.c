@@ -9,6 +9,8 @@
 #include "data/arrow/arrow.h"
 #include "granary/mutable.h"
 #include "mutable/marked.h"
+#include "mutable/table.h"
+#include "mutable/tensor/shape.h"
 
 #define SEALED_MARK "granary sealed table 1"
 
@@ -189,4 +191,89 @@ granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids
     }
     sealed_free(&parts);
     return err;
+}
+
+/* ---- reading it ---- */
+
+/* The columns of a table are those of its first part. */
+static granary_err
+schema_of_part(granary_mutable *table, granary_id part)
+{
+    granary_frame *frame = NULL;
+    granary_err err = granary_object_get(table->client, part, 0, &table->view);
+
+    err = err == GRANARY_OK ? granary_frame_open(&table->view, &frame) : err;
+    if (err == GRANARY_OK) {
+        err = gr_frame_slice(frame, 0, 0, &table->schema);
+        granary_frame_close(frame);
+    }
+    return err;
+}
+
+static granary_err
+open_frame(granary_mutable *table, const struct sealed_parts *parts)
+{
+    granary_err err = parts->count == 0 ? gr_fail(GRANARY_ECORRUPT, "the sealed table has no parts")
+                                        : schema_of_part(table, parts->part[0].id);
+
+    for (size_t i = 0; err == GRANARY_OK && i < parts->count; i++) {
+        const struct sealed_part *part = &parts->part[i];
+
+        err = part->rows < 0 || part->rows > UINT32_MAX
+                  ? gr_fail(GRANARY_ECORRUPT, "a part of %lld rows", (long long)part->rows)
+                  : index_add_chunk(&table->index, (struct index_chunk){.object = part->id,
+                                                                        .first = part->number,
+                                                                        .number = (uint32_t)i,
+                                                                        .capacity = (uint32_t)part->rows,
+                                                                        .end = (uint32_t)part->rows,
+                                                                        .is_full = true,
+                                                                        .earliest = INT64_MIN,
+                                                                        .latest = INT64_MIN});
+    }
+    return err;
+}
+
+static granary_err
+open_tensor(granary_mutable *table, const struct sealed_parts *parts)
+{
+    granary_err err = marked_get(table->client, parts->part[0].id, SEALED_TENSOR_MARK, &table->view, &table->schema);
+
+    table->tensor = err == GRANARY_OK ? calloc(1, sizeof *table->tensor) : NULL;
+    if (err == GRANARY_OK) {
+        err =
+            table->tensor == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : shape_read(table->schema, table->tensor);
+    }
+    for (size_t i = 1; err == GRANARY_OK && i < parts->count; i++) {
+        err = parts->part[i].number >= table->tensor->chunks
+                  ? gr_fail(GRANARY_ECORRUPT, "there is no chunk %llu", (unsigned long long)parts->part[i].number)
+                  : index_add_tile(&table->index, parts->part[i].number, parts->part[i].id);
+    }
+    return err;
+}
+
+granary_err
+granary_sealed_open(granary_client *client, granary_id id, granary_mutable **ret_table)
+{
+    struct sealed_parts parts = {.count = 0};
+    granary_mutable *table = NULL;
+    char text[GRANARY_ID_TEXT + 1];
+    granary_err err = gr_client_check(client);
+
+    granary_id_format(id, text);
+    err = err == GRANARY_OK ? table_new(client, text, id, &table) : err;
+    err = err == GRANARY_OK ? sealed_get(client, id, &parts) : err;
+    if (err == GRANARY_ETYPE) {
+        err = gr_fail(GRANARY_ETYPE, "the object is no sealed table");
+    }
+    if (err == GRANARY_OK) {
+        err = parts.count > 0 && parts.part[0].number == SEALED_SHAPE ? open_tensor(table, &parts)
+                                                                      : open_frame(table, &parts);
+    }
+    sealed_free(&parts);
+    if (err != GRANARY_OK) {
+        granary_mutable_close(table);
+        return gr_fail_in(err, "sealed table '%s'", text);
+    }
+    *ret_table = table;
+    return GRANARY_OK;
 }

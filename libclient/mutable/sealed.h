@@ -9,12 +9,17 @@
 
 #include "granary/store.h"
 
-/* An object with rows of the table; they follow one another in the parts' order. */
+/*
+ * An object with rows of the table; they follow one another in the parts' order. Or a chunk of a tensor, in no order;
+ * its first part is then the object that tells its shape, and chunks without a part are the fill.
+ */
 struct sealed_part {
     granary_id id;
-    uint64_t number; /* of its first row */
+    uint64_t number; /* of its first row; of the chunk */
     int64_t rows;
 };
+#define SEALED_SHAPE       UINT64_MAX /* the number of the part that tells the shape */
+#define SEALED_TENSOR_MARK "granary sealed tensor 1"
 
 struct sealed_parts {
     struct sealed_part *part;

@@ -3,14 +3,17 @@
  * parts as they are; what lies in others, and rows that were changed, are copied into parts of their own.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "data/tensor.h"
 #include "granary/hold.h"
 #include "mutable/content.h"
 #include "mutable/lane.h"
 #include "mutable/marked.h"
 #include "mutable/read.h"
 #include "mutable/sealed.h"
+#include "mutable/tensor/tile.h"
 
 #define PART_ROWS 65536 /* runs that are copied are put together up to that */
 
@@ -24,6 +27,18 @@ struct snapshot {
     granary_id *copies; /* parts that are ours until an object contains them */
     size_t copy_count;
 };
+
+/* An object of ours, which the client holds until the snapshot contains it. */
+static granary_err
+copy_hold(struct snapshot *snapshot, granary_id id)
+{
+    granary_err err = granary_reference(snapshot->table->client, id, NULL, NULL);
+
+    if (err == GRANARY_OK) {
+        snapshot->copies[snapshot->copy_count++] = id;
+    }
+    return err;
+}
 
 /* Runs [first, last), copied into a part, which the client holds meanwhile. */
 static granary_err
@@ -43,12 +58,8 @@ part_copy(struct snapshot *snapshot, size_t first, size_t last)
         first < last ? run_number(&snapshot->content.runs.run[first], snapshot->content.runs.run[first].from) : 0;
     err = frame_store(client, part.id, frame, &options);
     gr_frame_destroy(frame);
-    err = err == GRANARY_OK ? granary_reference(client, part.id, NULL, NULL) : err;
-    if (err == GRANARY_OK) {
-        snapshot->copies[snapshot->copy_count++] = part.id;
-        err = sealed_add(&snapshot->parts, part);
-    }
-    return err;
+    err = err == GRANARY_OK ? copy_hold(snapshot, part.id) : err;
+    return err == GRANARY_OK ? sealed_add(&snapshot->parts, part) : err;
 }
 
 static bool
@@ -75,7 +86,6 @@ static granary_err
 parts_collect(struct snapshot *snapshot)
 {
     const struct runs *runs = &snapshot->content.runs;
-    granary_mutable *table = snapshot->table;
     granary_err err = GRANARY_OK;
 
     snapshot->copies = calloc(runs->count + 1, sizeof *snapshot->copies);
@@ -87,10 +97,9 @@ parts_collect(struct snapshot *snapshot)
 
         if (is_part(snapshot, i)) {
             next = i + 1;
-            err = sealed_add(&snapshot->parts,
-                             (struct sealed_part){.id = kept_id(table->id, GR_MUTABLE_ROWS, run->lane, run->chunk),
-                                                  .number = run_number(run, run->from),
-                                                  .rows = run->to - run->from});
+            err = sealed_add(&snapshot->parts, (struct sealed_part){.id = run->object,
+                                                                    .number = run_number(run, run->from),
+                                                                    .rows = run->to - run->from});
         } else {
             next = copied_together(snapshot, i);
             err = part_copy(snapshot, i, next);
@@ -100,25 +109,110 @@ parts_collect(struct snapshot *snapshot)
     return err == GRANARY_OK && runs->count == 0 ? part_copy(snapshot, 0, 0) : err;
 }
 
+/* ---- parts of a tensor ---- */
+
+/* The first part tells what the tensor is. */
+static granary_err
+shape_part(struct snapshot *snapshot)
+{
+    const granary_object_options options = {.counted = true};
+    const struct sealed_part part = {.id = granary_id_random(), .number = SEALED_SHAPE};
+    granary_frame *frame = NULL;
+    granary_err err = shape_frame(snapshot->table->tensor, SEALED_TENSOR_MARK, &frame);
+
+    err = err == GRANARY_OK ? frame_store(snapshot->table->client, part.id, frame, &options) : err;
+    gr_frame_destroy(frame);
+    err = err == GRANARY_OK ? copy_hold(snapshot, part.id) : err;
+    return err == GRANARY_OK ? sealed_add(&snapshot->parts, part) : err;
+}
+
+/* A chunk that was written over, as an object. */
+static granary_err
+tile_copy(struct snapshot *snapshot, uint64_t chunk, int64_t time, granary_id *ret_id)
+{
+    const granary_object_options options = {.counted = true};
+    const granary_mutable *table = snapshot->table;
+    int64_t origin[TENSOR_DIMS], extent[TENSOR_DIMS];
+    const int64_t elements = shape_extent(table->tensor, chunk, origin, extent);
+    granary_tensor planned;
+    granary_buffer buffer;
+    struct tile tile;
+    granary_err err = tile_get(table, chunk, time, &tile);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    *ret_id = granary_id_random();
+    err = gr_npy_plan(table->tensor->dtype, table->tensor->dims, extent, &planned);
+    err = err == GRANARY_OK
+              ? granary_object_create_with(table->client, *ret_id, gr_npy_measure(&planned), 0, &options, &buffer)
+              : err;
+    if (err == GRANARY_OK) {
+        memcpy(gr_npy_begin(&planned, buffer.data), tile.values, (size_t)elements * table->tensor->element);
+        err = granary_object_seal(table->client, &buffer);
+    }
+    tile_release(table->client, &tile);
+    return err == GRANARY_OK ? copy_hold(snapshot, *ret_id) : err;
+}
+
+/* A part for each chunk that was written; the others are the fill. */
+static granary_err
+tiles_collect(struct snapshot *snapshot, int64_t time)
+{
+    const struct index *index = &snapshot->table->index;
+    granary_err err;
+
+    snapshot->copies = calloc(index->head_count + 1, sizeof *snapshot->copies);
+    if (snapshot->copies == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    err = shape_part(snapshot);
+    for (size_t i = 0; err == GRANARY_OK && i < index->head_room; i++) {
+        const struct index_note *note =
+            index->heads[i] == 0 ? NULL : index_latest(index, index->notes[index->heads[i] - 1].chunk, time);
+        struct sealed_part part;
+
+        if (note == NULL) {
+            continue;
+        }
+        part = (struct sealed_part){.id = note->tile, .number = note->chunk};
+        err = note->kind == GR_NOTE_TILE ? GRANARY_OK : tile_copy(snapshot, note->chunk, time, &part.id);
+        err = err == GRANARY_OK ? sealed_add(&snapshot->parts, part) : err;
+    }
+    return err;
+}
+
+/* ---- the object ---- */
+
+static void
+snapshot_end(struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->copy_count; i++) {
+        /* It ends with the client at the latest. */
+        (void)granary_unreference(snapshot->table->client, snapshot->copies[i], NULL);
+    }
+    free(snapshot->copies);
+    sealed_free(&snapshot->parts);
+}
+
 /* The table, which is locked, at a time that is final, as an object. */
 static granary_err
 snapshot_put(granary_mutable *table, int64_t time, granary_id id)
 {
     struct snapshot snapshot = {.table = table};
-    granary_err err = content_open(table, time, &snapshot.content);
+    granary_err err;
 
-    if (err != GRANARY_OK) {
-        return err;
+    if (table->tensor != NULL) {
+        err = tiles_collect(&snapshot, time);
+    } else {
+        err = content_open(table, time, &snapshot.content);
+        if (err == GRANARY_OK) {
+            err = parts_collect(&snapshot);
+            content_close(&snapshot.content);
+        }
     }
-    err = parts_collect(&snapshot);
     err = err == GRANARY_OK ? sealed_put(table->client, id, &snapshot.parts, 0) : err;
-    for (size_t i = 0; i < snapshot.copy_count; i++) {
-        /* It ends with the client at the latest. */
-        (void)granary_unreference(table->client, snapshot.copies[i], NULL);
-    }
-    free(snapshot.copies);
-    sealed_free(&snapshot.parts);
-    content_close(&snapshot.content);
+    snapshot_end(&snapshot);
     return err;
 }
 
@@ -182,13 +276,15 @@ granary_mutable_seal(granary_mutable *table, int64_t time, granary_id *ret_id)
     granary_err err;
 
     (void)pthread_mutex_lock(&table->lock);
-    err = table_cut(table, &time);
+    err = table_is_fixed(table) ? table_fail_sealed(table) : table_cut(table, &time);
     time = time == INT64_MIN ? time + 1 : time; /* nothing was written; and that would mean that it is not sealed */
     if (err == GRANARY_OK && !atomic_compare_exchange_strong(&table->page.page->sealed, &unsealed, time)) {
         err = table_fail_sealed(table);
     }
     err = err == GRANARY_OK ? table_finish_seal(table) : err;
-    mutable_ring(table->page.page);
+    if (!table_is_fixed(table)) {
+        mutable_ring(table->page.page);
+    }
     (void)pthread_mutex_unlock(&table->lock);
     if (err == GRANARY_OK && ret_id != NULL) {
         *ret_id = table_sealed_id(table);

@@ -56,11 +56,10 @@ schema_get(granary_mutable *table)
     return err;
 }
 
-static granary_err
-table_open_id(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table)
+granary_err
+table_new(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table)
 {
     granary_mutable *table = calloc(1, sizeof *table);
-    granary_err err;
 
     if (table == NULL) {
         return gr_fail(GRANARY_ENOMEM, "table '%s': out of memory", name);
@@ -71,6 +70,19 @@ table_open_id(granary_client *client, const char *name, granary_id id, granary_m
     table->index = (struct index){.client = client, .table = id};
     (void)snprintf(table->name, sizeof table->name, "%s", name);
     (void)pthread_mutex_init(&table->lock, NULL);
+    *ret_table = table;
+    return GRANARY_OK;
+}
+
+static granary_err
+table_open_id(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table)
+{
+    granary_mutable *table = NULL;
+    granary_err err = table_new(client, name, id, &table);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
     err = schema_get(table);
     err = err == GRANARY_OK ? page_find(client, id, &table->page) : err;
     if (err == GRANARY_OK && mutable_is_sealed(table->page.page)) { /* by somebody who died before it was done */
@@ -350,6 +362,9 @@ table_check(const granary_mutable *table)
 {
     granary_err err = gr_client_check(table->client);
 
+    if (table_is_fixed(table)) {
+        return err;
+    }
     err = err == GRANARY_OK && mutable_is_sealed(table->page.page) ? table_fail_sealed(table) : err;
     return err != GRANARY_OK || granary_object_contains(table->client, table->id)
                ? err
@@ -361,7 +376,7 @@ table_fail_sealed(const granary_mutable *table)
 {
     char text[GRANARY_ID_TEXT + 1];
 
-    granary_id_format(table_sealed_id(table), text);
+    granary_id_format(table_is_fixed(table) ? table->id : table_sealed_id(table), text);
     return gr_fail(GRANARY_ESEALED, "it was sealed, as object %s: it can be read, and does not change any more", text);
 }
 

@@ -3,6 +3,7 @@
 #define MUTABLE_TABLE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "granary/mutable.h"
 #include "mutable/index.h"
@@ -37,6 +38,16 @@ struct granary_mutable {
 
 /* Whether columns are the table's, by name and dtype. Errors: ETYPE names the first that differs */
 granary_err table_check_columns(const granary_mutable *table, const granary_column *columns, size_t count);
+
+/* A handle of an object, without anything in it yet. Errors: ENOMEM */
+granary_err table_new(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table);
+
+/* Whether it is a table that was sealed when it was opened: it has no page. */
+static inline bool
+table_is_fixed(const granary_mutable *table)
+{
+    return table->page.page == NULL;
+}
 
 /* ETYPE when it is of the other kind. */
 granary_err table_check_frame(const granary_mutable *table);

@@ -47,7 +47,7 @@ write_begin(struct write *write, granary_mutable *table, const granary_write_opt
     if (options->time == INT64_MAX) {
         return gr_fail(GRANARY_EINVAL, "the time is beyond all others");
     }
-    err = table_check(table);
+    err = table_is_fixed(table) ? table_fail_sealed(table) : table_check(table);
     err = err == GRANARY_OK ? writer_open(table, options->timeout_ms) : err;
     if (err == GRANARY_OK) {
         write->writer = table->writer;

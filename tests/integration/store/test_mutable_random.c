@@ -434,6 +434,15 @@ check_sealed(struct model *model, granary_id id, int64_t time)
     }
     granary_object_release_many(model->client, views, count);
     free(ids);
+    {
+        granary_mutable *sealed = NULL;
+
+        assert_ok(granary_sealed_open(model->client, id, &sealed));
+        assert_ok(granary_mutable_read_frame(sealed, draw(model, 2) == 0 ? GRANARY_NOW : 17, &frame));
+        check_rows(model, frame, NULL, time);
+        granary_frame_close(frame);
+        granary_mutable_close(sealed);
+    }
 }
 
 static void

@@ -294,16 +294,15 @@ do_write(struct model *model)
     model->writes++;
 }
 
+/* Some elements are what they were at a time. */
 static void
-check_read(struct model *model, granary_mutable *table, int64_t asked)
+check_elements(struct model *model, granary_mutable *table, int64_t asked, int64_t time)
 {
-    const int64_t time = asked == GRANARY_NOW ? model->newest : asked;
     granary_mutable_part part;
     struct picked picked;
 
     draw_selection(model, &picked);
     assert_ok(granary_mutable_view(table, asked, picked.indexes, picked.count, &part));
-    model->frontier = time > model->frontier ? time : model->frontier;
     assert_int_equal(part.tensor.dims, picked.dims);
     for (int i = 0; i < picked.dims; i++) {
         assert_int_equal(part.tensor.shape[i], picked.shape[i]);
@@ -314,6 +313,43 @@ check_read(struct model *model, granary_mutable *table, int64_t asked)
     model->mapped += part.mapped;
     granary_mutable_release(model->client, &part);
     model->reads++;
+}
+
+static void
+check_read(struct model *model, granary_mutable *table, int64_t asked)
+{
+    const int64_t time = asked == GRANARY_NOW ? model->newest : asked;
+
+    check_elements(model, table, asked, time);
+    model->frontier = time > model->frontier ? time : model->frontier;
+}
+
+/* A sealed tensor is this one at a time. */
+static void
+check_sealed(struct model *model, granary_id id, int64_t time)
+{
+    granary_mutable *sealed = NULL;
+    const int64_t value = 1;
+    const granary_tensor one = {.dtype = GRANARY_INT64, .values = &value};
+
+    assert_ok(granary_sealed_open(model->client, id, &sealed));
+    for (int i = 0; i < 3; i++) {
+        check_elements(model, sealed, i == 0 ? GRANARY_NOW : i, time);
+    }
+    assert_err(granary_mutable_write(sealed, NULL, 0, &one, NULL, NULL), GRANARY_ESEALED);
+    assert_err(granary_mutable_watch(sealed, GRANARY_NOW, 0, NULL), GRANARY_ESEALED);
+    granary_mutable_close(sealed);
+}
+
+static void
+do_snapshot(struct model *model)
+{
+    const int64_t time = model->frontier - (int64_t)draw(model, 40);
+    granary_id id;
+
+    assert_ok(granary_mutable_snapshot(model->handles[draw(model, HANDLES)], time, NULL, &id));
+    check_sealed(model, id, time);
+    assert_ok(granary_object_delete(model->client, id, 0));
 }
 
 static void
@@ -366,6 +402,16 @@ tensor_begin(struct model *model)
 static void
 tensor_end(struct model *model)
 {
+    if (draw(model, 3) == 0) {
+        const int64_t time = model->frontier - (int64_t)draw(model, 40);
+        granary_mutable_info info;
+        granary_id id;
+
+        assert_ok(granary_mutable_seal(model->handles[0], time, &id));
+        check_sealed(model, id, time);
+        assert_ok(granary_mutable_describe(model->client, model->name, &info));
+        assert_int_equal(info.kind, GRANARY_SEALED_TENSOR);
+    }
     for (size_t i = 0; i < HANDLES; i++) {
         granary_mutable_close(model->handles[i]);
     }
@@ -391,8 +437,8 @@ setting(const char *name, uint64_t otherwise)
 static void
 random_operations_equal_a_model(void **state)
 {
-    static void (*const operations[])(struct model *) = {do_write, do_write, do_write, do_read,
-                                                         do_read,  do_read,  do_read,  do_reopen};
+    static void (*const operations[])(struct model *) = {do_write, do_write, do_write,  do_read,    do_read,
+                                                         do_read,  do_read,  do_reopen, do_snapshot};
     const size_t count = (size_t)setting("GRANARY_RANDOM_OPERATIONS", 6000);
     struct model *model = calloc(1, sizeof *model);
 
