@@ -205,7 +205,7 @@ GRANARY_API granary_err granary_mutable_create_tensor(granary_client *client, co
                                                       const granary_mutable_options *options,
                                                       granary_mutable **ret_table);
 
-/* What an open tensor is; its fill is left out. Errors: ETYPE it is a frame */
+/* Describe an open tensor; its fill is left out. Errors: ETYPE it is a frame */
 GRANARY_API granary_err granary_mutable_shape(const granary_mutable *table, granary_mutable_tensor *ret_tensor);
 
 typedef enum granary_index_kind {
