@@ -78,14 +78,10 @@ check_codes(const granary_column *column, int64_t rows)
 }
 
 granary_err
-gr_caller_check(const granary_column *column, size_t position, int64_t rows)
+gr_caller_check_values(const granary_column *column, int64_t rows)
 {
-    if (column->name == NULL || utf8_first_invalid(column->name, strlen(column->name)) != NULL) {
-        return gr_fail(GRANARY_EINVAL, "column %zu: its name is missing, or not UTF-8", position);
-    }
-    if (!gr_dtype_is(column->dtype) || (column->dictionary != NULL && column->dtype != GRANARY_STRING)) {
-        return gr_fail(GRANARY_EINVAL, "column '%s': dtype %u is none%s", column->name, (unsigned)column->dtype,
-                       column->dictionary != NULL ? " that has a dictionary" : "");
+    if (column->dictionary != NULL && column->dtype != GRANARY_STRING) {
+        return fail_column(column, "only strings have a dictionary");
     }
     if (column->dtype == GRANARY_NULLTYPE) {
         return GRANARY_OK;
@@ -97,6 +93,19 @@ gr_caller_check(const granary_column *column, size_t position, int64_t rows)
         return fail_column(column, "its values are missing");
     }
     return column->dictionary != NULL ? check_codes(column, rows) : GRANARY_OK;
+}
+
+/* A column of which nothing is known; position is for the message. */
+static granary_err
+caller_check_column(const granary_column *column, size_t position, int64_t rows)
+{
+    if (column->name == NULL || utf8_first_invalid(column->name, strlen(column->name)) != NULL) {
+        return gr_fail(GRANARY_EINVAL, "column %zu: its name is missing, or not UTF-8", position);
+    }
+    if (!gr_dtype_is(column->dtype)) {
+        return gr_fail(GRANARY_EINVAL, "column '%s': dtype %u is none", column->name, (unsigned)column->dtype);
+    }
+    return gr_caller_check_values(column, rows);
 }
 
 /* ---- frames ---- */
@@ -140,7 +149,7 @@ gr_caller_frame(const granary_column *columns, size_t count, int64_t rows, grana
     granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "frame: out of memory") : GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        err = gr_caller_check(&columns[i], i, rows);
+        err = caller_check_column(&columns[i], i, rows);
         if (err == GRANARY_OK && gr_frame_find(frame, columns[i].name) >= 0) {
             err = fail_column(&columns[i], "it is there twice");
         }

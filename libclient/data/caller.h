@@ -4,10 +4,10 @@
 
 #include "data/frame.h"
 
-/* One column of rows values; position is for the message. Errors: EINVAL names the column and what is wrong */
-granary_err gr_caller_check(const granary_column *column, size_t position, int64_t rows);
+/* The rows values of a column whose name and dtype are good already. Errors: EINVAL names the column and what is wrong */
+granary_err gr_caller_check_values(const granary_column *column, int64_t rows);
 
-/* All of them as a frame, which borrows what it can. Errors: EINVAL as above, or a name twice · EFULL, ENOMEM */
+/* All of them as a frame, which borrows what it can. Errors: EINVAL as above, or a name that is impossible, or twice · EFULL, ENOMEM */
 granary_err gr_caller_frame(const granary_column *columns, size_t count, int64_t rows, granary_frame **ret_frame);
 
 #endif

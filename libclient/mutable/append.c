@@ -69,7 +69,7 @@ columns_check(const granary_mutable *table, const granary_column *columns, size_
         err = gr_fail(GRANARY_EINVAL, "table '%s': %lld rows", table->name, (long long)rows);
     }
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        err = gr_caller_check(&columns[i], i, rows);
+        err = gr_caller_check_values(&columns[i], rows);
     }
     return err;
 }

@@ -164,14 +164,34 @@ is_null(const granary_column *column, int64_t row)
     return column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row);
 }
 
-/* The byte has bits of rows that others read; these keep their values. */
+/* Bits of a byte get a value. It has bits of rows that others read, too: these keep theirs. */
+static void
+byte_write(uint8_t *byte, uint8_t bits, bool value)
+{
+    uint8_t before = __atomic_load_n(byte, __ATOMIC_RELAXED);
+
+    __atomic_store_n(byte, (uint8_t)(value ? before | bits : before & ~bits), __ATOMIC_RELAXED);
+}
+
 static void
 bit_write(uint8_t *bits, int64_t at, bool value)
 {
-    uint8_t byte = __atomic_load_n(&bits[at >> 3], __ATOMIC_RELAXED);
-    uint8_t bit = (uint8_t)(1u << (at & 7));
+    byte_write(&bits[at >> 3], (uint8_t)(1u << (at & 7)), value);
+}
 
-    __atomic_store_n(&bits[at >> 3], (uint8_t)(value ? byte | bit : byte & ~bit), __ATOMIC_RELAXED);
+/* A run of bits that are one. */
+static void
+bits_write_ones(uint8_t *bits, int64_t at, int64_t count)
+{
+    const int64_t end = at + count;
+
+    while (at < end) {
+        const int64_t left = end - (at & ~(int64_t)7); /* in this byte and behind it */
+        const unsigned until = left < 8 ? (unsigned)left : 8;
+
+        byte_write(&bits[at >> 3], (uint8_t)((1u << until) - (1u << (at & 7))), true);
+        at = (at | 7) + 1;
+    }
 }
 
 /* How many of the rows have room for their texts. */
@@ -209,6 +229,17 @@ write_texts(struct rows_column *to, uint32_t at, const granary_column *column, i
     }
 }
 
+/* One value of eight bytes is what most appends have. */
+static void
+bytes_copy(char *to, const char *from, size_t size)
+{
+    if (size == sizeof(int64_t)) {
+        memcpy(to, from, sizeof(int64_t));
+    } else {
+        memcpy(to, from, size);
+    }
+}
+
 static void
 write_values(struct rows_column *to, uint32_t at, const granary_column *column, int64_t from, int64_t count)
 {
@@ -219,8 +250,8 @@ write_values(struct rows_column *to, uint32_t at, const granary_column *column, 
         }
         return;
     }
-    memcpy(to->values + at * to->size, (const char *)column->values + (size_t)from * to->size,
-           (size_t)count * to->size);
+    bytes_copy(to->values + at * to->size, (const char *)column->values + (size_t)from * to->size,
+               (size_t)count * to->size);
     for (int64_t row = 0; column->validity != NULL && row < count; row++) {
         if (is_null(column, from + row)) {
             memset(to->values + (at + (size_t)row) * to->size, 0, to->size);
@@ -234,7 +265,10 @@ write_column(struct rows_column *to, uint32_t at, const granary_column *column, 
     if (to->dtype == GRANARY_NULLTYPE) {
         return;
     }
-    for (int64_t row = 0; row < count; row++) {
+    if (column->validity == NULL) {
+        bits_write_ones(to->validity, at, count);
+    }
+    for (int64_t row = 0; column->validity != NULL && row < count; row++) {
         bit_write(to->validity, at + row, !is_null(column, from + row));
     }
     if (to->dtype == GRANARY_STRING) {

@@ -164,6 +164,36 @@ a_cut_is_of_several_tables(void **state)
     granary_disconnect(client);
 }
 
+/* Runs of rows with values and of nulls begin and end at every bit of a byte. */
+static void
+runs_of_any_length_keep_their_nulls(void **state)
+{
+    enum { LONGEST = 20 };
+    static const int64_t values[LONGEST] = {0};
+    static const uint8_t nulls[(LONGEST + 7) / 8] = {0};
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "nulls");
+    granary_frame *frame = NULL;
+    int64_t at = 0;
+
+    for (int64_t run = 1; run <= 2 * LONGEST; run++) {
+        const granary_column column = {
+            .name = "n", .dtype = GRANARY_INT64, .values = values, .validity = run % 2 == 0 ? nulls : NULL};
+
+        assert_ok(granary_mutable_append(table, &column, 1, (run + 1) / 2, NULL, NULL));
+    }
+    assert_ok(granary_mutable_read_frame(table, GRANARY_NOW, &frame));
+    for (int64_t run = 1; run <= 2 * LONGEST; run++) {
+        for (int64_t i = 0; i < (run + 1) / 2; i++, at++) {
+            assert_int_equal(gr_is_null(granary_frame_column(frame, 0), at), run % 2 == 0);
+        }
+    }
+    assert_int_equal(granary_frame_rows(frame), at);
+    granary_frame_close(frame);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
 static void
 many_rows_take_many_chunks(void **state)
 {
@@ -722,6 +752,7 @@ main(void)
         cmocka_unit_test_setup_teardown(rows_of_every_dtype_come_back, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_read_sees_its_time_for_ever, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_cut_is_of_several_tables, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(runs_of_any_length_keep_their_nulls, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(many_rows_take_many_chunks, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(complete_chunks_are_sealed_as_they_are, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_seal_that_was_begun_is_ended, fixture_start, fixture_stop),
