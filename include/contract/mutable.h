@@ -136,6 +136,7 @@ enum gr_note_kind {
     GR_NOTE_TILE = 3,   /* all of it is the tensor object of this id: 16 bytes */
     GR_NOTE_BOX = 4,    /* a gr_note_axis for each dimension, then values: `count` of them, or one for all */
     GR_NOTE_POINTS = 5, /* `points` offsets of 32 bits (elements), then values: `count` of them, or one for all */
+    GR_NOTE_WHOLE = 6,  /* all of it: `count` values */
 };
 
 /*

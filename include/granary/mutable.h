@@ -171,7 +171,7 @@ GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t tim
 
 /*
  * The objects with the rows of a sealed frame, in order: each is a frame, to be got and opened without a copy. Of a
- * tensor: what tells its shape, then the chunks that were written.
+ * tensor: what tells its shape, then the objects in which its chunks lie; granary_sealed_open() reads it.
  *
  * ret_ids  to be freed with free()
  * Errors   ETYPE the object is no sealed table · as granary_object_get()

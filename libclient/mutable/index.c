@@ -29,6 +29,8 @@ index_free(struct index *index)
 struct learn {
     struct index *index;
     uint32_t lane;
+    granary_view slab; /* in which the last note was; data NULL: there is none */
+    uint32_t slab_number;
 };
 
 static granary_err
@@ -178,6 +180,25 @@ chain_add(struct index *index, size_t position)
     return GRANARY_OK;
 }
 
+/* Notes that follow one another are in one slab. */
+static granary_err
+learn_slab(struct learn *learn, uint32_t number)
+{
+    granary_err err;
+
+    if (learn->slab.data != NULL && learn->slab_number == number) {
+        return GRANARY_OK;
+    }
+    if (learn->slab.data != NULL) {
+        granary_object_release(learn->index->client, &learn->slab);
+        learn->slab.data = NULL;
+    }
+    err = slab_get(learn->index->client, learn->index->table, learn->lane, number, &learn->slab);
+    learn->slab_number = number;
+    learn->slab.data = err == GRANARY_OK ? learn->slab.data : NULL;
+    return err;
+}
+
 static granary_err
 learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
 {
@@ -192,7 +213,8 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
     if (!gr_grow(&index->notes, &index->note_room, index->note_count, sizeof note)) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    err = note_get(index->client, index->table, &note, &view);
+    err = learn_slab(learn, note.slab);
+    err = err == GRANARY_OK ? note_at(&learn->slab, note.offset, &view) : err;
     if (err != GRANARY_OK) {
         return err;
     }
@@ -202,7 +224,7 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
     if (note.kind == GR_NOTE_TILE && view.head.size >= sizeof view.head + sizeof note.tile) {
         memcpy(&note.tile, view.body, sizeof note.tile);
     }
-    note_release(index->client, &view);
+    note.tile = note.kind == GR_NOTE_WHOLE ? learn->slab.id : note.tile;
     index->notes[index->note_count] = note;
     err = note.kind < GR_NOTE_TILE ? order_add(index, index->note_count) : chain_add(index, index->note_count);
     index->note_count += err == GRANARY_OK;
@@ -210,7 +232,7 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
 }
 
 granary_err
-index_add_tile(struct index *index, uint64_t chunk, granary_id tile)
+index_add_tile(struct index *index, uint64_t chunk, granary_id tile, uint64_t values_offset)
 {
     granary_err err;
 
@@ -218,7 +240,11 @@ index_add_tile(struct index *index, uint64_t chunk, granary_id tile)
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     index->notes[index->note_count] =
-        (struct index_note){.time = INT64_MIN, .kind = GR_NOTE_TILE, .chunk = chunk, .tile = tile};
+        (struct index_note){.time = INT64_MIN,
+                            .kind = values_offset == 0 ? GR_NOTE_TILE : GR_NOTE_WHOLE,
+                            .offset = values_offset - (values_offset == 0 ? 0 : sizeof(struct gr_mutable_note)),
+                            .chunk = chunk,
+                            .tile = tile};
     err = chain_add(index, index->note_count);
     index->note_count += err == GRANARY_OK;
     return err;
@@ -278,6 +304,9 @@ index_update(struct index *index, const uint64_t *counts, uint32_t lanes)
             struct learn learn = {.index = index, .lane = i};
 
             err = log_walk(index->client, index->table, i, index->known[i], counts[i] - 1, learn_slot, &learn);
+            if (learn.slab.data != NULL) {
+                granary_object_release(index->client, &learn.slab);
+            }
         }
     }
     return err;

@@ -29,7 +29,7 @@ struct index_note {
     uint32_t slab;
     uint64_t offset;
     uint64_t chunk;  /* of a tensor */
-    granary_id tile; /* of GR_NOTE_TILE */
+    granary_id tile; /* the object that has all of the chunk: of GR_NOTE_TILE, GR_NOTE_WHOLE */
     size_t older;    /* + 1: the one before it of the same chunk; 0: there is none */
 };
 
@@ -79,9 +79,21 @@ index_older(const struct index *index, const struct index_note *note)
     return note->older == 0 ? NULL : &index->notes[note->older - 1];
 }
 
+/* Whether a note tells all elements of its chunk, and where their values are in `tile`: 0: it is a tensor object. */
+static inline bool
+note_is_base(const struct index_note *note)
+{
+    return note->kind == GR_NOTE_TILE || note->kind == GR_NOTE_WHOLE;
+}
+static inline uint64_t
+note_values_offset(const struct index_note *note)
+{
+    return note->kind == GR_NOTE_WHOLE ? note->offset + sizeof(struct gr_mutable_note) : 0;
+}
+
 /* A chunk, or a note of a chunk of a tensor, that no log tells of: of a sealed table. Errors: ENOMEM */
 granary_err index_add_chunk(struct index *index, struct index_chunk chunk);
-granary_err index_add_tile(struct index *index, uint64_t chunk, granary_id tile);
+granary_err index_add_tile(struct index *index, uint64_t chunk, granary_id tile, uint64_t values_offset);
 
 /* Rows of a chunk up to a time: take is called for each run of them, ascending. Errors: as log_walk(), or take's */
 typedef granary_err index_take(void *context, const struct index_chunk *chunk, uint32_t from, uint32_t to);

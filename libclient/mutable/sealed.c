@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/id.h"
 #include "data/arrow/arrow.h"
 #include "granary/mutable.h"
 #include "mutable/marked.h"
@@ -14,7 +15,7 @@
 
 #define SEALED_MARK "granary sealed table 1"
 
-enum { SEALED_ID, SEALED_NUMBER, SEALED_ROWS, SEALED_COLUMNS };
+enum { SEALED_ID, SEALED_NUMBER, SEALED_ROWS, SEALED_OFFSET, SEALED_COLUMNS };
 
 granary_err
 sealed_add(struct sealed_parts *parts, struct sealed_part part)
@@ -41,7 +42,9 @@ struct sealed_columns {
     int32_t *offsets;
     uint64_t *numbers;
     int64_t *rows;
-    granary_id *contained;
+    uint64_t *at;
+    granary_id *contained; /* each once */
+    size_t contained_count;
 };
 
 static void
@@ -51,7 +54,35 @@ columns_free(struct sealed_columns *columns)
     free(columns->offsets);
     free(columns->numbers);
     free(columns->rows);
+    free(columns->at);
     free(columns->contained);
+}
+
+static int
+by_id(const void *left, const void *right)
+{
+    return memcmp(left, right, sizeof(granary_id));
+}
+
+/* Objects of several parts, which mostly follow one another, are contained once. */
+static void
+contained_collect(const struct sealed_parts *parts, struct sealed_columns *columns)
+{
+    granary_id *ids = columns->contained;
+    size_t count = 0, once = 0;
+
+    for (size_t i = 0; i < parts->count; i++) {
+        if (count == 0 || !gr_id_equal(ids[count - 1], parts->part[i].id)) {
+            ids[count++] = parts->part[i].id;
+        }
+    }
+    qsort(ids, count, sizeof *ids, by_id);
+    for (size_t i = 0; i < count; i++) {
+        if (once == 0 || !gr_id_equal(ids[once - 1], ids[i])) {
+            ids[once++] = ids[i];
+        }
+    }
+    columns->contained_count = once;
 }
 
 static granary_err
@@ -63,9 +94,10 @@ columns_make(const struct sealed_parts *parts, struct sealed_columns *columns)
                                        .offsets = calloc(count, sizeof *columns->offsets),
                                        .numbers = calloc(count, sizeof *columns->numbers),
                                        .rows = calloc(count, sizeof *columns->rows),
+                                       .at = calloc(count, sizeof *columns->at),
                                        .contained = calloc(count, sizeof *columns->contained)};
     if (columns->text == NULL || columns->offsets == NULL || columns->numbers == NULL || columns->rows == NULL ||
-        columns->contained == NULL) {
+        columns->at == NULL || columns->contained == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < parts->count; i++) {
@@ -73,8 +105,9 @@ columns_make(const struct sealed_parts *parts, struct sealed_columns *columns)
         columns->offsets[i + 1] = (int32_t)((i + 1) * GRANARY_ID_TEXT);
         columns->numbers[i] = parts->part[i].number;
         columns->rows[i] = parts->part[i].rows;
-        columns->contained[i] = parts->part[i].id;
+        columns->at[i] = parts->part[i].offset;
     }
+    contained_collect(parts, columns);
     return GRANARY_OK;
 }
 
@@ -92,9 +125,10 @@ sealed_put(granary_client *client, granary_id id, const struct sealed_parts *par
             [SEALED_ID] = {.name = "id", .dtype = GRANARY_STRING, .values = columns.text, .offsets = columns.offsets},
             [SEALED_NUMBER] = {.name = "number", .dtype = GRANARY_UINT64, .values = columns.numbers},
             [SEALED_ROWS] = {.name = "rows", .dtype = GRANARY_INT64, .values = columns.rows},
+            [SEALED_OFFSET] = {.name = "offset", .dtype = GRANARY_UINT64, .values = columns.at},
         };
         const granary_object_options options = {
-            .contains = columns.contained, .contains_count = parts->count, .timeout_ms = timeout_ms};
+            .contains = columns.contained, .contains_count = columns.contained_count, .timeout_ms = timeout_ms};
 
         err = marked_frame(SEALED_MARK, all, SEALED_COLUMNS, (int64_t)parts->count, &frame);
         err = err == GRANARY_OK ? frame_store(client, id, frame, &options) : err;
@@ -112,10 +146,11 @@ parts_read(const granary_frame *frame, struct sealed_parts *parts)
     const granary_column *ids = &frame->columns[SEALED_ID].view;
     const uint64_t *numbers = frame->columns[SEALED_NUMBER].view.values;
     const int64_t *rows = frame->columns[SEALED_ROWS].view.values;
+    const uint64_t *offsets = frame->columns[SEALED_OFFSET].view.values;
     granary_err err = GRANARY_OK;
 
     for (int64_t i = 0; err == GRANARY_OK && i < frame->rows; i++) {
-        struct sealed_part part = {.number = numbers[i], .rows = rows[i]};
+        struct sealed_part part = {.number = numbers[i], .rows = rows[i], .offset = offsets[i]};
         size_t length = 0;
         const char *text = granary_column_text(ids, i, &length);
 
@@ -128,7 +163,7 @@ parts_read(const granary_frame *frame, struct sealed_parts *parts)
 static bool
 columns_fit(const granary_frame *frame)
 {
-    static const granary_dtype dtypes[SEALED_COLUMNS] = {GRANARY_STRING, GRANARY_UINT64, GRANARY_INT64};
+    static const granary_dtype dtypes[SEALED_COLUMNS] = {GRANARY_STRING, GRANARY_UINT64, GRANARY_INT64, GRANARY_UINT64};
     bool fit = frame->count == SEALED_COLUMNS;
 
     for (size_t i = 0; fit && i < SEALED_COLUMNS; i++) {
@@ -244,9 +279,9 @@ open_tensor(granary_mutable *table, const struct sealed_parts *parts)
             table->tensor == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : shape_read(table->schema, table->tensor);
     }
     for (size_t i = 1; err == GRANARY_OK && i < parts->count; i++) {
-        err = parts->part[i].number >= table->tensor->chunks
+        err = parts->part[i].number >= table->tensor->chunks || parts->part[i].offset % GR_NOTE_ALIGN != 0
                   ? gr_fail(GRANARY_ECORRUPT, "there is no chunk %llu", (unsigned long long)parts->part[i].number)
-                  : index_add_tile(&table->index, parts->part[i].number, parts->part[i].id);
+                  : index_add_tile(&table->index, parts->part[i].number, parts->part[i].id, parts->part[i].offset);
     }
     return err;
 }

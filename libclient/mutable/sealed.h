@@ -17,6 +17,7 @@ struct sealed_part {
     granary_id id;
     uint64_t number; /* of its first row; of the chunk */
     int64_t rows;
+    uint64_t offset; /* 0: the object is a frame or a tensor; else a chunk's values begin at that byte of its data */
 };
 #define SEALED_SHAPE       UINT64_MAX /* the number of the part that tells the shape */
 #define SEALED_TENSOR_MARK "granary sealed tensor 1"

@@ -68,29 +68,43 @@ slab_end(struct slab_writer *slab)
 /* ---- reading ---- */
 
 granary_err
-note_get(granary_client *client, granary_id table, const struct index_note *note, struct note_view *ret_view)
+slab_get(granary_client *client, granary_id table, uint32_t lane, uint32_t slab, granary_view *ret_view)
 {
-    const granary_id id = kept_id(table, GR_MUTABLE_SLAB, note->lane, note->slab);
-    struct note_view view;
-    granary_err err = granary_object_get(client, id, 0, &view.slab);
+    granary_err err = granary_object_get(client, kept_id(table, GR_MUTABLE_SLAB, lane, slab), 0, ret_view);
 
-    if (err == GRANARY_ENOENT) { /* who committed there had sealed it before */
-        return gr_fail(GRANARY_ECORRUPT, "slab %u of lane %u is gone", note->slab, note->lane);
-    }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (note->offset <= view.slab.data_size && view.slab.data_size - note->offset >= sizeof view.head) {
-        memcpy(&view.head, (const char *)view.slab.data + note->offset, sizeof view.head);
-        view.body = (const char *)view.slab.data + note->offset + sizeof view.head;
-        if (view.head.size >= sizeof view.head && view.head.size <= view.slab.data_size - note->offset) {
+    /* Who committed there had sealed it before. */
+    return err == GRANARY_ENOENT ? gr_fail(GRANARY_ECORRUPT, "slab %u of lane %u is gone", slab, lane) : err;
+}
+
+granary_err
+note_at(const granary_view *slab, uint64_t offset, struct note_view *ret_view)
+{
+    struct note_view view = {.slab = *slab};
+
+    if (offset <= slab->data_size && slab->data_size - offset >= sizeof view.head) {
+        memcpy(&view.head, (const char *)slab->data + offset, sizeof view.head);
+        view.body = (const char *)slab->data + offset + sizeof view.head;
+        if (view.head.size >= sizeof view.head && view.head.size <= slab->data_size - offset) {
             *ret_view = view;
             return GRANARY_OK;
         }
     }
-    granary_object_release(client, &view.slab);
-    return gr_fail(GRANARY_ECORRUPT, "slab %u of lane %u has no note at byte %llu", note->slab, note->lane,
-                   (unsigned long long)note->offset);
+    return gr_fail(GRANARY_ECORRUPT, "a slab has no note at byte %llu", (unsigned long long)offset);
+}
+
+granary_err
+note_get(granary_client *client, granary_id table, const struct index_note *note, struct note_view *ret_view)
+{
+    granary_view slab;
+    granary_err err = slab_get(client, table, note->lane, note->slab, &slab);
+
+    if (err == GRANARY_OK) {
+        err = note_at(&slab, note->offset, ret_view);
+        if (err != GRANARY_OK) {
+            granary_object_release(client, &slab);
+        }
+    }
+    return err;
 }
 
 void

@@ -40,7 +40,11 @@ struct note_view {
     const char *body;            /* head.size bytes but for the head */
 };
 
-/* Errors: ECORRUPT there is no such note · as granary_object_get() */
+/* The slab of a note, leased. Errors: ECORRUPT it is gone · as granary_object_get() */
+granary_err slab_get(granary_client *client, granary_id table, uint32_t lane, uint32_t slab, granary_view *ret_view);
+/* The note at a byte of a slab, which stays the caller's. Errors: ECORRUPT there is none */
+granary_err note_at(const granary_view *slab, uint64_t offset, struct note_view *ret_view);
+/* Both. Errors: as they */
 granary_err
 note_get(granary_client *client, granary_id table, const struct index_note *note, struct note_view *ret_view);
 void note_release(granary_client *client, struct note_view *view);

@@ -167,16 +167,15 @@ tiles_collect(struct snapshot *snapshot, int64_t time)
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     err = shape_part(snapshot);
-    for (size_t i = 0; err == GRANARY_OK && i < index->head_room; i++) {
-        const struct index_note *note =
-            index->heads[i] == 0 ? NULL : index_latest(index, index->notes[index->heads[i] - 1].chunk, time);
-        struct sealed_part part;
+    /* As they came: those of one slab follow each other. */
+    for (size_t i = 0; err == GRANARY_OK && i < index->note_count; i++) {
+        const struct index_note *note = &index->notes[i];
+        struct sealed_part part = {.id = note->tile, .number = note->chunk, .offset = note_values_offset(note)};
 
-        if (note == NULL) {
+        if (note->time > time || index_latest(index, note->chunk, time) != note) {
             continue;
         }
-        part = (struct sealed_part){.id = note->tile, .number = note->chunk};
-        err = note->kind == GR_NOTE_TILE ? GRANARY_OK : tile_copy(snapshot, note->chunk, time, &part.id);
+        err = note_is_base(note) ? GRANARY_OK : tile_copy(snapshot, note->chunk, time, &part.id);
         err = err == GRANARY_OK ? sealed_add(&snapshot->parts, part) : err;
     }
     return err;

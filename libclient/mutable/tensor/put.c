@@ -1,6 +1,6 @@
 /*
- * Elements written. Each chunk that a write touches gets a note: of a box with its values, or of single elements. A write
- * of all elements of a chunk is an object, which later reads map.
+ * Elements written. Each chunk that a write touches gets a note: of a box with its values, of single elements, or of all of
+ * the chunk. A large chunk that is written as a whole is an object.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 #include "data/tensor.h"
 #include "mutable/tensor/select.h"
 #include "mutable/write.h"
+
+#define TILE_LEAST ((uint64_t)64 << 10) /* bytes: smaller chunks are not worth an object */
 
 /* A write of a selection. */
 struct put {
@@ -82,6 +84,19 @@ part_values(const struct put *put, const struct select_part *part, int64_t ret_s
     return from;
 }
 
+/* Where the elements of a part go in a dense chunk, in bytes. */
+static void
+chunk_strides(const struct tensor_shape *shape, const struct select_part *part, int64_t ret_strides[TENSOR_DIMS],
+              int64_t *ret_at)
+{
+    shape_strides(shape, part->extent, ret_strides);
+    *ret_at = 0;
+    for (int i = 0; i < shape->dims; i++) {
+        *ret_at += part->first[i] * ret_strides[i];
+        ret_strides[i] *= part->step[i];
+    }
+}
+
 /* A chunk whose elements are all written becomes an object. */
 static granary_err
 put_tile(const struct put *put, const struct select_part *part)
@@ -98,11 +113,7 @@ put_tile(const struct put *put, const struct select_part *part)
     if (err != GRANARY_OK) {
         return err;
     }
-    shape_strides(shape, part->extent, to_strides);
-    for (int i = 0; i < shape->dims; i++) {
-        at += part->first[i] * to_strides[i];
-        to_strides[i] *= part->step[i];
-    }
+    chunk_strides(shape, part, to_strides, &at);
     copy_box(shape->dims, part->counts, from, from_strides, (char *)gr_npy_begin(&planned, buffer.data) + at,
              to_strides, shape->element);
     err = granary_object_seal(write->table->client, &buffer);
@@ -145,12 +156,40 @@ put_box(const struct put *put, const struct select_part *part)
     return GRANARY_OK;
 }
 
+/* The values of a whole chunk, where a view can map them. */
+static granary_err
+put_whole(const struct put *put, const struct select_part *part, int64_t elements)
+{
+    const struct tensor_shape *shape = put->selection->shape;
+    int64_t from_strides[TENSOR_DIMS], to_strides[TENSOR_DIMS], at = 0;
+    const char *from = part_values(put, part, from_strides);
+    struct gr_mutable_note *note;
+    granary_err err = write_note(put->write, GR_NOTE_WHOLE, sizeof *note + (uint64_t)elements * shape->element, &note);
+
+    if (err == GRANARY_OK) {
+        note->chunk = part->chunk;
+        note->count = (uint64_t)elements;
+        chunk_strides(shape, part, to_strides, &at);
+        copy_box(shape->dims, part->counts, from, from_strides, (char *)(note + 1) + at, to_strides, shape->element);
+    }
+    return err;
+}
+
 static granary_err
 put_part(void *context, const struct select_part *part)
 {
     const struct put *put = context;
 
-    return part->is_whole && !put->is_one ? put_tile(put, part) : put_box(put, part);
+    int64_t elements = 1;
+
+    if (!part->is_whole || put->is_one) {
+        return put_box(put, part);
+    }
+    for (int i = 0; i < put->selection->shape->dims; i++) {
+        elements *= part->extent[i];
+    }
+    return (uint64_t)elements * put->selection->shape->element < TILE_LEAST ? put_whole(put, part, elements)
+                                                                            : put_tile(put, part);
 }
 
 /* ---- elements ---- */

@@ -32,6 +32,22 @@ fits_chunk(const struct build *build, const granary_tensor *tensor)
     return fits;
 }
 
+/* Values in a slab, which is leased. */
+static granary_err
+base_whole(const struct build *build, const struct index_note *note, struct tile *tile)
+{
+    const uint64_t at = note_values_offset(note), size = (uint64_t)build->elements * build->shape->element;
+
+    if (at > tile->view.data_size || size > tile->view.data_size - at) {
+        granary_object_release(build->table->client, &tile->view);
+        tile->view.data = NULL;
+        return gr_fail(GRANARY_ECORRUPT, "the values of chunk %llu are not in their slab",
+                       (unsigned long long)note->chunk);
+    }
+    tile->values = (const char *)tile->view.data + at;
+    return GRANARY_OK;
+}
+
 static granary_err
 base_get(const struct build *build, const struct index_note *note, struct tile *tile)
 {
@@ -44,6 +60,9 @@ base_get(const struct build *build, const struct index_note *note, struct tile *
     }
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (note->kind == GR_NOTE_WHOLE) {
+        return base_whole(build, note, tile);
     }
     err = granary_tensor_open(&tile->view, &tensor);
     if (err == GRANARY_OK && !fits_chunk(build, &tensor)) {
@@ -186,7 +205,7 @@ written_collect(const granary_mutable *table, uint64_t chunk, int64_t time, stru
 {
     const struct index_note *note = index_latest(&table->index, chunk, time);
 
-    for (; note != NULL && note->kind != GR_NOTE_TILE; note = index_older(&table->index, note)) {
+    for (; note != NULL && !note_is_base(note); note = index_older(&table->index, note)) {
         if (!gr_grow(&written->note, &written->room, written->count, sizeof(struct index_note *))) {
             return gr_fail(GRANARY_ENOMEM, "out of memory");
         }

@@ -155,7 +155,7 @@ view_map(const struct look *look, granary_mutable_part *part, bool *ret_mapped)
     {
         const struct index_note *note = index_latest(&look->table->index, only.part.chunk, look->time);
 
-        if (note == NULL || note->kind != GR_NOTE_TILE) {
+        if (note == NULL || !note_is_base(note)) {
             return GRANARY_OK;
         }
     }
