@@ -107,7 +107,7 @@ enum gr_mutable_object {
  * first block. So a block may be left before it is full, and blocks whose writer died before it committed in them are
  * in no chain.
  */
-#define GR_LOG_SLOTS 2048u
+#define GR_LOG_SLOTS 32768u
 
 enum gr_mutable_kind {
     GR_MUTABLE_CHUNK = 1,  /* time: number of its first row; a chunk begins that has room for `end` rows */

@@ -1,4 +1,4 @@
-/* Blocks of a lane's log: a writer's first one is short, and the next ones are whole. */
+/* Blocks of a lane's log: a writer's first one is short, and the next ones are longer and longer. */
 #include "mutable/log.h"
 
 #include <stdlib.h>
@@ -79,7 +79,7 @@ log_put(struct log_writer *log, struct gr_mutable_slot slot, struct gr_mutable_s
 
     if (at == 0 || at == log->room) {
         err = log->before.is_open ? gr_fail(GRANARY_EINVAL, "more rows than one write can have: write them in parts")
-                                  : block_begin(log, GR_LOG_SLOTS);
+                                  : block_begin(log, log->room < GR_LOG_SLOTS / 4 ? log->room * 4 : GR_LOG_SLOTS);
     }
     if (err == GRANARY_OK) {
         *ret_at = (struct gr_mutable_slot *)log->block.data + log->next++ % GR_LOG_SLOTS;
