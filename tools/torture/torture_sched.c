@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -27,12 +26,6 @@ struct run {
     uint64_t kills[ROLES], stops;
 };
 
-static void
-pause_at_most(struct run *run, uint64_t nanoseconds)
-{
-    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(random_next(&run->seed) % nanoseconds)}, NULL);
-}
-
 static bool
 send_signal(struct run *run, enum role role, int signal)
 {
@@ -47,7 +40,7 @@ stop_executor(struct run *run)
     pid_t victim = realm_find(&run->realm, ROLE_EXECUTOR, (unsigned)random_next(&run->seed));
 
     if (victim > 0 && realm_signal(&run->realm, victim, SIGSTOP, NULL)) {
-        pause_at_most(run, PAUSE_NS);
+        random_pause(&run->seed, PAUSE_NS);
         (void)realm_signal(&run->realm, victim, SIGCONT, NULL);
         run->stops++;
     }
@@ -77,7 +70,7 @@ torment(struct run *run)
                 ? run->kills[ROLE_EXECUTOR] + run->kills[ROLE_SCHED] + run->kills[ROLE_STORE] < options->kills
                 : gr_now_ns() < end_ns)) {
         /* What is run again for the third time by force is given up: who takes longer is struck less often. */
-        pause_at_most(run, options_short(options) ? PAUSE_NS * 6 : PAUSE_NS);
+        random_pause(&run->seed, options_short(options) ? PAUSE_NS * 6 : PAUSE_NS);
         strike(run);
     }
 }

@@ -3,58 +3,29 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "spawn/spawn.h"
-#include "torture/common/guard.h"
 #include "torture/common/interrupt.h"
 #include "torture/common/options.h"
+#include "torture/common/own.h"
 #include "torture/common/random.h"
 #include "torture/objects/crowd.h"
 #include "torture/torture.h"
 
-#define PAUSE_NS  80000000             /* between two blows, at most */
 #define DATA      5                    /* times the budget that objects are made for */
 #define ONE_SCALE ((uint64_t)64 << 20) /* the largest object is then as much as the least store has */
 #define META      4096u
 
 struct run {
     struct options options;
-    struct spawned store;
-    struct guard guard;
+    struct own_store own;
     struct crowd crowd;
     uint64_t seed;
-    uint64_t store_kills, restarts, client_kills, stops;
-    bool broken; /* the store cannot be started again */
+    uint64_t client_kills, stops;
 };
 
 /* ---- blows ---- */
-
-static void
-pause_at_most(struct run *run, uint64_t nanoseconds)
-{
-    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(random_next(&run->seed) % nanoseconds)}, NULL);
-}
-
-static void
-kill_store(struct run *run)
-{
-    spawn_kill(&run->store);
-    run->store_kills++;
-    while (random_next(&run->seed) % 4 == 0) {
-        /* The next one as well, while it takes over. */
-        if (!spawn_blindly(&run->store)) {
-            break;
-        }
-        pause_at_most(run, PAUSE_NS / 4);
-        spawn_kill(&run->store);
-        run->store_kills++;
-    }
-    run->broken = !spawn_again(&run->store);
-    run->restarts++;
-}
 
 static void
 kill_client(struct run *run, unsigned victim)
@@ -68,9 +39,9 @@ static void
 stop_client(struct run *run, unsigned victim)
 {
     (void)kill(run->crowd.pack.pids[victim], SIGSTOP);
-    pause_at_most(run, PAUSE_NS);
+    random_pause(&run->seed, OWN_PAUSE_NS);
     if (!run->options.spare_store && random_next(&run->seed) % 2 == 0) {
-        kill_store(run);
+        own_store_kill(&run->own, &run->seed);
     }
     (void)kill(run->crowd.pack.pids[victim], SIGCONT);
     run->stops++;
@@ -81,8 +52,8 @@ goes_on(const struct run *run, int64_t end_ns)
 {
     const struct options *options = &run->options;
 
-    return !run->broken && !interrupted() &&
-           (options->kills > 0 ? run->store_kills < options->kills : gr_now_ns() < end_ns);
+    return !run->own.broken && !interrupted() &&
+           (options->kills > 0 ? run->own.kills < options->kills : gr_now_ns() < end_ns);
 }
 
 static void
@@ -94,9 +65,9 @@ torment(struct run *run)
         unsigned victim = (unsigned)(random_next(&run->seed) % run->options.clients);
         unsigned dice = (unsigned)(random_next(&run->seed) % 100);
 
-        pause_at_most(run, PAUSE_NS);
+        random_pause(&run->seed, OWN_PAUSE_NS);
         if (dice < 50 && !run->options.spare_store) {
-            kill_store(run);
+            own_store_kill(&run->own, &run->seed);
         } else if (dice < 80) {
             kill_client(run, victim);
         } else {
@@ -108,46 +79,23 @@ torment(struct run *run)
 static int
 report(const struct run *run, bool clean)
 {
-    (void)printf("store killed       %" PRIu64 " times, restarted %" PRIu64 "\n", run->store_kills, run->restarts);
+    (void)printf("store killed       %" PRIu64 " times, restarted %" PRIu64 "\n", run->own.kills, run->own.restarts);
     (void)printf("clients killed     %" PRIu64 ", stopped %" PRIu64 "\n", run->client_kills, run->stops);
-    return crowd_report(&run->crowd) && !run->broken && clean ? 0 : 1;
-}
-
-static bool
-tear_down(struct run *run)
-{
-    bool clean = spawn_stop(&run->store);
-
-    guard_end(&run->guard);
-    return clean;
+    return crowd_report(&run->crowd) && !run->own.broken && clean ? 0 : 1;
 }
 
 /* Objects of about four times the memory, most of which exist at any time. */
 static bool
 set_up(struct run *run)
 {
-    static char memory[32];
-
     run->seed = run->options.seed;
-    (void)snprintf(memory, sizeof memory, "%" PRIu64, run->options.memory);
-    run->store = (struct spawned){.directory = "/tmp/granary-torture-XXXXXX", .memory = memory};
-    if (mkdtemp(run->store.directory) == NULL) {
-        perror("granary: torture");
+    if (!own_store_start(&run->own, run->options.memory)) {
         return false;
     }
-    if (!guard_start(&run->guard, run->store.directory, run->store.directory)) {
-        perror("granary: torture");
-        (void)tear_down(run);
-        return false;
-    }
-    if (!spawn_again(&run->store)) {
-        (void)tear_down(run);
-        return false;
-    }
-    if (crowd_create(&run->crowd, run->store.directory, run->store.directory, run->options.clients, run->options.scale,
-                     run->options.scale * DATA, run->options.seed) != GRANARY_OK) {
+    if (crowd_create(&run->crowd, run->own.store.directory, run->own.store.directory, run->options.clients,
+                     run->options.scale, run->options.scale * DATA, run->options.seed) != GRANARY_OK) {
         (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
-        (void)tear_down(run);
+        (void)own_store_stop(&run->own);
         return false;
     }
     run->crowd.alone = true;
@@ -175,13 +123,13 @@ run_store(struct cli *cli)
     }
     crowd_start(&run->crowd);
     torment(run);
-    if (run->broken) {
+    if (run->own.broken) {
         pack_kill(&run->crowd.pack);
     } else {
         crowd_stop(&run->crowd);
         crowd_inspect(&run->crowd);
     }
-    clean = tear_down(run);
+    clean = own_store_stop(&run->own);
     status = report(run, clean);
     crowd_destroy(&run->crowd);
     return status;

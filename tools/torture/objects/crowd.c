@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "torture/common/client.h"
 #include "torture/objects/check.h"
 
 #define HISTORY_MOST ((uint64_t)4 << 20) /* operations of one client */
@@ -48,7 +49,7 @@ crowd_create(struct crowd *crowd, const char *instance, const char *directory, u
     *crowd = (struct crowd){
         .torment = torment,
         .pack = {.what = "client", .count = clients, .run = run_client, .context = torment, .seed = seed}};
-    torment->patience_ms = TORMENTED_PATIENCE_MS;
+    torment->patience_ms = CLIENT_PATIENCE_MS;
     torment->room_ms = TORMENTED_ROOM_MS;
     choose_objects(torment, memory, data);
     (void)snprintf(torment->instance, sizeof torment->instance, "%s", instance);
@@ -101,7 +102,7 @@ await_settled(struct crowd *crowd, granary_client *client)
     int64_t deadline = gr_now_ns() + SETTLE_NS;
     granary_store_stat *stat = &crowd->stat;
 
-    while (!tormented_account(client, stat) || stat->retiring_bytes > 0 ||
+    while (!client_account(client, stat) || stat->retiring_bytes > 0 ||
            (crowd->alone && (stat->writing_bytes > 0 || stat->clients != 1))) {
         if (gr_now_ns() > deadline) {
             (void)fprintf(stderr,
@@ -119,8 +120,6 @@ await_settled(struct crowd *crowd, granary_client *client)
 static void
 await_empty(struct crowd *crowd, granary_client *client)
 {
-    int64_t deadline = gr_now_ns() + SETTLE_NS;
-    granary_store_stat stat = {0};
     granary_object_info *infos = NULL;
     size_t count = 0;
 
@@ -132,16 +131,8 @@ await_empty(struct crowd *crowd, granary_client *client)
     }
     (void)granary_flush(client);
     free(infos);
-    while (!tormented_account(client, &stat) || stat.objects + stat.sealed_bytes + stat.disk_bytes > 0) {
-        if (gr_now_ns() > deadline) {
-            (void)fprintf(stderr,
-                          "torture: %" PRIu64 " objects, %" PRIu64 " bytes in memory, %" PRIu64
-                          " on disk after all were deleted\n",
-                          stat.objects, stat.sealed_bytes, stat.disk_bytes);
-            atomic_fetch_add(&crowd->torment->account_errors, 1);
-            break;
-        }
-        nap();
+    if (!client_await_empty(client)) {
+        atomic_fetch_add(&crowd->torment->account_errors, 1);
     }
 }
 

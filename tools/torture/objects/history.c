@@ -1,14 +1,11 @@
 /* An array in shared memory, in which each client has a part of its own and counts what it has noted. */
 #include "torture/objects/history.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
+#include "torture/common/shared.h"
 
 static size_t
 history_size(uint64_t room)
@@ -19,17 +16,11 @@ history_size(uint64_t room)
 struct history *
 history_create(const char *directory, uint64_t room)
 {
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    struct history *history = MAP_FAILED;
+    struct history *history = shared_map(directory, history_size(room));
 
-    if (fd >= 0 && ftruncate(fd, (off_t)history_size(room)) == 0) {
-        history = mmap(NULL, history_size(room), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (history != NULL) {
+        history->room = room;
     }
-    gr_fd_close(&fd);
-    if (history == MAP_FAILED) {
-        return NULL;
-    }
-    history->room = room;
     return history;
 }
 
@@ -37,7 +28,7 @@ void
 history_destroy(struct history *history)
 {
     if (history != NULL) {
-        (void)munmap(history, history_size(history->room));
+        shared_unmap(history, history_size(history->room));
     }
 }
 

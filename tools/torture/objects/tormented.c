@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "granary/hold.h"
+#include "torture/common/client.h"
 #include "torture/common/random.h"
 
 #define HELD  8   /* leases a client keeps while it does other things */
@@ -146,30 +146,13 @@ count_error(struct torment *torment, granary_err err, const char *what, uint32_t
 granary_client *
 tormented_connect(struct torment *torment)
 {
-    granary_connect_options options = {.instance = torment->instance,
-                                       .tag = "torture",
-                                       .timeout_ms = torment->patience_ms,
-                                       .reconnect_ms = torment->patience_ms};
-    int64_t deadline = gr_deadline_ns(torment->patience_ms);
     granary_client *client = NULL;
-    granary_err err;
+    granary_err err = client_connect(torment->instance, torment->patience_ms, &client);
 
-    while ((err = granary_connect(&options, &client)) == GRANARY_EUNREACHABLE && gr_now_ns() < deadline) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
     if (err != GRANARY_OK) {
         count_error(torment, err, "connect", 0);
     }
     return client;
-}
-
-bool
-tormented_account(granary_client *client, granary_store_stat *ret_stat)
-{
-    return granary_store_stat_get(client, ret_stat) == GRANARY_OK &&
-           ret_stat->free_bytes + ret_stat->reserved_bytes + ret_stat->writing_bytes + ret_stat->sealed_bytes +
-                   ret_stat->retiring_bytes + ret_stat->pooled_bytes ==
-               ret_stat->capacity_bytes;
 }
 
 /* ---- operations ---- */
@@ -464,7 +447,7 @@ do_account(struct tormented *self)
 {
     granary_store_stat stat;
 
-    if (!tormented_account(self->client, &stat)) {
+    if (!client_account(self->client, &stat)) {
         complain(self->torment, "the account does not add up", 0);
         atomic_fetch_add(&self->torment->account_errors, 1);
     }

@@ -7,8 +7,6 @@
 
 #define TORMENTED_MOST    64u
 #define TORMENTED_ROOM_MS 3000
-/* The store is killed again and again, and on a busy machine each start takes its time. */
-#define TORMENTED_PATIENCE_MS 120000
 
 /* What the processes of a run share. */
 struct torment {
@@ -34,9 +32,6 @@ uint64_t tormented_size(const struct torment *torment, uint32_t object);
 
 /* Connect, also while the store is just being started. NULL: not possible; said why, and counted. */
 granary_client *tormented_connect(struct torment *torment);
-
-/* Whether the account's parts add up to the capacity. */
-bool tormented_account(granary_client *client, granary_store_stat *ret_stat);
 
 /* Get an object, look at all its bytes, and note it in the history of `self`. */
 void tormented_get(struct torment *torment, granary_client *client, unsigned self, uint32_t object);
