@@ -8,6 +8,10 @@ const struct command_row torture_rows[] = {
      "Kill and stop a private store and its clients while they work on shared objects.\v"
      "Afterwards, the history of each object must be one that can be true. " STATUS,
      &torture_store},
+    {"mutable", NULL, "kill writers and readers of mutable tables, and the store; check every read",
+     "Kill and stop writers and readers of mutable tables, and their private store.\v"
+     "After each round, all that was written, answered and read must fit together. " STATUS,
+     &torture_mutable},
     {"sched", NULL, "kill executors, schedulers and the store; check every result",
      "Run random graphs while executors, schedulers and the store are killed and stopped.\v"
      "Each result must be that of a calm run. " STATUS,

@@ -1,0 +1,73 @@
+/* The run is a client of its own store before the others begin and after they have ended, never meanwhile. */
+#include "torture/tables/stage.h"
+
+#include "torture/common/client.h"
+#include "torture/tables/reader.h"
+#include "torture/tables/row.h"
+#include "torture/tables/verdict.h"
+#include "torture/tables/writer.h"
+
+#define PRELOAD 1000u /* rows at the fixed time */
+
+static granary_client *
+stage_connect(const struct journal *journal)
+{
+    granary_client *client = NULL;
+    granary_err err = client_connect(journal->board->instance, CLIENT_PATIENCE_MS, &client);
+
+    if (err != GRANARY_OK) {
+        board_failed(journal->board, err, "connect");
+    }
+    return client;
+}
+
+bool
+stage_set(const struct journal *journal)
+{
+    struct board *board = journal->board;
+    granary_client *client = stage_connect(journal);
+    granary_err err = client == NULL ? GRANARY_EUNREACHABLE : GRANARY_OK;
+
+    board->fixed = INT64_MIN;
+    for (uint32_t i = 0; err == GRANARY_OK && i < JOURNAL_TABLES; i++) {
+        granary_mutable *table = NULL;
+
+        err = granary_mutable_create_frame(client, journal_table(i), row_schema, ROW_COLUMNS, NULL, &table);
+        if (err != GRANARY_OK) {
+            board_failed(board, err, "create");
+        } else if (i == 0) {
+            board->fixed = writer_preload(journal, table, PRELOAD);
+        }
+        granary_mutable_close(table);
+    }
+    granary_disconnect(client);
+    return err == GRANARY_OK && board->fixed != INT64_MIN;
+}
+
+static bool
+delete_all(const struct journal *journal, granary_client *client)
+{
+    for (uint32_t i = 0; i < JOURNAL_TABLES; i++) {
+        granary_err err = granary_mutable_delete(client, journal_table(i));
+
+        if (err != GRANARY_OK) {
+            board_failed(journal->board, err, "delete");
+        }
+    }
+    return client_await_empty(client);
+}
+
+bool
+stage_judge(const struct journal *journal, uint64_t seed)
+{
+    granary_client *client = stage_connect(journal);
+    bool right = false;
+
+    if (client != NULL) {
+        (void)reader_look_back(journal, client, seed);
+        right = verdict_of(journal, stderr) == 0;
+        right = delete_all(journal, client) && right;
+    }
+    granary_disconnect(client);
+    return right;
+}
