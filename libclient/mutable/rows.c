@@ -61,27 +61,72 @@ text_room(const granary_column *column, int64_t from, uint32_t capacity)
     return room > (int64_t)length ? room : (int64_t)length;
 }
 
+/* The memory of an empty chunk: all columns share the zeros. */
+struct empty {
+    void *zeros;
+    int32_t *offsets; /* of the columns of strings, one behind the other */
+};
+
+/* Bytes of zeros that a column of so many rows needs at most. */
+static uint64_t
+zeros_size(const granary_column *column, int64_t text, uint32_t capacity)
+{
+    const uint64_t values =
+        column->dtype == GRANARY_STRING ? (uint64_t)text : (uint64_t)capacity * gr_dtype_size(column->dtype);
+
+    return values > capacity ? values : capacity; /* bitmaps are smaller */
+}
+
+static granary_err
+empty_alloc(const granary_frame *schema, const granary_column *columns, int64_t from, uint32_t capacity,
+            struct empty *empty)
+{
+    uint64_t zeros = 0;
+    size_t texts = 0;
+
+    for (size_t i = 0; i < schema->count; i++) {
+        const granary_column *like = &schema->columns[i].view;
+        const bool is_text = like->dtype == GRANARY_STRING;
+        const uint64_t size = zeros_size(like, is_text ? text_room(&columns[i], from, capacity) : 0, capacity);
+
+        zeros = size > zeros ? size : zeros;
+        texts += is_text;
+    }
+    empty->zeros = calloc(1, zeros);
+    empty->offsets = calloc(texts * ((size_t)capacity + 1) + 1, sizeof *empty->offsets);
+    return empty->zeros != NULL && empty->offsets != NULL ? GRANARY_OK
+                                                          : gr_fail(GRANARY_ENOMEM, "table: out of memory");
+}
+
+static void
+empty_free(struct empty *empty)
+{
+    free(empty->zeros);
+    free(empty->offsets);
+}
+
 /* So many rows, all null: what the chunk is before anything is written. */
 static granary_err
 make_empty(const granary_frame *schema, const granary_column *columns, int64_t from, uint32_t capacity,
-           granary_frame **ret_frame)
+           const struct empty *empty, granary_frame **ret_frame)
 {
     granary_frame *frame = gr_frame_create(schema->count, capacity);
     granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "table: out of memory") : GRANARY_OK;
+    int32_t *offsets = empty->offsets;
 
     for (size_t i = 0; err == GRANARY_OK && i < schema->count; i++) {
         const granary_column *like = &schema->columns[i].view;
-        int64_t text = like->dtype == GRANARY_STRING ? text_room(&columns[i], from, capacity) : 0;
-        struct gr_column column;
+        granary_column column = {.dtype = like->dtype, .rows = capacity, .null_count = capacity};
 
-        err = gr_column_alloc(like->dtype, capacity, text, true, &column);
-        if (err == GRANARY_OK) {
-            column.view.null_count = capacity;
-            if (like->dtype == GRANARY_STRING) {
-                ((int32_t *)(uintptr_t)column.view.offsets)[capacity] = (int32_t)text;
-            }
-            err = gr_frame_set(frame, i, like->name, &column);
+        if (like->dtype != GRANARY_NULLTYPE) {
+            column.validity = column.values = empty->zeros;
         }
+        if (like->dtype == GRANARY_STRING) {
+            column.offsets = offsets;
+            offsets[capacity] = (int32_t)text_room(&columns[i], from, capacity);
+            offsets += capacity + 1;
+        }
+        err = gr_frame_set_borrowed(frame, i, like->name, &column);
     }
     return gr_frame_give(frame, err, ret_frame);
 }
@@ -112,6 +157,7 @@ rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, u
 {
     const uint32_t capacity = capacity_for(schema, wanted, rows->capacity);
     struct rows_column *places = calloc(schema->count, sizeof *places);
+    struct empty empty = {.zeros = NULL};
     granary_frame *frame = NULL;
     uint64_t data_size, meta_size;
     granary_buffer buffer;
@@ -121,7 +167,8 @@ rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, u
     if (places == NULL) {
         return gr_fail(GRANARY_ENOMEM, "table: out of memory");
     }
-    err = make_empty(schema, columns, from, capacity, &frame);
+    err = empty_alloc(schema, columns, from, capacity, &empty);
+    err = err == GRANARY_OK ? make_empty(schema, columns, from, capacity, &empty, &frame) : err;
     err = err == GRANARY_OK ? gr_arrow_measure(frame, &data_size, &meta_size) : err;
     if (err == GRANARY_OK) {
         err = kept_create(client, kept_id(table, GR_MUTABLE_ROWS, lane, number), data_size, meta_size, timeout_ms,
@@ -132,6 +179,7 @@ rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, u
         err = kept_seal(client, table, &buffer, &object);
     }
     gr_frame_destroy(frame);
+    empty_free(&empty);
     if (err != GRANARY_OK) {
         free(places);
         return err;

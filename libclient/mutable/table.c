@@ -137,7 +137,8 @@ table_check_columns(const granary_mutable *table, const granary_column *columns,
     for (size_t i = 0; i < count; i++) {
         const granary_column *ours = &schema->columns[i].view;
 
-        if (columns[i].name == NULL || strcmp(columns[i].name, ours->name) != 0 || columns[i].dtype != ours->dtype) {
+        if (columns[i].dtype != ours->dtype || columns[i].name == NULL ||
+            (columns[i].name != ours->name && strcmp(columns[i].name, ours->name) != 0)) {
             return gr_fail(GRANARY_ETYPE, "table '%s': column %zu is '%s' of %s, not '%s' of %s", table->name, i,
                            ours->name, granary_dtype_name(ours->dtype), columns[i].name == NULL ? "" : columns[i].name,
                            granary_dtype_name(columns[i].dtype));
