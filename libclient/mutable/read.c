@@ -10,20 +10,22 @@
 static granary_err
 cut_time(granary_mutable *const *tables, size_t count, int64_t *time)
 {
-    int64_t newest = INT64_MIN;
+    int64_t newest = INT64_MIN, final = INT64_MAX;
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         int64_t theirs = table_is_fixed(tables[i]) ? INT64_MIN : mutable_newest(tables[i]->page.page);
+        int64_t frontier = table_is_fixed(tables[i]) ? INT64_MAX : mutable_frontier(tables[i]->page.page);
 
         err = table_check(tables[i]);
         newest = theirs > newest ? theirs : newest;
+        final = frontier < final ? frontier : final;
     }
     if (err == GRANARY_OK && *time == GRANARY_NOW) {
         *time = newest;
     }
-    /* Final is final: who reads the future would stop all writers until then. */
-    if (err == GRANARY_OK && *time > newest && *time > table_clock()) {
+    /* Final is final: who reads the future would stop all writers until then. What a cut made final may be read. */
+    if (err == GRANARY_OK && *time > newest && *time > final && *time > table_clock()) {
         err =
             gr_fail(GRANARY_EINVAL, "time %lld is later than the clock, and than the newest write (%lld): read at that",
                     (long long)*time, (long long)newest);

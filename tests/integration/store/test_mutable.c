@@ -148,7 +148,7 @@ a_cut_is_of_several_tables(void **state)
 {
     granary_client *client = fixture_connect(state);
     granary_mutable *tables[2] = {make_numbers(client, "a"), make_numbers(client, "b")};
-    const int64_t one[] = {1};
+    const int64_t one[] = {1}, two[] = {1, 2};
     int64_t time = GRANARY_NOW;
 
     assert_ok(append_number(tables[0], 1, 100, NULL));
@@ -159,6 +159,13 @@ a_cut_is_of_several_tables(void **state)
     assert_ok(append_number(tables[1], 2, 101, NULL));
     check_numbers(tables[0], time, one, 1);
     check_numbers(tables[1], time, one, 1);
+    /* One table is ahead of the clock: the other one is read at that time, too. */
+    assert_ok(append_number(tables[0], 2, INT64_MAX - 1, NULL));
+    time = GRANARY_NOW;
+    assert_ok(granary_cut(tables, 2, &time));
+    assert_true(time == INT64_MAX - 1);
+    check_numbers(tables[0], time, two, 2);
+    check_numbers(tables[1], time, two, 2);
     granary_mutable_close(tables[0]);
     granary_mutable_close(tables[1]);
     granary_disconnect(client);
