@@ -95,3 +95,4 @@ with tempfile.NamedTemporaryFile("w", suffix=".schedule") as schedule:
 check(["sched", "--seconds", "600"], ["granary-store", "granary-sched", "granary-executor"])
 check(["soak", "--seconds", "600"], ["granary-store", "granary-sched", "granary-executor"])
 check(["store", "--seconds", "600"], ["granary-store"])
+check(["mutable", "--seconds", "600"], ["granary-store"])
