@@ -10,6 +10,7 @@
 
 #include "bench/bench.h"
 #include "bench/mutable/engine.h"
+#include "bench/mutable/tensor.h"
 #include "bench/mutable/writers.h"
 
 #define SAMPLE 100u /* appends that are timed together: the clock takes a tenth as long as one */
@@ -361,6 +362,7 @@ run_mutable(struct cli *cli)
     bench_append_floor(&run);
     bench_unix_rtt(&results, 20000 / (options->quick ? 10 : 1));
     run_figures(&run);
+    run.failed = !tensor_measure(&results, run.instance, options->quick ? 100000 : 1000000) || run.failed;
     (void)spawn_stop(&daemon);
     results_print(&results, options->json, stdout);
     return run.failed ? 1 : 0;
