@@ -51,21 +51,23 @@ is_stdin(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+/* Its name is known before it is made, to the process that removes it. */
+static void
+spool_name(struct append *append)
+{
+    const char *directory = getenv("TMPDIR");
+    char fresh[GRANARY_ID_TEXT + 1];
+
+    granary_id_format(granary_id_random(), fresh);
+    (void)snprintf(append->spool, sizeof append->spool, "%s/granary-stdin-%s.%s",
+                   directory == NULL || directory[0] == '\0' ? "/tmp" : directory, fresh, append->format);
+}
+
 static granary_err
 spool_create(struct append *append)
 {
-    const char *directory = getenv("TMPDIR");
-    int length = snprintf(append->spool, sizeof append->spool, "%s/granary-stdin-XXXXXX.%s",
-                          directory == NULL || directory[0] == '\0' ? "/tmp" : directory, append->format);
-
-    if (length >= (int)sizeof append->spool ||
-        (append->spool_fd = mkostemps(append->spool, (int)strlen(append->format) + 1, O_CLOEXEC)) < 0) {
-        granary_err err = gr_fail_errno("%s: stdin is kept there", append->spool);
-
-        append->spool[0] = '\0';
-        return err;
-    }
-    return GRANARY_OK;
+    append->spool_fd = open(append->spool, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return append->spool_fd < 0 ? gr_fail_errno("%s: stdin is kept there", append->spool) : GRANARY_OK;
 }
 
 static granary_err
@@ -353,7 +355,6 @@ prepare_append(struct cli *cli)
     struct append *append = cli->self;
     int stdins = cli->count == 1;
     char what[160];
-    granary_err err;
 
     for (int i = 1; i < cli->count; i++) {
         stdins += is_stdin(cli->arguments[i]);
@@ -366,13 +367,13 @@ prepare_append(struct cli *cli)
                           : gr_fail(GRANARY_EINVAL, "table append: more than %d files", FILES_MAX);
     }
     append->name = cli->arguments[0];
-    err = stdins == 0 ? GRANARY_OK : spool_create(append);
-    if (err == GRANARY_OK) {
-        (void)snprintf(what, sizeof what, "table append %s", append->name);
-        discard_begin(cli, &(struct discard_options){.what = what, .file = stdins == 0 ? NULL : append->spool},
-                      &append->remains);
+    if (stdins > 0) {
+        spool_name(append);
     }
-    return err;
+    (void)snprintf(what, sizeof what, "table append %s", append->name);
+    discard_begin(cli, &(struct discard_options){.what = what, .file = stdins == 0 ? NULL : append->spool},
+                  &append->remains);
+    return stdins == 0 ? GRANARY_OK : spool_create(append);
 }
 
 static void
