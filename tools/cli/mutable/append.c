@@ -316,6 +316,9 @@ open_table(struct append *append, struct cli *cli)
     granary_err err = table_open(cli, append->name, &append->table);
     const granary_frame *columns = err == GRANARY_OK ? granary_mutable_schema(append->table) : NULL;
 
+    if (err == GRANARY_OK && columns == NULL) {
+        err = gr_fail(GRANARY_ETYPE, "table '%s': is a tensor, to which no rows can be appended", append->name);
+    }
     for (size_t i = 0; err == GRANARY_OK && i < columns->count; i++) {
         err = gr_schema_add(&append->schema, columns->columns[i].view.name, columns->columns[i].view.dtype);
     }
