@@ -17,7 +17,8 @@
  *   tile  a tensor                   a whole chunk of a tensor, as it was written
  *   slab  struct gr_mutable_note ... changes of what is there, one behind the other: those that the log tells of
  *
- * They are sealed as they begin. Their writer pins them while it still writes behind what its lane has committed.
+ * They are sealed as they begin. While their writer still writes behind what its lane has committed, they may not leave
+ * memory: their importance is 255, and the writer pins them.
  *
  * Commit (writer, no message): fill the slots behind the committed ones; pending_time; word to PENDING (seq_cst); load
  * frontier (seq_cst): at or after the time -> withdraw. Exchange the word for the new count: done -> committed; else a
@@ -37,6 +38,14 @@
 #define GR_MUTABLES_MAGIC 0x73656c626174756dull /* "mutables" */
 #define GR_MUTABLE_LANES  256u                  /* writers at a time */
 
+enum gr_mutable_object {
+    GR_MUTABLE_LOG = 1,
+    GR_MUTABLE_ROWS = 2,
+    GR_MUTABLE_SLAB = 3,
+    GR_MUTABLE_SEALED = 4,
+    GR_MUTABLE_TILE = 5
+};
+
 enum gr_lane_state { GR_LANE_IDLE = 0, GR_LANE_PENDING = 1, GR_LANE_REVOKED = 2 };
 
 /* A lane's word: committed slots << 2 | gr_lane_state */
@@ -52,7 +61,10 @@ struct gr_lane {
     /* Numbers of chunks (and slabs), and of blocks that were taken, each before its object is made: none is used twice. */
     _Atomic uint32_t chunks;
     _Atomic uint32_t blocks;
-    uint64_t reserved_more[4];
+    /* Numbers, + 1, of the chunk, the slab and the block that are being written, each before it is made; 0: none is. They
+     * may not leave memory. When their writer was killed, the next one of the lane lets them. */
+    _Atomic uint32_t open[GR_MUTABLE_SLAB + 1]; /* by gr_mutable_object */
+    uint64_t reserved_more[2];
 };
 _Static_assert(sizeof(struct gr_lane) == 64, "a lane is one cache line");
 
@@ -92,14 +104,6 @@ struct gr_mutables {
 _Static_assert(sizeof(struct gr_mutables) == 64, "part of the layout");
 
 /* ---- a lane's log ---- */
-
-enum gr_mutable_object {
-    GR_MUTABLE_LOG = 1,
-    GR_MUTABLE_ROWS = 2,
-    GR_MUTABLE_SLAB = 3,
-    GR_MUTABLE_SEALED = 4,
-    GR_MUTABLE_TILE = 5
-};
 
 /*
  * Block b of a log has at most GR_LOG_SLOTS slots: slot s of a lane is in block s / GR_LOG_SLOTS. Its first slot is its

@@ -24,6 +24,7 @@ append_chunk(struct write *write, const granary_column *columns, int64_t from, i
     granary_err err;
 
     atomic_store_explicit(&writer->shared->chunks, chunk + 1, memory_order_relaxed);
+    atomic_store_explicit(&writer->shared->open[GR_MUTABLE_ROWS], chunk + 1, memory_order_relaxed);
     err = rows_begin(&writer->rows, table->client, table->id, writer->lane, chunk, table->schema, columns, from,
                      rows - from, write->options->timeout_ms);
     if (err != GRANARY_OK) {

@@ -8,6 +8,10 @@
 #include "base/id.h"
 #include "object/object.h"
 
+/* Never evicted, from the moment it is sealed: a pin comes a moment later, and again a moment after a store has died. What
+ * left memory in between would come back elsewhere, and its writer write where nobody reads. */
+#define STAYS 255
+
 granary_id
 kept_id(granary_id table, enum gr_mutable_object kind, uint32_t lane, uint64_t number)
 {
@@ -31,9 +35,16 @@ granary_err
 kept_create(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size, int timeout_ms,
             granary_buffer *ret_buffer)
 {
-    const granary_object_options options = {.counted = true, .timeout_ms = timeout_ms};
+    const granary_object_options options = {.counted = true, .importance = STAYS, .timeout_ms = timeout_ms};
 
     return granary_object_create_with(client, id, data_size, meta_size, &options, ret_buffer);
+}
+
+void
+kept_let_leave(granary_client *client, granary_id id)
+{
+    /* An error leaves it in memory to the end of the table. */
+    (void)granary_object_hint(client, id, 0, -1);
 }
 
 granary_err
@@ -58,6 +69,7 @@ kept_seal(granary_client *client, granary_id table, granary_buffer *buffer, stru
     err = err == GRANARY_OK ? granary_pin(client, kept.id, GRANARY_PIN_CLIENT, "written", &kept.pin) : err;
     if (err != GRANARY_OK) {
         gr_buffer_let_go(client, kept.segment);
+        kept_let_leave(client, kept.id);
         return err;
     }
     *ret_kept = kept;
@@ -70,6 +82,7 @@ kept_close(struct kept *kept)
     if (kept->is_open) {
         /* An error leaves the pin to the end of the client. */
         (void)granary_unpin(kept->client, kept->pin);
+        kept_let_leave(kept->client, kept->id);
         gr_buffer_let_go(kept->client, kept->segment);
         kept->is_open = false;
     }

@@ -23,14 +23,16 @@ struct kept {
 /* The id of a table's object; lane and number as contract/mutable.h has them. */
 granary_id kept_id(granary_id table, enum gr_mutable_object kind, uint32_t lane, uint64_t number);
 
-/* Room for the object, to be filled; then kept_seal() or granary_object_abort(). Errors: as granary_object_create() */
+/* Room for the object, to be filled; then kept_seal() or granary_object_abort(). Errors: as granary_object_create_with() */
 granary_err kept_create(granary_client *client, granary_id id, uint64_t data_size, uint64_t meta_size, int timeout_ms,
                         granary_buffer *ret_buffer);
 /* Sealed, referenced by the table, pinned, and still to be written. The buffer is spent. Errors: EUNSUPPORTED the
  * session is strict · as granary_object_seal(), granary_pin() */
 granary_err kept_seal(granary_client *client, granary_id table, granary_buffer *buffer, struct kept *ret_kept);
-/* Written no more. One that is not open is fine. */
+/* Written no more: it may leave memory. One that is not open is fine. */
 void kept_close(struct kept *kept);
+/* The same of one whose writer was killed. */
+void kept_let_leave(granary_client *client, granary_id id);
 
 /* The table gets a reference to an object, or gives one up. Errors: as granary_reference() */
 granary_err kept_refer(granary_client *client, granary_id table, granary_id id);

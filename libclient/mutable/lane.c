@@ -22,6 +22,9 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
         atomic_store_explicit(&page->lane[i].word, 0, memory_order_relaxed);
         atomic_store_explicit(&page->lane[i].chunks, 0, memory_order_relaxed);
         atomic_store_explicit(&page->lane[i].blocks, 0, memory_order_relaxed);
+        for (int kind = GR_MUTABLE_LOG; kind <= GR_MUTABLE_SLAB; kind++) {
+            atomic_store_explicit(&page->lane[i].open[kind], 0, memory_order_relaxed);
+        }
         atomic_store_explicit(&page->lane[i].newest, INT64_MIN, memory_order_relaxed);
     }
 }

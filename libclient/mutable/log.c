@@ -29,6 +29,7 @@ block_begin(struct log_writer *log, uint32_t slots)
     granary_err err;
 
     atomic_store_explicit(&log->shared->blocks, number + 1, memory_order_relaxed);
+    atomic_store_explicit(&log->shared->open[GR_MUTABLE_LOG], number + 1, memory_order_relaxed);
     err = kept_create(log->client, kept_id(log->table, GR_MUTABLE_LOG, log->lane, number), slots * sizeof head, 0,
                       log->timeout_ms, &buffer);
     if (err != GRANARY_OK) {

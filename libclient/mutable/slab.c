@@ -24,6 +24,7 @@ slab_begin(struct slab_writer *slab, granary_client *client, granary_id table, s
 
     room = room > SLAB_LEAST ? room : SLAB_LEAST;
     atomic_store_explicit(&shared->chunks, number + 1, memory_order_relaxed);
+    atomic_store_explicit(&shared->open[GR_MUTABLE_SLAB], number + 1, memory_order_relaxed);
     err = kept_create(client, kept_id(table, GR_MUTABLE_SLAB, lane, number), size > room ? size : room, 0, timeout_ms,
                       &buffer);
     err = err == GRANARY_OK ? kept_seal(client, table, &buffer, &object) : err;

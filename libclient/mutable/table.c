@@ -13,6 +13,7 @@
 #include "mutable/marked.h"
 #include "mutable/sealed.h"
 #include "mutable/tensor/shape.h"
+#include "mutable/write.h"
 
 /* The metadata of a table's object begins like that of any frame; the name of its first column tells it from others. */
 #define TABLE_MARK  "granary mutable table 1"
@@ -287,12 +288,7 @@ granary_mutable_close(granary_mutable *table)
     if (table == NULL) {
         return;
     }
-    if (table->writer != NULL) {
-        rows_end(&table->writer->rows);
-        slab_end(&table->writer->slab);
-        log_end(&table->writer->log);
-        free(table->writer);
-    }
+    writer_close(table);
     index_free(&table->index);
     page_close(&table->page);
     gr_frame_destroy(table->schema);

@@ -10,6 +10,38 @@
 
 /* ---- the writer ---- */
 
+/* What the lane's last writer, which was killed, has left open: nobody writes it any more. */
+static void
+writer_inherit(const granary_mutable *table, const struct table_writer *writer)
+{
+    for (int kind = GR_MUTABLE_LOG; kind <= GR_MUTABLE_SLAB; kind++) {
+        const uint32_t open = atomic_exchange(&writer->shared->open[kind], 0);
+
+        /* It may have been about to leave the block before. */
+        for (uint32_t i = open; i > 0 && i + 1 >= open; i--) {
+            kept_let_leave(table->client, kept_id(table->id, (enum gr_mutable_object)kind, writer->lane, i - 1));
+        }
+    }
+}
+
+void
+writer_close(granary_mutable *table)
+{
+    struct table_writer *writer = table->writer;
+
+    if (writer == NULL) {
+        return;
+    }
+    rows_end(&writer->rows);
+    slab_end(&writer->slab);
+    log_end(&writer->log);
+    for (int kind = GR_MUTABLE_LOG; kind <= GR_MUTABLE_SLAB; kind++) {
+        atomic_store(&writer->shared->open[kind], 0);
+    }
+    free(writer);
+    table->writer = NULL;
+}
+
 static granary_err
 writer_open(granary_mutable *table, int timeout_ms)
 {
@@ -27,6 +59,7 @@ writer_open(granary_mutable *table, int timeout_ms)
     if (err == GRANARY_OK) {
         writer->shared = &table->page.page->lane[writer->lane];
         writer->last_time = INT64_MIN;
+        writer_inherit(table, writer);
         err = log_begin(&writer->log, table->client, table->id, writer->shared, writer->lane, timeout_ms);
     }
     if (err != GRANARY_OK) {

@@ -33,6 +33,9 @@ struct write {
  * the time · as log_begin() */
 granary_err write_begin(struct write *write, granary_mutable *table, const granary_write_options *options);
 
+/* The handle writes no more. */
+void writer_close(granary_mutable *table);
+
 /* Put a slot; timed: it gets the time of the write. Errors: as log_put() */
 granary_err write_slot(struct write *write, struct gr_mutable_slot slot, bool timed);
 
