@@ -399,8 +399,9 @@ content_column(const struct content *content, size_t first, const struct chunks 
     return gr_frame_set(frame, position, like->name, &column);
 }
 
-granary_err
-content_frame(const struct content *content, size_t first, size_t last, granary_frame **ret_frame)
+/* Runs [first, last), whose chunks are leased together. */
+static granary_err
+group_frame(const struct content *content, size_t first, size_t last, granary_frame **ret_frame)
 {
     const granary_mutable *table = content->table;
     struct chunks chunks = {.table = table, .run = content->runs.run + first};
@@ -420,4 +421,72 @@ content_frame(const struct content *content, size_t first, size_t last, granary_
     }
     chunks_release(&chunks);
     return gr_frame_give(frame, err, ret_frame);
+}
+
+/* ---- more than can be leased at once ---- */
+
+#define ROW_OF_TEXT  20 /* bytes that a text takes, as a guess */
+#define GROUPS_LEAST 16 /* groups that memory has room for: other readers lease theirs */
+
+static int64_t
+row_bytes(const granary_frame *schema)
+{
+    int64_t bytes = 1;
+
+    for (size_t i = 0; i < schema->count; i++) {
+        const size_t size = gr_dtype_size(schema->columns[i].view.dtype);
+
+        bytes += size > 0 ? (int64_t)size : ROW_OF_TEXT;
+    }
+    return bytes;
+}
+
+/* The end of the runs from `first` on that make a group: one, or as many as have few enough rows together. */
+static size_t
+group_end(const struct content *content, size_t first, size_t last, int64_t rows_most)
+{
+    const struct run *runs = content->runs.run;
+    size_t end = first + 1;
+
+    while (end < last && runs[end].at + (runs[end].to - runs[end].from) - runs[first].at <= rows_most) {
+        end++;
+    }
+    return end;
+}
+
+/* Groups copied one after the other, and put together. */
+static granary_err
+groups_frame(const struct content *content, size_t first, size_t last, int64_t rows_most, granary_frame **ret_frame)
+{
+    granary_frame **frames = calloc(last - first, sizeof *frames);
+    size_t count = 0;
+    granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    for (size_t i = first, end; err == GRANARY_OK && i < last; i = end) {
+        end = group_end(content, i, last, rows_most);
+        err = group_frame(content, i, end, &frames[count]);
+        count += err == GRANARY_OK;
+    }
+    err = err == GRANARY_OK ? gr_frame_concat((const granary_frame *const *)frames, count, ret_frame) : err;
+    for (size_t i = 0; i < count; i++) {
+        gr_frame_destroy(frames[i]);
+    }
+    free(frames);
+    return err;
+}
+
+granary_err
+content_frame(const struct content *content, size_t first, size_t last, granary_frame **ret_frame)
+{
+    granary_store_stat stat;
+    int64_t rows_most;
+    granary_err err = granary_store_stat_get(content->table->client, &stat);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    rows_most = (int64_t)(stat.capacity_bytes / GROUPS_LEAST) / row_bytes(content->table->schema);
+    return last == first || group_end(content, first, last, rows_most) == last
+               ? group_frame(content, first, last, ret_frame)
+               : groups_frame(content, first, last, rows_most, ret_frame);
 }

@@ -36,6 +36,7 @@ struct index_note {
 struct index {
     granary_client *client;
     granary_id table;
+    int64_t complete;                 /* all that was or will be committed up to that time is known */
     uint64_t known[GR_MUTABLE_LANES]; /* position of the last slot that was looked at; 0: none was */
     size_t current[GR_MUTABLE_LANES]; /* position of the chunk at which a lane is, + 1 */
     struct index_chunk *chunks;

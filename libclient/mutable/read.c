@@ -59,7 +59,12 @@ table_cut(granary_mutable *table, int64_t *time)
         return table_check(table);
     }
     err = cut_time(&table, 1, time);
-    return err == GRANARY_OK ? index_update(&table->index, counts, mutable_cut(table->page.page, *time, counts)) : err;
+    if (err != GRANARY_OK || *time <= table->index.complete) { /* that was cut, and learnt, before */
+        return err;
+    }
+    err = index_update(&table->index, counts, mutable_cut(table->page.page, *time, counts));
+    table->index.complete = err == GRANARY_OK ? *time : table->index.complete;
+    return err;
 }
 
 granary_err

@@ -68,7 +68,7 @@ table_new(granary_client *client, const char *name, granary_id id, granary_mutab
     table->client = client;
     table->id = id;
     table->page.map.fd = -1;
-    table->index = (struct index){.client = client, .table = id};
+    table->index = (struct index){.client = client, .table = id, .complete = INT64_MIN};
     (void)snprintf(table->name, sizeof table->name, "%s", name);
     (void)pthread_mutex_init(&table->lock, NULL);
     *ret_table = table;
