@@ -201,5 +201,5 @@ granary_mutable_watch(granary_mutable *table, int64_t after, int timeout_ms, int
     if (err == GRANARY_OK && ret_newest != NULL) {
         *ret_newest = newest;
     }
-    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
+    return table_told(table, err);
 }

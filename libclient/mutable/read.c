@@ -96,7 +96,7 @@ static granary_err
 read_end(granary_mutable *table, granary_err err)
 {
     (void)pthread_mutex_unlock(&table->lock);
-    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
+    return table_told(table, err);
 }
 
 granary_err

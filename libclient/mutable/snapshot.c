@@ -236,7 +236,7 @@ granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name,
     if (err == GRANARY_OK && ret_id != NULL) {
         *ret_id = id;
     }
-    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
+    return table_told(table, err);
 }
 
 /* ---- seals ---- */
@@ -288,5 +288,5 @@ granary_mutable_seal(granary_mutable *table, int64_t time, granary_id *ret_id)
     if (err == GRANARY_OK && ret_id != NULL) {
         *ret_id = table_sealed_id(table);
     }
-    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
+    return table_told(table, err);
 }

@@ -383,6 +383,13 @@ table_sealed_id(const granary_mutable *table)
     return kept_id(table->id, GR_MUTABLE_SEALED, 0, 0);
 }
 
+granary_err
+table_told(const granary_mutable *table, granary_err err)
+{
+    return err == GRANARY_OK ? err
+                             : gr_fail_in(err, "%s '%s'", table->tensor != NULL ? "tensor" : "table", table->name);
+}
+
 /* ---- times ---- */
 
 int64_t

@@ -64,6 +64,9 @@ granary_err table_fail_sealed(const granary_mutable *table);
  * granary_mutable_seal() */
 granary_err table_finish_seal(granary_mutable *table);
 
+/* err; a failure's message gets the table's name. */
+granary_err table_told(const granary_mutable *table, granary_err err);
+
 /* The clock, in ns since the Unix epoch. */
 int64_t table_clock(void);
 

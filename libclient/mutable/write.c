@@ -268,5 +268,5 @@ write_end(struct write *write, granary_err err, int64_t *ret_time)
     (void)pthread_mutex_unlock(&table->lock);
     free(write->slots);
     free(write->tiles);
-    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "table '%s'", table->name);
+    return table_told(table, err);
 }

@@ -216,7 +216,7 @@ granary_mutable_view(granary_mutable *table, int64_t time, const granary_index *
         *ret_part = part;
         return GRANARY_OK;
     }
-    return gr_fail_in(err, "tensor '%s'", table->name);
+    return table_told(table, err);
 }
 
 void

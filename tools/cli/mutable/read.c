@@ -36,7 +36,7 @@ run_read(struct cli *cli)
     granary_mutable *table = NULL;
     granary_frame *frame = NULL;
     struct gr_buf out = {0};
-    granary_err err = table_open(cli, cli->arguments[0], &table);
+    granary_err err = table_open_to_read(cli->client, cli->arguments[0], &table);
     int status;
 
     if (err == GRANARY_OK) {

@@ -37,6 +37,19 @@ table_open(struct cli *cli, const char *name, granary_mutable **ret_table)
     return err == GRANARY_ENOENT ? table_advise(err, "`granary table create %s COLUMN:DTYPE...` makes it", name) : err;
 }
 
+granary_err
+table_open_to_read(granary_client *client, const char *name, granary_mutable **ret_table)
+{
+    granary_err err = granary_mutable_open(client, name, ret_table);
+    granary_id id;
+
+    if (err == GRANARY_ESEALED) {
+        err = granary_name_get(client, name, &id);
+        err = err == GRANARY_OK ? granary_sealed_open(client, id, ret_table) : err;
+    }
+    return err == GRANARY_ENOENT ? table_advise(err, "`granary table list` lists tables and tensors") : err;
+}
+
 /* ---- create ---- */
 
 struct create {
@@ -177,7 +190,7 @@ delete_table(struct cli *cli, char *name)
     return err == GRANARY_ENOENT ? table_advise(err, "`granary names` lists names") : err;
 }
 
-static const struct command table_delete = {.access = &access_session, .plain = true, .each = delete_table};
+const struct command table_delete = {.access = &access_session, .plain = true, .each = delete_table};
 
 /* ---- all of them ---- */
 
@@ -216,6 +229,15 @@ static const struct command_row table_rows[] = {
      "\vExample:\n"
      "  granary table delete readings",
      &table_delete},
+    {"list", "", "list tables and tensors", "List the tables and tensors of the session that change, and sealed ones.",
+     &state_list},
+    {"info", "NAME", "describe a table", "Describe a table: rows, newest write, writers. This makes no time final.",
+     &state_info},
+    {"snapshot", "NAME NEW", "keep a table as it is at a time",
+     "Keep a table as it is at a time, under a new name. Prints the object's id; the table goes on.", &state_snapshot},
+    {"seal", "NAME", "end all writing", "Make a table one that does not change. Prints the object's id.", &state_seal},
+    {"watch", "NAME", "wait for a write; prints its time",
+     "Wait until a later write has become visible, and print its time.", &state_watch},
     {0}};
 
 const struct command command_table = {.rows = table_rows, .which = "which one?"};

@@ -1,5 +1,4 @@
 /* granary read: parts of chunks, printed or as bytes. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "cli/command/arguments.h"
 #include "cli/objects/read_elements.h"
 #include "cli/objects/read_whole.h"
+#include "cli/objects/slice.h"
 #include "cli/print/output.h"
 #include "data/print.h"
 
@@ -29,65 +29,6 @@ struct read {
 };
 
 /* ---- options ---- */
-
-/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Of bytes it may have K, M, G or T behind it. */
-static granary_err
-read_number(const char **text, bool bytes, int64_t *ret_number)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    long long value = strtoll(*text, &end, 10);
-    const char *unit = bytes && end != *text && *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
-
-    *ret_number = end == *text ? GRANARY_OMITTED : value;
-    if (end == *text) {
-        return GRANARY_OK;
-    }
-    if (value == INT64_MIN || value == INT64_MAX ||
-        (unit != NULL && __builtin_mul_overflow(value, 1ll << (10 * (unit - units + 1)), ret_number))) {
-        return gr_fail(GRANARY_EINVAL, "'%s' is too large", *text);
-    }
-    *text = unit != NULL ? end + 1 : end;
-    return GRANARY_OK;
-}
-
-/* The step of a slice, behind its second colon. */
-static granary_err
-read_step(const char **at, bool bytes, int64_t *ret_step)
-{
-    granary_err err;
-
-    *ret_step = 1;
-    if (**at != ':') {
-        return GRANARY_OK;
-    }
-    ++*at;
-    err = read_number(at, bytes, ret_step);
-    *ret_step = *ret_step == GRANARY_OMITTED ? 1 : *ret_step;
-    return err == GRANARY_OK && *ret_step == 0 ? gr_fail(GRANARY_EINVAL, "a step cannot be 0") : err;
-}
-
-/* "3", "A:B", "A:B:STEP", any of them left out, up to a comma or the end. */
-static granary_err
-read_slice(const char **text, bool bytes, granary_slice *ret_slice)
-{
-    const char *at = *text;
-    granary_slice slice = {.stop = GRANARY_OMITTED, .step = 0};
-    granary_err err = read_number(&at, bytes, &slice.start);
-    bool is_slice = err == GRANARY_OK && *at == ':';
-
-    if (is_slice) {
-        at++;
-        err = read_number(&at, bytes, &slice.stop);
-        err = err == GRANARY_OK ? read_step(&at, bytes, &slice.step) : err;
-    }
-    if (err == GRANARY_OK && ((*at != '\0' && *at != ',') || (!is_slice && slice.start == GRANARY_OMITTED))) {
-        err = gr_fail(GRANARY_EINVAL, "'%s' is no slice: a position or FROM:TO:STEP is expected", *text);
-    }
-    *text = at;
-    *ret_slice = slice;
-    return err;
-}
 
 static granary_err
 select_once(granary_selection *select, granary_selection_kind kind)
@@ -109,13 +50,13 @@ take_rows(void *target, char *arg)
     int64_t *indices = several ? calloc(strlen(text), sizeof *indices) : NULL;
 
     if (err == GRANARY_OK && !several) {
-        return read_slice(&text, false, &select->rows);
+        return slice_parse(&text, false, &select->rows);
     }
     select->indices = indices;
     while (err == GRANARY_OK && indices != NULL) {
         granary_slice row;
 
-        err = read_slice(&text, false, &row);
+        err = slice_parse(&text, false, &row);
         if (err == GRANARY_OK && row.step != 0) {
             err = gr_fail(GRANARY_EINVAL, "positions or one slice, not both");
         }
@@ -138,7 +79,7 @@ take_index(void *target, char *arg)
         if (select->dim_count == (int)(sizeof select->dims / sizeof select->dims[0])) {
             return gr_fail(GRANARY_EINVAL, "at most %d dimensions", select->dim_count);
         }
-        err = read_slice(&text, false, &select->dims[select->dim_count++]);
+        err = slice_parse(&text, false, &select->dims[select->dim_count++]);
         if (*text++ == '\0') {
             break;
         }
@@ -153,7 +94,7 @@ take_bytes(void *target, char *arg)
     const char *text = arg;
     granary_err err = select_once(select, GRANARY_SELECT_BYTES);
 
-    return err == GRANARY_OK ? read_slice(&text, true, &select->rows) : err;
+    return err == GRANARY_OK ? slice_parse(&text, true, &select->rows) : err;
 }
 
 /* ---- printing ---- */

@@ -1,0 +1,13 @@
+/* Slices as text, for `granary read` and `granary tensor`. */
+#ifndef CLI_SLICE_H
+#define CLI_SLICE_H
+
+#include "granary/read.h"
+
+/*
+ * "3", "A:B", "A:B:STEP", any of them left out, up to a comma or the end, to which *text moves. A position has step 0.
+ * bytes: numbers may have K, M, G or T behind them. Errors: EINVAL
+ */
+granary_err slice_parse(const char **text, bool bytes, granary_slice *ret_slice);
+
+#endif
