@@ -8,9 +8,9 @@
 #include "base/grow.h"
 #include "base/id.h"
 #include "base/sized.h"
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
+#include "mutable/frame/runs.h"
 #include "mutable/read.h"
-#include "mutable/runs.h"
 #include "mutable/sealed.h"
 #include "mutable/tensor/shape.h"
 

@@ -1,8 +1,8 @@
 /* Cuts, and rows as they were at one. */
 #include "mutable/read.h"
 #include "base/error.h"
-#include "mutable/content.h"
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
+#include "mutable/frame/content.h"
 
 /* ---- cuts ---- */
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/sized.h"
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
 #include "mutable/marked.h"
 #include "mutable/sealed.h"
 #include "mutable/tensor/shape.h"

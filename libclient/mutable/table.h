@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "granary/mutable.h"
-#include "mutable/index.h"
-#include "mutable/page.h"
-#include "mutable/rows.h"
-#include "mutable/slab.h"
+#include "mutable/core/index.h"
+#include "mutable/core/page.h"
+#include "mutable/core/slab.h"
+#include "mutable/frame/rows.h"
 
 /* The lane of a handle that writes. */
 struct table_writer {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
 
 /* ---- the writer ---- */
 

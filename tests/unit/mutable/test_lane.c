@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
 
 #define WRITERS 3
 #define READERS 2

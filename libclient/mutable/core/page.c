@@ -1,11 +1,11 @@
 /* Pages and lanes, taken by open file description locks: two handles of one process exclude each other like any two. */
-#include "mutable/page.h"
+#include "mutable/core/page.h"
 
 #include <fcntl.h>
 
 #include "base/error.h"
 #include "base/id.h"
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
 
 #define PAGES_FIRST 16u
 

@@ -1,5 +1,5 @@
 /* Chunks' rows and what notes write over them, put together column by column. */
-#include "mutable/content.h"
+#include "mutable/frame/content.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* What logs tell, slot by slot, and remembered. */
-#include "mutable/index.h"
+#include "mutable/core/index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "mutable/slab.h"
+#include "mutable/core/slab.h"
 
 #define HEADS_LEAST 64 /* a power of 2 */
 

@@ -1,5 +1,5 @@
 /* A table's objects, from the first byte to the last one that is written. */
-#include "mutable/kept.h"
+#include "mutable/core/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>

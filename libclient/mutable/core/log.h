@@ -2,7 +2,7 @@
 #ifndef MUTABLE_LOG_H
 #define MUTABLE_LOG_H
 
-#include "mutable/kept.h"
+#include "mutable/core/kept.h"
 
 /* The end of a lane's log, where its writer is. One thread at a time. */
 struct log_writer {

@@ -1,5 +1,5 @@
 /* Rows written in place, column by column, behind those that readers see. */
-#include "mutable/rows.h"
+#include "mutable/frame/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef MUTABLE_SLAB_H
 #define MUTABLE_SLAB_H
 
-#include "mutable/kept.h"
+#include "mutable/core/kept.h"
 
 struct index_note;
 

@@ -7,8 +7,8 @@
 #include "base/sized.h"
 #include "data/arrow/arrow.h"
 #include "data/caller.h"
+#include "mutable/frame/runs.h"
 #include "mutable/read.h"
-#include "mutable/runs.h"
 #include "mutable/write.h"
 
 /* ---- which rows ---- */

@@ -1,11 +1,11 @@
 /* Notes in slabs. Slabs grow with what their writer writes, as chunks do. */
-#include "mutable/slab.h"
+#include "mutable/core/slab.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "mutable/index.h"
+#include "mutable/core/index.h"
 
 #define SLAB_LEAST ((uint64_t)4 << 10)
 #define SLAB_MOST  ((uint64_t)1 << 20)

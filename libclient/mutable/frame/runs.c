@@ -1,5 +1,5 @@
 /* Runs of the chunks that the index knows, sorted, without what notes delete. */
-#include "mutable/runs.h"
+#include "mutable/frame/runs.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* Blocks of a lane's log: a writer's first one is short, and the next ones are longer and longer. */
-#include "mutable/log.h"
+#include "mutable/core/log.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
 
 #define FIRST_SLOTS 64u
 

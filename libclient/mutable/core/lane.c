@@ -3,7 +3,7 @@
  * reader raises the frontier, then looks at what is about to be committed. Sequentially consistent operations make at
  * least one see the other. tests/model/cut.pml searches it.
  */
-#include "mutable/lane.h"
+#include "mutable/core/lane.h"
 
 #include "base/futex.h"
 

@@ -5,7 +5,7 @@
 #ifndef MUTABLE_INDEX_H
 #define MUTABLE_INDEX_H
 
-#include "mutable/log.h"
+#include "mutable/core/log.h"
 
 struct index_chunk {
     granary_id object;

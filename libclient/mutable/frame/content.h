@@ -5,7 +5,7 @@
 #define MUTABLE_CONTENT_H
 
 #include "data/frame.h"
-#include "mutable/runs.h"
+#include "mutable/frame/runs.h"
 
 /* Rows [from, to) of a run's chunk have values of a note, from its row `at` on. */
 struct patch {

@@ -6,7 +6,7 @@
 #define MUTABLE_ROWS_H
 
 #include "data/frame.h"
-#include "mutable/kept.h"
+#include "mutable/core/kept.h"
 
 struct rows_column;
 
