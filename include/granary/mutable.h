@@ -272,6 +272,7 @@ typedef struct granary_mutable_part {
  */
 GRANARY_API granary_err granary_mutable_view(granary_mutable *table, int64_t time, const granary_index *indexes,
                                              size_t count, granary_mutable_part *ret_part);
+/* Let go of the elements, and clear the part. One that is all zero is fine. */
 GRANARY_API void granary_mutable_release(granary_client *client, granary_mutable_part *part);
 
 /* ---- what there is ---- */

@@ -88,5 +88,12 @@ cut)
         expect 1 -D$control -DENTRIES=2 -DREADERS=1 -DKILLS=1
     done
     ;;
+bell)
+    expect 0 -DWRITES=2 -DSLEEPERS=2 -DKILLS=1
+    expect 0 -DWRITES=1 -DSLEEPERS=2 -DKILLS=0
+    for control in BLIND EARLY LATE AFTER; do
+        expect 1 -D$control -DWRITES=1 -DSLEEPERS=2 -DKILLS=0
+    done
+    ;;
 esac
 exit $failed
