@@ -43,7 +43,8 @@ enum gr_mutable_object {
     GR_MUTABLE_ROWS = 2,
     GR_MUTABLE_SLAB = 3,
     GR_MUTABLE_SEALED = 4,
-    GR_MUTABLE_TILE = 5
+    GR_MUTABLE_TILE = 5,
+    GR_MUTABLE_BASE = 6
 };
 
 enum gr_lane_state { GR_LANE_IDLE = 0, GR_LANE_PENDING = 1, GR_LANE_REVOKED = 2 };
@@ -73,6 +74,9 @@ struct gr_mutable {
     /* INT64_MIN; or the table was sealed as it was at that time: its frontier is INT64_MAX, and the object of
      * GR_MUTABLE_SEALED is it, or is about to be. */
     _Atomic int64_t sealed;
+    /* Number of the base, the object of GR_MUTABLE_BASE that has all up to the time before which history was given up; 0:
+     * there is none. What the logs tell of up to that time is not looked at, and its objects may be gone. */
+    _Atomic uint32_t base;
     /* Reads were answered for times up to this one: no write at or before it becomes visible any more. */
     _Alignas(64) _Atomic int64_t frontier;
     /* Rows that have a number: a writer takes numbers for a whole chunk at a time. */

@@ -179,6 +179,22 @@ GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t tim
 GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids,
                                              size_t *ret_count);
 
+/* How far back history is kept: one of these. */
+typedef struct granary_retain {
+    int64_t time;    /* to this time; GRANARY_NOW: to that of the newest write */
+    int64_t age_ns;  /* above 0: so long before the clock's time */
+    uint64_t writes; /* above 0: to the time of the earliest of so many newest times of writes */
+} granary_retain;
+
+/*
+ * Give up history, and the memory of what only it needs. Reads at an earlier time are refused from now on; writes at or
+ * before that time were final before. Views and frames that were read stay valid.
+ *
+ * ret_time  to which time history is kept now; may be NULL
+ * Errors    EINVAL not one of them is given · as granary_mutable_snapshot(). Log entries, 16 bytes a write, stay
+ */
+GRANARY_API granary_err granary_mutable_retain(granary_mutable *table, const granary_retain *retain, int64_t *ret_time);
+
 /*
  * Open a sealed table, to be read: its rows and elements are the same at any time. Writes get ESEALED.
  *
@@ -354,6 +370,9 @@ GRANARY_SIZED_1(granary_err, granary_mutable_put_chunks,
                 (granary_mutable * table, const uint64_t *chunks, const granary_id *ids, size_t count,
                  const granary_write_options *options, int64_t *ret_time),
                 (table, chunks, ids, count, options, ret_time), granary_write_options);
+GRANARY_SIZED_1(granary_err, granary_mutable_retain,
+                (granary_mutable * table, const granary_retain *retain, int64_t *ret_time), (table, retain, ret_time),
+                granary_retain);
 GRANARY_SIZED_1(granary_err, granary_mutable_describe,
                 (granary_client * client, const char *name, granary_mutable_info *ret_info), (client, name, ret_info),
                 granary_mutable_info);

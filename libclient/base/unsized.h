@@ -38,6 +38,7 @@ enum {
     first_granary_read_options = 24,
     first_granary_receipt = 40,
     first_granary_result = 176,
+    first_granary_retain = 24,
     first_granary_segment_info = 80,
     first_granary_session_info = 128,
     first_granary_session_options = 24,

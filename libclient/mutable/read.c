@@ -52,17 +52,27 @@ granary_err
 table_cut(granary_mutable *table, int64_t *time)
 {
     uint64_t counts[GR_MUTABLE_LANES];
+    bool is_now;
     granary_err err;
 
     if (table_is_fixed(table)) { /* what it has, it has at any time */
         *time = INT64_MAX;
         return table_check(table);
     }
+    is_now = *time == GRANARY_NOW;
     err = cut_time(&table, 1, time);
-    if (err != GRANARY_OK || *time <= table->index.complete) { /* that was cut, and learnt, before */
-        return err;
+    if (err != GRANARY_OK ||
+        (*time <= table->index.complete && *time >= table->index.horizon && !table_has_moved(table))) {
+        return err; /* that was cut, and learnt, before */
     }
-    err = index_update(&table->index, counts, mutable_cut(table->page.page, *time, counts));
+    err = table_learn(table, counts, mutable_cut(table->page.page, *time, counts));
+    if (err == GRANARY_OK && is_now && *time < table->index.horizon) {
+        *time = table->index.horizon; /* which is final, too */
+    }
+    if (err == GRANARY_OK && *time < table->index.horizon) {
+        err = gr_fail(GRANARY_ESTATE, "history before time %lld was given up: read at that time, or later",
+                      (long long)table->index.horizon);
+    }
     table->index.complete = err == GRANARY_OK ? *time : table->index.complete;
     return err;
 }
@@ -74,7 +84,7 @@ table_look(granary_mutable *table)
     granary_err err = table_check(table);
 
     return err == GRANARY_OK && !table_is_fixed(table)
-               ? index_update(&table->index, counts, mutable_committed(table->page.page, counts))
+               ? table_learn(table, counts, mutable_committed(table->page.page, counts))
                : err;
 }
 
@@ -103,13 +113,17 @@ granary_err
 granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame **ret_frame)
 {
     struct content content;
-    granary_err err = read_begin(table, time, &content);
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        err = content_frame(&content, 0, content.runs.count, ret_frame);
-        content_close(&content);
-    }
-    return read_end(table, err);
+    do {
+        err = read_begin(table, time, &content);
+        if (err == GRANARY_OK) {
+            err = content_frame(&content, 0, content.runs.count, ret_frame);
+            content_close(&content);
+        }
+        err = read_end(table, err);
+    } while (table_try_again(table, err));
+    return err;
 }
 
 granary_err

@@ -8,6 +8,13 @@
  * granary_cut(), index_update() */
 granary_err table_cut(granary_mutable *table, int64_t *time);
 
+/* Whether history was given up since the handle has looked; and whether that may be why a read failed. */
+bool table_has_moved(const granary_mutable *table);
+bool table_try_again(const granary_mutable *table, granary_err err);
+
+/* Learn what was committed, behind the base. Errors: as index_update(), sealed_get() */
+granary_err table_learn(granary_mutable *table, const uint64_t *counts, uint32_t lanes);
+
 /* Learn all that was committed, whatever its time, without making anything final. Errors: as index_update() */
 granary_err table_look(granary_mutable *table);
 

@@ -13,8 +13,6 @@
 #include "mutable/table.h"
 #include "mutable/tensor/shape.h"
 
-#define SEALED_MARK "granary sealed table 1"
-
 enum { SEALED_ID, SEALED_NUMBER, SEALED_ROWS, SEALED_OFFSET, SEALED_COLUMNS };
 
 granary_err
@@ -112,7 +110,7 @@ columns_make(const struct sealed_parts *parts, struct sealed_columns *columns)
 }
 
 granary_err
-sealed_put(granary_client *client, granary_id id, const struct sealed_parts *parts, int timeout_ms)
+sealed_put(granary_client *client, granary_id id, const char *mark, const struct sealed_parts *parts, bool counted)
 {
     struct sealed_columns columns;
     granary_frame *frame = NULL;
@@ -128,9 +126,9 @@ sealed_put(granary_client *client, granary_id id, const struct sealed_parts *par
             [SEALED_OFFSET] = {.name = "offset", .dtype = GRANARY_UINT64, .values = columns.at},
         };
         const granary_object_options options = {
-            .contains = columns.contained, .contains_count = columns.contained_count, .timeout_ms = timeout_ms};
+            .contains = columns.contained, .contains_count = columns.contained_count, .counted = counted};
 
-        err = marked_frame(SEALED_MARK, all, SEALED_COLUMNS, (int64_t)parts->count, &frame);
+        err = marked_frame(mark, all, SEALED_COLUMNS, (int64_t)parts->count, &frame);
         err = err == GRANARY_OK ? frame_store(client, id, frame, &options) : err;
         columns_free(&columns);
     }
@@ -173,12 +171,12 @@ columns_fit(const granary_frame *frame)
 }
 
 granary_err
-sealed_get(granary_client *client, granary_id id, struct sealed_parts *ret_parts)
+sealed_get(granary_client *client, granary_id id, const char *mark, struct sealed_parts *ret_parts)
 {
     struct sealed_parts parts = {.count = 0};
     granary_frame *frame = NULL;
     granary_view view;
-    granary_err err = marked_get(client, id, SEALED_MARK, &view, &frame);
+    granary_err err = marked_get(client, id, mark, &view, &frame);
 
     if (err != GRANARY_OK) {
         return err;
@@ -208,7 +206,7 @@ granary_err
 granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids, size_t *ret_count)
 {
     struct sealed_parts parts = {.count = 0};
-    granary_err err = sealed_get(client, id, &parts);
+    granary_err err = sealed_get(client, id, SEALED_MARK, &parts);
     granary_id *ids = NULL;
 
     if (err == GRANARY_OK) {
@@ -296,7 +294,7 @@ granary_sealed_open(granary_client *client, granary_id id, granary_mutable **ret
 
     granary_id_format(id, text);
     err = err == GRANARY_OK ? table_new(client, text, id, &table) : err;
-    err = err == GRANARY_OK ? sealed_get(client, id, &parts) : err;
+    err = err == GRANARY_OK ? sealed_get(client, id, SEALED_MARK, &parts) : err;
     if (err == GRANARY_ETYPE) {
         err = gr_fail(GRANARY_ETYPE, "the object is no sealed table");
     }

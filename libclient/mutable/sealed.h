@@ -32,11 +32,16 @@ struct sealed_parts {
 granary_err sealed_add(struct sealed_parts *parts, struct sealed_part part);
 void sealed_free(struct sealed_parts *parts);
 
-/* Put the object; it contains the parts. Errors: EEXIST · as granary_object_create_with() */
-granary_err sealed_put(granary_client *client, granary_id id, const struct sealed_parts *parts, int timeout_ms);
+#define SEALED_MARK "granary sealed table 1"
+#define BASE_MARK   "granary mutable base 1" /* see mutable/history.c */
 
-/* Errors: ETYPE the object is no sealed table · ECORRUPT · as granary_object_get() */
-granary_err sealed_get(granary_client *client, granary_id id, struct sealed_parts *ret_parts);
+/* Put an object of that mark; it contains the parts. counted: it lives by references. Errors: EEXIST · as
+ * granary_object_create_with() */
+granary_err
+sealed_put(granary_client *client, granary_id id, const char *mark, const struct sealed_parts *parts, bool counted);
+
+/* Errors: ETYPE the object has another mark · ECORRUPT · as granary_object_get() */
+granary_err sealed_get(granary_client *client, granary_id id, const char *mark, struct sealed_parts *ret_parts);
 
 /* Whether an object is a sealed table, as its metadata tells. */
 bool sealed_is(granary_client *client, granary_id id);

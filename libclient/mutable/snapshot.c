@@ -9,24 +9,33 @@
 #include "data/tensor.h"
 #include "granary/hold.h"
 #include "mutable/core/lane.h"
-#include "mutable/frame/content.h"
 #include "mutable/marked.h"
 #include "mutable/read.h"
-#include "mutable/sealed.h"
+#include "mutable/snapshot.h"
 #include "mutable/tensor/tile.h"
 
 #define PART_ROWS 65536 /* runs that are copied are put together up to that */
 
 /* ---- parts ---- */
 
-/* A snapshot that is being made. */
-struct snapshot {
-    granary_mutable *table;
-    struct content content;
-    struct sealed_parts parts;
-    granary_id *copies; /* parts that are ours until an object contains them */
-    size_t copy_count;
-};
+granary_err
+snapshot_begin(struct snapshot *snapshot, granary_mutable *table, size_t copies)
+{
+    snapshot->table = table;
+    snapshot->copies = calloc(copies + 1, sizeof *snapshot->copies);
+    return snapshot->copies != NULL ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory");
+}
+
+void
+snapshot_end(struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->copy_count; i++) {
+        /* It ends with the client at the latest. */
+        (void)granary_unreference(snapshot->table->client, snapshot->copies[i], NULL);
+    }
+    free(snapshot->copies);
+    sealed_free(&snapshot->parts);
+}
 
 /* An object of ours, which the client holds until the snapshot contains it. */
 static granary_err
@@ -40,9 +49,8 @@ copy_hold(struct snapshot *snapshot, granary_id id)
     return err;
 }
 
-/* Runs [first, last), copied into a part, which the client holds meanwhile. */
-static granary_err
-part_copy(struct snapshot *snapshot, size_t first, size_t last)
+granary_err
+snapshot_copy(struct snapshot *snapshot, size_t first, size_t last)
 {
     const granary_object_options options = {.counted = true};
     granary_client *client = snapshot->table->client;
@@ -86,12 +94,8 @@ static granary_err
 parts_collect(struct snapshot *snapshot)
 {
     const struct runs *runs = &snapshot->content.runs;
-    granary_err err = GRANARY_OK;
+    granary_err err = snapshot_begin(snapshot, snapshot->table, runs->count);
 
-    snapshot->copies = calloc(runs->count + 1, sizeof *snapshot->copies);
-    if (snapshot->copies == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
     for (size_t i = 0, next; err == GRANARY_OK && i < runs->count; i = next) {
         const struct run *run = &runs->run[i];
 
@@ -102,11 +106,11 @@ parts_collect(struct snapshot *snapshot)
                                                                     .rows = run->to - run->from});
         } else {
             next = copied_together(snapshot, i);
-            err = part_copy(snapshot, i, next);
+            err = snapshot_copy(snapshot, i, next);
         }
     }
     /* A table without rows still has columns. */
-    return err == GRANARY_OK && runs->count == 0 ? part_copy(snapshot, 0, 0) : err;
+    return err == GRANARY_OK && runs->count == 0 ? snapshot_copy(snapshot, 0, 0) : err;
 }
 
 /* ---- parts of a tensor ---- */
@@ -155,18 +159,13 @@ tile_copy(struct snapshot *snapshot, uint64_t chunk, int64_t time, granary_id *r
     return err == GRANARY_OK ? copy_hold(snapshot, *ret_id) : err;
 }
 
-/* A part for each chunk that was written; the others are the fill. */
-static granary_err
-tiles_collect(struct snapshot *snapshot, int64_t time)
+granary_err
+snapshot_tiles(struct snapshot *snapshot, granary_mutable *table, int64_t time)
 {
-    const struct index *index = &snapshot->table->index;
-    granary_err err;
+    const struct index *index = &table->index;
+    granary_err err = snapshot_begin(snapshot, table, index->head_count + 1);
 
-    snapshot->copies = calloc(index->head_count + 1, sizeof *snapshot->copies);
-    if (snapshot->copies == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    err = shape_part(snapshot);
+    err = err == GRANARY_OK ? shape_part(snapshot) : err;
     /* As they came: those of one slab follow each other. */
     for (size_t i = 0; err == GRANARY_OK && i < index->note_count; i++) {
         const struct index_note *note = &index->notes[i];
@@ -183,17 +182,6 @@ tiles_collect(struct snapshot *snapshot, int64_t time)
 
 /* ---- the object ---- */
 
-static void
-snapshot_end(struct snapshot *snapshot)
-{
-    for (size_t i = 0; i < snapshot->copy_count; i++) {
-        /* It ends with the client at the latest. */
-        (void)granary_unreference(snapshot->table->client, snapshot->copies[i], NULL);
-    }
-    free(snapshot->copies);
-    sealed_free(&snapshot->parts);
-}
-
 /* The table, which is locked, at a time that is final, as an object. */
 static granary_err
 snapshot_put(granary_mutable *table, int64_t time, granary_id id)
@@ -202,7 +190,7 @@ snapshot_put(granary_mutable *table, int64_t time, granary_id id)
     granary_err err;
 
     if (table->tensor != NULL) {
-        err = tiles_collect(&snapshot, time);
+        err = snapshot_tiles(&snapshot, table, time);
     } else {
         err = content_open(table, time, &snapshot.content);
         if (err == GRANARY_OK) {
@@ -210,7 +198,7 @@ snapshot_put(granary_mutable *table, int64_t time, granary_id id)
             content_close(&snapshot.content);
         }
     }
-    err = err == GRANARY_OK ? sealed_put(table->client, id, &snapshot.parts, 0) : err;
+    err = err == GRANARY_OK ? sealed_put(table->client, id, SEALED_MARK, &snapshot.parts, false) : err;
     snapshot_end(&snapshot);
     return err;
 }
@@ -223,10 +211,14 @@ granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name,
     const granary_id id = granary_id_random();
     granary_err err;
 
-    (void)pthread_mutex_lock(&table->lock);
-    err = table_cut(table, &time);
-    err = err == GRANARY_OK ? snapshot_put(table, time, id) : err;
-    (void)pthread_mutex_unlock(&table->lock);
+    do {
+        int64_t at = time;
+
+        (void)pthread_mutex_lock(&table->lock);
+        err = table_cut(table, &at);
+        err = err == GRANARY_OK ? snapshot_put(table, at, id) : err;
+        (void)pthread_mutex_unlock(&table->lock);
+    } while (table_try_again(table, err));
     if (err == GRANARY_OK && name != NULL) {
         err = granary_name_set(table->client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
         if (err != GRANARY_OK) {
@@ -253,7 +245,7 @@ table_finish_seal(granary_mutable *table)
     const uint32_t lanes = mutable_cut(table->page.page, INT64_MAX, counts);
 
     if (!granary_object_contains(table->client, id)) {
-        err = index_update(&table->index, counts, lanes);
+        err = table_learn(table, counts, lanes);
         err = err == GRANARY_OK ? snapshot_put(table, time, id) : err;
         err = err == GRANARY_EEXIST ? GRANARY_OK : err;
     }

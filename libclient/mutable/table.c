@@ -29,7 +29,7 @@ not_mutable(granary_client *client, granary_id id)
     char text[GRANARY_ID_TEXT + 1];
 
     granary_id_format(id, text);
-    if (sealed_get(client, id, &parts) != GRANARY_OK) {
+    if (sealed_get(client, id, SEALED_MARK, &parts) != GRANARY_OK) {
         return gr_fail(GRANARY_ETYPE, "the name is of object %s, which is no table", text);
     }
     sealed_free(&parts);
@@ -68,7 +68,7 @@ table_new(granary_client *client, const char *name, granary_id id, granary_mutab
     table->client = client;
     table->id = id;
     table->page.map.fd = -1;
-    table->index = (struct index){.client = client, .table = id, .complete = INT64_MIN};
+    index_init(&table->index, client, id);
     (void)snprintf(table->name, sizeof table->name, "%s", name);
     (void)pthread_mutex_init(&table->lock, NULL);
     *ret_table = table;

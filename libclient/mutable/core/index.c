@@ -11,6 +11,12 @@
 #define HEADS_LEAST 64 /* a power of 2 */
 
 void
+index_init(struct index *index, granary_client *client, granary_id table)
+{
+    *index = (struct index){.client = client, .table = table, .complete = INT64_MIN, .horizon = INT64_MIN};
+}
+
+void
 index_free(struct index *index)
 {
     free(index->chunks);
@@ -81,6 +87,10 @@ learn_append(struct learn *learn, uint64_t position, const struct gr_mutable_slo
     }
     chunk->end = end;
     chunk->last = position;
+    if (slot->time <= learn->index->horizon) {
+        chunk->has_base = true;
+        return GRANARY_OK;
+    }
     chunk->earliest = slot->time < chunk->earliest ? slot->time : chunk->earliest;
     chunk->latest = slot->time > chunk->latest ? slot->time : chunk->latest;
     return GRANARY_OK;
@@ -210,6 +220,9 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
     struct note_view view;
     granary_err err;
 
+    if (slot->time <= index->horizon) {
+        return GRANARY_OK;
+    }
     if (!gr_grow(&index->notes, &index->note_room, index->note_count, sizeof note)) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
@@ -317,6 +330,7 @@ index_update(struct index *index, const uint64_t *counts, uint32_t lanes)
 struct chunk_walk {
     const struct index_chunk *chunk;
     int64_t time;
+    int64_t horizon;
     uint32_t from; /* of a run that may go on */
     uint32_t to;
     uint32_t end; /* rows that were passed */
@@ -342,7 +356,7 @@ walk_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
         return GRANARY_OK; /* another kind; or it has changed since it was looked at, by a writer that lies */
     }
     walk->end = end;
-    if (slot->time > walk->time) {
+    if (slot->time > walk->time || slot->time <= walk->horizon) {
         return GRANARY_OK;
     }
     if (walk->to != from) {
@@ -356,14 +370,15 @@ walk_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
 granary_err
 index_rows(const struct index *index, const struct index_chunk *chunk, int64_t time, index_take *take, void *context)
 {
-    struct chunk_walk walk = {.chunk = chunk, .time = time, .take = take, .context = context};
+    struct chunk_walk walk = {
+        .chunk = chunk, .time = time, .horizon = index->horizon, .take = take, .context = context};
     granary_err err;
 
     if (chunk->end == 0 || chunk->earliest > time) {
         return GRANARY_OK;
     }
-    if (chunk->latest <= time) {
-        return take(context, chunk, 0, chunk->end);
+    if (chunk->latest <= time && !chunk->has_base) {
+        return take(context, chunk, chunk->begin, chunk->end);
     }
     err = log_walk(index->client, index->table, chunk->lane, chunk->before, chunk->last, walk_slot, &walk);
     return err == GRANARY_OK ? walk_take(&walk) : err;

@@ -13,9 +13,11 @@ struct index_chunk {
     uint32_t lane;
     uint32_t number;
     uint32_t capacity;
-    uint32_t end;     /* rows that were committed */
+    uint32_t begin; /* rows [begin, end) were committed */
+    uint32_t end;
     bool is_full;     /* it is a frame of these rows, and no more come */
-    int64_t earliest; /* their times */
+    bool has_base;    /* rows of it are in the base */
+    int64_t earliest; /* the times of the others */
     int64_t latest;
     uint64_t before; /* positions in the log: of the slot before its first append, and of its last one */
     uint64_t last;
@@ -36,6 +38,8 @@ struct index_note {
 struct index {
     granary_client *client;
     granary_id table;
+    uint32_t base;                    /* its number */
+    int64_t horizon;                  /* its time: the log is not looked at up to it; INT64_MIN: there is no base */
     int64_t complete;                 /* all that was or will be committed up to that time is known */
     uint64_t known[GR_MUTABLE_LANES]; /* position of the last slot that was looked at; 0: none was */
     size_t current[GR_MUTABLE_LANES]; /* position of the chunk at which a lane is, + 1 */
@@ -55,6 +59,8 @@ struct index {
     size_t head_count;
 };
 
+/* One that knows nothing. */
+void index_init(struct index *index, granary_client *client, granary_id table);
 void index_free(struct index *index);
 
 /*

@@ -13,6 +13,7 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
     atomic_store_explicit(&page->id[0], id[0], memory_order_relaxed);
     atomic_store_explicit(&page->id[1], id[1], memory_order_relaxed);
     atomic_store_explicit(&page->sealed, INT64_MIN, memory_order_relaxed);
+    atomic_store_explicit(&page->base, 0, memory_order_relaxed);
     atomic_store_explicit(&page->rows, 0, memory_order_relaxed);
     atomic_store_explicit(&page->waited, 0, memory_order_relaxed);
     atomic_store_explicit(&page->notes, 0, memory_order_relaxed);

@@ -206,10 +206,13 @@ granary_mutable_view(granary_mutable *table, int64_t time, const granary_index *
 
     err = err == GRANARY_OK ? select_resolve(table->tensor, indexes, count, &selection) : err;
     if (err == GRANARY_OK) {
-        (void)pthread_mutex_lock(&table->lock);
-        err = table_cut(table, &look.time);
-        err = err == GRANARY_OK ? look_at(&look, &part) : err;
-        (void)pthread_mutex_unlock(&table->lock);
+        do {
+            look.time = time;
+            (void)pthread_mutex_lock(&table->lock);
+            err = table_cut(table, &look.time);
+            err = err == GRANARY_OK ? look_at(&look, &part) : err;
+            (void)pthread_mutex_unlock(&table->lock);
+        } while (table_try_again(table, err));
     }
     select_free(&selection);
     if (err == GRANARY_OK) {

@@ -96,6 +96,9 @@ expect 1 "final" granary tensor write wide 0 9 --time "$first"
 granary tensor write wide 0 8 >/dev/null
 granary tensor read wide :1 --at "$first" -o again.npy
 same first.npy again.npy
+expect 2 "give --before TIME, --age DURATION or --writes N" granary tensor retain wide
+kept=$(granary tensor retain wide --writes 1)
+expect 1 "history before time $kept was given up" granary tensor read wide :1 --at "$first"
 granary tensor snapshot wide kept >/dev/null
 granary tensor seal wide >/dev/null
 granary tensor read wide '[0,2000000000]' -o sealed.npy

@@ -289,6 +289,55 @@ complete_chunks_are_sealed_as_they_are(void **state)
     granary_disconnect(client);
 }
 
+/* What only earlier times needed is freed; later reads are what they were. */
+static void
+history_is_given_up(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "history"), *reader = open_table(client, "history");
+    const int64_t rows = 1500000;
+    int64_t *values = calloc((size_t)rows, sizeof *values);
+    const granary_column column = {.name = "n", .dtype = GRANARY_INT64, .rows = rows, .values = values};
+    const granary_rows all = {.from = 0, .to = INT64_MAX};
+    const granary_retain wrong[] = {{.time = 0}, {.time = 5, .writes = 1}};
+    const int64_t left[] = {7, 8};
+    int64_t sum = 0, time = 0, deleted = 0;
+    granary_frame *frame = NULL;
+    uint64_t before;
+
+    assert_ok(granary_mutable_append(table, &column, 1, rows, &(granary_write_options){.time = 10}, NULL));
+    assert_ok(granary_mutable_delete_rows(table, &all, &(granary_write_options){.time = 20}, &deleted, NULL));
+    assert_int_equal(deleted, rows);
+    assert_ok(append_number(table, 7, 30, NULL));
+    assert_ok(append_number(table, 8, 40, NULL));
+    assert_int_equal(count_numbers(reader, 10, &sum), rows);
+    for (size_t i = 0; i < 2; i++) {
+        assert_err(granary_mutable_retain(table, &wrong[i], &time), GRANARY_EINVAL);
+    }
+    before = fixture_stat(client).sealed_bytes;
+    assert_ok(granary_mutable_retain(table, &(granary_retain){.writes = 9}, &time));
+    assert_true(time == INT64_MIN);
+    assert_ok(granary_mutable_retain(table, &(granary_retain){.writes = 2}, &time));
+    assert_true(time == 30);
+    assert_true(before - fixture_stat(client).sealed_bytes > (uint64_t)7 << 20);
+    assert_err(granary_mutable_read_frame(reader, 10, &frame), GRANARY_ESTATE);
+    assert_non_null(strstr(granary_error_message(), "history before time 30 was given up"));
+    check_numbers(reader, 30, left, 1);
+    check_numbers(reader, 40, left, 2);
+    assert_err(append_number(table, 9, 25, NULL), GRANARY_ESTATE);
+    assert_ok(granary_mutable_retain(reader, &(granary_retain){.age_ns = 1}, &time));
+    assert_true(time > 40);
+    check_numbers(table, GRANARY_NOW, left, 2);
+    granary_mutable_close(table);
+    granary_mutable_close(reader);
+    table = open_table(client, "history");
+    check_numbers(table, GRANARY_NOW, left, 2);
+    granary_mutable_close(table);
+    assert_ok(granary_mutable_delete(client, "history"));
+    free(values);
+    granary_disconnect(client);
+}
+
 /* Who sealed it died before it was done: the next one who comes ends it. */
 static void
 a_seal_that_was_begun_is_ended(void **state)
@@ -762,6 +811,7 @@ main(void)
         cmocka_unit_test_setup_teardown(runs_of_any_length_keep_their_nulls, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(many_rows_take_many_chunks, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(complete_chunks_are_sealed_as_they_are, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(history_is_given_up, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_seal_that_was_begun_is_ended, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(killed_writers_lose_nothing_they_were_told, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_stopped_writer_stops_nobody, fixture_start, fixture_stop),

@@ -49,6 +49,7 @@ struct model {
     size_t operations;
     int64_t frontier;
     int64_t newest;
+    int64_t horizon; /* reads are refused before it */
     uint64_t seed;
     size_t reads, deleted, overwritten, refused;
 };
@@ -368,11 +369,19 @@ check_rows(struct model *model, const granary_frame *frame, const int64_t *numbe
 static void
 check_read(struct model *model, int64_t asked)
 {
-    const int64_t time = asked == GRANARY_NOW ? model->newest : asked;
+    int64_t time = asked == GRANARY_NOW ? model->newest : asked;
     granary_mutable *table = model->handles[draw(model, HANDLES)];
     granary_frame *frame = NULL;
     int64_t *numbers, rows;
 
+    if (asked == GRANARY_NOW && time < model->horizon) {
+        time = model->horizon;
+    }
+    if (time < model->horizon) {
+        assert_err(granary_mutable_read_frame(table, asked, &frame), GRANARY_ESTATE);
+        model->refused++;
+        return;
+    }
     assert_ok(granary_mutable_read_frame(table, asked, &frame));
     model->frontier = time > model->frontier ? time : model->frontier;
     rows = granary_frame_rows(frame);
@@ -445,10 +454,31 @@ check_sealed(struct model *model, granary_id id, int64_t time)
     }
 }
 
+/* A time that is final, and can be read. */
+static int64_t
+draw_past(struct model *model)
+{
+    const int64_t time = model->frontier - (int64_t)draw(model, 60);
+
+    return time < model->horizon ? model->horizon : time;
+}
+
+/* Give up history up to some time: nothing changes for reads of later ones. */
+static void
+do_retain(struct model *model)
+{
+    const granary_retain retain = {.time = model->frontier - (int64_t)draw(model, 40)};
+    int64_t time = 0;
+
+    assert_ok(granary_mutable_retain(model->handles[draw(model, HANDLES)], &retain, &time));
+    model->horizon = retain.time > model->horizon ? retain.time : model->horizon;
+    assert_true(time == model->horizon);
+}
+
 static void
 do_snapshot(struct model *model)
 {
-    const int64_t time = model->frontier - (int64_t)draw(model, 60);
+    const int64_t time = draw_past(model);
     granary_id id;
 
     assert_ok(granary_mutable_snapshot(model->handles[draw(model, HANDLES)], time, NULL, &id));
@@ -473,6 +503,7 @@ table_begin(struct model *model)
     model->count = 0;
     model->frontier = INT64_MIN / 4;
     model->newest = INT64_MIN;
+    model->horizon = INT64_MIN;
     check_read(model, model->frontier);
 }
 
@@ -480,7 +511,7 @@ table_begin(struct model *model)
 static void
 do_seal(struct model *model)
 {
-    const int64_t time = model->frontier - (int64_t)draw(model, 60);
+    const int64_t time = draw_past(model);
     granary_mutable *again = NULL;
     granary_frame *frame = NULL;
     granary_id id, named;
@@ -530,9 +561,9 @@ setting(const char *name, uint64_t otherwise)
 static void
 random_operations_equal_a_model(void **state)
 {
-    static void (*const operations[])(struct model *) = {do_append, do_append, do_append,  do_append,
-                                                         do_delete, do_write,  do_write,   do_read,
-                                                         do_read,   do_reopen, do_snapshot};
+    static void (*const operations[])(struct model *) = {do_append, do_append, do_append,   do_append,
+                                                         do_delete, do_write,  do_write,    do_read,
+                                                         do_read,   do_reopen, do_snapshot, do_retain};
     const size_t count = (size_t)setting("GRANARY_RANDOM_OPERATIONS", 8000);
     struct model model = {.client = fixture_connect(state), .seed = setting("GRANARY_RANDOM_SEED", 1)};
 

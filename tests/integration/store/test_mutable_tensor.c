@@ -33,7 +33,7 @@ struct model {
     int64_t shape[8];
     int64_t fill;
     struct version *elements[ELEMENTS];
-    int64_t frontier, newest;
+    int64_t frontier, newest, horizon; /* reads are refused before the horizon */
     size_t operations, reads, mapped, writes;
     uint64_t seed;
 };
@@ -318,8 +318,17 @@ check_elements(struct model *model, granary_mutable *table, int64_t asked, int64
 static void
 check_read(struct model *model, granary_mutable *table, int64_t asked)
 {
-    const int64_t time = asked == GRANARY_NOW ? model->newest : asked;
+    int64_t time = asked == GRANARY_NOW ? model->newest : asked;
 
+    if (asked == GRANARY_NOW && time < model->horizon) {
+        time = model->horizon;
+    }
+    if (time < model->horizon) {
+        granary_mutable_part part;
+
+        assert_err(granary_mutable_view(table, asked, NULL, 0, &part), GRANARY_ESTATE);
+        return;
+    }
     check_elements(model, table, asked, time);
     model->frontier = time > model->frontier ? time : model->frontier;
 }
@@ -341,10 +350,31 @@ check_sealed(struct model *model, granary_id id, int64_t time)
     granary_mutable_close(sealed);
 }
 
+/* A time that is final, and can be read. */
+static int64_t
+draw_past(struct model *model)
+{
+    const int64_t time = model->frontier - (int64_t)draw(model, 40);
+
+    return time < model->horizon ? model->horizon : time;
+}
+
+/* Give up history up to some time: nothing changes for reads of later ones. */
+static void
+do_retain(struct model *model)
+{
+    const granary_retain retain = {.time = model->frontier - (int64_t)draw(model, 30)};
+    int64_t time = 0;
+
+    assert_ok(granary_mutable_retain(model->handles[draw(model, HANDLES)], &retain, &time));
+    model->horizon = retain.time > model->horizon ? retain.time : model->horizon;
+    assert_true(time == model->horizon);
+}
+
 static void
 do_snapshot(struct model *model)
 {
-    const int64_t time = model->frontier - (int64_t)draw(model, 40);
+    const int64_t time = draw_past(model);
     granary_id id;
 
     assert_ok(granary_mutable_snapshot(model->handles[draw(model, HANDLES)], time, NULL, &id));
@@ -396,6 +426,7 @@ tensor_begin(struct model *model)
     }
     model->frontier = -1000000;
     model->newest = INT64_MIN;
+    model->horizon = INT64_MIN;
     check_read(model, model->handles[0], model->frontier);
 }
 
@@ -403,7 +434,7 @@ static void
 tensor_end(struct model *model)
 {
     if (draw(model, 3) == 0) {
-        const int64_t time = model->frontier - (int64_t)draw(model, 40);
+        const int64_t time = draw_past(model);
         granary_mutable_info info;
         granary_id id;
 
@@ -437,8 +468,8 @@ setting(const char *name, uint64_t otherwise)
 static void
 random_operations_equal_a_model(void **state)
 {
-    static void (*const operations[])(struct model *) = {do_write, do_write, do_write,  do_read,    do_read,
-                                                         do_read,  do_read,  do_reopen, do_snapshot};
+    static void (*const operations[])(struct model *) = {do_write, do_write, do_write,  do_read,     do_read,
+                                                         do_read,  do_read,  do_reopen, do_snapshot, do_retain};
     const size_t count = (size_t)setting("GRANARY_RANDOM_OPERATIONS", 6000);
     struct model *model = calloc(1, sizeof *model);
 

@@ -167,3 +167,44 @@ const struct command state_watch = {.options = watch_options,
                                     COMMAND_SELF(struct state, .time = GRANARY_NOW, .timeout_ms = GRANARY_FOREVER),
                                     .plain = true,
                                     .run = run_watch};
+
+/* ---- retain ---- */
+
+struct keep {
+    granary_retain retain;
+    int age_ms;
+};
+
+static granary_err
+take_before(void *target, char *text)
+{
+    return moment_parse(text, &((struct keep *)target)->retain.time);
+}
+
+static int
+run_retain(struct cli *cli)
+{
+    static const struct column columns[] = {{"time", "", 0, COLUMN(struct state, time)}, {0}};
+    struct keep keep = *(const struct keep *)cli->self;
+    struct state state = {.time = 0};
+    granary_mutable *table = NULL;
+    granary_err err = state_open(cli, &table);
+
+    keep.retain.age_ns = (int64_t)keep.age_ms * 1000000;
+    err = err == GRANARY_OK ? granary_mutable_retain(table, &keep.retain, &state.time) : err;
+    if (err == GRANARY_OK) {
+        listing_one(columns, cli->json, &state);
+    }
+    granary_mutable_close(table);
+    return err == GRANARY_EINVAL ? table_advise(err, "give --before TIME, --age DURATION or --writes N") : err;
+}
+
+static const struct gr_option retain_options[] = {
+    {"before", 0, "TIME", "give up history before this time", GR_OPTION_TAKE(take_before)},
+    {"age", 0, "DURATION", "... before so long ago", GR_OPTION_MS(struct keep, age_ms)},
+    {"writes", 0, "N", "... before the last N times of writes",
+     GR_OPTION_NUMBER(struct keep, retain.writes, 1, INT64_MAX)},
+    {0}};
+
+const struct command state_retain = {
+    .options = retain_options, .access = &access_session, COMMAND_ZERO(struct keep), .plain = true, .run = run_retain};

@@ -235,6 +235,10 @@ static const struct command_row table_rows[] = {
      &state_info},
     {"snapshot", "NAME NEW", "keep a table as it is at a time",
      "Keep a table as it is at a time, under a new name. Prints the object's id; the table goes on.", &state_snapshot},
+    {"retain", "NAME", "give up old history; prints since when it is kept",
+     "Give up history, and free the memory that only old times need. Reads of those times are refused from now on. "
+     "The command prints the earliest time that can be read.",
+     &state_retain},
     {"seal", "NAME", "end all writing", "Make a table one that does not change. Prints the object's id.", &state_seal},
     {"watch", "NAME", "wait for a write; prints its time",
      "Wait until a later write has become visible, and print its time.", &state_watch},

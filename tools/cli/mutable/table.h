@@ -7,7 +7,7 @@
 
 extern const struct command table_append, table_delete, table_read;
 /* Of tables and of tensors (state.c). */
-extern const struct command state_info, state_list, state_seal, state_snapshot, state_watch;
+extern const struct command state_info, state_list, state_retain, state_seal, state_snapshot, state_watch;
 
 /* Open a table that is to be there. Errors: as granary_mutable_open(), with what to do about it */
 granary_err table_open(struct cli *cli, const char *name, granary_mutable **ret_table);
