@@ -7,7 +7,8 @@
  *
  * Who is at a table says so by locks (fcntl, F_OFD_SETLK) on bytes of that file, which end with the process: each
  * writer has its lane's, every handle shares GR_MUTABLE_LOCK_USER, and who takes a page for a new table has all of
- * them for a moment. The byte of lane l of page p is p * GR_MUTABLE_LOCKS + l.
+ * them for a moment. Who writes under a token has GR_MUTABLE_LOCK_TOKEN. The byte of lane l of page p is
+ * p * GR_MUTABLE_LOCKS + l.
  *
  * What is written lies in objects. A writer makes them in rooms of its own, and their ids are hashes of the table's id,
  * what they are, lane, and number:
@@ -17,7 +18,12 @@
  *   tile  a tensor                   a whole chunk of a tensor, as it was written
  *   slab  struct gr_mutable_note ... changes of what is there, one behind the other: those that the log tells of
  *
- * They are sealed as they begin. While their writer still writes behind what its lane has committed, they may not leave
+ * And of a durable table, persistent objects that tell all of it again:
+ *
+ *   root   what the table is; found by its name
+ *   piece  slots, rows and notes as they were when somebody flushed
+ *
+ * Logs, rows and slabs are sealed as they begin. While their writer still writes behind what its lane has committed, they may not leave
  * memory: their importance is 255, and the writer pins them.
  *
  * Commit (writer, no message): fill the slots behind the committed ones; pending_time; word to PENDING (seq_cst); load
@@ -44,7 +50,8 @@ enum gr_mutable_object {
     GR_MUTABLE_SLAB = 3,
     GR_MUTABLE_SEALED = 4,
     GR_MUTABLE_TILE = 5,
-    GR_MUTABLE_BASE = 6
+    GR_MUTABLE_BASE = 6,
+    GR_MUTABLE_PIECE = 7 /* of a durable table, see below; lane: its level */
 };
 
 enum gr_lane_state { GR_LANE_IDLE = 0, GR_LANE_PENDING = 1, GR_LANE_REVOKED = 2 };
@@ -65,7 +72,10 @@ struct gr_lane {
     /* Numbers, + 1, of the chunk, the slab and the block that are being written, each before it is made; 0: none is. They
      * may not leave memory. When their writer was killed, the next one of the lane lets them. */
     _Atomic uint32_t open[GR_MUTABLE_SLAB + 1]; /* by gr_mutable_object */
-    uint64_t reserved_more[2];
+    /* Of a durable table, written by who flushes: position of the last slot that is on disk; and the chunk of rows to which the
+     * lane had come there << 32 | its rows. */
+    _Atomic uint64_t durable;
+    _Atomic uint64_t durable_rows;
 };
 _Static_assert(sizeof(struct gr_lane) == 64, "a lane is one cache line");
 
@@ -77,6 +87,15 @@ struct gr_mutable {
     /* Number of the base, the object of GR_MUTABLE_BASE that has all up to the time before which history was given up; 0:
      * there is none. What the logs tell of up to that time is not looked at, and its objects may be gone. */
     _Atomic uint32_t base;
+    /* Durable tables: gr_durability, how often an interval ends, how many pieces there are, and the hash of the name. They do
+     * not change, but for the pieces, which who flushes counts. */
+    uint32_t durability;
+    int64_t interval_ns;
+    uint64_t root;
+    _Atomic uint32_t pieces;
+    uint32_t reserved;
+    /* A table that was restored: history up to this time was given up, and is to be again; INT64_MIN: none was. */
+    _Atomic int64_t given_up;
     /* Reads were answered for times up to this one: no write at or before it becomes visible any more. */
     _Alignas(64) _Atomic int64_t frontier;
     /* Rows that have a number: a writer takes numbers for a whole chunk at a time. */
@@ -97,12 +116,21 @@ _Static_assert(sizeof(struct gr_mutable) == 64 * (4 + GR_MUTABLE_LANES), "part o
 #define GR_MUTABLES_MOST     1024u /* tables of a session */
 #define GR_MUTABLE_LOCKS     512u
 #define GR_MUTABLE_LOCK_USER 256u
+/* Held from the look for a token to the commit of its write: so at most one write has it. */
+#define GR_MUTABLE_LOCK_TOKEN 257u
+/* granary_mutable_lock() */
+#define GR_MUTABLE_LOCK_CHANGE 260u
+#define GR_MUTABLE_LOCK_DISK   258u /* who flushes a durable table */
+/* Behind the bytes of pages: who makes, restores or ends a durable table has that of the hash of its name. */
+#define GR_MUTABLE_LOCK_NAMES ((uint64_t)GR_MUTABLES_MOST * GR_MUTABLE_LOCKS)
+#define GR_MUTABLE_NAMES      65536u
 
 struct gr_mutables {
     _Atomic uint64_t magic;
     _Atomic uint32_t version; /* GR_SHM_VERSION */
     _Atomic uint32_t session;
-    uint64_t reserved[6];
+    _Atomic uint64_t incarnation; /* a random number of this memory's, taken by whoever needs it first; 0: nobody did */
+    uint64_t reserved[5];
     /* struct gr_mutable[] follow, all zero at first */
 };
 _Static_assert(sizeof(struct gr_mutables) == 64, "part of the layout");
@@ -122,6 +150,7 @@ enum gr_mutable_kind {
     GR_MUTABLE_APPEND = 2, /* the chunk has `end` rows now */
     GR_MUTABLE_NOTE = 3,   /* a change: the note at byte `end` * GR_NOTE_ALIGN of slab `chunk` */
     GR_MUTABLE_FULL = 4,   /* the chunk is complete with `end` rows, a frame like any */
+    GR_MUTABLE_TOKEN = 5,  /* what is committed with this slot has the token of the 60 bits behind the kind */
 };
 
 struct gr_mutable_slot {
@@ -130,6 +159,7 @@ struct gr_mutable_slot {
 };
 #define GR_MUTABLE_WHAT(kind, chunk, end) ((uint64_t)(kind) << 60 | (uint64_t)(chunk) << 32 | (uint64_t)(end))
 #define GR_MUTABLE_WHAT_KIND(what)        ((unsigned)((what) >> 60))
+#define GR_MUTABLE_WHAT_TOKEN(what)       ((uint64_t)(what) & (((uint64_t)1 << 60) - 1))
 #define GR_MUTABLE_WHAT_CHUNK(what)       ((uint32_t)((what) >> 32 & 0xfffffffu))
 #define GR_MUTABLE_WHAT_END(what)         ((uint32_t)(what))
 
@@ -141,7 +171,8 @@ enum gr_note_kind {
     GR_NOTE_DELETE = 1, /* rows: `count` ranges of their numbers */
     GR_NOTE_WRITE = 2,  /* values of rows: `count` ranges, then a frame with a row for each of their rows */
     /* Of a chunk of a tensor: */
-    GR_NOTE_TILE = 3,   /* all of it is the tensor object of this id: 16 bytes */
+    GR_NOTE_TILE = 3,   /* all of it is the tensor object of this id: 16 bytes. `points`: number, + 1, of the object of
+                           GR_MUTABLE_TILE that contains it; 0: the table refers to it */
     GR_NOTE_BOX = 4,    /* a gr_note_axis for each dimension, then values: `count` of them, or one for all */
     GR_NOTE_POINTS = 5, /* `points` offsets of 32 bits (elements), then values: `count` of them, or one for all */
     GR_NOTE_WHOLE = 6,  /* all of it: `count` values */
@@ -160,7 +191,7 @@ struct gr_mutable_note {
     uint64_t data_size; /* WRITE: of the frame's Arrow file, and of its directory behind it */
     uint64_t meta_size;
     uint64_t chunk;  /* of a tensor: its number */
-    uint64_t points; /* POINTS */
+    uint64_t points; /* POINTS, TILE */
 };
 _Static_assert(sizeof(struct gr_mutable_note) == GR_NOTE_ALIGN, "part of the layout");
 
@@ -176,5 +207,90 @@ struct gr_note_range {
     uint64_t from;
     uint64_t to;
 };
+
+/* ---- durable tables ---- */
+
+enum gr_durability { GR_DURABLE_NONE = 0, GR_DURABLE_INTERVAL = 1, GR_DURABLE_COMMIT = 2 };
+
+/*
+ * A durable table has a root, a persistent object which is found by the table's name, and which tells its id. The
+ * newer of two counts, whose ids are GR_TABLE_ROOT_PREFIX and the name's hash, with the lowest bit of the sequence in place of
+ * its own. Behind it are the bytes of the table's object.
+ */
+#define GR_TABLE_ROOT_MAGIC   0x746f6f72656c6261ull /* "ableroot" */
+#define GR_TABLE_ROOT_VERSION 1u
+#define GR_TABLE_ROOT_PREFIX  0x746f6f723a6c6274ull /* "tbl:root" */
+
+enum gr_table_root_state { GR_TABLE_ROOT_LIVE = 1, GR_TABLE_ROOT_SEALED = 2, GR_TABLE_ROOT_ENDED = 3 };
+
+struct gr_mutable_root {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t state; /* gr_table_root_state */
+    uint64_t sequence;
+    uint64_t id[2]; /* of the table's object */
+    uint32_t durability;
+    uint32_t reserved;
+    int64_t interval_ns;
+    int64_t sealed;       /* SEALED: as it was at that time */
+    uint64_t incarnation; /* in which it was put */
+    uint64_t data_size; /* of the table's object; its bytes begin at GR_PIECE_PAD of this struct, its metadata behind */
+    uint64_t meta_size;
+    uint64_t
+        before[2]; /* id of the table of that name that had ended before: what a power cut may bring back of it goes */
+    uint64_t reserved_more;
+    char name[64];
+};
+_Static_assert(sizeof(struct gr_mutable_root) == 176, "part of the format");
+
+/*
+ * What was written to a durable table is told again by pieces, persistent objects. A flush puts one, or several with FIRST
+ * and LAST: all of them count, or none. Piece i of level l has what pieces [16 i, 16 i + 16) of the level below had, and
+ * counts in their place. What two flushes tell of, because the first one's process died, counts once.
+ */
+#define GR_PIECE_MAGIC   0x6563656970726772ull /* "rgrpiece" */
+#define GR_PIECE_VERSION 1u
+#define GR_PIECE_FAN     16u
+#define GR_PIECE_LEVELS  8u
+/* Ids of pieces: the first 8 bytes of the id of GR_MUTABLE_PIECE, lane 0, number 0; then level << this | number. */
+#define GR_PIECE_LEVEL_SHIFT 56
+#define GR_PIECE_PAD         64u /* entries, and the parts of one, begin at multiples of it */
+
+enum { GR_PIECE_FIRST = 1, GR_PIECE_LAST = 2 };
+
+struct gr_mutable_piece {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t flags;
+    uint64_t size; /* bytes, with this head */
+    /* The table's when the piece was put. */
+    int64_t frontier;
+    uint64_t rows;
+    uint64_t notes;
+    uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct gr_mutable_piece) == GR_PIECE_PAD, "part of the format");
+
+enum gr_piece_kind {
+    GR_PIECE_SLOTS = 1, /* at: position of the first; count of them; more: chunks of the lane that have numbers. Data */
+    GR_PIECE_ROWS = 2,  /* at: chunk; rows [more, count) of it: data and metadata of a frame */
+    GR_PIECE_NOTE = 3,  /* at: slab; more: byte in it. Data: the note */
+    GR_PIECE_TILE = 4,  /* at, more: id of the tensor object whose data and metadata follow */
+    GR_PIECE_HORIZON = 5, /* at: history was given up to that time */
+};
+
+/* Behind the head, one after the other; data and metadata behind each. */
+struct gr_piece_entry {
+    uint64_t size; /* bytes, with this head */
+    uint32_t kind; /* gr_piece_kind */
+    uint32_t lane;
+    uint64_t at;
+    uint64_t more;
+    uint64_t count;
+    uint64_t data_size;
+    uint64_t meta_size;
+    uint64_t reserved;
+};
+_Static_assert(sizeof(struct gr_piece_entry) == GR_PIECE_PAD, "part of the format");
 
 #endif

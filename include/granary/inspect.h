@@ -286,6 +286,64 @@ GRANARY_API granary_err granary_inspect_leases(granary_inspector *inspector, con
 GRANARY_API granary_err granary_inspect_holds(granary_inspector *inspector, uint32_t session, const granary_id *id,
                                               granary_hold **ret_holds, size_t *ret_count);
 
+/* ---- tables that change ---- */
+
+/* A mutable table or tensor, as its page and the ledger tell. */
+typedef struct granary_table_info {
+    uint32_t session;
+    granary_id id; /* of the table's object */
+    char name[64]; /* "": none is bound to it */
+    bool sealed;   /* or about to be */
+    bool deleted;  /* its object is gone, and who deleted it died before the others were */
+    uint32_t lanes;
+    uint32_t writers; /* lanes that have a writer now; of a copy: unknown, 0 */
+    int64_t newest;   /* time of the latest write; INT64_MIN: there was none */
+    int64_t final;    /* no write at or before it becomes visible any more; INT64_MIN: any may */
+    uint64_t rows;    /* numbers that were given to rows */
+    uint64_t objects; /* that it keeps: logs, chunks, changes */
+    uint64_t bytes;
+    uint64_t memory_bytes; /* of them those in memory */
+    uint64_t log_bytes;    /* of them those of logs, which stay as long as the table */
+    uint32_t durability;   /* a granary_durability of granary/mutable.h */
+} granary_table_info;
+
+/*
+ * Every mutable table that is not sealed, in order of sessions.
+ *
+ * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
+ */
+GRANARY_API granary_err granary_inspect_tables(granary_inspector *inspector, granary_table_info **ret_infos,
+                                               size_t *ret_count);
+
+typedef enum granary_part_kind {
+    GRANARY_PART_OTHER = 0, /* an object that somebody put into it */
+    GRANARY_PART_LOG = 1,
+    GRANARY_PART_ROWS = 2,
+    GRANARY_PART_SLAB = 3,
+    GRANARY_PART_TILE = 5,
+    GRANARY_PART_BASE = 6,
+    GRANARY_PART_PIECE = 7,  /* of a durable table, on disk; its lane is its level */
+    GRANARY_PART_ROOT = 8,   /* of a durable table, on disk */
+    GRANARY_PART_TABLE = 16, /* the object that the name is bound to */
+} granary_part_kind;
+
+/* Which part of a mutable table an object is. */
+typedef struct granary_table_part {
+    granary_id id;
+    granary_id table;
+    granary_part_kind kind;
+    bool open;     /* a writer writes it: it may not leave memory */
+    uint32_t lane; /* of the writer */
+    uint64_t number;
+} granary_table_part;
+
+/* Errors: ENOENT it is no part of a mutable table · the common ones */
+GRANARY_API granary_err granary_inspect_table_part(granary_inspector *inspector, uint32_t session, granary_id id,
+                                                   granary_table_part *ret_part);
+/* "a chunk of rows", ... */
+GRANARY_API const char *granary_part_name(granary_part_kind kind);
+
 /* ---- the flight recorder ---- */
 
 typedef struct granary_flight_event {
@@ -346,6 +404,7 @@ typedef struct granary_check_summary {
     uint64_t verified_bytes; /* of spill files, by checksum */
     uint64_t damages;
     uint64_t notes;
+    uint64_t tables; /* that change */
 } granary_check_summary;
 
 enum {
@@ -399,6 +458,12 @@ GRANARY_SIZED_1(granary_err, granary_inspect_holds,
                 (granary_inspector * inspector, uint32_t session, const granary_id *id, granary_hold **ret_holds,
                  size_t *ret_count),
                 (inspector, session, id, ret_holds, ret_count), granary_hold);
+GRANARY_SIZED_1(granary_err, granary_inspect_tables,
+                (granary_inspector * inspector, granary_table_info **ret_infos, size_t *ret_count),
+                (inspector, ret_infos, ret_count), granary_table_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_table_part,
+                (granary_inspector * inspector, uint32_t session, granary_id id, granary_table_part *ret_part),
+                (inspector, session, id, ret_part), granary_table_part);
 GRANARY_SIZED_1(granary_err, granary_inspect_events,
                 (granary_inspector * inspector, uint64_t *next, size_t most, granary_flight_event *ret_events,
                  size_t *ret_count),

@@ -29,9 +29,18 @@ typedef struct granary_mutable granary_mutable;
 
 #define GRANARY_MUTABLE_OPEN 1u /* open the table of that name, if it is there and has the same columns */
 
+/* Which writes to a table survive `granary down`, a power cut, and the machine's restart. */
+typedef enum granary_durability {
+    GRANARY_DURABLE_NONE = 0,     /* nothing: it lives as long as the instance */
+    GRANARY_DURABLE_INTERVAL = 1, /* what is older than an interval */
+    GRANARY_DURABLE_COMMIT = 2,   /* every write that has returned */
+} granary_durability;
+
 typedef struct granary_mutable_options {
     unsigned flags; /* GRANARY_MUTABLE_... */
     int timeout_ms; /* for room, when memory is full; 0: 30000 */
+    granary_durability durability;
+    int64_t interval_ns; /* with GRANARY_DURABLE_INTERVAL: above 0 */
 } granary_mutable_options;
 
 /*
@@ -42,16 +51,45 @@ typedef struct granary_mutable_options {
  * options      may be NULL
  * ret_table  to be closed with granary_mutable_close()
  * Errors       EINVAL the name, no columns, or an impossible one · EEXIST the name is taken · ETYPE with GRANARY_MUTABLE_OPEN:
- *              it has other columns · EFULL memory, or too many tables · EUNSUPPORTED the session is strict ·
- *              EUNREACHABLE · ENOMEM
+ *              it has other columns · EFULL memory, or too many tables; of a durable one the disk · EUNSUPPORTED the
+ *              session is strict, or the store has no disk · EUNREACHABLE · ENOMEM
+ * With GRANARY_MUTABLE_OPEN a table that is there keeps its durability.
  */
 GRANARY_API granary_err granary_mutable_create_frame(granary_client *client, const char *name,
                                                      const granary_column *columns, size_t count,
                                                      const granary_mutable_options *options,
                                                      granary_mutable **ret_table);
 
-/* Open a mutable frame. Errors: ENOENT no such name · ETYPE the name is of something else · ESEALED · as create */
+/*
+ * Open a mutable frame or tensor. A durable one that only the disk knows is brought back first.
+ *
+ * Errors  ENOENT no such name · ETYPE the name is of something else · ESEALED · ECORRUPT names an object on disk that is
+ *         damaged or missing: see granary_mutable_recover() · as create
+ */
 GRANARY_API granary_err granary_mutable_open(granary_client *client, const char *name, granary_mutable **ret_table);
+
+/*
+ * Open a table to be read, whether it was sealed or not.
+ *
+ * ret_table  as of granary_mutable_open() or granary_sealed_open()
+ * Errors     ENOENT · ETYPE the name is of something else · as these
+ */
+GRANARY_API granary_err granary_table_open(granary_client *client, const char *name, granary_mutable **ret_table);
+
+/*
+ * Bring a durable table back as it was before the first of its objects on disk that is damaged or missing. Later writes
+ * are given up, for ever.
+ *
+ * Errors  ENOENT no such table · ESTATE it is there: nothing is to be recovered · as granary_mutable_open()
+ */
+GRANARY_API granary_err granary_mutable_recover(granary_client *client, const char *name);
+
+/*
+ * Wait until all that was written so far, by whomever, is on disk.
+ *
+ * Errors  EUNSUPPORTED the table is not durable · EFULL, EIO the disk · ESTATE it was deleted · ESEALED
+ */
+GRANARY_API granary_err granary_mutable_flush(granary_mutable *table);
 
 /* Close it before its client is disconnected. What was written stays. NULL is fine. */
 GRANARY_API void granary_mutable_close(granary_mutable *table);
@@ -71,6 +109,11 @@ typedef struct granary_write_options {
     int64_t time;   /* 0 and GRANARY_NOW: taken from the clock */
     bool forward;   /* a time that is final already is moved forward, instead of an error */
     int timeout_ms; /* for room, when memory is full; 0: 30000 */
+    /*
+     * Not 0: this write is done once, whoever does it and however often. When the table has a write of this token, the
+     * call succeeds, writes nothing, and tells that one's time. The lower 60 bits count; choose them at random.
+     */
+    uint64_t token;
 } granary_write_options;
 
 /*
@@ -83,6 +126,9 @@ typedef struct granary_write_options {
  * Blocks    never, but for room when memory is full
  * Errors    EINVAL an impossible column · ETYPE not the table's columns · ESTATE the time is final (the message tells
  *           up to when), or the table was deleted · EFULL · ENOMEM · EUNREACHABLE
+ *
+ * Of a table that is durable on commit the rows are on disk when this returns. When only that has failed, the message
+ * says so: the rows are visible, *ret_time is set, and a later flush may succeed.
  */
 GRANARY_API granary_err granary_mutable_append(granary_mutable *table, const granary_column *columns, size_t count,
                                                int64_t rows, const granary_write_options *options, int64_t *ret_time);
@@ -125,7 +171,7 @@ GRANARY_API granary_err granary_mutable_write_rows(granary_mutable *table, const
  * Make a moment of some tables final, for reads that belong together.
  *
  * time    in: a time, or GRANARY_NOW; out: the time to read all of them at
- * Errors  EINVAL a time later than the clock and than every write · ESTATE a table was deleted
+ * Errors  EINVAL a time later than the clock and than every write · ESTATE a table was deleted · ESEALED · ECORRUPT
  */
 GRANARY_API granary_err granary_cut(granary_mutable *const *tables, size_t count, int64_t *time);
 
@@ -136,6 +182,19 @@ GRANARY_API granary_err granary_cut(granary_mutable *const *tables, size_t count
  * Errors     as granary_cut() · ECORRUPT what its writers left makes no sense · as granary_object_get() · ENOMEM
  */
 GRANARY_API granary_err granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame **ret_frame);
+
+/*
+ * The rows that were appended later than a time and are there at another one, as a copy: what is new since an earlier read.
+ * It costs what the new rows and the changes of the table cost, however many rows there are.
+ *
+ * after        the time of that read, as it was told; GRANARY_NOW: all rows
+ * ret_time     of this read: the next `after`; may be NULL
+ * ret_changes  writes over rows, and deletes, in between: not 0: rows of earlier reads may be others now. May be NULL
+ * Errors       ESTATE history since then was given up: read all rows · ESEALED the table is sealed, which has no times · as
+ *              granary_mutable_read_frame()
+ */
+GRANARY_API granary_err granary_mutable_read_since(granary_mutable *table, int64_t after, int64_t time,
+                                                   granary_frame **ret_frame, int64_t *ret_time, uint64_t *ret_changes);
 
 /*
  * The numbers of the rows of a read. Rows have numbers that ascend, never change, and are not used again.
@@ -178,6 +237,17 @@ GRANARY_API granary_err granary_mutable_seal(granary_mutable *table, int64_t tim
  */
 GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids,
                                              size_t *ret_count);
+
+/*
+ * Keep others out who also ask for this, while you read a table and write what follows from that. Writers who do not ask
+ * are not held up. A handle has the lock, and it ends with the process.
+ *
+ * Blocks  until whoever has it unlocks, or dies
+ * Errors  ESTATE the table was deleted · ESEALED
+ */
+GRANARY_API granary_err granary_mutable_lock(granary_mutable *table);
+/* Let others have the lock. */
+GRANARY_API void granary_mutable_unlock(granary_mutable *table);
 
 /* How far back history is kept: one of these. */
 typedef struct granary_retain {
@@ -311,6 +381,8 @@ typedef struct granary_mutable_info {
     uint32_t writers; /* handles that have written and are open */
     uint32_t parts;   /* chunks that were written */
     uint64_t changes; /* writes over rows, and deletes, in the history that is kept */
+    granary_durability durability;
+    int64_t interval_ns; /* GRANARY_DURABLE_INTERVAL */
 } granary_mutable_info;
 
 /* Describe a table, sealed or not. This makes no time final. Errors: ENOENT · ETYPE · as granary_mutable_open() */

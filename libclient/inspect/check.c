@@ -221,6 +221,9 @@ look(struct check *check)
     for (size_t i = 0; i < check->session_count && check->err == GRANARY_OK; i++) {
         check_holds(check, check->sessions[i]);
     }
+    for (size_t i = 0; i < check->session_count && check->err == GRANARY_OK; i++) {
+        check_tables(check, check->sessions[i]);
+    }
     if (check->err == GRANARY_OK) {
         check_disk(check);
     }

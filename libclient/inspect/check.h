@@ -77,6 +77,7 @@ void check_root(struct check *check);
 void check_index(struct check *check, uint32_t session);
 void check_memory(struct check *check);
 void check_holds(struct check *check, uint32_t session);
+void check_tables(struct check *check, uint32_t session);
 void check_disk(struct check *check);
 
 #endif

@@ -2,20 +2,22 @@
  * History given up. What a table is at a time becomes its base: an object that contains what that time needs. Handles load
  * the base, and then look at what the logs tell of later times. What only earlier times needed is let go.
  *
- * Parts of a base are those of a sealed table (sealed.h), but for two things. The first part tells the time, as its number.
- * The offset of a frame's part is twice the first row that counts in its object, and 1 more when the object has no others;
+ * Parts of a base are those of a sealed table (sealed.h), but for two things. One more part, the last, tells the time, as its
+ * number. The offset of a frame's part is twice the first row that counts in its object, and 1 more when the object has no others;
  * its number is that of the object's row 0.
  */
+#include "mutable/history.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/grow.h"
 #include "base/sized.h"
 #include "mutable/core/lane.h"
+#include "mutable/durable/flush.h"
 #include "mutable/read.h"
 #include "mutable/snapshot.h"
-
-#define BASE_LANE UINT32_MAX /* of chunks that no log tells of */
+#include "mutable/tensor/shape.h"
 
 static granary_id
 base_id(const granary_mutable *table, uint32_t number)
@@ -26,26 +28,12 @@ base_id(const granary_mutable *table, uint32_t number)
 /* ---- reading it ---- */
 
 static granary_err
-base_add(struct index *index, const struct sealed_part *part, size_t position, bool is_tensor)
+base_learn(const granary_mutable *table, const struct sealed_part *part, struct index *index)
 {
-    const uint64_t begin = part->offset / 2;
-
-    if (is_tensor) {
-        return part->number == SEALED_SHAPE ? GRANARY_OK : index_add_tile(index, part->number, part->id, part->offset);
+    if (table->tensor == NULL) {
+        return sealed_learn_rows(index, part, part->offset / 2, part->offset % 2 == 1);
     }
-    if (part->rows < 0 || begin + (uint64_t)part->rows > UINT32_MAX) {
-        return gr_fail(GRANARY_ECORRUPT, "a part of %lld rows", (long long)part->rows);
-    }
-    return index_add_chunk(index, (struct index_chunk){.object = part->id,
-                                                       .first = part->number,
-                                                       .lane = BASE_LANE,
-                                                       .number = (uint32_t)position,
-                                                       .capacity = (uint32_t)begin + (uint32_t)part->rows,
-                                                       .begin = (uint32_t)begin,
-                                                       .end = (uint32_t)begin + (uint32_t)part->rows,
-                                                       .is_full = part->offset % 2 == 1,
-                                                       .earliest = INT64_MIN,
-                                                       .latest = INT64_MIN});
+    return part->number == SEALED_SHAPE ? GRANARY_OK : sealed_learn_tile(index, part);
 }
 
 /* Forget all that is known, and learn the base. Errors: ENOENT it is gone · as sealed_get() */
@@ -59,14 +47,14 @@ base_load(granary_mutable *table, uint32_t number)
     if (err != GRANARY_OK) {
         return err;
     }
-    index_init(&index, table->client, table->id);
+    index_init(&index, table->client, table->id, table->index.tiles);
     index.base = number;
     err = parts.count > 0 ? GRANARY_OK : gr_fail(GRANARY_ECORRUPT, "the base has no parts");
-    for (size_t i = 1; err == GRANARY_OK && i < parts.count; i++) {
-        err = base_add(&index, &parts.part[i], i, table->tensor != NULL);
+    for (size_t i = 0; err == GRANARY_OK && i + 1 < parts.count; i++) {
+        err = base_learn(table, &parts.part[i], &index);
     }
     if (err == GRANARY_OK) {
-        index.horizon = (int64_t)parts.part[0].number;
+        index.horizon = (int64_t)parts.part[parts.count - 1].number;
         index_free(&table->index);
         table->index = index;
     } else {
@@ -85,7 +73,8 @@ table_has_moved(const granary_mutable *table)
 bool
 table_try_again(const granary_mutable *table, granary_err err)
 {
-    return err == GRANARY_ECORRUPT && table_has_moved(table);
+    return err == GRANARY_ECORRUPT && !table_is_fixed(table) &&
+           atomic_load(&table->page.page->base) != table->base_seen;
 }
 
 granary_err
@@ -95,8 +84,9 @@ table_learn(granary_mutable *table, const uint64_t *counts, uint32_t lanes)
 
     do {
         err = GRANARY_OK;
-        if (table_has_moved(table)) {
-            err = base_load(table, atomic_load(&table->page.page->base));
+        table->base_seen = atomic_load(&table->page.page->base);
+        if (table->base_seen != table->index.base) {
+            err = base_load(table, table->base_seen);
             err = err == GRANARY_ENOENT ? gr_fail(GRANARY_ECORRUPT, "its base is gone") : err;
         }
         err = err == GRANARY_OK ? index_update(&table->index, counts, lanes) : err;
@@ -105,6 +95,8 @@ table_learn(granary_mutable *table, const uint64_t *counts, uint32_t lanes)
 }
 
 /* ---- to which time ---- */
+
+#define BEFORE_ALL (INT64_MIN + 1) /* GRANARY_NOW is the number before that */
 
 struct times {
     int64_t *time;
@@ -137,7 +129,7 @@ by_later(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The earliest of so many newest times of writes; INT64_MIN: there were fewer. */
+/* The earliest of so many newest times of writes; when there were fewer, one before all of them. */
 static granary_err
 time_of_writes(granary_mutable *table, uint64_t writes, int64_t *ret_time)
 {
@@ -152,7 +144,7 @@ time_of_writes(granary_mutable *table, uint64_t writes, int64_t *ret_time)
     if (times.count > 1) {
         qsort(times.time, times.count, sizeof *times.time, by_later);
     }
-    *ret_time = INT64_MIN;
+    *ret_time = BEFORE_ALL;
     for (size_t i = 0; i < times.count && different < writes; i++) {
         different += i == 0 || times.time[i] != times.time[i - 1];
         *ret_time = different == writes ? times.time[i] : *ret_time;
@@ -176,48 +168,37 @@ retain_time(granary_mutable *table, const granary_retain *retain, int64_t *ret_t
 
 /* ---- making it ---- */
 
+/* A run as it lies in its object; one that was written over as a copy. */
 static granary_err
-base_runs(struct snapshot *snapshot)
+take_run(struct snapshot *snapshot, size_t first, size_t *ret_next)
 {
-    const struct runs *runs = &snapshot->content.runs;
-    granary_err err = snapshot_begin(snapshot, snapshot->table, runs->count);
+    const struct run *run = &snapshot->content.runs.run[first];
+    granary_err err;
 
-    for (size_t i = 0; err == GRANARY_OK && i < runs->count; i++) {
-        const struct run *run = &runs->run[i];
-
-        if (content_is_patched(&snapshot->content, i)) {
-            err = snapshot_copy(snapshot, i, i + 1);
-            if (err == GRANARY_OK) {
-                snapshot->parts.part[snapshot->parts.count - 1].offset = 1;
-            }
-        } else {
-            err = sealed_add(&snapshot->parts, (struct sealed_part){.id = run->object,
-                                                                    .number = run->first,
-                                                                    .rows = run->to - run->from,
-                                                                    .offset = (uint64_t)run->from * 2 + run->is_whole});
-        }
+    *ret_next = first + 1;
+    if (!content_is_patched(&snapshot->content, first)) {
+        return sealed_add(&snapshot->parts, (struct sealed_part){.id = run->object,
+                                                                 .number = run->first,
+                                                                 .rows = run->to - run->from,
+                                                                 .offset = (uint64_t)run->from * 2 + run->is_whole});
     }
-    return err == GRANARY_OK && runs->count == 0 ? snapshot_copy(snapshot, 0, 0) : err;
+    err = snapshot_copy(snapshot, first, first + 1);
+    if (err == GRANARY_OK) {
+        snapshot->parts.part[snapshot->parts.count - 1].offset = 1;
+    }
+    return err;
 }
 
-/* The base at a time, which is published. Errors: EBUSY somebody else has published one meanwhile */
+/* The base, which is published. Errors: EBUSY somebody else has published one meanwhile */
 static granary_err
-base_put(granary_mutable *table, const struct snapshot *snapshot, int64_t time)
+base_put(granary_mutable *table, const struct sealed_parts *parts)
 {
-    const struct sealed_parts *from = &snapshot->parts;
-    struct sealed_parts parts = {.count = 0};
     uint32_t before = table->index.base, number = before;
-    granary_err err = sealed_add(&parts, (struct sealed_part){.id = from->part[0].id, .number = (uint64_t)time});
+    granary_err err;
 
-    for (size_t i = 0; err == GRANARY_OK && i < from->count; i++) {
-        err = sealed_add(&parts, from->part[i]);
-    }
     do { /* one that nobody has published may be there, of a process that was killed */
-        err = err == GRANARY_OK || err == GRANARY_EEXIST
-                  ? sealed_put(table->client, base_id(table, ++number), BASE_MARK, &parts, true)
-                  : err;
+        err = sealed_put(table->client, base_id(table, ++number), BASE_MARK, parts, true);
     } while (err == GRANARY_EEXIST);
-    sealed_free(&parts);
     err = err == GRANARY_OK ? kept_refer(table->client, table->id, base_id(table, number)) : err;
     if (err == GRANARY_OK && !atomic_compare_exchange_strong(&table->page.page->base, &before, number)) {
         kept_unrefer(table->client, table->id, base_id(table, number));
@@ -274,11 +255,12 @@ static void
 history_let_go(const granary_mutable *table, int64_t time)
 {
     const struct index *index = &table->index;
+    uint64_t holder = 0;
 
     for (size_t i = 0; i < index->count; i++) {
         const struct index_chunk *chunk = &index->chunks[i];
 
-        if (chunk->lane != BASE_LANE && chunk->latest <= time && index->current[chunk->lane] != i + 1) {
+        if (chunk->lane != INDEX_NO_LANE && chunk->latest <= time && index->current[chunk->lane] != i + 1) {
             kept_unrefer(table->client, table->id, chunk->object);
         }
     }
@@ -286,6 +268,12 @@ history_let_go(const granary_mutable *table, int64_t time)
         const struct index_note *note = &index->notes[i];
 
         if (note->kind == GR_NOTE_TILE && note->time != INT64_MIN && note->time <= time) {
+            /* Those of one write follow each other. What a restart has restored has no holder any more. */
+            if (note->holder != 0 && note->holder != holder) {
+                kept_unrefer(table->client, table->id,
+                             kept_id(table->id, GR_MUTABLE_TILE, note->lane, note->holder - 1));
+            }
+            holder = note->holder;
             kept_unrefer(table->client, table->id, note->tile);
         }
     }
@@ -301,22 +289,58 @@ history_let_go(const granary_mutable *table, int64_t time)
 static granary_err
 history_end(granary_mutable *table, int64_t time)
 {
-    struct snapshot snapshot = {.table = table};
-    granary_err err;
+    struct snapshot snapshot;
+    granary_err err = snapshot_collect(&snapshot, table, time, take_run);
 
-    if (table->tensor != NULL) {
-        err = snapshot_tiles(&snapshot, table, time);
-    } else {
-        err = content_open(table, time, &snapshot.content);
-        if (err == GRANARY_OK) {
-            err = base_runs(&snapshot);
-            content_close(&snapshot.content);
-        }
+    if (err == GRANARY_OK) {
+        err = sealed_add(&snapshot.parts,
+                         (struct sealed_part){.id = snapshot.parts.part[0].id, .number = (uint64_t)time});
     }
-    err = err == GRANARY_OK ? base_put(table, &snapshot, time) : err;
+    err = err == GRANARY_OK ? base_put(table, &snapshot.parts) : err;
     snapshot_end(&snapshot);
+    if (err == GRANARY_OK && table_is_durable(table)) { /* the disk gets what is let go, and that it is given up */
+        err = table_flush_horizon(table, time);
+    }
     if (err == GRANARY_OK) {
         history_let_go(table, time);
+    }
+    return err;
+}
+
+/* Once. *time becomes that up to which history is given up now. */
+static granary_err
+retain_once(granary_mutable *table, int64_t *time)
+{
+    granary_err err;
+
+    (void)pthread_mutex_lock(&table->lock);
+    err = table_look(table);
+    if (err == GRANARY_OK && *time != GRANARY_NOW && (*time == BEFORE_ALL || *time <= table->index.horizon)) {
+        *time = table->index.horizon; /* there is no more to give up */
+    } else {
+        err = err == GRANARY_OK ? table_cut(table, time) : err;
+        err = err == GRANARY_OK ? history_end(table, *time) : err;
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+    return err;
+}
+
+granary_err
+table_finish_restore(granary_mutable *table)
+{
+    const int64_t given_up = table_is_durable(table) ? atomic_load(&table->page.page->given_up) : INT64_MIN;
+    int64_t time;
+    granary_err err = GRANARY_OK;
+
+    if (given_up == INT64_MIN) {
+        return GRANARY_OK;
+    }
+    do {
+        time = given_up;
+        err = retain_once(table, &time);
+    } while (err == GRANARY_EBUSY || table_try_again(table, err));
+    if (err == GRANARY_OK) {
+        atomic_store(&table->page.page->given_up, INT64_MIN);
     }
     return err;
 }
@@ -326,34 +350,18 @@ granary_mutable_retain_sized(granary_mutable *table, const granary_retain *their
                              size_t retain_size)
 {
     granary_retain retain;
-    int64_t time = 0;
+    int64_t wanted = 0, time = 0;
     granary_err err = gr_sized_take(&retain, sizeof retain, theirs, retain_size);
 
     if (err == GRANARY_OK && table_is_fixed(table)) {
         err = table_fail_sealed(table);
     }
-    err = err == GRANARY_OK ? retain_time(table, &retain, &time) : err;
-    if (err == GRANARY_OK && retain.writes > 0 && time == INT64_MIN) {
-        time = table->index.horizon; /* there were fewer: all of them stay */
-    }
-    while (err == GRANARY_OK && (retain.writes == 0 || time != table->index.horizon)) {
-        int64_t at = time;
-
-        (void)pthread_mutex_lock(&table->lock);
-        err = table_look(table);
-        if (err == GRANARY_OK && at != GRANARY_NOW && at <= table->index.horizon) {
-            time = table->index.horizon; /* that is given up already */
-            (void)pthread_mutex_unlock(&table->lock);
-            break;
-        }
-        err = err == GRANARY_OK ? table_cut(table, &at) : err;
-        err = err == GRANARY_OK ? history_end(table, at) : err;
-        (void)pthread_mutex_unlock(&table->lock);
-        if (err != GRANARY_EBUSY && !table_try_again(table, err)) {
-            time = at;
-            break;
-        }
-        err = GRANARY_OK;
+    err = err == GRANARY_OK ? retain_time(table, &retain, &wanted) : err;
+    if (err == GRANARY_OK) {
+        do {
+            time = wanted;
+            err = retain_once(table, &time);
+        } while (err == GRANARY_EBUSY || table_try_again(table, err));
     }
     if (err == GRANARY_OK && ret_time != NULL) {
         *ret_time = time;

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/sized.h"
 #include "mutable/core/lane.h"
+#include "mutable/durable/restore.h"
 #include "mutable/frame/runs.h"
 #include "mutable/read.h"
 #include "mutable/sealed.h"
@@ -32,7 +33,7 @@ count_rows(const granary_mutable *table, int64_t *ret_rows)
         }
         return GRANARY_OK;
     }
-    err = runs_collect(table, INT64_MAX, &runs);
+    err = runs_collect(table, INT64_MIN, INT64_MAX, &runs);
     *ret_rows = runs.rows;
     runs_free(&runs);
     return err;
@@ -61,6 +62,8 @@ describe_open(granary_mutable *table, granary_mutable_info *info)
     info->newest = mutable_newest(table->page.page);
     info->final = mutable_frontier(table->page.page);
     info->writers = page_writers(&table->page);
+    info->durability = (granary_durability)table->page.page->durability;
+    info->interval_ns = table->page.page->interval_ns;
     return GRANARY_OK;
 }
 
@@ -148,8 +151,9 @@ granary_mutable_list_sized(granary_client *client, granary_mutable_info **ret_in
     granary_name *names = calloc(NAMES_AT_ONCE, sizeof *names);
     size_t count = NAMES_AT_ONCE;
     granary_err err = names == NULL ? gr_fail(GRANARY_ENOMEM, "list of tables: out of memory")
-                                    : gr_mutables_map(client, 1, &tables.map);
+                                    : durable_restore_all(client); /* which makes pages */
 
+    err = err == GRANARY_OK ? gr_mutables_map(client, 1, &tables.map) : err;
     if (err == GRANARY_OK) {
         const char *after = NULL;
 
@@ -179,7 +183,7 @@ granary_mutable_watch(granary_mutable *table, int64_t after, int timeout_ms, int
     int64_t newest;
 
     if (table_is_fixed(table)) {
-        return table_fail_sealed(table);
+        return table_told(table, table_fail_sealed(table));
     }
     newest = mutable_newest(page);
     after = after == GRANARY_NOW ? newest : after;

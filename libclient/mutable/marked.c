@@ -41,6 +41,19 @@ frame_store(granary_client *client, granary_id id, const granary_frame *frame, c
 }
 
 granary_err
+marked_columns(const granary_frame *all, granary_frame **ret_frame)
+{
+    granary_frame *frame = all->count < 2 ? NULL : gr_frame_create(all->count - 1, all->rows);
+    granary_err err = all->count < 2 ? gr_fail(GRANARY_ECORRUPT, "it has no columns behind its mark") : GRANARY_OK;
+
+    err = err == GRANARY_OK && frame == NULL ? gr_fail(GRANARY_ENOMEM, "table: out of memory") : err;
+    for (size_t i = 1; err == GRANARY_OK && i < all->count; i++) {
+        err = gr_frame_set_borrowed(frame, i - 1, all->columns[i].view.name, &all->columns[i].view);
+    }
+    return gr_frame_give(frame, err, ret_frame);
+}
+
+granary_err
 marked_get(granary_client *client, granary_id id, const char *mark, granary_view *ret_view, granary_frame **ret_frame)
 {
     granary_frame *all = NULL, *frame = NULL;
@@ -54,15 +67,10 @@ marked_get(granary_client *client, granary_id id, const char *mark, granary_view
     if (err != GRANARY_OK || all->count < 2 || strcmp(all->columns[0].view.name, mark) != 0) {
         err = gr_fail(GRANARY_ETYPE, "the object is none");
     } else {
-        frame = gr_frame_create(all->count - 1, all->rows);
-        err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "table: out of memory") : GRANARY_OK;
-    }
-    for (size_t i = 1; err == GRANARY_OK && i < all->count; i++) {
-        err = gr_frame_set_borrowed(frame, i - 1, all->columns[i].view.name, &all->columns[i].view);
+        err = marked_columns(all, &frame);
     }
     granary_frame_close(all);
     if (err != GRANARY_OK) {
-        gr_frame_destroy(frame);
         granary_object_release(client, &view);
         return err;
     }

@@ -20,6 +20,9 @@ frame_store(granary_client *client, granary_id id, const granary_frame *frame, c
 granary_err
 marked_get(granary_client *client, granary_id id, const char *mark, granary_view *ret_view, granary_frame **ret_frame);
 
+/* The columns behind a mark, borrowed. Errors: ECORRUPT there are none · ENOMEM */
+granary_err marked_columns(const granary_frame *all, granary_frame **ret_frame);
+
 /* Whether an object has such a mark, without bringing it back from disk. */
 bool marked_is(granary_client *client, granary_id id, const char *mark);
 

@@ -1,4 +1,4 @@
-/* read: the times at which a table is looked at. The table is locked by the caller. */
+/* read: the times at which a table is looked at. The table is locked by the caller, but for read_numbers_of(). */
 #ifndef MUTABLE_READ_H
 #define MUTABLE_READ_H
 
@@ -17,5 +17,14 @@ granary_err table_learn(granary_mutable *table, const uint64_t *counts, uint32_t
 
 /* Learn all that was committed, whatever its time, without making anything final. Errors: as index_update() */
 granary_err table_look(granary_mutable *table);
+
+/*
+ * The numbers of rows of a read.
+ *
+ * positions  of the rows, from 0, ascending; may be ret_numbers
+ * Errors     as granary_mutable_numbers()
+ */
+granary_err
+read_numbers_of(granary_mutable *table, int64_t time, const int64_t *positions, size_t count, int64_t *ret_numbers);
 
 #endif

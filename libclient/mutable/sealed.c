@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/id.h"
 #include "data/arrow/arrow.h"
+#include "granary/hold.h"
 #include "granary/mutable.h"
 #include "mutable/marked.h"
 #include "mutable/table.h"
@@ -228,6 +229,34 @@ granary_sealed_parts(granary_client *client, granary_id id, granary_id **ret_ids
 
 /* ---- reading it ---- */
 
+granary_err
+sealed_learn_rows(struct index *index, const struct sealed_part *part, uint64_t begin, bool is_full)
+{
+    const uint64_t end = begin + (uint64_t)part->rows;
+
+    if (part->rows < 0 || begin > UINT32_MAX || end > UINT32_MAX) {
+        return gr_fail(GRANARY_ECORRUPT, "a part of %lld rows", (long long)part->rows);
+    }
+    return index_add_chunk(index, (struct index_chunk){.object = part->id,
+                                                       .first = part->number,
+                                                       .lane = INDEX_NO_LANE,
+                                                       .number = (uint32_t)index->count,
+                                                       .capacity = (uint32_t)end,
+                                                       .begin = (uint32_t)begin,
+                                                       .end = (uint32_t)end,
+                                                       .is_full = is_full,
+                                                       .earliest = INT64_MIN,
+                                                       .latest = INT64_MIN});
+}
+
+granary_err
+sealed_learn_tile(struct index *index, const struct sealed_part *part)
+{
+    return part->offset % GR_NOTE_ALIGN != 0
+               ? gr_fail(GRANARY_ECORRUPT, "values of a chunk begin at byte %llu", (unsigned long long)part->offset)
+               : index_add_tile(index, part->number, part->id, part->offset);
+}
+
 /* The columns of a table are those of its first part. */
 static granary_err
 schema_of_part(granary_mutable *table, granary_id part)
@@ -250,18 +279,7 @@ open_frame(granary_mutable *table, const struct sealed_parts *parts)
                                         : schema_of_part(table, parts->part[0].id);
 
     for (size_t i = 0; err == GRANARY_OK && i < parts->count; i++) {
-        const struct sealed_part *part = &parts->part[i];
-
-        err = part->rows < 0 || part->rows > UINT32_MAX
-                  ? gr_fail(GRANARY_ECORRUPT, "a part of %lld rows", (long long)part->rows)
-                  : index_add_chunk(&table->index, (struct index_chunk){.object = part->id,
-                                                                        .first = part->number,
-                                                                        .number = (uint32_t)i,
-                                                                        .capacity = (uint32_t)part->rows,
-                                                                        .end = (uint32_t)part->rows,
-                                                                        .is_full = true,
-                                                                        .earliest = INT64_MIN,
-                                                                        .latest = INT64_MIN});
+        err = sealed_learn_rows(&table->index, &parts->part[i], 0, true);
     }
     return err;
 }
@@ -271,29 +289,20 @@ open_tensor(granary_mutable *table, const struct sealed_parts *parts)
 {
     granary_err err = marked_get(table->client, parts->part[0].id, SEALED_TENSOR_MARK, &table->view, &table->schema);
 
-    table->tensor = err == GRANARY_OK ? calloc(1, sizeof *table->tensor) : NULL;
-    if (err == GRANARY_OK) {
-        err =
-            table->tensor == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : shape_read(table->schema, table->tensor);
-    }
+    err = err == GRANARY_OK ? table_set_shape(table) : err;
     for (size_t i = 1; err == GRANARY_OK && i < parts->count; i++) {
-        err = parts->part[i].number >= table->tensor->chunks || parts->part[i].offset % GR_NOTE_ALIGN != 0
-                  ? gr_fail(GRANARY_ECORRUPT, "there is no chunk %llu", (unsigned long long)parts->part[i].number)
-                  : index_add_tile(&table->index, parts->part[i].number, parts->part[i].id, parts->part[i].offset);
+        err = sealed_learn_tile(&table->index, &parts->part[i]);
     }
     return err;
 }
 
-granary_err
-granary_sealed_open(granary_client *client, granary_id id, granary_mutable **ret_table)
+static granary_err
+sealed_open_as(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table)
 {
     struct sealed_parts parts = {.count = 0};
     granary_mutable *table = NULL;
-    char text[GRANARY_ID_TEXT + 1];
-    granary_err err = gr_client_check(client);
+    granary_err err = table_new(client, name, id, &table);
 
-    granary_id_format(id, text);
-    err = err == GRANARY_OK ? table_new(client, text, id, &table) : err;
     err = err == GRANARY_OK ? sealed_get(client, id, SEALED_MARK, &parts) : err;
     if (err == GRANARY_ETYPE) {
         err = gr_fail(GRANARY_ETYPE, "the object is no sealed table");
@@ -305,8 +314,33 @@ granary_sealed_open(granary_client *client, granary_id id, granary_mutable **ret
     sealed_free(&parts);
     if (err != GRANARY_OK) {
         granary_mutable_close(table);
-        return gr_fail_in(err, "sealed table '%s'", text);
+        return err;
     }
     *ret_table = table;
     return GRANARY_OK;
+}
+
+granary_err
+granary_sealed_open(granary_client *client, granary_id id, granary_mutable **ret_table)
+{
+    char text[GRANARY_ID_TEXT + 1];
+    granary_err err = gr_client_check(client);
+
+    granary_id_format(id, text);
+    err = err == GRANARY_OK ? sealed_open_as(client, text, id, ret_table) : err;
+    return err == GRANARY_OK ? err : gr_fail_in(err, "sealed table '%s'", text);
+}
+
+granary_err
+granary_table_open(granary_client *client, const char *name, granary_mutable **ret_table)
+{
+    granary_err err = granary_mutable_open(client, name, ret_table);
+    granary_id id;
+
+    if (err != GRANARY_ESEALED) {
+        return err;
+    }
+    err = granary_name_get(client, name, &id);
+    err = err == GRANARY_OK ? sealed_open_as(client, name, id, ret_table) : err;
+    return err == GRANARY_OK ? err : gr_fail_in(err, "table '%s'", name);
 }

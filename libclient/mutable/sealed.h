@@ -9,6 +9,8 @@
 
 #include "granary/store.h"
 
+struct index;
+
 /*
  * An object with rows of the table; they follow one another in the parts' order. Or a chunk of a tensor, in no order;
  * its first part is then the object that tells its shape, and chunks without a part are the fill.
@@ -42,6 +44,11 @@ sealed_put(granary_client *client, granary_id id, const char *mark, const struct
 
 /* Errors: ETYPE the object has another mark · ECORRUPT · as granary_object_get() */
 granary_err sealed_get(granary_client *client, granary_id id, const char *mark, struct sealed_parts *ret_parts);
+
+/* Learn a part: rows [begin, ...) of its object, of which number is row 0's; is_full: the object has no others. Or a chunk of
+ * a tensor. Errors: ECORRUPT it makes no sense · ENOMEM */
+granary_err sealed_learn_rows(struct index *index, const struct sealed_part *part, uint64_t begin, bool is_full);
+granary_err sealed_learn_tile(struct index *index, const struct sealed_part *part);
 
 /* Whether an object is a sealed table, as its metadata tells. */
 bool sealed_is(granary_client *client, granary_id id);

@@ -9,6 +9,8 @@
 #include "data/tensor.h"
 #include "granary/hold.h"
 #include "mutable/core/lane.h"
+#include "mutable/durable/flush.h"
+#include "mutable/durable/root.h"
 #include "mutable/marked.h"
 #include "mutable/read.h"
 #include "mutable/snapshot.h"
@@ -18,10 +20,10 @@
 
 /* ---- parts ---- */
 
-granary_err
-snapshot_begin(struct snapshot *snapshot, granary_mutable *table, size_t copies)
+/* Room to hold so many copies. */
+static granary_err
+snapshot_begin(struct snapshot *snapshot, size_t copies)
 {
-    snapshot->table = table;
     snapshot->copies = calloc(copies + 1, sizeof *snapshot->copies);
     return snapshot->copies != NULL ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory");
 }
@@ -90,27 +92,40 @@ copied_together(const struct snapshot *snapshot, size_t first)
     return last;
 }
 
+/* A complete chunk as it is, or a copy of runs that are not. */
 static granary_err
-parts_collect(struct snapshot *snapshot)
+take_part(struct snapshot *snapshot, size_t first, size_t *ret_next)
 {
-    const struct runs *runs = &snapshot->content.runs;
-    granary_err err = snapshot_begin(snapshot, snapshot->table, runs->count);
+    const struct run *run = &snapshot->content.runs.run[first];
 
-    for (size_t i = 0, next; err == GRANARY_OK && i < runs->count; i = next) {
-        const struct run *run = &runs->run[i];
+    if (!is_part(snapshot, first)) {
+        *ret_next = copied_together(snapshot, first);
+        return snapshot_copy(snapshot, first, *ret_next);
+    }
+    *ret_next = first + 1;
+    return sealed_add(
+        &snapshot->parts,
+        (struct sealed_part){.id = run->object, .number = run_number(run, run->from), .rows = run->to - run->from});
+}
 
-        if (is_part(snapshot, i)) {
-            next = i + 1;
-            err = sealed_add(&snapshot->parts, (struct sealed_part){.id = run->object,
-                                                                    .number = run_number(run, run->from),
-                                                                    .rows = run->to - run->from});
-        } else {
-            next = copied_together(snapshot, i);
-            err = snapshot_copy(snapshot, i, next);
-        }
+static granary_err
+runs_collect_parts(struct snapshot *snapshot, int64_t time, snapshot_take *take)
+{
+    granary_err err = content_open(snapshot->table, INT64_MIN, time, &snapshot->content);
+    size_t count;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    count = snapshot->content.runs.count;
+    err = snapshot_begin(snapshot, count);
+    for (size_t i = 0; err == GRANARY_OK && i < count;) {
+        err = take(snapshot, i, &i);
     }
     /* A table without rows still has columns. */
-    return err == GRANARY_OK && runs->count == 0 ? snapshot_copy(snapshot, 0, 0) : err;
+    err = err == GRANARY_OK && count == 0 ? snapshot_copy(snapshot, 0, 0) : err;
+    content_close(&snapshot->content);
+    return err;
 }
 
 /* ---- parts of a tensor ---- */
@@ -159,11 +174,11 @@ tile_copy(struct snapshot *snapshot, uint64_t chunk, int64_t time, granary_id *r
     return err == GRANARY_OK ? copy_hold(snapshot, *ret_id) : err;
 }
 
-granary_err
-snapshot_tiles(struct snapshot *snapshot, granary_mutable *table, int64_t time)
+static granary_err
+tiles_collect(struct snapshot *snapshot, int64_t time)
 {
-    const struct index *index = &table->index;
-    granary_err err = snapshot_begin(snapshot, table, index->head_count + 1);
+    const struct index *index = &snapshot->table->index;
+    granary_err err = snapshot_begin(snapshot, index->head_count + 1);
 
     err = err == GRANARY_OK ? shape_part(snapshot) : err;
     /* As they came: those of one slab follow each other. */
@@ -182,22 +197,20 @@ snapshot_tiles(struct snapshot *snapshot, granary_mutable *table, int64_t time)
 
 /* ---- the object ---- */
 
+granary_err
+snapshot_collect(struct snapshot *snapshot, granary_mutable *table, int64_t time, snapshot_take *take)
+{
+    *snapshot = (struct snapshot){.table = table};
+    return table->tensor != NULL ? tiles_collect(snapshot, time) : runs_collect_parts(snapshot, time, take);
+}
+
 /* The table, which is locked, at a time that is final, as an object. */
 static granary_err
 snapshot_put(granary_mutable *table, int64_t time, granary_id id)
 {
-    struct snapshot snapshot = {.table = table};
-    granary_err err;
+    struct snapshot snapshot;
+    granary_err err = snapshot_collect(&snapshot, table, time, take_part);
 
-    if (table->tensor != NULL) {
-        err = snapshot_tiles(&snapshot, table, time);
-    } else {
-        err = content_open(table, time, &snapshot.content);
-        if (err == GRANARY_OK) {
-            err = parts_collect(&snapshot);
-            content_close(&snapshot.content);
-        }
-    }
     err = err == GRANARY_OK ? sealed_put(table->client, id, SEALED_MARK, &snapshot.parts, false) : err;
     snapshot_end(&snapshot);
     return err;
@@ -206,9 +219,8 @@ snapshot_put(granary_mutable *table, int64_t time, granary_id id)
 /* ---- snapshots ---- */
 
 granary_err
-granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name, granary_id *ret_id)
+snapshot_as(granary_mutable *table, int64_t time, granary_id id)
 {
-    const granary_id id = granary_id_random();
     granary_err err;
 
     do {
@@ -219,6 +231,15 @@ granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name,
         err = err == GRANARY_OK ? snapshot_put(table, at, id) : err;
         (void)pthread_mutex_unlock(&table->lock);
     } while (table_try_again(table, err));
+    return err;
+}
+
+granary_err
+granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name, granary_id *ret_id)
+{
+    const granary_id id = granary_id_random();
+    granary_err err = snapshot_as(table, time, id);
+
     if (err == GRANARY_OK && name != NULL) {
         err = granary_name_set(table->client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
         if (err != GRANARY_OK) {
@@ -233,6 +254,26 @@ granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name,
 
 /* ---- seals ---- */
 
+/* On disk the table is sealed from now on, with all that it has. */
+static granary_err
+table_seal_root(granary_mutable *table, int64_t time)
+{
+    const uint64_t hash = table->page.page->root;
+    struct root root;
+    granary_err err = table_flush(table);
+
+    err = err == GRANARY_OK ? root_get(table->client, hash, &root) : err;
+    if (err == GRANARY_OK && root.head.state == GR_TABLE_ROOT_LIVE) {
+        root.head.state = GR_TABLE_ROOT_SEALED;
+        root.head.sealed = time;
+        err = root_put(table->client, hash, &root);
+    }
+    if (err == GRANARY_OK) {
+        root_free(&root);
+    }
+    return err;
+}
+
 granary_err
 table_finish_seal(granary_mutable *table)
 {
@@ -244,9 +285,17 @@ table_finish_seal(granary_mutable *table)
     /* Nothing is committed any more from here on. */
     const uint32_t lanes = mutable_cut(table->page.page, INT64_MAX, counts);
 
+    if (table_is_durable(table)) {
+        err = table_seal_root(table, time);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (!granary_object_contains(table->client, id)) {
-        err = table_learn(table, counts, lanes);
-        err = err == GRANARY_OK ? snapshot_put(table, time, id) : err;
+        do { /* again where history was given up meanwhile, by who began before the seal */
+            err = table_learn(table, counts, lanes);
+            err = err == GRANARY_OK ? snapshot_put(table, time, id) : err;
+        } while (table_try_again(table, err));
         err = err == GRANARY_EEXIST ? GRANARY_OK : err;
     }
     if (err == GRANARY_OK) {
@@ -256,6 +305,9 @@ table_finish_seal(granary_mutable *table)
     if (err == GRANARY_OK) {
         err = granary_object_delete(table->client, table->id, 0);
         err = err == GRANARY_OK || err == GRANARY_ENOENT ? kept_drop_all(table->client, table->id) : err;
+        if (err == GRANARY_OK) {
+            page_give_up(&table->page);
+        }
     }
     return err;
 }

@@ -14,13 +14,23 @@ struct snapshot {
     size_t copy_count;
 };
 
-/* Room to hold so many copies. Errors: ENOMEM */
-granary_err snapshot_begin(struct snapshot *snapshot, granary_mutable *table, size_t copies);
+/* How runs [first, ...) of a frame become a part; *ret_next is the first run behind it. */
+typedef granary_err snapshot_take(struct snapshot *snapshot, size_t first, size_t *ret_next);
+
+/*
+ * Collect the parts of a table at a time that is final: those that `take` makes of a frame's runs, at least one; or what
+ * tells a tensor's shape, then the chunks that were written. snapshot_end() follows, whatever is returned.
+ *
+ * Errors  those of take · as content_open(), tile_get() · ENOMEM
+ */
+granary_err snapshot_collect(struct snapshot *snapshot, granary_mutable *table, int64_t time, snapshot_take *take);
 void snapshot_end(struct snapshot *snapshot);
 
-/* Add runs [first, last) of the content as a part, copied. Errors: as content_frame(), frame_store() */
+/* Add runs [first, last) as a part, copied. Errors: as content_frame(), frame_store() */
 granary_err snapshot_copy(struct snapshot *snapshot, size_t first, size_t last);
-/* Begin, and add what tells a tensor's shape and the chunks that were written up to a time. Errors: as tile_get() */
-granary_err snapshot_tiles(struct snapshot *snapshot, granary_mutable *table, int64_t time);
+
+/* A snapshot as an object of that id. Errors: EEXIST there is one · as granary_mutable_snapshot(); the message does not name
+ * the table */
+granary_err snapshot_as(granary_mutable *table, int64_t time, granary_id id);
 
 #endif

@@ -9,6 +9,7 @@
 #include "mutable/core/index.h"
 #include "mutable/core/page.h"
 #include "mutable/core/slab.h"
+#include "mutable/durable/keeper.h"
 #include "mutable/frame/rows.h"
 
 /* The lane of a handle that writes. */
@@ -33,11 +34,18 @@ struct granary_mutable {
     struct tensor_shape *tensor; /* NULL: it is a frame */
     pthread_mutex_t lock;        /* of what follows */
     struct table_writer *writer; /* NULL until something is written */
+    uint32_t base_seen;          /* the number of the base when that was looked at last */
     struct index index;
+    /* Of a durable table: */
+    pthread_mutex_t flush_lock; /* taken after `lock`, if that is taken */
+    struct keeper keeper;
 };
 
 /* Whether columns are the table's, by name and dtype. Errors: ETYPE names the first that differs */
 granary_err table_check_columns(const granary_mutable *table, const granary_column *columns, size_t count);
+
+/* What the table's object tells of a tensor. Errors: ECORRUPT · ENOMEM */
+granary_err table_set_shape(granary_mutable *table);
 
 /* A handle of an object, without anything in it yet. Errors: ENOMEM */
 granary_err table_new(granary_client *client, const char *name, granary_id id, granary_mutable **ret_table);

@@ -18,6 +18,9 @@ struct write {
     uint32_t chunk_rows;
     uint32_t slab;
     uint64_t slab_used;
+    bool has_token; /* of the table: page_enter() */
+    bool is_done;   /* a write with its token was committed before, at done_time */
+    int64_t done_time;
     /* The slots that will have its time. */
     struct gr_mutable_slot **slots;
     size_t count;
@@ -30,7 +33,7 @@ struct write {
 };
 
 /* The table is locked until write_end(), which follows whatever is returned. Errors: EFULL too many writers · EINVAL
- * the time · as log_begin() */
+ * the time · EEXIST its token was written before: write_end() knows · as log_begin() */
 granary_err write_begin(struct write *write, granary_mutable *table, const granary_write_options *options);
 
 /* The handle writes no more. */
@@ -42,10 +45,14 @@ granary_err write_slot(struct write *write, struct gr_mutable_slot slot, bool ti
 /* Put a note of some bytes, with a sequence, to be filled in. Errors: as slab_put(), log_put() */
 granary_err write_note(struct write *write, enum gr_note_kind kind, uint64_t size, struct gr_mutable_note **ret_note);
 
-/* Room for a chunk of a tensor, to be sealed. Errors: as kept_create() */
+/* Room for a chunk of a tensor, to be sealed. Errors: as granary_object_create_with() */
 granary_err write_tile_create(struct write *write, uint64_t size, granary_buffer *ret_buffer);
 /* A sealed object is a chunk from now on: the table has a reference to it. Errors: as granary_reference(), write_note() */
 granary_err write_tile(struct write *write, uint64_t chunk, granary_id id);
+
+/* Many of them, which one object contains: the table has a reference to that. Errors: as write_tile(); ENOENT · as
+ * granary_object_create_with() */
+granary_err write_tiles(struct write *write, const uint64_t *chunks, const granary_id *ids, size_t count);
 
 /*
  * Commit it, unless there was an error; then it never was.

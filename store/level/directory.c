@@ -163,7 +163,7 @@ directory_open_file(void *self, uint32_t file, granary_err *ret_err)
 }
 
 void
-directory_remove(void *self, uint32_t file, bool persistent)
+directory_remove(void *self, uint32_t file)
 {
     char path[DIRECTORY_PATH];
 
@@ -173,9 +173,12 @@ directory_remove(void *self, uint32_t file, bool persistent)
         gr_log_warn("SPILL-FILE-STAYS", "file=%s why=%s", path, strerror(errno));
     }
     FAULT_STEP(spill_file_unlinked);
-    if (persistent) {
-        (void)sync_directory(self);
-    }
+}
+
+void
+directory_settle(void *self)
+{
+    (void)sync_directory(self);
 }
 
 granary_err

@@ -27,7 +27,8 @@ granary_err directory_read(void *self, uint32_t file, const struct level_object 
 granary_err
 directory_info(void *self, uint32_t file, const struct level_object *object, struct level_record *ret_record);
 int directory_open_file(void *self, uint32_t file, granary_err *ret_err);
-void directory_remove(void *self, uint32_t file, bool persistent);
+void directory_remove(void *self, uint32_t file);
+void directory_settle(void *self);
 granary_err directory_scan(void *self, const struct level_visitor *visitor);
 granary_err directory_records(void *self, uint32_t file, const struct level_visitor *visitor);
 void directory_clear(void *self);

@@ -81,8 +81,10 @@ struct level_ops {
     /* A descriptor of the file, for packed objects; -1 and an error message. */
     int (*open_file)(void *self, uint32_t file, granary_err *ret_err);
 
-    /* The file goes; durably when it is persistent. A missing one is fine. */
-    void (*remove)(void *self, uint32_t file, bool persistent);
+    /* The file goes. A missing one is fine. */
+    void (*remove)(void *self, uint32_t file);
+    /* Files that went before do so durably. */
+    void (*settle)(void *self);
 
     /* Tell of every file, reading only headers and indexes. Errors: EIO the directory · ENOMEM · the visitor's */
     granary_err (*scan)(void *self, const struct level_visitor *visitor);

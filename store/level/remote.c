@@ -20,6 +20,7 @@ const struct level_ops level_remote = {
     .info = directory_info,
     .open_file = directory_open_file,
     .remove = directory_remove,
+    .settle = directory_settle,
     .scan = directory_scan,
     .records = directory_records,
     .clear = directory_clear,

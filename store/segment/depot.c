@@ -177,17 +177,30 @@ depot_flag(const struct spill_file *file)
 struct removal {
     struct job job;
     struct session *session;
-    const struct depot *depot;
+    struct depot *depot;
     uint32_t number;
     bool persistent;
 };
+
+/* Of files that go together the last one settles them all: each sync takes as long as one, and others wait for it. */
+static void
+file_remove(struct depot *depot, uint32_t number, bool persistent)
+{
+    depot->ops->remove(depot->self, number);
+    if (persistent) {
+        atomic_store(&depot->unsettled, true);
+    }
+    if (atomic_fetch_sub(&depot->removals, 1) == 1 && atomic_exchange(&depot->unsettled, false)) {
+        depot->ops->settle(depot->self);
+    }
+}
 
 static void
 removal_run(struct job *job)
 {
     const struct removal *removal = list_owner(job, struct removal, job);
 
-    removal->depot->ops->remove(removal->depot->self, removal->number, removal->persistent);
+    file_remove(removal->depot, removal->number, removal->persistent);
 }
 
 static void
@@ -201,13 +214,14 @@ removal_done(struct job *job)
 
 /* Unlinking a large file takes a while: not in the loop, if it can be helped. The session is not gone before it is. */
 static void
-remove_file(struct session *session, const struct depot *depot, uint32_t number, bool persistent)
+remove_file(struct session *session, struct depot *depot, uint32_t number, bool persistent)
 {
     struct store *store = session->store;
     struct removal *removal = store->workers == NULL ? NULL : calloc(1, sizeof *removal);
 
+    (void)atomic_fetch_add(&depot->removals, 1);
     if (removal == NULL) {
-        depot->ops->remove(depot->self, number, persistent);
+        file_remove(depot, number, persistent);
         return;
     }
     *removal = (struct removal){.job = {.run = removal_run, .done = removal_done},

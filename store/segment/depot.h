@@ -27,6 +27,9 @@ struct depot {
     int64_t said_ns;  /* when that was logged last; 0: the last one succeeded */
     granary_err said; /* ... and which error */
     uint64_t unsaid;  /* failures since */
+    /* Files that are being removed; and whether one that is gone has to be so durably. */
+    _Atomic uint32_t removals;
+    _Atomic bool unsettled;
 };
 
 enum depot_name { DEPOT_DISK, DEPOT_REMOTE, DEPOTS };

@@ -32,13 +32,13 @@ bool volume_remount(const struct volume *volume);
 
 /* ---- the load (cuts_load.c) ---- */
 
-enum { THINGS_MOST = 1 << 16, PARTIES = 3 };
+enum { THINGS_MOST = 1 << 16, PARTIES = 4 };
 
-/* Who promises: the store (persistent objects), the scheduler (graphs), a file that lines are appended to and synced.
- */
-enum party { PARTY_STORE, PARTY_SCHED, PARTY_APPEND };
+/* Who promises: the store (persistent objects), the scheduler (graphs), a file that lines are appended to and synced, a
+ * table that is durable on commit (rows). */
+enum party { PARTY_STORE, PARTY_SCHED, PARTY_APPEND, PARTY_TABLE };
 
-/* Of a thing (object, graph, line), in the order in which it may become them. */
+/* Of a thing (object, graph, line, row), in the order in which it may become them. */
 enum fate { FATE_NONE, FATE_PUTTING, FATE_KEPT, FATE_DELETING, FATE_GONE };
 
 /* In memory that all processes share; what is there at the cut is what was promised. */

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/id.h"
+#include "granary/mutable.h"
 #include "granary/store.h"
 #include "integration/sched/rig.h"
 #include "integration/store/fixture.h"
@@ -20,6 +21,7 @@
 #define ALIVE 24u /* things of a party at a time, about */
 
 static const char *const memory[] = {"--memory", "2M", NULL};
+static const char *const table_memory[] = {"--memory", "16M", NULL};
 
 static bool fail_with(const struct load *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -82,14 +84,17 @@ size_of(uint32_t thing)
     return random % 8 == 0 ? 300000 + random % 400000 : random % 60000;
 }
 
+/* party: that of objects, or of a table. */
 static void
-start_store(const struct load *load, struct daemon *daemon, granary_client **ret_client)
+start_store(const struct load *load, enum party party, struct daemon *daemon, granary_client **ret_client)
 {
+    const bool is_table = party == PARTY_TABLE;
     granary_connect_options options = {.instance = daemon->directory, .reconnect_ms = -1};
 
     *daemon = (struct daemon){0};
-    (void)snprintf(daemon->directory, sizeof daemon->directory, "%s/store", load->folder);
-    if (!daemon_restart(daemon, memory) || granary_connect(&options, ret_client) != GRANARY_OK) {
+    (void)snprintf(daemon->directory, sizeof daemon->directory, "%s/%s", load->folder, is_table ? "table" : "store");
+    if (!daemon_restart(daemon, is_table ? table_memory : memory) ||
+        granary_connect(&options, ret_client) != GRANARY_OK) {
         (void)fail_with(load, "the store does not start: %s", granary_error_message());
         _exit(1);
     }
@@ -126,7 +131,7 @@ run_store(const struct load *load)
     uint64_t random = load->seed;
     bool ok = true;
 
-    start_store(load, &daemon, &client);
+    start_store(load, PARTY_STORE, &daemon, &client);
     while (ok) {
         uint32_t old;
 
@@ -231,10 +236,75 @@ run_append(const struct load *load)
     }
 }
 
+/* ---- a table ---- */
+
+static granary_mutable *
+start_table(const struct load *load, struct daemon *daemon, granary_client **ret_client)
+{
+    const granary_column column = {.name = "n", .dtype = GRANARY_INT64};
+    const granary_mutable_options options = {.flags = GRANARY_MUTABLE_OPEN, .durability = GRANARY_DURABLE_COMMIT};
+    granary_mutable *table = NULL;
+
+    start_store(load, PARTY_TABLE, daemon, ret_client);
+    if (granary_mutable_create_frame(*ret_client, "kept", &column, 1, &options, &table) != GRANARY_OK) {
+        (void)fail_with(load, "no table: %s", granary_error_message());
+        _exit(1);
+    }
+    return table;
+}
+
+/* One row a write, of the thing's number. */
+static void
+run_table(const struct load *load)
+{
+    struct daemon daemon;
+    granary_client *client = NULL;
+    granary_mutable *table = start_table(load, &daemon, &client);
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK) {
+        const int64_t thing = next_thing(load, PARTY_TABLE);
+        const granary_column column = {.name = "n", .dtype = GRANARY_INT64, .rows = 1, .values = &thing};
+
+        set_fate(load, PARTY_TABLE, (uint32_t)thing, FATE_PUTTING);
+        err = granary_mutable_append(table, &column, 1, 1, NULL, NULL);
+        if (err == GRANARY_OK) {
+            set_fate(load, PARTY_TABLE, (uint32_t)thing, FATE_KEPT);
+        }
+    }
+}
+
+/* Which things have a row. The table is deleted then, and what was in it is of no interest any more. */
+static bool
+take_table(const struct load *load, granary_client *client, granary_mutable *table, bool there[static THINGS_MOST])
+{
+    granary_frame *frame = NULL;
+    granary_err err = granary_mutable_read_frame(table, GRANARY_NOW, &frame);
+    const int64_t *things = err == GRANARY_OK ? granary_frame_column(frame, 0)->values : NULL;
+
+    for (int64_t i = 0; err == GRANARY_OK && i < granary_frame_rows(frame); i++) {
+        /* Those before were of a table that was deleted. */
+        if (things[i] < (int64_t)atomic_load(&load->ledger->first[PARTY_TABLE]) || things[i] >= THINGS_MOST ||
+            there[things[i]]) {
+            err = GRANARY_ECORRUPT;
+        } else {
+            there[things[i]] = true;
+        }
+    }
+    granary_frame_close(frame);
+    granary_mutable_close(table);
+    err = err == GRANARY_OK ? granary_mutable_delete(client, "kept") : err;
+    return err == GRANARY_OK ||
+           fail_with(load, "the table cannot be read, or has odd rows: %s", granary_error_message());
+}
+
 void
 load_run(const struct load *load, enum party party)
 {
-    (party == PARTY_STORE ? run_store : party == PARTY_SCHED ? run_sched : run_append)(load);
+    static void (*const runs[PARTIES])(const struct load *) = {
+        [PARTY_STORE] = run_store, [PARTY_SCHED] = run_sched, [PARTY_APPEND] = run_append, [PARTY_TABLE] = run_table};
+
+    runs[party](load);
 }
 
 /* ---- after the cut ---- */
@@ -242,7 +312,7 @@ load_run(const struct load *load, enum party party)
 static bool
 check_thing(const struct load *load, enum party party, uint32_t thing, enum fate promised, int found)
 {
-    static const char *const names[] = {"persistent object", "graph", "line"};
+    static const char *const names[] = {"persistent object", "graph", "line", "row"};
 
     set_fate(load, party, thing, FATE_NONE);
     if (found < 0) {
@@ -262,6 +332,7 @@ bool
 load_check(const struct load *load, enum party party, const struct ledger *before)
 {
     uint32_t next = atomic_load(&load->ledger->next[party]);
+    static bool rows[THINGS_MOST];
     struct daemon daemon;
     granary_client *client = NULL;
     struct rig rig;
@@ -270,7 +341,11 @@ load_check(const struct load *load, enum party party, const struct ledger *befor
     bool ok = true;
 
     if (party == PARTY_STORE) {
-        start_store(load, &daemon, &client);
+        start_store(load, PARTY_STORE, &daemon, &client);
+    } else if (party == PARTY_TABLE) {
+        granary_mutable *table = start_table(load, &daemon, &client);
+
+        ok = take_table(load, client, table, rows);
     } else if (party == PARTY_SCHED) {
         ok = start_sched(load, &rig);
     } else {
@@ -286,14 +361,17 @@ load_check(const struct load *load, enum party party, const struct ledger *befor
         if (party == PARTY_APPEND) {
             found = pread(fd, &word, sizeof word, (off_t)(i * sizeof word)) == (ssize_t)sizeof word && word == i;
         } else {
-            found = party == PARTY_STORE ? look_up_object(client, i) : look_up_graph(&rig, i);
+            found = party == PARTY_STORE   ? look_up_object(client, i)
+                    : party == PARTY_TABLE ? rows[i]
+                                           : look_up_graph(&rig, i);
         }
         /* What went on while the power went may be or not. */
         ok = check_thing(load, party, i, then == now ? then : FATE_DELETING, found);
     }
     gr_fd_close(&fd);
-    if (party == PARTY_STORE) {
-        granary_disconnect(client);
+    if (party == PARTY_TABLE) {
+        atomic_store(&load->ledger->first[party], next);
     }
+    granary_disconnect(client);
     return ok;
 }

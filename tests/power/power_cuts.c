@@ -2,7 +2,7 @@
  * Power cuts: a store and a scheduler at work on a file system that is shut down without its log at a random moment;
  * mounted again, everything promised before the cut must be there.
  *
- *   power_cuts [--cuts N] [--seed S] ext4|xfs        (root; skips with status 77 where it cannot be done)
+ *   power_cuts [--cuts N] [--seed S] [--tables] ext4|xfs        (root; skips with status 77 where it cannot be done)
  *
  * A promise counts when it was answered before the cut: a sync in flight at that moment may return 0 in vain, on every
  * file system. A line appended and synced is the measure: it loses nothing either.
@@ -32,12 +32,14 @@ static struct {
     uint64_t cuts, seed;
     const char *type;
     bool without_sync;
+    bool tables;
 } options = {.cuts = 20, .seed = 1};
 
 static const struct argp_option option_table[] = {
     {"cuts", 'n', "N", 0, "how many (20)", 0},
     {"seed", 's', "S", 0, "of moments and sizes (1)", 0},
     {"without-sync", 'w', NULL, 0, "nothing is synced: succeeds when a broken promise is found", 0},
+    {"tables", 't', NULL, 0, "durable tables alone are at work", 0},
     {0}};
 
 static error_t
@@ -52,6 +54,9 @@ parse(int key, char *text, struct argp_state *state)
         break;
     case 'w':
         options.without_sync = true;
+        break;
+    case 't':
+        options.tables = true;
         break;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0 || (strcmp(text, "ext4") != 0 && strcmp(text, "xfs") != 0)) {
@@ -102,12 +107,16 @@ kill_all(const pid_t pids[static PARTIES])
 static void
 forget_memory(const struct load *load)
 {
-    char directory[96];
-    struct gr_instance instance;
+    static const char *const names[] = {"store", "table"};
 
-    (void)snprintf(directory, sizeof directory, "%s/store", load->folder);
-    if (gr_instance_resolve(directory, &instance) == GRANARY_OK) {
-        (void)gr_instance_sweep_shm(&instance);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char directory[96];
+        struct gr_instance instance;
+
+        (void)snprintf(directory, sizeof directory, "%s/%s", load->folder, names[i]);
+        if (gr_instance_resolve(directory, &instance) == GRANARY_OK) {
+            (void)gr_instance_sweep_shm(&instance);
+        }
     }
 }
 
@@ -131,7 +140,8 @@ fork_party(const struct load *load, enum party party, const struct ledger *check
 static const bool at_work[][PARTIES] = {{[PARTY_STORE] = true},
                                         {[PARTY_SCHED] = true},
                                         {[PARTY_STORE] = true, [PARTY_SCHED] = true},
-                                        {[PARTY_APPEND] = true}};
+                                        {[PARTY_APPEND] = true},
+                                        {[PARTY_TABLE] = true}};
 
 #define MIXES (sizeof at_work / sizeof at_work[0])
 
@@ -208,23 +218,25 @@ run(const struct volume *volume, struct load *load)
     uint64_t cut;
 
     for (cut = 0; cut < options.cuts && before != NULL; cut++) {
+        const bool *mix = at_work[options.tables ? MIXES - 1 : cut % MIXES];
+
         load->seed = options.seed * 1000003 + cut;
-        if (!load_and_cut(volume, at_work[cut % MIXES], load, before) || !volume_remount(volume)) {
+        if (!load_and_cut(volume, mix, load, before) || !volume_remount(volume)) {
             (void)printf("power_cuts: cut %" PRIu64 " could not be done\n", cut);
             free(before);
             return 2;
         }
-        broken += !check_all(at_work[cut % MIXES], load, before);
+        broken += !check_all(mix, load, before);
         if (options.without_sync && broken > 0) { /* what it is there for was seen */
             cut++;
             break;
         }
     }
     (void)printf("power_cuts %s: seed %" PRIu64 ", %" PRIu64 " cuts, promised: %" PRIu64 " persistent objects, %" PRIu64
-                 " graphs, %" PRIu64 " lines; broken %" PRIu64 "\n",
+                 " graphs, %" PRIu64 " lines, %" PRIu64 " rows; broken %" PRIu64 "\n",
                  volume->type, options.seed, cut, atomic_load(&load->ledger->promises[PARTY_STORE]),
                  atomic_load(&load->ledger->promises[PARTY_SCHED]), atomic_load(&load->ledger->promises[PARTY_APPEND]),
-                 broken);
+                 atomic_load(&load->ledger->promises[PARTY_TABLE]), broken);
     free(before);
     return (broken > 0) != options.without_sync;
 }

@@ -11,9 +11,10 @@
 #define HEADS_LEAST 64 /* a power of 2 */
 
 void
-index_init(struct index *index, granary_client *client, granary_id table)
+index_init(struct index *index, granary_client *client, granary_id table, uint64_t tiles)
 {
-    *index = (struct index){.client = client, .table = table, .complete = INT64_MIN, .horizon = INT64_MIN};
+    *index =
+        (struct index){.client = client, .table = table, .tiles = tiles, .complete = INT64_MIN, .horizon = INT64_MIN};
 }
 
 void
@@ -21,10 +22,12 @@ index_free(struct index *index)
 {
     free(index->chunks);
     free(index->notes);
+    free(index->tokens);
     free(index->order);
     free(index->heads);
     index->chunks = NULL;
     index->notes = NULL;
+    index->tokens = NULL;
     index->order = NULL;
     index->heads = NULL;
 }
@@ -174,7 +177,10 @@ static granary_err
 chain_add(struct index *index, size_t position)
 {
     struct index_note *note = &index->notes[position];
-    granary_err err = heads_grow(index);
+    granary_err err = note->chunk < index->tiles
+                          ? heads_grow(index)
+                          : gr_fail(GRANARY_ECORRUPT, "there is no chunk %llu: there are %llu",
+                                    (unsigned long long)note->chunk, (unsigned long long)index->tiles);
     size_t *from;
 
     if (err != GRANARY_OK) {
@@ -236,12 +242,38 @@ learn_note(struct learn *learn, const struct gr_mutable_slot *slot)
     note.chunk = view.head.chunk;
     if (note.kind == GR_NOTE_TILE && view.head.size >= sizeof view.head + sizeof note.tile) {
         memcpy(&note.tile, view.body, sizeof note.tile);
+        note.holder = view.head.points;
     }
     note.tile = note.kind == GR_NOTE_WHOLE ? learn->slab.id : note.tile;
     index->notes[index->note_count] = note;
     err = note.kind < GR_NOTE_TILE ? order_add(index, index->note_count) : chain_add(index, index->note_count);
     index->note_count += err == GRANARY_OK;
     return err;
+}
+
+static granary_err
+learn_token(struct index *index, const struct gr_mutable_slot *slot)
+{
+    if (!gr_grow(&index->tokens, &index->token_room, index->token_count, sizeof *index->tokens)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    index->tokens[index->token_count++] =
+        (struct index_token){.token = GR_MUTABLE_WHAT_TOKEN(slot->what), .time = slot->time};
+    return GRANARY_OK;
+}
+
+bool
+index_find_token(const struct index *index, uint64_t token, int64_t *ret_time)
+{
+    size_t i = index->token_count;
+
+    while (i > 0 && index->tokens[i - 1].token != token) {
+        i--;
+    }
+    if (i > 0) {
+        *ret_time = index->tokens[i - 1].time;
+    }
+    return i > 0;
 }
 
 granary_err
@@ -298,6 +330,9 @@ learn_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
     case GR_MUTABLE_NOTE:
         err = learn_note(learn, &copy);
         break;
+    case GR_MUTABLE_TOKEN:
+        err = learn_token(learn->index, &copy);
+        break;
     default:
         err = fail_log(learn, "has a slot of an unknown kind: a newer release wrote it");
         break;
@@ -330,7 +365,7 @@ index_update(struct index *index, const uint64_t *counts, uint32_t lanes)
 struct chunk_walk {
     const struct index_chunk *chunk;
     int64_t time;
-    int64_t horizon;
+    int64_t after; /* rows up to it do not count */
     uint32_t from; /* of a run that may go on */
     uint32_t to;
     uint32_t end; /* rows that were passed */
@@ -356,7 +391,7 @@ walk_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
         return GRANARY_OK; /* another kind; or it has changed since it was looked at, by a writer that lies */
     }
     walk->end = end;
-    if (slot->time > walk->time || slot->time <= walk->horizon) {
+    if (slot->time > walk->time || slot->time <= walk->after) {
         return GRANARY_OK;
     }
     if (walk->to != from) {
@@ -368,16 +403,21 @@ walk_slot(void *context, uint64_t position, const struct gr_mutable_slot *slot)
 }
 
 granary_err
-index_rows(const struct index *index, const struct index_chunk *chunk, int64_t time, index_take *take, void *context)
+index_rows(const struct index *index, const struct index_chunk *chunk, int64_t after, int64_t time, index_take *take,
+           void *context)
 {
-    struct chunk_walk walk = {
-        .chunk = chunk, .time = time, .horizon = index->horizon, .take = take, .context = context};
+    const bool is_all = after == INT64_MIN;
+    struct chunk_walk walk = {.chunk = chunk,
+                              .time = time,
+                              .after = after > index->horizon ? after : index->horizon,
+                              .take = take,
+                              .context = context};
     granary_err err;
 
-    if (chunk->end == 0 || chunk->earliest > time) {
+    if (chunk->end == 0 || chunk->earliest > time || (!is_all && chunk->latest <= after)) {
         return GRANARY_OK;
     }
-    if (chunk->latest <= time && !chunk->has_base) {
+    if (chunk->latest <= time && !chunk->has_base && (is_all || chunk->earliest > after)) {
         return take(context, chunk, chunk->begin, chunk->end);
     }
     err = log_walk(index->client, index->table, chunk->lane, chunk->before, chunk->last, walk_slot, &walk);

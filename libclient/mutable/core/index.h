@@ -7,6 +7,8 @@
 
 #include "mutable/core/log.h"
 
+#define INDEX_NO_LANE UINT32_MAX /* of chunks that no log tells of */
+
 struct index_chunk {
     granary_id object;
     uint64_t first; /* number of its first row */
@@ -32,12 +34,20 @@ struct index_note {
     uint64_t offset;
     uint64_t chunk;  /* of a tensor */
     granary_id tile; /* the object that has all of the chunk: of GR_NOTE_TILE, GR_NOTE_WHOLE */
+    uint64_t holder; /* number, + 1, of the object of GR_MUTABLE_TILE that contains it; 0: the table refers to it */
     size_t older;    /* + 1: the one before it of the same chunk; 0: there is none */
+};
+
+/* A write that had a token. */
+struct index_token {
+    uint64_t token;
+    int64_t time;
 };
 
 struct index {
     granary_client *client;
     granary_id table;
+    uint64_t tiles;                   /* chunks of a tensor; of a frame 0 */
     uint32_t base;                    /* its number */
     int64_t horizon;                  /* its time: the log is not looked at up to it; INT64_MIN: there is no base */
     int64_t complete;                 /* all that was or will be committed up to that time is known */
@@ -49,6 +59,9 @@ struct index {
     struct index_note *notes; /* as they came */
     size_t note_count;
     size_t note_room;
+    struct index_token *tokens; /* as they came */
+    size_t token_count;
+    size_t token_room;
     /* Frames: positions of notes, by time and sequence. */
     size_t *order;
     size_t order_count;
@@ -59,8 +72,8 @@ struct index {
     size_t head_count;
 };
 
-/* One that knows nothing. */
-void index_init(struct index *index, granary_client *client, granary_id table);
+/* One that knows nothing. tiles: how many chunks a tensor has; of a frame 0. */
+void index_init(struct index *index, granary_client *client, granary_id table, uint64_t tiles);
 void index_free(struct index *index);
 
 /*
@@ -98,13 +111,18 @@ note_values_offset(const struct index_note *note)
     return note->kind == GR_NOTE_WHOLE ? note->offset + sizeof(struct gr_mutable_note) : 0;
 }
 
-/* A chunk, or a note of a chunk of a tensor, that no log tells of: of a sealed table. Errors: ENOMEM */
+/* The time of the write that had a token. False: none of those that are known had it. */
+bool index_find_token(const struct index *index, uint64_t token, int64_t *ret_time);
+
+/* A chunk, or a note of a chunk of a tensor, that no log tells of: of a sealed table. Errors: ECORRUPT there is no such
+ * chunk · ENOMEM */
 granary_err index_add_chunk(struct index *index, struct index_chunk chunk);
 granary_err index_add_tile(struct index *index, uint64_t chunk, granary_id tile, uint64_t values_offset);
 
-/* Rows of a chunk up to a time: take is called for each run of them, ascending. Errors: as log_walk(), or take's */
+/* Rows of a chunk that are later than a time (INT64_MIN: all), up to another one: take is called for each run of them,
+ * ascending. Errors: as log_walk(), or take's */
 typedef granary_err index_take(void *context, const struct index_chunk *chunk, uint32_t from, uint32_t to);
-granary_err
-index_rows(const struct index *index, const struct index_chunk *chunk, int64_t time, index_take *take, void *context);
+granary_err index_rows(const struct index *index, const struct index_chunk *chunk, int64_t after, int64_t time,
+                       index_take *take, void *context);
 
 #endif

@@ -15,10 +15,7 @@
 granary_id
 kept_id(granary_id table, enum gr_mutable_object kind, uint32_t lane, uint64_t number)
 {
-    uint64_t parts[5] = {[2] = (uint64_t)kind, [3] = lane, [4] = number};
-
-    gr_id_words(table, parts);
-    return gr_id_of_bytes(parts, sizeof parts);
+    return gr_id_of_part(table, kind, lane, number);
 }
 
 /* The owner of a table's references. */

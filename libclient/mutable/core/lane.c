@@ -14,6 +14,11 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
     atomic_store_explicit(&page->id[1], id[1], memory_order_relaxed);
     atomic_store_explicit(&page->sealed, INT64_MIN, memory_order_relaxed);
     atomic_store_explicit(&page->base, 0, memory_order_relaxed);
+    page->durability = GR_DURABLE_NONE;
+    page->interval_ns = 0;
+    page->root = 0;
+    atomic_store_explicit(&page->pieces, 0, memory_order_relaxed);
+    atomic_store_explicit(&page->given_up, INT64_MIN, memory_order_relaxed);
     atomic_store_explicit(&page->rows, 0, memory_order_relaxed);
     atomic_store_explicit(&page->waited, 0, memory_order_relaxed);
     atomic_store_explicit(&page->notes, 0, memory_order_relaxed);
@@ -27,6 +32,8 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
             atomic_store_explicit(&page->lane[i].open[kind], 0, memory_order_relaxed);
         }
         atomic_store_explicit(&page->lane[i].newest, INT64_MIN, memory_order_relaxed);
+        atomic_store_explicit(&page->lane[i].durable, 0, memory_order_relaxed);
+        atomic_store_explicit(&page->lane[i].durable_rows, 0, memory_order_relaxed);
     }
 }
 

@@ -28,6 +28,9 @@ block_begin(struct log_writer *log, uint32_t slots)
     struct kept block;
     granary_err err;
 
+    if (!gr_grow(&log->before, &log->before_room, log->before_count, sizeof *log->before)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
     atomic_store_explicit(&log->shared->blocks, number + 1, memory_order_relaxed);
     atomic_store_explicit(&log->shared->open[GR_MUTABLE_LOG], number + 1, memory_order_relaxed);
     err = kept_create(log->client, kept_id(log->table, GR_MUTABLE_LOG, log->lane, number), slots * sizeof head, 0,
@@ -38,7 +41,9 @@ block_begin(struct log_writer *log, uint32_t slots)
     *(struct gr_mutable_slot *)buffer.data = head;
     err = kept_seal(log->client, log->table, &buffer, &block);
     if (err == GRANARY_OK) {
-        log->before = log->block;
+        if (log->block.is_open) {
+            log->before[log->before_count++] = log->block;
+        }
         log->block = block;
         log->room = slots;
         log->next = (uint64_t)number * GR_LOG_SLOTS + 1;
@@ -50,26 +55,37 @@ granary_err
 log_begin(struct log_writer *log, granary_client *client, granary_id table, struct gr_lane *shared, uint32_t lane,
           int timeout_ms)
 {
+    granary_err err;
+
     *log = (struct log_writer){.client = client,
                                .table = table,
                                .shared = shared,
                                .lane = lane,
                                .next = lane_enter(shared),
                                .timeout_ms = timeout_ms};
-    return block_begin(log, FIRST_SLOTS);
+    err = block_begin(log, FIRST_SLOTS);
+    if (err != GRANARY_OK) {
+        log_end(log);
+    }
+    return err;
 }
 
 void
 log_end(struct log_writer *log)
 {
-    kept_close(&log->before);
+    log_settle(log);
     kept_close(&log->block);
+    free(log->before);
+    log->before = NULL;
+    log->before_room = 0;
 }
 
 void
 log_settle(struct log_writer *log)
 {
-    kept_close(&log->before);
+    while (log->before_count > 0) {
+        kept_close(&log->before[--log->before_count]);
+    }
 }
 
 granary_err
@@ -79,8 +95,7 @@ log_put(struct log_writer *log, struct gr_mutable_slot slot, struct gr_mutable_s
     granary_err err = GRANARY_OK;
 
     if (at == 0 || at == log->room) {
-        err = log->before.is_open ? gr_fail(GRANARY_EINVAL, "more rows than one write can have: write them in parts")
-                                  : block_begin(log, log->room < GR_LOG_SLOTS / 4 ? log->room * 4 : GR_LOG_SLOTS);
+        err = block_begin(log, log->room < GR_LOG_SLOTS / 4 ? log->room * 4 : GR_LOG_SLOTS);
     }
     if (err == GRANARY_OK) {
         *ret_at = (struct gr_mutable_slot *)log->block.data + log->next++ % GR_LOG_SLOTS;

@@ -14,7 +14,9 @@ struct log_writer {
     uint32_t room; /* slots of the block */
     int timeout_ms;
     struct kept block;
-    struct kept before; /* the block before, while slots in it are not committed yet */
+    struct kept *before; /* blocks before, while slots in them are not committed yet */
+    size_t before_count;
+    size_t before_room;
 };
 
 /* Begin to write in a lane that is the caller's alone, behind its committed slots, in a block of its own. Errors: as kept_create(), kept_seal() */
@@ -26,7 +28,7 @@ void log_end(struct log_writer *log);
  * Fill the next slot.
  *
  * ret_at  where it is: it may be changed until log_settle()
- * Errors  EINVAL more than two blocks of slots since then · as log_begin()
+ * Errors  as log_begin() · ENOMEM
  */
 granary_err log_put(struct log_writer *log, struct gr_mutable_slot slot, struct gr_mutable_slot **ret_at);
 /* All slots so far are committed, or never will be changed again. */

@@ -1,10 +1,12 @@
 /* Pages and lanes, taken by open file description locks: two handles of one process exclude each other like any two. */
 #include "mutable/core/page.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "base/error.h"
 #include "base/id.h"
+#include "mutable/core/kept.h"
 #include "mutable/core/lane.h"
 
 #define PAGES_FIRST 16u
@@ -70,6 +72,9 @@ page_take(granary_client *client, granary_id id, struct mutable_page *ret_page)
         }
     }
     page.page = &page.map.pages[page.number];
+    if (!gr_id_is_zero(page_id(page.page))) { /* who deleted that table died before all of it was gone */
+        (void)kept_drop_all(client, page_id(page.page));
+    }
     gr_id_words(id, words);
     mutable_page_init(page.page, words);
     *ret_page = page;
@@ -112,10 +117,46 @@ page_find(granary_client *client, granary_id id, struct mutable_page *ret_page)
 }
 
 void
+page_give_up(const struct mutable_page *page)
+{
+    atomic_store_explicit(&page->page->id[0], 0, memory_order_relaxed);
+    atomic_store_explicit(&page->page->id[1], 0, memory_order_release);
+}
+
+void
 page_close(struct mutable_page *page)
 {
     gr_mutables_unmap(&page->map);
     page->page = NULL;
+}
+
+/* Wait for one byte of the file. */
+static granary_err
+byte_lock(int fd, uint64_t byte)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+
+    while (fcntl(fd, F_OFD_SETLKW, &lock) < 0) {
+        if (errno != EINTR) {
+            return gr_fail_errno("lock of mutable tables");
+        }
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+page_lock_name(granary_client *client, uint64_t hash, struct mutable_page *ret_page)
+{
+    struct mutable_page page = {.number = 0};
+    granary_err err = gr_mutables_map(client, 1, &page.map);
+
+    err = err == GRANARY_OK ? byte_lock(page.map.fd, GR_MUTABLE_LOCK_NAMES + hash % GR_MUTABLE_NAMES) : err;
+    if (err != GRANARY_OK) {
+        page_close(&page);
+        return err;
+    }
+    *ret_page = page;
+    return GRANARY_OK;
 }
 
 granary_err
@@ -129,6 +170,18 @@ page_take_lane(const struct mutable_page *page, uint32_t *ret_lane)
         }
     }
     return gr_fail(GRANARY_EFULL, "%u writers are at the table already: close one", GR_MUTABLE_LANES);
+}
+
+granary_err
+page_enter(const struct mutable_page *page, uint32_t at)
+{
+    return byte_lock(page->map.fd, (uint64_t)page->number * GR_MUTABLE_LOCKS + at);
+}
+
+void
+page_leave(const struct mutable_page *page, uint32_t at)
+{
+    (void)page_lock(page->map.fd, F_UNLCK, page->number, at, 1);
 }
 
 uint32_t

@@ -28,8 +28,20 @@ void page_close(struct mutable_page *page);
 /* A lane that nobody writes in, until page_close(). Errors: EFULL there are as many writers as there may be */
 granary_err page_take_lane(const struct mutable_page *page, uint32_t *ret_lane);
 
+/* The table is gone, and nothing of it is left: nobody looks for that any more. */
+void page_give_up(const struct mutable_page *page);
+
+/* Be the only one that makes, restores or ends a table whose name has that hash, or else wait; page_close() ends it. The page
+ * is none. Errors: EIO · as gr_mutables_map() */
+granary_err page_lock_name(granary_client *client, uint64_t hash, struct mutable_page *ret_page);
+
 /* Of the table whose page it is, or was. */
 granary_id page_id(const struct gr_mutable *page);
+
+/* Be the only one who has a byte of the page (GR_MUTABLE_LOCK_...), until page_leave(); waits for whoever has it. Errors:
+ * EIO */
+granary_err page_enter(const struct mutable_page *page, uint32_t at);
+void page_leave(const struct mutable_page *page, uint32_t at);
 
 /* How many writers the table has now, but for one of this handle. */
 uint32_t page_writers(const struct mutable_page *page);

@@ -1,8 +1,8 @@
 /* Rows appended: written into the lane's chunk, and noted in its log. */
+#include "mutable/frame/append.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "data/caller.h"
-#include "mutable/write.h"
 
 static struct gr_mutable_slot
 chunk_slot(const struct rows_writer *rows)
@@ -39,7 +39,7 @@ append_chunk(struct write *write, const granary_column *columns, int64_t from, i
     return err;
 }
 
-static granary_err
+granary_err
 append_rows(struct write *write, const granary_column *columns, int64_t rows)
 {
     struct rows_writer *to = &write->writer->rows;
@@ -67,7 +67,7 @@ columns_check(const granary_mutable *table, const granary_column *columns, size_
     granary_err err = table_check_columns(table, columns, count);
 
     if (err == GRANARY_OK && rows < 0) {
-        err = gr_fail(GRANARY_EINVAL, "table '%s': %lld rows", table->name, (long long)rows);
+        err = gr_fail(GRANARY_EINVAL, "%lld rows cannot be appended", (long long)rows);
     }
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         err = gr_caller_check_values(&columns[i], rows);
@@ -85,7 +85,7 @@ granary_mutable_append_sized(granary_mutable *table, const granary_column *colum
 
     err = err == GRANARY_OK ? columns_check(table, columns, count, rows) : err;
     if (err != GRANARY_OK) {
-        return err;
+        return table_told(table, err);
     }
     err = write_begin(&write, table, &options);
     err = err == GRANARY_OK ? append_rows(&write, columns, rows) : err;

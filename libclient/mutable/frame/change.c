@@ -30,7 +30,7 @@ by_named(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Numbers in any order as ranges, and for each of them, ascending, where the caller named it last. */
+/* Numbers in any order as ranges; and for each of them, ascending, where the caller named it last (NULL: not wanted). */
 static granary_err
 list_settle(const granary_rows *rows, struct ranges *ranges, int64_t *places, int64_t *ret_count)
 {
@@ -51,7 +51,10 @@ list_settle(const granary_rows *rows, struct ranges *ranges, int64_t *places, in
         if (i + 1 < rows->count && named[i + 1].number == named[i].number) {
             continue;
         }
-        places[count++] = named[i].at;
+        if (places != NULL) {
+            places[count] = named[i].at;
+        }
+        count++;
         err = ranges_add(ranges, (struct gr_note_range){named[i].number, named[i].number + 1});
     }
     free(named);
@@ -65,6 +68,21 @@ range_check(const granary_rows *rows)
     return rows->from >= 0 && rows->to >= rows->from
                ? GRANARY_OK
                : gr_fail(GRANARY_EINVAL, "there are no rows %lld to %lld", (long long)rows->from, (long long)rows->to);
+}
+
+/* The rows that were named, as ranges. places, ret_count: of a list, as above. Errors: EINVAL · ENOMEM */
+static granary_err
+rows_ranges(const granary_rows *rows, struct ranges *ranges, int64_t *places, int64_t *ret_count)
+{
+    granary_err err;
+
+    if (rows->numbers != NULL) {
+        return list_settle(rows, ranges, places, ret_count);
+    }
+    err = range_check(rows);
+    return err != GRANARY_OK || rows->from == rows->to
+               ? err
+               : ranges_add(ranges, (struct gr_note_range){(uint64_t)rows->from, (uint64_t)rows->to});
 }
 
 /* Those of ascending ranges that runs have. Errors: ENOMEM */
@@ -97,7 +115,7 @@ ranges_there(granary_mutable *table, const struct ranges *ranges, struct ranges 
     struct runs runs = {.count = 0};
     granary_err err = table_look(table);
 
-    err = err == GRANARY_OK ? runs_collect(table, INT64_MAX, &runs) : err;
+    err = err == GRANARY_OK ? runs_collect(table, INT64_MIN, INT64_MAX, &runs) : err;
     err = err == GRANARY_OK ? ranges_of_runs(&runs, ranges, ret_there) : err;
     runs_free(&runs);
     return err;
@@ -118,24 +136,6 @@ note_put_ranges(struct gr_mutable_note *note, const struct ranges *ranges)
 
 /* ---- deletes ---- */
 
-/* The rows that were named, as ranges. Errors: EINVAL · ENOMEM */
-static granary_err
-rows_ranges(const granary_rows *rows, struct ranges *ranges)
-{
-    int64_t *places, count;
-    granary_err err = rows->numbers != NULL ? GRANARY_OK : range_check(rows);
-
-    if (err != GRANARY_OK || rows->numbers == NULL) {
-        return err != GRANARY_OK || rows->from == rows->to
-                   ? err
-                   : ranges_add(ranges, (struct gr_note_range){(uint64_t)rows->from, (uint64_t)rows->to});
-    }
-    places = calloc(rows->count + 1, sizeof *places);
-    err = places == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : list_settle(rows, ranges, places, &count);
-    free(places);
-    return err;
-}
-
 granary_err
 granary_mutable_delete_rows_sized(granary_mutable *table, const granary_rows *rows, const granary_write_options *theirs,
                                   int64_t *ret_count, int64_t *ret_time, size_t options_size)
@@ -144,6 +144,7 @@ granary_mutable_delete_rows_sized(granary_mutable *table, const granary_rows *ro
     granary_write_options options;
     struct gr_mutable_note *note;
     struct write write;
+    int64_t count;
     granary_err err = gr_sized_take(&options, sizeof options, theirs, options_size);
 
     if (err != GRANARY_OK) {
@@ -151,7 +152,7 @@ granary_mutable_delete_rows_sized(granary_mutable *table, const granary_rows *ro
     }
     err = write_begin(&write, table, &options);
     err = err == GRANARY_OK ? table_check_frame(table) : err;
-    err = err == GRANARY_OK ? rows_ranges(rows, &named) : err;
+    err = err == GRANARY_OK ? rows_ranges(rows, &named, NULL, &count) : err;
     err = err == GRANARY_OK ? ranges_there(table, &named, &there) : err;
     if (err == GRANARY_OK && there.count > 0) {
         err = write_note(&write, GR_NOTE_DELETE, sizeof *note + ranges_bytes(&there), &note);
@@ -197,22 +198,23 @@ static granary_err
 values_settle(const granary_rows *rows, const granary_column *columns, size_t count, struct ranges *ranges,
               granary_frame **ret_frame)
 {
-    const int64_t given = rows->numbers != NULL ? (int64_t)rows->count : rows->to - rows->from;
+    const bool is_list = rows->numbers != NULL;
+    int64_t *places = is_list ? calloc(rows->count + 1, sizeof *places) : NULL;
     granary_frame *frame = NULL, *sorted = NULL;
-    int64_t *places = NULL, settled = 0;
-    granary_err err = rows->numbers != NULL ? GRANARY_OK : range_check(rows);
+    int64_t settled = 0;
+    granary_err err = is_list && places == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                                                : rows_ranges(rows, ranges, places, &settled);
 
-    err = err == GRANARY_OK ? gr_caller_frame(columns, count, given, &frame) : err;
-    if (err != GRANARY_OK || rows->numbers == NULL) {
-        err = err == GRANARY_OK ? rows_ranges(rows, ranges) : err;
-        return gr_frame_give(frame, err, ret_frame);
+    if (err == GRANARY_OK) {
+        err = gr_caller_frame(columns, count, is_list ? (int64_t)rows->count : rows->to - rows->from, &frame);
     }
-    places = calloc(rows->count + 1, sizeof *places);
-    err = places == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : list_settle(rows, ranges, places, &settled);
-    err = err == GRANARY_OK ? gr_frame_take(frame, places, settled, &sorted) : err;
+    if (err == GRANARY_OK && is_list) {
+        err = gr_frame_take(frame, places, settled, &sorted);
+        gr_frame_destroy(frame);
+        frame = sorted;
+    }
     free(places);
-    gr_frame_destroy(frame);
-    return gr_frame_give(sorted, err, ret_frame);
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 /* All of the rows must be there. */

@@ -101,11 +101,11 @@ by_run(const void *left, const void *right)
 }
 
 granary_err
-content_open(const granary_mutable *table, int64_t time, struct content *ret_content)
+content_open(const granary_mutable *table, int64_t after, int64_t time, struct content *ret_content)
 {
     const struct index *index = &table->index;
     struct content content = {.table = table};
-    granary_err err = runs_collect(table, time, &content.runs);
+    granary_err err = runs_collect(table, after, time, &content.runs);
 
     for (size_t i = 0; err == GRANARY_OK && i < index->order_count && index_ordered(index, i)->time <= time; i++) {
         const struct index_note *note = index_ordered(index, i);
@@ -480,13 +480,17 @@ content_frame(const struct content *content, size_t first, size_t last, granary_
 {
     granary_store_stat stat;
     int64_t rows_most;
-    granary_err err = granary_store_stat_get(content->table->client, &stat);
+    granary_err err;
 
+    if (last - first <= 1) {
+        return group_frame(content, first, last, ret_frame);
+    }
+    err = granary_store_stat_get(content->table->client, &stat);
     if (err != GRANARY_OK) {
         return err;
     }
     rows_most = (int64_t)(stat.capacity_bytes / GROUPS_LEAST) / row_bytes(content->table->schema);
-    return last == first || group_end(content, first, last, rows_most) == last
+    return group_end(content, first, last, rows_most) == last
                ? group_frame(content, first, last, ret_frame)
                : groups_frame(content, first, last, rows_most, ret_frame);
 }

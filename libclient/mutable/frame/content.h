@@ -32,8 +32,9 @@ struct content {
     size_t note_room;
 };
 
-/* Look at a table, which is locked, as it is at a time; content_close() follows success. Errors: as runs_collect() */
-granary_err content_open(const granary_mutable *table, int64_t time, struct content *ret_content);
+/* Look at rows of a table, which is locked, that are later than a time, as they are at another one; content_close() follows
+ * success. Errors: as runs_collect() */
+granary_err content_open(const granary_mutable *table, int64_t after, int64_t time, struct content *ret_content);
 void content_close(struct content *content);
 
 /* Whether anything was written over rows of a run. */

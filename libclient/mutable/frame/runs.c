@@ -160,7 +160,7 @@ runs_subtract(struct runs *runs, struct ranges *deleted)
 /* ---- use ---- */
 
 granary_err
-runs_collect(const granary_mutable *table, int64_t time, struct runs *ret_runs)
+runs_collect(const granary_mutable *table, int64_t after, int64_t time, struct runs *ret_runs)
 {
     const struct index *index = &table->index;
     struct ranges deleted = {.count = 0};
@@ -168,7 +168,7 @@ runs_collect(const granary_mutable *table, int64_t time, struct runs *ret_runs)
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < index->count; i++) {
-        err = index_rows(index, &index->chunks[i], time, take_rows, &runs);
+        err = index_rows(index, &index->chunks[i], after, time, take_rows, &runs);
     }
     err = err == GRANARY_OK ? runs_sort(&runs) : err;
     err = err == GRANARY_OK ? deleted_collect(table, time, &deleted) : err;

@@ -24,11 +24,12 @@ struct runs {
 };
 
 /*
- * Rows that were appended at or before a time, without those that were deleted. The index has what was committed.
+ * Rows that were appended later than a time (INT64_MIN: all), and at or before another one, without those that were
+ * deleted. The index has what was committed.
  *
  * Errors  ECORRUPT the writers' chunks overlap, a note makes no sense · as log_walk() · ENOMEM
  */
-granary_err runs_collect(const granary_mutable *table, int64_t time, struct runs *ret_runs);
+granary_err runs_collect(const granary_mutable *table, int64_t after, int64_t time, struct runs *ret_runs);
 void runs_free(struct runs *runs);
 
 /* The run that has the row of that number, or the first one behind it; count: there is none. */

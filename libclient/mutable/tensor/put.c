@@ -11,7 +11,8 @@
 #include "mutable/tensor/select.h"
 #include "mutable/write.h"
 
-#define TILE_LEAST ((uint64_t)64 << 10) /* bytes: smaller chunks are not worth an object */
+#define TILES_TOGETHER 4                    /* so many objects are kept by one, which costs a message or two */
+#define TILE_LEAST     ((uint64_t)64 << 10) /* bytes: smaller chunks are not worth an object */
 
 /* A write of a selection. */
 struct put {
@@ -179,7 +180,6 @@ static granary_err
 put_part(void *context, const struct select_part *part)
 {
     const struct put *put = context;
-
     int64_t elements = 1;
 
     if (!part->is_whole || put->is_one) {
@@ -326,7 +326,12 @@ granary_mutable_put_chunks_sized(granary_mutable *table, const uint64_t *chunks,
     err = err == GRANARY_OK ? table_check_tensor(table) : err;
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         err = check_chunk(table, chunks[i], ids[i]);
-        err = err == GRANARY_OK ? write_tile(&write, chunks[i], ids[i]) : err;
+    }
+    if (err == GRANARY_OK && count >= TILES_TOGETHER) {
+        err = write_tiles(&write, chunks, ids, count);
+    }
+    for (size_t i = 0; err == GRANARY_OK && count < TILES_TOGETHER && i < count; i++) {
+        err = write_tile(&write, chunks[i], ids[i]);
     }
     return write_end(&write, err, ret_time);
 }

@@ -101,7 +101,7 @@ view_copy(struct look *look, granary_mutable_part *part)
     return err;
 }
 
-/* ---- in place ---- */
+/* ---- as they lie in a chunk ---- */
 
 /* The only part of a box. */
 struct only {
@@ -137,9 +137,9 @@ is_dense(const struct tensor_shape *shape, const struct select_part *part)
     return i == 0;
 }
 
-/* Map the elements, if that is possible; *ret_mapped tells. */
+/* Take the elements as they lie in the only chunk that they are of, if they do; *ret_taken tells. */
 static granary_err
-view_map(const struct look *look, granary_mutable_part *part, bool *ret_mapped)
+view_tile(const struct look *look, granary_mutable_part *part, bool *ret_taken)
 {
     const struct tensor_shape *shape = look->selection->shape;
     struct only only = {.parts = 0};
@@ -147,20 +147,13 @@ view_map(const struct look *look, granary_mutable_part *part, bool *ret_mapped)
     struct tile tile;
     granary_err err;
 
-    *ret_mapped = false;
+    *ret_taken = false;
     if (look->selection->is_expanded || look->selection->elements == 0 ||
         select_parts(look->selection, take_only, &only) != GRANARY_OK || !is_dense(shape, &only.part)) {
         return GRANARY_OK;
     }
-    {
-        const struct index_note *note = index_latest(&look->table->index, only.part.chunk, look->time);
-
-        if (note == NULL || !note_is_base(note)) {
-            return GRANARY_OK;
-        }
-    }
     err = tile_get(look->table, only.part.chunk, look->time, &tile);
-    if (err != GRANARY_OK) {
+    if (err != GRANARY_OK || tile.values == NULL) {
         return err;
     }
     shape_strides(shape, only.part.extent, strides);
@@ -168,9 +161,10 @@ view_map(const struct look *look, granary_mutable_part *part, bool *ret_mapped)
         at += only.part.first[i] * strides[i];
     }
     part->view = tile.view;
+    part->owned = tile.owned;
     part->tensor.values = (const char *)tile.values + at;
-    part->mapped = true;
-    *ret_mapped = true;
+    part->mapped = tile.owned == NULL;
+    *ret_taken = true;
     return GRANARY_OK;
 }
 
@@ -181,7 +175,7 @@ look_at(struct look *look, granary_mutable_part *part)
 {
     const struct selection *selection = look->selection;
     int64_t stride = (int64_t)selection->shape->element;
-    bool mapped = false;
+    bool taken = false;
     granary_err err;
 
     part->tensor.dtype = selection->shape->dtype;
@@ -191,8 +185,8 @@ look_at(struct look *look, granary_mutable_part *part)
         look->strides[i] = stride;
         stride *= selection->out[i];
     }
-    err = view_map(look, part, &mapped);
-    return err == GRANARY_OK && !mapped ? view_copy(look, part) : err;
+    err = view_tile(look, part, &taken);
+    return err == GRANARY_OK && !taken ? view_copy(look, part) : err;
 }
 
 granary_err

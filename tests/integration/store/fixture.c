@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/instance.h"
+
 static struct daemon daemon_of_test;
 
 static const char *const arguments[] = {"--memory", "64M", NULL};
@@ -39,15 +41,44 @@ fixture_restart(void **state)
     assert_true(daemon_restart(*state, arguments));
 }
 
-granary_client *
-fixture_connect(void **state)
+void
+fixture_power_off(void **state)
 {
     const struct daemon *daemon = *state;
-    granary_connect_options options = {.instance = daemon->directory};
+    struct gr_instance instance;
+
+    daemon_kill(*state);
+    assert_ok(gr_instance_resolve(daemon->directory, &instance));
+    (void)gr_instance_sweep_shm(&instance);
+}
+
+void
+fixture_power_on(void **state)
+{
+    assert_true(daemon_restart(*state, arguments));
+}
+
+static granary_client *
+connect_with(void **state, int reconnect_ms)
+{
+    const struct daemon *daemon = *state;
+    granary_connect_options options = {.instance = daemon->directory, .reconnect_ms = reconnect_ms};
     granary_client *client = NULL;
 
     assert_ok(granary_connect(&options, &client));
     return client;
+}
+
+granary_client *
+fixture_connect_briefly(void **state)
+{
+    return connect_with(state, -1);
+}
+
+granary_client *
+fixture_connect(void **state)
+{
+    return connect_with(state, 0);
 }
 
 granary_id

@@ -20,6 +20,15 @@ int fixture_stop(void **state);
 /* Kill -9 the daemon and start the next one in its place. */
 void fixture_restart(void **state);
 
+/*
+ * The power goes: the daemon is killed and all shared memory gone, before anybody can do anything about it. It comes back: the
+ * next daemon finds what was on disk. In between the test closes what it has of clients, which did not wait for another
+ * store: fixture_connect_briefly() makes them.
+ */
+void fixture_power_off(void **state);
+void fixture_power_on(void **state);
+granary_client *fixture_connect_briefly(void **state);
+
 /* Connect to the test's daemon; fails the test when that fails. */
 granary_client *fixture_connect(void **state);
 

@@ -32,6 +32,7 @@ make_file(const struct made *made, const char *name, size_t size)
 
 #define INDEX_BYTES  (GR_INDEX_PAGES_AT + MADE_PAGES * GR_PAGE_BYTES)
 #define LEDGER_BYTES (sizeof(struct gr_ledger) + MADE_LEDGER * sizeof(struct gr_ledger_record))
+#define TABLES_BYTES (sizeof(struct gr_mutables) + sizeof(struct gr_mutable))
 #define EVENTS_BYTES (sizeof(struct gr_events) + MADE_EVENTS * sizeof(struct gr_event))
 
 static void
@@ -135,6 +136,9 @@ made_fini(struct made *made)
     (void)munmap(made->index, INDEX_BYTES);
     (void)munmap(made->ledger, LEDGER_BYTES);
     (void)munmap(made->lease, sizeof *made->lease);
+    if (made->tables != NULL) {
+        (void)munmap(made->tables, TABLES_BYTES);
+    }
     (void)munmap(made->events, EVENTS_BYTES);
     gr_remove_tree(made->dir);
 }
@@ -244,4 +248,29 @@ made_event(struct made *made, enum gr_event_kind kind, granary_id id, uint64_t a
     event->client = MADE_CLIENT;
     event->sequence = number + 1;
     made->events->next = made->events_made;
+}
+
+void
+made_table(struct made *made, granary_id id)
+{
+    struct gr_mutable *page;
+    char text[GRANARY_ID_TEXT + 1], owner[GRANARY_TEXT_MAX + 1];
+    uint64_t words[2];
+
+    made->tables = make_file(made, "s1.mutables", TABLES_BYTES);
+    made->tables->version = GR_SHM_VERSION;
+    made->tables->session = 1;
+    made->tables->magic = GR_MUTABLES_MAGIC;
+    page = (struct gr_mutable *)(void *)(made->tables + 1);
+    gr_id_words(id, words);
+    granary_id_format(id, text);
+    (void)snprintf(owner, sizeof owner, "table:%s", text);
+    page->id[0] = words[0];
+    page->id[1] = words[1];
+    page->sealed = INT64_MIN;
+    page->lanes = 2;
+    page->lane[0].word = GR_LANE(3, GR_LANE_IDLE);
+    page->lane[0].blocks = 2;
+    page->lane[0].chunks = 2;
+    (void)made_record(made, GR_LEDGER_REFERENCE, made_id(5), owner);
 }

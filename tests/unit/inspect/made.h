@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "contract/mutable.h"
 #include "contract/shm.h"
 #include "granary/inspect.h"
 
@@ -27,6 +28,7 @@ struct made {
     struct gr_ledger *ledger;
     struct gr_lease_page *lease;
     struct gr_events *events;
+    struct gr_mutables *tables; /* NULL before made_table() */
     uint64_t next_serial;
     uint64_t next_offset; /* in the segment */
     uint32_t events_made;
@@ -53,5 +55,8 @@ void made_lease(struct made *made, uint64_t serial, uint32_t count);
 struct gr_ledger_record *made_record(struct made *made, enum gr_ledger_kind kind, granary_id id, const char *text);
 
 void made_event(struct made *made, enum gr_event_kind kind, granary_id id, uint64_t a, uint64_t b);
+
+/* A table of that id, whose log says more than there is, and one object of it; once. */
+void made_table(struct made *made, granary_id id);
 
 #endif

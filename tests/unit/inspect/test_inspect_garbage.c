@@ -33,6 +33,8 @@ ask_for_everything(const char *dir)
     granary_client_info *clients;
     granary_lease_info *leases;
     granary_hold *holds;
+    granary_table_info *tables;
+    granary_table_part part;
     granary_store_stat stat;
     granary_object_info infos[100];
     granary_flight_event events[100];
@@ -67,6 +69,10 @@ ask_for_everything(const char *dir)
     if (granary_inspect_holds(inspector, 1, NULL, &holds, &count) == GRANARY_OK) {
         free(holds);
     }
+    if (granary_inspect_tables(inspector, &tables, &count) == GRANARY_OK) {
+        free(tables);
+    }
+    (void)granary_inspect_table_part(inspector, 1, made_id(3), &part);
     while (granary_inspect_events(inspector, &next, 100, events, &count) == GRANARY_OK && count > 0) {
     }
     assert_int_equal(granary_inspect_check(inspector, GRANARY_CHECK_VERIFY, NULL, NULL, NULL), GRANARY_OK);
@@ -77,7 +83,7 @@ ask_for_everything(const char *dir)
 static char *
 victim(struct made *made)
 {
-    switch (random_below(9)) {
+    switch (random_below(11)) {
     case 0:
         return (char *)made->root + random_below(offsetof(struct gr_root, clients[8]));
     case 1:
@@ -94,6 +100,11 @@ victim(struct made *made)
         return (char *)made->lease + random_below(sizeof *made->lease);
     case 7:
         return (char *)made->events + random_below(512);
+    case 8:
+        return (char *)made->tables + random_below(sizeof(struct gr_mutables) + offsetof(struct gr_mutable, lane));
+    case 9:
+        return (char *)made->tables + sizeof(struct gr_mutables) + offsetof(struct gr_mutable, lane) +
+               random_below(2 * sizeof(struct gr_lane));
     default:
         return made->index + GR_INDEX_PAGES_AT + random_below(2 * GR_PAGE_BYTES);
     }
@@ -131,6 +142,7 @@ make(struct made *made)
     made->lease->ring_head = 10;
     (void)made_record(made, GR_LEDGER_PIN, made_id(3), "reason");
     (void)made_record(made, GR_LEDGER_LEASE, made_id(3), "");
+    made_table(made, made_id(4));
 }
 
 static void

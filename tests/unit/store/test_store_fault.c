@@ -124,7 +124,8 @@ fail_each_write(struct fixture *f, enum syscall which, uint32_t flags, size_t er
         err = write_file(f, flags);
         if (!syscalls_heal()) {
             assert_int_equal(err, GRANARY_OK);
-            f->ops->remove(f->self, 7, true);
+            f->ops->remove(f->self, 7);
+            f->ops->settle(f->self);
             return n;
         }
         assert_int_equal(err, errors[error].err);
@@ -135,7 +136,7 @@ fail_each_write(struct fixture *f, enum syscall which, uint32_t flags, size_t er
         for (int i = 0; i < OBJECTS && n == 0; i++) {
             assert_int_equal(read_back(f, i), GRANARY_OK);
         }
-        f->ops->remove(f->self, 7, false);
+        f->ops->remove(f->self, 7);
     }
 }
 

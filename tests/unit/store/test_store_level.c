@@ -318,8 +318,9 @@ clear_keeps_what_is_persistent(void **state)
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(access(old, F_OK), 0);
     assert_int_equal(unlink(old), 0);
-    f->ops->remove(f->self, 1, true);
-    f->ops->remove(f->self, 1, true);
+    f->ops->remove(f->self, 1);
+    f->ops->remove(f->self, 1);
+    f->ops->settle(f->self);
     assert_int_equal(scan(f).files, 0);
 }
 
@@ -351,7 +352,7 @@ packed_objects_are_copied(void **state)
         copy.place = copies[i].place;
         check_range(f, 9, &copy, 0, footprint_of(&copy), NULL);
     }
-    f->ops->remove(f->self, 9, false);
+    f->ops->remove(f->self, 9);
     path_in(f, "spill.8", path);
     for (off_t at = 128; at < 4096; at += 64) {
         flip(path, at);
