@@ -36,6 +36,7 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         .outputs = outputs,
         .output_count = op->n_outputs,
         .answer = &answer,
+        .client = run->client,
     };
     granary_err err;
 

@@ -383,6 +383,13 @@ granary_node_set_entry(granary_graph *graph, granary_node node, const char *key,
 /* ---- the whole ---- */
 
 granary_err
+gr_builder_open(granary_graph *graph, Granary__Graph **ret_message)
+{
+    *ret_message = &graph->message;
+    return graph->err == GRANARY_OK ? GRANARY_OK : gr_fail(graph->err, "%s", graph->error);
+}
+
+granary_err
 gr_builder_finish(const granary_graph *graph, Granary__Graph **ret_message)
 {
     size_t size = granary__graph__get_packed_size(&graph->message);

@@ -13,4 +13,7 @@
  */
 granary_err gr_builder_finish(const granary_graph *graph, Granary__Graph **ret_message);
 
+/* The graph's own message, to be changed in place; it stays the graph's. Errors: as gr_builder_finish() */
+granary_err gr_builder_open(granary_graph *graph, Granary__Graph **ret_message);
+
 #endif

@@ -15,6 +15,7 @@
 #include "granary/call.h"
 #include "granary/graph.h"
 #include "granary/info.h"
+#include "graph/graph.h"
 #include "object/object.h"
 
 #define DIMS_MAX 8
@@ -96,6 +97,7 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
     }
     if (err == GRANARY_OK && options.key != NULL) {
         err = check_key(options.key);
+        err = err == GRANARY_OK ? gr_check_no_table(client, options.key) : err;
         (void)snprintf(key, sizeof key, "%s", options.key);
     } else {
         /* With a key the submission can be sent twice and is still one. */
@@ -138,6 +140,7 @@ submit_graph(granary_client *client, const granary_graph *graph, const granary_g
         err = gr_builder_finish(graph, &submit.graph);
     }
     if (err == GRANARY_OK) {
+        submit.digest = gr_graph_digest(submit.graph);
         err = gr_resolve_objects(client, submit.graph);
         if (err != GRANARY_OK) {
             granary__graph__free_unpacked(submit.graph, NULL);
@@ -309,6 +312,7 @@ granary_graph_rename(granary_client *client, const char *key, const char *new_ke
     if (err == GRANARY_OK) {
         err = check_key(new_key);
     }
+    err = err == GRANARY_OK ? gr_check_no_table(client, new_key) : err;
     if (err != GRANARY_OK) {
         return err;
     }

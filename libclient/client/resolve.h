@@ -9,7 +9,10 @@
  * Replace what a graph names as objects ("name:NAME", beginnings of ids) by whole ids, in place: the parameter `ids` of
  * object nodes, and of chunk graphs the inputs "object:...". The scheduler cannot look into the store.
  *
- * Errors  ENOENT · EINVAL; the message names the node
+ * Nodes that read tables that change get the time, which is final from now on, and the version of the table. Those that
+ * append to one get a token.
+ *
+ * Errors  ENOENT · EINVAL · as granary_table_open() and granary_cut(); the message names the node
  */
 granary_err gr_resolve_objects(granary_client *client, Granary__Graph *graph);
 
@@ -20,5 +23,10 @@ granary_err gr_resolve_name(granary_client *client, const char *name, granary_id
  * EINVAL
  */
 granary_err gr_resolve_id(granary_client *client, const char *text, granary_id *ret_id);
+
+/* Names of mutable and sealed tables and keys of kept graphs are one set. Errors: EEXIST there is a table of that name */
+granary_err gr_check_no_table(granary_client *client, const char *key);
+/* The same the other way round. Errors: EEXIST there is a graph of that key */
+granary_err gr_check_no_graph(granary_client *client, const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/id.h"
 #include "graph/nearest.h"
 #include "graph/node.h"
 #include "graph/operator.h"
@@ -321,4 +322,19 @@ gr_graph_destroy(struct gr_graph *graph)
         granary__graph__free_unpacked(graph->message, NULL);
     }
     free(graph);
+}
+
+uint64_t
+gr_graph_digest(const Granary__Graph *graph)
+{
+    struct gr_buf bytes = {0};
+    uint64_t digest = 0;
+    void *room = gr_buf_grow(&bytes, granary__graph__get_packed_size(graph));
+
+    if (room != NULL) {
+        (void)granary__graph__pack(graph, room);
+        digest = gr_hash64(bytes.bytes, bytes.size);
+    }
+    gr_buf_free(&bytes);
+    return digest;
 }

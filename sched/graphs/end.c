@@ -94,6 +94,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
             errors_of_missing(graph);
         }
         frees_collect(manager, graph);
+        tables_free_snapshots(graph);
         graph->counts = *execution_graph_counts(graph->execution);
         receipt_settle(graph);
         graph->end.frees_after = manager->frees->last;

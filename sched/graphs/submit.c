@@ -96,20 +96,10 @@ session_of(const Granary__Submit *submit)
 static uint64_t
 digest_of(const Granary__Submit *submit)
 {
-    struct gr_buf bytes = {0};
-    uint64_t digest = 0;
-    void *room;
-
-    if (submit->graph == NULL) {
-        return gr_hash64(submit->json, strlen(submit->json));
+    if (submit->digest != 0) {
+        return submit->digest; /* of the graph as it was, before the client fixed the times of tables */
     }
-    room = gr_buf_grow(&bytes, granary__graph__get_packed_size(submit->graph));
-    if (room != NULL) {
-        (void)granary__graph__pack(submit->graph, room);
-        digest = gr_hash64(bytes.bytes, bytes.size);
-    }
-    gr_buf_free(&bytes);
-    return digest;
+    return submit->graph == NULL ? gr_hash64(submit->json, strlen(submit->json)) : gr_graph_digest(submit->graph);
 }
 
 /* Whether a submission is that graph, sent again. */

@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "graph/graph.h"
+#include "sched/core/pack.h"
 #include "sched/executors/frees.h"
 #include "sched/graphs/graphs.h"
 #include "sched/graphs/restore.h"
@@ -132,7 +133,10 @@ table_find(struct manager *manager, const char *name, struct task_graph **ret_gr
         }
     }
     if (graph == NULL) {
-        return gr_fail(GRANARY_ENOENT, "there is no graph '%.80s': `granary graphs` lists those there are", name);
+        return gr_fail(GRANARY_ENOENT,
+                       "there is no table or graph '%.80s': `granary graphs` and `granary table list` list those there "
+                       "are. A program's text names the time, too, of a table that changes",
+                       name);
     }
     if (graph->state != GRANARY_GRAPH_SUCCEEDED || graph->deleting) {
         return gr_fail(GRANARY_ESTATE, "graph '%s' %s", graph->key,
@@ -236,8 +240,8 @@ tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
         Granary__StoredTable **more;
         granary_err err;
 
-        if (name == NULL) {
-            continue;
+        if (name == NULL || gr_attr_find(node->attrs, node->n_attrs, "time") != NULL) {
+            continue; /* of a table that changes an executor makes a snapshot */
         }
         more = reallocarray(submit->tables, submit->n_tables + 1, sizeof(Granary__StoredTable *));
         if (more != NULL) {
@@ -285,6 +289,18 @@ tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Su
         }
     }
     return GRANARY_OK;
+}
+
+void
+tables_free_snapshots(struct task_graph *graph)
+{
+    const size_t count = graph->plan == NULL ? 0 : gr_plan_snapshots(graph->plan, NULL, 0);
+    granary_id *ids = count == 0 ? NULL : calloc(count, sizeof *ids);
+
+    for (size_t i = 0, told = ids == NULL ? 0 : gr_plan_snapshots(graph->plan, ids, count); i < told; i++) {
+        pack_free(&graph->session->frees, ids[i]);
+    }
+    free(ids);
 }
 
 void

@@ -15,6 +15,8 @@ granary_err tables_hold(struct manager *manager, struct task_graph *graph, const
 /* Look up what the names of nodes `table` stand for. Errors: ENOENT, ESTATE, EINVAL, ETYPE, EPERM; the message names
  * the node */
 void tables_release(struct manager *manager, struct task_graph *graph); /* manager NULL: all graphs go */
+/* It has ended: what it read of tables that change is to be freed. */
+void tables_free_snapshots(struct task_graph *graph);
 void tables_learn(struct manager *manager, struct task_graph *graph);
 void tables_forget(struct manager *manager, const struct task_graph *graph); /* it is deleted */
 void table_facts_destroy(struct table_facts *facts);

@@ -290,7 +290,7 @@ start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
         *ret_count = file->jobs;
         return file->first_op;
     }
-    gr_table_start(plan->sources.tables[node], (uint32_t)node, &plan->chunks);
+    gr_table_start(plan->sources.tables[node], (uint32_t)node, plan->id_key, &plan->chunks);
     *ret_count = plan->sources.tables[node]->jobs;
     return plan->sources.tables[node]->first_op;
 }
@@ -383,14 +383,37 @@ static granary_err
 feed_table(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
 {
     struct gr_table *table = plan->sources.tables[node];
+    const bool was_told = table->count > 0;
     granary_err err;
 
-    if (gr_table_is_known(table)) {
-        return GRANARY_OK;
+    if (gr_table_is_known(table) || !plan->sources.asked[node] || op < table->first_op) {
+        return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
     }
     err = gr_table_feed(table, op - table->first_op, answer);
+    if (err == GRANARY_OK && !was_told) { /* what its objects are is the next question */
+        plan->sources.asked[node] = false;
+        plan->sources.unasked++;
+    }
     plan->sources.unready -= gr_table_is_known(table);
     return err;
+}
+
+size_t
+gr_plan_snapshots(const struct gr_plan *plan, granary_id *ids, size_t most)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
+        const struct gr_table *table = plan->sources.tables[i];
+
+        if (table != NULL && !gr_id_is_zero(table->snapshot)) {
+            if (count < most) {
+                ids[count] = table->snapshot;
+            }
+            count++;
+        }
+    }
+    return count;
 }
 
 /* An answer to tiling, or of a source: those are asked before there are steps. */
@@ -402,8 +425,8 @@ feed_answer(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer
     if (chunk->op == GR_CHUNK_info && plan->tiling != NULL) {
         return gr_tiling_answer(plan->tiling, op, answer);
     }
-    return chunk->op == GR_CHUNK_info ? feed_table(plan, chunk->step, op, answer)
-                                      : feed_file(plan, chunk->step, op, answer);
+    return chunk->op == GR_CHUNK_info || chunk->op == GR_CHUNK_snapshot ? feed_table(plan, chunk->step, op, answer)
+                                                                        : feed_file(plan, chunk->step, op, answer);
 }
 
 granary_err

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/id.h"
 #include "tile/core/rules.h"
+#include "tile/source/table.h"
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
@@ -71,6 +73,19 @@ wait_for(struct tiling *t, size_t i)
     return tiling_ask(t, i);
 }
 
+/* What lives as long as the graph runs is copied. */
+static void
+copy_pieces(struct tiling *t, size_t i)
+{
+    struct gr_tiled *tiled = &t->tiled[i];
+
+    for (size_t p = 0; p < tiled->count; p++) {
+        if (t->chunks->chunks[tiled->pieces[p].op].op == GR_CHUNK_object) {
+            tiled->pieces[p] = tiling_add(t, i, GR_CHUNK_concat, 0, &tiled->pieces[p], 1, tiled->bytes[p]);
+        }
+    }
+}
+
 /* A target's chunks are its own, whoever made the bytes: objects from before the graph get other names. */
 static granary_err
 name_anew(struct tiling *t, size_t i)
@@ -78,8 +93,13 @@ name_anew(struct tiling *t, size_t i)
     struct gr_tiled *tiled = &t->tiled[i];
     struct gr_piece *theirs = tiling_scratch(t, tiled->count, sizeof *theirs);
     struct gr_chunk_spec spec = {.op = GR_CHUNK_alias, .step = (uint32_t)i, .inputs = theirs};
+    const bool is_table = t->steps->steps[i].op == GR_TILE_table;
     struct gr_piece first;
 
+    if (is_table && !gr_id_is_zero(t->sources->tables[i]->snapshot)) {
+        copy_pieces(t, i);
+        return GRANARY_OK;
+    }
     if (theirs == NULL) {
         return tile_no_memory();
     }

@@ -1,7 +1,7 @@
 /*
  * Kernels: one function an operator of contract/chunk_ops.def. A kernel reads values, and makes new ones on the heap
- * or where they will stay (data/place.h). It touches neither the store nor the network. The worker writes values that
- * become objects.
+ * or where they will stay (data/place.h). It touches neither the store nor the network, but for tables that change
+ * (kernel/table). The worker writes values that become objects.
  */
 #ifndef KERNEL_CORE_CALL_H
 #define KERNEL_CORE_CALL_H
@@ -33,7 +33,8 @@ struct gr_kernel_call {
     struct gr_value
         *outputs; /* output_count of kind NONE, to be set. An output may borrow from inputs (filtered columns, ...) */
     size_t output_count;
-    struct gr_buf *answer; /* the packed answer, for operators that have one */
+    struct gr_buf *answer;  /* the packed answer, for operators that have one */
+    granary_client *client; /* of the graph's session, for operators on tables that change */
     /* Room for the elements of output 0, a tensor, where it will stay; it returns NULL when they belong on the heap.
      * NULL: they do. */
     void *(*place)(struct gr_kernel_call *call, const granary_tensor *tensor);

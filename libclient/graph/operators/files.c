@@ -21,10 +21,28 @@ check_table(const Granary__Node *node, enum gr_tile_op op)
     if ((params->name == NULL) == (ids == NULL)) {
         return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name' or parameter 'ids'");
     }
+    if (ids != NULL && (params->time != NULL || params->version != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'time' goes with 'name': objects do not change");
+    }
     return ids != NULL && ids->n_strings == 0 ? gr_fail(GRANARY_EINVAL, "parameter 'ids' is empty") : GRANARY_OK;
 }
 
 const struct gr_operator gr_op_table = {.traits = GR_OP_IS_CHEAP, .check = check_table, .columns = GR_COLUMNS_SOURCE};
+
+/* What was appended: where, how much, and when. */
+static granary_err
+infer_append(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    granary_err err = gr_schema_add(&type->schema, "table", GRANARY_STRING);
+
+    (void)node;
+    (void)inputs;
+    err = err == GRANARY_OK ? gr_schema_add(&type->schema, "rows", GRANARY_INT64) : err;
+    return err == GRANARY_OK ? gr_schema_add(&type->schema, "time", GRANARY_INT64) : err;
+}
+
+const struct gr_operator gr_op_append_to = {
+    .traits = GR_OP_HAS_EFFECTS, .infer = infer_append, .columns = GR_COLUMNS_ALL};
 
 static granary_err
 check_array(const Granary__Node *node, enum gr_tile_op op)

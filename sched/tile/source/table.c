@@ -116,6 +116,39 @@ take_bound(struct gr_table *table, const Granary__StoredTable *bound)
     return bound->infos.len > 0 ? take_infos(table, 0, table->count, &bound->infos) : GRANARY_OK;
 }
 
+/* Room for so many objects. */
+static granary_err
+expect(struct gr_table *table, size_t count)
+{
+    table->ids = calloc(count, sizeof *table->ids);
+    table->infos = calloc(count, sizeof(const Granary__FrameInfo *));
+    if (table->ids == NULL || table->infos == NULL) {
+        return no_memory(table->node);
+    }
+    table->count = table->unknown = count;
+    return GRANARY_OK;
+}
+
+/* What a snapshot tells: ids, one behind the other. */
+static granary_err
+take_snapshot(struct gr_table *table, const ProtobufCBinaryData *answer)
+{
+    const size_t count = answer->len / GRANARY_ID_BYTES;
+    granary_err err;
+
+    if (count == 0 || answer->len % GRANARY_ID_BYTES != 0) {
+        return gr_fail(GRANARY_EPROTO, "node '%s' (table): snapshot: an answer that is none", table->node->name);
+    }
+    err = expect(table, count);
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        granary_id id;
+
+        memcpy(id.bytes, answer->data + i * GRANARY_ID_BYTES, GRANARY_ID_BYTES);
+        granary_id_format(id, table->ids[i]);
+    }
+    return err;
+}
+
 static granary_err
 take_ids(struct gr_table *table, const Granary__Attr *ids)
 {
@@ -135,11 +168,12 @@ granary_err
 gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, struct gr_table **ret_table)
 {
     const Granary__Attr *ids = gr_attr_find(node->attrs, node->n_attrs, "ids");
+    const bool changes = gr_attr_find(node->attrs, node->n_attrs, "time") != NULL;
     size_t count = bound != NULL ? bound->n_ids : ids != NULL ? ids->n_strings : 0;
     struct gr_table *table;
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
-    if (count == 0) {
+    if (count == 0 && !changes) {
         return gr_fail(GRANARY_EINVAL, "node '%s' (table): nobody knows what its name stands for", node->name);
     }
     table = calloc(1, sizeof *table);
@@ -147,13 +181,10 @@ gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, st
         return no_memory(node);
     }
     table->node = node;
-    table->count = table->unknown = count;
-    table->ids = calloc(count, sizeof *table->ids);
-    table->infos = calloc(count, sizeof(const Granary__FrameInfo *));
-    if (table->ids == NULL || table->infos == NULL) {
-        err = no_memory(node);
-    } else {
-        err = bound != NULL ? take_bound(table, bound) : take_ids(table, ids);
+    table->unknown = 1;
+    if (count > 0) {
+        err = expect(table, count);
+        err = err != GRANARY_OK ? err : bound != NULL ? take_bound(table, bound) : take_ids(table, ids);
     }
     if (err != GRANARY_OK) {
         gr_table_destroy(table);
@@ -205,13 +236,42 @@ job_size(const struct gr_table *table, size_t job)
     return left < LOOK_AT_ONCE ? left : LOOK_AT_ONCE;
 }
 
-void
-gr_table_start(struct gr_table *table, uint32_t step, struct gr_chunks *chunks)
+static void
+start_snapshot(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks)
 {
-    struct gr_piece object = gr_table_objects(table, step, NULL, chunks);
-    bool anyone = gr_attr_find(table->node->attrs, table->node->n_attrs, "ids") != NULL; /* may have put them */
-    gr_attrs check = anyone ? gr_chunks_attrs(chunks) : 0;
+    const Granary__Node *node = table->node;
+    const char *version = gr_attr_string(node->attrs, node->n_attrs, "version", NULL);
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_snapshot, .step = step, .shared = gr_chunks_attrs(chunks)};
+    char text[GRANARY_ID_TEXT + 1];
 
+    table->snapshot = gr_id_of_chunk(id_key, chunks->count, 0);
+    granary_id_format(table->snapshot, text);
+    gr_attrs_add(chunks, spec.shared,
+                 gr_attr_new_string("name", gr_attr_string(node->attrs, node->n_attrs, "name", "")));
+    gr_attrs_add(chunks, spec.shared, gr_attr_new_int("time", gr_attr_int(node->attrs, node->n_attrs, "time", 0)));
+    gr_attrs_add(chunks, spec.shared, gr_attr_new_string("snapshot", text));
+    if (version != NULL) {
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("version", version));
+    }
+    table->first_op = chunks->count;
+    table->jobs = 1;
+    (void)gr_chunks_add(chunks, &spec);
+}
+
+void
+gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks)
+{
+    bool anyone = !gr_id_is_zero(table->snapshot) || /* may have put them */
+                  gr_attr_find(table->node->attrs, table->node->n_attrs, "ids") != NULL;
+    struct gr_piece object;
+    gr_attrs check;
+
+    if (table->count == 0) {
+        start_snapshot(table, step, id_key, chunks);
+        return;
+    }
+    object = gr_table_objects(table, step, NULL, chunks);
+    check = anyone ? gr_chunks_attrs(chunks) : 0;
     if (anyone) {
         gr_attrs_add(chunks, check, gr_attr_new_bool("check", true));
     }
@@ -234,6 +294,9 @@ gr_table_feed(struct gr_table *table, size_t job, const ProtobufCBinaryData *ans
 {
     if (job >= table->jobs) {
         return gr_fail(GRANARY_EPROTO, "node '%s' (table): an answer nobody asked for", table->node->name);
+    }
+    if (table->count == 0) {
+        return take_snapshot(table, answer);
     }
     return table->infos[job * LOOK_AT_ONCE] != NULL
                ? GRANARY_OK

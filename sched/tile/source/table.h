@@ -1,5 +1,6 @@
 /*
- * A stored table on its way to be read: objects whose columns, rows and zones are known, or are being asked for.
+ * A stored table on its way to be read: objects whose columns, rows and zones are known, or are being asked for. Of a
+ * table that changes an executor makes a snapshot first, and tells which objects it has.
  */
 #ifndef TILE_SOURCE_TABLE_H
 #define TILE_SOURCE_TABLE_H
@@ -10,7 +11,7 @@
 
 struct gr_table {
     const Granary__Node *node; /* borrowed */
-    size_t count;              /* objects, at least 1 */
+    size_t count;              /* objects, at least 1; 0: a snapshot is to tell them */
     char (*ids)[GRANARY_ID_TEXT + 1];
     const Granary__FrameInfo **infos; /* by object; NULL: not known yet */
     size_t unknown;
@@ -19,10 +20,11 @@ struct gr_table {
     uint32_t first_op; /* the operators that ask follow one another from here on, each for as many objects */
     size_t jobs;
     struct gr_schema schema; /* when all is known */
+    granary_id snapshot;     /* keeps the objects: to be deleted when nobody reads them any more; zero: there is none */
 };
 
 /*
- * bound: what a scheduler found under the node's name; NULL: the node has ids.
+ * bound: what a scheduler found under the node's name; NULL: the node has ids, or names a table that changes.
  * Errors: EINVAL bad ids, or a name nobody has bound · ETYPE as gr_table_feed() · ENOMEM
  */
 granary_err gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, struct gr_table **ret_table);
@@ -37,9 +39,11 @@ gr_table_is_known(const struct gr_table *table)
 /* The objects as an operator that is there already, those of the flagged positions (NULL: all). */
 struct gr_piece
 gr_table_objects(const struct gr_table *table, uint32_t step, const bool *chosen, struct gr_chunks *chunks);
-/* Add operators that ask for what is not known: table->jobs of them from table->first_op on. */
-void gr_table_start(struct gr_table *table, uint32_t step, struct gr_chunks *chunks);
-/* Take the answer of one of them (0 to jobs - 1). A second one is ignored. Errors: EPROTO · ETYPE an object is no
+/* Add operators that ask for what is not known: table->jobs of them from table->first_op on. A snapshot gets its id of
+ * id_key. */
+void gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks);
+/* Take the answer of one of them (0 to jobs - 1). A second one is ignored. Once a snapshot was told, it is to be started
+ * again. Errors: EPROTO · ETYPE an object is no
  * frame, or has other columns than the first; messages name the node and the object */
 granary_err gr_table_feed(struct gr_table *table, size_t job, const ProtobufCBinaryData *answer);
 

@@ -292,6 +292,15 @@ gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
     gr_buf_addf(out, "%zu nodes\n", plan->graph->n_nodes);
 }
 
+size_t
+gr_plan_snapshots(const struct gr_plan *plan, granary_id *ids, size_t most)
+{
+    (void)plan;
+    (void)ids;
+    (void)most;
+    return 0;
+}
+
 granary_err
 gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out)
 {
