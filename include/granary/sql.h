@@ -1,5 +1,5 @@
 /*
- * granary: SQL: a SELECT as a graph (libgranary). docs/sql.md tells what is supported.
+ * granary: SQL (libgranary): a SELECT as a graph, and statements that change tables. docs/sql.md tells what is supported.
  *
  *     granary_graph *graph;
  *     granary_err err = granary_sql_graph(client, text, strlen(text), &graph);
@@ -23,7 +23,8 @@ extern "C" {
 
 /*
  * Translate a SELECT into a graph. It opens the named files to read their columns' names; their paths are relative to
- * the working directory. Tables are results of kept graphs, by their keys (KEY or "KEY/TARGET").
+ * the working directory. Tables are mutable or sealed ones, or results of kept graphs, by their keys (KEY or
+ * "KEY/TARGET").
  *
  * client     whose session's tables may be named; NULL: only files, and NAME is NAME.arrow or NAME.csv
  * sql        UTF-8, up to 256 KiB, length bytes; a semicolon may end it
@@ -34,6 +35,30 @@ extern "C" {
  */
 GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sql, size_t length,
                                           granary_graph **ret_graph);
+
+/* Whether a statement changes tables, and so is for granary_sql_execute(). A text that is no statement changes none. */
+GRANARY_API bool granary_sql_changes(const char *sql, size_t length);
+
+/* The outcome of a statement. */
+typedef struct granary_sql_done {
+    const char *command; /* as psql tells it: "INSERT"; static */
+    int64_t rows;        /* inserted, deleted, updated; -1: the statement is about none */
+    int64_t time;        /* of the write; 0: there was none */
+} granary_sql_done;
+
+/*
+ * Run a statement that changes tables: CREATE TABLE (AS), INSERT, DELETE, UPDATE, DROP TABLE, CALL seal('t'). It is one
+ * write: all of it becomes visible at one moment, or nothing.
+ *
+ * client      its session has the tables; a scheduler and executors are needed but for CREATE TABLE
+ * timeout_ms  for graphs that the statement needs; GRANARY_FOREVER; not 0
+ * ret_done    may be NULL
+ * Errors      as granary_sql_graph(), granary_graph_run() and granary_mutable_append(); messages as granary_sql_error()
+ *             words them
+ * Threads     any number at a time. DELETE and UPDATE of one table take turns
+ */
+GRANARY_API granary_err granary_sql_execute(granary_client *client, const char *sql, size_t length, int timeout_ms,
+                                            granary_sql_done *ret_done);
 
 /*
  * Translate the thread's error message into the words of a statement. Call it when a graph of that statement has
@@ -46,6 +71,12 @@ GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sq
  * Threads              any number at a time
  */
 GRANARY_API granary_err granary_sql_error(granary_client *client, granary_err err, const char *sql, size_t length);
+
+/* ---- the same with the sizes of structs, which may grow: see granary/sized.h ---- */
+
+GRANARY_SIZED_1(granary_err, granary_sql_execute,
+                (granary_client * client, const char *sql, size_t length, int timeout_ms, granary_sql_done *ret_done),
+                (client, sql, length, timeout_ms, ret_done), granary_sql_done);
 
 #ifdef __cplusplus
 }

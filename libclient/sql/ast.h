@@ -1,5 +1,5 @@
 /*
- * Within the room: a SELECT as a tree. Made by parse/ of what libpg-query gives, with what is not supported refused;
+ * Within the room: a statement as a tree. Made by parse/ of what libpg-query gives, with what is not supported refused;
  * names are bound by scope.c. Everything lies in the statement's region.
  */
 #ifndef SQL_AST_H
@@ -99,6 +99,8 @@ struct sql_from {
     size_t column_count;
     /* TABLE */
     const char *name;
+    bool has_time; /* as it was then, in ns since 1970 */
+    int64_t time;
     /* SELECT */
     struct sql_select *select;
     /* ROWS: one column of the numbers from start, by steps, up to before stop */
@@ -146,6 +148,7 @@ struct sql_select {
     size_t target_count;
     struct sql_from **from;
     size_t from_count;
+    size_t value_rows; /* of VALUES; else 0 */
     struct sql_expr *where;
     struct sql_expr **group;
     size_t group_count;
@@ -157,6 +160,32 @@ struct sql_select {
     size_t order_count;
     int64_t limit; /* -1: none */
     int64_t offset;
+};
+
+/* ---- statements that change tables ---- */
+
+enum sql_change_kind { SQL_CREATE, SQL_CREATE_AS, SQL_INSERT, SQL_DELETE, SQL_UPDATE, SQL_DROP, SQL_SEAL };
+
+/* A column that is made, filled or set. */
+struct sql_field {
+    const char *name;
+    const char *dtype;     /* CREATE */
+    struct sql_expr *expr; /* UPDATE */
+    int position;
+};
+
+struct sql_change {
+    enum sql_change_kind kind;
+    int position;
+    struct sql_from **tables; /* DROP: some; else one, perhaps with an alias */
+    size_t table_count;
+    bool lenient;             /* IF NOT EXISTS, IF EXISTS */
+    struct sql_field *fields; /* INSERT: none: all of the table's */
+    size_t field_count;
+    const char *durable; /* CREATE: WITH (durable = ...), or NULL */
+    int durable_position;
+    struct sql_select *select; /* CREATE_AS, INSERT */
+    struct sql_expr *where;    /* DELETE, UPDATE; or NULL */
 };
 
 #endif

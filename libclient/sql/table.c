@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "data/file/format.h"
+#include "granary/mutable.h"
 #include "graph/nearest.h"
 #include "sql/told.h"
 
@@ -18,6 +19,8 @@
 
 struct sql_table {
     const char *name;
+    bool has_time;
+    int64_t time;
     granary_node node;
     double rows;
     const char **columns;
@@ -310,13 +313,46 @@ tell_notes(struct sql_statement *q, const char *key)
     granary_table_free(table);
 }
 
+/* A mutable or sealed table. Errors: ENOENT there is none of that name */
+static granary_err
+open_mutable(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
+{
+    granary_mutable *opened = NULL;
+    granary_mutable_info info;
+    granary_err err = granary_table_open(q->client, from->name, &opened);
+
+    if (err == GRANARY_OK && granary_mutable_schema(opened) == NULL) {
+        err = gr_fail(GRANARY_ESTATE, "'%s' is a tensor, which has no rows", from->name);
+    }
+    if (err == GRANARY_OK && add_frame_columns(q, table, granary_mutable_schema(opened))) {
+        table->rows = granary_mutable_describe(q->client, from->name, &info) == GRANARY_OK ? (double)info.rows : 0;
+        table->node = sql_node(q, "table", from->position, NULL, 0);
+        granary_node_set_string(q->graph, table->node, "name", from->name);
+        if (from->has_time) {
+            granary_node_set_int(q->graph, table->node, "time", from->time);
+        }
+    }
+    granary_mutable_close(opened);
+    return err == GRANARY_ETYPE ? GRANARY_ENOENT : err; /* the name is of an object that is none */
+}
+
 static bool
 open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
     char key[GRANARY_KEY_MAX];
     char target[256] = "";
+    bool may_be_stored = q->client != NULL && from->name[0] != '/';
     granary_err err =
-        q->client == NULL || from->name[0] == '/' ? GRANARY_ENOENT : find_target(q, from->name, key, target);
+        may_be_stored && strlen(from->name) <= GRANARY_TEXT_MAX ? open_mutable(q, from, table) : GRANARY_ENOENT;
+
+    if (err != GRANARY_ENOENT) {
+        return err == GRANARY_OK ? q->err == GRANARY_OK
+                                 : sql_fail(q, err, from->position, "%s", granary_error_message());
+    }
+    if (from->has_time) {
+        return sql_fail(q, GRANARY_ENOENT, from->position, "there is no mutable table '%s'", from->name);
+    }
+    err = may_be_stored ? find_target(q, from->name, key, target) : GRANARY_ENOENT;
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
         return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
@@ -346,7 +382,8 @@ find_table(struct sql_statement *q, const struct sql_from *from)
     struct sql_table *table = q->tables;
     bool ok;
 
-    while (table != NULL && strcmp(table->name, from->name) != 0) {
+    while (table != NULL &&
+           (strcmp(table->name, from->name) != 0 || table->has_time != from->has_time || table->time != from->time)) {
         table = table->next;
     }
     if (table != NULL) {
@@ -357,7 +394,9 @@ find_table(struct sql_statement *q, const struct sql_from *from)
         return NULL;
     }
     table->name = from->name;
-    ok = is_file(from->name) ? open_file(q, from, table) : open_stored(q, from, table);
+    table->has_time = from->has_time;
+    table->time = from->time;
+    ok = is_file(from->name) && !from->has_time ? open_file(q, from, table) : open_stored(q, from, table);
     table->next = q->tables;
     q->tables = table;
     return ok ? table : NULL;

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "granary/mutable.h"
 #include "granary/sql.h"
-#include "sql/block.h"
+#include "sql/change.h"
 #include "sql/parse/parse.h"
 
 struct span {
@@ -26,6 +27,16 @@ sql_tell(struct sql_statement *q, const char *inner, const char *outer, int posi
 {
     if (q->telling != NULL && inner != NULL) {
         gr_buf_add(&q->telling->told, &(struct sql_told){inner, outer, position}, sizeof(struct sql_told));
+    }
+}
+
+void
+sql_tell_value(struct sql_statement *q, int position, size_t row, const char *column)
+{
+    const char *name = q->telling == NULL ? NULL : sql_printf(q, "%s", column);
+
+    if (name != NULL) {
+        gr_buf_add(&q->telling->values, &(struct sql_told_value){position, row, name}, sizeof(struct sql_told_value));
     }
 }
 
@@ -90,6 +101,7 @@ struct wording {
     struct sql_telling telling;
     const char *rest; /* of the message, what is not said yet */
     int position;
+    bool is_found;       /* position is that of the expression that failed */
     const char *written; /* the function that failed, in SQL */
     struct gr_buf out;
 };
@@ -147,17 +159,40 @@ position_of(const struct sql_statement *q, const char *name, size_t size)
     return (int)i;
 }
 
+static void
+tell_change(struct sql_statement *q, const struct sql_change *change)
+{
+    granary_mutable *table = NULL;
+
+    if (q->client == NULL) {
+        return;
+    }
+    if (change->kind == SQL_CREATE_AS) {
+        (void)sql_change_plan(q, change, NULL);
+    } else if (change->kind >= SQL_INSERT && change->kind <= SQL_UPDATE &&
+               granary_table_open(q->client, change->tables[0]->name, &table) == GRANARY_OK &&
+               granary_mutable_schema(table) != NULL) {
+        (void)sql_change_plan(q, change, granary_mutable_schema(table));
+    }
+    granary_mutable_close(table);
+}
+
 /* What is told of a statement: by translating it, whatever comes of that. */
 static void
 tell_statement(struct wording *w)
 {
     struct sql_statement q = w->q;
-    struct sql_select *select;
+    struct sql_tree tree = {.select = NULL};
     struct sql_result result;
 
     q.graph = granary_graph_create();
-    if (q.graph != NULL && (select = sql_parse(&q)) != NULL) {
-        (void)sql_plan(&q, select, true, &result);
+    if (q.graph != NULL) {
+        tree = sql_parse(&q);
+    }
+    if (tree.select != NULL) {
+        (void)sql_plan(&q, tree.select, true, &result);
+    } else if (tree.change != NULL) {
+        tell_change(&q, tree.change);
     }
     granary_graph_destroy(q.graph);
 }
@@ -226,6 +261,44 @@ part_at(const struct gr_expr *expr, int position)
     return part;
 }
 
+/* Whether an expression of constants becomes that one when it is checked, which folds them. */
+static bool
+folds_to(const char *text, const char *folded)
+{
+    const struct gr_schema schema = {0};
+    struct gr_expr *expr = NULL;
+    char *printed = NULL;
+    bool folds;
+
+    if (gr_expr_parse(text, &expr) == GRANARY_OK) {
+        (void)gr_expr_check(expr, &schema); /* it fails at what the message is of, with the operands folded */
+        printed = gr_expr_text(expr);
+    }
+    folds = printed != NULL && strcmp(printed, folded) == 0;
+    free(printed);
+    gr_expr_destroy(expr);
+    return folds;
+}
+
+/* What was written in the place of a cast of constants that are folded. */
+static const struct sql_told *
+find_folded(const struct wording *w, const char *folded)
+{
+    static const char cast[] = "cast(";
+    const struct sql_told *told = (const void *)w->telling.told.bytes;
+
+    if (strncmp(folded, cast, strlen(cast)) != 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < w->telling.told.size / sizeof *told; i++) {
+        if (told[i].position >= 0 && strncmp(told[i].inner, cast, strlen(cast)) == 0 &&
+            folds_to(told[i].inner, folded)) {
+            return &told[i];
+        }
+    }
+    return NULL;
+}
+
 /* Where the part of an expression stands in the statement; -1: nowhere. position 0: all of it */
 static int
 find_part(const struct wording *w, const char *text, int position)
@@ -237,6 +310,7 @@ find_part(const struct wording *w, const char *text, int position)
     char *printed = part == NULL ? NULL : gr_expr_text(part);
     const struct sql_told *told = printed == NULL ? NULL : find(w, printed, strlen(printed), true);
 
+    told = told == NULL && printed != NULL ? find_folded(w, printed) : told;
     free(printed);
     gr_expr_destroy(expr);
     return told == NULL ? -1 : told->position;
@@ -274,6 +348,7 @@ skip_expression(struct wording *w)
         return false;
     }
     w->position = found < 0 ? w->position : found;
+    w->is_found = found >= 0;
     w->rest = colon + 2;
     return true;
 }
@@ -305,6 +380,23 @@ add_quoted(struct wording *w, const char *at)
     }
     gr_buf_addf(&w->out, "'%.*s'", (int)name_size, name);
     return size + 2;
+}
+
+/* "row 2, column 'a': " of a value that is at fault. */
+static void
+add_value(struct wording *w)
+{
+    const struct sql_told_value *values = (const void *)w->telling.values.bytes;
+    const size_t count = gr_buf_ok(&w->telling.values) ? w->telling.values.size / sizeof *values : 0;
+    size_t i = 0;
+
+    while (i < count && values[i].position != w->position) {
+        i++;
+    }
+    if (i < count && w->is_found) {
+        w->out.size = 0; /* what it says of columns is this */
+        gr_buf_addf(&w->out, "row %zu, column '%s': ", values[i].row + 1, values[i].column);
+    }
 }
 
 static void
@@ -360,6 +452,7 @@ granary_sql_error(granary_client *client, granary_err err, const char *sql, size
     if (message != NULL && w.q.region != NULL && skip_node(&w)) {
         while (skip_column(&w, "column '") || skip_column(&w, "aggregate '") || skip_expression(&w)) {
         }
+        add_value(&w);
         add_rest(&w);
         add_note(&w);
         if (gr_buf_ok(&w.out)) {
@@ -372,6 +465,7 @@ granary_sql_error(granary_client *client, granary_err err, const char *sql, size
     gr_buf_free(&w.out);
     gr_buf_free(&w.telling.told);
     gr_buf_free(&w.telling.spans);
+    gr_buf_free(&w.telling.values);
     gr_buf_free(&w.telling.notes);
     if (w.q.region != NULL) {
         gr_region_destroy(w.q.region);

@@ -24,7 +24,7 @@ struct job {
     size_t file_count;
     struct parse_note *notes;
     size_t note_count;
-    struct sql_select *select;
+    struct sql_tree tree;
 };
 
 /* The byte at which the n-th character begins, n from 1. */
@@ -219,15 +219,20 @@ convert(struct job *job, const PgQueryProtobuf *packed)
     } else if (tree->n_stmts > 1) {
         (void)sql_fail(q, GRANARY_EINVAL, tree->stmts[1]->stmt_location,
                        "one statement at a time: a second one begins");
-    } else if (tree->stmts[0]->stmt == NULL || tree->stmts[0]->stmt->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-        (void)sql_fail(q, GRANARY_EUNSUPPORTED, 0,
-                       "only SELECT is supported: `granary load NAME FILE` makes tables, as --keep NAME does of a "
-                       "SELECT, `granary graphs` lists and `granary forget NAME` deletes them");
     } else {
-        parse_take(&p, &tree->stmts);
-        parse_take(&p, &tree->stmts[0]->stmt);
-        job->select = parse_select(&p, tree->stmts[0]->stmt->select_stmt);
-        job->select = job->select != NULL && parse_check_used(&p, &tree->base) ? job->select : NULL;
+        const PgQuery__Node *statement = TAKE(&p, TAKE(&p, tree, stmts)[0], stmt);
+        bool ok;
+
+        if (statement != NULL && statement->node_case == PG_QUERY__NODE__NODE_SELECT_STMT) {
+            job->tree.select = parse_select(&p, statement->select_stmt);
+            ok = job->tree.select != NULL;
+        } else {
+            job->tree.change = parse_change(&p, statement);
+            ok = job->tree.change != NULL;
+        }
+        if (!ok || !parse_check_used(&p, &tree->base)) {
+            job->tree = (struct sql_tree){.select = NULL};
+        }
     }
     if (tree != NULL) {
         pg_query__parse_result__free_unpacked(tree, NULL);
@@ -266,7 +271,7 @@ parse_thread(void *argument)
     return NULL;
 }
 
-struct sql_select *
+struct sql_tree
 sql_parse(struct sql_statement *q)
 {
     struct job job = {.q = q, .text = sql_printf(q, "%.*s", (int)q->length, q->text)};
@@ -276,15 +281,15 @@ sql_parse(struct sql_statement *q)
 
     job.files = SQL_ARRAY(q, const char *, FILES_MAX);
     if (job.text == NULL || job.files == NULL) {
-        return NULL;
+        return job.tree;
     }
     if (q->length > SQL_TEXT_MAX) {
         (void)sql_fail(q, GRANARY_EINVAL, -1, "the statement has %zu bytes; it can have %zu", q->length, SQL_TEXT_MAX);
-        return NULL;
+        return job.tree;
     }
     if (strlen(job.text) != q->length || !gr_is_utf8(q->text, q->length)) {
         (void)sql_fail(q, GRANARY_EINVAL, -1, "the statement is not UTF-8 text");
-        return NULL;
+        return job.tree;
     }
     error = pthread_attr_init(&attributes);
     if (error == 0) {
@@ -294,8 +299,8 @@ sql_parse(struct sql_statement *q)
     }
     if (error != 0) {
         (void)sql_fail(q, GRANARY_ENOMEM, -1, "no thread to parse in: %s", strerror(error));
-        return NULL;
+        return job.tree;
     }
     (void)pthread_join(thread, NULL);
-    return job.select;
+    return job.tree;
 }

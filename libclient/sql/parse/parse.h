@@ -7,10 +7,16 @@
 /* Bytes of a statement, at most. */
 #define SQL_TEXT_MAX ((size_t)256 << 10)
 
+/* One of them; neither: the statement has failed. */
+struct sql_tree {
+    struct sql_select *select;
+    struct sql_change *change;
+};
+
 /*
- * Parse q->text, which must be one SELECT. A file's name may stand in single quotes where a table is expected.
- * NULL: the statement's error, with the position: EINVAL the grammar, or EUNSUPPORTED what granary does not do
+ * Parse q->text, which must be one statement. A file's name may stand in single quotes where a table is expected.
+ * The statement's error has the position: EINVAL the grammar, or EUNSUPPORTED what granary does not do
  */
-struct sql_select *sql_parse(struct sql_statement *q);
+struct sql_tree sql_parse(struct sql_statement *q);
 
 #endif

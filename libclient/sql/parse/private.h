@@ -43,6 +43,10 @@ struct parse {
 #define TAKE(p, node, field) (parse_take((p), &(node)->field), (node)->field)
 
 struct sql_select *parse_select(struct parse *p, const PgQuery__SelectStmt *from);
+/* A statement that is no SELECT. */
+struct sql_change *parse_change(struct parse *p, const PgQuery__Node *from);
+/* A table of FROM, or the only one of a statement that changes it. */
+bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
@@ -55,6 +59,8 @@ bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *
 
 struct sql_expr *sql_parse_constant(struct parse *p, const PgQuery__AConst *value);
 struct sql_expr *sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast);
+/* A type as granary calls it: "decimal(10, 2)". NULL: there is none such. */
+const char *parse_dtype(struct parse *p, const PgQuery__TypeName *from);
 
 /* ---- operator.c ---- */
 
@@ -85,8 +91,8 @@ struct sql_expr *sql_parse_refuse_now(struct parse *p, int position);
 
 /* ---- rows.c ---- */
 
-/* generate_series(first, last, step), range(first, before, step) */
-bool parse_series(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item);
+/* generate_series(first, last, step), range(first, before, step), at(table, time) */
+bool parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item);
 /* The numbers from 0 to below count as the only item of FROM, which `*` does not show. */
 bool parse_without_from(struct parse *p, size_t count, struct sql_select *select);
 /* VALUES (...), ... */

@@ -1,8 +1,9 @@
-/* Rows that come from no table: VALUES, series of numbers, and the one row of a SELECT without FROM. */
+/* Functions in FROM, and rows that come from no table: VALUES, series, and the one row of a SELECT without FROM. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/value/calendar.h"
 #include "sql/parse/private.h"
 
 /* They become an expression a column, and one has so many operands (GR_EXPR_NODES); four a row. */
@@ -34,52 +35,123 @@ parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number)
                     "a series needs whole numbers, of up to 15 digits");
 }
 
-bool
-parse_series(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
+/* The numbers of generate_series() and range(). */
+static bool
+parse_series(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, struct sql_from *item)
 {
-    const PgQuery__Node *only = from->n_functions == 1 ? TAKE(p, from, functions)[0] : NULL;
-    const PgQuery__List *call_and_columns =
-        only != NULL && only->node_case == PG_QUERY__NODE__NODE_LIST ? only->list : NULL;
-    const PgQuery__FuncCall *call = call_and_columns != NULL && call_and_columns->n_items > 0 &&
-                                            call_and_columns->items[0]->node_case == PG_QUERY__NODE__NODE_FUNC_CALL
-                                        ? TAKE(p, call_and_columns, items)[0]->func_call
-                                        : NULL;
-    const char *name = call == NULL ? "" : parse_last(p, TAKE(p, call, funcname), call->n_funcname);
-    bool inclusive = strcmp(name, "generate_series") == 0;
     int64_t numbers[3] = {0, 0, 1};
-    size_t at;
+    size_t at = call->n_args == 1 ? 1 : 0; /* one number: the end */
 
-    if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
-        return parse_unsupported(p, call == NULL ? -1 : call->location,
-                                 "in FROM, anything but generate_series(...) and range(...) of numbers is");
-    }
-    at = call->n_args == 1 ? 1 : 0; /* one number: the end */
     for (size_t i = 0; i < call->n_args; i++) {
         if (!parse_number(p, TAKE(p, call, args)[i], &numbers[at++])) {
             return false;
         }
     }
     if (numbers[2] == 0) {
-        return sql_fail(p->q, GRANARY_EINVAL, call->location, "'%s' with steps of 0", name);
+        return sql_fail(p->q, GRANARY_EINVAL, call->location, "'%s' with steps of 0", item->name);
     }
     item->kind = SQL_FROM_ROWS;
-    item->position = call->location;
-    item->name = parse_copy(p, name);
     item->start = numbers[0];
     item->step = numbers[2];
     item->stop = numbers[1] + (inclusive ? numbers[2] > 0 ? 1 : -1 : 0);
     if (numbers[2] > 0 ? item->stop < item->start : item->stop > item->start) {
         item->stop = item->start;
     }
-    if (!parse_alias(p, TAKE(p, from, alias), item)) {
+    return true;
+}
+
+/* ---- tables as they were ---- */
+
+/* TIMESTAMP '...' as nanoseconds, or a number of them. */
+static bool
+parse_moment(struct parse *p, const PgQuery__Node *from, int64_t *ret_time)
+{
+    const struct sql_expr *expr = parse_expr(p, from);
+    const char *text = expr != NULL && expr->kind == SQL_LITERAL ? expr->text : NULL;
+    const char *quote = text == NULL ? NULL : strchr(text, '\'');
+    char *end = NULL;
+
+    if (expr == NULL) {
         return false;
     }
-    if (item->alias != NULL &&
+    if (text != NULL && strncmp(text, "timestamp '", 11) == 0 &&
+        gr_timestamp_parse(quote + 1, strlen(quote) - 2, ret_time) && *ret_time <= INT64_MAX / 1000 &&
+        *ret_time >= INT64_MIN / 1000) {
+        *ret_time *= 1000;
+        return true;
+    }
+    errno = 0;
+    *ret_time = text == NULL ? 0 : strtoll(text, &end, 10);
+    return (text != NULL && end != text && *end == '\0' && errno == 0) ||
+           sql_fail(p->q, GRANARY_EINVAL, expr->position,
+                    "at() needs a moment: TIMESTAMP '2026-01-31 12:00:00' in UTC, or nanoseconds since 1970");
+}
+
+/* at(t, TIMESTAMP '...') */
+static bool
+parse_at(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item)
+{
+    const struct sql_expr *table;
+
+    if (call->n_args != 2) {
+        return sql_fail(p->q, GRANARY_EINVAL, call->location,
+                        "at() needs a table and a moment: at(t, TIMESTAMP '...')");
+    }
+    table = parse_expr(p, TAKE(p, call, args)[0]);
+    if (table == NULL) {
+        return false;
+    }
+    if (table->kind != SQL_COLUMN) {
+        return sql_fail(p->q, GRANARY_EINVAL, table->position, "at() needs the name of a table first");
+    }
+    item->kind = SQL_FROM_TABLE;
+    item->position = table->position;
+    item->name = table->table == NULL ? table->text : sql_printf(p->q, "%s.%s", table->table, table->text);
+    item->has_time = true;
+    return item->name != NULL && parse_moment(p, call->args[1], &item->time);
+}
+
+/* ---- functions in FROM ---- */
+
+/* The call in FROM; NULL: it is something else. */
+static const PgQuery__FuncCall *
+only_call(struct parse *p, const PgQuery__RangeFunction *from)
+{
+    const PgQuery__Node *only = from->n_functions == 1 ? TAKE(p, from, functions)[0] : NULL;
+    const PgQuery__List *call_and_columns =
+        only != NULL && only->node_case == PG_QUERY__NODE__NODE_LIST ? only->list : NULL;
+
+    return call_and_columns != NULL && call_and_columns->n_items > 0 &&
+                   call_and_columns->items[0]->node_case == PG_QUERY__NODE__NODE_FUNC_CALL
+               ? TAKE(p, call_and_columns, items)[0]->func_call
+               : NULL;
+}
+
+bool
+parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
+{
+    const PgQuery__FuncCall *call = only_call(p, from);
+    const char *name = call == NULL ? "" : parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    bool inclusive = strcmp(name, "generate_series") == 0;
+    bool ok;
+
+    item->name = parse_copy(p, name);
+    item->position = call == NULL ? -1 : call->location;
+    if (strcmp(name, "at") == 0) {
+        return parse_at(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
+    }
+    if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
+        return parse_unsupported(
+            p, item->position,
+            "in FROM, anything but generate_series(...) and range(...) of numbers, and at(t, time), is");
+    }
+    ok = parse_series(p, call, inclusive, item) && parse_alias(p, TAKE(p, from, alias), item);
+    if (ok && item->alias != NULL &&
         item->column_count == 0) { /* as PostgreSQL has it: x in `range(3) x` is the column, too */
         item->columns = &item->alias;
         item->column_count = 1;
     }
-    return true;
+    return ok;
 }
 
 /* ---- VALUES ---- */
@@ -151,6 +223,7 @@ parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
                             "VALUES: row %zu has %zu values, the first one %zu", r + 1, rows[r]->list->n_items, count);
         }
     }
+    select->value_rows = from->n_values_lists;
     select->target_count = count;
     select->targets = SQL_ARRAY(p->q, struct sql_target, count);
     for (size_t c = 0; c < count && select->targets != NULL; c++) {

@@ -74,7 +74,7 @@ parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
     return parse_names(p, TAKE(p, alias, colnames), alias->n_colnames, &item->columns);
 }
 
-static bool
+bool
 parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item)
 {
     const char *name = TAKE(p, table, relname);
@@ -83,6 +83,9 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
 
     item->kind = SQL_FROM_TABLE;
     item->position = table->location;
+    if (strcmp(TAKE(p, table, relpersistence), "p") != 0) {
+        return parse_unsupported(p, table->location, "TEMP or UNLOGGED of a table is");
+    }
     if (name[0] == '#' && schema[0] == '\0') { /* parse.c put it there */
         size_t number = strtoul(name + 1, NULL, 10);
 
@@ -176,7 +179,7 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         ok = item->select != NULL && parse_alias(p, TAKE(p, from->range_subselect, alias), item);
         break;
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
-        ok = parse_series(p, from->range_function, item);
+        ok = parse_range_function(p, from->range_function, item);
         break;
     default:
         ok = parse_unsupported(p, parse_place(&from->base), "this form of FROM is");

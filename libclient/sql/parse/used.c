@@ -27,7 +27,6 @@ static const char *const silent[] = {
     "funcformat",      /* whether a call was written in the words of the standard */
     "row_format",      /* whether ROW was written */
     "inh",             /* ONLY: of tables without heirs */
-    "relpersistence",  /* of tables that are made */
     "typemod",         /* always -1: typmods tells */
     "ctematerialized", /* how, not what */
 };

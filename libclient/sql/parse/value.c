@@ -86,7 +86,7 @@ typmod(struct parse *p, const PgQuery__TypeName *type, size_t i)
     return number ? TAKE(p, node->a_const->ival, ival) : 0;
 }
 
-static const char *
+const char *
 parse_dtype(struct parse *p, const PgQuery__TypeName *from)
 {
     const char *name = parse_last(p, TAKE(p, from, names), from->n_names);

@@ -10,6 +10,7 @@
 #include "cli/work/discard.h"
 #include "cli/work/files.h"
 #include "cli/work/progress.h"
+#include "client/resolve.h"
 #include "granary/info.h"
 
 #define TARGET      "table"
@@ -235,7 +236,8 @@ run_load(struct cli *cli)
     discard_begin(cli, &(struct discard_options){.what = what, .stays = load->replace ? name : NULL}, &remains);
     status = scheduler_storing.open(cli);
     if (status == 0) {
-        err = load_table(cli->client, load, graph, name, &remains);
+        err = gr_check_no_table(cli->client, name);
+        err = err == GRANARY_OK ? load_table(cli->client, load, graph, name, &remains) : err;
         if (err == GRANARY_OK) {
             err = tell_table(cli, name);
             tell_notes(cli->client, name);

@@ -37,6 +37,7 @@ struct run {
     bool show_graph;
     bool csv, schema;               /* as asked for: `format` says what comes of it */
     const struct gr_format *format; /* of what goes to stdout */
+    bool acts;                      /* the source's argument is to be done */
     bool explain;
     bool analyze; /* explain, and what it took */
     bool discard;
@@ -274,6 +275,11 @@ choose_instance(struct run *run)
     if (err != GRANARY_OK) {
         return err;
     }
+    if (run->acts) {
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "instance %s is not up, and a private one keeps no tables: `granary up` starts one",
+                       instance.name);
+    }
     if (run->keep != NULL) {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "--keep %s: instance %s is not up, and a private one keeps nothing: `granary up` starts one",
@@ -443,17 +449,28 @@ check_outputs(const struct run *run, const Granary__Graph *graph)
     return err;
 }
 
-/* The text of a graph that names objects, with whole ids; nothing when it names none. */
+/* Whether a graph names what is settled before it is sent: see gr_resolve_objects(). */
+static bool
+names_objects(const Granary__Graph *graph)
+{
+    static const char *const ops[] = {"object", "table", "append_to"};
+    bool any = graph->level == GRANARY__GRAPH__LEVEL__CHUNK;
+
+    for (size_t i = 0; i < graph->n_nodes && !any; i++) {
+        for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++) {
+            any = any || strcmp(graph->nodes[i]->op, ops[o]) == 0;
+        }
+    }
+    return any;
+}
+
+/* The text of such a graph, settled; nothing when it names none. */
 static granary_err
 resolve(granary_client *client, Granary__Graph *graph, struct gr_buf *out)
 {
-    bool any = graph->level == GRANARY__GRAPH__LEVEL__CHUNK;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < graph->n_nodes && !any; i++) {
-        any = strcmp(graph->nodes[i]->op, "object") == 0;
-    }
-    if (any) {
+    if (names_objects(graph)) {
         err = gr_resolve_objects(client, graph);
         err = err == GRANARY_OK ? gr_graph_to_json(graph, out) : err;
     }
@@ -488,7 +505,12 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     char *plan = NULL;
     int status;
     struct gr_buf resolved = {0};
-    granary_err err = resolve(client, graph, &resolved);
+    granary_err err = run->keep == NULL ? GRANARY_OK : gr_check_no_table(client, run->keep);
+
+    if (err != GRANARY_OK) { /* before anything runs */
+        return cli_fail(err, "%s", run->cli->name);
+    }
+    err = resolve(client, graph, &resolved);
 
     granary_id_format(granary_id_random(), fresh);
     if (err == GRANARY_OK) {
@@ -592,6 +614,12 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
     if (run->replace && run->keep == NULL) {
         return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
+    run->acts = source->acts != NULL && source->acts(run->graph);
+    if (run->acts &&
+        (run->keep != NULL || run->explain || run->show_graph || run->single_file != NULL || run->output_count > 0)) {
+        return gr_fail(GRANARY_EINVAL,
+                       "--keep, --explain, --graph and files are for SELECT: the statement has no rows");
+    }
     if (!source->needs_client) {
         err = make_graph(run, NULL, ret_text, ret_size, ret_parsed);
     }
@@ -610,6 +638,12 @@ run_source(struct cli *cli)
     int status = err;
 
     if (err != GRANARY_OK) {
+        goto out;
+    }
+    if (run->acts) {
+        status = cli_connect(cli);
+        err = status == 0 ? source->act(cli, run->graph, run->timeout_ms) : GRANARY_OK;
+        status = err != GRANARY_OK ? cli_fail(err, "%s", run->label) : status;
         goto out;
     }
     if (source->needs_client || !run->show_graph) {

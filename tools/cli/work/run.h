@@ -16,6 +16,9 @@ struct run_source {
     granary_err (*make)(granary_client *client, const char *argument, char **ret_text, size_t *ret_size);
     /* After a failure: say in the source's words what the thread's message says of the graph. Returns err. Or NULL. */
     granary_err (*explain)(granary_client *client, granary_err err, const char *argument);
+    /* Whether the argument makes no graph, but is to be done, in an instance that is up. Or NULL */
+    bool (*acts)(const char *argument);
+    granary_err (*act)(struct cli *cli, const char *argument, int timeout_ms);
 };
 
 extern const struct run_source sql_source;

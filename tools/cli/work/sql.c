@@ -1,6 +1,7 @@
-/* granary sql: a SELECT to printed rows. */
+/* granary sql: a SELECT to printed rows, or a statement that changes tables. */
 #include "granary/sql.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,10 +91,59 @@ explain(granary_client *client, granary_err err, const char *argument)
     return err;
 }
 
+static bool
+acts(const char *argument)
+{
+    char *statement = NULL;
+    size_t size = 0;
+    bool changes = read_statement(argument, &statement, &size) == GRANARY_OK && granary_sql_changes(statement, size);
+
+    free(statement);
+    return changes;
+}
+
+/* As psql tells it. */
+static void
+tell_done(const struct cli *cli, const granary_sql_done *done)
+{
+    const bool is_insert = strcmp(done->command, "INSERT") == 0;
+
+    if (cli->json && done->rows >= 0) {
+        (void)printf("{\"command\": \"%s\", \"rows\": %" PRId64 ", \"time\": %" PRId64 "}\n", done->command, done->rows,
+                     done->time);
+    } else if (cli->json) {
+        (void)printf("{\"command\": \"%s\"}\n", done->command);
+    } else if (done->rows >= 0) {
+        (void)printf("%s %s%" PRId64 "\n", done->command, is_insert ? "0 " : "", done->rows);
+    } else {
+        (void)printf("%s\n", done->command);
+    }
+}
+
+static granary_err
+act(struct cli *cli, const char *argument, int timeout_ms)
+{
+    char *statement = NULL;
+    size_t size = 0;
+    granary_sql_done done;
+    granary_err err = read_statement(argument, &statement, &size);
+
+    if (err == GRANARY_OK) {
+        err = granary_sql_execute(cli->client, statement, size, timeout_ms > 0 ? timeout_ms : GRANARY_FOREVER, &done);
+    }
+    if (err == GRANARY_OK) {
+        tell_done(cli, &done);
+    }
+    free(statement);
+    return err;
+}
+
 const struct run_source sql_source = {.what = "statement",
                                       .how = "Write \"SELECT ...\", '@FILE', or '-' for stdin",
                                       .label = "sql",
                                       .target = GRANARY_SQL_TARGET,
                                       .needs_client = true,
                                       .make = translate,
-                                      .explain = explain};
+                                      .explain = explain,
+                                      .acts = acts,
+                                      .act = act};

@@ -1,0 +1,1 @@
+create table if not exists t (a int, b decimal(10, 2), c text, d timestamp) with (durable = '100ms')

@@ -1,0 +1,1 @@
+create table t (k, v) as select id, max(x) from a group by 1

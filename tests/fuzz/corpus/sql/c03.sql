@@ -1,0 +1,1 @@
+insert into a (name, id, day) values ('one', 1, '2020-01-01'), (2, '3', null), (null, 4 + 5, date '2020-01-02')

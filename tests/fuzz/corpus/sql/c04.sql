@@ -1,0 +1,1 @@
+insert into a select b.id, y, b.name from b join a using (id)

@@ -1,0 +1,1 @@
+update a as t set x = x + 1, name = case when id > 1 then 'x' else name end where day is not null and x in (select y from b)

@@ -1,0 +1,1 @@
+delete from only a where id = (select max(id) from b) or name like 'o%'

@@ -1,0 +1,1 @@
+select * from at(a, timestamp '2026-01-31 12:00:00') t, at(b, 1234567890)
