@@ -164,7 +164,7 @@ take(const struct row *row, char *text)
                    (option->kind == GR_OPTION_IS_CHOICE && option->width == sizeof(char *));
     int64_t value = 0;
     granary_err err =
-        option->kind == GR_OPTION_IS_TAKEN ? option->take(row->target, text) : parse_value(option, text, &value);
+        option->kind == GR_OPTION_IS_TAKEN ? option->take(field, text) : parse_value(option, text, &value);
 
     if (err != GRANARY_OK || option->kind == GR_OPTION_IS_TAKEN) {
         return err;

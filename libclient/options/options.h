@@ -37,7 +37,7 @@ struct gr_option {
     int64_t least;        /* of a number, size or duration; of a value, what the field becomes */
     uint64_t most;
     const char *choices; /* "memory|sqlite" */
-    /* Takes the text (NULL: there is none) into the target. Errors: EINVAL, with a message that quotes the text. */
+    /* Takes the text (NULL: there is none) into the target, or the field. Errors: EINVAL, with a message that quotes the text. */
     granary_err (*take)(void *target, char *text);
     bool as_text;  /* the field is a const char *: the text is checked, and kept as it is */
     bool optional; /* the value may be left out, and is NULL then */
@@ -65,8 +65,9 @@ struct gr_option {
     .kind = GR_OPTION_IS_CHOICE, .choices = (words), GR_OPTION_FIELD(type, member)
 /* granary_levels */
 #define GR_OPTION_LEVELS(type, member) .kind = GR_OPTION_IS_LEVELS, GR_OPTION_FIELD(type, member)
-/* Whatever a function makes of it. */
-#define GR_OPTION_TAKE(function) .kind = GR_OPTION_IS_TAKEN, .take = (function)
+/* Whatever a function makes of it; of the struct as a whole, or of a field. */
+#define GR_OPTION_TAKE(function)                    .kind = GR_OPTION_IS_TAKEN, .take = (function)
+#define GR_OPTION_TAKE_INTO(type, member, function) GR_OPTION_TAKE(function), GR_OPTION_FIELD(type, member)
 
 /* A table, and the struct that its fields are of. */
 struct gr_option_set {

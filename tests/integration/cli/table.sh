@@ -46,7 +46,7 @@ query "\"ids\": [$ids]" "$filter, $group" g >ids.json
 [ "$(granary run ids.json --csv)" = "$(granary run file.json --csv)" ] || fail "objects are not what the file is"
 
 # what cannot be found, or is not one table
-for case in "\"name\": \"nobody\"|there is no graph 'nobody'" "\"name\": \"$key\"|has 2 targets: name one, as in" \
+for case in "\"name\": \"nobody\"|there is no table or graph 'nobody'" "\"name\": \"$key\"|has 2 targets: name one, as in" \
     "\"name\": \"$key/none\"|has no such target" "\"name\": \"\"|parameter 'name' is empty" \
     "\"ids\": []|parameter 'ids' is empty" "\"header\": 1|header"; do
     query "${case%|*}" "$filter" f >bad.json
@@ -65,4 +65,4 @@ grep -q "00000000000000000000000000000abc is not there" out.txt || fail "$(cat o
 # gone, it is no table any more
 granary forget "$key"
 granary run table.json >out.txt 2>&1 && fail "a deleted graph is a table"
-grep -q "there is no graph" out.txt || fail "$(cat out.txt)"
+grep -q "there is no table or graph" out.txt || fail "$(cat out.txt)"

@@ -9,16 +9,22 @@ remember_prefix
 granary tensor create board --shape 20x30 --dtype float64 --fill nan --chunk 7x8
 granary tensor create board --shape 20x30 --dtype float64 --fill nan --chunk 7x8 --if-not-exists
 expect 1 "'board': the name is taken.*--if-not-exists" granary tensor create board --shape 3
-expect 2 "another dtype, shape, chunks or fill" granary tensor create board --shape 3 --if-not-exists
+expect 2 "^granary: tensor .board.: it has another dtype, shape, chunks or fill" granary tensor create board --shape 3 --if-not-exists
 expect 2 "'other': --shape is missing" granary tensor create other
 expect 2 "'3xx4' is no shape" granary tensor create other --shape 3xx4
 expect 2 "--chunk has 1 dimensions, and --shape 2" granary tensor create other --shape 3x4 --chunk 2
 expect 2 "no dtype 'float65'" granary tensor create other --shape 3 --dtype float65
-expect 2 "fill 'x' is no value of int8" granary tensor create other --shape 3 --dtype int8 --fill x
+expect 2 "^granary: tensor .other.: fill 'x' is no value of int8" granary tensor create other --shape 3 --dtype int8 --fill x
 expect 4 "'nosuch': there is none of that name: .granary table list" granary tensor read nosuch
 expect 2 "'x' is no value of float64" granary tensor write board 1 x
 expect 2 "'x' is no slice" granary tensor write board x 1
 expect 2 "no list of positions" granary tensor read board '[1,x]'
+expect 2 "'99999999999999999999.' is too large" granary tensor read board '[99999999999999999999]'
+expect 2 "'99999999999999999999x2' is too large" granary tensor create other --shape 99999999999999999999x2
+expect 2 "'1x2x3x4x5x6x7x8x9' is no shape" granary tensor create other --shape 1x2x3x4x5x6x7x8x9
+expect 2 "'3x' is no shape" granary tensor create other --shape 3x
+expect 2 "'x' is no number" granary tensor put board x 0
+expect 2 "at most 32 hex digits" granary tensor put board 0 y
 expect 2 "20" granary tensor read board 20
 
 # Random selections, each a process of its own, as NumPy has them.
@@ -92,7 +98,7 @@ first=$(granary tensor write wide 0 7)
 granary tensor watch wide --after 0 >/dev/null
 expect 6 "" granary tensor watch wide --timeout 10ms
 granary tensor read wide :1 --at "$first" -o first.npy
-expect 1 "final" granary tensor write wide 0 9 --time "$first"
+expect 1 "final.*--forward moves it" granary tensor write wide 0 9 --time "$first"
 granary tensor write wide 0 8 >/dev/null
 granary tensor read wide :1 --at "$first" -o again.npy
 same first.npy again.npy

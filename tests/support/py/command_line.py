@@ -14,7 +14,7 @@ class CommandLine:
 
     def __enter__(self):
         try:
-            self.must('up', '--executors', '2', '--memory', self.memory, '--state', 'memory', '--spill-dir', os.path.join(self.base, 'spill'))
+            self.up()
             self.ready()
         except BaseException:
             self.__exit__()
@@ -24,6 +24,9 @@ class CommandLine:
     def __exit__(self, *exception):
         self.call('down')
         shutil.rmtree(self.base, ignore_errors=True)
+
+    def up(self):
+        self.must('up', '--executors', '2', '--memory', self.memory, '--state', 'memory', '--spill-dir', os.path.join(self.base, 'spill'))
 
     def ready(self):
         """What a test needs in its instance."""

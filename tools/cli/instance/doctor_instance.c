@@ -7,6 +7,7 @@
 #include "cli/look/pinners.h"
 #include "cli/look/waits.h"
 #include "cli/print/show.h"
+#include "contract/mutable.h"
 
 static void
 tell_store(struct doctor *doctor)
@@ -160,6 +161,70 @@ tell_waits(struct doctor *doctor)
     free(waits);
 }
 
+/* ---- tables that change ---- */
+
+#define NEAR_NUMERATOR   9u /* nine tenths of a limit are near it */
+#define NEAR_DENOMINATOR 10u
+#define LOG_SHARE        8u /* a log of more than an eighth of memory */
+
+static bool
+is_near(uint64_t number, uint64_t limit)
+{
+    return number * NEAR_DENOMINATOR >= limit * NEAR_NUMERATOR;
+}
+
+/* Tables of one session. */
+static void
+tell_session_tables(struct doctor *doctor, const granary_table_info *infos, size_t count)
+{
+    const granary_table_info *busiest = &infos[0], *longest = &infos[0];
+    uint64_t left = 0;
+    char size[32];
+
+    for (size_t i = 0; i < count; i++) {
+        busiest = infos[i].writers > busiest->writers ? &infos[i] : busiest;
+        longest = infos[i].log_bytes > longest->log_bytes ? &infos[i] : longest;
+        left += infos[i].deleted ? infos[i].objects : 0;
+    }
+    if (is_near(count, GR_MUTABLES_MOST)) {
+        doctor_tell(doctor, DOCTOR_ATTENTION, "tables", "`granary table delete` or `seal` those that are done with",
+                    "session %u has %zu tables that change, of %u", infos->session, count, GR_MUTABLES_MOST);
+    } else if (is_near(busiest->writers, GR_MUTABLE_LANES)) {
+        doctor_tell(doctor, DOCTOR_ATTENTION, "tables", "close writers, or let each write for several",
+                    "table '%s' has %u writers, of %u", busiest->name, busiest->writers, GR_MUTABLE_LANES);
+    } else if (longest->log_bytes > doctor->look.info.capacity_bytes / LOG_SHARE) {
+        doctor_tell(doctor, DOCTOR_ATTENTION, "tables",
+                    "seal it, and go on with another one: logs stay with their table", "the log of table '%s' takes %s",
+                    longest->name, cli_format_size(longest->log_bytes, size));
+    } else if (left > 0) {
+        doctor_tell(doctor, DOCTOR_ATTENTION, "tables", "the next table that is made in the session lets them go",
+                    "session %u keeps %" PRIu64 " objects of tables that were deleted", infos->session, left);
+    } else {
+        doctor_tell(
+            doctor, DOCTOR_OK, "tables", NULL,
+            "session %u has %zu of %u tables that change, with at most %u of %u writers, and logs of at most %s",
+            infos->session, count, GR_MUTABLES_MOST, busiest->writers, GR_MUTABLE_LANES,
+            cli_format_size(longest->log_bytes, size));
+    }
+}
+
+static void
+tell_tables(struct doctor *doctor)
+{
+    granary_table_info *infos = NULL;
+    size_t count = 0;
+
+    if (granary_inspect_tables(doctor->look.inspector, &infos, &count) != GRANARY_OK) {
+        return;
+    }
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && infos[to].session == infos[from].session; to++) {
+        }
+        tell_session_tables(doctor, infos + from, to - from);
+    }
+    free(infos);
+}
+
 void
 doctor_instance(struct doctor *doctor)
 {
@@ -172,4 +237,5 @@ doctor_instance(struct doctor *doctor)
     tell_health(doctor);
     tell_memory(doctor);
     tell_waits(doctor);
+    tell_tables(doctor);
 }

@@ -322,6 +322,9 @@ struct status {
     size_t scheduler_count;
     struct executor_row *executors;
     size_t executor_count;
+    uint64_t pinned; /* objects */
+    uint64_t pinned_bytes;
+    struct look_tables tables;
 };
 
 static void
@@ -357,23 +360,34 @@ read_executors(granary_client *client, struct status *status)
     return err;
 }
 
-/* What does not make room for others. */
+/* What shared memory tells: pinned objects, which do not make room for others, and tables that change. */
 static void
-print_pinned(const struct gr_instance *instance)
+read_memory(struct status *status)
 {
     granary_inspector *inspector = NULL;
-    uint64_t objects = 0;
-    uint64_t bytes;
-    char size[32];
 
-    if (granary_inspect_open(instance->runtime, &inspector) == GRANARY_OK) {
-        bytes = look_pinned(inspector, &objects);
-        if (objects > 0) {
-            (void)printf("pinned     %s in %" PRIu64 " object%s, which stay in memory: `granary pins`\n",
-                         cli_format_size(bytes, size), objects, cli_plural(objects));
-        }
+    if (granary_inspect_open(status->instance.runtime, &inspector) == GRANARY_OK) {
+        status->pinned_bytes = look_pinned(inspector, &status->pinned);
+        status->tables = look_tables(inspector);
     }
     granary_inspect_close(inspector);
+}
+
+static void
+print_memory(const struct status *status)
+{
+    const struct look_tables *tables = &status->tables;
+    char size[2][32];
+
+    if (status->pinned > 0) {
+        (void)printf("pinned     %s in %" PRIu64 " object%s, which stay in memory: `granary pins`\n",
+                     cli_format_size(status->pinned_bytes, size[0]), status->pinned, cli_plural(status->pinned));
+    }
+    if (tables->tables > 0) {
+        (void)printf("tables     %" PRIu64 " that change, %" PRIu64 " writer%s, %s of %s in memory\n", tables->tables,
+                     tables->writers, cli_plural(tables->writers), cli_format_size(tables->memory_bytes, size[0]),
+                     cli_format_size(tables->bytes, size[1]));
+    }
 }
 
 static void
@@ -394,7 +408,7 @@ print_status(const struct status *status)
     (void)printf("memory     %s of %s in use\n",
                  cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, size[0]),
                  cli_format_size(store->capacity_bytes, size[1]));
-    print_pinned(&status->instance);
+    print_memory(status);
     (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
                  cli_format_size(store->spilled_bytes, size[2]));
     (void)printf("clients    %" PRIu64 "\n", store->clients);
@@ -433,6 +447,12 @@ static const struct column store_columns[] = {{"capacity_bytes", NULL, 0, COLUMN
                                               {"clients", NULL, 0, COLUMN(granary_store_stat, clients)},
                                               {0}};
 
+static const struct column table_columns[] = {{"tables", NULL, 0, COLUMN(struct look_tables, tables)},
+                                              {"writers", NULL, 0, COLUMN(struct look_tables, writers)},
+                                              {"bytes", NULL, 0, COLUMN(struct look_tables, bytes)},
+                                              {"memory_bytes", NULL, 0, COLUMN(struct look_tables, memory_bytes)},
+                                              {0}};
+
 static const struct column executor_columns[] = {
     {"number", NULL, 0, COLUMN(struct executor_row, info.number)},
     {"pid", NULL, 0, COLUMN(struct executor_row, info.pid)},
@@ -461,6 +481,7 @@ print_status_json(const struct status *status)
 
     open_instance(&json, &status->instance, status->pid);
     listing_members(&json, store_columns, &status->store);
+    listing_object(&json, "tables", table_columns, &status->tables);
     listing_array(&json, "executors", executor_columns, status->executors, status->executor_count,
                   sizeof *status->executors);
     listing_array(&json, "daemons", daemon_columns, status->daemons, DAEMONS, sizeof *status->daemons);
@@ -503,6 +524,7 @@ run_status(struct cli *cli)
                       scheduler);
     }
     read_schedulers(status);
+    read_memory(status);
     if (cli->json) {
         print_status_json(status);
     } else {

@@ -77,6 +77,7 @@ static const struct column summary_columns[] = {
     {"clients", NULL, 0, COLUMN(granary_check_summary, clients)},
     {"holds", NULL, 0, COLUMN(granary_check_summary, holds)},
     {"leases", NULL, 0, COLUMN(granary_check_summary, leases)},
+    {"tables", NULL, 0, COLUMN(granary_check_summary, tables)},
     {"spill_files", NULL, 0, COLUMN(granary_check_summary, spill_files)},
     {"spill_records", NULL, 0, COLUMN(granary_check_summary, spill_records)},
     {"verified_bytes", NULL, 0, COLUMN(granary_check_summary, verified_bytes)},
@@ -101,6 +102,9 @@ print_summary(struct fsck *fsck, const granary_check_summary *summary)
                  summary->sessions, cli_plural(summary->sessions), summary->segments, cli_plural(summary->segments),
                  summary->spill_files, cli_plural(summary->spill_files), summary->holds, cli_plural(summary->holds),
                  summary->leases, cli_plural(summary->leases));
+    if (summary->tables > 0) {
+        (void)printf(", %" PRIu64 " table%s", summary->tables, cli_plural(summary->tables));
+    }
     if (fsck->verify) {
         (void)printf(", %" PRIu64 " bytes verified", summary->verified_bytes);
     }

@@ -191,3 +191,22 @@ look_pinned(granary_inspector *inspector, uint64_t *ret_objects)
     free(sessions);
     return bytes;
 }
+
+struct look_tables
+look_tables(granary_inspector *inspector)
+{
+    struct look_tables all = {.tables = 0};
+    granary_table_info *infos = NULL;
+    size_t count = 0;
+
+    if (granary_inspect_tables(inspector, &infos, &count) == GRANARY_OK) {
+        for (size_t i = 0; i < count; i++) {
+            all.tables += !infos[i].deleted;
+            all.writers += infos[i].writers;
+            all.bytes += infos[i].bytes;
+            all.memory_bytes += infos[i].memory_bytes;
+        }
+    }
+    free(infos);
+    return all;
+}

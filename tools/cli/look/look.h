@@ -39,4 +39,13 @@ int look_find(struct look *look, const char *text, granary_id *ret_id);
 /* Bytes of pinned objects in memory, of all sessions. *ret_objects: so many more are added to it. */
 uint64_t look_pinned(granary_inspector *inspector, uint64_t *ret_objects);
 
+/* Tables that change, of all sessions, summed up. */
+struct look_tables {
+    uint64_t tables;
+    uint64_t writers;
+    uint64_t bytes;
+    uint64_t memory_bytes;
+};
+struct look_tables look_tables(granary_inspector *inspector);
+
 #endif

@@ -15,8 +15,11 @@
 #include "cli/print/listing.h"
 
 #define TOP_CLIENTS 15
+#define TOP_TABLES  10
 #define BAR         50
 #define EVENTS      4096
+/* Times of tables from here on are the clock's: 2001. */
+#define CLOCK_LEAST_NS INT64_C(1000000000000000000)
 
 struct top {
     struct look look;
@@ -45,6 +48,8 @@ struct screen {
     size_t session_count;
     struct client_row *clients; /* those that lease most first */
     size_t client_count;
+    granary_table_info *tables; /* that change; those that take most memory first */
+    size_t table_count;
 };
 
 static void
@@ -52,6 +57,7 @@ screen_fini(struct screen *screen)
 {
     free(screen->sessions);
     free(screen->clients);
+    free(screen->tables);
     *screen = (struct screen){.at_ns = 0};
 }
 
@@ -156,6 +162,37 @@ gather_clients(granary_inspector *inspector, struct screen *screen)
     return err;
 }
 
+static int
+by_memory(const void *left, const void *right)
+{
+    const granary_table_info *a = left, *b = right;
+
+    return a->memory_bytes != b->memory_bytes
+               ? (a->memory_bytes < b->memory_bytes) - (a->memory_bytes > b->memory_bytes)
+               : strcmp(a->name, b->name);
+}
+
+/* Of the sessions on the screen. */
+static granary_err
+gather_tables(granary_inspector *inspector, struct screen *screen)
+{
+    granary_err err = granary_inspect_tables(inspector, &screen->tables, &screen->table_count);
+    size_t kept = 0;
+
+    for (size_t i = 0; err == GRANARY_OK && i < screen->table_count; i++) {
+        for (size_t s = 0; s < screen->session_count; s++) {
+            if (screen->sessions[s].info.number == screen->tables[i].session) {
+                screen->tables[kept++] = screen->tables[i];
+            }
+        }
+    }
+    screen->table_count = err == GRANARY_OK ? kept : 0;
+    if (screen->table_count > 0) {
+        qsort(screen->tables, screen->table_count, sizeof *screen->tables, by_memory);
+    }
+    return err;
+}
+
 /* session: NULL: all. */
 static granary_err
 gather(granary_inspector *inspector, const char *session, struct screen *screen)
@@ -166,7 +203,8 @@ gather(granary_inspector *inspector, const char *session, struct screen *screen)
     if (err == GRANARY_OK) {
         err = gather_sessions(inspector, session, screen);
     }
-    return err == GRANARY_OK ? gather_clients(inspector, screen) : err;
+    err = err == GRANARY_OK ? gather_clients(inspector, screen) : err;
+    return err == GRANARY_OK ? gather_tables(inspector, screen) : err;
 }
 
 /* ---- rates ---- */
@@ -336,6 +374,46 @@ static const struct column client_columns[] = {
     {NULL, "state", 0, .show = client_state},
     {0}};
 
+/* How long ago the newest write was, where times are the clock's. */
+static const char *
+table_newest(const void *row, char buffer[SHOW_TEXT])
+{
+    const int64_t newest = ((const granary_table_info *)row)->newest;
+
+    return newest < CLOCK_LEAST_NS ? "-" : show_age(newest / 1000000, buffer);
+}
+
+static void
+write_times(const void *row, struct json *json)
+{
+    const granary_table_info *table = row;
+
+    if (table->newest != INT64_MIN) {
+        json_signed(json, "newest", table->newest);
+    }
+    if (table->final != INT64_MIN) {
+        json_signed(json, "final", table->final);
+    }
+}
+
+static const char *const durabilities[] = {"none", "interval", "commit"};
+
+static const struct column table_columns[] = {
+    {"name", "table", -24, COLUMN(granary_table_info, name)},
+    {"id", NULL, 0, COLUMN(granary_table_info, id)},
+    {"session", "session", 7, COLUMN(granary_table_info, session)},
+    {"writers", "writers", 7, COLUMN(granary_table_info, writers)},
+    {"memory_bytes", "memory", 10, COLUMN(granary_table_info, memory_bytes), .as = COLUMN_AS_SIZE},
+    {"bytes", "all", 10, COLUMN(granary_table_info, bytes), .as = COLUMN_AS_SIZE},
+    {"log_bytes", "log", 10, COLUMN(granary_table_info, log_bytes), .as = COLUMN_AS_SIZE},
+    {"objects", "objects", 8, COLUMN(granary_table_info, objects)},
+    {"row_numbers", NULL, 0, COLUMN(granary_table_info, rows)},
+    {"durability", NULL, 0, COLUMN(granary_table_info, durability), COLUMN_WORDS(durabilities)},
+    {"sealed", NULL, 0, COLUMN(granary_table_info, sealed)},
+    {"deleted", NULL, 0, COLUMN(granary_table_info, deleted)},
+    {"newest", "newest", 0, .show = table_newest, .write = write_times},
+    {0}};
+
 static const struct column account_columns[] = {
     {"free_bytes", NULL, 0, COLUMN(granary_store_stat, free_bytes)},
     {"reserved_bytes", NULL, 0, COLUMN(granary_store_stat, reserved_bytes)},
@@ -369,6 +447,15 @@ print_screen(const struct screen *screen, const struct screen *before)
     }
     listing_print(session_columns, false, screen->sessions, screen->session_count, sizeof *screen->sessions);
     (void)putchar('\n');
+    if (screen->table_count > 0) {
+        const size_t tables = screen->table_count < TOP_TABLES ? screen->table_count : TOP_TABLES;
+
+        listing_print(table_columns, false, screen->tables, tables, sizeof *screen->tables);
+        if (screen->table_count > tables) {
+            (void)printf("... %zu tables more\n", screen->table_count - tables);
+        }
+        (void)putchar('\n');
+    }
     listing_print(client_columns, false, screen->clients, shown, sizeof *screen->clients);
     if (screen->client_count > shown) {
         (void)printf("... %zu clients more\n", screen->client_count - shown);
@@ -405,6 +492,7 @@ print_screen_json(struct top *top, const struct screen *screen, const struct scr
     json_close(&json);
     listing_array(&json, "sessions", session_columns, screen->sessions, screen->session_count,
                   sizeof *screen->sessions);
+    listing_array(&json, "tables", table_columns, screen->tables, screen->table_count, sizeof *screen->tables);
     listing_array(&json, "clients", client_columns, screen->clients, screen->client_count, sizeof *screen->clients);
     work_print_json(&top->work, &top->look, &json);
     json_close(&json);

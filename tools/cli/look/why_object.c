@@ -295,6 +295,40 @@ tell_life(struct why *why, const granary_object_info *info)
     }
 }
 
+/* Whose table it is a part of. */
+static void
+tell_table(struct why *why, granary_id id)
+{
+    granary_table_part part;
+    granary_table_info *tables = NULL;
+    size_t count = 0;
+    char text[GRANARY_ID_TEXT + 1], where[64] = "";
+    const char *name = "";
+
+    if (granary_inspect_table_part(why->look.inspector, why->look.session, id, &part) != GRANARY_OK) {
+        return;
+    }
+    granary_id_format(part.table, text);
+    if (granary_inspect_tables(why->look.inspector, &tables, &count) != GRANARY_OK) {
+        count = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        name = memcmp(&tables[i].id, &part.table, sizeof part.table) == 0 ? tables[i].name : name;
+    }
+    if (part.kind != GRANARY_PART_OTHER && part.kind <= GRANARY_PART_TILE) {
+        (void)snprintf(where, sizeof where, " (number %" PRIu64 " of lane %u)", part.number, part.lane);
+    }
+    why_fact(why, "table", "it is %s%s of table '%s', object %s: it lives %s", granary_part_name(part.kind), where,
+             name, text,
+             part.kind >= GRANARY_PART_PIECE ? "until the table is deleted or sealed"
+             : part.kind == GRANARY_PART_LOG ? "as long as the table"
+                                             : "as long as the table, or until the history that needs it is given up");
+    if (part.open) {
+        why_fact(why, "table-open", "a writer of the table writes it: it does not leave memory before it is full");
+    }
+    free(tables);
+}
+
 /* What it holds itself. */
 static void
 tell_contents(struct why *why, granary_id id)
@@ -352,6 +386,7 @@ why_object(struct why *why, const granary_object_info *info)
              cli_format_size(info->data_size, size), info->meta_size, show_time(info->sealed_at_ms, time),
              show_age(info->sealed_at_ms, age));
     tell_life(why, info);
+    tell_table(why, info->id);
     tell_contents(why, info->id);
     switch (info->state) {
     case GRANARY_OBJECT_SEALED:

@@ -31,22 +31,24 @@ parse_list(const char **text, granary_index *index, void **ret_owned)
 {
     const char *at = *text + 1;
     int64_t *list = calloc(strlen(at) + 1, sizeof *list);
-    char *end = NULL;
+    granary_err err = list == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
     *ret_owned = list;
     *index = (granary_index){.kind = GRANARY_INDEX_LIST, .list = list};
-    if (list == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    while (*at != ']') {
-        list[index->count++] = strtoll(at, &end, 10);
-        if (end == at || (*end != ',' && *end != ']')) {
-            return gr_fail(GRANARY_EINVAL, "'%s' is no list of positions, as in [0,2,5]", *text);
+    while (err == GRANARY_OK && *at != ']') {
+        int64_t position;
+
+        err = slice_number(&at, &position);
+        if (err == GRANARY_OK && (position == GRANARY_OMITTED || (*at != ',' && *at != ']'))) {
+            err = gr_fail(GRANARY_EINVAL, "'%s' is no list of positions, as in [0,2,5]", *text);
         }
-        at = end + (*end == ',');
+        if (err == GRANARY_OK) {
+            list[index->count++] = position;
+            at += *at == ',';
+        }
     }
-    *text = at + 1;
-    return GRANARY_OK;
+    *text = at + (err == GRANARY_OK);
+    return err;
 }
 
 static granary_err

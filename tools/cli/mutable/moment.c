@@ -51,3 +51,9 @@ moment_parse(const char *text, int64_t *ret_time)
     }
     return GRANARY_OK;
 }
+
+granary_err
+moment_take(void *time, char *text)
+{
+    return moment_parse(text, time);
+}

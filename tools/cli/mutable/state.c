@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "cli/mutable/durable.h"
 #include "cli/mutable/moment.h"
 #include "cli/mutable/table.h"
 #include "cli/print/listing.h"
@@ -11,12 +12,6 @@ struct state {
     int64_t time;   /* --at, --after */
     int timeout_ms; /* of watch */
 };
-
-static granary_err
-take_time(void *target, char *text)
-{
-    return moment_parse(text, &((struct state *)target)->time);
-}
 
 /* A table or a tensor that is to be there. */
 static granary_err
@@ -59,6 +54,7 @@ static const struct column info_columns[] = {{"name", "name", -20, COLUMN(granar
                                              {"parts", "parts", 8, COLUMN(granary_mutable_info, parts)},
                                              {"changes", "changes", 8, COLUMN(granary_mutable_info, changes)},
                                              {"writers", "writers", 8, COLUMN(granary_mutable_info, writers)},
+                                             {"durable", "durable", -7, .show = durable_show, .write = durable_write},
                                              {"id", "id", 0, COLUMN(granary_mutable_info, id)},
                                              {0}};
 
@@ -125,8 +121,10 @@ run_seal(struct cli *cli)
     return keep_state(cli, true);
 }
 
-static const struct gr_option at_options[] = {
-    {"at", 0, "TIME", "as it was at this time; default: that of the newest write", GR_OPTION_TAKE(take_time)}, {0}};
+static const struct gr_option at_options[] = {{"at", 0, "TIME",
+                                               "as it was at this time; default: that of the newest write",
+                                               GR_OPTION_TAKE_INTO(struct state, time, moment_take)},
+                                              {0}};
 
 const struct command state_snapshot = {.options = at_options,
                                        .access = &access_session,
@@ -158,7 +156,8 @@ run_watch(struct cli *cli)
 }
 
 static const struct gr_option watch_options[] = {
-    {"after", 0, "TIME", "wait for a write later than this; default: later than the newest", GR_OPTION_TAKE(take_time)},
+    {"after", 0, "TIME", "wait for a write later than this; default: later than the newest",
+     GR_OPTION_TAKE_INTO(struct state, time, moment_take)},
     {"timeout", 0, "DURATION", "give up after so long; default: never", GR_OPTION_MS(struct state, timeout_ms)},
     {0}};
 
@@ -174,12 +173,6 @@ struct keep {
     granary_retain retain;
     int age_ms;
 };
-
-static granary_err
-take_before(void *target, char *text)
-{
-    return moment_parse(text, &((struct keep *)target)->retain.time);
-}
 
 static int
 run_retain(struct cli *cli)
@@ -200,7 +193,8 @@ run_retain(struct cli *cli)
 }
 
 static const struct gr_option retain_options[] = {
-    {"before", 0, "TIME", "give up history before this time", GR_OPTION_TAKE(take_before)},
+    {"before", 0, "TIME", "give up history before this time",
+     GR_OPTION_TAKE_INTO(struct keep, retain.time, moment_take)},
     {"age", 0, "DURATION", "... before so long ago", GR_OPTION_MS(struct keep, age_ms)},
     {"writes", 0, "N", "... before the last N times of writes",
      GR_OPTION_NUMBER(struct keep, retain.writes, 1, INT64_MAX)},

@@ -1,5 +1,6 @@
 /* granary table create, cut, delete; and the list of what else `granary table` has. */
 #include "cli/mutable/table.h"
+#include "client/resolve.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/mutable/durable.h"
 #include "cli/mutable/moment.h"
 #include "cli/print/listing.h"
 #include "graph/schema.h"
@@ -29,7 +31,8 @@ table_advise(granary_err err, const char *format, ...)
     return gr_fail(err, "%s: %s", message, advice);
 }
 
-granary_err
+/* A table that is to be there. */
+static granary_err
 table_open(struct cli *cli, const char *name, granary_mutable **ret_table)
 {
     granary_err err = granary_mutable_open(cli->client, name, ret_table);
@@ -38,15 +41,20 @@ table_open(struct cli *cli, const char *name, granary_mutable **ret_table)
 }
 
 granary_err
+table_open_frame(struct cli *cli, granary_mutable **ret_table)
+{
+    granary_err err = table_open(cli, cli->arguments[0], ret_table);
+
+    return err == GRANARY_OK && granary_mutable_schema(*ret_table) == NULL
+               ? gr_fail(GRANARY_ETYPE, "table '%s': it is a tensor, which has no rows", cli->arguments[0])
+               : err;
+}
+
+granary_err
 table_open_to_read(granary_client *client, const char *name, granary_mutable **ret_table)
 {
-    granary_err err = granary_mutable_open(client, name, ret_table);
-    granary_id id;
+    granary_err err = granary_table_open(client, name, ret_table);
 
-    if (err == GRANARY_ESEALED) {
-        err = granary_name_get(client, name, &id);
-        err = err == GRANARY_OK ? granary_sealed_open(client, id, ret_table) : err;
-    }
     return err == GRANARY_ENOENT ? table_advise(err, "`granary table list` lists tables and tensors") : err;
 }
 
@@ -97,9 +105,12 @@ run_create(struct cli *cli)
     const struct create *create = cli->self;
     const char *name = cli->arguments[0];
     granary_mutable *table = NULL;
-    granary_err err =
-        granary_mutable_create_frame(cli->client, name, create->columns, create->count, &create->options, &table);
+    granary_err err = gr_check_no_graph(cli->client, name);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = granary_mutable_create_frame(cli->client, name, create->columns, create->count, &create->options, &table);
     granary_mutable_close(table);
     if (err == GRANARY_EEXIST) {
         err =
@@ -114,10 +125,11 @@ end_create(struct cli *cli)
     free(((struct create *)cli->self)->columns);
 }
 
-static const struct gr_option create_options[] = {{"if-not-exists", 0, NULL,
-                                                   "succeed when a table of that name with these columns exists",
-                                                   GR_OPTION_SET(struct create, options.flags, GRANARY_MUTABLE_OPEN)},
-                                                  {0}};
+static const struct gr_option create_options[] = {
+    {"durable", 0, "WHEN", DURABLE_HELP, GR_OPTION_TAKE_INTO(struct create, options, durable_take)},
+    {"if-not-exists", 0, NULL, "succeed when a table of that name with these columns exists",
+     GR_OPTION_SET(struct create, options.flags, GRANARY_MUTABLE_OPEN)},
+    {0}};
 
 static const struct command table_create = {.options = create_options,
                                             .access = &access_storing,
@@ -132,12 +144,6 @@ static const struct command table_create = {.options = create_options,
 struct cut {
     int64_t at;
 };
-
-static granary_err
-take_at(void *target, char *text)
-{
-    return moment_parse(text, &((struct cut *)target)->at);
-}
 
 static granary_err
 cut_tables(const struct cli *cli, granary_mutable *const *tables, int64_t *time)
@@ -174,8 +180,10 @@ run_cut(struct cli *cli)
     return err;
 }
 
-static const struct gr_option cut_options[] = {
-    {"at", 0, "TIME", "make this time final; default: that of the newest write", GR_OPTION_TAKE(take_at)}, {0}};
+static const struct gr_option cut_options[] = {{"at", 0, "TIME",
+                                                "make this time final; default: that of the newest write",
+                                                GR_OPTION_TAKE_INTO(struct cut, at, moment_take)},
+                                               {0}};
 
 static const struct command table_cut = {
     .options = cut_options, .access = &access_session, COMMAND_SELF(struct cut, .at = GRANARY_NOW), .run = run_cut};
@@ -211,6 +219,23 @@ static const struct command_row table_rows[] = {
      "  granary table append readings readings.csv\n"
      "  granary table append readings --format ndjson <more.ndjson",
      &table_append},
+    {"write", "NAME [FILE...]\nNAME ROWS... --set COLUMN=VALUE", "write over values of rows; prints the time",
+     "Write over values of rows, all at one moment, and print the time of that write."
+     "\vFiles are read as `granary table append` reads them. They have a column 'row' with the numbers of rows, and "
+     "the "
+     "columns that are written. Or ROWS are numbers and ranges, and all of these rows get the same values.\n\n"
+     "Examples:\n"
+     "  granary table read readings --numbers --csv >numbered.csv\n"
+     "  granary table write readings numbered.csv\n"
+     "  granary table write readings 0 --set celsius=22.5",
+     &table_write},
+    {"remove", "NAME ROWS...", "delete rows by their numbers; prints the time",
+     "Delete rows by their numbers, all at one moment, and print the time of that write."
+     "\vROWS are numbers, and ranges as 7:10 or 7: for all rows from 7 on. Rows that are not there are passed over. "
+     "`granary table read --numbers` tells numbers, which never change.\n\n"
+     "Example:\n"
+     "  granary table remove readings 0 1:3",
+     &table_remove},
     {"read", "NAME", "print the rows, now or as they were at a time",
      "Print the rows of a table, now or as they were at a time."
      "\vA time that was read is final: no write at or before it becomes visible any more. TIME is a number of "
@@ -240,6 +265,10 @@ static const struct command_row table_rows[] = {
      "The command prints the earliest time that can be read.",
      &state_retain},
     {"seal", "NAME", "end all writing", "Make a table one that does not change. Prints the object's id.", &state_seal},
+    {"recover", "NAME", "give up what is damaged on disk",
+     "Bring a durable table back as it was before the first of its pieces on disk that is damaged or missing. Later "
+     "writes are given up, for ever.",
+     &durable_recover_command},
     {"watch", "NAME", "wait for a write; prints its time",
      "Wait until a later write has become visible, and print its time.", &state_watch},
     {0}};

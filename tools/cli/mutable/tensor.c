@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/mutable/durable.h"
 #include "cli/mutable/elements.h"
-#include "cli/mutable/moment.h"
+#include "cli/mutable/reading.h"
 #include "cli/mutable/table.h"
+#include "cli/mutable/writing.h"
+#include "cli/objects/slice.h"
 #include "cli/print/listing.h"
-#include "cli/print/output.h"
+#include "client/resolve.h"
 #include "graph/schema.h"
 #include "mutable/tensor/shape.h"
 
@@ -37,18 +40,24 @@ static granary_err
 parse_extents(const char *text, int64_t extents[8], int *ret_dims)
 {
     const char *at = text;
-    char *end;
+    granary_err err = GRANARY_OK;
 
     *ret_dims = 0;
-    while (*at != '\0') {
-        extents[*ret_dims] = strtoll(at, &end, 10);
-        if (end == at || (*end != '\0' && *end != 'x') || (*end == 'x' && (end[1] == '\0' || *ret_dims == 7))) {
-            return gr_fail(GRANARY_EINVAL, "'%s' is no shape of at most 8 dimensions, as 1000x1000", text);
+    while (err == GRANARY_OK && *at != '\0') {
+        const bool fits = *ret_dims < 8;
+        int64_t extent;
+
+        err = slice_number(&at, &extent);
+        if (err == GRANARY_OK &&
+            (!fits || extent == GRANARY_OMITTED || (*at != '\0' && *at != 'x') || (*at == 'x' && at[1] == '\0'))) {
+            err = gr_fail(GRANARY_EINVAL, "'%s' is no shape of at most 8 dimensions, as 1000x1000", text);
         }
-        ++*ret_dims;
-        at = end + (*end == 'x');
+        if (err == GRANARY_OK) {
+            extents[(*ret_dims)++] = extent;
+        }
+        at += *at == 'x';
     }
-    return GRANARY_OK;
+    return err;
 }
 
 static granary_err
@@ -97,15 +106,18 @@ run_create(struct cli *cli)
 {
     const struct create *create = cli->self;
     granary_mutable *tensor = NULL;
-    granary_err err =
-        granary_mutable_create_tensor(cli->client, cli->arguments[0], &create->tensor, &create->options, &tensor);
+    granary_err err = gr_check_no_graph(cli->client, cli->arguments[0]);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = granary_mutable_create_tensor(cli->client, cli->arguments[0], &create->tensor, &create->options, &tensor);
     granary_mutable_close(tensor);
     if (err == GRANARY_EEXIST) {
         err = gr_fail(err, "tensor '%s': the name is taken: choose another, or open the tensor with --if-not-exists",
                       cli->arguments[0]);
     }
-    return err == GRANARY_EINVAL ? gr_fail_in(err, "tensor '%s'", cli->arguments[0]) : err;
+    return err;
 }
 
 static const struct gr_option create_options[] = {
@@ -113,6 +125,7 @@ static const struct gr_option create_options[] = {
     {"dtype", 0, "DTYPE", "bool, an integer's, float32 or float64; default: float64", GR_OPTION_TAKE(take_dtype)},
     {"fill", 0, "VALUE", "the value of what was never written; default: 0", GR_OPTION_TEXT(struct create, tensor.fill)},
     {"chunk", 0, "NxM", "extents of a chunk; default: chosen", GR_OPTION_TAKE(take_chunk)},
+    {"durable", 0, "WHEN", DURABLE_HELP, GR_OPTION_TAKE_INTO(struct create, options, durable_take)},
     {"if-not-exists", 0, NULL, "succeed when the same tensor exists",
      GR_OPTION_SET(struct create, options.flags, GRANARY_MUTABLE_OPEN)},
     {0}};
@@ -135,12 +148,6 @@ struct written {
 };
 
 static granary_err
-take_write_time(void *target, char *text)
-{
-    return moment_parse(text, &((struct writing *)target)->options.time);
-}
-
-static int
 print_written(const struct cli *cli, granary_err err, int64_t time)
 {
     static const struct column columns[] = {{"time", "", 0, COLUMN(struct written, time)}, {0}};
@@ -197,7 +204,8 @@ run_write(struct cli *cli)
         err = is_file(text) ? elements_npy(text, &bytes, &values) : parse_value(tensor, text, &scalar, &values);
     }
     if (err == GRANARY_OK) {
-        err = granary_mutable_write(tensor, index.indexes, index.count, &values, &writing->options, &time);
+        err = writing_told(&writing->options, granary_mutable_write(tensor, index.indexes, index.count, &values,
+                                                                    &writing->options, &time));
     }
     free(bytes);
     elements_free(&index);
@@ -205,13 +213,7 @@ run_write(struct cli *cli)
     return print_written(cli, err, time);
 }
 
-static const struct gr_option write_options[] = {
-    {"time", 0, "TIME", "write at this time; default: the clock's", GR_OPTION_TAKE(take_write_time)},
-    {"forward", 0, NULL, "when that time is final already, write at the next one that is not",
-     GR_OPTION_FLAG(struct writing, options.forward)},
-    {"timeout", 0, "DURATION", "wait this long for room when memory is full; default: 30 s",
-     GR_OPTION_MS(struct writing, options.timeout_ms)},
-    {0}};
+static const struct gr_option write_options[] = {WRITING_OPTIONS(struct writing, options), {0}};
 
 static const struct command tensor_write = {.options = write_options,
                                             .access = &access_session,
@@ -220,61 +222,56 @@ static const struct command tensor_write = {.options = write_options,
                                             .plain = true,
                                             .run = run_write};
 
+/* Objects by the words that the command line has for them, as chunks that follow one another. */
+static int
+find_chunks(const struct cli *cli, uint64_t *chunks, granary_id *ids, size_t count)
+{
+    int64_t first = 0;
+    int status = (int)gr_option_number(cli->arguments[1], 0, INT64_MAX, &first);
+
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        chunks[i] = (uint64_t)first + i;
+        status = cli_find(cli->client, cli->arguments[2 + i], &ids[i]);
+    }
+    return status;
+}
+
+static granary_err
+put_chunks(struct cli *cli, const uint64_t *chunks, const granary_id *ids, size_t count)
+{
+    const struct writing *writing = cli->self;
+    granary_mutable *tensor = NULL;
+    int64_t time = 0;
+    granary_err err = tensor_open(cli, &tensor);
+
+    if (err == GRANARY_OK) {
+        err = writing_told(&writing->options,
+                           granary_mutable_put_chunks(tensor, chunks, ids, count, &writing->options, &time));
+    }
+    granary_mutable_close(tensor);
+    return print_written(cli, err, time);
+}
+
 /* The first chunk has the number that is given, the next ones follow. */
 static int
 run_put(struct cli *cli)
 {
-    const struct writing *writing = cli->self;
     const size_t count = (size_t)cli->count - 2;
     uint64_t *chunks = calloc(count, sizeof *chunks);
     granary_id *ids = calloc(count, sizeof *ids);
-    granary_mutable *tensor = NULL;
-    int64_t first = 0, time = 0;
-    int status = 0;
-    granary_err err = chunks == NULL || ids == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
-                                                    : gr_option_number(cli->arguments[1], 0, INT64_MAX, &first);
+    int status = chunks == NULL || ids == NULL ? (int)gr_fail(GRANARY_ENOMEM, "out of memory")
+                                               : find_chunks(cli, chunks, ids, count);
 
-    for (size_t i = 0; err == GRANARY_OK && status == 0 && i < count; i++) {
-        chunks[i] = (uint64_t)first + i;
-        status = cli_find(cli->client, cli->arguments[2 + i], &ids[i]);
-    }
-    if (err == GRANARY_OK && status == 0) {
-        err = tensor_open(cli, &tensor);
-        err =
-            err == GRANARY_OK ? granary_mutable_put_chunks(tensor, chunks, ids, count, &writing->options, &time) : err;
-        status = print_written(cli, err, time);
-    }
-    granary_mutable_close(tensor);
+    status = status == 0 ? (int)put_chunks(cli, chunks, ids, count) : status;
     free(ids);
     free(chunks);
-    return err == GRANARY_OK ? status : (int)err;
+    return status;
 }
 
 static const struct command tensor_put = {
     .options = write_options, .access = &access_session, COMMAND_ZERO(struct writing), .plain = true, .run = run_put};
 
 /* ---- read ---- */
-
-struct reading {
-    int64_t at;
-    const char *output; /* file; NULL: stdout */
-    const struct gr_format *format;
-};
-
-static granary_err
-take_at(void *target, char *text)
-{
-    return moment_parse(text, &((struct reading *)target)->at);
-}
-
-static granary_err
-check_reading(struct cli *cli)
-{
-    struct reading *reading = cli->self;
-
-    reading->format = cli->json ? &output_json : &output_table;
-    return reading->output == NULL ? GRANARY_OK : output_format_of(reading->output, &reading->format);
-}
 
 static int
 run_read(struct cli *cli)
@@ -285,7 +282,6 @@ run_read(struct cli *cli)
     struct elements index;
     struct gr_buf out = {0};
     granary_err err = elements_parse(cli->count > 1 ? cli->arguments[1] : "", &index);
-    int status;
 
     err = err == GRANARY_OK ? table_open_to_read(cli->client, cli->arguments[0], &tensor) : err;
     if (err == GRANARY_OK) {
@@ -295,29 +291,19 @@ run_read(struct cli *cli)
         err = output_add_tensor(&part.tensor, reading->format, &out);
         granary_mutable_release(cli->client, &part);
     }
-    if (err == GRANARY_OK && !gr_buf_ok(&out)) {
-        err = gr_fail(GRANARY_ENOMEM, "tensor '%s': out of memory for its elements", cli->arguments[0]);
-    }
-    status = err != GRANARY_OK ? (int)err
-                               : cli_write_file(reading->output == NULL ? "-" : reading->output, out.bytes, out.size);
-    gr_buf_free(&out);
     elements_free(&index);
     granary_mutable_close(tensor);
-    return status;
+    return reading_end(reading, err, cli->arguments[0], &out);
 }
 
-static const struct gr_option read_options[] = {
-    {"at", 0, "TIME", "read the tensor as it was at this time; default: that of the newest write",
-     GR_OPTION_TAKE(take_at)},
-    {"output", 'o', "FILE", output_help, GR_OPTION_TEXT(struct reading, output)},
-    {0}};
+static const struct gr_option read_options[] = {READING_OPTIONS, {0}};
 
 static const struct command tensor_read = {.options = read_options,
                                            .access = &access_session,
                                            COMMAND_SELF(struct reading, .at = GRANARY_NOW),
                                            .numbers = true,
                                            .plain = true,
-                                           .check = check_reading,
+                                           .check = reading_check,
                                            .run = run_read};
 
 /* ---- all of them ---- */
@@ -363,6 +349,10 @@ static const struct command_row tensor_rows[] = {
     {"seal", "NAME", "end all writing", "Make a tensor one that does not change. Prints the object's id.", &state_seal},
     {"watch", "NAME", "wait for a write; prints its time",
      "Wait until a later write has become visible, and print its time.", &state_watch},
+    {"recover", "NAME", "give up what is damaged on disk",
+     "Bring a durable tensor back as it was before the first of its pieces on disk that is damaged or missing. Later "
+     "writes are given up, for ever.",
+     &durable_recover_command},
     {"delete", "NAME...", "delete tensors",
      "Delete tensors with all of their elements. Who has one open gets an error from now on."
      "\vExample:\n"

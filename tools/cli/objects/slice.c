@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Of bytes it may have K, M, G or T behind it. */
+/* As slice_number(). Of bytes it may have K, M, G or T behind it. */
 static granary_err
 read_number(const char **text, bool bytes, int64_t *ret_number)
 {
@@ -63,4 +63,10 @@ slice_parse(const char **text, bool bytes, granary_slice *ret_slice)
     *text = at;
     *ret_slice = slice;
     return err;
+}
+
+granary_err
+slice_number(const char **text, int64_t *ret_number)
+{
+    return read_number(text, false, ret_number);
 }

@@ -10,4 +10,7 @@
  */
 granary_err slice_parse(const char **text, bool bytes, granary_slice *ret_slice);
 
+/* A number at *text, which moves on; GRANARY_OMITTED when there is none. Errors: EINVAL it is too large */
+granary_err slice_number(const char **text, int64_t *ret_number);
+
 #endif
