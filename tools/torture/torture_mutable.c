@@ -214,9 +214,10 @@ report_reads(const struct run *run)
         all += run->reads[kind];
     }
     (void)printf("reads              %" PRIu64 ", %.0f a second: %" PRIu64 " at the fixed time, %" PRIu64
-                 " at past ones, %" PRIu64 " of cuts, %" PRIu64 " of now; %" PRIu64 " turns missed\n",
+                 " at past ones, %" PRIu64 " of cuts, %" PRIu64 " of now, %" PRIu64 " of snapshots; %" PRIu64
+                 " turns missed\n",
                  all, seconds > 0 ? (double)all / seconds : 0, run->reads[READ_FIXED], run->reads[READ_PAST],
-                 run->reads[READ_CUT], run->reads[READ_NOW], atomic_load(&board->late));
+                 run->reads[READ_CUT], run->reads[READ_NOW], run->reads[READ_SNAPSHOT], atomic_load(&board->late));
     (void)printf("a fixed read       p99.9 of processor time %.3f ms idle, %.3f ms beside writers: ratio %.2f\n",
                  (double)idle / 1e6, (double)busy / 1e6, idle > 0 ? (double)busy / (double)idle : 0);
     (void)printf("                   p99.9 of wall clock     %.3f ms idle, %.3f ms beside writers (%" PRIu64

@@ -12,6 +12,7 @@
 #include "bench/mutable/engine.h"
 #include "bench/mutable/tensor.h"
 #include "bench/mutable/writers.h"
+#include "granary/mutable.h"
 
 #define SAMPLE 100u /* appends that are timed together: the clock takes a tenth as long as one */
 
@@ -19,6 +20,10 @@ enum figure { APPEND = 1, WRITERS = 2, BATCH = 4, READ = 8, CUT = 16 };
 
 static const struct engine engine_list[] = {
     {&engine_granary, "", "", 0, APPEND | WRITERS | BATCH | READ | CUT, false, "", 0},
+    {&engine_granary, "durable_interval", "granary, durable every 100 ms: loses the last 100 ms",
+     GRANARY_DURABLE_INTERVAL, APPEND | WRITERS | BATCH, true, "", 0},
+    {&engine_granary, "durable_commit", "granary, durable on commit: survives the machine", GRANARY_DURABLE_COMMIT,
+     APPEND | WRITERS | BATCH, true, "", 0},
     {&engine_sqlite, "sqlite_off", "SQLite WAL, synchronous=OFF: survives processes, not the machine", SYNC_OFF,
      APPEND | WRITERS | BATCH | READ | CUT, false, "", 0},
     {&engine_sqlite, "sqlite_normal", "SQLite WAL, synchronous=NORMAL: loses what is behind a checkpoint", SYNC_NORMAL,
@@ -353,9 +358,10 @@ run_mutable(struct cli *cli)
                               .budget = options->quick ? 50000000 : 1000000000,
                               .rows = options->quick ? 100000 : 1000000,
                               .rows_text = options->quick ? "100000 rows" : "1000000 rows"};
-    struct spawned daemon;
+    struct spawned daemon = {.directory = "/var/tmp/granary-own-XXXXXX"}; /* on a disk, as synchronized peers */
 
-    if (!spawn_start(&daemon, NULL)) {
+    if (mkdtemp(daemon.directory) == NULL || !spawn_again(&daemon)) {
+        spawn_remove_directory(daemon.directory);
         return 3;
     }
     run.instance = daemon.directory;

@@ -58,7 +58,7 @@ struct engine_kind {
 
 extern const struct engine_kind engine_granary, engine_sqlite, engine_lmdb, engine_redis;
 
-/* How they differ: engine.mode of a kind. */
+/* How they differ: engine.mode of a kind. granary's is a granary_durability. */
 enum { SYNC_OFF, SYNC_NORMAL, SYNC_FULL };
 enum { LMDB_NOSYNC = 1 };
 enum { REDIS_PIPELINED = 1, REDIS_EVERYSEC = 2 };

@@ -1,10 +1,13 @@
 /* granary as an engine: mutable frames of the instance that the benchmark started. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/mutable/engine.h"
 #include "granary/mutable.h"
 #include "granary/store.h"
+
+#define INTERVAL_NS 100000000
 
 static const char *const table_names[ENGINE_TABLES] = {"bench0", "bench1", "bench2", "bench3"};
 static const char *const column_names[ENGINE_COLUMNS] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
@@ -13,7 +16,9 @@ struct ours {
     granary_client *client;
     granary_mutable *tables[ENGINE_TABLES];
     granary_column columns[ENGINE_COLUMNS];
-    granary_frame *frame; /* what was read last */
+    int64_t *read[ENGINE_COLUMNS]; /* rows that were read */
+    size_t rows, room;
+    int64_t after; /* time of the last read */
 };
 
 static bool
@@ -57,7 +62,9 @@ ours_close(void *handle)
 {
     struct ours *self = handle;
 
-    granary_frame_close(self->frame);
+    for (unsigned i = 0; i < ENGINE_COLUMNS; i++) {
+        free(self->read[i]);
+    }
     for (unsigned i = 0; i < ENGINE_TABLES; i++) {
         granary_mutable_close(self->tables[i]);
     }
@@ -68,9 +75,16 @@ ours_close(void *handle)
 static void *
 ours_open(const struct engine *engine)
 {
-    const granary_mutable_options open_it = {.flags = GRANARY_MUTABLE_OPEN};
+    const granary_durability durability = (granary_durability)engine->mode;
+    const granary_mutable_options open_it = {.flags = GRANARY_MUTABLE_OPEN,
+                                             .durability = durability,
+                                             .interval_ns = durability == GRANARY_DURABLE_INTERVAL ? INTERVAL_NS : 0};
     struct ours *self = calloc(1, sizeof *self);
     bool good = self != NULL && (self->client = ours_reach(engine)) != NULL;
+
+    if (self != NULL) {
+        self->after = GRANARY_NOW; /* all rows */
+    }
 
     for (unsigned i = 0; good && i < ENGINE_COLUMNS; i++) {
         self->columns[i] = (granary_column){.name = column_names[i], .dtype = GRANARY_INT64};
@@ -98,21 +112,43 @@ ours_append(void *handle, unsigned table, const int64_t *values, size_t rows)
         granary_mutable_append(self->tables[table], self->columns, ENGINE_COLUMNS, (int64_t)rows, NULL, NULL));
 }
 
+/* Room for so many rows. */
+static bool
+ours_reserve(struct ours *self, size_t rows)
+{
+    const size_t room = self->room * 2 > rows ? self->room * 2 : rows;
+
+    for (unsigned i = 0; rows > self->room && i < ENGINE_COLUMNS; i++) {
+        int64_t *more = realloc(self->read[i], room * sizeof *more);
+
+        if (more == NULL) {
+            return false;
+        }
+        self->read[i] = more;
+    }
+    self->room = rows > self->room ? room : self->room;
+    return true;
+}
+
 static bool
 ours_read(void *handle, struct engine_copy *ret_copy)
 {
     struct ours *self = handle;
+    granary_frame *news = NULL;
+    uint64_t changes;
+    bool good =
+        ours_good(granary_mutable_read_since(self->tables[0], self->after, GRANARY_NOW, &news, &self->after, &changes));
+    const size_t rows = good ? (size_t)granary_frame_rows(news) : 0;
 
-    granary_frame_close(self->frame);
-    self->frame = NULL;
-    if (!ours_good(granary_mutable_read_frame(self->tables[0], GRANARY_NOW, &self->frame))) {
-        return false;
+    good = good && changes == 0 && ours_reserve(self, self->rows + rows);
+    for (unsigned i = 0; good && i < ENGINE_COLUMNS; i++) {
+        memcpy(self->read[i] + self->rows, granary_frame_column(news, i)->values, rows * sizeof(int64_t));
+        ret_copy->column[i] = self->read[i];
     }
-    for (unsigned i = 0; i < ENGINE_COLUMNS; i++) {
-        ret_copy->column[i] = granary_frame_column(self->frame, i)->values;
-    }
-    ret_copy->rows = (size_t)granary_frame_rows(self->frame);
-    return true;
+    self->rows += good ? rows : 0;
+    ret_copy->rows = self->rows;
+    granary_frame_close(news);
+    return good;
 }
 
 static bool

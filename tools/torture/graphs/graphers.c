@@ -18,6 +18,7 @@
 #include "torture/common/random.h"
 #include "torture/graphs/digest.h"
 #include "torture/graphs/graphs.h"
+#include "torture/graphs/tally.h"
 
 #define SESSIONS    3u
 #define PATIENCE_MS 180000
@@ -25,6 +26,8 @@
 #define LEFT_MS     20000  /* for frees */
 #define FAILURES    20     /* so many tell enough */
 #define TABLE_ROWS  60000
+#define TALLY       GRAPHERS_GRAPHS /* instead of a graph's number: an append to the client's table */
+#define TALLY_PART  4               /* one of so many graphs is that */
 
 enum step {
     STEP_NONE,
@@ -44,8 +47,10 @@ struct graphers_shared {
     atomic_bool stop;
     atomic_uint_least64_t graphs, resumed, subtasks, retries, wrong, failed, left;
     struct place places[GRAPHERS_MOST];
-    bool refused[GRAPHERS_GRAPHS];              /* there is too little memory for it */
-    char digests[GRAPHERS_GRAPHS][DIGEST_MOST]; /* of each graph's chunks, one after the other, as made in calm */
+    atomic_uint_least64_t tallies[GRAPHERS_MOST]; /* appends that are done, by client */
+    atomic_uint_least64_t begun[GRAPHERS_MOST];   /* as many were when its table was begun */
+    bool refused[GRAPHERS_GRAPHS];                /* there is too little memory for it */
+    char digests[GRAPHERS_GRAPHS][DIGEST_MOST];   /* of each graph's chunks, one after the other, as made in calm */
 };
 
 /* ---- one graph ---- */
@@ -90,20 +95,69 @@ complain(struct graphers_shared *shared, uint32_t graph, const char *digests)
     atomic_fetch_add(&shared->wrong, 1);
 }
 
+/* The number of the next append, in the table there is now. */
+static uint64_t
+next_tally(const struct graphers_shared *shared, unsigned number)
+{
+    return atomic_load(&shared->tallies[number]) - atomic_load(&shared->begun[number]) + 1;
+}
+
 /* Submitting again with the same key is the same submission: also when the first was accepted and its sender died. */
 static granary_err
-submit(struct graphers *graphers, granary_client *client, struct place *place, const char *wanted)
+submit(struct graphers *graphers, granary_client *client, unsigned number, const char *wanted)
 {
+    struct place *place = &graphers->shared->places[number];
     granary_graph_options options = {.key = wanted, .chunk_bytes = graphers->chunk_bytes};
-    granary_graph *graph = graphs_make(graphers->seed * 1000 + place->graph, graphers->table, graphers->elements);
+    granary_graph *graph = place->graph == TALLY
+                               ? tally_append(number, next_tally(graphers->shared, number))
+                               : graphs_make(graphers->seed * 1000 + place->graph, graphers->table, graphers->elements);
     char key[GRANARY_KEY_MAX];
-    granary_err err = granary_graph_submit(client, graph, &options, key);
+    granary_err err = place->graph == TALLY ? tally_open(client, number) : GRANARY_OK;
 
+    err = err == GRANARY_OK ? granary_graph_submit(client, graph, &options, key) : err;
     granary_graph_destroy(graph);
     if (err == GRANARY_OK) {
         atomic_store(&place->step, STEP_ACCEPTED);
     }
     return err == GRANARY_OK ? err : gr_fail_in(err, "submit");
+}
+
+static granary_err
+check_digest(struct graphers *graphers, granary_client *client, unsigned number, const char *key,
+             char digests[static DIGEST_MOST])
+{
+    struct graphers_shared *shared = graphers->shared;
+    const uint32_t graph = shared->places[number].graph;
+    granary_err err = digest_result(client, key, PATIENCE_MS, digests);
+
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "result");
+    }
+    if (shared->digests[graph][0] == '\0') {
+        memcpy(shared->digests[graph], digests, DIGEST_MOST);
+    } else if (strcmp(digests, shared->digests[graph]) != 0) {
+        complain(shared, graph, digests);
+    }
+    return GRANARY_OK;
+}
+
+/* The append is there, and all before it. */
+static granary_err
+check_tally(struct graphers *graphers, granary_client *client, unsigned number, const char *key)
+{
+    struct graphers_shared *shared = graphers->shared;
+    const uint64_t appends = next_tally(shared, number);
+    char counted[GRANARY_KEY_MAX];
+    bool right = true;
+    granary_err err;
+
+    (void)snprintf(counted, sizeof counted, "%s-count", key);
+    err = tally_check(client, number, counted, appends, PATIENCE_MS, &right);
+    if (!right && err == GRANARY_OK) {
+        (void)fprintf(stderr, "torture: tally-%u: its appends are not what was appended\n", number);
+        atomic_fetch_add(&shared->wrong, 1);
+    }
+    return err == GRANARY_OK ? err : gr_fail_in(err, "count");
 }
 
 /* From where it stands to its deletion. Its digests are those of calm unless `digests` is to be filled. */
@@ -118,20 +172,17 @@ go_on(struct graphers *graphers, granary_client *client, unsigned number, char d
 
     (void)snprintf(key, sizeof key, "torture-%u-%" PRIu64, number, place->serial);
     if (atomic_load(&place->step) == STEP_SENT) {
-        err = submit(graphers, client, place, key);
+        err = submit(graphers, client, number, key);
     }
     if (err == GRANARY_OK && atomic_load(&place->step) == STEP_ACCEPTED) {
         err = granary_graph_wait(client, key, PATIENCE_MS, &status);
         if (err != GRANARY_OK) {
             err = gr_fail_in(err, "wait");
-        } else if ((err = digest_result(client, key, PATIENCE_MS, digests)) != GRANARY_OK) {
-            err = gr_fail_in(err, "result");
         } else {
-            if (shared->digests[place->graph][0] == '\0') {
-                memcpy(shared->digests[place->graph], digests, DIGEST_MOST);
-            } else if (strcmp(digests, shared->digests[place->graph]) != 0) {
-                complain(shared, place->graph, digests);
-            }
+            err = place->graph == TALLY ? check_tally(graphers, client, number, key)
+                                        : check_digest(graphers, client, number, key, digests);
+        }
+        if (err == GRANARY_OK) {
             atomic_store(&place->step, STEP_DELETING);
         }
     }
@@ -142,7 +193,11 @@ go_on(struct graphers *graphers, granary_client *client, unsigned number, char d
     if (err == GRANARY_EUNREACHABLE) {
         return err; /* to be gone on with */
     }
+    /* In this order: who dies in between begins the same append again, which is there. */
     atomic_store(&place->step, STEP_NONE);
+    if (err == GRANARY_OK && place->graph == TALLY) {
+        atomic_fetch_add(&shared->tallies[number], 1);
+    }
     atomic_fetch_add(&shared->graphs, 1);
     atomic_fetch_add(&shared->subtasks, status.subtasks_total);
     atomic_fetch_add(&shared->retries, status.retries);
@@ -163,6 +218,20 @@ begin(struct graphers *graphers, granary_client *client, unsigned number, unsign
 
 /* ---- a client ---- */
 
+static unsigned
+choose_graph(const struct graphers *graphers, uint64_t *seed)
+{
+    unsigned graph = (unsigned)(random_next(seed) % graphers->graphs);
+
+    if (!graphers->little && random_next(seed) % TALLY_PART == 0) {
+        return TALLY;
+    }
+    while (graphers->shared->refused[graph]) {
+        graph = (graph + 1) % graphers->graphs;
+    }
+    return graph;
+}
+
 static void
 run_client(void *context, unsigned number, uint64_t seed)
 {
@@ -175,16 +244,9 @@ run_client(void *context, unsigned number, uint64_t seed)
 
     atomic_fetch_add(&shared->resumed, resume);
     while (client != NULL && (resume || !atomic_load(&shared->stop)) && atomic_load(&shared->failed) < FAILURES) {
-        unsigned graph = (unsigned)(random_next(&seed) % graphers->graphs);
+        unsigned graph = resume ? shared->places[number].graph : choose_graph(graphers, &seed);
         granary_err err;
 
-        while (!resume && shared->refused[graph]) {
-            graph = (graph + 1) % graphers->graphs;
-        }
-
-        if (resume) {
-            graph = shared->places[number].graph;
-        }
         err = resume ? go_on(graphers, client, number, digests) : begin(graphers, client, number, graph, digests);
         if (err == GRANARY_EUNREACHABLE && gr_now_ns() < patient_until) {
             /* The supervisor was killed: calls fail until somebody says `granary up`, and then the graph is there. */
@@ -294,6 +356,10 @@ graphers_inspect(struct graphers *graphers)
         size_t count = 1;
         bool late = false; /* each session is looked at once, at least */
 
+        for (unsigned number = i; client != NULL && number < graphers->pack.count; number += SESSIONS) {
+            (void)tally_delete(client, number); /* what is left is found */
+            atomic_store(&graphers->shared->begun[number], atomic_load(&graphers->shared->tallies[number]));
+        }
         while (client != NULL && count > 0 && !late) {
             granary_object_info *infos = NULL;
 
@@ -328,6 +394,17 @@ graphers_subtasks(const struct graphers *graphers)
     return atomic_load(&graphers->shared->subtasks);
 }
 
+static uint64_t
+all_tallies(const struct graphers_shared *shared)
+{
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < GRAPHERS_MOST; i++) {
+        all += atomic_load(&shared->tallies[i]);
+    }
+    return all;
+}
+
 bool
 graphers_report(const struct graphers *graphers)
 {
@@ -339,6 +416,7 @@ graphers_report(const struct graphers *graphers)
     if (graphers->little) {
         (void)printf("graphs refused     %u: too little memory\n", graphers->refused);
     }
+    (void)printf("appends of graphs  %" PRIu64 "\n", all_tallies(shared));
     (void)printf("subtasks           %" PRIu64 "\n", atomic_load(&shared->subtasks));
     (void)printf("re-runs            %" PRIu64 "\n", atomic_load(&shared->retries));
     (void)printf("wrong              %" PRIu64 "\n", atomic_load(&shared->wrong));

@@ -48,7 +48,7 @@ struct hand {
     struct append appends[];
 };
 
-enum read_kind { READ_FIXED, READ_PAST, READ_CUT, READ_NOW, READ_KINDS };
+enum read_kind { READ_FIXED, READ_PAST, READ_CUT, READ_NOW, READ_SNAPSHOT, READ_KINDS };
 
 struct read {
     uint32_t size; /* bytes, with its sights */

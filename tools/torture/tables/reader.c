@@ -179,16 +179,48 @@ read_cut(struct reader *reader, int64_t time)
     return done;
 }
 
+/* What a snapshot has, which is gone afterwards. */
+static bool
+look_at_snapshot(struct reader *reader, uint32_t table, granary_id id, struct read what)
+{
+    const struct sighting *sighting;
+    granary_mutable *sealed = NULL;
+    granary_frame *frame = NULL;
+    bool done = !failed(reader, granary_sealed_open(reader->client, id, &sealed), "open a snapshot") &&
+                !failed(reader, granary_mutable_read_frame(sealed, GRANARY_NOW, &frame), "read a snapshot");
+
+    if (done) {
+        sighting = eye_look(reader->eye, frame, table);
+        what.table = (uint8_t)table;
+        diary_note(reader->diary, what, sighting);
+        board_answered(reader->journal->board, table, what.time);
+    }
+    granary_frame_close(frame);
+    granary_mutable_close(sealed);
+    return !failed(reader, granary_object_delete(reader->client, id, 0), "delete a snapshot") && done;
+}
+
+static bool
+read_snapshot(struct reader *reader, uint32_t table, int64_t time)
+{
+    const struct read what = {.kind = READ_SNAPSHOT, .from = time, .time = time, .acknowledged = INT64_MIN};
+    granary_id id;
+
+    return !failed(reader, granary_mutable_snapshot(reader->tables[table], time, NULL, &id), "snapshot") &&
+           look_at_snapshot(reader, table, id, what);
+}
+
 static bool
 read_whole(struct reader *reader)
 {
     const int64_t began = gr_now_ns();
     const uint32_t table = dice(reader, JOURNAL_TABLES);
-    const uint32_t kind = dice(reader, 4);
+    const uint32_t kind = dice(reader, 5);
     int64_t past = choose_past(reader, table);
     bool done = kind == 0                          ? read_cut(reader, GRANARY_NOW)
                 : kind == 1                        ? read_cut(reader, past)
                 : kind == 2 || past == GRANARY_NOW ? read_now(reader, table)
+                : kind == 3                        ? read_snapshot(reader, table, past)
                                                    : read_at(reader, table, past, READ_PAST);
 
     reader->whole_ns = gr_now_ns() + (gr_now_ns() - began) * (WHOLE_SHARE - 1);

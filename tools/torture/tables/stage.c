@@ -1,6 +1,8 @@
 /* The run is a client of its own store before the others begin and after they have ended, never meanwhile. */
 #include "torture/tables/stage.h"
 
+#include <stdlib.h>
+
 #include "torture/common/client.h"
 #include "torture/tables/reader.h"
 #include "torture/tables/row.h"
@@ -44,6 +46,28 @@ stage_set(const struct journal *journal)
     return err == GRANARY_OK && board->fixed != INT64_MIN;
 }
 
+/* Snapshots of readers that were killed before they deleted them. */
+static void
+delete_snapshots(granary_client *client)
+{
+    granary_object_info *infos = NULL;
+    size_t count = 0;
+
+    if (granary_object_list(client, &infos, &count) != GRANARY_OK) {
+        return; /* what is left is found */
+    }
+    for (size_t i = 0; i < count; i++) {
+        granary_id *parts = NULL;
+        size_t part_count;
+
+        if (granary_sealed_parts(client, infos[i].id, &parts, &part_count) == GRANARY_OK) {
+            free(parts);
+            (void)granary_object_delete(client, infos[i].id, 0);
+        }
+    }
+    free(infos);
+}
+
 static bool
 delete_all(const struct journal *journal, granary_client *client)
 {
@@ -54,6 +78,7 @@ delete_all(const struct journal *journal, granary_client *client)
             board_failed(journal->board, err, "delete");
         }
     }
+    delete_snapshots(client);
     return client_await_empty(client);
 }
 
