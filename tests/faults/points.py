@@ -270,6 +270,33 @@ def scenario_store(world):
     world.stop_store()
 
 
+def scenario_tables(world):
+    """A durable tensor has what was said to be written after all memory was gone."""
+    make = 'tensor', 'create', '--if-not-exists', '--durable', 'commit', '--dtype', 'int64', '--shape', '20', 'kept'
+
+    world.start_store()
+    retried(world, *make)
+    told = [n for n in range(18) if retried(world, 'tensor', 'write', 'kept', n, 1)[0] == 0]
+    retried(world, 'tensor', 'create', '--durable', 'commit', '--shape', '3', 'passing')
+    retried(world, 'tensor', 'delete', 'passing')
+    world.stop_store()
+    world.start_store()
+    for patience in (1, 0):
+        status, out = retried(world, 'tensor', 'read', 'kept')
+        if status == 0 or patience == 0:
+            break
+    found = re.findall(rb'\d', out)
+    if not world.spoilt and told and (status != 0 or any(found[n] != b'1' for n in told)):
+        raise Wrong(f'{told} were written, and there is {out}: {world.said[-1]}')
+    # Now it is over.
+    if not world.spoilt:
+        world.must(*make)
+        world.must('tensor', 'write', 'kept', 19, 7)
+        world.must('tensor', 'list')
+        world.must('tensor', 'delete', 'kept')
+    world.stop_store()
+
+
 def scenario_torn(world):
     """Somebody removed shared memory while no store was there. What has a copy and is pinned comes back by itself."""
     world.start_store()
@@ -355,8 +382,8 @@ def scenario_crowd(world):
             break
 
 
-scenarios = {'store': scenario_store, 'whole': scenario_whole, 'torn': scenario_torn, 'midway': scenario_midway,
-             'crowd': scenario_crowd}
+scenarios = {'store': scenario_store, 'tables': scenario_tables, 'whole': scenario_whole, 'torn': scenario_torn,
+             'midway': scenario_midway, 'crowd': scenario_crowd}
 wanted = b''
 
 
@@ -400,7 +427,7 @@ def faults_of(table, hits, each):
 
 def attempt(table, arguments):
     chosen = []
-    for scenario in [arguments.scenario] if arguments.scenario else ['store', 'whole']:
+    for scenario in [arguments.scenario] if arguments.scenario else ['store', 'tables', 'whole']:
         wrong, _, hits = run(scenario, '')
         if wrong:
             sys.exit(f'{scenario} without a fault: {wrong}')
@@ -435,7 +462,7 @@ def reach(table):
 
 
 # What only a store that takes over comes to, after an end like these.
-REACH = [('store', ''), ('whole', ''), ('store', 'store/object_retiring:kill@2'), ('store', 'store/segment_created:kill@2'),
+REACH = [('store', ''), ('tables', ''), ('whole', ''), ('store', 'store/object_retiring:kill@2'), ('store', 'store/segment_created:kill@2'),
          ('store', 'store/session_before_magic:kill@2'), ('store', 'store/spill_file_created:kill@1'),
          ('store', 'store/spill_scan:corrupt@1+'), ('torn', ''),
          ('store', 'store/spill_scan:errno=ENOMEM@1'),
