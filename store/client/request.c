@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "store/client/client.h"
 #include "store/core/answer.h"
+#include "store/object/session.h"
 #include "wire/requests.h"
 
 static request_handler *const handlers[] = {
@@ -20,6 +21,10 @@ request_answer(struct client *client, const struct gr_frame_in *frame, granary_e
 {
     if (err != GRANARY_OK) {
         return client_answer_error(client, &frame->head, err);
+    }
+    /* Who has the answer finds in the account what it was for. */
+    if (client->session != NULL) {
+        session_publish(client->session);
     }
     client_answer(client, &frame->head, body, size, NULL, 0);
     return GRANARY_OK;

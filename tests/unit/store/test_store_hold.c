@@ -1,4 +1,5 @@
 /* What keeps objects: pins, references, names, in a live store. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -247,6 +248,33 @@ leases_outlast_references(void **state)
     granary_object_release(world->other, &view);
 }
 
+/* Whoever has the answer finds in the account what the request has freed. On one cpu the answer wakes the client before
+ * the store goes on. */
+static void
+the_account_is_as_new_as_the_answer(void **state)
+{
+    struct live_world *world = *state;
+    granary_store_stat before, after;
+    cpu_set_t all, one;
+
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(pthread_setaffinity_np(world->live.thread, sizeof one, &one), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(live_put(world->client, 1, 1000), GRANARY_OK);
+        assert_int_equal(granary_reference(world->client, live_id(1), "o", NULL), GRANARY_OK);
+        assert_int_equal(granary_object_delete(world->client, live_id(1), 0), GRANARY_OK);
+        assert_int_equal(granary_store_stat_get(world->client, &before), GRANARY_OK);
+        assert_int_equal(granary_unreference(world->client, live_id(1), "o"), GRANARY_OK);
+        assert_int_equal(granary_store_stat_get(world->client, &after), GRANARY_OK);
+        assert_int_equal(before.objects - after.objects, 1);
+        assert_true(before.sealed_bytes > after.sealed_bytes);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 /* ---- names ---- */
 
 static void
@@ -444,6 +472,7 @@ main(void)
         cmocka_unit_test_setup_teardown(impossible_references_are_refused, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(references_end_with_their_client, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(leases_outlast_references, setup, live_world_teardown),
+        cmocka_unit_test_setup_teardown(the_account_is_as_new_as_the_answer, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(names_are_bound_in_one_step, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(names_keep_their_objects, setup, live_world_teardown),
         cmocka_unit_test_setup_teardown(impossible_names_are_refused, setup, live_world_teardown),
