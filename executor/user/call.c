@@ -318,7 +318,7 @@ granary_call_go_on(granary_call *call, const granary_graph *graph)
     }
     err = gr_builder_finish(graph, &message);
     if (err == GRANARY_OK) {
-        err = gr_resolve_objects(granary_call_client(call), message);
+        err = gr_resolve_objects(granary_call_client(call), message, NULL);
     }
     if (err == GRANARY_OK && message->n_targets == 0) {
         err = name_targets(message);

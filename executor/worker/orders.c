@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "executor/link/answer.h"
+#include "mutable/source.h"
 #include "object/object.h"
 
 void
@@ -114,6 +115,16 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
             }
         }
     }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_end_snapshot; i++) {
+        granary_id id;
+
+        if (message->end_snapshot[i].len == sizeof id.bytes) {
+            memcpy(id.bytes, message->end_snapshot[i].data, sizeof id.bytes);
+            if (source_end(client, id) != GRANARY_OK && !gr_client_is_over(client)) {
+                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+            }
+        }
+    }
     return err;
 }
 
@@ -166,7 +177,7 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
         err = cancel(worker, message->cancel[i]);
     }
-    if (err == GRANARY_OK && message->n_free + message->n_errors > 0) {
+    if (err == GRANARY_OK && message->n_free + message->n_end_snapshot + message->n_errors > 0) {
         err = free_objects(worker, message);
         worker->freed = message->free_order;
         worker->freed_unsaid = true;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "client/call.h"
 #include "client/library.h"
 #include "client/resolve.h"
+#include "client/submit.h"
 #include "granary/call.h"
 #include "granary/graph.h"
 #include "granary/info.h"
@@ -39,150 +39,11 @@ borrow(const char *text)
 }
 
 static granary_err
-check_key(const char *key)
-{
-    return key != NULL && key[0] != '\0' && strlen(key) < GRANARY_KEY_MAX
-               ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "a graph's key, or a table's name, is a text of 1 to %d bytes",
-                         GRANARY_KEY_MAX - 1);
-}
-
-static granary_err
 check_wait(const granary_client *client, const char *key, int timeout_ms)
 {
     granary_err err = gr_client_check_wait(client, timeout_ms);
 
-    return err == GRANARY_OK ? check_key(key) : err;
-}
-
-/* ---- submission ---- */
-
-static void
-take_status(const Granary__Reply *reply, granary_graph_status *ret_status, size_t status_size)
-{
-    if (reply != NULL && reply->status != NULL) {
-        granary_graph_status status = {.state = (granary_graph_state)reply->status->state,
-                                       .subtasks_total = reply->status->subtasks_total,
-                                       .subtasks_done = reply->status->subtasks_done,
-                                       .retries = reply->status->retries,
-                                       .subtasks_failed = reply->status->subtasks_failed,
-                                       .progress = reply->status->progress};
-
-        gr_sized_give(ret_status, status_size, &status, sizeof status);
-    }
-}
-
-/* submit has the graph, or the text, and how long to wait for its end: 0: not at all. */
-static granary_err
-submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *theirs,
-               size_t options_size, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status, size_t status_size)
-{
-    granary_graph_options options = {.key = NULL};
-    Granary__Request request = GRANARY__REQUEST__INIT;
-    Granary__Reply *reply = NULL;
-    char key[GRANARY_KEY_MAX];
-    char *directory = getcwd(NULL, 0);
-    const struct gr_in_call *in_call = gr_client_in_call();
-    granary_err err = directory == NULL ? gr_fail_errno("current directory") : GRANARY_OK;
-
-    if (err == GRANARY_OK && gr_client_is_over(client)) {
-        err = gr_fail(GRANARY_EUNREACHABLE, "session '%s': it was deleted, or its store has stopped",
-                      gr_client_session(client));
-    }
-    if (err == GRANARY_OK) {
-        err = gr_sized_take(&options, sizeof options, theirs, options_size);
-    }
-    if (err == GRANARY_OK) {
-        err = gr_timeout_check(options.timeout_ms);
-    }
-    if (err == GRANARY_OK && options.key != NULL) {
-        err = check_key(options.key);
-        err = err == GRANARY_OK ? gr_check_no_table(client, options.key) : err;
-        (void)snprintf(key, sizeof key, "%s", options.key);
-    } else {
-        /* With a key the submission can be sent twice and is still one. */
-        granary_id_format(granary_id_random(), key);
-    }
-    if (err == GRANARY_OK) {
-        submit->key = key;
-        submit->session = borrow(gr_client_session(client));
-        submit->chunk_bytes = options.chunk_bytes;
-        submit->priority = options.priority;
-        submit->keep_going = options.keep_going;
-        /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
-        submit->deadline_ms = options.timeout_ms > 0 ? gr_wall_ms() + options.timeout_ms : 0;
-        submit->directory = directory;
-        submit->parent = borrow(in_call != NULL && in_call->graph != NULL ? in_call->graph : "");
-        request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
-        request.submit = submit;
-        err = call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms),
-                   &reply);
-        take_status(reply, ret_status, status_size);
-        if (err == GRANARY_OK || submit->wait_ms != 0) {
-            memcpy(ret_key, key, strlen(key) + 1);
-        }
-    }
-    reply_free(reply);
-    free(directory);
-    return err;
-}
-
-static granary_err
-submit_graph(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
-             size_t options_size, int wait_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
-             size_t status_size)
-{
-    Granary__Submit submit = GRANARY__SUBMIT__INIT;
-    granary_err err = gr_client_check_wait(client, wait_ms);
-
-    submit.wait_ms = wait_ms;
-    if (err == GRANARY_OK) {
-        err = gr_builder_finish(graph, &submit.graph);
-    }
-    if (err == GRANARY_OK) {
-        submit.digest = gr_graph_digest(submit.graph);
-        err = gr_resolve_objects(client, submit.graph);
-        if (err != GRANARY_OK) {
-            granary__graph__free_unpacked(submit.graph, NULL);
-        }
-    }
-    if (err == GRANARY_OK) {
-        err = submit_message(client, &submit, options, options_size, ret_key, ret_status, status_size);
-        granary__graph__free_unpacked(submit.graph, NULL);
-    }
-    return err;
-}
-
-granary_err
-granary_graph_submit_sized(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
-                           char ret_key[GRANARY_KEY_MAX], size_t options_size)
-{
-    return submit_graph(client, graph, options, options_size, 0, ret_key, NULL, 0);
-}
-
-granary_err
-granary_graph_submit_json_sized(granary_client *client, const char *json, size_t length,
-                                const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX],
-                                size_t options_size)
-{
-    Granary__Submit submit = GRANARY__SUBMIT__INIT;
-    char *text;
-    granary_err err = gr_client_check(client);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (json == NULL || memchr(json, '\0', length) != NULL) {
-        return gr_fail(GRANARY_EINVAL, "graph: the JSON text is NULL or has a NUL in it");
-    }
-    text = strndup(json, length);
-    if (text == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    submit.json = text;
-    err = submit_message(client, &submit, options, options_size, ret_key, NULL, 0);
-    free(text);
-    return err;
+    return err == GRANARY_OK ? gr_graph_check_key(key) : err;
 }
 
 granary_env
@@ -210,21 +71,9 @@ granary_graph_wait_sized(granary_client *client, const char *key, int timeout_ms
     request.body_case = GRANARY__REQUEST__BODY_WAIT;
     request.wait = &wait;
     err = call(client, &request, call_patience_ms(timeout_ms), &reply);
-    take_status(reply, ret_status, status_size);
+    gr_status_take(reply, ret_status, status_size);
     reply_free(reply);
     return err;
-}
-
-granary_err
-granary_graph_run_sized(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
-                        int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
-                        size_t options_size, size_t status_size)
-{
-    granary_err err = timeout_ms == 0 ? gr_fail(GRANARY_EINVAL, "graph: a timeout of 0 waits for nothing") : GRANARY_OK;
-
-    return err == GRANARY_OK
-               ? submit_graph(client, graph, options, options_size, timeout_ms, ret_key, ret_status, status_size)
-               : err;
 }
 
 /* A request that names a graph. */
@@ -234,7 +83,7 @@ call_ref(granary_client *client, Granary__Request__BodyCase which, const char *k
 {
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__GraphRef ref = GRANARY__GRAPH_REF__INIT;
-    granary_err err = check_key(key);
+    granary_err err = gr_graph_check_key(key);
 
     *ret_reply = NULL;
     if (err != GRANARY_OK) {
@@ -307,10 +156,10 @@ granary_graph_rename(granary_client *client, const char *key, const char *new_ke
     Granary__Request request = GRANARY__REQUEST__INIT;
     Granary__Rename rename = GRANARY__RENAME__INIT;
     Granary__Reply *reply = NULL;
-    granary_err err = check_key(key);
+    granary_err err = gr_graph_check_key(key);
 
     if (err == GRANARY_OK) {
-        err = check_key(new_key);
+        err = gr_graph_check_key(new_key);
     }
     err = err == GRANARY_OK ? gr_check_no_table(client, new_key) : err;
     if (err != GRANARY_OK) {

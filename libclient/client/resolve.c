@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "contract/mutable.h"
+#include "client/tables.h"
 #include "granary/hold.h"
 #include "granary/info.h"
+#include "granary/mutable.h"
 #include "graph/graph.h"
-#include "mutable/table.h"
 #include "object/object.h"
 
 #define NAME_PREFIX   "name:"
@@ -99,147 +99,10 @@ resolve_inputs(granary_client *client, Granary__Node *node)
     return err;
 }
 
-/* ---- tables that change ---- */
-
-/* The tables of a graph: those that are read without a time are cut at the same moment. */
-struct fixed {
-    Granary__Node **nodes;
-    granary_mutable **tables;
-    size_t count;
-    granary_mutable **unfixed; /* of tables: those without a time */
-    size_t unfixed_count;
-};
-
-static void
-fixed_end(struct fixed *fixed)
-{
-    for (size_t i = 0; i < fixed->count; i++) {
-        granary_mutable_close(fixed->tables[i]);
-    }
-    free(fixed->nodes);
-    free(fixed->tables);
-    free(fixed->unfixed);
-}
-
-static const Granary__Attr *
-attr_of(const Granary__Node *node, const char *name)
-{
-    return gr_attr_find(node->attrs, node->n_attrs, name);
-}
-
-/* The node gets one more parameter, which it takes. */
-static granary_err
-give(Granary__Node *node, Granary__Attr *attr)
-{
-    Granary__Attr **more = attr == NULL ? NULL : realloc(node->attrs, (node->n_attrs + 1) * sizeof(Granary__Attr *));
-
-    if (more == NULL) {
-        if (attr != NULL) {
-            granary__attr__free_unpacked(attr, NULL);
-        }
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    node->attrs = more;
-    node->attrs[node->n_attrs++] = attr;
-    return GRANARY_OK;
-}
-
-/* The table of a node's name, when it is a mutable or sealed one; else the name is for the scheduler. */
-static granary_err
-open_named(granary_client *client, Granary__Node *node, struct fixed *fixed)
-{
-    const char *name = gr_attr_string(node->attrs, node->n_attrs, "name", NULL);
-    const bool has_time = attr_of(node, "time") != NULL;
-    granary_mutable *table = NULL;
-    granary_err err;
-
-    if (name == NULL || attr_of(node, "version") != NULL) {
-        return GRANARY_OK;
-    }
-    err = strlen(name) > GRANARY_TEXT_MAX ? GRANARY_ENOENT : granary_table_open(client, name, &table);
-    if (err == GRANARY_ENOENT || err == GRANARY_ETYPE) {
-        return has_time ? err : GRANARY_OK;
-    }
-    if (err == GRANARY_OK) {
-        fixed->nodes[fixed->count] = node;
-        fixed->tables[fixed->count++] = table;
-        if (!has_time) {
-            fixed->unfixed[fixed->unfixed_count++] = table;
-        }
-    }
-    return err;
-}
-
-/* The moment of now; of tables that nobody has written yet, too. */
-static granary_err
-cut_unfixed(const struct fixed *fixed, int64_t *ret_time)
-{
-    granary_err err;
-
-    *ret_time = GRANARY_NOW;
-    err = granary_cut(fixed->unfixed, fixed->unfixed_count, ret_time);
-    if (err == GRANARY_OK && *ret_time == GRANARY_NOW) {
-        *ret_time = GRANARY_NOW + 1;
-        err = granary_cut(fixed->unfixed, fixed->unfixed_count, ret_time);
-    }
-    return err;
-}
-
-static granary_err
-fix_node(Granary__Node *node, granary_mutable *table, int64_t now)
-{
-    const Granary__Attr *given = attr_of(node, "time");
-    int64_t time = given == NULL ? now : gr_attr_int(node->attrs, node->n_attrs, "time", now);
-    char version[GRANARY_ID_TEXT + 1];
-    granary_err err = given == NULL ? give(node, gr_attr_new_int("time", time)) : granary_cut(&table, 1, &time);
-
-    granary_id_format(table->id, version);
-    return err == GRANARY_OK ? give(node, gr_attr_new_string("version", version)) : err;
-}
-
-static granary_err
-fix_tables(granary_client *client, Granary__Graph *graph)
-{
-    struct fixed fixed = {.nodes = calloc(graph->n_nodes + 1, sizeof(Granary__Node *)),
-                          .tables = calloc(graph->n_nodes + 1, sizeof(granary_mutable *)),
-                          .unfixed = calloc(graph->n_nodes + 1, sizeof(granary_mutable *))};
-    int64_t now = GRANARY_NOW;
-    granary_err err = fixed.nodes == NULL || fixed.tables == NULL || fixed.unfixed == NULL
-                          ? gr_fail(GRANARY_ENOMEM, "out of memory")
-                          : GRANARY_OK;
-
-    for (size_t i = 0; i < graph->n_nodes && err == GRANARY_OK; i++) {
-        if (strcmp(graph->nodes[i]->op, "table") == 0) {
-            err = open_named(client, graph->nodes[i], &fixed);
-            err = err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (table)", graph->nodes[i]->name);
-        }
-    }
-    err = err == GRANARY_OK && fixed.unfixed_count > 0 ? cut_unfixed(&fixed, &now) : err;
-    for (size_t i = 0; i < fixed.count && err == GRANARY_OK; i++) {
-        err = fix_node(fixed.nodes[i], fixed.tables[i], now);
-        err = err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (table)", fixed.nodes[i]->name);
-    }
-    fixed_end(&fixed);
-    return err;
-}
-
-/* What is appended is told from all other writes. */
-static granary_err
-fix_token(Granary__Node *node)
-{
-    uint64_t words[2];
-
-    if (attr_of(node, "token") != NULL) {
-        return GRANARY_OK;
-    }
-    gr_id_words(granary_id_random(), words);
-    return give(node, gr_attr_new_int("token", (int64_t)GR_MUTABLE_WHAT_TOKEN(words[0] | 1)));
-}
-
 /* ---- all of it ---- */
 
 granary_err
-gr_resolve_objects(granary_client *client, Granary__Graph *graph)
+gr_resolve_objects(granary_client *client, Granary__Graph *graph, struct gr_snapshots *snapshots)
 {
     bool tables = false;
 
@@ -253,13 +116,13 @@ gr_resolve_objects(granary_client *client, Granary__Graph *graph)
             err = resolve_ids(client, node);
             tables = tables || node->op[0] == 't';
         } else if (strcmp(node->op, "append_to") == 0) {
-            err = fix_token(node);
+            err = tables_give_token(node);
         }
         if (err != GRANARY_OK) {
             return gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
         }
     }
-    return tables ? fix_tables(client, graph) : GRANARY_OK;
+    return tables ? tables_fix(client, graph, snapshots) : GRANARY_OK;
 }
 
 /* ---- one set of names ---- */

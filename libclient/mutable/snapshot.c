@@ -206,12 +206,12 @@ snapshot_collect(struct snapshot *snapshot, granary_mutable *table, int64_t time
 
 /* The table, which is locked, at a time that is final, as an object. */
 static granary_err
-snapshot_put(granary_mutable *table, int64_t time, granary_id id)
+snapshot_put(granary_mutable *table, int64_t time, granary_id id, bool counted)
 {
     struct snapshot snapshot;
     granary_err err = snapshot_collect(&snapshot, table, time, take_part);
 
-    err = err == GRANARY_OK ? sealed_put(table->client, id, SEALED_MARK, &snapshot.parts, false) : err;
+    err = err == GRANARY_OK ? sealed_put(table->client, id, SEALED_MARK, &snapshot.parts, counted) : err;
     snapshot_end(&snapshot);
     return err;
 }
@@ -219,7 +219,7 @@ snapshot_put(granary_mutable *table, int64_t time, granary_id id)
 /* ---- snapshots ---- */
 
 granary_err
-snapshot_as(granary_mutable *table, int64_t time, granary_id id)
+snapshot_as(granary_mutable *table, int64_t time, granary_id id, bool counted)
 {
     granary_err err;
 
@@ -228,7 +228,7 @@ snapshot_as(granary_mutable *table, int64_t time, granary_id id)
 
         (void)pthread_mutex_lock(&table->lock);
         err = table_cut(table, &at);
-        err = err == GRANARY_OK ? snapshot_put(table, at, id) : err;
+        err = err == GRANARY_OK ? snapshot_put(table, at, id, counted) : err;
         (void)pthread_mutex_unlock(&table->lock);
     } while (table_try_again(table, err));
     return err;
@@ -238,7 +238,7 @@ granary_err
 granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name, granary_id *ret_id)
 {
     const granary_id id = granary_id_random();
-    granary_err err = snapshot_as(table, time, id);
+    granary_err err = snapshot_as(table, time, id, false);
 
     if (err == GRANARY_OK && name != NULL) {
         err = granary_name_set(table->client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
@@ -294,7 +294,7 @@ table_finish_seal(granary_mutable *table)
     if (!granary_object_contains(table->client, id)) {
         do { /* again where history was given up meanwhile, by who began before the seal */
             err = table_learn(table, counts, lanes);
-            err = err == GRANARY_OK ? snapshot_put(table, time, id) : err;
+            err = err == GRANARY_OK ? snapshot_put(table, time, id, false) : err;
         } while (table_try_again(table, err));
         err = err == GRANARY_EEXIST ? GRANARY_OK : err;
     }

@@ -29,8 +29,10 @@ void snapshot_end(struct snapshot *snapshot);
 /* Add runs [first, last) as a part, copied. Errors: as content_frame(), frame_store() */
 granary_err snapshot_copy(struct snapshot *snapshot, size_t first, size_t last);
 
-/* A snapshot as an object of that id. Errors: EEXIST there is one · as granary_mutable_snapshot(); the message does not name
- * the table */
-granary_err snapshot_as(granary_mutable *table, int64_t time, granary_id id);
+/* A snapshot as an object of that id. counted: it goes with its last reference; until the first one, with this client.
+ *
+ * Errors  EEXIST there is one · as granary_mutable_snapshot(); the message does not name the table
+ */
+granary_err snapshot_as(granary_mutable *table, int64_t time, granary_id id, bool counted);
 
 #endif

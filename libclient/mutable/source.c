@@ -11,6 +11,38 @@
 #include "mutable/frame/append.h"
 #include "mutable/snapshot.h"
 
+/* ---- the snapshot of a graph ---- */
+
+/* Who keeps it: no more than one graph reads it. */
+#define READER "graph"
+
+granary_err
+source_snapshot(granary_mutable *table, int64_t time, granary_id *ret_snapshot)
+{
+    granary_err err = table_check_frame(table);
+
+    *ret_snapshot = granary_id_random();
+    return table_told(table, err == GRANARY_OK ? snapshot_as(table, time, *ret_snapshot, true) : err);
+}
+
+granary_err
+source_keep(granary_client *client, granary_id snapshot)
+{
+    return granary_reference(client, snapshot, READER, NULL);
+}
+
+granary_err
+source_end(granary_client *client, granary_id snapshot)
+{
+    /* Deleted first: who keeps it in between is one of those that end here, and who comes later finds nothing. */
+    granary_err err = granary_object_delete(client, snapshot, 0);
+
+    do { /* who was interrupted has kept it more than once */
+        err = err == GRANARY_OK || err == GRANARY_ENOENT ? granary_unreference(client, snapshot, READER) : err;
+    } while (err == GRANARY_OK);
+    return err == GRANARY_ENOENT ? GRANARY_OK : err;
+}
+
 /* ---- read ---- */
 
 /* Whether a table is the one that was meant, as it was. One that was sealed since does not tell of times any more. */
@@ -26,8 +58,9 @@ check_meant(const granary_mutable *table, const struct source *source)
                : gr_fail(GRANARY_ENOENT, "table '%s': it was deleted, and another one has the name", source->name);
 }
 
-granary_err
-source_parts(granary_client *client, const struct source *source, granary_id **ret_parts, size_t *ret_count)
+/* The snapshot that nobody made, or whose maker has died. */
+static granary_err
+make_snapshot(granary_client *client, const struct source *source)
 {
     granary_mutable *table = NULL;
     granary_err err = granary_table_open(client, source->name, &table);
@@ -38,10 +71,22 @@ source_parts(granary_client *client, const struct source *source, granary_id **r
     err = check_meant(table, source);
     err = err == GRANARY_OK ? table_check_frame(table) : err;
     if (err == GRANARY_OK) {
-        err = snapshot_as(table, source->time, source->snapshot);
+        err = snapshot_as(table, source->time, source->snapshot, true);
         err = err == GRANARY_OK || err == GRANARY_EEXIST ? GRANARY_OK : table_told(table, err);
     }
     granary_mutable_close(table);
+    return err;
+}
+
+granary_err
+source_parts(granary_client *client, const struct source *source, granary_id **ret_parts, size_t *ret_count)
+{
+    granary_err err = source_keep(client, source->snapshot);
+
+    if (err == GRANARY_ENOENT) {
+        err = make_snapshot(client, source);
+        err = err == GRANARY_OK ? source_keep(client, source->snapshot) : err;
+    }
     return err == GRANARY_OK ? granary_sealed_parts(client, source->snapshot, ret_parts, ret_count) : err;
 }
 

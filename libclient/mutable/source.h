@@ -1,6 +1,6 @@
 /*
- * source: tables as graphs read and write them. Who submits a graph fixes the time; an executor makes a snapshot, and
- * appends results.
+ * source: tables as graphs read and write them. Who submits a graph makes a snapshot, which goes with that client until
+ * the graph keeps it; an executor tells its parts, and appends results. For a graph without one an executor makes it.
  */
 #ifndef MUTABLE_SOURCE_H
 #define MUTABLE_SOURCE_H
@@ -15,9 +15,15 @@ struct source {
     granary_id snapshot; /* the object that keeps its parts */
 };
 
+/* A snapshot for a graph. It goes with the client, unless somebody keeps it. Errors: as granary_mutable_snapshot() */
+granary_err source_snapshot(granary_mutable *table, int64_t time, granary_id *ret_snapshot);
+/* A graph keeps the snapshot from now on, whatever becomes of its maker. Errors: ENOENT it is gone */
+granary_err source_keep(granary_client *client, granary_id snapshot);
+/* The graph has ended, or never began. Errors: EUNREACHABLE; that it is gone is none */
+granary_err source_end(granary_client *client, granary_id snapshot);
+
 /*
- * The frames of a table at a time, at least one. The snapshot is made, unless it is there already: it is to be deleted
- * when nobody reads them any more.
+ * The frames of a table at a time, at least one, kept for the graph. The snapshot is made, unless it is there already.
  *
  * ret_parts  to be freed with free()
  * Errors     ENOENT no such table, or another one has the name · ESTATE it was sealed since · ETYPE it is no frame · as

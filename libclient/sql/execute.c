@@ -105,7 +105,7 @@ graph_fix(struct execution *e, int64_t *ret_time)
 
     if (err == GRANARY_OK) {
         reader = find_reader(message, e->change->tables[0]->name);
-        err = reader != NULL ? gr_resolve_objects(e->q.client, message)
+        err = reader != NULL ? gr_resolve_objects(e->q.client, message, NULL)
                              : gr_fail(GRANARY_EFAILED, "the statement does not read its table: report this");
     }
     if (err == GRANARY_OK) {

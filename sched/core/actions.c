@@ -231,6 +231,7 @@ reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool i
     struct action *action;
 
     answer.key = (char *)(uintptr_t)key;
+    answer.existed = !is_new;
     action = reply_durable(manager, ticket, &answer);
     if (action != NULL && is_new) {
         memcpy(action->accepted, key, strlen(key) + 1);

@@ -23,7 +23,8 @@ enum {
     TO_POOL = 13,
     TO_REPLACE = 14,
     TO_FREE_ORDER = 15,
-    TO_UNKNOWN = 16
+    TO_UNKNOWN = 16,
+    TO_END_SNAPSHOT = 17,
 };
 enum { ERROR_ID = 1, ERROR_ERR = 2, ERROR_MESSAGE = 3 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
@@ -57,9 +58,10 @@ pack_varint(struct gr_buf *message, int field, uint64_t value)
 void
 pack_bytes(struct gr_buf *message, int field, const void *content, size_t size)
 {
-    unsigned char bytes[1 + VARINT_MAX] = {TAG(field, BYTES)};
+    unsigned char bytes[2 * VARINT_MAX];
+    size_t tag = varint(bytes, (uint64_t)field << 3 | BYTES);
 
-    gr_buf_add(message, bytes, 1 + varint(bytes + 1, size));
+    gr_buf_add(message, bytes, tag + varint(bytes + tag, size));
     gr_buf_add(message, content, size);
 }
 
@@ -95,6 +97,12 @@ void
 pack_free(struct gr_buf *message, granary_id id)
 {
     pack_bytes(message, TO_FREE, id.bytes, sizeof id.bytes);
+}
+
+void
+pack_end_snapshot(struct gr_buf *message, granary_id id)
+{
+    pack_bytes(message, TO_END_SNAPSHOT, id.bytes, sizeof id.bytes);
 }
 
 void

@@ -105,6 +105,8 @@ struct graph_results { /* graphs/results.c */
 struct graph_tables {         /* graphs/tables.h */
     struct table_read *reads; /* until nothing of it runs any more */
     size_t count;
+    granary_id *snapshots; /* of tables that change, made by who submitted it: until it has ended */
+    size_t snapshot_count;
     uint32_t readers; /* graphs that read its targets as tables: it stays until they have ended */
     bool held;        /* deleted while it was read: an entry says so */
 };

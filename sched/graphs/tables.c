@@ -225,11 +225,30 @@ bind_name(struct manager *manager, const struct task_graph *graph, Granary__Node
     return err;
 }
 
+/* A client tells of tables only which snapshots it has made. */
+static granary_err
+check_told(const Granary__Submit *submit)
+{
+    for (size_t i = 0; i < submit->n_tables; i++) {
+        const Granary__StoredTable *told = submit->tables[i];
+
+        if (told->snapshot.len != GRANARY_ID_BYTES || told->n_ids > 0 || told->infos.len > 0 ||
+            told->graph[0] != '\0' || told->made_by != 0) {
+            return gr_fail(GRANARY_EPROTO, "submission: node '%.100s': a snapshot that is none", told->node);
+        }
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
 {
     const Granary__Graph *body = submit->graph;
+    granary_err told = check_told(submit);
 
+    if (told != GRANARY_OK) {
+        return told;
+    }
     for (size_t i = 0; i < body->n_nodes; i++) {
         Granary__Node *node = body->nodes[i];
         bool names = strcmp(node->op, "table") == 0 || strcmp(node->op, "array") == 0;
@@ -241,7 +260,7 @@ tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
         granary_err err;
 
         if (name == NULL || gr_attr_find(node->attrs, node->n_attrs, "time") != NULL) {
-            continue; /* of a table that changes an executor makes a snapshot */
+            continue; /* a table that changes: an executor tells what its snapshot has */
         }
         more = reallocarray(submit->tables, submit->n_tables + 1, sizeof(Granary__StoredTable *));
         if (more != NULL) {
@@ -261,19 +280,33 @@ tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Su
     return GRANARY_OK;
 }
 
-/* ---- graphs that are read stay ---- */
+/* ---- what is read stays ---- */
+
+static void
+note_snapshot(struct graph_tables *tables, const Granary__StoredTable *told)
+{
+    memcpy(tables->snapshots[tables->snapshot_count++].bytes, told->snapshot.data, GRANARY_ID_BYTES);
+}
 
 granary_err
 tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit)
 {
-    graph->tables.reads = submit->n_tables == 0 ? NULL : calloc(submit->n_tables, sizeof *graph->tables.reads);
-    if (submit->n_tables > 0 && graph->tables.reads == NULL) {
+    if (submit->n_tables == 0) {
+        return GRANARY_OK;
+    }
+    graph->tables.reads = calloc(submit->n_tables, sizeof *graph->tables.reads);
+    graph->tables.snapshots = calloc(submit->n_tables, sizeof *graph->tables.snapshots);
+    if (graph->tables.reads == NULL || graph->tables.snapshots == NULL) {
         return no_memory();
     }
     for (size_t i = 0; i < submit->n_tables; i++) {
         const Granary__StoredTable *table = submit->tables[i];
         struct table_read *read = &graph->tables.reads[graph->tables.count];
 
+        if (table->snapshot.len == GRANARY_ID_BYTES) {
+            note_snapshot(&graph->tables, table);
+            continue;
+        }
         *read =
             (struct table_read){.node = strdup(table->node),
                                 .from = table->made_by == 0 ? graph_find(manager, table->graph)
@@ -294,13 +327,14 @@ tables_hold(struct manager *manager, struct task_graph *graph, const Granary__Su
 void
 tables_free_snapshots(struct task_graph *graph)
 {
-    const size_t count = graph->plan == NULL ? 0 : gr_plan_snapshots(graph->plan, NULL, 0);
-    granary_id *ids = count == 0 ? NULL : calloc(count, sizeof *ids);
+    granary_id made;
 
-    for (size_t i = 0, told = ids == NULL ? 0 : gr_plan_snapshots(graph->plan, ids, count); i < told; i++) {
-        pack_free(&graph->session->frees, ids[i]);
+    for (size_t i = 0; i < graph->tables.snapshot_count; i++) {
+        pack_end_snapshot(&graph->session->frees, graph->tables.snapshots[i]);
     }
-    free(ids);
+    for (size_t node = 0; graph->plan != NULL && gr_plan_snapshot(graph->plan, &node, &made);) {
+        pack_end_snapshot(&graph->session->frees, made);
+    }
 }
 
 void
@@ -311,6 +345,9 @@ tables_release(struct manager *manager, struct task_graph *graph)
 
     graph->tables.reads = NULL;
     graph->tables.count = 0;
+    free(graph->tables.snapshots);
+    graph->tables.snapshots = NULL;
+    graph->tables.snapshot_count = 0;
     for (size_t i = 0; i < count; i++) {
         free(reads[i].node);
         if (manager != NULL && reads[i].from != NULL && --reads[i].from->tables.readers == 0) {

@@ -398,22 +398,18 @@ feed_table(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinary
     return err;
 }
 
-size_t
-gr_plan_snapshots(const struct gr_plan *plan, granary_id *ids, size_t most)
+bool
+gr_plan_snapshot(const struct gr_plan *plan, size_t *node, granary_id *ret_snapshot)
 {
-    size_t count = 0;
+    while (plan->sources.tables != NULL && *node < plan->node_count) {
+        const struct gr_table *table = plan->sources.tables[(*node)++];
 
-    for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
-        const struct gr_table *table = plan->sources.tables[i];
-
-        if (table != NULL && !gr_id_is_zero(table->snapshot)) {
-            if (count < most) {
-                ids[count] = table->snapshot;
-            }
-            count++;
+        if (table != NULL && table->makes_snapshot) {
+            *ret_snapshot = table->snapshot;
+            return true;
         }
     }
-    return count;
+    return false;
 }
 
 /* An answer to tiling, or of a source: those are asked before there are steps. */

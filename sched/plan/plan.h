@@ -92,9 +92,8 @@ uint64_t gr_plan_exports(const struct gr_plan *plan);
 /* Whether a node of the graph runs a function of that library. */
 bool gr_plan_uses(const struct gr_plan *plan, const char *library, const char *version);
 
-/* The objects that keep what tables that change had when the graph was submitted. The first `most` are told. Returns how
- * many there are. */
-size_t gr_plan_snapshots(const struct gr_plan *plan, granary_id *ids, size_t most);
+/* The next snapshot of a table that changes which the plan has made, from *node on, which moves on. False: there is none. */
+bool gr_plan_snapshot(const struct gr_plan *plan, size_t *node, granary_id *ret_snapshot);
 /* What is known of the table a node reads, as StoredTable.infos has it. Errors: ENOENT it is no table · ESTATE not
  * known yet · ENOMEM */
 granary_err gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out);

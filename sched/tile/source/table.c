@@ -104,6 +104,9 @@ take_infos(struct gr_table *table, size_t first, size_t count, const ProtobufCBi
 static granary_err
 take_bound(struct gr_table *table, const Granary__StoredTable *bound)
 {
+    if (bound->snapshot.len == sizeof table->snapshot.bytes) {
+        memcpy(table->snapshot.bytes, bound->snapshot.data, sizeof table->snapshot.bytes);
+    }
     for (size_t i = 0; i < table->count; i++) {
         granary_id id = {{0}};
 
@@ -182,9 +185,9 @@ gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, st
     }
     table->node = node;
     table->unknown = 1;
-    if (count > 0) {
-        err = expect(table, count);
-        err = err != GRANARY_OK ? err : bound != NULL ? take_bound(table, bound) : take_ids(table, ids);
+    err = count > 0 ? expect(table, count) : GRANARY_OK;
+    if (err == GRANARY_OK) {
+        err = bound != NULL ? take_bound(table, bound) : count > 0 ? take_ids(table, ids) : GRANARY_OK;
     }
     if (err != GRANARY_OK) {
         gr_table_destroy(table);
@@ -244,7 +247,10 @@ start_snapshot(struct gr_table *table, uint32_t step, const char *id_key, struct
     struct gr_chunk_spec spec = {.op = GR_CHUNK_snapshot, .step = step, .shared = gr_chunks_attrs(chunks)};
     char text[GRANARY_ID_TEXT + 1];
 
-    table->snapshot = gr_id_of_chunk(id_key, chunks->count, 0);
+    if (gr_id_is_zero(table->snapshot)) {
+        table->snapshot = gr_id_of_chunk(id_key, chunks->count, 0);
+        table->makes_snapshot = true;
+    }
     granary_id_format(table->snapshot, text);
     gr_attrs_add(chunks, spec.shared,
                  gr_attr_new_string("name", gr_attr_string(node->attrs, node->n_attrs, "name", "")));

@@ -1,6 +1,6 @@
 /*
  * A stored table on its way to be read: objects whose columns, rows and zones are known, or are being asked for. Of a
- * table that changes an executor makes a snapshot first, and tells which objects it has.
+ * table that changes an executor first tells which objects the snapshot has. It makes it when no client did.
  */
 #ifndef TILE_SOURCE_TABLE_H
 #define TILE_SOURCE_TABLE_H
@@ -20,11 +20,12 @@ struct gr_table {
     uint32_t first_op; /* the operators that ask follow one another from here on, each for as many objects */
     size_t jobs;
     struct gr_schema schema; /* when all is known */
-    granary_id snapshot;     /* keeps the objects: to be deleted when nobody reads them any more; zero: there is none */
+    granary_id snapshot;     /* keeps the objects until the graph has ended; zero: there is none */
+    bool makes_snapshot;     /* no client did */
 };
 
 /*
- * bound: what a scheduler found under the node's name; NULL: the node has ids, or names a table that changes.
+ * bound: what a scheduler found under the node's name, or the client's snapshot; NULL: the node has ids, or names a table that changes.
  * Errors: EINVAL bad ids, or a name nobody has bound · ETYPE as gr_table_feed() · ENOMEM
  */
 granary_err gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, struct gr_table **ret_table);
@@ -39,8 +40,8 @@ gr_table_is_known(const struct gr_table *table)
 /* The objects as an operator that is there already, those of the flagged positions (NULL: all). */
 struct gr_piece
 gr_table_objects(const struct gr_table *table, uint32_t step, const bool *chosen, struct gr_chunks *chunks);
-/* Add operators that ask for what is not known: table->jobs of them from table->first_op on. A snapshot gets its id of
- * id_key. */
+/* Add operators that ask for what is not known: table->jobs of them from table->first_op on. A snapshot that no
+ * client made gets its id of id_key. */
 void gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks);
 /* Take the answer of one of them (0 to jobs - 1). A second one is ignored. Once a snapshot was told, it is to be started
  * again. Errors: EPROTO · ETYPE an object is no

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -284,6 +285,14 @@ object_count(struct fixture *f)
 }
 
 static void
+await_objects(struct fixture *f, size_t count)
+{
+    while (object_count(f) != count) { /* an executor is told to free them */
+        (void)usleep(1000);
+    }
+}
+
+static void
 what_a_graph_read_is_freed(void **state)
 {
     struct fixture *f = *state;
@@ -300,9 +309,7 @@ what_a_graph_read_is_freed(void **state)
         assert_int_equal(run(f, graph, key, NULL), GRANARY_OK);
         assert_int_equal(granary_graph_delete(f->client, key), GRANARY_OK);
     }
-    while (object_count(f) != before) { /* an executor is told to free them */
-        (void)usleep(1000);
-    }
+    await_objects(f, before);
     granary_mutable_close(table);
 }
 
@@ -321,25 +328,188 @@ signal_executors(struct fixture *f, int signal)
     free(infos);
 }
 
-/* Nobody has looked at it yet; what it has then is not what it had. */
+/* ---- what happens before a graph begins ---- */
+
+static void
+table_delete(struct fixture *f, granary_mutable *table, int64_t time)
+{
+    (void)table;
+    (void)time;
+    assert_int_equal(granary_mutable_delete(f->client, "t"), GRANARY_OK);
+}
+
+static void
+table_seal(struct fixture *f, granary_mutable *table, int64_t time)
+{
+    (void)f;
+    (void)time;
+    assert_int_equal(granary_mutable_seal(table, GRANARY_NOW, NULL), GRANARY_OK);
+}
+
+/* What was later than the graph's time becomes the oldest that there is. */
+static void
+table_retain(struct fixture *f, granary_mutable *table, int64_t time)
+{
+    (void)f;
+    assert_int_equal(granary_mutable_retain(table, &(granary_retain){.time = time}, NULL), GRANARY_OK);
+}
+
+static void
+table_stays(struct fixture *f, granary_mutable *table, int64_t time)
+{
+    (void)f;
+    (void)table;
+    (void)time;
+}
+
+typedef void change(struct fixture *f, granary_mutable *table, int64_t time);
+
+static granary_graph *
+sum_graph(void)
+{
+    granary_graph *graph = granary_graph_create();
+
+    add_sum(graph, "t", GRANARY_NOW, "now");
+    return graph;
+}
+
+static void
+submit_here(struct fixture *f, const granary_graph_options *options)
+{
+    granary_graph *graph = sum_graph();
+    char key[GRANARY_KEY_MAX];
+
+    assert_int_equal(granary_graph_submit(f->client, graph, options, key), GRANARY_OK);
+    /* Again, as if it had heard no answer. The second snapshot is nobody's. */
+    assert_int_equal(granary_graph_submit(f->client, graph, options, key), GRANARY_OK);
+    granary_graph_destroy(graph);
+}
+
+/* In a process of its own. timeout_ms: how long it waits for the end; 0: it only submits. */
+static pid_t
+submit_there(struct fixture *f, const granary_graph_options *options, int timeout_ms)
+{
+    const granary_connect_options there = {.instance = f->directory};
+    const pid_t child = fork();
+    char key[GRANARY_KEY_MAX];
+    granary_client *client;
+    granary_err err;
+
+    assert_true(child >= 0);
+    if (child > 0) {
+        return child;
+    }
+    err = granary_connect(&there, &client);
+    if (err == GRANARY_OK) {
+        err = timeout_ms == 0 ? granary_graph_submit(client, sum_graph(), options, key)
+                              : granary_graph_run(client, sum_graph(), options, timeout_ms, key, NULL);
+    }
+    _exit(err == GRANARY_OK ? 0 : 1);
+}
+
+static void
+submit_and_exit(struct fixture *f, const granary_graph_options *options)
+{
+    int status;
+
+    assert_int_equal(waitpid(submit_there(f, options, 0), &status, 0) > 0 ? status : -1, 0);
+}
+
+static void
+submit_and_be_killed(struct fixture *f, const granary_graph_options *options)
+{
+    const pid_t child = submit_there(f, options, 60000);
+    int status;
+
+    while (granary_graph_wait(f->client, options->key, 0, NULL) != GRANARY_ETIMEDOUT) {
+        (void)usleep(1000);
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+/* A sum of three rows that waits for an executor, while they are deleted, a fourth comes, and the table changes. */
+static void
+change_before_it_begins(struct fixture *f, change *act,
+                        void (*submit)(struct fixture *f, const granary_graph_options *options))
+{
+    const granary_graph_options options = {.key = "sums"};
+    const size_t before = object_count(f);
+    granary_mutable *table = create(f, "t");
+    const granary_rows all = {.from = 0, .to = INT64_MAX};
+    int64_t count, time;
+
+    (void)append(table, 0, 3);
+    signal_executors(f, SIGSTOP);
+    submit(f, &options);
+    assert_int_equal(granary_mutable_delete_rows(table, &all, NULL, &count, &time), GRANARY_OK);
+    (void)append(table, 3, 1);
+    act(f, table, time);
+    signal_executors(f, SIGCONT);
+    assert_int_equal(granary_graph_wait(f->client, options.key, 60000, NULL), GRANARY_OK);
+    assert_int_equal(result_of(f, options.key, "now", "rows"), 3);
+    assert_int_equal(granary_graph_delete(f->client, options.key), GRANARY_OK);
+    granary_mutable_close(table);
+    (void)granary_mutable_delete(f->client, "t");
+    await_objects(f, before);
+}
+
+static void
+a_graph_that_waits_keeps_what_it_reads(void **state)
+{
+    struct fixture *f = *state;
+
+    change_before_it_begins(f, table_delete, submit_here);
+    change_before_it_begins(f, table_seal, submit_here);
+    change_before_it_begins(f, table_retain, submit_here);
+    change_before_it_begins(f, table_delete, submit_and_exit);
+    change_before_it_begins(f, table_retain, submit_and_exit);
+}
+
+/* The snapshot has gone with its maker: an executor makes another one. */
+static void
+a_graph_outlives_who_waits_for_it(void **state)
+{
+    change_before_it_begins(*state, table_stays, submit_and_be_killed);
+}
+
+/* Who submitted it is dead, and the table is another one's by now. */
 static void
 a_table_that_was_sealed_since_is_told(void **state)
 {
     struct fixture *f = *state;
+    const granary_graph_options options = {.key = "sums"};
     granary_mutable *table = create(f, "t");
-    granary_graph *graph = granary_graph_create();
-    char key[GRANARY_KEY_MAX];
 
     (void)append(table, 0, 3);
-    add_sum(graph, "t", GRANARY_NOW, "now");
     signal_executors(f, SIGSTOP);
-    assert_int_equal(granary_graph_submit(f->client, graph, NULL, key), GRANARY_OK);
-    granary_graph_destroy(graph);
+    submit_and_be_killed(f, &options);
     (void)append(table, 3, 1);
     assert_int_equal(granary_mutable_seal(table, GRANARY_NOW, NULL), GRANARY_OK);
     signal_executors(f, SIGCONT);
-    assert_int_equal(granary_graph_wait(f->client, key, 60000, NULL), GRANARY_ESTATE);
+    assert_int_equal(granary_graph_wait(f->client, options.key, 60000, NULL), GRANARY_ESTATE);
     assert_non_null(strstr(granary_error_message(), "sealed after the graph was submitted"));
+    granary_mutable_close(table);
+}
+
+/* Nobody gets to run it. */
+static void
+a_cancelled_graph_gives_its_snapshot_back(void **state)
+{
+    struct fixture *f = *state;
+    const granary_graph_options options = {.key = "sums"};
+    granary_mutable *table = create(f, "t");
+    size_t before;
+
+    (void)append(table, 0, 3);
+    before = object_count(f);
+    signal_executors(f, SIGSTOP);
+    submit_here(f, &options);
+    assert_true(object_count(f) > before);
+    assert_int_equal(granary_graph_stop(f->client, options.key), GRANARY_OK);
+    signal_executors(f, SIGCONT);
+    assert_int_equal(granary_graph_wait(f->client, options.key, 60000, NULL), GRANARY_ECANCELLED);
+    await_objects(f, before);
     granary_mutable_close(table);
 }
 
@@ -534,7 +704,10 @@ main(void)
         cmocka_unit_test_setup_teardown(a_result_outlives_its_table, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sealed_table_is_read_by_its_name, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_graph_read_is_freed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_graph_that_waits_keeps_what_it_reads, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_graph_outlives_who_waits_for_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_that_was_sealed_since_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_cancelled_graph_gives_its_snapshot_back, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_graph_appends_its_rows_as_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(writes_of_one_token_are_one_write, setup, teardown),

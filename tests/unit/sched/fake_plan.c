@@ -292,13 +292,13 @@ gr_plan_explain(const struct gr_plan *plan, struct gr_buf *out)
     gr_buf_addf(out, "%zu nodes\n", plan->graph->n_nodes);
 }
 
-size_t
-gr_plan_snapshots(const struct gr_plan *plan, granary_id *ids, size_t most)
+bool
+gr_plan_snapshot(const struct gr_plan *plan, size_t *node, granary_id *ret_snapshot)
 {
     (void)plan;
-    (void)ids;
-    (void)most;
-    return 0;
+    (void)node;
+    (void)ret_snapshot;
+    return false;
 }
 
 granary_err

@@ -15,6 +15,20 @@
 #include "graph/graph.h"
 
 static void
+note_ids(char *text, size_t room, const ProtobufCBinaryData *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(text);
+        char hex[GRANARY_ID_TEXT + 1];
+        granary_id id;
+
+        memcpy(id.bytes, ids[i].data, sizeof id.bytes);
+        granary_id_format(id, hex);
+        (void)snprintf(text + length, room - length, "%s ", hex);
+    }
+}
+
+static void
 take_order(struct rig *rig, const struct action *action)
 {
     Granary__ToExecutor *order =
@@ -66,16 +80,9 @@ take_order(struct rig *rig, const struct action *action)
         (void)snprintf(rig->errors + length, sizeof rig->errors - length, "%s %s %s\n", text,
                        granary_error_name((granary_err)order->errors[i]->err), order->errors[i]->message);
     }
-    for (size_t i = 0; i < order->n_free; i++) {
-        granary_id id;
-        char text[GRANARY_ID_TEXT + 1];
-
-        assert_string_equal(order->free_session, "s");
-        memcpy(id.bytes, order->free[i].data, 16);
-        granary_id_format(id, text);
-        length = strlen(rig->freed);
-        (void)snprintf(rig->freed + length, sizeof rig->freed - length, "%s ", text);
-    }
+    note_ids(rig->freed, sizeof rig->freed, order->free, order->n_free);
+    note_ids(rig->ended, sizeof rig->ended, order->end_snapshot, order->n_end_snapshot);
+    assert_true(order->n_free + order->n_end_snapshot == 0 || strcmp(order->free_session, "s") == 0);
     if (order->n_cancel > 0) {
         length = strlen(rig->cancelled);
         (void)snprintf(rig->cancelled + length, sizeof rig->cancelled - length, "%u:%zu ", action->executor,

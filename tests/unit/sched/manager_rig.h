@@ -29,6 +29,7 @@ struct rig {
     struct given given[4096];
     size_t count;
     char exported[1024];  /* libraries sent: "EXECUTOR:NAME.SEQUENCE " */
+    char ended[512];      /* snapshots whose graph has ended, as freed */
     char freed[4096];     /* objects freed, hex, each followed by a space */
     char kept[1024];      /* "+space/key " and "-space/key " */
     char cancelled[256];  /* nodes told to executors as cancelled: "executor:count " */

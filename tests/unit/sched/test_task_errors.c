@@ -262,6 +262,56 @@ chunks_come_as_they_are_made(void **state)
     rig_destroy(rig);
 }
 
+/* A graph whose client tells of a table's snapshot. */
+static granary_err
+submit_told(struct rig *rig, const char *key, Granary__StoredTable *told)
+{
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.session = (char *)(uintptr_t) "s";
+    body.tables = &told;
+    body.n_tables = 1;
+    return submit_body(rig, &body, LINES("!a make"));
+}
+
+/* It ends with the graph. A client tells nothing else of tables, and no snapshot that is none. */
+static void
+snapshots_of_clients_end_with_the_graph(void **state)
+{
+    struct rig *rig = rig_create(1);
+    uint8_t id[17] = {0xab};
+    ProtobufCBinaryData ids[] = {{.len = 16, .data = id}};
+    Granary__StoredTable told = GRANARY__STORED_TABLE__INIT;
+
+    (void)state;
+    told.node = (char *)(uintptr_t) "a";
+    for (told.snapshot = (ProtobufCBinaryData){.len = 0, .data = id}; told.snapshot.len <= 17; told.snapshot.len++) {
+        if (told.snapshot.len != 16) {
+            assert_int_equal(submit_told(rig, "k", &told), GRANARY_EPROTO);
+        }
+    }
+    told.snapshot.len = 16;
+    told.graph = (char *)(uintptr_t) "k";
+    assert_int_equal(submit_told(rig, "k", &told), GRANARY_EPROTO);
+    told.graph = (char *)(uintptr_t) "";
+    told.made_by = 1;
+    assert_int_equal(submit_told(rig, "k", &told), GRANARY_EPROTO);
+    told.made_by = 0;
+    told.infos = ids[0];
+    assert_int_equal(submit_told(rig, "k", &told), GRANARY_EPROTO);
+    told.infos.len = 0;
+    told.ids = ids;
+    told.n_ids = 1;
+    assert_int_equal(submit_told(rig, "k", &told), GRANARY_EPROTO);
+    told.n_ids = 0;
+    assert_int_equal(submit_told(rig, "k", &told), GRANARY_OK);
+    assert_string_equal(rig->ended, "");
+    succeed(rig, "a");
+    assert_string_equal(rig->ended, "ab000000000000000000000000000000 ");
+    rig_destroy(rig);
+}
+
 int
 main(void)
 {
@@ -272,6 +322,7 @@ main(void)
         cmocka_unit_test(stopped_graphs_leave_nothing),
         cmocka_unit_test(who_does_not_stop_is_killed),
         cmocka_unit_test(chunks_come_as_they_are_made),
+        cmocka_unit_test(snapshots_of_clients_end_with_the_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@
 #include "cli/work/progress.h"
 #include "cli/work/run.h"
 #include "client/resolve.h"
+#include "client/submit.h"
 #include "data/print.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
@@ -449,7 +450,7 @@ check_outputs(const struct run *run, const Granary__Graph *graph)
     return err;
 }
 
-/* Whether a graph names what is settled before it is sent: see gr_resolve_objects(). */
+/* Whether a graph names what is settled before it is sent: see gr_submit(). */
 static bool
 names_objects(const Granary__Graph *graph)
 {
@@ -462,19 +463,6 @@ names_objects(const Granary__Graph *graph)
         }
     }
     return any;
-}
-
-/* The text of such a graph, settled; nothing when it names none. */
-static granary_err
-resolve(granary_client *client, Granary__Graph *graph, struct gr_buf *out)
-{
-    granary_err err = GRANARY_OK;
-
-    if (names_objects(graph)) {
-        err = gr_resolve_objects(client, graph);
-        err = err == GRANARY_OK ? gr_graph_to_json(graph, out) : err;
-    }
-    return err;
 }
 
 /* Say what failed, in the source's words. Returns the exit status. */
@@ -504,21 +492,15 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     char key[GRANARY_KEY_MAX];
     char *plan = NULL;
     int status;
-    struct gr_buf resolved = {0};
     granary_err err = run->keep == NULL ? GRANARY_OK : gr_check_no_table(client, run->keep);
 
     if (err != GRANARY_OK) { /* before anything runs */
         return cli_fail(err, "%s", run->cli->name);
     }
-    err = resolve(client, graph, &resolved);
-
     granary_id_format(granary_id_random(), fresh);
-    if (err == GRANARY_OK) {
-        discard_submitting(options.key);
-        err = resolved.size > 0 ? granary_graph_submit_json(client, resolved.bytes, resolved.size, &options, key)
-                                : granary_graph_submit_json(client, text, size, &options, key);
-    }
-    gr_buf_free(&resolved);
+    discard_submitting(options.key);
+    err = names_objects(graph) ? gr_submit(client, graph, &options, key)
+                               : granary_graph_submit_json(client, text, size, &options, key);
     if (err == GRANARY_EEXIST) {
         err = gr_fail(err,
                       "there is another table or graph '%s': --replace takes its place, `granary forget %s` deletes it",

@@ -1,0 +1,205 @@
+/* Submission: what a graph names is resolved, and the scheduler gets it, once. */
+#include "client/submit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/sized.h"
+#include "base/text/duration.h"
+#include "client/builder.h"
+#include "client/call.h"
+#include "client/library.h"
+#include "client/resolve.h"
+#include "granary/call.h"
+#include "graph/graph.h"
+#include "object/object.h"
+
+/* A protobuf string is not const, but packing only reads it. */
+static char *
+borrow(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+granary_err
+gr_graph_check_key(const char *key)
+{
+    return key != NULL && key[0] != '\0' && strlen(key) < GRANARY_KEY_MAX
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "a graph's key, or a table's name, is a text of 1 to %d bytes",
+                         GRANARY_KEY_MAX - 1);
+}
+
+void
+gr_status_take(const Granary__Reply *reply, granary_graph_status *ret_status, size_t status_size)
+{
+    if (reply != NULL && reply->status != NULL) {
+        granary_graph_status status = {.state = (granary_graph_state)reply->status->state,
+                                       .subtasks_total = reply->status->subtasks_total,
+                                       .subtasks_done = reply->status->subtasks_done,
+                                       .retries = reply->status->retries,
+                                       .subtasks_failed = reply->status->subtasks_failed,
+                                       .progress = reply->status->progress};
+
+        gr_sized_give(ret_status, status_size, &status, sizeof status);
+    }
+}
+
+/* submit has the graph, or the text, and how long to wait for its end: 0: not at all. */
+static granary_err
+submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *theirs,
+               size_t options_size, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status, size_t status_size,
+               bool *ret_existed)
+{
+    granary_graph_options options = {.key = NULL};
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Reply *reply = NULL;
+    char key[GRANARY_KEY_MAX];
+    char *directory = getcwd(NULL, 0);
+    const struct gr_in_call *in_call = gr_client_in_call();
+    granary_err err = directory == NULL ? gr_fail_errno("current directory") : GRANARY_OK;
+
+    if (err == GRANARY_OK && gr_client_is_over(client)) {
+        err = gr_fail(GRANARY_EUNREACHABLE, "session '%s': it was deleted, or its store has stopped",
+                      gr_client_session(client));
+    }
+    if (err == GRANARY_OK) {
+        err = gr_sized_take(&options, sizeof options, theirs, options_size);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_timeout_check(options.timeout_ms);
+    }
+    if (err == GRANARY_OK && options.key != NULL) {
+        err = gr_graph_check_key(options.key);
+        err = err == GRANARY_OK ? gr_check_no_table(client, options.key) : err;
+        (void)snprintf(key, sizeof key, "%s", options.key);
+    } else {
+        /* With a key the submission can be sent twice and is still one. */
+        granary_id_format(granary_id_random(), key);
+    }
+    if (err == GRANARY_OK) {
+        submit->key = key;
+        submit->session = borrow(gr_client_session(client));
+        submit->chunk_bytes = options.chunk_bytes;
+        submit->priority = options.priority;
+        submit->keep_going = options.keep_going;
+        /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
+        submit->deadline_ms = options.timeout_ms > 0 ? gr_wall_ms() + options.timeout_ms : 0;
+        submit->directory = directory;
+        submit->parent = borrow(in_call != NULL && in_call->graph != NULL ? in_call->graph : "");
+        request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
+        request.submit = submit;
+        err = call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms),
+                   &reply);
+        gr_status_take(reply, ret_status, status_size);
+        *ret_existed = reply != NULL && reply->existed;
+        if (err == GRANARY_OK || submit->wait_ms != 0) {
+            memcpy(ret_key, key, strlen(key) + 1);
+        }
+    }
+    granary__reply__free_unpacked(reply, NULL);
+    free(directory);
+    return err;
+}
+
+/* Resolve what the graph names, submit it, and leave its snapshots to it. */
+static granary_err
+submit_resolved(granary_client *client, Granary__Submit *submit, const granary_graph_options *options,
+                size_t options_size, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
+                size_t status_size)
+{
+    struct gr_snapshots snapshots = {.count = 0};
+    bool existed = false;
+    granary_err err = gr_resolve_objects(client, submit->graph, &snapshots);
+
+    submit->tables = snapshots.told;
+    submit->n_tables = snapshots.count;
+    if (err == GRANARY_OK) {
+        err = submit_message(client, submit, options, options_size, ret_key, ret_status, status_size, &existed);
+    }
+    /* A graph that has begun keeps them itself. Of one that this client waited for, either it has, or it has ended. */
+    gr_snapshots_end(client, &snapshots, err == GRANARY_OK && submit->wait_ms == 0 && !existed);
+    return err;
+}
+
+static granary_err
+submit_graph(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+             size_t options_size, int wait_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
+             size_t status_size)
+{
+    Granary__Submit submit = GRANARY__SUBMIT__INIT;
+    granary_err err = gr_client_check_wait(client, wait_ms);
+
+    submit.wait_ms = wait_ms;
+    if (err == GRANARY_OK) {
+        err = gr_builder_finish(graph, &submit.graph);
+    }
+    if (err == GRANARY_OK) {
+        submit.digest = gr_graph_digest(submit.graph);
+        err = submit_resolved(client, &submit, options, options_size, ret_key, ret_status, status_size);
+        granary__graph__free_unpacked(submit.graph, NULL);
+    }
+    return err;
+}
+
+granary_err
+gr_submit(granary_client *client, Granary__Graph *graph, const granary_graph_options *options,
+          char ret_key[GRANARY_KEY_MAX])
+{
+    Granary__Submit submit = GRANARY__SUBMIT__INIT;
+    granary_err err = gr_client_check(client);
+
+    submit.graph = graph;
+    return err == GRANARY_OK
+               ? submit_resolved(client, &submit, options, options == NULL ? 0 : sizeof *options, ret_key, NULL, 0)
+               : err;
+}
+
+granary_err
+granary_graph_submit_sized(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                           char ret_key[GRANARY_KEY_MAX], size_t options_size)
+{
+    return submit_graph(client, graph, options, options_size, 0, ret_key, NULL, 0);
+}
+
+granary_err
+granary_graph_run_sized(granary_client *client, const granary_graph *graph, const granary_graph_options *options,
+                        int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status,
+                        size_t options_size, size_t status_size)
+{
+    granary_err err = timeout_ms == 0 ? gr_fail(GRANARY_EINVAL, "graph: a timeout of 0 waits for nothing") : GRANARY_OK;
+
+    return err == GRANARY_OK
+               ? submit_graph(client, graph, options, options_size, timeout_ms, ret_key, ret_status, status_size)
+               : err;
+}
+
+granary_err
+granary_graph_submit_json_sized(granary_client *client, const char *json, size_t length,
+                                const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX],
+                                size_t options_size)
+{
+    Granary__Submit submit = GRANARY__SUBMIT__INIT;
+    bool existed;
+    char *text;
+    granary_err err = gr_client_check(client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (json == NULL || memchr(json, '\0', length) != NULL) {
+        return gr_fail(GRANARY_EINVAL, "graph: the JSON text is NULL or has a NUL in it");
+    }
+    text = strndup(json, length);
+    if (text == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    submit.json = text;
+    err = submit_message(client, &submit, options, options_size, ret_key, NULL, 0, &existed);
+    free(text);
+    return err;
+}
