@@ -12,77 +12,8 @@
 #include "plan/state.h"
 
 #define NODES_SHOWN 200
-#define NOTES_MAX   8
-#define MESSAGE_MAX 1024
-#define QUOTED_MAX  512
 
 /* ---- creation ---- */
-
-/* By node: whether a target needs it. NULL: no memory. */
-static bool *
-needed_nodes(const struct gr_graph *graph)
-{
-    bool *needed = calloc(graph->count + 1, sizeof *needed);
-
-    for (size_t t = 0; needed != NULL && t < graph->target_count; t++) {
-        needed[graph->targets[t]] = true;
-    }
-    for (size_t i = graph->count; needed != NULL && i-- > 0;) {
-        for (size_t k = 0; k < graph->nodes[i]->input_count && needed[i]; k++) {
-            needed[graph->nodes[i]->inputs[k]->position] = true;
-        }
-    }
-    return needed;
-}
-
-static granary_err
-open_table(struct gr_plan *plan, size_t node, const struct gr_plan_options *options)
-{
-    const Granary__StoredTable *bound = NULL;
-    granary_err err;
-
-    for (size_t t = 0; t < options->table_count && bound == NULL; t++) {
-        bound = strcmp(options->tables[t]->node, plan->graph->nodes[node]->node->name) == 0 ? options->tables[t] : NULL;
-    }
-    err = gr_table_create(plan->graph->nodes[node]->node, bound, &plan->sources.tables[node]);
-    if (err == GRANARY_OK && !gr_table_is_known(plan->sources.tables[node])) {
-        plan->sources.unready++;
-        plan->sources.unasked++;
-    }
-    return err;
-}
-
-static granary_err
-open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
-{
-    const struct gr_graph *graph = plan->graph;
-    struct gr_file_options file_options = {.directory = options->directory,
-                                           .chunk_bytes = options->chunk_bytes,
-                                           .slots = options->slots,
-                                           .memory_bytes = options->memory_bytes};
-    bool *needed = needed_nodes(graph);
-    granary_err err = GRANARY_OK;
-
-    plan->sources.tables = calloc(graph->count + 1, sizeof *plan->sources.tables);
-    plan->sources.files = calloc(graph->count + 1, sizeof *plan->sources.files);
-    plan->sources.asked = calloc(graph->count + 1, sizeof *plan->sources.asked);
-    plan->sources.known =
-        (struct gr_sources){.tables = plan->sources.tables, .files = plan->sources.files, .functions = plan->functions};
-    if (needed == NULL || plan->sources.tables == NULL || plan->sources.files == NULL || plan->sources.asked == NULL) {
-        err = plan_no_memory();
-    }
-    for (size_t i = 0; i < graph->count && err == GRANARY_OK; i++) {
-        if (graph->nodes[i]->op == GR_TILE_table && needed[i]) {
-            err = open_table(plan, i, options);
-        } else if (gr_file_is(graph->nodes[i]->op) && needed[i]) {
-            err = gr_file_create(graph->nodes[i], &file_options, &plan->sources.files[i]);
-            plan->sources.unready += err == GRANARY_OK && plan->sources.files[i]->asks;
-            plan->sources.unasked += err == GRANARY_OK && plan->sources.files[i]->asks;
-        }
-    }
-    free(needed);
-    return err;
-}
 
 /*
  * The graph's key with a digest of what decides how the work is cut. The same submission planned again gives the same
@@ -223,7 +154,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         err = plan->graph == NULL ? plan_settle_chunks(plan) : infer_and_follow(plan);
     }
     if (err == GRANARY_OK && plan->graph != NULL) {
-        err = open_sources(plan, options);
+        err = plan_open_sources(plan, options);
     }
     if (err == GRANARY_OK) {
         err = make_id_key(plan, options);
@@ -250,16 +181,8 @@ gr_plan_destroy(struct gr_plan *plan)
     gr_tiling_destroy(plan->tiling);
     gr_steps_destroy(plan->steps);
     gr_chunks_free(&plan->chunks);
-    for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
-        gr_table_destroy(plan->sources.tables[i]);
-    }
+    plan_close_sources(plan);
     plan_free_functions(plan);
-    for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
-        gr_file_destroy(plan->sources.files[i]);
-    }
-    free(plan->sources.files);
-    free(plan->sources.tables);
-    free(plan->sources.asked);
     free(plan->questions.items);
     free(plan->emitted.numbers_of);
     plan_account_free(plan);
@@ -277,68 +200,7 @@ gr_plan_destroy(struct gr_plan *plan)
     free(plan);
 }
 
-/* ---- files first ---- */
-
-/* Add the operators that tell more of a file or a table; they follow one another. */
-static uint32_t
-start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
-{
-    struct gr_file *file = plan->sources.files[node];
-
-    if (file != NULL) {
-        gr_file_start(file, (uint32_t)node, &plan->chunks);
-        *ret_count = file->jobs;
-        return file->first_op;
-    }
-    gr_table_start(plan->sources.tables[node], (uint32_t)node, plan->id_key, &plan->chunks);
-    *ret_count = plan->sources.tables[node]->jobs;
-    return plan->sources.tables[node]->first_op;
-}
-
-/* Hand them out, a subtask each. */
-static granary_err
-ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
-{
-    struct gr_wants wants = {0};
-    uint32_t first = start_source(plan, node, &wants.count);
-    granary_err err;
-
-    wants.roots = calloc(wants.count + 1, sizeof *wants.roots);
-    err = wants.roots == NULL ? plan_no_memory() : gr_chunks_error(&plan->chunks);
-    if (err == GRANARY_OK) {
-        for (size_t job = 0; job < wants.count; job++) {
-            wants.roots[job].op = first + (uint32_t)job;
-        }
-        err = plan_emit(plan, &wants, batch);
-        while (err == GRANARY_OK && plan->emitted.emission != NULL) {
-            err = plan_emit_more(plan, batch);
-        }
-        plan->sources.asked[node] = true;
-        plan->sources.unasked--;
-    }
-    gr_wants_free(&wants);
-    return err;
-}
-
-static bool
-is_unknown(const struct gr_plan *plan, size_t node)
-{
-    return (plan->sources.files[node] != NULL && !plan->sources.files[node]->known) ||
-           (plan->sources.tables[node] != NULL && !gr_table_is_known(plan->sources.tables[node]));
-}
-
-static granary_err
-ask_sources(struct gr_plan *plan, struct gr_plan_batch *batch)
-{
-    granary_err err = GRANARY_OK;
-
-    for (size_t i = 0; i < plan->graph->count && plan->sources.unasked > 0 && err == GRANARY_OK; i++) {
-        if (is_unknown(plan, i) && !plan->sources.asked[i]) {
-            err = ask_source(plan, i, batch);
-        }
-    }
-    return err;
-}
+/* ---- answers ---- */
 
 /* The questions of a subtask: the first, and behind the last. */
 static const struct question *
@@ -363,55 +225,6 @@ questions_of(const struct gr_plan *plan, uint64_t number, const struct question 
     return plan->questions.items + low;
 }
 
-static granary_err
-feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
-{
-    struct gr_file *file = plan->sources.files[node];
-    granary_err err;
-
-    if (file->known || file->asks || op < file->first_op) {
-        return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
-    }
-    err = gr_file_feed(file, op - file->first_op, answer);
-    plan->sources.asked[node] = !file->asks;
-    plan->sources.unasked += file->asks;
-    plan->sources.unready -= file->known;
-    return err;
-}
-
-static granary_err
-feed_table(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryData *answer)
-{
-    struct gr_table *table = plan->sources.tables[node];
-    const bool was_told = table->count > 0;
-    granary_err err;
-
-    if (gr_table_is_known(table) || !plan->sources.asked[node] || op < table->first_op) {
-        return GRANARY_OK; /* its subtask ran twice, and the first answer was enough */
-    }
-    err = gr_table_feed(table, op - table->first_op, answer);
-    if (err == GRANARY_OK && !was_told) { /* what its objects are is the next question */
-        plan->sources.asked[node] = false;
-        plan->sources.unasked++;
-    }
-    plan->sources.unready -= gr_table_is_known(table);
-    return err;
-}
-
-bool
-gr_plan_snapshot(const struct gr_plan *plan, size_t *node, granary_id *ret_snapshot)
-{
-    while (plan->sources.tables != NULL && *node < plan->node_count) {
-        const struct gr_table *table = plan->sources.tables[(*node)++];
-
-        if (table != NULL && table->makes_snapshot) {
-            *ret_snapshot = table->snapshot;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* An answer to tiling, or of a source: those are asked before there are steps. */
 static granary_err
 feed_answer(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer)
@@ -421,21 +234,7 @@ feed_answer(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer
     if (chunk->op == GR_CHUNK_info && plan->tiling != NULL) {
         return gr_tiling_answer(plan->tiling, op, answer);
     }
-    return chunk->op == GR_CHUNK_info || chunk->op == GR_CHUNK_snapshot ? feed_table(plan, chunk->step, op, answer)
-                                                                        : feed_file(plan, chunk->step, op, answer);
-}
-
-granary_err
-gr_plan_table_infos(const struct gr_plan *plan, const char *node, struct gr_buf *out)
-{
-    for (size_t i = 0; plan->sources.tables != NULL && i < plan->node_count; i++) {
-        if (plan->sources.tables[i] != NULL && strcmp(plan->sources.tables[i]->node->name, node) == 0) {
-            return gr_table_is_known(plan->sources.tables[i])
-                       ? gr_table_pack(plan->sources.tables[i], out)
-                       : gr_fail(GRANARY_ESTATE, "node '%s': not known yet", node);
-        }
-    }
-    return gr_fail(GRANARY_ENOENT, "node '%s' reads no table", node);
+    return plan_feed_source(plan, op, answer);
 }
 
 granary_err
@@ -464,73 +263,7 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
     return err;
 }
 
-/* ---- then everything else ---- */
-
-/* Whether a message names the column, in one of the two ways messages have. */
-static bool
-names_column(const char *message, const char *column)
-{
-    char quoted[QUOTED_MAX];
-
-    (void)snprintf(quoted, sizeof quoted, "'%s'", column);
-    if (strstr(message, quoted) != NULL) {
-        return true;
-    }
-    (void)snprintf(quoted, sizeof quoted, "`%s`", column);
-    return strstr(message, quoted) != NULL;
-}
-
-/* Append a note for each column that is a string because of an odd value; message: and that it names, or NULL. */
-static void
-add_notes(const struct gr_plan *plan, const char *message, struct gr_buf *out)
-{
-    size_t notes = 0;
-
-    for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
-        const struct gr_file *file = plan->sources.files[i];
-        size_t columns = file == NULL || !file->known ? 0 : file->type.schema.count;
-
-        for (size_t c = 0; c < columns && notes < NOTES_MAX; c++) {
-            size_t before = out->size;
-
-            if (message != NULL && !names_column(message, file->type.schema.fields[c].name)) {
-                continue;
-            }
-            if (notes > 0) {
-                gr_buf_addf(out, "\n");
-            }
-            if (gr_file_tell_odd(file, c, out)) {
-                notes++;
-            } else {
-                out->size = before;
-            }
-        }
-    }
-}
-
-void
-gr_plan_notes(const struct gr_plan *plan, struct gr_buf *out)
-{
-    add_notes(plan, NULL, out);
-}
-
-/* That types do not fit may be a file's fault: the message is to say so. */
-static granary_err
-blame_file(const struct gr_plan *plan, granary_err err)
-{
-    struct gr_buf notes = {0};
-    char message[MESSAGE_MAX];
-
-    (void)snprintf(message, sizeof message, "%s", granary_error_message());
-    add_notes(plan, message, &notes);
-    if (notes.size > 0 && gr_buf_ok(&notes)) {
-        (void)gr_fail(err, "%s: %.*s", message, (int)notes.size, notes.bytes);
-    } else {
-        (void)gr_fail(err, "%s", message);
-    }
-    gr_buf_free(&notes);
-    return err;
-}
+/* ---- stages ---- */
 
 static granary_err
 infer_types(struct gr_plan *plan)
@@ -557,7 +290,7 @@ infer_types(struct gr_plan *plan)
         }
     }
     err = infer_and_follow(plan);
-    return err == GRANARY_ETYPE ? blame_file(plan, err) : err;
+    return err == GRANARY_ETYPE ? plan_blame_file(plan, err) : err;
 }
 
 /* The pieces of all targets of a chunk graph. */
@@ -665,7 +398,7 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
     if (plan->emitted.emission != NULL) {
         err = plan_emit_more(plan, &batch);
     } else if (plan->sources.unready > 0) {
-        err = ask_sources(plan, &batch);
+        err = plan_ask_sources(plan, &batch);
     } else if (!plan->complete) {
         err = plan_on(plan, &batch);
     }
@@ -687,10 +420,4 @@ bool
 gr_plan_complete(const struct gr_plan *plan)
 {
     return plan->complete && plan->emitted.emission == NULL;
-}
-
-bool
-gr_plan_asks_files(const char *op)
-{
-    return gr_file_asks(gr_op_find(op));
 }

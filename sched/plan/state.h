@@ -152,6 +152,16 @@ void plan_account_free(struct gr_plan *plan);
 /* Note a subtask for explain. */
 void plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask);
 
+/* sources.c: the files and tables that targets need. Errors: as gr_table_create(), gr_file_create() */
+granary_err plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options);
+void plan_close_sources(struct gr_plan *plan);
+/* Hand out the operators that tell more of them. Errors: as plan_emit() */
+granary_err plan_ask_sources(struct gr_plan *plan, struct gr_plan_batch *batch);
+/* The answer of one of these. Errors: as gr_file_feed(), gr_table_feed() */
+granary_err plan_feed_source(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer);
+/* That types do not fit may be a file's fault: the message is to say so. Returns err. */
+granary_err plan_blame_file(const struct gr_plan *plan, granary_err err);
+
 static inline granary_err
 plan_no_memory(void)
 {

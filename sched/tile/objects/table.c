@@ -115,15 +115,14 @@ tile_append_to(struct tiling *t, size_t i)
     const struct gr_tiled *in = tiling_input(t, i, 0);
     const struct gr_params_append_to *params = GR_STEP_PARAMS(append_to, &t->steps->steps[i]);
     struct gr_tiled *out = &t->tiled[i];
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
     granary_err err = tiled_init(t, out, 1, true);
 
     if (params->token == NULL) {
         return gr_fail(GRANARY_EINVAL, "parameter 'token': text that a program submits needs one");
     }
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("name", params->name));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("token", *params->token));
     if (err == GRANARY_OK) {
+        const gr_attrs attrs = tiling_attrs(t, i, NAMES("name", "token"));
+
         out->rows[0] = 1;
         out->bytes[0] = 1024;
         out->pieces[0] = tiling_add(t, i, GR_CHUNK_append_to, attrs, in->pieces, in->count, out->bytes[0]);
