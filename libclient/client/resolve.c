@@ -115,8 +115,6 @@ gr_resolve_objects(granary_client *client, Granary__Graph *graph, struct gr_snap
         } else if (strcmp(node->op, "object") == 0 || strcmp(node->op, "table") == 0) {
             err = resolve_ids(client, node);
             tables = tables || node->op[0] == 't';
-        } else if (strcmp(node->op, "append_to") == 0) {
-            err = tables_give_token(node);
         }
         if (err != GRANARY_OK) {
             return gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);

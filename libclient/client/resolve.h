@@ -20,8 +20,7 @@ void gr_snapshots_end(granary_client *client, struct gr_snapshots *snapshots, bo
  * Replace what a graph names as objects ("name:NAME", beginnings of ids) by whole ids, in place: the parameter `ids` of
  * object nodes, and of chunk graphs the inputs "object:...". The scheduler cannot look into the store.
  *
- * Nodes that read tables that change get the time, which is final from now on, and the version of the table. Those that
- * append to one get a token.
+ * Nodes that read tables that change get the time, which is final from now on, and the version of the table.
  *
  * snapshots  zero; gets one of each table that changes: gr_snapshots_end() follows, whatever is returned. NULL: none are
  *            made

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/id.h"
-#include "contract/mutable.h"
 #include "granary/mutable.h"
 #include "graph/graph.h"
 #include "mutable/source.h"
@@ -46,35 +44,6 @@ static bool
 has(const Granary__Node *node, const char *name)
 {
     return gr_attr_find(node->attrs, node->n_attrs, name) != NULL;
-}
-
-/* The node gets one more parameter, which it takes. */
-static granary_err
-give(Granary__Node *node, Granary__Attr *attr)
-{
-    Granary__Attr **more = attr == NULL ? NULL : realloc(node->attrs, (node->n_attrs + 1) * sizeof(Granary__Attr *));
-
-    if (more == NULL) {
-        if (attr != NULL) {
-            granary__attr__free_unpacked(attr, NULL);
-        }
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    node->attrs = more;
-    node->attrs[node->n_attrs++] = attr;
-    return GRANARY_OK;
-}
-
-granary_err
-tables_give_token(Granary__Node *node)
-{
-    uint64_t words[2];
-
-    if (has(node, "token")) {
-        return GRANARY_OK;
-    }
-    gr_id_words(granary_id_random(), words);
-    return give(node, gr_attr_new_int("token", (int64_t)GR_MUTABLE_WHAT_TOKEN(words[0] | 1)));
 }
 
 /* ---- one moment ---- */
@@ -126,10 +95,11 @@ fix_node(Granary__Node *node, granary_mutable *table, int64_t now)
 {
     char version[GRANARY_ID_TEXT + 1];
     int64_t time = gr_attr_int(node->attrs, node->n_attrs, "time", now);
-    granary_err err = has(node, "time") ? granary_cut(&table, 1, &time) : give(node, gr_attr_new_int("time", now));
+    granary_err err =
+        has(node, "time") ? granary_cut(&table, 1, &time) : gr_node_give(node, gr_attr_new_int("time", now));
 
     granary_id_format(table->id, version);
-    return err == GRANARY_OK ? give(node, gr_attr_new_string("version", version)) : err;
+    return err == GRANARY_OK ? gr_node_give(node, gr_attr_new_string("version", version)) : err;
 }
 
 /* ---- snapshots ---- */

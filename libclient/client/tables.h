@@ -4,9 +4,6 @@
 
 #include "client/resolve.h"
 
-/* What tells the rows that a node `append_to` writes from all other writes. Errors: ENOMEM */
-granary_err tables_give_token(Granary__Node *node);
-
 /*
  * Give the nodes that read tables that change their time and version.
  *

@@ -383,3 +383,19 @@ gr_param_text(const struct gr_params *params, const char *name)
 
     return attr != NULL ? attr->strings[0] : fallback_of(params, name);
 }
+
+granary_err
+gr_node_give(Granary__Node *node, Granary__Attr *attr)
+{
+    Granary__Attr **more = attr == NULL ? NULL : realloc(node->attrs, (node->n_attrs + 1) * sizeof(Granary__Attr *));
+
+    if (more == NULL) {
+        if (attr != NULL) {
+            attr_free(attr);
+        }
+        return gr_no_memory("graph");
+    }
+    node->attrs = more;
+    node->attrs[node->n_attrs++] = attr;
+    return GRANARY_OK;
+}

@@ -49,6 +49,8 @@ Granary__Attr *gr_attr_new_ints(const char *name, const int64_t *values, size_t 
 Granary__Attr *gr_attr_new_bools(const char *name, const bool *values, size_t count);
 Granary__Attr *gr_attr_new_strings(const char *name, char *const *values, size_t count);
 Granary__Attr *gr_attr_new_map(const char *name, char *const *keys, char *const *values, size_t count);
+/* The node gets one more, and takes it, whatever is returned. Errors: ENOMEM, also of a NULL */
+granary_err gr_node_give(Granary__Node *node, Granary__Attr *attr);
 Granary__Attr *gr_attr_new_expr(const char *name, const struct gr_expr *expr); /* its text */
 Granary__Attr *gr_attr_copy(const Granary__Attr *attr);
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "contract/mutable.h"
 #include "graph/graph.h"
 #include "sched/core/pack.h"
 #include "sched/executors/frees.h"
@@ -240,12 +241,28 @@ check_told(const Granary__Submit *submit)
     return GRANARY_OK;
 }
 
+/* What tells the rows that a node appends from all other writes, whoever runs it in the end, and however often. */
+static granary_err
+give_token(Granary__Node *node)
+{
+    uint64_t words[2];
+
+    if (strcmp(node->op, "append_to") != 0 || gr_attr_find(node->attrs, node->n_attrs, "token") != NULL) {
+        return GRANARY_OK;
+    }
+    gr_id_words(granary_id_random(), words);
+    return gr_node_give(node, gr_attr_new_int("token", (int64_t)GR_MUTABLE_WHAT_TOKEN(words[0] | 1)));
+}
+
 granary_err
 tables_bind(struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
 {
     const Granary__Graph *body = submit->graph;
     granary_err told = check_told(submit);
 
+    for (size_t i = 0; i < body->n_nodes && told == GRANARY_OK; i++) {
+        told = give_token(body->nodes[i]);
+    }
     if (told != GRANARY_OK) {
         return told;
     }

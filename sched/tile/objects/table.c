@@ -118,7 +118,7 @@ tile_append_to(struct tiling *t, size_t i)
     granary_err err = tiled_init(t, out, 1, true);
 
     if (params->token == NULL) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'token': text that a program submits needs one");
+        return gr_fail(GRANARY_EINVAL, "parameter 'token': the scheduler gives one");
     }
     if (err == GRANARY_OK) {
         const gr_attrs attrs = tiling_attrs(t, i, NAMES("name", "token"));

@@ -622,6 +622,26 @@ writes_of_one_token_are_one_write(void **state)
     granary_mutable_close(table);
 }
 
+/* Nobody but the scheduler reads a program's text. */
+static void
+text_of_a_program_appends_once_each_time(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] =
+        "{\"nodes\": {\"n\": {\"op\": \"arange\", \"stop\": 5},"
+        " \"rows\": {\"op\": \"from_tensor\", \"input\": \"n\", \"columns\": [\"n\"]},"
+        " \"a\": {\"op\": \"append_to\", \"input\": \"rows\", \"name\": \"t\"}}, \"targets\": [\"a\"]}";
+    granary_mutable *table = create(f, "t");
+    char key[GRANARY_KEY_MAX];
+
+    for (int64_t times = 1; times <= 2; times++) {
+        assert_int_equal(granary_graph_submit_json(f->client, text, sizeof text - 1, NULL, key), GRANARY_OK);
+        assert_int_equal(granary_graph_wait(f->client, key, 60000, NULL), GRANARY_OK);
+        assert_int_equal(rows_of(table), 5 * times);
+    }
+    granary_mutable_close(table);
+}
+
 /* The client asks again, as if it had heard no answer. */
 static void
 a_submission_sent_twice_is_one(void **state)
@@ -711,6 +731,7 @@ main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_graph_appends_its_rows_as_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(writes_of_one_token_are_one_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(text_of_a_program_appends_once_each_time, setup, teardown),
         cmocka_unit_test_setup_teardown(a_submission_sent_twice_is_one, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_appended_is_told, setup, teardown),
         cmocka_unit_test(rows_are_appended_once_when_an_executor_dies),

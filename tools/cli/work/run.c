@@ -454,7 +454,7 @@ check_outputs(const struct run *run, const Granary__Graph *graph)
 static bool
 names_objects(const Granary__Graph *graph)
 {
-    static const char *const ops[] = {"object", "table", "append_to"};
+    static const char *const ops[] = {"object", "table"};
     bool any = graph->level == GRANARY__GRAPH__LEVEL__CHUNK;
 
     for (size_t i = 0; i < graph->n_nodes && !any; i++) {
