@@ -245,7 +245,8 @@ static granary_err
 table_make_id(granary_client *client, const char *name, granary_id id, const granary_frame *schema,
               const granary_mutable_options *how)
 {
-    const granary_object_options options = {.timeout_ms = how->timeout_ms};
+    /* It is this client's, and ends with that, until it has its name. */
+    const granary_object_options options = {.counted = true, .timeout_ms = how->timeout_ms};
     const bool is_durable = how->durability != GRANARY_DURABLE_NONE;
     struct mutable_page page;
     granary_err err = page_take(client, id, &page);

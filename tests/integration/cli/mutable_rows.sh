@@ -122,7 +122,6 @@ granary table create half n:int64
 granary table append half <<<$'n\n1' >/dev/null
 half=$(granary name half)
 granary name --drop half
-granary rm "$half"
 granary doctor >doctor && fail "doctor has nothing to say of a deleted table"
 grep -q '^attention  *tables  *session 1 keeps 2 objects of tables that were deleted' doctor || fail "doctor: $(cat doctor)"
 granary fsck | grep -q "^note  *table-deleted  *table $half was deleted, and keeps 2 objects" || fail "fsck: $(granary fsck)"

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/scheduler/scheduler.h"
 #include "granary/graph.h"
 
 /* How long who interrupts waits at most to be told what became of the graph; a second Ctrl-C does not wait at all. */
@@ -47,7 +48,7 @@ static struct {
     char nothing[32];
     char unsure[3 * GRANARY_KEY_MAX + 100];
     char kept[2 * GRANARY_KEY_MAX + 100];
-    char cancelled[GRANARY_KEY_MAX + 100];
+    char cancelled[GRANARY_KEY_MAX + 150];
 } interrupt = {.fd = -1, .cleaner_fd = -1, .nothing = "nothing was started\n"};
 
 /* Whether whoever cleans up has done so. */
@@ -127,9 +128,13 @@ prepare(const struct discard_options *options, const struct discard *discard)
     /* What the terminal shows in this line: ^C, and the bar. */
     (void)snprintf(interrupt.start, sizeof interrupt.start,
                    "%sgranary: %.100s: interrupted: ", isatty(STDERR_FILENO) ? "\n" : "", options->what);
-    (void)snprintf(interrupt.cancelled, sizeof interrupt.cancelled,
-                   "its graph is cancelled, and nothing of it is kept%s%s%s\n", options->stays == NULL ? "" : "; '",
-                   options->stays == NULL ? "" : options->stays, options->stays == NULL ? "" : "' is what it was");
+    (void)snprintf(interrupt.cancelled, sizeof interrupt.cancelled, "%s%s%s%s\n",
+                   options->outcome != NULL ? options->outcome : "its graph is cancelled, and nothing of it is kept",
+                   options->stays == NULL ? "" : "; '", options->stays == NULL ? "" : options->stays,
+                   options->stays == NULL ? "" : "' is what it was");
+    if (options->unsure != NULL) {
+        (void)snprintf(interrupt.unsure, sizeof interrupt.unsure, "%s\n", options->unsure);
+    }
     set_handler(on_signal);
 }
 
@@ -148,15 +153,22 @@ read_all(int fd, char *buffer, size_t size)
     return filled;
 }
 
-/* In the process beside: what is to be forgotten is, by the command for that. */
-static void
-wait_and_forget(const struct cli *cli, const struct discard_options *options, int fd)
+static int
+forget_graph(struct cli *cli, const char *key)
+{
+    granary_err err = granary_graph_delete(cli->client, key);
+
+    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", key);
+}
+
+/* In the process beside, which has no threads and no connection: what is to be forgotten is. Returns its exit status. */
+static int
+wait_and_forget(struct cli cli, const struct discard_options *options, int fd)
 {
     char key[GRANARY_KEY_MAX + 2] = "";
-    const char *args[8] = {"granary", "forget"};
-    size_t count = 2;
     size_t length;
     bool interrupted, is_done;
+    int status;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     (void)setsid(); /* what the terminal sends to the command is not for it */
@@ -173,19 +185,13 @@ wait_and_forget(const struct cli *cli, const struct discard_options *options, in
         (void)unlink(options->file);
     }
     if (length == 0 || is_done || (options->only_interrupted && !interrupted)) {
-        return;
+        return 0;
     }
     key[length] = '\0';
-    if (cli->instance != NULL) {
-        args[count++] = "--instance";
-        args[count++] = cli->instance;
-    }
-    if (cli->session != NULL) {
-        args[count++] = "--session";
-        args[count++] = cli->session;
-    }
-    args[count] = key;
-    (void)execv("/proc/self/exe", (char *const *)(uintptr_t)args);
+    status = options->forget == NULL ? scheduler_connect(&cli) : cli_connect_existing(&cli);
+    status = status == 0 ? (options->forget == NULL ? forget_graph : options->forget)(&cli, key) : status;
+    cli_disconnect(&cli);
+    return status;
 }
 
 static void
@@ -197,8 +203,7 @@ start_beside(const struct cli *cli, const struct discard_options *options, struc
         discard->pid = fork();
         if (discard->pid == 0) {
             (void)close(ends[1]);
-            wait_and_forget(cli, options, ends[0]);
-            _exit(0);
+            _exit(wait_and_forget(*cli, options, ends[0]));
         }
         (void)close(ends[0]);
         discard->fd = ends[1];

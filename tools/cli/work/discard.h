@@ -1,7 +1,8 @@
 /*
- * A graph that is to leave nothing, whatever ends the command that runs it. A small process beside the command waits
- * for its end, and forgets the graph if the command has not done so. It also removes a file that the graph reads. When the command is interrupted (Ctrl-C,
- * SIGTERM) it waits for that, says on stderr what became of the graph, and exits with 128 and the signal's number.
+ * A graph, or a statement that changes tables, that is to leave nothing, whatever ends the command that runs it. A small
+ * process beside the command waits for its end, and forgets it if the command has not done so. It also removes a file that
+ * the graph reads. When the command is interrupted (Ctrl-C, SIGTERM) it waits for that, says on stderr what became of the
+ * graph, and exits with 128 and the signal's number.
  */
 #ifndef CLI_DISCARD_H
 #define CLI_DISCARD_H
@@ -16,9 +17,14 @@ struct discard {
 };
 
 struct discard_options {
-    const char *what;      /* in messages: "sql", "load t" */
-    const char *stays;     /* the name that goes on meaning what it meant before; NULL: none */
-    const char *file;      /* one that ends with the command, too, whatever ends it; NULL: none */
+    const char *what;  /* in messages: "sql", "load t" */
+    const char *stays; /* the name that goes on meaning what it meant before; NULL: none */
+    const char *file;  /* one that ends with the command, too, whatever ends it; NULL: none */
+    /* What the key names is no graph: forget it, and return an exit status. And what is told when that is done, and when
+     * nobody knows. */
+    int (*forget)(struct cli *cli, const char *key);
+    const char *outcome;
+    const char *unsure;
     bool only_interrupted; /* kill -9 leaves the graph, and so does a normal end */
     pid_t private_pid; /* of the supervisor of an instance that ends with the command: nothing else is needed; or 0 */
 };

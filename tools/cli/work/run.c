@@ -608,6 +608,30 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
     return err == GRANARY_OK && (source->needs_client || !run->show_graph) ? choose_instance(run) : err;
 }
 
+/* Do what the source's argument says. */
+static int
+run_act(struct run *run)
+{
+    struct cli *cli = run->cli;
+    char label[GRANARY_ID_TEXT + 1];
+    granary_err err = GRANARY_OK;
+    int status;
+
+    granary_id_format(granary_id_random(), label);
+    discard_begin(cli,
+                  &(struct discard_options){.what = cli->name,
+                                            .forget = run->source->forget,
+                                            .outcome = "it is stopped, and was done as a whole or not at all",
+                                            .unsure = "it may go on: `granary graphs` tells"},
+                  &run->remains);
+    status = cli_connect(cli);
+    if (status == 0) {
+        discard_submitted(&run->remains, label); /* before there is anything */
+        err = run->source->act(cli, run->graph, run->timeout_ms, label);
+    }
+    return err != GRANARY_OK ? cli_fail(err, "%s", run->label) : status;
+}
+
 static int
 run_source(struct cli *cli)
 {
@@ -623,9 +647,7 @@ run_source(struct cli *cli)
         goto out;
     }
     if (run->acts) {
-        status = cli_connect(cli);
-        err = status == 0 ? source->act(cli, run->graph, run->timeout_ms) : GRANARY_OK;
-        status = err != GRANARY_OK ? cli_fail(err, "%s", run->label) : status;
+        status = run_act(run);
         goto out;
     }
     if (source->needs_client || !run->show_graph) {

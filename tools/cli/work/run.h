@@ -18,7 +18,9 @@ struct run_source {
     granary_err (*explain)(granary_client *client, granary_err err, const char *argument);
     /* Whether the argument makes no graph, but is to be done, in an instance that is up. Or NULL */
     bool (*acts)(const char *argument);
-    granary_err (*act)(struct cli *cli, const char *argument, int timeout_ms);
+    /* label: whoever knows it can take back what is left by one that is interrupted: the source's forget() */
+    granary_err (*act)(struct cli *cli, const char *argument, int timeout_ms, const char *label);
+    int (*forget)(struct cli *cli, const char *label);
 };
 
 extern const struct run_source sql_source;

@@ -12,6 +12,7 @@
 #include "cli/work/run.h"
 #include "client/builder.h"
 #include "graph_json/json.h"
+#include "sql/forget.h"
 
 #define STATEMENT_MAX ((size_t)1 << 20)
 
@@ -121,7 +122,7 @@ tell_done(const struct cli *cli, const granary_sql_done *done)
 }
 
 static granary_err
-act(struct cli *cli, const char *argument, int timeout_ms)
+act(struct cli *cli, const char *argument, int timeout_ms, const char *label)
 {
     char *statement = NULL;
     size_t size = 0;
@@ -129,13 +130,21 @@ act(struct cli *cli, const char *argument, int timeout_ms)
     granary_err err = read_statement(argument, &statement, &size);
 
     if (err == GRANARY_OK) {
-        err = granary_sql_execute(cli->client, statement, size, timeout_ms > 0 ? timeout_ms : GRANARY_FOREVER, &done);
+        err = gr_sql_execute(cli->client, statement, size, timeout_ms > 0 ? timeout_ms : GRANARY_FOREVER, label, &done);
     }
     if (err == GRANARY_OK) {
         tell_done(cli, &done);
     }
     free(statement);
     return err;
+}
+
+static int
+forget(struct cli *cli, const char *label)
+{
+    granary_err err = gr_sql_forget(cli->client, label);
+
+    return err == GRANARY_OK ? 0 : cli_fail(err, "%s", label);
 }
 
 const struct run_source sql_source = {.what = "statement",
@@ -146,4 +155,5 @@ const struct run_source sql_source = {.what = "statement",
                                       .make = translate,
                                       .explain = explain,
                                       .acts = acts,
-                                      .act = act};
+                                      .act = act,
+                                      .forget = forget};
