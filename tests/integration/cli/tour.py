@@ -3,8 +3,10 @@
 Lines that begin with "$ " are commands (one ending in a backslash goes on in the next line); what follows is their output, stdout and
 stderr together. "..." in an expected line stands for anything, a line of just "..." for any lines. All blocks share one shell, to which an undefined variable is an error.
 """
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +46,16 @@ def matches(expected, got):
     return re.fullmatch("".join(parts), got) is not None
 
 
+def on_disk(instance):
+    """Where an instance that is up keeps what is to outlive it; none when it is not up."""
+    try:
+        with open(os.path.join(instance, "instance.json"), encoding="utf-8") as file:
+            tag = json.load(file)["shm_prefix"].strip(".").rsplit(".", 1)[1]
+    except OSError:
+        return set()
+    return {f"/var/tmp/granary-{os.getuid()}-{tag}"}
+
+
 def main():
     page, source, programs = sys.argv[1:4]
     name = os.path.basename(page)
@@ -53,6 +65,7 @@ def main():
     shell = subprocess.Popen(["bash", "-u"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              cwd=source, env=env)
     failures = 0
+    disks = set()
     commands = blocks(page)
     for number, command, expected in commands:
         shell.stdin.write(f"{{ {command}\n}} </dev/null\necho '{MARK}'\n")
@@ -66,6 +79,7 @@ def main():
                 got += line[: -len(MARK) - 1]
                 break
             got += line
+        disks |= on_disk(env["GRANARY_INSTANCE"])
         if got and not got.endswith("\n"):
             got += "\n"
         if not matches(expected, got):
@@ -74,7 +88,8 @@ def main():
     shell.stdin.close()
     shell.wait()
     subprocess.run(["granary", "down"], env=env, capture_output=True)
-    subprocess.run(["rm", "-rf", work])
+    for directory in disks | {work}:
+        shutil.rmtree(directory, ignore_errors=True)
     print(f"{len(commands)} commands of {name}, {failures} differ")
     sys.exit(1 if failures or len(commands) < 5 else 0)
 
