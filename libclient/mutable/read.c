@@ -44,7 +44,8 @@ horizon_of(granary_mutable *table, int64_t *ret_horizon)
     granary_err err;
 
     (void)pthread_mutex_lock(&table->lock);
-    err = table_look(table);
+    err = table_check(table);
+    err = err == GRANARY_OK && table_has_moved(table) ? table_look(table) : err; /* else no log is to be read */
     *ret_horizon = table->index.horizon;
     (void)pthread_mutex_unlock(&table->lock);
     return table_told(table, err);

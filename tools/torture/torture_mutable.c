@@ -1,6 +1,6 @@
 /*
- * Mutable tables in a private store: writers and readers, whoever kills and stops them and the store, and the verdict.
- * All of it goes in rounds, each with new tables, so that what is noted has an end.
+ * Mutable tables in a private instance: writers, readers, a graph a second, whoever kills and stops them and the daemons, and
+ * the verdict. All of it goes in rounds, each with new tables, so that what is noted has an end.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -9,8 +9,9 @@
 #include "base/clock.h"
 #include "torture/common/interrupt.h"
 #include "torture/common/options.h"
-#include "torture/common/own.h"
 #include "torture/common/random.h"
+#include "torture/instance/realm.h"
+#include "torture/tables/grouper.h"
 #include "torture/tables/reader.h"
 #include "torture/tables/stage.h"
 #include "torture/tables/writer.h"
@@ -20,20 +21,21 @@
 #define STOP_MS     180000 /* for a process to end, when it was told to */
 #define NANO        1000000000u
 #define LIVES_SPARE 64u
+#define PAUSE_NS    80000000u /* between two blows, at most */
 
-enum party { WRITERS, READERS, PARTIES };
+enum party { WRITERS, READERS, GROUPERS, PARTIES };
 
 struct run {
     struct options options;
     uint64_t rows; /* of a round */
     uint64_t rate; /* appends a second of each writer; 0: as fast as it can */
     unsigned writer_count, reader_count;
-    struct own_store own;
+    struct realm realm;
     struct journal journal;
     struct pack packs[PARTIES];
     uint64_t seed;
     int64_t end_ns;
-    uint64_t kills[PARTIES], stops[PARTIES];
+    uint64_t kills[PARTIES], stops[PARTIES], falls[ROLES]; /* clients, and those of the instance */
     /* Of rounds that are over. */
     uint64_t rounds, wrong;
     uint64_t appends, rows_written, refused, reads[READ_KINDS];
@@ -52,12 +54,41 @@ run_reader(void *context, unsigned number, uint64_t seed)
     reader_run(context, number, seed);
 }
 
+/* The groupers' diaries are behind the readers'. */
+static void
+run_grouper(void *context, unsigned number, uint64_t seed)
+{
+    const struct journal *journal = context;
+
+    grouper_run(journal, journal->readers - 1 - number, seed);
+}
+
 /* ---- blows ---- */
 
 static uint64_t
 all_kills(const struct run *run)
 {
-    return run->own.kills + run->kills[WRITERS] + run->kills[READERS];
+    uint64_t kills = 0;
+
+    for (enum party party = 0; party < PARTIES; party++) {
+        kills += run->kills[party];
+    }
+    for (enum role role = 0; role < ROLES; role++) {
+        kills += run->falls[role];
+    }
+    return kills;
+}
+
+/* One of the instance's. Its supervisor starts another, which may fall as well, while it takes over. */
+static void
+fell(struct run *run, enum role role)
+{
+    do {
+        const pid_t victim = realm_find(&run->realm, role, (unsigned)random_next(&run->seed));
+
+        run->falls[role] += victim > 0 && realm_signal(&run->realm, victim, SIGKILL, NULL);
+        random_pause(&run->seed, PAUSE_NS / 4);
+    } while (role == ROLE_STORE && random_next(&run->seed) % 4 == 0);
 }
 
 static void
@@ -78,9 +109,9 @@ stop_one(struct run *run, enum party party)
     uint64_t then = random_next(&run->seed) % 4;
 
     (void)kill(pack->pids[victim], SIGSTOP);
-    random_pause(&run->seed, OWN_PAUSE_NS);
+    random_pause(&run->seed, PAUSE_NS);
     if (then == 0 && !run->options.spare_store) {
-        own_store_kill(&run->own, &run->seed);
+        fell(run, ROLE_STORE);
     }
     if (then == 1) {
         pack_replace(pack, victim, SIGKILL);
@@ -96,15 +127,15 @@ strike(struct run *run)
 {
     uint64_t dice = random_next(&run->seed) % 100;
 
-    random_pause(&run->seed, OWN_PAUSE_NS);
+    random_pause(&run->seed, PAUSE_NS);
     if (dice < 20) {
         if (!run->options.spare_store) {
-            own_store_kill(&run->own, &run->seed);
+            fell(run, ROLE_STORE);
         }
-    } else if (dice < 50) {
-        kill_one(run, WRITERS);
+    } else if (dice < 25) {
+        fell(run, dice < 22 ? ROLE_SCHED : ROLE_EXECUTOR);
     } else if (dice < 65) {
-        kill_one(run, READERS);
+        kill_one(run, dice < 50 ? WRITERS : dice < 63 ? READERS : GROUPERS);
     } else {
         stop_one(run, dice < 90 ? WRITERS : READERS);
     }
@@ -117,7 +148,7 @@ goes_on(const struct run *run)
 {
     const uint64_t kills = run->options.kills;
 
-    return !run->own.broken && !interrupted() && (kills > 0 ? all_kills(run) < kills : gr_now_ns() < run->end_ns);
+    return !interrupted() && (kills > 0 ? all_kills(run) < kills : gr_now_ns() < run->end_ns);
 }
 
 /* Whether writers have anything left to write, and the journal has room for more of their lives. */
@@ -141,7 +172,7 @@ look_idle(struct run *run)
     atomic_store(&run->journal.board->idle, true);
     pack_start(&run->packs[READERS]);
     while (goes_on(run) && gr_now_ns() < end_ns) {
-        random_pause(&run->seed, OWN_PAUSE_NS);
+        random_pause(&run->seed, PAUSE_NS);
     }
     atomic_store(&run->journal.board->idle, false);
 }
@@ -181,22 +212,19 @@ play_round(struct run *run)
         look_idle(run);
     }
     began_ns = gr_now_ns();
-    pack_start(&run->packs[READERS]);
-    pack_start(&run->packs[WRITERS]);
+    for (enum party party = 0; party < PARTIES; party++) {
+        pack_start(&run->packs[party]);
+    }
     while (round_goes_on(run)) {
         strike(run);
     }
     run->worked_ns += gr_now_ns() - began_ns;
     atomic_store(&run->journal.board->stop, true);
     for (enum party party = 0; party < PARTIES; party++) {
-        if (run->own.broken) {
-            pack_kill(&run->packs[party]);
-        } else {
-            pack_await(&run->packs[party], STOP_MS);
-        }
+        pack_await(&run->packs[party], STOP_MS);
     }
     count_round(run);
-    run->wrong += run->own.broken || !stage_judge(&run->journal, run->seed);
+    run->wrong += !stage_judge(&run->journal, run->seed);
     run->rounds++;
 }
 
@@ -214,10 +242,11 @@ report_reads(const struct run *run)
         all += run->reads[kind];
     }
     (void)printf("reads              %" PRIu64 ", %.0f a second: %" PRIu64 " at the fixed time, %" PRIu64
-                 " at past ones, %" PRIu64 " of cuts, %" PRIu64 " of now, %" PRIu64 " of snapshots; %" PRIu64
-                 " turns missed\n",
+                 " at past ones, %" PRIu64 " of cuts, %" PRIu64 " of now, %" PRIu64 " of snapshots, %" PRIu64
+                 " by graphs; %" PRIu64 " turns missed\n",
                  all, seconds > 0 ? (double)all / seconds : 0, run->reads[READ_FIXED], run->reads[READ_PAST],
-                 run->reads[READ_CUT], run->reads[READ_NOW], run->reads[READ_SNAPSHOT], atomic_load(&board->late));
+                 run->reads[READ_CUT], run->reads[READ_NOW], run->reads[READ_SNAPSHOT], run->reads[READ_GRAPH],
+                 atomic_load(&board->late));
     (void)printf("a fixed read       p99.9 of processor time %.3f ms idle, %.3f ms beside writers: ratio %.2f\n",
                  (double)idle / 1e6, (double)busy / 1e6, idle > 0 ? (double)busy / (double)idle : 0);
     (void)printf("                   p99.9 of wall clock     %.3f ms idle, %.3f ms beside writers (%" PRIu64
@@ -232,11 +261,13 @@ report(const struct run *run, bool clean)
 {
     const struct board *board = run->journal.board;
     const double seconds = (double)run->worked_ns / NANO;
-    const uint64_t crashes = run->packs[WRITERS].crashes + run->packs[READERS].crashes;
+    const uint64_t crashes = run->packs[WRITERS].crashes + run->packs[READERS].crashes + run->packs[GROUPERS].crashes;
 
-    (void)printf("store killed       %" PRIu64 " times, restarted %" PRIu64 "\n", run->own.kills, run->own.restarts);
+    (void)printf("store killed       %" PRIu64 ", schedulers %" PRIu64 ", executors %" PRIu64 "\n",
+                 run->falls[ROLE_STORE], run->falls[ROLE_SCHED], run->falls[ROLE_EXECUTOR]);
     (void)printf("writers killed     %" PRIu64 ", stopped %" PRIu64 "\n", run->kills[WRITERS], run->stops[WRITERS]);
-    (void)printf("readers killed     %" PRIu64 ", stopped %" PRIu64 "\n", run->kills[READERS], run->stops[READERS]);
+    (void)printf("readers killed     %" PRIu64 ", stopped %" PRIu64 "; %" PRIu64 " groupers killed\n",
+                 run->kills[READERS], run->stops[READERS], run->kills[GROUPERS]);
     (void)printf("appends            %" PRIu64 " of %" PRIu64
                  " rows in %.1f s: %.0f a second, %.0f rows a second; %" PRIu64 " refused\n",
                  run->appends, run->rows_written, seconds, seconds > 0 ? (double)run->appends / seconds : 0,
@@ -254,10 +285,11 @@ print_again(const struct run *run)
 {
     const struct options *options = &run->options;
 
-    (void)printf("again: granary torture mutable --seconds %" PRId64 "ms --seed %" PRIu64 " --memory %" PRIu64
-                 " --writers %u --readers %u --rows %" PRIu64 " --rate %" PRIu64 " --kills %" PRIu64 "%s\n",
-                 options->duration_ms, options->seed, options->memory, run->writer_count, run->reader_count, run->rows,
-                 run->rate, options->kills, options->spare_store ? " --spare-store" : "");
+    (void)printf(
+        "again: granary torture mutable --seconds %" PRId64 "ms --seed %" PRIu64 " --memory %" PRIu64
+        " --writers %u --readers %u --executors %u --rows %" PRIu64 " --rate %" PRIu64 " --kills %" PRIu64 "%s\n",
+        options->duration_ms, options->seed, options->memory, run->writer_count, run->reader_count, options->executors,
+        run->rows, run->rate, options->kills, options->spare_store ? " --spare-store" : "");
 }
 
 /* ---- setting up ---- */
@@ -265,23 +297,37 @@ print_again(const struct run *run)
 static bool
 set_up(struct run *run)
 {
+    struct journal *journal = &run->journal;
+
     run->seed = run->options.seed;
-    if (!own_store_start(&run->own, run->options.memory)) {
+    if (!realm_create(&run->realm, &run->options)) {
         return false;
     }
-    if (!journal_create(&run->journal, run->own.store.directory, run->own.store.directory, run->writer_count,
-                        run->reader_count, run->rows / run->writer_count)) {
-        perror("granary: torture: journal");
-        journal_destroy(&run->journal);
-        (void)own_store_stop(&run->own);
+    if (!journal_create(journal, run->realm.directory, run->realm.instance, run->writer_count, run->reader_count + 1,
+                        run->rows / run->writer_count) ||
+        !realm_up(&run->realm)) {
+        perror("granary: torture");
+        journal_destroy(journal);
+        realm_destroy(&run->realm);
         return false;
     }
-    run->journal.pace_ns = run->rate > 0 ? NANO / run->rate : 0;
+    journal->pace_ns = run->rate > 0 ? NANO / run->rate : 0;
     run->packs[WRITERS] = (struct pack){
-        .what = "writer", .count = run->writer_count, .run = run_writer, .context = &run->journal, .seed = run->seed};
+        .what = "writer", .count = run->writer_count, .run = run_writer, .context = journal, .seed = run->seed};
     run->packs[READERS] = (struct pack){
-        .what = "reader", .count = run->reader_count, .run = run_reader, .context = &run->journal, .seed = ~run->seed};
+        .what = "reader", .count = run->reader_count, .run = run_reader, .context = journal, .seed = ~run->seed};
+    run->packs[GROUPERS] =
+        (struct pack){.what = "grouper", .count = 1, .run = run_grouper, .context = journal, .seed = run->seed / 2};
     return true;
+}
+
+static bool
+tear_down(struct run *run)
+{
+    const bool clean = realm_down(&run->realm);
+
+    realm_destroy(&run->realm);
+    return clean;
 }
 
 static int
@@ -301,7 +347,7 @@ run_mutable(struct cli *cli)
     do {
         play_round(run);
     } while (goes_on(run) && run->wrong == 0);
-    clean = own_store_stop(&run->own);
+    clean = tear_down(run);
     clean = report(run, clean);
     if (!clean) {
         print_again(run);
@@ -321,14 +367,19 @@ static const struct gr_option list[] = {
      GR_OPTION_NUMBER(struct run, rows, 1, 1000000000)},
     {"rate", 0, "N", "appends a second of each writer; default: as many as it can",
      GR_OPTION_NUMBER(struct run, rate, 0, 1000000000)},
+    OPTION_EXECUTORS("executors of the graphs; default: 2"),
     OPTION_KILLS("go on until so many processes were killed, whatever the time"),
     OPTION_SPARE_STORE,
     {0}};
 
-const struct command torture_mutable = {
-    .options = list,
-    COMMAND_SELF(struct run,
-                 .options = {.duration_ms = 10000, .seed = 1, .memory = 128 << 20, .memory_least = 16 << 20},
-                 .rows = 400000, .writer_count = 4, .reader_count = 4),
-    .alone = true,
-    .run = run_mutable};
+const struct command torture_mutable = {.options = list,
+                                        COMMAND_SELF(struct run,
+                                                     .options = {.duration_ms = 10000,
+                                                                 .seed = 1,
+                                                                 .memory = 128 << 20,
+                                                                 .memory_least = 16 << 20,
+                                                                 .executors = 2,
+                                                                 .schedulers = 1},
+                                                     .rows = 400000, .writer_count = 4, .reader_count = 4),
+                                        .alone = true,
+                                        .run = run_mutable};

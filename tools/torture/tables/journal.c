@@ -148,6 +148,19 @@ hand_origin(const struct hand *hand, const struct append *append)
 
 /* ---- reads ---- */
 
+int64_t
+journal_acknowledged(const struct journal *journal, uint32_t table)
+{
+    int64_t latest = INT64_MIN;
+
+    for (unsigned i = 0; i <= journal->writers; i++) {
+        int64_t newest = atomic_load_explicit(&journal->hands[i]->newest[table], memory_order_acquire);
+
+        latest = newest > latest ? newest : latest;
+    }
+    return latest;
+}
+
 void
 diary_note(struct diary *diary, struct read read, const struct sighting *sighting)
 {

@@ -48,7 +48,7 @@ struct hand {
     struct append appends[];
 };
 
-enum read_kind { READ_FIXED, READ_PAST, READ_CUT, READ_NOW, READ_SNAPSHOT, READ_KINDS };
+enum read_kind { READ_FIXED, READ_PAST, READ_CUT, READ_NOW, READ_SNAPSHOT, READ_GRAPH, READ_KINDS };
 
 struct read {
     uint32_t size; /* bytes, with its sights */
@@ -109,6 +109,9 @@ void hand_done(struct hand *hand, struct append *append, int64_t time);
 void hand_refused(struct append *append);
 /* The origin of the rows of a hand's append. */
 struct origin hand_origin(const struct hand *hand, const struct append *append);
+
+/* The latest time that some writer was told, of a table; INT64_MIN: none was. */
+int64_t journal_acknowledged(const struct journal *journal, uint32_t table);
 
 /* Note a read. It is lost when the diary is full, or its reader dies meanwhile. */
 void diary_note(struct diary *diary, struct read read, const struct sighting *sighting);

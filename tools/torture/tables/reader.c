@@ -45,20 +45,6 @@ failed(const struct reader *reader, granary_err err, const char *what)
 
 /* ---- what is known before a read ---- */
 
-/* The latest time that some writer was told, of a table. */
-static int64_t
-acknowledged_in(const struct journal *journal, uint32_t table)
-{
-    int64_t latest = INT64_MIN;
-
-    for (unsigned i = 0; i <= journal->writers; i++) {
-        int64_t newest = atomic_load_explicit(&journal->hands[i]->newest[table], memory_order_acquire);
-
-        latest = newest > latest ? newest : latest;
-    }
-    return latest;
-}
-
 /* A time that was answered before, or that of a write or the one before it, or any. GRANARY_NOW: there is none. */
 static int64_t
 choose_past(struct reader *reader, uint32_t table)
@@ -146,7 +132,7 @@ read_now(struct reader *reader, uint32_t table)
     struct read what = {.kind = READ_NOW,
                         .from = GRANARY_NOW,
                         .time = GRANARY_NOW,
-                        .acknowledged = acknowledged_in(reader->journal, table)};
+                        .acknowledged = journal_acknowledged(reader->journal, table)};
 
     return !failed(reader, granary_cut(&reader->tables[table], 1, &what.from), "cut") &&
            read_table(reader, table, GRANARY_NOW, what);
@@ -161,7 +147,7 @@ read_cut(struct reader *reader, int64_t time)
     bool done;
 
     for (uint32_t i = 0; time == GRANARY_NOW && i < JOURNAL_TABLES; i++) {
-        int64_t latest = acknowledged_in(reader->journal, i);
+        int64_t latest = journal_acknowledged(reader->journal, i);
 
         acknowledged = latest > acknowledged ? latest : acknowledged;
     }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "granary/graph.h"
 #include "torture/common/client.h"
 #include "torture/tables/reader.h"
 #include "torture/tables/row.h"
@@ -71,6 +72,12 @@ delete_snapshots(granary_client *client)
 static bool
 delete_all(const struct journal *journal, granary_client *client)
 {
+    uint64_t graphs = 0;
+    granary_err forgotten = granary_graph_delete_all(client, "default", &graphs); /* of a grouper that was killed */
+
+    if (forgotten != GRANARY_OK) {
+        board_failed(journal->board, forgotten, "delete graphs");
+    }
     for (uint32_t i = 0; i < JOURNAL_TABLES; i++) {
         granary_err err = granary_mutable_delete(client, journal_table(i));
 

@@ -57,7 +57,7 @@ finding(struct verdict *verdict)
 static const char *
 kind_name(uint8_t kind)
 {
-    static const char *const names[READ_KINDS] = {"fixed", "past", "cut", "now", "snapshot"};
+    static const char *const names[READ_KINDS] = {"fixed", "past", "cut", "now", "snapshot", "graph"};
 
     return names[kind];
 }
