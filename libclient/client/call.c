@@ -429,7 +429,7 @@ call(granary_client *client, Granary__Request *request, int timeout_ms, Granary_
         err = check_wait(request);
     }
     if (err == GRANARY_OK) {
-        err = gr_client_extension(client, line_create, line_destroy, &extension);
+        err = gr_client_extension(client, GR_CLIENT_ROOM_CLIENT, line_create, line_destroy, &extension);
     }
     if (err == GRANARY_OK) {
         int64_t deadline_ns = gr_deadline_ns(timeout_ms);

@@ -74,8 +74,10 @@ struct granary_client {
     _Atomic(struct gr_counters *) counters; /* NULL until the first is opened */
 
     pthread_mutex_t extension_lock;
-    void *extension;
-    void (*extension_destroy)(void *);
+    struct extension {
+        void *self; /* NULL: there is none */
+        void (*destroy)(void *self);
+    } extensions[GR_CLIENT_ROOMS];
 };
 
 /* ---- connect.c ---- */

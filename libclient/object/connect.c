@@ -228,8 +228,10 @@ granary_disconnect(granary_client *client)
         client_destroy(client);
         return;
     }
-    if (client->extension != NULL) {
-        client->extension_destroy(client->extension);
+    for (size_t i = GR_CLIENT_ROOMS; i-- > 0;) {
+        if (client->extensions[i].self != NULL) {
+            client->extensions[i].destroy(client->extensions[i].self);
+        }
     }
     atomic_store_explicit(&client->page->leaving, 1, memory_order_release);
     client_destroy(client);
@@ -248,21 +250,23 @@ gr_client_session(const granary_client *client)
 }
 
 granary_err
-gr_client_extension(granary_client *client, granary_err (*create)(granary_client *client, void **ret_extension),
+gr_client_extension(granary_client *client, enum gr_client_room room,
+                    granary_err (*create)(granary_client *client, void **ret_extension),
                     void (*destroy)(void *extension), void **ret_extension)
 {
+    struct extension *extension = &client->extensions[room];
     granary_err err = gr_client_check(client);
 
     if (err != GRANARY_OK) {
         return err;
     }
     (void)pthread_mutex_lock(&client->extension_lock);
-    if (client->extension == NULL) {
-        client->extension_destroy = destroy;
-        err = create(client, &client->extension);
+    if (extension->self == NULL) {
+        extension->destroy = destroy;
+        err = create(client, &extension->self);
     }
     if (err == GRANARY_OK) {
-        *ret_extension = client->extension;
+        *ret_extension = extension->self;
     }
     (void)pthread_mutex_unlock(&client->extension_lock);
     return err;

@@ -55,17 +55,20 @@ struct gr_in_call {
 void gr_client_set_in_call(const struct gr_in_call *in_call);
 const struct gr_in_call *gr_client_in_call(void);
 
+/* Rooms that hang something on a client. The first one goes last. */
+enum gr_client_room { GR_CLIENT_ROOM_MUTABLE, GR_CLIENT_ROOM_CLIENT, GR_CLIENT_ROOMS };
+
 /*
- * What the room above hangs on a client: made by create() at the first call, handed out by every call, and destroyed by
- * granary_disconnect() before the connection closes. One kind per client.
+ * What a room above hangs on a client: made by create() at the first call, handed out by every call, and destroyed by
+ * granary_disconnect() before the connection closes.
  *
  * create   fills *ret_extension; its error is passed on and the next call tries again. Called with a lock held: it may
  *          not call gr_client_extension() itself
  * destroy  may use the client still
  */
-granary_err
-gr_client_extension(granary_client *client, granary_err (*create)(granary_client *client, void **ret_extension),
-                    void (*destroy)(void *extension), void **ret_extension);
+granary_err gr_client_extension(granary_client *client, enum gr_client_room room,
+                                granary_err (*create)(granary_client *client, void **ret_extension),
+                                void (*destroy)(void *extension), void **ret_extension);
 
 /*
  * What is in an open buffer can be written after the seal, too, until it is let go: its room stays this client's. For

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/resolve.h"
+#include "mutable/handles.h"
 #include "sql/execute.h"
 #include "sql/parse/parse.h"
 
@@ -26,7 +27,7 @@ execution_tell(struct execution *e, granary_err err)
 granary_err
 execution_open(struct execution *e, granary_mutable **ret_table)
 {
-    granary_err err = granary_mutable_open(e->q.client, e->change->tables[0]->name, ret_table);
+    granary_err err = handles_take(e->q.client, e->change->tables[0]->name, ret_table);
 
     if (err == GRANARY_OK && granary_mutable_schema(*ret_table) == NULL) {
         err = gr_fail(GRANARY_ETYPE, "'%s' is a tensor, which has no rows", e->change->tables[0]->name);

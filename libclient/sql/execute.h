@@ -22,7 +22,7 @@ struct execution {
 /* What a call of the library says is told of the statement's table. Returns err. */
 granary_err execution_tell(struct execution *e, granary_err err);
 
-/* The statement's table, to be closed. Errors: ETYPE it is no mutable frame · as granary_mutable_open() */
+/* The statement's table, for handles_give(). Errors: ETYPE it is no mutable frame · as granary_mutable_open() */
 granary_err execution_open(struct execution *e, granary_mutable **ret_table);
 
 /* ---- graphs (execute_graph.c) ---- */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "mutable/handles.h"
 #include "mutable/read.h"
 #include "sql/execute.h"
 
@@ -16,7 +17,7 @@ execute_insert(struct execution *e)
     granary_err err = execution_tell(e, execution_open(e, &table));
 
     err = err == GRANARY_OK ? execution_plan_and_run(e, granary_mutable_schema(table)) : err;
-    granary_mutable_close(table);
+    handles_give(table);
     return err == GRANARY_OK ? execution_tell(e, execution_take_appended(e, e->label)) : err;
 }
 
@@ -101,6 +102,6 @@ execute_rows(struct execution *e)
         err = rows_locked(e, table);
         granary_mutable_unlock(table);
     }
-    granary_mutable_close(table);
+    handles_give(table);
     return err;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "graph/graph.h"
 #include "kernel/core/frame_call.h"
+#include "mutable/handles.h"
 #include "mutable/source.h"
 
 granary_err
@@ -70,9 +71,9 @@ kernel_append_to(struct gr_kernel_call *call, const struct gr_chunk_append_to *p
     if (err != GRANARY_OK) {
         return err;
     }
-    err = granary_mutable_open(call->client, params->name, &table);
+    err = handles_take(call->client, params->name, &table);
     err = err == GRANARY_OK ? source_append(table, frames, call->input_count, &options, &time) : err;
-    granary_mutable_close(table);
+    handles_give(table);
     for (size_t i = 0; i < call->input_count; i++) {
         rows += frames[i]->rows;
     }
