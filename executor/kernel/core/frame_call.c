@@ -1,5 +1,6 @@
 /* Inputs, attributes and outputs of a call that works on frames, checked once for all kernels. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "kernel/core/frame_call.h"
@@ -111,6 +112,31 @@ call_yield_text(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int6
     }
     call_yield_bytes(call, i, text->bytes, text->size);
     return GRANARY_OK;
+}
+
+granary_err
+call_yield_row(struct gr_kernel_call *call, size_t i, const char *name, const char *text,
+               const struct call_number *numbers, size_t count)
+{
+    const size_t length = strlen(text);
+    granary_frame *frame = gr_frame_create(count + 1, 1);
+    struct gr_column column;
+    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    err = err == GRANARY_OK ? gr_column_alloc(GRANARY_STRING, 1, (int64_t)length, false, &column) : err;
+    if (err == GRANARY_OK) {
+        memcpy((char *)(uintptr_t)column.view.values, text, length);
+        ((int32_t *)(uintptr_t)column.view.offsets)[1] = (int32_t)length;
+        err = gr_frame_set(frame, 0, name, &column);
+    }
+    for (size_t n = 0; err == GRANARY_OK && n < count; n++) {
+        err = gr_column_alloc(GRANARY_INT64, 1, 0, false, &column);
+        if (err == GRANARY_OK) {
+            *(int64_t *)(uintptr_t)column.view.values = numbers[n].value;
+            err = gr_frame_set(frame, n + 1, numbers[n].name, &column);
+        }
+    }
+    return call_yield(call, i, frame, err);
 }
 
 granary_err

@@ -30,6 +30,14 @@ granary_err call_yield(struct gr_kernel_call *call, size_t i, granary_frame *fra
 /* Output i becomes a text, of so many rows; *takes* it. Errors: EINVAL as call_yield() · ENOMEM the text is cut short */
 granary_err call_yield_text(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int64_t rows);
 
+/* Output i becomes a frame of one row: a text, then numbers. Errors: EINVAL as call_yield() · ENOMEM */
+struct call_number {
+    const char *name; /* of the column */
+    int64_t value;
+};
+granary_err call_yield_row(struct gr_kernel_call *call, size_t i, const char *name, const char *text,
+                           const struct call_number *numbers, size_t count);
+
 /* A frame with the columns of another one, borrowed. Errors: ENOMEM */
 granary_err frame_borrow(const granary_frame *frame, granary_frame **ret_frame);
 

@@ -56,28 +56,6 @@ target_write(struct target *target, const void *bytes, size_t size)
     return GRANARY_OK;
 }
 
-/* One row: path and bytes. */
-static granary_err
-target_row(const struct target *target, struct gr_kernel_call *call)
-{
-    size_t length = strlen(target->path);
-    granary_frame *frame = gr_frame_create(2, 1);
-    struct gr_column path;
-    struct gr_column bytes;
-    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
-
-    if (err == GRANARY_OK && (err = gr_column_alloc(GRANARY_STRING, 1, (int64_t)length, false, &path)) == GRANARY_OK) {
-        memcpy((char *)(uintptr_t)path.view.values, target->path, length);
-        ((int32_t *)(uintptr_t)path.view.offsets)[1] = (int32_t)length;
-        err = gr_frame_set(frame, 0, "path", &path);
-    }
-    if (err == GRANARY_OK && (err = gr_column_alloc(GRANARY_INT64, 1, 0, false, &bytes)) == GRANARY_OK) {
-        *(int64_t *)(uintptr_t)bytes.view.values = (int64_t)target->bytes;
-        err = gr_frame_set(frame, 1, "bytes", &bytes);
-    }
-    return call_yield(call, 0, frame, err);
-}
-
 /* It is complete, or (err) it goes. Returns err, or what went wrong now. */
 static granary_err
 target_close(struct target *target, struct gr_kernel_call *call, granary_err err)
@@ -90,7 +68,10 @@ target_close(struct target *target, struct gr_kernel_call *call, granary_err err
     if (err == GRANARY_OK && rename(target->other, target->path) < 0) {
         err = gr_fail_errno("%s", target->path);
     }
-    err = err == GRANARY_OK ? target_row(target, call) : err;
+    if (err == GRANARY_OK) {
+        err = call_yield_row(call, 0, "path", target->path,
+                             &(struct call_number){.name = "bytes", .value = (int64_t)target->bytes}, 1);
+    }
     if (target->fd >= 0) {
         gr_fd_close(&target->fd);
     }

@@ -2,7 +2,6 @@
  * Tables that change: a snapshot for a graph that reads one, and rows appended. Both may be run again: the snapshot is
  * there then, and a write of that token, too.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,34 +30,6 @@ kernel_snapshot(struct gr_kernel_call *call, const struct gr_chunk_snapshot *par
     return err;
 }
 
-/* One row: table, rows, time. */
-static granary_err
-appended_row(struct gr_kernel_call *call, const char *name, int64_t rows, int64_t time)
-{
-    const size_t length = strlen(name);
-    granary_frame *frame = gr_frame_create(3, 1);
-    struct gr_column column;
-    granary_err err = frame == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
-
-    err = err == GRANARY_OK ? gr_column_alloc(GRANARY_STRING, 1, (int64_t)length, false, &column) : err;
-    if (err == GRANARY_OK) {
-        memcpy((char *)(uintptr_t)column.view.values, name, length);
-        ((int32_t *)(uintptr_t)column.view.offsets)[1] = (int32_t)length;
-        err = gr_frame_set(frame, 0, "table", &column);
-    }
-    err = err == GRANARY_OK ? gr_column_alloc(GRANARY_INT64, 1, 0, false, &column) : err;
-    if (err == GRANARY_OK) {
-        *(int64_t *)(uintptr_t)column.view.values = rows;
-        err = gr_frame_set(frame, 1, "rows", &column);
-    }
-    err = err == GRANARY_OK ? gr_column_alloc(GRANARY_INT64, 1, 0, false, &column) : err;
-    if (err == GRANARY_OK) {
-        *(int64_t *)(uintptr_t)column.view.values = time;
-        err = gr_frame_set(frame, 2, "time", &column);
-    }
-    return call_yield(call, 0, frame, err);
-}
-
 granary_err
 kernel_append_to(struct gr_kernel_call *call, const struct gr_chunk_append_to *params)
 {
@@ -78,5 +49,10 @@ kernel_append_to(struct gr_kernel_call *call, const struct gr_chunk_append_to *p
         rows += frames[i]->rows;
     }
     free(frames);
-    return err == GRANARY_OK ? appended_row(call, params->name, rows, time) : err;
+    if (err == GRANARY_OK) {
+        const struct call_number numbers[] = {{"rows", rows}, {"time", time}};
+
+        err = call_yield_row(call, 0, "table", params->name, numbers, sizeof numbers / sizeof numbers[0]);
+    }
+    return err;
 }
