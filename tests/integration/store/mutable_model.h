@@ -28,7 +28,6 @@ struct row {
     int64_t id;
     int64_t number; /* -1: not known yet */
     int64_t time;
-    size_t handle;
     int64_t deleted; /* at the earliest; INT64_MAX: not */
     struct value v, s;
     struct overwrite *last; /* of those that were written over it */
@@ -36,9 +35,10 @@ struct row {
 
 struct model {
     struct course course; /* its client, seed and how are the caller's */
+    void **state;         /* of the test: writes are now and then begun by a child that is killed; NULL: never */
     struct row *rows;
     size_t count;
-    size_t reads, deleted, overwritten, refused;
+    size_t reads, deleted, overwritten, refused, killed;
 };
 
 /* A table for at most TABLE_LIFE operations; and its end. */

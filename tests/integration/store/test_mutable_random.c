@@ -1,22 +1,30 @@
 /*
- * Random operations on mutable frames, beside a naive model. GRANARY_RANDOM_OPERATIONS says how many, GRANARY_RANDOM_SEED
- * which.
+ * Random operations on mutable frames, beside a naive model. Between two of them the store is killed now and then, and now and
+ * then a process in the midst of one. GRANARY_RANDOM_OPERATIONS says how many, GRANARY_RANDOM_SEED which.
  */
 #include <stdio.h>
 
 #include "fixture.h"
 #include "mutable_model.h"
 
+#define RESTART_ONE_OF 700 /* operations */
+
 static void
 random_operations_equal_a_model(void **state)
 {
     const size_t count = (size_t)setting("GRANARY_RANDOM_OPERATIONS", 8000);
-    struct model model = {.course = {.client = fixture_connect(state), .seed = setting("GRANARY_RANDOM_SEED", 1)}};
+    struct model model = {.state = state,
+                          .course = {.client = fixture_connect(state), .seed = setting("GRANARY_RANDOM_SEED", 1)}};
+    size_t restarts = 0;
 
     while (model.course.operations < count) {
         model_begin(&model);
         do {
             model_step(&model);
+            if (draw(&model.course, RESTART_ONE_OF) == 0) {
+                fixture_restart(state);
+                restarts++;
+            }
         } while (model.course.operations % TABLE_LIFE != 0 && model.course.operations < count);
         model_check_past(&model);
         if (draw(&model.course, 2) == 0) {
@@ -24,9 +32,12 @@ random_operations_equal_a_model(void **state)
         }
         model_end(&model);
     }
-    (void)printf("%zu operations: %zu reads, %zu rows deleted, %zu written over, %zu writes refused\n",
-                 model.course.operations, model.reads, model.deleted, model.overwritten, model.refused);
+    (void)printf(
+        "%zu operations: %zu reads, %zu rows deleted, %zu written over, %zu writes refused; killed: %zu stores, %zu "
+        "writers\n",
+        model.course.operations, model.reads, model.deleted, model.overwritten, model.refused, restarts, model.killed);
     assert_true(model.reads > 0 && model.deleted > 0 && model.overwritten > 0 && model.refused > 0);
+    assert_true(restarts > 0 && model.killed > 0);
     granary_disconnect(model.course.client);
 }
 
