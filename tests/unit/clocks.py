@@ -9,7 +9,7 @@ import sys
 READERS = {
     'libclient/base/clock.h': 'gr_wall_ms() itself',
     'libclient/base/log.c': 'when a line was written',
-    'libclient/client/graph.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
+    'libclient/client/submit.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
     'executor/user/call_run.c': 'the same, of a graph that a function submits',
     'libclient/object/tell/subscribe.c': 'when an event was',
     'libclient/mutable/table.c': 'the time of a write; no earlier than the last one and the frontier',
