@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`granary sql` is killed in the midst of statements that change tables: they are done as a whole or not at all, and nothing of them is left.
+"""`granary sql` is killed in the midst of statements: they are done as a whole or not at all, and nothing of them is left.
 
     deaths.py BIN_DIRECTORY [STRIDE]
 
@@ -22,6 +22,7 @@ STATEMENTS = [
     ('create table t as select x + 1 as x from s', None, [2, 3], None),
     ('insert into t select x from s', 'create table t (x bigint)', [1, 2], []),
     ('update t set x = x + 1', 'create table t as select x from s', [2, 3], [1, 2]),
+    ('select x + 1 as x from s order by x', None, None, None),
     ('delete from t where x = 2', 'create table t as select x from s', [1], [1, 2]),
 ]
 
@@ -90,7 +91,7 @@ def check_objects(deaths, statement):
 
 
 def main():
-    stride = int(sys.argv[2]) if len(sys.argv) > 2 else 8
+    stride = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     kills = 0
     with Deaths(pathlib.Path(sys.argv[1]).resolve()) as deaths:
         for case in STATEMENTS:

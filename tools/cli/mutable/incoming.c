@@ -209,7 +209,7 @@ graph_run(const struct incoming *incoming, granary_client *client, const granary
     granary_err err;
 
     granary_id_format(granary_id_random(), key);
-    discard_submitting(key);
+    discard_submitting(&incoming->remains, key, true);
     err = granary_graph_submit(client, graph, &options, key);
     if (err != GRANARY_OK) {
         return err;

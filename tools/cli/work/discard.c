@@ -40,6 +40,7 @@ static struct {
     volatile sig_atomic_t phase;
     volatile sig_atomic_t pending; /* the signal that came while a submission was not answered; 0: none */
     volatile sig_atomic_t begun;   /* a handler ends the process */
+    bool told;                     /* the process beside knows the key */
     int fd;                        /* to the process beside; -1: none */
     pid_t cleaner;                 /* it, or the supervisor of a private instance; 0: neither */
     bool is_private;
@@ -158,6 +159,9 @@ forget_graph(struct cli *cli, const char *key)
 {
     granary_err err = granary_graph_delete(cli->client, key);
 
+    if (err == GRANARY_ENOENT) { /* the submission may be on its way: it comes before what follows an answer */
+        err = granary_graph_delete(cli->client, key);
+    }
     return err == GRANARY_OK ? 0 : cli_fail(err, "%s", key);
 }
 
@@ -234,8 +238,12 @@ discard_begin(const struct cli *cli, const struct discard_options *options, stru
 }
 
 void
-discard_submitting(const char *key)
+discard_submitting(const struct discard *discard, const char *key, bool is_fresh)
 {
+    if (is_fresh) {
+        tell(discard, key);
+        interrupt.told = true;
+    }
     (void)snprintf(interrupt.unsure, sizeof interrupt.unsure,
                    "its graph %s may go on: `granary graphs %s` tells, `granary forget %s` ends it\n", key, key, key);
     interrupt.phase = SUBMITTING;
@@ -244,7 +252,9 @@ discard_submitting(const char *key)
 void
 discard_submitted(const struct discard *discard, const char *key)
 {
-    tell(discard, key);
+    if (!interrupt.told) {
+        tell(discard, key);
+    }
     interrupt.phase = RUNS;
     (void)alarm(0);
     if (interrupt.pending != 0) {

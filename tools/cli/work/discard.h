@@ -32,8 +32,9 @@ struct discard_options {
 /* To be called before there are threads, and once. Without a process (no memory, too many) the graph may stay: that is
  * said on stderr, and the command goes on. */
 void discard_begin(const struct cli *cli, const struct discard_options *options, struct discard *ret_discard);
-/* This graph is submitted next; once. A signal that comes before the answer takes effect behind it. */
-void discard_submitting(const char *key);
+/* This graph is submitted next; once. A signal that comes before the answer takes effect behind it. is_fresh: the key is
+ * nobody else's, whatever the answer is: a kill may come before that. */
+void discard_submitting(const struct discard *discard, const char *key, bool is_fresh);
 void discard_submitted(const struct discard *discard, const char *key);
 /* It stays, under this key. */
 void discard_keep(const struct discard *discard, const char *key);

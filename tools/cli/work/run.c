@@ -498,7 +498,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         return cli_fail(err, "%s", run->cli->name);
     }
     granary_id_format(granary_id_random(), fresh);
-    discard_submitting(options.key);
+    discard_submitting(&run->remains, options.key, options.key == fresh);
     err = names_objects(graph) ? gr_submit(client, graph, &options, key)
                                : granary_graph_submit_json(client, text, size, &options, key);
     if (err == GRANARY_EEXIST) {

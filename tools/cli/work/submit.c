@@ -314,7 +314,7 @@ submit_graph(granary_client *client, struct submit *submit)
     if (forgets(submit)) {
         granary_id_format(granary_id_random(), id);
         submit->graph_options.key = id;
-        discard_submitting(id);
+        discard_submitting(&submit->remains, id, true);
     }
     err = granary_graph_submit(client, submit->graph, &submit->graph_options, key);
     if (err != GRANARY_OK) {
