@@ -21,14 +21,18 @@
 #define STOP_MS     180000 /* for a process to end, when it was told to */
 #define NANO        1000000000u
 #define LIVES_SPARE 64u
-#define PAUSE_NS    80000000u /* between two blows, at most */
+#define RESTART_NS  20000000u /* a daemon that was killed is back by then, or not */
+#define FALLS_MOST  3u        /* of the store, in a row */
+#define STOP_NS     80000000u /* a process stands still for that, at most */
+#define IDLE_NS     10000000u
 
 enum party { WRITERS, READERS, GROUPERS, PARTIES };
 
 struct run {
     struct options options;
-    uint64_t rows; /* of a round */
-    uint64_t rate; /* appends a second of each writer; 0: as fast as it can */
+    uint64_t rows;    /* of a round */
+    int64_t pause_ms; /* between two blows, at most */
+    uint64_t rate;    /* appends a second of each writer; 0: as fast as it can */
     unsigned writer_count, reader_count;
     struct realm realm;
     struct journal journal;
@@ -79,16 +83,19 @@ all_kills(const struct run *run)
     return kills;
 }
 
-/* One of the instance's. Its supervisor starts another, which may fall as well, while it takes over. */
+/* One of the instance's. Its supervisor starts another, which may fall as well, while it takes over; not so often in a row that
+ * the supervisor gives up. */
 static void
 fell(struct run *run, enum role role)
 {
+    unsigned falls = 0;
+
     do {
         const pid_t victim = realm_find(&run->realm, role, (unsigned)random_next(&run->seed));
 
         run->falls[role] += victim > 0 && realm_signal(&run->realm, victim, SIGKILL, NULL);
-        random_pause(&run->seed, PAUSE_NS / 4);
-    } while (role == ROLE_STORE && random_next(&run->seed) % 4 == 0);
+        random_pause(&run->seed, RESTART_NS);
+    } while (role == ROLE_STORE && ++falls < FALLS_MOST && random_next(&run->seed) % 4 == 0);
 }
 
 static void
@@ -109,7 +116,7 @@ stop_one(struct run *run, enum party party)
     uint64_t then = random_next(&run->seed) % 4;
 
     (void)kill(pack->pids[victim], SIGSTOP);
-    random_pause(&run->seed, PAUSE_NS);
+    random_pause(&run->seed, STOP_NS);
     if (then == 0 && !run->options.spare_store) {
         fell(run, ROLE_STORE);
     }
@@ -127,7 +134,7 @@ strike(struct run *run)
 {
     uint64_t dice = random_next(&run->seed) % 100;
 
-    random_pause(&run->seed, PAUSE_NS);
+    random_pause(&run->seed, (uint64_t)run->pause_ms * 1000000);
     if (dice < 20) {
         if (!run->options.spare_store) {
             fell(run, ROLE_STORE);
@@ -172,7 +179,7 @@ look_idle(struct run *run)
     atomic_store(&run->journal.board->idle, true);
     pack_start(&run->packs[READERS]);
     while (goes_on(run) && gr_now_ns() < end_ns) {
-        random_pause(&run->seed, PAUSE_NS);
+        random_pause(&run->seed, IDLE_NS);
     }
     atomic_store(&run->journal.board->idle, false);
 }
@@ -247,13 +254,20 @@ report_reads(const struct run *run)
                  all, seconds > 0 ? (double)all / seconds : 0, run->reads[READ_FIXED], run->reads[READ_PAST],
                  run->reads[READ_CUT], run->reads[READ_NOW], run->reads[READ_SNAPSHOT], run->reads[READ_GRAPH],
                  atomic_load(&board->late));
-    (void)printf("a fixed read       p99.9 of processor time %.3f ms idle, %.3f ms beside writers: ratio %.2f\n",
-                 (double)idle / 1e6, (double)busy / 1e6, idle > 0 ? (double)busy / (double)idle : 0);
+    (void)printf(
+        "a fixed read       p99.9 of processor time %.3f ms idle, %.3f ms beside writers: ratio %.2f (medians %.3f and "
+        "%.3f, p99 %.3f and %.3f)\n",
+        (double)idle / 1e6, (double)busy / 1e6, idle > 0 ? (double)busy / (double)idle : 0,
+        (double)spread_quantile(&board->cpu[true], 500) / 1e6, (double)spread_quantile(&board->cpu[false], 500) / 1e6,
+        (double)spread_quantile(&board->cpu[true], 990) / 1e6, (double)spread_quantile(&board->cpu[false], 990) / 1e6);
     (void)printf("                   p99.9 of wall clock     %.3f ms idle, %.3f ms beside writers (%" PRIu64
                  " and %" PRIu64 " reads)\n",
                  (double)spread_quantile(&board->wall[true], 999) / 1e6,
                  (double)spread_quantile(&board->wall[false], 999) / 1e6, spread_count(&board->cpu[true]),
                  spread_count(&board->cpu[false]));
+    (void)printf("a handle's first   median of processor time %.3f ms, p99.9 %.3f ms (%" PRIu64 " reads)\n",
+                 (double)spread_quantile(&board->first_cpu, 500) / 1e6,
+                 (double)spread_quantile(&board->first_cpu, 999) / 1e6, spread_count(&board->first_cpu));
 }
 
 static bool
@@ -285,11 +299,12 @@ print_again(const struct run *run)
 {
     const struct options *options = &run->options;
 
-    (void)printf(
-        "again: granary torture mutable --seconds %" PRId64 "ms --seed %" PRIu64 " --memory %" PRIu64
-        " --writers %u --readers %u --executors %u --rows %" PRIu64 " --rate %" PRIu64 " --kills %" PRIu64 "%s\n",
-        options->duration_ms, options->seed, options->memory, run->writer_count, run->reader_count, options->executors,
-        run->rows, run->rate, options->kills, options->spare_store ? " --spare-store" : "");
+    (void)printf("again: granary torture mutable --seconds %" PRId64 "ms --seed %" PRIu64 " --memory %" PRIu64
+                 " --writers %u --readers %u --executors %u --rows %" PRIu64 " --rate %" PRIu64 " --pause %" PRId64
+                 "ms --kills %" PRIu64 "%s\n",
+                 options->duration_ms, options->seed, options->memory, run->writer_count, run->reader_count,
+                 options->executors, run->rows, run->rate, run->pause_ms, options->kills,
+                 options->spare_store ? " --spare-store" : "");
 }
 
 /* ---- setting up ---- */
@@ -367,6 +382,7 @@ static const struct gr_option list[] = {
      GR_OPTION_NUMBER(struct run, rows, 1, 1000000000)},
     {"rate", 0, "N", "appends a second of each writer; default: as many as it can",
      GR_OPTION_NUMBER(struct run, rate, 0, 1000000000)},
+    {"pause", 0, "DURATION", "between two blows, at most; default: 80ms", GR_OPTION_MS(struct run, pause_ms)},
     OPTION_EXECUTORS("executors of the graphs; default: 2"),
     OPTION_KILLS("go on until so many processes were killed, whatever the time"),
     OPTION_SPARE_STORE,
@@ -380,6 +396,7 @@ const struct command torture_mutable = {.options = list,
                                                                  .memory_least = 16 << 20,
                                                                  .executors = 2,
                                                                  .schedulers = 1},
-                                                     .rows = 400000, .writer_count = 4, .reader_count = 4),
+                                                     .rows = 400000, .pause_ms = 80, .writer_count = 4,
+                                                     .reader_count = 4),
                                         .alone = true,
                                         .run = run_mutable};

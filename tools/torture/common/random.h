@@ -22,11 +22,14 @@ random_next(uint64_t *seed)
     return random_mix(*seed += 0x9e3779b97f4a7c15ull);
 }
 
-/* Sleep for less than so many nanoseconds, which are less than a second. */
+/* Sleep for less than so many nanoseconds. */
 static inline void
 random_pause(uint64_t *seed, uint64_t nanoseconds)
 {
-    (void)nanosleep(&(struct timespec){.tv_nsec = (long)(random_next(seed) % nanoseconds)}, NULL);
+    const uint64_t sleep = random_next(seed) % nanoseconds;
+
+    (void)nanosleep(&(struct timespec){.tv_sec = (time_t)(sleep / 1000000000), .tv_nsec = (long)(sleep % 1000000000)},
+                    NULL);
 }
 
 #endif

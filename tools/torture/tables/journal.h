@@ -85,6 +85,7 @@ struct board {
     _Atomic uint64_t failed;       /* calls that failed as none should */
     _Atomic bool idle;             /* the writers have not begun */
     struct spread cpu[2], wall[2]; /* nanoseconds of a read at the fixed time: [whether idle] */
+    struct spread first_cpu;       /* of a handle's first such read beside writers: it learns the whole table */
 };
 
 struct journal {

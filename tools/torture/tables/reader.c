@@ -23,6 +23,7 @@ struct reader {
     uint64_t seed;
     granary_client *client;
     granary_mutable *tables[JOURNAL_TABLES];
+    bool has_read; /* the handle of table 0, at the fixed time */
     struct eye *eye;
     int64_t turn_ns;  /* the next read's */
     int64_t whole_ns; /* when everything may be read again */
@@ -120,8 +121,13 @@ read_fixed(struct reader *reader)
     int64_t cpu = cpu_ns();
     bool done = read_at(reader, 0, board->fixed, READ_FIXED);
 
-    spread_note(&board->cpu[idle], (uint64_t)(cpu_ns() - cpu));
-    spread_note(&board->wall[idle], (uint64_t)(gr_now_ns() - wall));
+    if (reader->has_read) {
+        spread_note(&board->cpu[idle], (uint64_t)(cpu_ns() - cpu));
+        spread_note(&board->wall[idle], (uint64_t)(gr_now_ns() - wall));
+    } else if (!idle) {
+        spread_note(&board->first_cpu, (uint64_t)(cpu_ns() - cpu));
+    }
+    reader->has_read = true;
     return done;
 }
 
@@ -218,6 +224,7 @@ read_whole(struct reader *reader)
 static bool
 open_tables(struct reader *reader)
 {
+    reader->has_read = false;
     for (uint32_t i = 0; i < JOURNAL_TABLES; i++) {
         if (failed(reader, granary_mutable_open(reader->client, journal_table(i), &reader->tables[i]), "open")) {
             return false;
