@@ -35,7 +35,7 @@ struct row {
 
 struct model {
     struct course course; /* its client, seed and how are the caller's */
-    void **state;         /* of the test: writes are now and then begun by a child that is killed; NULL: never */
+    void **state;         /* of the test: writes are now and then begun by a child that is killed; NULL: not now */
     struct row *rows;
     size_t count;
     size_t reads, deleted, overwritten, refused, killed;

@@ -8,7 +8,7 @@
 #include "mutable_killed.h"
 #include "mutable_model.h"
 
-#define KILL_ONE_OF 200 /* writes */
+#define KILL_ONE_OF 100 /* writes */
 #define KILL_BITS   16  /* after so many instructions, at most */
 
 /* ---- what is written ---- */
