@@ -120,7 +120,7 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
 
         if (message->end_snapshot[i].len == sizeof id.bytes) {
             memcpy(id.bytes, message->end_snapshot[i].data, sizeof id.bytes);
-            if (source_end(client, id) != GRANARY_OK && !gr_client_is_over(client)) {
+            if (source_end(client, id) == GRANARY_EUNREACHABLE && !gr_client_is_over(client)) {
                 err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
             }
         }

@@ -19,7 +19,7 @@ struct source {
 granary_err source_snapshot(granary_mutable *table, int64_t time, granary_id *ret_snapshot);
 /* A graph keeps the snapshot from now on, whatever becomes of its maker. Errors: ENOENT it is gone */
 granary_err source_keep(granary_client *client, granary_id snapshot);
-/* The graph has ended, or never began. Errors: EUNREACHABLE; that it is gone is none */
+/* The graph has ended, or never began. Errors: as granary_object_delete(); that it is gone is none */
 granary_err source_end(granary_client *client, granary_id snapshot);
 
 /*
