@@ -1,6 +1,6 @@
 /*
  * Handles that rest. They are few, and a thread closes each that nobody has taken for a while: a table that is deleted
- * keeps its page and some memory as long as a handle is open. It sleeps when there are none.
+ * keeps its page and some memory as long as a handle is open. The thread ends when none rests.
  *
  * A resting handle that has written has a lane, so nobody else can write there. The lanes are taken from the first one on.
  * One in the upper half is given up at once: however many clients rest, half of the lanes are for those that write.
@@ -31,7 +31,8 @@ struct handles {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     pthread_t thread;
-    bool runs;
+    bool is_made; /* and is to be joined */
+    bool runs;    /* until it has found that none rests */
     bool stops;
     struct resting resting[RESTING_MOST]; /* who came first goes first */
     size_t count;
@@ -71,10 +72,8 @@ handles_run(void *context)
     struct handles *handles = context;
 
     (void)pthread_mutex_lock(&handles->lock);
-    while (!handles->stops) {
-        if (handles->count == 0) {
-            (void)pthread_cond_wait(&handles->changed, &handles->lock);
-        } else if (gr_now_ns() < handles->resting[0].until_ns) {
+    while (!handles->stops && handles->count > 0) {
+        if (gr_now_ns() < handles->resting[0].until_ns) {
             (void)gr_cond_wait_ns(&handles->changed, &handles->lock, handles->resting[0].until_ns);
         } else {
             granary_mutable *table = remove_at(handles, 0);
@@ -84,19 +83,34 @@ handles_run(void *context)
             (void)pthread_mutex_lock(&handles->lock);
         }
     }
+    handles->runs = false;
     (void)pthread_mutex_unlock(&handles->lock);
     return NULL;
 }
 
-/* Signals are for the program's own threads. False: there is no thread. */
+/* Of the thread that has ended; nothing when there is none. It has let go of the lock. */
+static void
+thread_join(struct handles *handles)
+{
+    if (handles->is_made) {
+        (void)pthread_join(handles->thread, NULL);
+        handles->is_made = false;
+    }
+}
+
+/* Signals are for the program's own threads. It begins when the caller unlocks. False: there is no thread. */
 static bool
 thread_start(struct handles *handles)
 {
     sigset_t all, before;
 
+    if (handles->runs) {
+        return true;
+    }
+    thread_join(handles);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    handles->runs = handles->runs || pthread_create(&handles->thread, NULL, handles_run, handles) == 0;
+    handles->runs = handles->is_made = pthread_create(&handles->thread, NULL, handles_run, handles) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return handles->runs;
 }
@@ -123,13 +137,11 @@ handles_destroy(void *extension)
 {
     struct handles *handles = extension;
 
-    if (handles->runs) {
-        (void)pthread_mutex_lock(&handles->lock);
-        handles->stops = true;
-        (void)pthread_cond_signal(&handles->changed);
-        (void)pthread_mutex_unlock(&handles->lock);
-        (void)pthread_join(handles->thread, NULL);
-    }
+    (void)pthread_mutex_lock(&handles->lock);
+    handles->stops = true;
+    (void)pthread_cond_signal(&handles->changed);
+    (void)pthread_mutex_unlock(&handles->lock);
+    thread_join(handles);
     while (handles->count > 0) {
         granary_mutable_close(remove_at(handles, 0));
     }
