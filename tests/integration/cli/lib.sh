@@ -34,6 +34,9 @@ finish() {
         tail -n 20 "$work"/i/log/*.log >&2 || true
     fi
     granary down >/dev/null 2>&1 || true
+    if [ -e "$work/prefixes" ]; then # what is persistent is to outlive an instance, but not its test
+        sed 's/\.$//; s/\./-/g; s|^granary-|/var/tmp/granary-|' "$work/prefixes" | sort -u | xargs rm -rf
+    fi
     rm -rf "$work"
     exit $status
 }
