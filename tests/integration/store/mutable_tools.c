@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../unit/data/frames.h"
 #include "fixture.h"
@@ -75,6 +76,57 @@ check_named(const char *kind_and_name, const char *name)
 
     assert_memory_equal(message, kind_and_name, strlen(kind_and_name));
     assert_null(strstr(message + strlen(kind_and_name), name));
+}
+
+/* ---- this program as another process ---- */
+
+pid_t
+start_self(void **state, const char *what, const char *point, int *ret_said)
+{
+    const struct daemon *daemon = *state;
+    char fault[80];
+    int pipes[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(pipes), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)dup2(pipes[1], STDOUT_FILENO);
+        (void)close(pipes[0]);
+        (void)close(pipes[1]);
+        (void)snprintf(fault, sizeof fault, "%s:kill@1", point == NULL ? "" : point);
+        if (point != NULL) {
+            (void)setenv("GRANARY_FAULT", fault, 1);
+        }
+        (void)execl("/proc/self/exe", "self", what, daemon->directory, NULL);
+        _exit(127);
+    }
+    (void)close(pipes[1]);
+    *ret_said = pipes[0];
+    return pid;
+}
+
+int64_t
+drain(int said)
+{
+    char bytes[256];
+    int64_t count = 0;
+    ssize_t got;
+
+    while ((got = read(said, bytes, sizeof bytes)) > 0) {
+        count += got;
+    }
+    (void)close(said);
+    return count;
+}
+
+granary_err
+self_open(const char *directory, const char *name, granary_client **ret_client, granary_mutable **ret_table)
+{
+    const granary_connect_options options = {.instance = directory};
+    const granary_err err = granary_connect(&options, ret_client);
+
+    return err == GRANARY_OK ? granary_mutable_open(*ret_client, name, ret_table) : err;
 }
 
 /* ---- random operations ---- */

@@ -1,6 +1,9 @@
-/* What tests of mutable tables share: a table of numbers; random operations on one; and damage that is undone. */
+/* What tests of mutable tables share: a table of numbers; this program as another process that dies;
+ * random operations; and damage that is undone. */
 #ifndef STORE_MUTABLE_TOOLS_H
 #define STORE_MUTABLE_TOOLS_H
+
+#include <sys/types.h>
 
 #include "granary/mutable.h"
 
@@ -18,6 +21,19 @@ int64_t count_numbers(granary_mutable *table, int64_t time, int64_t *ret_sum);
 
 /* The message of the last error begins with the name of a table, and does not repeat it. */
 void check_named(const char *kind_and_name, const char *name);
+
+/* ---- this program as another process ---- */
+
+/*
+ * Start it with two arguments: what, and the directory of the instance. It is killed at a fault point (NULL: not). What it
+ * writes to stdout comes to *ret_said.
+ */
+pid_t start_self(void **state, const char *what, const char *point, int *ret_said);
+/* How many bytes it said until it ended. */
+int64_t drain(int said);
+/* In that process: a client, and a table. */
+granary_err
+self_open(const char *directory, const char *name, granary_client **ret_client, granary_mutable **ret_table);
 
 /* ---- random operations ---- */
 

@@ -7,45 +7,22 @@
 #include "fixture.h"
 #include "mutable_tools.h"
 
-/* A child that appends 1 until it is killed, and tells how many of them are acknowledged. */
-static pid_t
-start_writer(void **state, const char *name, int *ret_told)
+/* As another process: append 1 until it is killed, and tell with a byte of each that is acknowledged. */
+static int
+be_writer(const char *name, const char *directory)
 {
-    int told[2];
-    pid_t pid;
+    granary_client *client = NULL;
+    granary_mutable *table = NULL;
+    granary_err err = self_open(directory, name, &client, &table);
 
-    assert_int_equal(pipe(told), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        granary_client *client = fixture_connect(state);
-        granary_mutable *table = open_table(client, name);
-
-        for (;;) {
-            if (append_number(table, 1, 0, NULL) != GRANARY_OK || write(told[1], "1", 1) != 1) {
-                (void)fprintf(stderr, "%s\n", granary_error_message());
-                _exit(1);
-            }
+    while (err == GRANARY_OK) {
+        err = append_number(table, 1, 0, NULL);
+        if (err == GRANARY_OK && write(STDOUT_FILENO, "1", 1) != 1) {
+            return 1;
         }
     }
-    (void)close(told[1]);
-    *ret_told = told[0];
-    return pid;
-}
-
-/* How many bytes there are to read until the end. */
-static int64_t
-drain(int fd)
-{
-    char bytes[4096];
-    int64_t all = 0;
-    ssize_t n;
-
-    while ((n = read(fd, bytes, sizeof bytes)) > 0) {
-        all += n;
-    }
-    (void)close(fd);
-    return all;
+    (void)fprintf(stderr, "%s\n", granary_error_message());
+    return 1;
 }
 
 /* Wait for so many bytes at least. */
@@ -76,7 +53,7 @@ killed_writers_lose_nothing_they_were_told(void **state)
         pid_t writers[2];
 
         for (int i = 0; i < 2; i++) {
-            writers[i] = start_writer(state, "killed", &told[i]);
+            writers[i] = start_self(state, "killed", NULL, &told[i]);
         }
         for (int i = 0; i < 2; i++) {
             acknowledged += await(told[i], 500);
@@ -104,7 +81,7 @@ a_stopped_writer_stops_nobody(void **state)
     granary_mutable *table = make_numbers(client, "stopped");
     int64_t sum, before;
     int status, told;
-    pid_t writer = start_writer(state, "stopped", &told);
+    pid_t writer = start_self(state, "stopped", NULL, &told);
 
     (void)await(told, 100);
     assert_int_equal(kill(writer, SIGSTOP), 0);
@@ -146,7 +123,7 @@ tables_outlive_the_store(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(killed_writers_lose_nothing_they_were_told, fixture_start, fixture_stop),
@@ -154,5 +131,5 @@ main(void)
         cmocka_unit_test_setup_teardown(tables_outlive_the_store, fixture_start, fixture_stop),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return argc == 3 ? be_writer(argv[1], argv[2]) : cmocka_run_group_tests(tests, NULL, NULL);
 }
