@@ -105,8 +105,7 @@ static const char *const refused[] = {
 
 static const char *const connecting[] = {"socket", "connect", "bind", "listen", "accept", "accept4"};
 
-/* Of a process's own only: the first argument (or the second) is 0. ZeroMQ's thread names itself, so not before it is
- * there. */
+/* Of a process's own only: the first argument (or the second) is 0. */
 static const struct {
     const char *name;
     unsigned argument;

@@ -7,7 +7,7 @@
 /* Of this thread, and all it starts. Errors: EPERM, ENOMEM */
 granary_err confine_calls(void);
 
-/* Of all threads, when ZeroMQ's are there: no sockets any more but pairs, and no say about other processes. */
+/* Of all threads, when the connections are there: no sockets any more but pairs, and no say about other processes. */
 granary_err confine_calls_connections(void);
 
 #endif

@@ -26,8 +26,7 @@
 
 struct pool_link {
     struct gr_instance instance;
-    struct gr_zmq_context *zmq;
-    struct gr_zmq_socket *socket;
+    struct gr_dealer *socket;
     struct endpoint endpoint;
     int scheduler;       /* pidfd; -1: none */
     bool seeking;        /* that one ended, and no other has bound the endpoint yet */
@@ -68,7 +67,7 @@ say(struct pool_link *link, Granary__Death **deaths, size_t death_count)
         return;
     }
     (void)granary__from_executor__pack(&message, bytes);
-    if (gr_zmq_send(link->socket, NULL, bytes, size) != GRANARY_OK) {
+    if (gr_dealer_send(link->socket, bytes, size) != GRANARY_OK) {
         gr_log_warn("SCHEDULER-SEND", "%s", granary_error_message());
     }
     free(bytes);
@@ -91,13 +90,14 @@ connect_anew(struct pool_link *link)
 {
     Granary__Death *deaths[DEATHS_MAX];
     size_t count = link->death_count < DEATHS_MAX ? link->death_count : DEATHS_MAX;
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
-    gr_zmq_close(link->socket);
+    gr_dealer_close(link->socket);
+    link->socket = NULL;
     find_scheduler(link);
     link->seeking = false;
     (void)endpoint_look(link->instance.pool_socket, &link->endpoint);
-    link->socket = gr_zmq_dealer(link->zmq, link->instance.pool_socket, &err);
+    err = gr_dealer_open(link->instance.pool_socket, &link->socket);
     for (size_t i = 0; i < count; i++) {
         deaths[i] = &link->deaths[i];
     }
@@ -117,9 +117,6 @@ pool_link_open(const char *instance, struct pool_link **ret_link)
     link->scheduler = -1;
     link->start_time = gr_process_start_time(getpid());
     err = gr_instance_resolve(instance, &link->instance);
-    if (err == GRANARY_OK && (link->zmq = gr_zmq_context_create(1)) == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
-    }
     if (err == GRANARY_OK) {
         err = connect_anew(link);
     }
@@ -135,14 +132,13 @@ void
 pool_link_close(struct pool_link *link)
 {
     if (link != NULL) {
-        gr_zmq_close(link->socket);
-        gr_zmq_context_destroy(link->zmq);
+        gr_dealer_close(link->socket);
         gr_fd_close(&link->scheduler);
         free(link);
     }
 }
 
-struct gr_zmq_socket *
+struct gr_dealer *
 pool_link_socket(const struct pool_link *link)
 {
     return link->socket;
@@ -209,12 +205,12 @@ pool_link_look(struct pool_link *link)
 Granary__ToExecutor *
 pool_link_next(struct pool_link *link)
 {
-    struct gr_zmq_message message;
+    const void *bytes;
+    size_t size;
 
-    while (link->socket != NULL && gr_zmq_receive(link->socket, &message)) {
-        Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, message.size, message.bytes);
+    while (link->socket != NULL && gr_dealer_receive(link->socket, &bytes, &size) == GRANARY_OK && bytes != NULL) {
+        Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, size, bytes);
 
-        gr_zmq_message_free(&message);
         if (unpacked == NULL || unpacked->version != GRANARY__VERSION__PROTOCOL) {
             gr_log_warn("SCHEDULER-PROTOCOL", "a message that cannot be read, or of another version");
         } else if (unpacked->epoch < link->epoch) {

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "dealer/dealer.h"
 #include "granary/types.h"
-#include "message/zmq.h"
 #include "schema/granary.pb-c.h"
 
 struct pool_link;
@@ -21,7 +21,7 @@ granary_err pool_link_open(const char *instance, struct pool_link **ret_link);
 void pool_link_close(struct pool_link *link); /* NULL is fine */
 
 /* To wait for. It changes when the scheduler does. */
-struct gr_zmq_socket *pool_link_socket(const struct pool_link *link);
+struct gr_dealer *pool_link_socket(const struct pool_link *link);
 
 /* How many slots have or will have a process, and how many of each node. Sent when it changed. */
 void pool_link_slots(struct pool_link *link, uint32_t slots, const uint32_t *of_node, size_t nodes);

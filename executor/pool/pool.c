@@ -237,7 +237,7 @@ take_orders(struct pool *pool)
 static void
 wait_for_events(struct pool *pool, int64_t deadline_ns)
 {
-    struct gr_zmq_socket *const socket = pool_link_socket(pool->link);
+    struct gr_dealer *socket = pool_link_socket(pool->link);
     int64_t look_ns = gr_deadline_ns(pool_link_patience_ms(pool->link));
 
     for (int i = 0; i < pool->slot_count; i++) {
@@ -245,8 +245,8 @@ wait_for_events(struct pool *pool, int64_t deadline_ns)
     }
     pool->fds[pool->slot_count] = pool->signal_fd;
     pool->fds[pool->slot_count + 1] = pool_link_fd(pool->link);
-    (void)gr_zmq_wait(&socket, socket != NULL, pool->fds, pool->ready, (size_t)pool->slot_count + 2,
-                      gr_left_ms(look_ns < deadline_ns ? look_ns : deadline_ns));
+    (void)gr_dealer_wait(socket, pool->fds, pool->ready, (size_t)pool->slot_count + 2,
+                         gr_left_ms(look_ns < deadline_ns ? look_ns : deadline_ns));
     take_signals(pool);
 }
 
@@ -400,7 +400,7 @@ pool_init(struct pool *pool, const struct pool_options *options)
     (void)sigaddset(&mask, SIGTERM);
     (void)sigaddset(&mask, SIGINT);
     (void)sigaddset(&mask, SIGCHLD);
-    /* Before ZeroMQ starts its thread, which inherits it. */
+    /* Before any thread starts, which inherits it. */
     (void)sigprocmask(SIG_BLOCK, &mask, &pool->command.mask);
     pool->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     err = pool->signal_fd < 0 ? gr_fail_errno("signalfd") : room_for(pool, options->executors);

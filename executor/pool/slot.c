@@ -57,7 +57,7 @@ slot_revive(struct slot *slot, int node)
 /* ---- starting ---- */
 
 /*
- * In the child, between fork and exec. ZeroMQ's thread may have held any lock at the fork: nothing here but system
+ * In the child, between fork and exec. Another thread may have held any lock at the fork: nothing here but system
  * calls.
  */
 static void

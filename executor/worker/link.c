@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -34,20 +33,9 @@ worker_send(struct worker *worker, const Granary__FromExecutor *message)
         return gr_fail(GRANARY_ENOMEM, "no memory for a message of %zu bytes", size);
     }
     (void)granary__from_executor__pack(message, bytes);
-    err = gr_zmq_send(worker->socket, NULL, bytes, size);
+    err = gr_dealer_send(worker->socket, bytes, size);
     free(bytes);
     return err;
-}
-
-/* A descriptor that was closed has left the set by itself. */
-void
-worker_watch_socket(const struct worker *worker)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-
-    if (worker->poll_fd >= 0) {
-        (void)epoll_ctl(worker->poll_fd, EPOLL_CTL_ADD, gr_zmq_fd(worker->socket), &event);
-    }
 }
 
 /* The process that is the scheduler now, if any. */
@@ -76,7 +64,8 @@ worker_register(struct worker *worker)
         worker->die = worker->replace = true;
         return GRANARY_OK;
     }
-    gr_zmq_close(worker->socket);
+    gr_dealer_close(worker->socket);
+    worker->socket = NULL;
     worker->number = 0;
     worker->received = 0;
     worker->wanted = 0;
@@ -99,11 +88,11 @@ worker_register(struct worker *worker)
     if (FAULT_FAILS(executor_register)) {
         return gr_fail_errno("register");
     }
-    worker->socket = gr_zmq_dealer(worker->zmq, worker->instance.pool_socket, &err);
-    if (worker->socket == NULL) {
+    err = gr_dealer_open(worker->instance.pool_socket, &worker->socket);
+    if (err != GRANARY_OK) {
         return err;
     }
-    worker_watch_socket(worker);
+    gr_dealer_watch(worker->socket, worker->poll_fd);
     numbers = calloc(worker->count + 1, sizeof *numbers);
     attempts = calloc(worker->count + 1, sizeof *attempts);
     if (numbers == NULL || attempts == NULL) {
@@ -179,8 +168,8 @@ worker_wait(const struct worker *worker, int timeout_ms)
     int look_ms = worker->orphaned ? SUCCESSOR_MS : LOOK_MS;
     bool ended;
 
-    (void)gr_zmq_wait(&worker->socket, 1, &worker->scheduler, &ended, worker->scheduler >= 0,
-                      timeout_ms >= 0 && timeout_ms < look_ms ? timeout_ms : look_ms);
+    (void)gr_dealer_wait(worker->socket, &worker->scheduler, &ended, 1,
+                         timeout_ms >= 0 && timeout_ms < look_ms ? timeout_ms : look_ms);
 }
 
 granary_err
@@ -248,7 +237,7 @@ worker_leave(struct worker *worker)
     }
     worker->die = false;
     while (!worker->die && gr_now_ns() < deadline) {
-        (void)gr_zmq_wait(&worker->socket, 1, NULL, NULL, 0, gr_left_ms(deadline));
+        (void)gr_dealer_wait(worker->socket, NULL, NULL, 0, gr_left_ms(deadline));
         if (worker_receive(worker) != GRANARY_OK) {
             return;
         }

@@ -190,15 +190,14 @@ handle(struct worker *worker, Granary__ToExecutor *message)
 granary_err
 worker_receive(struct worker *worker)
 {
-    struct gr_zmq_message message;
     granary_err err = GRANARY_OK;
+    const void *bytes;
     size_t size;
 
-    while (err == GRANARY_OK && gr_zmq_receive(worker->socket, &message)) {
-        Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, message.size, message.bytes);
+    while (err == GRANARY_OK && (err = gr_dealer_receive(worker->socket, &bytes, &size)) == GRANARY_OK &&
+           bytes != NULL) {
+        Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, size, bytes);
 
-        size = message.size;
-        gr_zmq_message_free(&message);
         if (worker->away) { /* of the dead scheduler */
             granary__to_executor__free_unpacked(unpacked, NULL);
             continue;

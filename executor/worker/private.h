@@ -3,12 +3,12 @@
 #define EXECUTOR_WORKER_PRIVATE_H
 
 #include "base/instance.h"
+#include "dealer/dealer.h"
 #include "executor/link/endpoint.h"
 #include "executor/link/reports.h"
 #include "executor/user/host.h"
 #include "executor/worker/sessions.h"
 #include "executor/worker/worker.h"
-#include "message/zmq.h"
 
 /* How long one that leaves waits to be told that this was heard. */
 #define LEAVE_MS 1000
@@ -23,8 +23,7 @@ struct worker {
     struct gr_instance instance;
     struct sessions sessions;
     struct host host;
-    struct gr_zmq_context *zmq;
-    struct gr_zmq_socket *socket;
+    struct gr_dealer *socket;
     uint32_t number; /* the scheduler's for us; 0: not registered */
     struct endpoint endpoint;
     int64_t registered_ns;    /* when registration was sent */
@@ -54,8 +53,6 @@ struct worker {
 /* ---- to the scheduler: link.c ---- */
 
 granary_err worker_send(struct worker *worker, const Granary__FromExecutor *message);
-/* The worker's own epoll hears of the socket from now on. */
-void worker_watch_socket(const struct worker *worker);
 /*
  * Tell whoever is the scheduler what is at hand and what became of the rest: what an earlier one gave goes on, if this
  * one knows of it.

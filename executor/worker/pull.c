@@ -76,7 +76,7 @@ worker_fd(struct worker *worker, int *ret_fd)
         if (worker->poll_fd < 0) {
             return gr_fail_errno("epoll");
         }
-        worker_watch_socket(worker);
+        gr_dealer_watch(worker->socket, worker->poll_fd);
     }
     worker->standing = true;
     *ret_fd = worker->poll_fd;

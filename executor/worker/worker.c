@@ -181,12 +181,6 @@ worker_create(const struct worker_options *options, struct worker **ret_worker)
     }
     worker->sessions.ended = host_session_ended;
     worker->sessions.context = &worker->host;
-    if (err == GRANARY_OK && (worker->zmq = gr_zmq_context_create(1)) == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "no ZeroMQ context");
-    }
-    if (err == GRANARY_OK && options->keeps_connections) { /* what its threads ask for is refused later */
-        err = gr_zmq_context_start(worker->zmq);
-    }
     if (err == GRANARY_OK) {
         err = worker_register(worker);
     }
@@ -210,8 +204,7 @@ worker_destroy(struct worker *worker)
     free(worker->queue);
     gr_fd_close(&worker->scheduler);
     gr_fd_close(&worker->poll_fd);
-    gr_zmq_close(worker->socket);
-    gr_zmq_context_destroy(worker->zmq);
+    gr_dealer_close(worker->socket);
     host_destroy(&worker->host);
     sessions_fini(&worker->sessions);
     free(worker);

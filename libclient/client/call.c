@@ -18,7 +18,7 @@
 #include "base/instance.h"
 #include "base/process/daemon.h"
 #include "base/text/buf.h"
-#include "message/zmq.h"
+#include "dealer/dealer.h"
 #include "object/object.h"
 
 /* How long a supervised scheduler that died may take to come back. */
@@ -47,9 +47,8 @@ struct line {
     uint64_t seq;
     struct pending *pending;
     /* the owner's */
-    struct gr_zmq_context *context;
-    struct gr_zmq_socket *socket; /* NULL: not connected */
-    int scheduler_fd;             /* pidfd; -1: not connected */
+    struct gr_dealer *socket; /* NULL: not connected */
+    int scheduler_fd;         /* pidfd; -1: not connected */
 };
 
 /* ---- the connection; all by the owner ---- */
@@ -57,7 +56,7 @@ struct line {
 static void
 line_close(struct line *line)
 {
-    gr_zmq_close(line->socket);
+    gr_dealer_close(line->socket);
     line->socket = NULL;
     gr_fd_close(&line->scheduler_fd);
 }
@@ -111,8 +110,8 @@ line_open(struct line *line)
         line_close(line);
         return fail_no_scheduler(instance, "");
     }
-    line->socket = gr_zmq_dealer(line->context, instance->sched_socket, &err);
-    if (line->socket == NULL) {
+    err = gr_dealer_open(instance->sched_socket, &line->socket);
+    if (err != GRANARY_OK) {
         line_close(line);
     }
     return err;
@@ -147,7 +146,6 @@ line_destroy(void *extension)
 
     if (line != NULL) {
         line_close(line);
-        gr_zmq_context_destroy(line->context);
         gr_fd_close(&line->interrupt_fd);
         (void)pthread_cond_destroy(&line->changed);
         (void)pthread_mutex_destroy(&line->lock);
@@ -168,8 +166,7 @@ line_create(granary_client *client, void **ret_extension)
     (void)pthread_mutex_init(&line->lock, NULL);
     (void)pthread_cond_init(&line->changed, NULL);
     line->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    line->context = gr_zmq_context_create(1);
-    if (line->interrupt_fd < 0 || line->context == NULL) {
+    if (line->interrupt_fd < 0) {
         line_destroy(line);
         return gr_fail(GRANARY_ENOMEM, "no resources for a connection to the scheduler");
     }
@@ -232,18 +229,24 @@ hand_out(struct line *line, Granary__Reply *reply)
 static void
 receive_all(struct line *line)
 {
-    struct gr_zmq_message message;
+    const void *bytes;
+    size_t size;
+    granary_err err;
 
-    while (gr_zmq_receive(line->socket, &message)) {
-        Granary__Reply *reply = granary__reply__unpack(NULL, message.size, message.bytes);
+    while ((err = gr_dealer_receive(line->socket, &bytes, &size)) == GRANARY_OK && bytes != NULL) {
+        Granary__Reply *reply = granary__reply__unpack(NULL, size, bytes);
 
-        gr_zmq_message_free(&message);
         (void)pthread_mutex_lock(&line->lock);
         if (reply != NULL) {
             hand_out(line, reply);
         } else { /* whose it is cannot be told */
             fail_all(line, gr_fail(GRANARY_ENOMEM, "an answer of the scheduler cannot be read"));
         }
+        (void)pthread_mutex_unlock(&line->lock);
+    }
+    if (err != GRANARY_OK) {
+        (void)pthread_mutex_lock(&line->lock);
+        fail_all(line, err);
         (void)pthread_mutex_unlock(&line->lock);
     }
 }
@@ -261,7 +264,7 @@ ask_again(struct line *line)
                      gr_fail(GRANARY_ELOST, "the scheduler ended before it answered, and another one is there: look "
                                             "what was done before ordering it again"));
         } else if (!call->done) {
-            err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
+            err = gr_dealer_send(line->socket, call->bytes.bytes, call->bytes.size);
             call->asked_again = true;
         }
     }
@@ -283,7 +286,7 @@ owner_wait(struct line *line, int64_t deadline_ns)
         ask_again(line); /* an earlier owner found the scheduler gone */
         return;
     }
-    (void)gr_zmq_wait(&line->socket, 1, fds, ready, 2, gr_left_ms(deadline_ns));
+    (void)gr_dealer_wait(line->socket, fds, ready, 2, gr_left_ms(deadline_ns));
     if (ready[0]) {
         (void)!read(line->interrupt_fd, &interrupts, sizeof interrupts);
     }
@@ -341,7 +344,7 @@ transmit(struct line *line, struct pending *call, Granary__Request *request, int
     }
     err = line_open_successor(line, deadline_ns);
     if (err == GRANARY_OK) {
-        err = gr_zmq_send(line->socket, NULL, call->bytes.bytes, call->bytes.size);
+        err = gr_dealer_send(line->socket, call->bytes.bytes, call->bytes.size);
     }
     (void)pthread_mutex_lock(&line->lock);
     if (err == GRANARY_OK) {

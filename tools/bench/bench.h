@@ -1,10 +1,10 @@
 /*
- * granary bench: figures with their physical limit or peer beside them, measured in the same run. Public API only, but
- * for the raw ZeroMQ round trip.
+ * granary bench: figures with their physical limit or peer beside them, measured in the same run. Public API only.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,6 +82,8 @@ double bench_memcpy(struct results *results, size_t bytes, size_t rounds);
 /* directory: where it may put its files. objects of 64 bytes, random gets; key: static. */
 void bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects);
 void bench_redis(struct results *results, const char *directory, size_t rounds);
+/* Where this program and those that lie beside it are: false: it cannot be told. */
+bool bench_programs(char ret_directory[PATH_MAX]);
 /* Dask, ProcessPoolExecutor and StarPU. */
 void bench_pools(struct results *results, bool quick);
 

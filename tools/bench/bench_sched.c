@@ -1,5 +1,6 @@
 /* `granary bench sched`: subtasks that do nothing, through client, scheduler and executors; and a raw round trip
  * beside. */
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 
 #include "bench/bench.h"
 #include "granary/graph.h"
-#include "message/zmq.h"
 
 #define EXECUTORS "2"
 
@@ -306,64 +306,33 @@ bench_result(struct run *run, const char *directory)
                 "100 MB seen by a waiting process, after its seal", &samples);
 }
 
-/* Echo until killed. */
-static void
-serve_echo(const char *path)
-{
-    struct gr_zmq_context *context = gr_zmq_context_create(1);
-    granary_err err;
-    struct gr_zmq_socket *socket = gr_zmq_router(context, path, &err);
-    struct gr_zmq_message message;
-
-    while (socket != NULL && gr_zmq_wait(&socket, 1, NULL, NULL, 0, -1)) {
-        while (gr_zmq_receive(socket, &message)) {
-            (void)gr_zmq_send(socket, &message.peer, message.bytes, message.size);
-            gr_zmq_message_free(&message);
-        }
-    }
-    _exit(1);
-}
-
+/* libzmq is a program of its own (zmq_peer.c): nobody else of the command line has to load it. */
 static void
 bench_zmq(struct run *run, const char *directory)
 {
     struct samples samples = {.count = 0};
-    struct gr_zmq_context *context;
-    struct gr_zmq_socket *socket;
-    struct gr_zmq_message message;
-    char path[96];
-    char bytes[64] = "";
-    granary_err err = GRANARY_OK;
-    pid_t child;
+    char programs[PATH_MAX];
+    char command[PATH_MAX + 160];
+    char line[64];
+    FILE *peer = NULL;
 
-    (void)snprintf(path, sizeof path, "%s/echo.sock", directory);
-    child = fork();
-    if (child == 0) {
-        serve_echo(path);
+    if (bench_programs(programs)) {
+        (void)snprintf(command, sizeof command, "exec '%s/granary-peer-zmq' '%s/echo.sock' %zu", programs, directory,
+                       20000 / run->scale);
+        peer = popen(command, "re"); /* NOLINT(cert-env33-c): a program of ours */
     }
-    context = gr_zmq_context_create(1);
-    socket = gr_zmq_dealer(context, path, &err);
-    for (size_t i = 0; child > 0 && socket != NULL && i < 20000 / run->scale; i++) {
-        int64_t start = bench_now_ns();
-
-        (void)gr_zmq_send(socket, NULL, bytes, sizeof bytes);
-        if (!gr_zmq_wait(&socket, 1, NULL, NULL, 0, 5000) || !gr_zmq_receive(socket, &message)) {
-            break;
-        }
-        gr_zmq_message_free(&message);
-        if (i > 0) { /* the first connects */
-            samples_add(&samples, (double)(bench_now_ns() - start) / 1e3);
-        }
+    while (peer != NULL && fgets(line, sizeof line, peer) != NULL) {
+        samples_add(&samples, strtod(line, NULL));
     }
-    results_add(run->results, "zmq_rtt_us", "us", NULL, "raw ZeroMQ round trip between two processes, 64 bytes",
-                &samples);
-    gr_zmq_close(socket);
-    gr_zmq_context_destroy(context);
-    if (child > 0) {
-        (void)kill(child, SIGKILL);
-        (void)waitpid(child, NULL, 0);
+    if (peer != NULL) {
+        (void)pclose(peer);
     }
-    (void)unlink(path);
+    if (samples.count == 0) {
+        results_not_installed(run->results, "libzmq (granary-peer-zmq, beside granary)");
+    } else {
+        results_add(run->results, "zmq_rtt_us", "us", NULL, "raw ZeroMQ round trip between two processes, 64 bytes",
+                    &samples);
+    }
 }
 
 /* Wait until every executor is there. */

@@ -3,7 +3,6 @@
  * (starpu.c). Each does the same null tasks on two processes or threads, and says "KEY VALUE" a line; what is not
  * installed says nothing.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,22 +83,31 @@ run_python(struct results *results, const char *scale)
     spawn_remove_directory(directory);
 }
 
-/* It lies beside this program, when StarPU was there to build it. */
-static void
-run_starpu(struct results *results, const char *scale)
+bool
+bench_programs(char ret_directory[PATH_MAX])
 {
-    char program_path[PATH_MAX];
-    char command[PATH_MAX + 64];
-    ssize_t length = readlink("/proc/self/exe", program_path, sizeof program_path - 1);
+    ssize_t length = readlink("/proc/self/exe", ret_directory, PATH_MAX - 1);
     char *name = NULL;
 
     if (length > 0) {
-        program_path[length] = '\0';
-        name = strrchr(program_path, '/');
+        ret_directory[length] = '\0';
+        name = strrchr(ret_directory, '/');
     }
     if (name != NULL) {
         *name = '\0';
-        (void)snprintf(command, sizeof command, "exec '%s/granary-peer-starpu' %s 2>/dev/null", program_path, scale);
+    }
+    return name != NULL;
+}
+
+/* It is there when StarPU was there to build it. */
+static void
+run_starpu(struct results *results, const char *scale)
+{
+    char programs[PATH_MAX];
+    char command[PATH_MAX + 64];
+
+    if (bench_programs(programs)) {
+        (void)snprintf(command, sizeof command, "exec '%s/granary-peer-starpu' %s 2>/dev/null", programs, scale);
         take_lines(results, command);
     }
 }

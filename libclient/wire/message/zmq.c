@@ -87,38 +87,6 @@ find_descriptors(const char *path)
     return err;
 }
 
-/* The reaper is who ends a socket, and an end is told to who watches the socket. */
-granary_err
-gr_zmq_context_start(struct gr_zmq_context *context)
-{
-    static const char endpoint[] = "inproc://granary-start";
-    void *watched = NULL;
-    void *watcher = NULL;
-    char event[8];
-    bool made;
-    granary_err err = find_descriptors("ZeroMQ");
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    made = (watched = zmq_socket(context->zmq, ZMQ_PAIR)) != NULL &&
-           (watcher = zmq_socket(context->zmq, ZMQ_PAIR)) != NULL &&
-           zmq_socket_monitor(watched, endpoint, ZMQ_EVENT_MONITOR_STOPPED) == 0 && zmq_connect(watcher, endpoint) == 0;
-    if (!made) {
-        err = fail_zmq("ZeroMQ");
-    }
-    if (watched != NULL) {
-        (void)zmq_close(watched);
-    }
-    while (err == GRANARY_OK && zmq_recv(watcher, event, sizeof event, 0) < 0) {
-        err = zmq_errno() == EINTR ? GRANARY_OK : fail_zmq("ZeroMQ");
-    }
-    if (watcher != NULL) {
-        (void)zmq_close(watcher);
-    }
-    return err;
-}
-
 static struct gr_zmq_socket *
 socket_open(struct gr_zmq_context *context, int type, const char *path, granary_err *ret_err)
 {
@@ -189,16 +157,6 @@ gr_zmq_close(struct gr_zmq_socket *socket)
         (void)zmq_close(socket->zmq);
         free(socket);
     }
-}
-
-int
-gr_zmq_fd(const struct gr_zmq_socket *socket)
-{
-    int fd = -1;
-    size_t size = sizeof fd;
-
-    (void)zmq_getsockopt(socket->zmq, ZMQ_FD, &fd, &size);
-    return fd;
 }
 
 static granary_err

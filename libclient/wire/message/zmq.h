@@ -17,23 +17,13 @@ struct gr_zmq_socket;
 struct gr_zmq_context *gr_zmq_context_create(int io_threads);
 /* Every socket must be closed before. Does not wait for unsent messages. */
 void gr_zmq_context_destroy(struct gr_zmq_context *context);
-/*
- * Start libzmq's threads, which a first socket would, and wait until its reaper runs. A thread of libzmq's first asks
- * the kernel for its scheduling and aborts where that is refused. That an I/O thread runs is told by what it brings.
- */
-granary_err gr_zmq_context_start(struct gr_zmq_context *context);
 
 /* A ROUTER bound to ipc://path, mode 0600, that takes peers of our own uid only. NULL with the error set. */
 struct gr_zmq_socket *gr_zmq_router(struct gr_zmq_context *context, const char *path, granary_err *ret_err);
-/* A DEALER that connects to ipc://path, now or when the peer comes up. NULL with the error set. */
+/* A DEALER that connects to ipc://path, now or when the peer comes up; for tests and benchmarks: others have dealer.h.
+ * NULL with the error set. */
 struct gr_zmq_socket *gr_zmq_dealer(struct gr_zmq_context *context, const char *path, granary_err *ret_err);
 void gr_zmq_close(struct gr_zmq_socket *socket);
-
-/*
- * A descriptor that becomes readable when something may have arrived; edge-triggered: gr_zmq_receive() until it gives
- * nothing, then wait again. It belongs to the socket.
- */
-int gr_zmq_fd(const struct gr_zmq_socket *socket);
 
 #define GR_ZMQ_PEER_MAX 32
 /* Names a peer of a ROUTER. */

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -248,58 +247,14 @@ a_place_that_cannot_be_is_an_error(void **state)
     assert_non_null(strstr(granary_error_message(), "/does/not/exist"));
 }
 
-/* libzmq names a thread once it has asked the kernel for all it wants. */
-static int
-reapers_named(void)
-{
-    DIR *tasks = opendir("/proc/self/task");
-    int count = 0;
-
-    assert_non_null(tasks);
-    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
-        char path[sizeof task->d_name + 32];
-        char name[32] = "";
-        FILE *file;
-
-        (void)snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
-        file = fopen(path, "r");
-        if (file != NULL) {
-            (void)fgets(name, sizeof name, file);
-            (void)fclose(file);
-        }
-        count += strncmp(name, "ZMQbg/Reaper", 12) == 0;
-    }
-    (void)closedir(tasks);
-    return count;
-}
-
-/* What confines a process after the start refuses what a late thread would ask for, and libzmq would abort. */
-static void
-a_started_context_has_its_reaper(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 50; i++) {
-        struct gr_zmq_context *context = gr_zmq_context_create(1);
-
-        assert_non_null(context);
-        assert_int_equal(gr_zmq_context_start(context), GRANARY_OK);
-        assert_int_equal(reapers_named(), 1);
-        gr_zmq_context_destroy(context);
-    }
-}
-
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ends_open, ends_close)
     const struct CMUnitTest tests[] = {
-        TEST(messages_go_there_and_back),
-        TEST(a_peer_nobody_knows_is_unreachable),
-        TEST(malformed_envelopes_are_dropped),
-        TEST(garbage_on_the_socket_is_survived),
-        TEST(waiting_watches_descriptors_too),
-        TEST(a_place_that_cannot_be_is_an_error),
-        cmocka_unit_test(a_started_context_has_its_reaper),
+        TEST(messages_go_there_and_back),      TEST(a_peer_nobody_knows_is_unreachable),
+        TEST(malformed_envelopes_are_dropped), TEST(garbage_on_the_socket_is_survived),
+        TEST(waiting_watches_descriptors_too), TEST(a_place_that_cannot_be_is_an_error),
     };
 #undef TEST
 

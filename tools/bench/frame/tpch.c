@@ -42,22 +42,6 @@ tpch_table(int number)
     return names[number];
 }
 
-/* The directory of this program. */
-static bool
-program_directory(char path[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    char *slash;
-
-    path[length < 0 ? 0 : length] = '\0';
-    slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return false;
-    }
-    *slash = '\0';
-    return true;
-}
-
 static bool
 write_queries(const char *directory)
 {
@@ -94,7 +78,7 @@ tpch_make(const char *directory, double scale)
     if (access(path, R_OK) == 0) {
         return true;
     }
-    if (!program_directory(program)) {
+    if (!bench_programs(program)) {
         return false;
     }
     (void)snprintf(command, sizeof command, "'%s/granary-tpch-gen' %g '%s' >/dev/null", program, scale, directory);
