@@ -286,24 +286,26 @@ clients_are_heard(const struct server *server)
     return server->claims_until_ns == INT64_MAX;
 }
 
+/* Returns whether anything came. *ret_more: there may be more of it at once. */
 static bool
-receive_all(struct server *server)
+receive_all(struct server *server, bool *ret_more)
 {
     struct gr_zmq_message message;
-    bool any = false;
+    int from_pool = 0;
+    int from_clients = 0;
 
-    for (int i = 0; i < TURN_MESSAGES && gr_zmq_receive(server->pool, &message); i++) {
+    for (; from_pool < TURN_MESSAGES && gr_zmq_receive(server->pool, &message); from_pool++) {
         pool_message(server, &message);
         gr_zmq_message_free(&message);
         arena_reset(server->arena);
-        any = true;
     }
-    for (int i = 0; i < TURN_MESSAGES && clients_are_heard(server) && gr_zmq_receive(server->clients, &message); i++) {
+    for (; from_clients < TURN_MESSAGES && clients_are_heard(server) && gr_zmq_receive(server->clients, &message);
+         from_clients++) {
         client_message(server, &message);
         gr_zmq_message_free(&message);
-        any = true;
     }
-    return any;
+    *ret_more = from_pool == TURN_MESSAGES || from_clients == TURN_MESSAGES;
+    return from_pool + from_clients > 0;
 }
 
 /* The descriptors of a wait: stop, the keeper's, then the executors'. Returns how many; 0: no memory. */
@@ -397,6 +399,26 @@ fail_exhausted(void)
     return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory: the next one goes on from the state");
 }
 
+/*
+ * Give out what may go, and perform what follows from all that happened. Returns whether more follows at once. It looks
+ * twice: what was performed may let something else go, and another turn would ask every socket again to find that out.
+ */
+static bool
+act(struct server *server, bool heard)
+{
+    size_t left;
+
+    manager_dispatch(server->manager, gr_now_ns());
+    (void)manager_actions(server->manager, &left);
+    if (is_exhausted(server) || (left == 0 && !heard)) {
+        return false;
+    }
+    perform(server); /* a report that changed nothing is acknowledged, too */
+    manager_dispatch(server->manager, gr_now_ns());
+    (void)manager_actions(server->manager, &left);
+    return left > 0;
+}
+
 granary_err
 server_run(struct server *server, int stop_fd)
 {
@@ -405,7 +427,8 @@ server_run(struct server *server, int stop_fd)
 
     while (!server->keeper.fenced) {
         size_t fd_count = collect_fds(server, stop_fd);
-        size_t left;
+        bool more = false;
+        bool heard;
 
         if (fd_count == 0) {
             return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
@@ -416,7 +439,7 @@ server_run(struct server *server, int stop_fd)
             return GRANARY_OK;
         }
         manager_expire(server->manager, gr_now_ns()); /* what has arrived meanwhile happened after that */
-        busy = receive_all(server);
+        heard = receive_all(server, &more);
         if (server->ready[1]) {
             release_replies(server);
         }
@@ -430,23 +453,17 @@ server_run(struct server *server, int stop_fd)
         check_epoch(server);
         close_claims(server);
         links_watch(server->links, gr_now_ns());
-        manager_dispatch(server->manager, gr_now_ns());
+        busy = act(server, heard) || more;
         if (is_exhausted(server)) {
             return fail_exhausted();
-        }
-        (void)manager_actions(server->manager, &left);
-        if (left > 0 || busy) { /* a report that changed nothing is acknowledged, too */
-            perform(server);
-            (void)manager_actions(server->manager, &left);
-            busy = busy || left > 0;
         }
         if (keeper_deadline(&server->keeper) <= gr_now_ns()) {
             keeper_expire(&server->keeper, gr_now_ns());
             if (keeper_idle(&server->keeper)) {
                 links_acknowledge(server->links);
             }
+            busy = busy || is_exhausted(server);
         }
-        busy = busy || is_exhausted(server);
     }
     return gr_fail(GRANARY_ESTATE, "another scheduler has taken over: this one, of epoch %llu, stops",
                    (unsigned long long)server->keeper.epoch);
