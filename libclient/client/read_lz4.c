@@ -1,7 +1,7 @@
 /*
  * Bytes for readers that take LZ4 frames (the format of `lz4`, as in lz4_Frame_format.md), in independent blocks of at
- * most 256 KiB. So are the frames of a spill file: the blocks of a spilled object are copied as they are. The last
- * one is an exception when the object's metadata begin in it.
+ * most 256 KiB. So are most frames of a spill file: those of a spilled object are copied as they are. Frames that are
+ * packed as numbers are packed anew, and so is the last one when the object's metadata begin in it.
  */
 #include <lz4.h>
 #include <lz4frame.h>
@@ -21,6 +21,7 @@
 #include "data/arrow/arrow.h"
 #include "data/tensor.h"
 #include "object/object.h"
+#include "pack/pack.h"
 #include "spill/image.h"
 
 #define BLOCK_RAW 0x80000000u /* of a block's size: its bytes are not compressed */
@@ -140,29 +141,18 @@ add_block(struct blocks *blocks, const char *stored, uint32_t size, bool raw)
     blocks->size += sizeof head + size;
 }
 
-/* A block of which only the first bytes are the object's data. */
-static granary_err
-add_part(struct blocks *blocks, const struct image *image, uint32_t frame, const char *stored, int tail)
+/* A block that is packed anew: of these bytes, which are the object's. */
+static void
+pack_block(struct blocks *blocks, const char *raw, int size)
 {
-    uint32_t entry = image->table[frame].stored;
-    int whole = (int)image_frame_size(image, frame);
     char *packed = blocks->scratch + LEVEL_FRAME;
-    const char *raw = stored;
-    int size;
+    int got = LZ4_compress_default(raw, packed, size, size - 1);
 
-    if ((entry & FRAME_RAW) == 0) {
-        if (LZ4_decompress_safe(stored, blocks->scratch, (int)FRAME_SIZE(entry), whole) != whole) {
-            return image_damaged(image, image->record.at, "a frame cannot be unpacked");
-        }
-        raw = blocks->scratch;
-    }
-    size = LZ4_compress_default(raw, packed, tail, tail - 1);
-    if (size > 0) {
-        add_block(blocks, packed, (uint32_t)size, false);
+    if (got > 0) {
+        add_block(blocks, packed, (uint32_t)got, false);
     } else {
-        add_block(blocks, raw, (uint32_t)tail, true);
+        add_block(blocks, raw, (uint32_t)size, true);
     }
-    return GRANARY_OK;
 }
 
 static granary_err
@@ -170,12 +160,17 @@ add_frame(void *context, const struct image *image, uint32_t frame, const char *
 {
     struct blocks *blocks = context;
     uint64_t left = blocks->data_size - frame * LEVEL_FRAME;
+    size_t size = image_frame_size(image, frame);
     uint32_t entry = image->table[frame].stored;
 
-    if (left < image_frame_size(image, frame)) {
-        return add_part(blocks, image, frame, stored, (int)left);
+    if (left >= size && (entry & FRAME_NUMBERS) == 0) {
+        add_block(blocks, stored, FRAME_SIZE(entry), (entry & FRAME_RAW) != 0);
+        return GRANARY_OK;
     }
-    add_block(blocks, stored, FRAME_SIZE(entry), (entry & FRAME_RAW) != 0);
+    if (!frame_unpack(entry, stored, blocks->scratch, size)) {
+        return image_damaged(image, image->record.at, "a frame does not unpack");
+    }
+    pack_block(blocks, blocks->scratch, (int)(left < size ? left : size));
     return GRANARY_OK;
 }
 
@@ -191,7 +186,10 @@ read_blocks(const struct image *image, uint64_t data_size, struct blocks *blocks
     size_t head;
 
     for (uint32_t i = 0; i < count; i++) {
-        room += sizeof(uint32_t) + LEVEL_FRAME * (i + 1 == count) + FRAME_SIZE(image->table[i].stored);
+        uint32_t entry = image->table[i].stored;
+        bool anew = i + 1 == count || (entry & FRAME_NUMBERS) != 0;
+
+        room += sizeof(uint32_t) + (anew ? LEVEL_FRAME : FRAME_SIZE(entry));
     }
     blocks->data_size = data_size;
     blocks->bytes = malloc(room);

@@ -1,4 +1,4 @@
-/* The layout of a spill file, version 2: docs/formats.md has the same in prose. Native (little-endian) byte order. */
+/* The layout of a spill file, version 3: docs/formats.md has the same in prose. Native (little-endian) byte order. */
 #ifndef SPILL_FORMAT_H
 #define SPILL_FORMAT_H
 
@@ -6,10 +6,12 @@
 
 #define SPILL_MAGIC    0x6c6c697073726767ull /* "ggrspill" */
 #define FOOTER_MAGIC   0x746f6f6672726767ull /* "ggrrfoot" */
-#define SPILL_VERSION  2u
+#define SPILL_VERSION  3u
+#define SPILL_OLDEST   2u    /* ... that is read: it has no FRAME_NUMBERS */
 #define SPILL_BLOCK    4096u /* a file is a multiple of it, so that O_DIRECT can read and write all of it */
 #define FRAME_RAW      0x80000000u
-#define FRAME_SIZE(of) ((of) & ~FRAME_RAW)
+#define FRAME_NUMBERS  0x40000000u /* pack/numbers.h; neither bit: LZ4 */
+#define FRAME_SIZE(of) ((of) & ~(FRAME_RAW | FRAME_NUMBERS))
 
 struct spill_header {
     uint64_t magic;
@@ -37,13 +39,13 @@ struct spill_record {
     uint32_t meta_size;
     uint32_t frames;
     uint64_t at;    /* of the first frame; the others follow */
-    uint64_t table; /* one frame: its size as stored (| FRAME_RAW); more: where struct spill_frame[frames] begins */
+    uint64_t table; /* one frame: its size as stored (| FRAME_...); more: where struct spill_frame[frames] begins */
     uint64_t checksum;
 };
 _Static_assert(sizeof(struct spill_record) == 64, "part of the file format");
 
 struct spill_frame {
-    uint32_t stored; /* bytes; | FRAME_RAW when they are not compressed */
+    uint32_t stored; /* bytes; | FRAME_... */
     uint32_t reserved;
     uint64_t checksum; /* of the stored bytes */
 };

@@ -106,7 +106,7 @@ read_table(struct image *image, uint64_t place)
         uint32_t stored = image->table[i].stored;
         size_t raw = image_frame_size(image, i);
 
-        if ((stored & FRAME_RAW) != 0 ? FRAME_SIZE(stored) != raw : stored >= raw) {
+        if ((stored & FRAME_RAW) != 0 ? stored != (FRAME_RAW | raw) : FRAME_SIZE(stored) >= raw) {
             return image_damaged(image, place, "a frame has an impossible size");
         }
         at += FRAME_SIZE(stored);

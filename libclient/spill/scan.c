@@ -47,11 +47,12 @@ read_header(int fd, struct level_file *file)
     if (header.magic != SPILL_MAGIC) {
         return damaged(file, "it is none");
     }
-    if (header.version != SPILL_VERSION) {
-        return gr_fail(GRANARY_EVERSION,
-                       "spill file %s has version %u, this release knows %u: start the release that wrote it and bring "
-                       "its objects back, or remove the file",
-                       file->path, header.version, SPILL_VERSION);
+    if (header.version < SPILL_OLDEST || header.version > SPILL_VERSION) {
+        return gr_fail(
+            GRANARY_EVERSION,
+            "spill file %s has version %u, this release knows %u to %u: start the release that wrote it and bring "
+            "its objects back, or remove the file",
+            file->path, header.version, SPILL_OLDEST, SPILL_VERSION);
     }
     if (gr_hash64(&header, offsetof(struct spill_header, checksum)) != header.checksum ||
         memchr(header.session, '\0', sizeof header.session) == NULL) {

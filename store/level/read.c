@@ -1,7 +1,6 @@
 /* Reading a part of an object back from a spill file. */
 #include <errno.h>
 #include <fcntl.h>
-#include <lz4.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "contract/shm.h"
+#include "pack/pack.h"
 #include "spill/image.h"
 #include "store/level/spillfile.h"
 
@@ -46,15 +46,12 @@ unpack(void *context, const struct image *image, uint32_t frame, const char *sto
 {
     struct reader *reader = context;
     size_t size = image_frame_size(image, frame);
-    uint32_t stored_size = image->table[frame].stored;
-    const char *raw = stored;
+    uint32_t entry = image->table[frame].stored;
+    const char *raw = (entry & FRAME_RAW) != 0 ? stored : reader->raw;
     granary_err err;
 
-    if ((stored_size & FRAME_RAW) == 0) {
-        raw = reader->raw;
-        if (LZ4_decompress_safe(stored, reader->raw, (int)stored_size, (int)size) != (int)size) {
-            return image_damaged(image, image->record.at, "a frame does not unpack");
-        }
+    if (raw != stored && !frame_unpack(entry, stored, reader->raw, size)) {
+        return image_damaged(image, image->record.at, "a frame does not unpack");
     }
     err = FAULT_FAILS(restore_write)
               ? gr_fail_errno("write")

@@ -1,6 +1,5 @@
 /* Making a spill file. */
 #include <errno.h>
-#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +11,10 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "contract/shm.h"
+#include "pack/pack.h"
 #include "spill/image.h"
 #include "store/level/output.h"
 #include "store/level/spillfile.h"
-
-/* Compression is worth its while when it makes at least this of what it is given. */
-#define RATIO_TIMES_10 12u
-#define SAMPLES        4u
-#define SAMPLE         ((size_t)16 << 10)
 
 struct writer {
     struct output output;
@@ -46,46 +41,17 @@ fetch(struct writer *writer, struct level_object *object, uint64_t from, size_t 
     return err == GRANARY_OK ? err : blame(object, gr_fail_in(GRANARY_ECORRUPT, "an object's shared memory"));
 }
 
-static int
-most_packed(size_t size)
-{
-    return (int)(size * 10 / RATIO_TIMES_10);
-}
-
-/* Some blocks of a large object tell whether all of it is to be compressed. */
 static granary_err
-sample(struct writer *writer, struct level_object *object, uint64_t footprint, bool *ret_compress)
-{
-    size_t packed = 0;
-
-    for (unsigned i = 0; i < SAMPLES; i++) {
-        uint64_t from = (footprint - SAMPLE) / (SAMPLES - 1) * i;
-        granary_err err = fetch(writer, object, from, SAMPLE);
-        int size;
-
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        size = LZ4_compress_default(writer->raw, writer->packed, (int)SAMPLE, (int)LEVEL_FRAME);
-        packed += size > 0 ? (size_t)size : SAMPLE;
-    }
-    *ret_compress = packed <= (size_t)most_packed(SAMPLES * SAMPLE);
-    return GRANARY_OK;
-}
-
-static granary_err
-write_frame(struct writer *writer, struct level_object *object, uint64_t from, size_t size, bool compress,
+write_frame(struct writer *writer, struct level_object *object, uint64_t from, size_t size,
             struct spill_frame *ret_frame, const char **ret_stored)
 {
     granary_err err = fetch(writer, object, from, size);
-    int packed = 0;
 
-    if (err == GRANARY_OK && compress) {
-        packed = LZ4_compress_default(writer->raw, writer->packed, (int)size, most_packed(size));
+    if (err == GRANARY_OK) {
+        *ret_frame = (struct spill_frame){.stored = frame_pack(writer->raw, size, writer->packed, ret_stored)};
+        err = output_put(&writer->output, *ret_stored, FRAME_SIZE(ret_frame->stored));
     }
-    *ret_frame = (struct spill_frame){.stored = packed > 0 ? (uint32_t)packed : (uint32_t)size | FRAME_RAW};
-    *ret_stored = packed > 0 ? writer->packed : writer->raw;
-    return err == GRANARY_OK ? output_put(&writer->output, *ret_stored, FRAME_SIZE(ret_frame->stored)) : err;
+    return err;
 }
 
 static granary_err
@@ -127,7 +93,6 @@ write_object(struct writer *writer, struct level_object *object, struct spill_re
     uint64_t footprint = GR_FOOTPRINT(object->data_size, (uint64_t)object->meta_size);
     uint32_t frames = image_frames(footprint);
     const char *stored = NULL;
-    bool compress = true;
     granary_err err = expect_frames(writer, frames);
 
     *record = (struct spill_record){
@@ -138,15 +103,12 @@ write_object(struct writer *writer, struct level_object *object, struct spill_re
         .at = writer->output.at,
     };
     memcpy(record->id, object->id.bytes, sizeof record->id);
-    if (err == GRANARY_OK && frames > 1) {
-        err = sample(writer, object, footprint, &compress);
-    }
     for (uint32_t i = 0; i < frames && err == GRANARY_OK; i++) {
         uint64_t from = i * LEVEL_FRAME;
         uint64_t left = footprint - from;
 
-        err = write_frame(writer, object, from, (size_t)(left < LEVEL_FRAME ? left : LEVEL_FRAME), compress,
-                          &writer->table[i], &stored);
+        err = write_frame(writer, object, from, (size_t)(left < LEVEL_FRAME ? left : LEVEL_FRAME), &writer->table[i],
+                          &stored);
         if (err == GRANARY_OK && frames > 1) {
             writer->table[i].checksum = gr_hash64(stored, FRAME_SIZE(writer->table[i].stored));
         }

@@ -18,7 +18,7 @@ BEHIND = {
     "zmq.h": r"libclient/wire/message/zmq\.c",
     "sqlite3.h": r"sched/state/state_sqlite\.c|tools/bench/mutable/engine_sqlite\.c",
     "lz4frame.h": r"libclient/client/read_lz4\.c|libclient/data/arrow/inflate\.c",
-    "lz4.h": r"libclient/client/read_lz4\.c|store/level/(read|write)\.c|tools/bench/bench_spill\.c",
+    "lz4.h": r"libclient/client/read_lz4\.c|libclient/pack/pack\.c|tools/bench/bench_spill\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
     "seccomp.h": r"executor/confine/calls\.c",
     "numa.h": r"libclient/topology/topology\.c",

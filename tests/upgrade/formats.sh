@@ -49,8 +49,9 @@ objects_are() {
     done
 }
 
-# newest KIND: the highest version there is a fixture of
+# newest KIND, oldest KIND: the highest and lowest version there is a fixture of
 newest() { find "$fixtures" -name "$1-*" | sed 's/.*-//; s/\.db//' | sort -n | tail -n 1; }
+oldest() { find "$fixtures" -name "$1-*" | sed 's/.*-//; s/\.db//' | sort -n | head -n 1; }
 
 echo "== shared memory of other versions is refused"
 up
@@ -120,17 +121,18 @@ done
 
 echo "== spill files of other versions, and damaged ones that may be somebody's only copy, are left as they are"
 known=$(newest spill)
+unknown=$(($(oldest spill) - 1))
 fresh "$known"
-set_u32 "$spill/spill.1" 8 '<I' $((known - 1))
+set_u32 "$spill/spill.1" 8 '<I' "$unknown"
 set_u32 "$spill/spill.2" 8 '<I' $((known + 1))
 set_u32 "$spill/spill.3" 8 '<I' $((known + 100))
 flip "$spill/spill.4" 40                                         # its header
 flip "$spill/spill.5" $(($(stat -c %s "$spill/spill.5") - 90)) # its footer
 cp -r "$spill" "$work/was"
 up
-log_has "SPILL-FILE-FOREIGN .*spill.1 has version $((known - 1)), this release knows $known: start the release that wrote it"
-log_has "SPILL-FILE-FOREIGN .*spill.2 has version $((known + 1)), this release knows $known"
-log_has "SPILL-FILE-FOREIGN .*spill.3 has version $((known + 100)), this release knows $known"
+log_has "SPILL-FILE-FOREIGN .*spill.1 has version $unknown, this release knows $((unknown + 1)) to $known: start the release that wrote it"
+log_has "SPILL-FILE-FOREIGN .*spill.2 has version $((known + 1)), this release knows $((unknown + 1)) to $known"
+log_has "SPILL-FILE-FOREIGN .*spill.3 has version $((known + 100)), this release knows $((unknown + 1)) to $known"
 log_has "SPILL-FILE-DAMAGED .*spill.4: its header"
 log_has "PERSISTENT-LEFT .*spill.5: its footer"
 granary put --persist "$birds" >/dev/null # takes none of their numbers

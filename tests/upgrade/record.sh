@@ -17,15 +17,17 @@ kept() {
 granary up --executors 1 --spill-dir "$work/spill" >/dev/null
 remember_prefix
 
-# Frames that LZ4 makes smaller, one that it does not, an object without data.
+# Frames that LZ4 makes smaller, one that it does not, numbers and decimals in frames of their own, an object without data.
 python3 - "$work" <<'PY'
-import random, sys
+import random, struct, sys
 random.seed(6)
 open(sys.argv[1] + '/text', 'wb').write(b''.join(b'line %d of many\n' % i for i in range(20000)))
 open(sys.argv[1] + '/noise', 'wb').write(random.randbytes(5000))
+open(sys.argv[1] + '/numbers', 'wb').write(struct.pack('<32768q', *(n * n for n in range(32768))) +
+                                           struct.pack('<32768d', *(n / 100 for n in range(32768))))
 open(sys.argv[1] + '/empty', 'wb')
 PY
-for name in text noise empty; do
+for name in text noise numbers empty; do
     kept "$(granary put "$work/$name")"
 done
 cat >"$work/graph.json" <<'JSON'
