@@ -139,7 +139,7 @@ whole_init(const struct run *run, struct whole *whole)
         return gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", run->input_count);
     }
     for (size_t i = 0; i < run->input_count; i++) {
-        if (run->inputs[i].part == 0) {
+        if (run->inputs[i].part == 0 && run->inputs[i].read == NULL) {
             whole->positions[whole->count] = i;
             whole->ids[whole->count++] = run->inputs[i].id;
         }
@@ -266,6 +266,7 @@ run_lease_inputs(struct run *run)
     run->leased = true; /* what is not leased yet is all zero */
     err = run_get_parts(run, &failed);
     if (err == GRANARY_OK) {
+        run_read_spilled(run);
         failed = SIZE_MAX;
         err = whole_init(run, &whole);
     }
@@ -307,6 +308,7 @@ run_lease_input(struct run *run, size_t position)
 void
 run_release_input(struct run *run, size_t position)
 {
+    run_drop_read(&run->inputs[position]);
     gr_value_free(&run->inputs[position].value);
     granary_object_release(run->client, &run->views[position]);
     run->views[position] = (granary_view){0};

@@ -1,5 +1,5 @@
 /*
- * A subtask while it runs. subtask.c: its operators; inputs.c, packed.c: what it reads; outputs.c: what it makes;
+ * A subtask while it runs. subtask.c: its operators; inputs.c, packed.c, spilled.c: what it reads; outputs.c: what it makes;
  * user.c: operators that run user code.
  *
  * Nobody waits long for room, or for an object to be brought back, while it leases objects. A leased object cannot
@@ -22,6 +22,7 @@ struct input {
     bool copied;                  /* ... and of a copy, in run's copies */
     void *copy;                   /* part == 0: mapped, and what the view is of; NULL: it is of the object */
     uint64_t copy_size;
+    char *read;            /* part == 0: scratch memory for what was read from disk, and what the value is of */
     bool foreign;          /* anybody may have made it */
     struct gr_value value; /* once an operator asked for it */
 };
@@ -100,6 +101,14 @@ granary_err run_lease_input(struct run *run, size_t position);
 void run_release_input(struct run *run, size_t position);
 /* An object as a value: what it is follows from its first bytes. Errors: of the readers */
 granary_err run_open_input(struct run *run, size_t position);
+
+/* Read spilled inputs from disk, as far as that is better than to bring them back (spilled.c): those have a value then
+ * and are leased no more. */
+void run_read_spilled(struct run *run);
+/* A spilled frame as a value without values, of which only what its directory tells is known. False: it is none. */
+bool run_outline_spilled(struct run *run, size_t position);
+/* Forget what was read of it, with its value. */
+void run_drop_read(struct input *input);
 
 /* ---- outputs ---- */
 

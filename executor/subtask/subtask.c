@@ -19,6 +19,8 @@
 #include "executor/subtask/placed.h"
 #include "executor/subtask/private.h"
 #include "granary/hold.h"
+#include "graph/chunk/ops.h"
+#include "graph/params.h"
 #include "kernel/core/scratch.h"
 
 /* ---- operators ---- */
@@ -160,8 +162,9 @@ static granary_err
 run_look(struct run *run)
 {
     const Granary__ChunkOp *op = run->subtask->ops[0];
+    struct gr_chunk_info params = {.given = 0};
     struct gr_buf answer = {0};
-    granary_err err = GRANARY_OK;
+    granary_err err = gr_params_read(gr_chunk_params_of(GR_CHUNK_info), op->attrs, op->n_attrs, &params);
 
     page_phase(&run->host->page, GR_PHASE_RUN);
     for (size_t i = 0; i < op->n_inputs && err == GRANARY_OK; i++) {
@@ -169,8 +172,10 @@ run_look(struct run *run)
         struct gr_kernel_call call = {
             .op = op, .inputs = &run->inputs[input].value, .input_count = 1, .answer = &answer};
 
-        err = run_lease_input(run, input);
-        err = err == GRANARY_OK ? run_open_input(run, input) : err;
+        if (params.check || !run_outline_spilled(run, input)) {
+            err = run_lease_input(run, input);
+            err = err == GRANARY_OK ? run_open_input(run, input) : err;
+        }
         if (err == GRANARY_OK) {
             err = gr_kernel_find(op->op)(&call);
         }
@@ -212,6 +217,7 @@ run_fini(struct run *run)
     free(run->values);
     for (size_t i = 0; i < run->input_count; i++) {
         gr_value_free(&run->inputs[i].value);
+        scratch_free(run->inputs[i].read);
         if (run->inputs[i].copy != NULL) {
             (void)munmap(run->inputs[i].copy, run->inputs[i].copy_size);
         }

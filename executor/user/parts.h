@@ -7,7 +7,7 @@
 #include "data/packed.h"
 #include "granary/store.h"
 
-enum { PARTS_TABLES = 512 };
+enum { PARTS_TABLES = 512, PARTS_READ = 64 };
 
 /* Where the frames of an object are. Serials are never used again, so what is known of one stays true. */
 struct parts_table {
@@ -20,6 +20,8 @@ struct parts_table {
 struct parts {
     uint64_t capacity_bytes; /* of the store; 0: not known yet */
     struct parts_table tables[PARTS_TABLES];
+    uint64_t read[PARTS_READ]; /* serials of spilled objects read as a whole lately; a ring */
+    size_t read_next;
 };
 
 void parts_destroy(struct parts *parts);

@@ -7,22 +7,15 @@
 #include <lz4frame.h>
 
 #include <endian.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "client/read.h"
-#include "contract/shm.h"
+#include "client/spilled.h"
 #include "data/arrow/arrow.h"
 #include "data/tensor.h"
-#include "object/object.h"
 #include "pack/pack.h"
-#include "spill/image.h"
 
 #define BLOCK_RAW 0x80000000u /* of a block's size: its bytes are not compressed */
 
@@ -212,56 +205,18 @@ read_blocks(const struct image *image, uint64_t data_size, struct blocks *blocks
     return err;
 }
 
-/* The spill file of that number; -1: not to be had. The instance's root tells where they are. */
-static int
-open_spill_file(const granary_client *client, uint32_t number, char *path, size_t path_size)
-{
-    char root[64];
-    char directory[sizeof((struct gr_root *)0)->spill_dir] = "";
-    ssize_t got = -1;
-    int fd;
-
-    (void)snprintf(root, sizeof root, "%sroot", gr_client_instance(client)->shm_prefix);
-    fd = gr_shm_open(root, O_RDONLY);
-    if (fd >= 0) {
-        got = pread(fd, directory, sizeof directory, offsetof(struct gr_root, spill_dir));
-        gr_fd_close(&fd);
-    }
-    if (got != (ssize_t)sizeof directory || directory[0] == '\0' || memchr(directory, '\0', sizeof directory) == NULL) {
-        return -1;
-    }
-    (void)snprintf(path, path_size, "%s/spill.%u", directory, number);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-}
-
 bool
 read_spilled_lz4(const struct reading *reading, granary_chunk *chunk)
 {
     struct blocks blocks = {.bytes = NULL};
-    struct level_object object = {.id = reading->id};
-    struct image image = {.fd = -1};
-    granary_object_info info;
-    char path[600];
-    int fd = -1;
-    granary_err err;
+    struct spilled spilled;
+    granary_err err = spilled_open(reading->client, reading->id, &spilled);
 
-    if (granary_object_info_get(reading->client, reading->id, &info) != GRANARY_OK ||
-        info.state != GRANARY_OBJECT_SPILLED || info.data_size == 0 ||
-        gr_client_stamp(reading->client, reading->id, &object.stamp) != GRANARY_OK) {
+    if (err != GRANARY_OK) {
         return false;
     }
-    object.data_size = info.data_size;
-    object.meta_size = (uint32_t)info.meta_size;
-    fd = open_spill_file(reading->client, info.segment, path, sizeof path);
-    if (fd < 0) {
-        return false;
-    }
-    err = image_open(&image, fd, path, &object, info.offset);
-    if (err == GRANARY_OK) {
-        err = read_blocks(&image, info.data_size, &blocks);
-    }
-    image_close(&image);
-    gr_fd_close(&fd);
+    err = read_blocks(&spilled.image, spilled.info.data_size, &blocks);
+    spilled_close(&spilled);
     free(blocks.scratch);
     if (err != GRANARY_OK) {
         free(blocks.bytes);
@@ -270,7 +225,7 @@ read_spilled_lz4(const struct reading *reading, granary_chunk *chunk)
     chunk->owned = blocks.bytes;
     chunk->data = blocks.bytes;
     chunk->data_size = blocks.size;
-    chunk->raw_size = info.data_size;
+    chunk->raw_size = spilled.info.data_size;
     chunk->passed_through = true;
     return true;
 }

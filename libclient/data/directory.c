@@ -102,6 +102,8 @@ struct gr_column_stats
 gr_directory_stats(const struct gr_directory_column *entry)
 {
     return (struct gr_column_stats){.nulls = entry->null_count,
+                                    .bytes = entry->validity_size + entry->offsets_size + entry->values_size +
+                                             entry->entry_offsets_size + entry->entry_text_size,
                                     .distinct = entry->distinct,
                                     .has_zone = (entry->flags & GR_DIRECTORY_ZONE) != 0,
                                     .has_nan = (entry->flags & GR_DIRECTORY_NAN) != 0,
@@ -234,32 +236,60 @@ gr_directory_next(struct gr_directory_reader *reader, const char **ret_name, str
     return GRANARY_OK;
 }
 
+/* A column of which only the directory is known. */
+static void
+column_outline(const struct gr_directory_column *entry, int64_t rows, struct gr_column *ret_column)
+{
+    *ret_column = (struct gr_column){
+        .view = {.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count}};
+}
+
 granary_err
-gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
+gr_directory_read_columns(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size,
+                          const bool *wanted, granary_frame **ret_frame)
 {
     struct gr_directory_reader reader;
     granary_frame *frame;
+    size_t count = 0;
     granary_err err = gr_directory_open(meta, meta_size, data_size, &reader);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    frame = gr_frame_create(reader.head.columns, reader.head.rows);
-    if (frame == NULL || (frame->stats = calloc((size_t)reader.head.columns + 1, sizeof *frame->stats)) == NULL) {
+    for (size_t i = 0; i < reader.head.columns; i++) {
+        count += wanted == NULL || wanted[i];
+    }
+    frame = gr_frame_create(count, reader.head.rows);
+    if (frame == NULL || (frame->stats = calloc(count + 1, sizeof *frame->stats)) == NULL) {
         gr_frame_destroy(frame);
         return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
     }
+    count = 0;
     for (size_t i = 0; err == GRANARY_OK && i < reader.head.columns; i++) {
         struct place place = {.data = data, .data_size = data_size};
         struct gr_directory_column entry;
         struct gr_column column = {.owned = false};
 
-        if ((err = gr_directory_next(&reader, &place.name, &entry)) == GRANARY_OK &&
-            (err = column_read(&place, reader.head.rows, &entry, &column)) == GRANARY_OK) {
-            frame->stats[i] = gr_directory_stats(&entry);
-            err = gr_frame_set(frame, i, place.name, &column);
+        err = gr_directory_next(&reader, &place.name, &entry);
+        if (err != GRANARY_OK || (wanted != NULL && !wanted[i])) {
+            continue;
+        }
+        if (data == NULL) {
+            column_outline(&entry, reader.head.rows, &column);
+        } else {
+            err = column_read(&place, reader.head.rows, &entry, &column);
+        }
+        if (err == GRANARY_OK) {
+            frame->stats[count] = gr_directory_stats(&entry);
+            err = gr_frame_set(frame, count++, place.name, &column);
         }
         gr_column_free(&column);
     }
     return gr_frame_give(frame, err, ret_frame);
+}
+
+granary_err
+gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size, granary_frame **ret_frame)
+{
+    return gr_directory_read_columns(data, data_size, meta, meta_size, NULL, ret_frame);
 }

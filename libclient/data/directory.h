@@ -97,4 +97,13 @@ gr_directory_next(struct gr_directory_reader *reader, const char **ret_name, str
 granary_err gr_directory_read(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size,
                               granary_frame **ret_frame);
 
+/*
+ * The same with some of the columns, in their order: of the others nothing in data is looked at.
+ *
+ * data    NULL: the columns have no values, only what the directory tells of them (gr_frame_stats())
+ * wanted  one a column of the directory; NULL: all
+ */
+granary_err gr_directory_read_columns(const void *data, uint64_t data_size, const void *meta, uint64_t meta_size,
+                                      const bool *wanted, granary_frame **ret_frame);
+
 #endif

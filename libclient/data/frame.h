@@ -111,7 +111,8 @@ struct gr_column_stats {
     /* How many different values there are, nulls aside. Encoded columns: entries of the dictionary, some of which may
      * not be used; others: an estimate. 0: unknown. */
     int64_t distinct;
-    bool has_zone; /* min and max are there: of the values that are neither null nor NaN */
+    uint64_t bytes; /* of its buffers, with the dictionary's; 0: unknown */
+    bool has_zone;  /* min and max are there: of the values that are neither null nor NaN */
     bool has_nan;
     /* Integers of all kinds, dates, timestamps, durations, bools: integer (uint64 beyond INT64_MAX: there is no zone).
      * Floats, decimals: real (decimals: rounded outwards, in units of 10^-scale). Strings: the first 8 bytes, padded

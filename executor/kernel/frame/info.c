@@ -16,7 +16,7 @@ column_bytes(const granary_column *column)
         return bytes + 4 * rows + column_bytes(column->dictionary);
     }
     if (column->dtype == GRANARY_STRING) {
-        return bytes + 4 * rows + (rows > 0 ? (uint64_t)column->offsets[rows] : 0);
+        return bytes + 4 * rows + (column->offsets != NULL && rows > 0 ? (uint64_t)column->offsets[rows] : 0);
     }
     return bytes + (column->dtype == GRANARY_BOOL ? rows / 8 : rows * gr_dtype_size(column->dtype));
 }
@@ -51,7 +51,7 @@ column_info(const granary_column *column, const struct gr_column_stats *stats, G
     info->dtype = (uint32_t)column->dtype;
     info->nulls = stats->nulls;
     info->distinct = (uint64_t)stats->distinct;
-    info->bytes = column_bytes(column);
+    info->bytes = stats->bytes > 0 ? stats->bytes : column_bytes(column);
     info->zone = stats->has_zone;
     info->nan = stats->has_nan;
     memcpy(&info->min, &stats->min, sizeof info->min);
