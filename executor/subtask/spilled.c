@@ -18,6 +18,7 @@
 #include "executor/subtask/private.h"
 #include "graph/chunk/ops.h"
 #include "graph/expr.h"
+#include "graph/params.h"
 #include "kernel/core/scratch.h"
 
 #define MEMORY_SHARE 4  /* of the store's memory, what spilled inputs of a subtask take at most */
@@ -94,32 +95,85 @@ want_names(struct columns *columns, const Granary__Attr *names)
 
 /* What does not parse wants nothing: the operator will say so. */
 static void
-want_expressions(struct columns *columns, char **texts, size_t count)
+want_expression(struct columns *columns, const char *text)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct gr_expr *expr = NULL;
+    struct gr_expr *expr = NULL;
 
-        if (gr_expr_parse(texts[i], &expr) == GRANARY_OK) {
-            gr_expr_columns(expr, &columns->schema, columns->wanted);
+    if (text != NULL && gr_expr_parse(text, &expr) == GRANARY_OK) {
+        gr_expr_columns(expr, &columns->schema, columns->wanted);
+    }
+    gr_expr_destroy(expr);
+}
+
+/* "probe.NAME" among a map's values: columns of the probing side. */
+static void
+want_probed(struct columns *columns, const Granary__Attr *map)
+{
+    static const char side[] = "probe.";
+
+    for (size_t i = 0; map != NULL && i < map->n_strings; i++) {
+        int at = strncmp(map->strings[i], side, sizeof side - 1) != 0
+                     ? -1
+                     : gr_schema_find(&columns->schema, map->strings[i] + sizeof side - 1);
+
+        if (at >= 0) {
+            columns->wanted[at] = true;
         }
-        gr_expr_destroy(expr);
     }
 }
 
-/* What an operator reads of an input. Those that narrow one come first wherever a table is read (tile/core). */
 static void
-want_for(struct columns *columns, const Granary__ChunkOp *op)
+want_join_probe(struct columns *columns, const struct gr_chunk_join_probe *params, size_t input)
 {
-    const Granary__Attr *select = gr_attr_find(op->attrs, op->n_attrs, "select");
-    const Granary__Attr *map = gr_attr_find(op->attrs, op->n_attrs, "columns");
-    const Granary__Attr *where = gr_attr_find(op->attrs, op->n_attrs, "where");
+    if (input >= (size_t)params->probes) {
+        want_all(columns);
+        return;
+    }
+    want_names(columns, params->keys);
+    want_probed(columns, params->result);
+    want_probed(columns, params->where_columns);
+    want_expression(columns, params->filter);
+}
 
-    if (strcmp(op->op, gr_chunk_op_name(GR_CHUNK_select)) == 0) {
-        want_names(columns, map);
-    } else if (strcmp(op->op, gr_chunk_op_name(GR_CHUNK_filter)) == 0 && select != NULL) {
-        want_names(columns, select);
-        want_expressions(columns, map == NULL ? NULL : map->strings, map == NULL ? 0 : map->n_strings);
-        want_expressions(columns, where == NULL ? NULL : where->strings, where == NULL ? 0 : where->n_strings);
+static void
+want_filter(struct columns *columns, const struct gr_chunk_filter *params)
+{
+    if (params->select == NULL) {
+        want_all(columns);
+        return;
+    }
+    want_names(columns, params->select);
+    want_expression(columns, params->where);
+    for (size_t i = 0; params->columns != NULL && i < params->columns->n_strings; i++) {
+        want_expression(columns, params->columns->strings[i]);
+    }
+}
+
+/* The parameters of an operator on chunks, as its kernel gets them. */
+#define PARAMS_OF(name, op, params)                                                                                    \
+    (gr_params_read(gr_chunk_params_of(GR_CHUNK_##name), (op)->attrs, (op)->n_attrs, (params)) == GRANARY_OK)
+
+/*
+ * What an operator reads of its input. Tables with columns that nobody wants are read by these alone (tile/core/tiled.h:
+ * wide); of other inputs all is wanted. What is wrong with its parameters the operator will say.
+ */
+static void
+want_for(struct columns *columns, const Granary__ChunkOp *op, size_t input)
+{
+    struct gr_chunk_select select = {.given = 0};
+    struct gr_chunk_concat concat = {.given = 0};
+    struct gr_chunk_filter filter = {.given = 0};
+    struct gr_chunk_join_probe probe = {.given = 0};
+    int which = gr_chunk_op_find(op->op);
+
+    if (which == GR_CHUNK_select && PARAMS_OF(select, op, &select)) {
+        want_names(columns, select.columns);
+    } else if (which == GR_CHUNK_concat && PARAMS_OF(concat, op, &concat) && concat.columns != NULL) {
+        want_names(columns, concat.columns);
+    } else if (which == GR_CHUNK_filter && PARAMS_OF(filter, op, &filter)) {
+        want_filter(columns, &filter);
+    } else if (which == GR_CHUNK_join_probe && PARAMS_OF(join_probe, op, &probe)) {
+        want_join_probe(columns, &probe, input);
     } else {
         want_all(columns);
     }
@@ -136,7 +190,7 @@ want_for_all(const struct run *run, size_t position, struct columns *columns)
         for (size_t i = 0; i < op->n_inputs; i++) {
             if (is_object(op->inputs[i]) && op->inputs[i]->part == input->part &&
                 memcmp(op->inputs[i]->object.data, input->id.bytes, sizeof input->id.bytes) == 0) {
-                want_for(columns, op);
+                want_for(columns, op, i);
             }
         }
     }
