@@ -22,7 +22,7 @@
 #include "kernel/core/scratch.h"
 
 #define MEMORY_SHARE 4  /* of the store's memory, what spilled inputs of a subtask take at most */
-#define ROOM_SHARE   16 /* of the store's memory, what stays free when an input is brought back */
+#define ROOM_SHARE   4  /* of the store's memory, what stays free when an input is brought back */
 
 /* ---- which columns ---- */
 
@@ -204,6 +204,7 @@ read_range(const struct spilled *spilled, uint64_t offset, uint64_t size, bool *
 {
     granary_err err = GRANARY_OK;
     uint64_t data_size = spilled->info.data_size;
+    uint64_t frame;
     uint32_t first, end;
 
     if (size == 0) {
@@ -212,16 +213,16 @@ read_range(const struct spilled *spilled, uint64_t offset, uint64_t size, bool *
     if (offset > data_size || size > data_size - offset) {
         return gr_fail(GRANARY_ECORRUPT, "a column is not within its object");
     }
-    first = (uint32_t)(offset / LEVEL_FRAME);
-    end = image_frames(offset + size);
+    frame = spilled->image.frame_bytes;
+    end = image_frames_of(&spilled->image, offset, size, &first);
+    end += first;
     while (first < end && err == GRANARY_OK) {
         uint32_t next = first;
 
         while (next < end && !have[next]) {
             have[next++] = true;
         }
-        err = spilled_read(spilled, first * LEVEL_FRAME,
-                           (next < end ? next * LEVEL_FRAME : offset + size) - first * LEVEL_FRAME, bytes);
+        err = spilled_read(spilled, first * frame, (next < end ? next * frame : offset + size) - first * frame, bytes);
         for (first = next; first < end && have[first]; first++) {
         }
     }
@@ -270,7 +271,7 @@ read_columns(struct run *run, size_t position, const struct spilled *spilled, ch
                                    : columns_init(&columns, meta, spilled->info.meta_size, spilled->info.data_size);
 
     if (err == GRANARY_OK) {
-        for (uint32_t i = (uint32_t)(GR_ALIGNED(spilled->info.data_size) / LEVEL_FRAME);
+        for (uint32_t i = (uint32_t)(GR_ALIGNED(spilled->info.data_size) / spilled->image.frame_bytes);
              i < spilled->image.record.frames; i++) {
             have[i] = true; /* with the metadata */
         }

@@ -121,7 +121,7 @@ struct blocks {
     char *bytes;
     size_t size;
     uint64_t data_size; /* of the object */
-    char *scratch;      /* LEVEL_FRAME bytes for the last block, and as many for it packed anew */
+    char *scratch;      /* LEVEL_FRAME_MOST bytes for a block that is unpacked, and as many for it packed anew */
 };
 
 static void
@@ -138,7 +138,7 @@ add_block(struct blocks *blocks, const char *stored, uint32_t size, bool raw)
 static void
 pack_block(struct blocks *blocks, const char *raw, int size)
 {
-    char *packed = blocks->scratch + LEVEL_FRAME;
+    char *packed = blocks->scratch + LEVEL_FRAME_MOST;
     int got = LZ4_compress_default(raw, packed, size, size - 1);
 
     if (got > 0) {
@@ -152,7 +152,7 @@ static granary_err
 add_frame(void *context, const struct image *image, uint32_t frame, const char *stored)
 {
     struct blocks *blocks = context;
-    uint64_t left = blocks->data_size - frame * LEVEL_FRAME;
+    uint64_t left = blocks->data_size - frame * image->frame_bytes;
     size_t size = image_frame_size(image, frame);
     uint32_t entry = image->table[frame].stored;
 
@@ -172,7 +172,8 @@ static granary_err
 read_blocks(const struct image *image, uint64_t data_size, struct blocks *blocks)
 {
     const LZ4F_preferences_t prefs = preferences(data_size);
-    uint32_t count = image_frames(data_size);
+    uint32_t first;
+    uint32_t count = data_size == 0 ? 0 : image_frames_of(image, 0, data_size, &first);
     size_t room = LZ4F_HEADER_SIZE_MAX + sizeof(uint32_t);
     LZ4F_cctx *context = NULL;
     granary_err err = GRANARY_OK;
@@ -182,11 +183,11 @@ read_blocks(const struct image *image, uint64_t data_size, struct blocks *blocks
         uint32_t entry = image->table[i].stored;
         bool anew = i + 1 == count || (entry & FRAME_NUMBERS) != 0;
 
-        room += sizeof(uint32_t) + (anew ? LEVEL_FRAME : FRAME_SIZE(entry));
+        room += sizeof(uint32_t) + (anew ? LEVEL_FRAME_MOST : FRAME_SIZE(entry));
     }
     blocks->data_size = data_size;
     blocks->bytes = malloc(room);
-    blocks->scratch = malloc(2 * LEVEL_FRAME);
+    blocks->scratch = malloc(2 * LEVEL_FRAME_MOST);
     if (blocks->bytes == NULL || blocks->scratch == NULL ||
         LZ4F_isError(LZ4F_createCompressionContext(&context, LZ4F_VERSION))) {
         return gr_fail(GRANARY_ENOMEM, "LZ4 frame: out of memory");

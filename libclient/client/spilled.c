@@ -76,7 +76,8 @@ unpack(void *context, const struct image *image, uint32_t frame, const char *sto
 {
     char *bytes = context;
 
-    return frame_unpack(image->table[frame].stored, stored, bytes + frame * LEVEL_FRAME, image_frame_size(image, frame))
+    return frame_unpack(image->table[frame].stored, stored, bytes + frame * image->frame_bytes,
+                        image_frame_size(image, frame))
                ? GRANARY_OK
                : image_damaged(image, image->record.at, "a frame does not unpack");
 }
@@ -84,12 +85,15 @@ unpack(void *context, const struct image *image, uint32_t frame, const char *sto
 granary_err
 spilled_read(const struct spilled *spilled, uint64_t from, uint64_t length, char *bytes)
 {
-    uint32_t first = (uint32_t)(from / LEVEL_FRAME);
+    uint32_t first, count;
 
     if (from > spilled->image.footprint || length > spilled->image.footprint - from) {
         return gr_fail(GRANARY_EINVAL, "object %s: no bytes %llu to %llu", spilled->image.text,
                        (unsigned long long)from, (unsigned long long)(from + length));
     }
-    return length == 0 ? GRANARY_OK
-                       : image_read(&spilled->image, first, image_frames(from + length) - first, unpack, bytes, NULL);
+    if (length == 0) {
+        return GRANARY_OK;
+    }
+    count = image_frames_of(&spilled->image, from, length, &first);
+    return image_read(&spilled->image, first, count, unpack, bytes, NULL);
 }

@@ -12,6 +12,13 @@
 
 static const double powers[EXPONENTS] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 
+/* Compiled for AVX2 as well, where that is there. Not with sanitizers, which begin after the choice. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(GRANARY_SANITIZED)
+#define CLONES __attribute__((target_clones("default", "avx2")))
+#else
+#define CLONES
+#endif
+
 struct range {
     int64_t least, most;
 };
@@ -30,7 +37,7 @@ width_of(const struct range *range)
 
 /* ---- planning ---- */
 
-static struct range
+CLONES static struct range
 range_of_longs(const int64_t *values, size_t count)
 {
     struct range range = {values[0], values[0]};
@@ -42,7 +49,7 @@ range_of_longs(const int64_t *values, size_t count)
     return range;
 }
 
-static struct range
+CLONES static struct range
 range_of_ints(const int32_t *values, size_t count)
 {
     int32_t least = values[0];
@@ -56,7 +63,7 @@ range_of_ints(const int32_t *values, size_t count)
 }
 
 /* Widen the range by these values' digits; false: one does not come back bit by bit. */
-static bool
+CLONES static bool
 add_decimals(const double *values, size_t count, double power, double *least, double *most)
 {
     uint64_t differs = 0;
@@ -261,14 +268,10 @@ odd_distance(const char *stored, size_t i, size_t count, unsigned width)
         break;                                                                                                         \
     }
 
-static void
-unpack_longs(const char *stored, size_t count, unsigned width, uint64_t base, uint64_t *to)
-{
-    UNPACK(base + distance)
-}
+CLONES static void
+unpack_longs(const char *stored, size_t count, unsigned width, uint64_t base, uint64_t *to){UNPACK(base + distance)}
 
-static void
-unpack_ints(const char *stored, size_t count, unsigned width, uint64_t base, uint32_t *to)
+CLONES static void unpack_ints(const char *stored, size_t count, unsigned width, uint64_t base, uint32_t *to)
 {
     UNPACK((uint32_t)(base + distance))
 }
@@ -284,7 +287,7 @@ double_of(uint64_t distance)
     return x - 0x1p52;
 }
 
-static void
+CLONES static void
 unpack_decimals(const char *stored, size_t count, unsigned width, double base, double power, double *to)
 {
     if (power == 1) {

@@ -1,4 +1,4 @@
-/* How a frame is packed: numbers where they save enough, else LZ4 where a sample of the frame promises something. */
+/* How a frame is packed: as numbers where they save enough, else by LZ4 where that does. */
 #include "pack/pack.h"
 
 #include <lz4.h>
@@ -8,7 +8,6 @@
 
 /* Packing is worth its while when it makes at least this of what it is given. */
 #define RATIO_TIMES_10 12u
-#define SAMPLE         ((size_t)16 << 10)
 
 static size_t
 most_packed(size_t size)
@@ -16,26 +15,13 @@ most_packed(size_t size)
     return size * 10 / RATIO_TIMES_10;
 }
 
-/* What LZ4 makes of the frame, by its middle. */
-static size_t
-guess_lz4(const char *raw, size_t size, char *packed)
-{
-    int sample = LZ4_compress_default(raw + (size - SAMPLE) / 2, packed, (int)SAMPLE, (int)PACK_ROOM);
-
-    return sample <= 0 ? size : (size_t)sample * (size / SAMPLE);
-}
-
 /* LZ4 has to do clearly better than numbers of this size, which unpack far faster. */
 static uint32_t
 pack_lz4(const char *raw, size_t size, size_t numbers, char *packed)
 {
     size_t most = numbers == 0 ? most_packed(size) : numbers / 4 * 3;
-    int got;
+    int got = LZ4_compress_default(raw, packed, (int)size, (int)most);
 
-    if (size > 2 * SAMPLE && guess_lz4(raw, size, packed) > most) {
-        return 0;
-    }
-    got = LZ4_compress_default(raw, packed, (int)size, (int)most);
     return got > 0 ? (uint32_t)got : 0;
 }
 

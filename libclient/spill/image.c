@@ -127,9 +127,10 @@ image_open(struct image *image, int fd, const char *path, const struct level_obj
     if (err != GRANARY_OK) {
         return err;
     }
-    if (memcmp(record->id, object->id.bytes, sizeof record->id) != 0 || record->stamp != object->stamp ||
-        record->data_size != object->data_size || record->meta_size != object->meta_size ||
-        record->frames != image_frames(image->footprint)) {
+    image->frame_bytes = image_frame_bytes(image->footprint, record->frames);
+    if (image->frame_bytes == 0 || memcmp(record->id, object->id.bytes, sizeof record->id) != 0 ||
+        record->stamp != object->stamp || record->data_size != object->data_size ||
+        record->meta_size != object->meta_size) {
         return image_damaged(image, place, "its record is damaged, or another object's");
     }
     image->seed = image_seed(record);

@@ -11,6 +11,7 @@ struct image {
     char text[GRANARY_ID_TEXT + 1];
     struct spill_record record;
     uint64_t footprint;
+    uint64_t frame_bytes;
     struct spill_frame *table; /* record.frames; the checksum of an only frame is seeded */
     uint64_t seed;
 };
@@ -34,15 +35,33 @@ granary_err image_read(const struct image *image, uint32_t first, uint32_t count
 static inline size_t
 image_frame_size(const struct image *image, uint32_t frame)
 {
-    uint64_t left = image->footprint - frame * LEVEL_FRAME;
+    uint64_t left = image->footprint - frame * image->frame_bytes;
 
-    return (size_t)(left < LEVEL_FRAME ? left : LEVEL_FRAME);
+    return (size_t)(left < image->frame_bytes ? left : image->frame_bytes);
 }
 
+/* How many frames an image has, in a file that is written now. */
 static inline uint32_t
 image_frames(uint64_t footprint)
 {
     return (uint32_t)((footprint + LEVEL_FRAME - 1) / LEVEL_FRAME);
+}
+
+/* The size of frames of which so many are an image, in a file of any version; 0: none is. */
+static inline uint64_t
+image_frame_bytes(uint64_t footprint, uint32_t frames)
+{
+    return frames == image_frames(footprint)                                 ? LEVEL_FRAME
+           : frames == (footprint + LEVEL_FRAME_MOST - 1) / LEVEL_FRAME_MOST ? LEVEL_FRAME_MOST
+                                                                             : 0;
+}
+
+/* The frames that bytes [from, from + size) of the image lie in. size > 0 */
+static inline uint32_t
+image_frames_of(const struct image *image, uint64_t from, uint64_t size, uint32_t *ret_first)
+{
+    *ret_first = (uint32_t)(from / image->frame_bytes);
+    return (uint32_t)((from + size - 1) / image->frame_bytes) - *ret_first + 1;
 }
 
 /* The checksum of an object's record goes over the record, then over its table or its only frame. */

@@ -99,7 +99,7 @@ static bool
 is_possible(const struct spill_record *record, uint64_t file_bytes)
 {
     return record->data_size <= GR_MAX_OBJECT && record->meta_size <= GR_MAX_META &&
-           record->frames == image_frames(GR_FOOTPRINT(record->data_size, (uint64_t)record->meta_size)) &&
+           image_frame_bytes(GR_FOOTPRINT(record->data_size, (uint64_t)record->meta_size), record->frames) > 0 &&
            record->frames <= file_bytes / sizeof(struct spill_frame);
 }
 

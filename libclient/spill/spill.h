@@ -12,9 +12,12 @@
 
 #include "granary/types.h"
 
-/* An object's image is its data, padded, then its metadata, padded: GR_FOOTPRINT bytes. So much of it is one frame,
- * which is compressed, read and unpacked as one. */
-#define LEVEL_FRAME ((uint64_t)256 << 10)
+/*
+ * An object's image is its data, padded, then its metadata, padded: GR_FOOTPRINT bytes. So much of it is one frame, which
+ * is packed, read and unpacked as one. Frames are small against a column of a chunk, so that little is read beside it.
+ */
+#define LEVEL_FRAME      ((uint64_t)64 << 10)
+#define LEVEL_FRAME_MOST ((uint64_t)256 << 10) /* in files of version 2 */
 
 /* One object on its way between shared memory and a level. */
 struct level_object {

@@ -8,8 +8,8 @@
 #include "store/flow/restore.h"
 #include "store/segment/depot.h"
 
-#define SMALL      LEVEL_FRAME /* an object of one frame shares a job with others */
-#define BATCH      16u         /* ... with so many at most, so that there is work for every thread */
+#define SMALL      ((uint64_t)256 << 10) /* an object of a few frames shares a job with others */
+#define BATCH      16u                   /* ... with so many at most, so that there is work for every thread */
 #define PART_LEAST ((uint64_t)4 << 20)
 
 struct part {

@@ -17,7 +17,8 @@
 struct reader {
     const struct level_object *object;
     uint64_t from;
-    char *raw; /* LEVEL_FRAME bytes */
+    uint64_t size;
+    char *raw; /* LEVEL_FRAME_MOST bytes */
 };
 
 static int
@@ -41,11 +42,14 @@ open_to_read(const char *path, bool direct, const struct level_object *object, g
     return fd;
 }
 
+/* Of a frame that is larger than what ranges are made of, a part may be wanted. */
 static granary_err
 unpack(void *context, const struct image *image, uint32_t frame, const char *stored)
 {
     struct reader *reader = context;
+    uint64_t at = frame * image->frame_bytes;
     size_t size = image_frame_size(image, frame);
+    uint64_t begin, end;
     uint32_t entry = image->table[frame].stored;
     const char *raw = (entry & FRAME_RAW) != 0 ? stored : reader->raw;
     granary_err err;
@@ -53,10 +57,11 @@ unpack(void *context, const struct image *image, uint32_t frame, const char *sto
     if (raw != stored && !frame_unpack(entry, stored, reader->raw, size)) {
         return image_damaged(image, image->record.at, "a frame does not unpack");
     }
-    err = FAULT_FAILS(restore_write)
-              ? gr_fail_errno("write")
-              : gr_pwrite_all(reader->object->fd, raw, size,
-                              (int64_t)(reader->object->offset + frame * LEVEL_FRAME - reader->from));
+    begin = at < reader->from ? reader->from : at;
+    end = at + size < reader->from + reader->size ? at + size : reader->from + reader->size;
+    err = FAULT_FAILS(restore_write) ? gr_fail_errno("write")
+                                     : gr_pwrite_all(reader->object->fd, raw + (begin - at), end - begin,
+                                                     (int64_t)(reader->object->offset + begin - reader->from));
     return err == GRANARY_OK ? err : gr_fail_in(err, "shared memory");
 }
 
@@ -64,9 +69,10 @@ granary_err
 spillfile_read(const char *path, bool direct, const struct level_object *object, uint64_t from, uint64_t size,
                struct level_cost *cost)
 {
-    struct reader reader = {.object = object, .from = from, .raw = malloc(LEVEL_FRAME)};
+    struct reader reader = {.object = object, .from = from, .size = size, .raw = malloc(LEVEL_FRAME_MOST)};
     struct image image = {0};
     granary_err err = GRANARY_OK;
+    uint32_t first, count;
     int fd = -1;
 
     if (reader.raw == NULL) {
@@ -79,7 +85,8 @@ spillfile_read(const char *path, bool direct, const struct level_object *object,
     }
     err = image_open(&image, fd, path, object, object->place);
     if (err == GRANARY_OK) {
-        err = image_read(&image, (uint32_t)(from / LEVEL_FRAME), image_frames(size), unpack, &reader, cost);
+        count = image_frames_of(&image, from, size, &first);
+        err = image_read(&image, first, count, unpack, &reader, cost);
     }
 out:
     image_close(&image);

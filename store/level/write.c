@@ -19,7 +19,7 @@
 struct writer {
     struct output output;
     char *raw;    /* LEVEL_FRAME bytes */
-    char *packed; /* ... */
+    char *packed; /* LEVEL_FRAME_MOST bytes */
     struct spill_record *index;
     struct spill_frame *table; /* of the object being written */
     size_t table_room;
@@ -219,7 +219,7 @@ spillfile_write(const char *path, const char *partial, bool direct, bool durable
 {
     struct writer writer = {
         .raw = malloc(LEVEL_FRAME),
-        .packed = malloc(LEVEL_FRAME),
+        .packed = malloc(LEVEL_FRAME_MOST),
         .index = calloc(count, sizeof *writer.index),
     };
     granary_err err;
