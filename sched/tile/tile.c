@@ -36,13 +36,17 @@ gr_tiling_create(const struct gr_steps *steps, const struct gr_sources *sources,
         t->tiled = gr_region_zalloc(t->memory, steps->count, sizeof *t->tiled);
         t->inputs = gr_region_zalloc(t->memory, steps->count, sizeof(struct step_inputs *));
         t->wanted = gr_region_zalloc(t->memory, steps->count, sizeof *t->wanted);
+        t->readers = gr_region_zalloc(t->memory, steps->count, sizeof *t->readers);
     }
-    if (t == NULL || t->tiled == NULL || t->inputs == NULL || t->wanted == NULL) {
+    if (t == NULL || t->tiled == NULL || t->inputs == NULL || t->wanted == NULL || t->readers == NULL) {
         gr_tiling_destroy(t);
         return gr_fail(GRANARY_ENOMEM, "tiling a graph of %zu nodes: out of memory", steps->count);
     }
     for (size_t i = 0; i < steps->count; i++) {
         t->untiled += !steps->steps[i].dead;
+        for (size_t k = 0; !steps->steps[i].dead && k < steps->steps[i].input_count; k++) {
+            t->readers[steps->steps[i].inputs[k]]++;
+        }
     }
     *ret_tiling = t;
     return GRANARY_OK;
@@ -126,8 +130,9 @@ tile_step(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
     granary_err err = rules[step->op] == NULL ? gr_fail(GRANARY_EFAILED, "it was not written as others: report this")
-                                              : rules[step->op](t, i);
+                                              : tiling_renew_inputs(t, i);
 
+    err = err == GRANARY_OK ? rules[step->op](t, i) : err;
     if (err == TILE_WAIT) {
         t->tiled[i] = (struct gr_tiled){0};
         err = wait_for(t, i);
@@ -253,7 +258,9 @@ list_held(struct tiling *t, struct pieces *held)
             if (t->tiled[step->inputs[k]].pieces != NULL) {
                 const struct gr_tiled *input = tiling_input(t, i, k);
 
-                pieces_add(held, input->pieces, input->count);
+                if (!tiling_defer(t, i, k)) {
+                    pieces_add(held, input->pieces, input->count);
+                }
             }
         }
     }

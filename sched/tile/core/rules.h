@@ -41,6 +41,7 @@ struct tiling {
     struct gr_region *scratch;   /* what a rule takes: given back when it returns */
     struct gr_tiled *tiled;      /* by step */
     struct step_inputs **inputs; /* by step; NULL: nothing is noted */
+    uint32_t *readers;           /* by step: inputs of live steps that it is */
     size_t untiled;              /* live steps */
     bool begun;
     struct waiting *waiting; /* a queue */
@@ -189,6 +190,10 @@ granary_err tiling_tell(struct tiling *t, struct gr_piece piece, const Granary__
 /* A piece of step i that is others one below the other: what is known of all of them is known of it. Errors: ENOMEM */
 granary_err
 tiling_tell_together(struct tiling *t, size_t i, struct gr_piece piece, const struct gr_piece *parts, size_t count);
+/* defer.c: whether input k (tiling_input()) of step i, which is not tiled, is made when that is; it is noted then. */
+bool tiling_defer(struct tiling *t, size_t i, size_t k);
+/* New operators for the inputs of step i that were put off, now that it is to be tiled. Errors: ENOMEM */
+granary_err tiling_renew_inputs(struct tiling *t, size_t i);
 /* small.c: put very many small pieces of step i, which was just tiled, together. Errors: ENOMEM */
 granary_err tiling_join_small(struct tiling *t, size_t i);
 

@@ -25,6 +25,7 @@ struct gr_tiled {
     uint64_t *bytes;      /* estimate of each piece; frames and tensors */
     int64_t *rows;        /* frames: of each piece, -1 where unknown */
     struct gr_grid *grid; /* tensors */
+    bool deferred;        /* frames: its operators were put off (core/defer.c) */
     bool wide;            /* stored frames: with columns the step does not yield; readers select, where they lie */
 };
 
