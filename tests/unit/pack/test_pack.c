@@ -102,7 +102,8 @@ decimals_come_back_bit_by_bit(void **unused)
         values[0] = 1 / powers[e];
         expect_width(values, LEVEL_FRAME, COUNT, 3);
     }
-    values[COUNT - 1] = nextafter(values[COUNT - 1], 1e9); /* one that is no decimal, beyond those that are tried first */
+    values[COUNT - 1] =
+        nextafter(values[COUNT - 1], 1e9); /* one that is no decimal, beyond those that are tried first */
     assert_int_equal(check(values, LEVEL_FRAME) & FRAME_NUMBERS, 0);
     values[COUNT - 1] = -0.0;
     assert_int_equal(check(values, LEVEL_FRAME) & FRAME_NUMBERS, 0);
