@@ -15,7 +15,7 @@
 
 /* The benchmarks by name, for `granary bench`. */
 extern const struct command_row bench_rows[];
-extern const struct command bench_store, bench_sched, bench_mutable, bench_frame, bench_tensor;
+extern const struct command bench_store, bench_sched, bench_mutable, bench_frame, bench_spilled, bench_tensor;
 
 struct bench_options {
     bool quick; /* a tenth of the samples */

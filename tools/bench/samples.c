@@ -190,5 +190,9 @@ const struct command_row bench_rows[] = {
      "Each figure of a peer names its durability. Databases that are synchronized lie in /var/tmp, others in /dev/shm.",
      &bench_mutable},
     {"frame", NULL, "queries on tables: groupby, join, TPC-H and single operations", WITH_PEERS, &bench_frame},
+    {"spilled", NULL, "TPC-H with memory for an eighth of its tables, beside DuckDB",
+     "Ask all questions of TPC-H with memory for an eighth of the tables' files, beside DuckDB with the same limit.\v"
+     "DuckDB is found through node. Both spill to files; the machine may cache these.",
+     &bench_spilled},
     {"tensor", NULL, "queries on dense arrays", WITH_PEERS, &bench_tensor},
     {0}};

@@ -1,4 +1,7 @@
-/* `granary bench frame`: db-benchmark's groupby and join, TPC-H, and single operations on frames. */
+/*
+ * `granary bench frame`: db-benchmark's groupby and join, TPC-H, and single operations on frames; `granary bench
+ * spilled`: TPC-H with memory for an eighth of its tables.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -119,20 +122,43 @@ suite_frame(struct analytics *analytics)
     }
 }
 
+/* All of TPC-H, as the suite of this name. The tables are there. */
+static void
+ask_tpch(struct analytics *analytics, const char *suite)
+{
+    struct answer loaded = {.engine = "granary", .key = "load"};
+    int64_t began = bench_now_ns();
+    bool fine = true;
+
+    if (!analytics_start(analytics)) {
+        return;
+    }
+    for (int t = 0; t < TPCH_TABLES && fine; t++) {
+        fine = load(analytics, tpch_table(t));
+    }
+    if (fine && strcmp(suite, "spilled") == 0) {
+        loaded.seconds = (double)(bench_now_ns() - began) / 1e9;
+        (void)snprintf(loaded.suite, sizeof loaded.suite, "%s", suite);
+        answers_add(analytics->answers, &loaded);
+    }
+    for (int q = 1; q <= TPCH_QUERIES && fine; q++) {
+        analytics_ask(analytics, suite, &(struct question){.key = tpch_query_name(q), .sql = tpch_query(q)});
+    }
+    analytics_stop(analytics);
+}
+
 static void
 suite_tpch(struct analytics *analytics)
 {
-    bool fine = tpch_make(analytics->data, analytics->options->scale);
-
-    if (fine && analytics_start(analytics)) {
-        for (int t = 0; t < TPCH_TABLES && fine; t++) {
-            fine = load(analytics, tpch_table(t));
-        }
-        for (int q = 1; q <= TPCH_QUERIES && fine; q++) {
-            analytics_ask(analytics, "tpch", &(struct question){.key = tpch_query_name(q), .sql = tpch_query(q)});
-        }
-        analytics_stop(analytics);
+    if (tpch_make(analytics->data, analytics->options->scale)) {
+        ask_tpch(analytics, "tpch");
     }
+}
+
+static void
+suite_spilled(struct analytics *analytics)
+{
+    ask_tpch(analytics, "spilled");
 }
 
 /* ---- all ---- */
@@ -143,14 +169,17 @@ wanted(const struct analytics_options *options, const char *suite)
     return options->suite == NULL || strcmp(options->suite, suite) == 0;
 }
 
+struct suite {
+    const char *name;
+    void (*run)(struct analytics *analytics);
+};
+
+/* A directory for the tables, each suite that is wanted, then the peers' turn at it, and what all said. prepare: what
+ * the options still need once the directory is there, false when it has failed; may be NULL */
 static int
-run_frame(struct cli *cli)
+run_suites(struct analytics_options *options, const struct suite *suites, size_t count,
+           bool (*prepare)(struct analytics_options *options, const char *directory))
 {
-    static const struct {
-        const char *name;
-        void (*run)(struct analytics *analytics);
-    } suites[] = {{"groupby", suite_groupby}, {"join", suite_join}, {"tpch", suite_tpch}, {"frame", suite_frame}};
-    const struct analytics_options *options = cli->self;
     struct answers answers = {.count = 0};
     char own[] = "/tmp/granary-bench-data-XXXXXX";
     struct analytics analytics = {.options = options, .answers = &answers};
@@ -161,7 +190,10 @@ run_frame(struct cli *cli)
         (void)fprintf(stderr, "granary: bench: %s: %s\n", options->data == NULL ? own : options->data, strerror(errno));
         return 1;
     }
-    for (size_t i = 0; i < sizeof suites / sizeof suites[0] && analytics.err == GRANARY_OK; i++) {
+    if (prepare != NULL && !prepare(options, analytics.data)) {
+        analytics.err = GRANARY_EIO;
+    }
+    for (size_t i = 0; i < count && analytics.err == GRANARY_OK; i++) {
         if (wanted(options, suites[i].name)) {
             suites[i].run(&analytics);
             /* After the instance is gone: they get the machine for themselves, as it did. */
@@ -176,4 +208,57 @@ run_frame(struct cli *cli)
     return analytics.err != GRANARY_OK ? granary_error_exit_status(analytics.err) : agreed ? 0 : 1;
 }
 
+static int
+run_frame(struct cli *cli)
+{
+    static const struct suite suites[] = {
+        {"groupby", suite_groupby}, {"join", suite_join}, {"tpch", suite_tpch}, {"frame", suite_frame}};
+
+    return run_suites(cli->self, suites, sizeof suites / sizeof suites[0], NULL);
+}
+
 const struct command bench_frame = ANALYTICS_COMMAND(run_frame);
+
+/* ---- more than memory ---- */
+
+#define MEMORY_PART  8 /* of the tables' files */
+#define LEAST_MEMORY ((uint64_t)64 << 20)
+
+/* Make the tables, and find how much memory an eighth of them is. */
+static bool
+prepare_spilled(struct analytics_options *options, const char *directory)
+{
+    static char memory[32];
+    uint64_t bytes = 0;
+
+    if (!tpch_make(directory, options->scale)) {
+        return false;
+    }
+    for (int t = 0; t < TPCH_TABLES; t++) {
+        char path[PATH_MAX];
+        struct stat st;
+
+        (void)snprintf(path, sizeof path, "%s/%s.csv", directory, tpch_table(t));
+        bytes += stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+    }
+    if (options->memory == NULL) {
+        bytes = bytes / MEMORY_PART < LEAST_MEMORY ? LEAST_MEMORY : bytes / MEMORY_PART;
+        (void)snprintf(memory, sizeof memory, "%lluM", (unsigned long long)(bytes >> 20));
+        options->memory = memory;
+    }
+    if (!options->json) {
+        (void)printf("TPC-H, scale %g; each engine has %s of memory\n", options->scale, options->memory);
+        (void)fflush(stdout); /* or children print it again */
+    }
+    return true;
+}
+
+static int
+run_spilled(struct cli *cli)
+{
+    static const struct suite suites[] = {{"spilled", suite_spilled}};
+
+    return run_suites(cli->self, suites, 1, prepare_spilled);
+}
+
+const struct command bench_spilled = ANALYTICS_COMMAND(run_spilled);
