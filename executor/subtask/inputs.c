@@ -222,23 +222,23 @@ is_too_much(struct run *run, const struct whole *whole)
  * They were sealed before this subtask was sent: one that is not there is lost, a spilled one is brought back. What is
  * leased cannot make room: several who lease some of what they read could wait for each other's. So nobody waits for
  * long with leases: all are given up while one is waited for, and when others push it out again and again, copies do.
+ * So they do at once when memory will hardly hold all of them, unless it does hold them now.
  */
 static granary_err
 lease_whole(struct run *run, struct whole *whole, size_t *ret_failed)
 {
     size_t missing = 0;
     granary_err err = GRANARY_OK;
+    bool much;
 
     if (FAULT_FAILS(input_lease)) {
         *ret_failed = 0;
         return gr_fail_errno("an input cannot be leased");
     }
-    if (is_too_much(run, whole)) {
-        return copy_whole(run, whole, ret_failed);
-    }
+    much = is_too_much(run, whole);
     for (unsigned tries = 0; err == GRANARY_OK; tries++) {
-        err = granary_object_get_some(run->client, whole->ids, whole->count, GIVE_WAY_MS, whole->views, &missing,
-                                      ret_failed);
+        err = granary_object_get_some(run->client, whole->ids, whole->count, much ? 0 : GIVE_WAY_MS, whole->views,
+                                      &missing, ret_failed);
         if (err != GRANARY_OK || missing == 0) {
             return err;
         }
@@ -247,7 +247,7 @@ lease_whole(struct run *run, struct whole *whole, size_t *ret_failed)
             ++*ret_failed;
         }
         granary_object_release_many(run->client, whole->views, whole->count);
-        if (tries == WAYS_GIVEN) {
+        if (much || tries == WAYS_GIVEN) {
             return copy_whole(run, whole, ret_failed);
         }
         err = bring_back(run, whole->ids[*ret_failed]);
