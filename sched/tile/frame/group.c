@@ -173,15 +173,30 @@ group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs m
 
 /* ---- more groups than memory holds at a time ---- */
 
+/* What the input was measured to be counts more than what it was taken for, which is rather too much. */
+static void
+bound_by_measure(struct tiling *t, size_t i, uint64_t *total, uint64_t *groups)
+{
+    const struct step_input *note = tiling_note(t, i, 0);
+    const struct gr_measured *measured = note == NULL ? NULL : note->measured;
+
+    if (measured != NULL && measured->all_rows >= 0) {
+        *total = measured->all_bytes < *total ? measured->all_bytes : *total;
+        *groups = (uint64_t)measured->all_rows < *groups ? (uint64_t)measured->all_rows : *groups;
+    }
+}
+
 /* Into how many parts tables are cut so that each is a small part of the store's memory; 1: they need not be. */
 static size_t
-parts_for_memory(const struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t groups)
+parts_for_memory(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t groups)
 {
     uint64_t memory = t->options->memory_bytes;
     uint64_t total = bytes_sum(in->bytes, in->count);
-    uint64_t bytes = groups_bytes(t, i, groups);
+    uint64_t bytes;
     uint64_t parts;
 
+    bound_by_measure(t, i, &total, &groups);
+    bytes = groups_bytes(t, i, groups);
     bytes = bytes < TABLE_GROWTH * total ? bytes : TABLE_GROWTH * total;
     if (memory == 0 || in->count < 2 || bytes <= memory / MEMORY_PARTS) {
         return 1;
