@@ -21,8 +21,8 @@
 #include "graph/params.h"
 #include "kernel/core/scratch.h"
 
-#define MEMORY_SHARE 4  /* of the store's memory, what spilled inputs of a subtask take at most */
-#define ROOM_SHARE   4  /* of the store's memory, what stays free when an input is brought back */
+#define MEMORY_SHARE 4 /* of the store's memory, what spilled inputs of a subtask take at most */
+#define ROOM_SHARE   4 /* of the store's memory, what stays free when an input is brought back */
 
 /* ---- which columns ---- */
 
