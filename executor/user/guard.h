@@ -37,7 +37,8 @@ void guard_begin(struct guard *guard, const char *what, const struct guard_range
 
 /* It has ended. Returns the most private memory the process had meanwhile, in bytes; 0: unknown. */
 uint64_t guard_end(struct guard *guard);
-/* After that: false when it cannot be put back, for limits of the process were lowered, or its descriptors used up. */
+/* After that: false when it cannot be put back, for limits of the process were lowered, or its descriptors used up. When
+ * they were closed, the process ends here. */
 bool guard_is_whole(const struct guard *guard);
 
 #endif
