@@ -188,7 +188,7 @@ send_all(struct server *server, size_t count)
     return actions;
 }
 
-/* The replies that wait for the disk: err is what became of the commit, number what is to be synced. */
+/* The replies that wait for the state, and most of them for the disk: err is what became of the commit, number what is to be synced. */
 static void
 hold_replies(struct server *server, struct action *actions, size_t count, granary_err err, const char *why,
              uint64_t number)
@@ -199,7 +199,7 @@ hold_replies(struct server *server, struct action *actions, size_t count, granar
         }
         if (err != GRANARY_OK) {
             answers_refuse(server->answers, actions[i].ticket, err, why);
-        } else if (number == 0) {
+        } else if (number == 0 || actions[i].unsynced) {
             answers_send(server->answers, actions[i].ticket, &actions[i].bytes);
         } else {
             (void)answers_hold(server->answers, actions[i].ticket, &actions[i].bytes, actions[i].accepted, number);

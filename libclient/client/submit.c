@@ -147,13 +147,14 @@ submit_graph(granary_client *client, const granary_graph *graph, const granary_g
 }
 
 granary_err
-gr_submit(granary_client *client, Granary__Graph *graph, const granary_graph_options *options,
+gr_submit(granary_client *client, Granary__Graph *graph, const granary_graph_options *options, bool passing,
           char ret_key[GRANARY_KEY_MAX])
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
     granary_err err = gr_client_check(client);
 
     submit.graph = graph;
+    submit.passing = passing;
     return err == GRANARY_OK
                ? submit_resolved(client, &submit, options, options == NULL ? 0 : sizeof *options, ret_key, NULL, 0)
                : err;
@@ -179,9 +180,8 @@ granary_graph_run_sized(granary_client *client, const granary_graph *graph, cons
 }
 
 granary_err
-granary_graph_submit_json_sized(granary_client *client, const char *json, size_t length,
-                                const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX],
-                                size_t options_size)
+gr_submit_text(granary_client *client, const char *json, size_t length, const granary_graph_options *options,
+               size_t options_size, bool passing, char ret_key[GRANARY_KEY_MAX])
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
     bool existed;
@@ -199,7 +199,16 @@ granary_graph_submit_json_sized(granary_client *client, const char *json, size_t
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     submit.json = text;
+    submit.passing = passing;
     err = submit_message(client, &submit, options, options_size, ret_key, NULL, 0, &existed);
     free(text);
     return err;
+}
+
+granary_err
+granary_graph_submit_json_sized(granary_client *client, const char *json, size_t length,
+                                const granary_graph_options *options, char ret_key[GRANARY_KEY_MAX],
+                                size_t options_size)
+{
+    return gr_submit_text(client, json, length, options, options_size, false, ret_key);
 }

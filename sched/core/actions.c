@@ -225,7 +225,18 @@ reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *
 }
 
 void
-reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new)
+reply_gone(struct manager *manager, uint64_t ticket, bool passing)
+{
+    Granary__Reply answer = GRANARY__REPLY__INIT;
+    struct action *action = reply_durable(manager, ticket, &answer);
+
+    if (action != NULL) {
+        action->unsynced = passing;
+    }
+}
+
+void
+reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new, bool passing)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
     struct action *action;
@@ -233,6 +244,9 @@ reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool i
     answer.key = (char *)(uintptr_t)key;
     answer.existed = !is_new;
     action = reply_durable(manager, ticket, &answer);
+    if (action != NULL) {
+        action->unsynced = passing;
+    }
     if (action != NULL && is_new) {
         memcpy(action->accepted, key, strlen(key) + 1);
     }

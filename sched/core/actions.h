@@ -53,6 +53,7 @@ struct action {
     struct gr_buf entry_key;
     struct gr_buf bytes;
     bool when_durable; /* REPLY: to be sent only when what is kept before it is durable */
+    bool unsynced;     /* REPLY when_durable: of what a power cut may take back: when it is committed */
     bool before_sends; /* KEEP, SEND: what is kept is committed before anything of this turn is sent to executors */
     char accepted[64]; /* REPLY, ACCEPT: key of the graph this accepts, or "" */
 };
@@ -95,7 +96,9 @@ void log_forget(struct manager *manager, const char *graph_key);
 void reply_error(struct manager *manager, uint64_t ticket, granary_err err, const char *message);
 void reply_ok(struct manager *manager, uint64_t ticket);
 void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */
-void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new);
+/* passing: of such a graph. */
+void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new, bool passing);
+void reply_gone(struct manager *manager, uint64_t ticket, bool passing);
 void reply_with_receipt(struct manager *manager, uint64_t ticket, Granary__Receipt *receipt);
 /* The error that the thread's message tells of: `reply_failure(manager, ticket, gr_fail(...))`. */
 void reply_failure(struct manager *manager, uint64_t ticket, granary_err err);

@@ -128,6 +128,7 @@ struct task_graph {
     bool resumed;                         /* of an earlier scheduler: what that gave to executors counts */
     bool awaits_claims;                   /* of an earlier scheduler: executors may have its subtasks */
     bool restored;                        /* of an earlier scheduler, ended: there is no plan */
+    bool passing;                         /* nobody misses it after a power cut */
     bool deleting;                        /* gone as soon as nothing of it runs */
     bool nameless;                        /* deleting, and another graph has its key */
     double progress;                      /* the most that was told */

@@ -192,7 +192,8 @@ keeper_keep(struct keeper *keeper, struct action *actions, size_t count, uint64_
         awaited = awaited || actions[i].before_sends;
         switch (actions[i].kind) {
         case ACTION_REPLY:
-            durable = durable || actions[i].when_durable;
+            durable = durable || (actions[i].when_durable && !actions[i].unsynced);
+            awaited = awaited || actions[i].unsynced;
             break;
         case ACTION_ACCEPT:
             awaited = true;

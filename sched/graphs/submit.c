@@ -186,7 +186,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         } else if (wait_ms != 0) {
             request_wait(manager, ticket, graph, wait_ms, now_ns);
         } else {
-            reply_accepted(manager, ticket, key, graph->turn == manager->turn);
+            reply_accepted(manager, ticket, key, graph->turn == manager->turn, graph->passing);
         }
         return;
     }
@@ -196,7 +196,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         return;
     }
     if (wait_ms == 0) {
-        reply_accepted(manager, ticket, key, true);
+        reply_accepted(manager, ticket, key, true, graph->passing);
     } else {
         struct action *action = action_add(manager, ACTION_ACCEPT);
 

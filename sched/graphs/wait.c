@@ -55,7 +55,7 @@ waiter_answer(struct manager *manager, struct task_graph *graph, const struct wa
     switch (waiter->what) {
     case WAITS_GONE:
         if (gone) {
-            reply_ok(manager, waiter->ticket);
+            reply_gone(manager, waiter->ticket, graph->passing);
         }
         return gone;
     case WAITS_END:

@@ -12,7 +12,7 @@
  *
  * A scheduler is killed anywhere and the next one starts; or a standby takes over from one that was only slow (STALE),
  * which goes on until it looks. Executors live on. The machine's power may fail (POWER), which takes executors, and
- * what was not synced.
+ * what was not synced. (A graph with `passing` is promised nothing of a power cut; its answers need the commit alone.)
  *
  * What must hold  A graph that was acknowledged is known to every later scheduler.
  *                 A subtask that runs or has ended is not run again: its result is published once.

@@ -152,8 +152,8 @@ turn(struct rig *rig)
             }
             rig->last = granary__reply__unpack(NULL, actions[i].bytes.size, (const uint8_t *)actions[i].bytes.bytes);
             length = strlen(rig->replied);
-            (void)snprintf(rig->replied + length, sizeof rig->replied - length, "%d=%s ", (int)actions[i].ticket,
-                           granary_error_name((granary_err)rig->last->err));
+            (void)snprintf(rig->replied + length, sizeof rig->replied - length, "%d=%s%s ", (int)actions[i].ticket,
+                           granary_error_name((granary_err)rig->last->err), actions[i].unsynced ? "~" : "");
             break;
         }
     }

@@ -33,7 +33,7 @@ struct rig {
     char freed[4096];     /* objects freed, hex, each followed by a space */
     char kept[1024];      /* "+space/key " and "-space/key " */
     char cancelled[256];  /* nodes told to executors as cancelled: "executor:count " */
-    char replied[1024];   /* tickets answered: "ticket=error " */
+    char replied[1024];   /* tickets answered: "ticket=error ", or "ticket=error~ " of what is not synced */
     Granary__Reply *last; /* reply */
     char asked[1024];     /* page words written and executors killed: "cancel EXECUTOR:SUBTASK ", "kill EXECUTOR " */
     char dismissed[256];  /* told to leave: "EXECUTOR ", or "EXECUTOR+ " when to be replaced */

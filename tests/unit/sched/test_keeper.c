@@ -1,6 +1,7 @@
 /* What a state says that no scheduler kept there: it is passed over, and taken for nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -98,11 +99,59 @@ a_nul_in_a_string_is_found(void **state)
     granary__graph__free_unpacked(submit.graph, NULL);
 }
 
+static atomic_int syncs;
+
+static granary_err
+count_sync(void *self)
+{
+    (void)self;
+    atomic_fetch_add(&syncs, 1);
+    return GRANARY_OK;
+}
+
+/* A turn that keeps a graph and answers who sent it. Returns what has to be synced before the answer may go. */
+static uint64_t
+keep_and_answer(struct keeper *keeper, bool unsynced)
+{
+    struct action actions[] = {
+        {.kind = ACTION_KEEP, .space = MANAGER_GRAPHS},
+        {.kind = ACTION_REPLY, .when_durable = true, .unsynced = unsynced},
+    };
+    uint64_t number = 77;
+
+    gr_buf_add(&actions[0].entry_key, "k", 1);
+    gr_buf_add(&actions[0].bytes, "v", 1);
+    assert_int_equal(keeper_keep(keeper, actions, 2, &number), GRANARY_OK);
+    assert_true(keeper_idle(keeper)); /* it is committed: it outlives this process */
+    return number;
+}
+
+/* A graph that a power cut may take back is committed before its answer, and not synced for it. */
+static void
+what_passes_is_committed_and_not_synced(void **state)
+{
+    struct state_ops ops = state_memory;
+    struct keeper keeper = {0};
+    int before;
+
+    (void)state;
+    ops.sync = count_sync;
+    assert_int_equal(keeper_open(&keeper, &ops, ""), GRANARY_OK);
+    before = atomic_load(&syncs);
+    assert_int_equal(keep_and_answer(&keeper, true), 0);
+    assert_int_equal(atomic_load(&syncs), before);
+    assert_true(keeper_deadline(&keeper) < INT64_MAX); /* soon it will be */
+    assert_true(keep_and_answer(&keeper, false) > 0);
+    keeper_close(&keeper);
+    assert_true(atomic_load(&syncs) > before);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_with_a_nul_are_no_graphs),
+        cmocka_unit_test(what_passes_is_committed_and_not_synced),
         cmocka_unit_test(a_nul_in_a_string_is_found),
     };
 

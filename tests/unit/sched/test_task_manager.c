@@ -324,6 +324,27 @@ rejected_submissions_are_undone(void **state)
     rig_destroy(rig);
 }
 
+/* What nobody misses after a power cut is answered without waiting for the disk, from its submission to its end. */
+static void
+passing_graphs_wait_for_no_disk(void **state)
+{
+    struct rig *rig = rig_create(1);
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+
+    (void)state;
+    body.key = (char *)(uintptr_t) "k";
+    body.session = (char *)(uintptr_t) "s";
+    body.passing = true;
+    assert_int_equal(submit_body(rig, &body, LINES("!a make")), GRANARY_OK);
+    succeed(rig, "a");
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    succeed(rig, "a");
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "k", ""), GRANARY_OK);
+    assert_string_equal(rig->replied, "1=OK~ 2=OK~ 3=OK 4=OK ");
+    rig_destroy(rig);
+}
+
 /* What an earlier scheduler kept: an ended graph is known with its results, another one runs again under the same ids.
  */
 static void
@@ -406,6 +427,7 @@ main(void)
         cmocka_unit_test(graphs_take_turns),
         cmocka_unit_test(short_subtasks_come_in_batches),
         cmocka_unit_test(rejected_submissions_are_undone),
+        cmocka_unit_test(passing_graphs_wait_for_no_disk),
         cmocka_unit_test(kept_graphs_come_back),
         cmocka_unit_test(the_cluster_is_described),
     };

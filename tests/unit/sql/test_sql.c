@@ -381,6 +381,53 @@ depth_has_an_end(void **state)
     }
 }
 
+static const char *const short_ones[][3] = {{"+ ", "1", ""},
+                                            {"(", "1", ")"},
+                                            {"(select ", "1", ")"},
+                                            {"not ", "true", ""},
+                                            {"1+(", "1", ")"},
+                                            {"f(", "1", ")"},
+                                            {"case 1 when ", "1", " then 1 end"}};
+
+/* As deep as 256 bytes nest. */
+static void *
+parse_short_ones(void *parsed)
+{
+    for (size_t i = 0; i < sizeof short_ones / sizeof short_ones[0]; i++) {
+        const size_t level = strlen(short_ones[i][0]) + strlen(short_ones[i][2]);
+        struct gr_buf sql = {0};
+
+        gr_buf_addf(&sql, "select ");
+        for (size_t n = 0; n < 240 / level; n++) {
+            gr_buf_addf(&sql, "%s", short_ones[i][0]);
+        }
+        gr_buf_addf(&sql, "%s", short_ones[i][1]);
+        for (size_t n = 0; n < 240 / level; n++) {
+            gr_buf_addf(&sql, "%s", short_ones[i][2]);
+        }
+        *(size_t *)parsed += sql.size <= 256 && !granary_sql_changes(sql.bytes, sql.size);
+        gr_buf_free(&sql);
+    }
+    return NULL;
+}
+
+/* A short statement is parsed on its caller's stack, which may be small. */
+static void
+short_statements_need_little_stack(void **state)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    size_t parsed = 0;
+
+    (void)state;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, (size_t)1 << 20), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, parse_short_ones, &parsed), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_attr_destroy(&attributes), 0);
+    assert_int_equal(parsed, sizeof short_ones / sizeof short_ones[0]);
+}
+
 /* ---- queries with words of other queries in them ---- */
 
 struct words {
@@ -503,6 +550,7 @@ main(void)
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
         cmocka_unit_test(nothing_is_ignored),
         cmocka_unit_test(depth_has_an_end),
+        cmocka_unit_test(short_statements_need_little_stack),
         cmocka_unit_test(mixed_up_queries_are_translated_or_refused),
         cmocka_unit_test(threads_translate_at_the_same_time),
     };

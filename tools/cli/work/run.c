@@ -499,8 +499,8 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
-    err = names_objects(graph) ? gr_submit(client, graph, &options, key)
-                               : granary_graph_submit_json(client, text, size, &options, key);
+    err = names_objects(graph) ? gr_submit(client, graph, &options, discards(run), key)
+                               : gr_submit_text(client, text, size, &options, sizeof options, discards(run), key);
     if (err == GRANARY_EEXIST) {
         err = gr_fail(err,
                       "there is another table or graph '%s': --replace takes its place, `granary forget %s` deletes it",
