@@ -65,14 +65,17 @@ request_free(void *server, void *bytes)
     free(bytes);
 }
 
+/* Ends the message as soon as it is unpacked: a graph may be large. */
 static void
-client_message(struct server *server, const struct gr_zmq_message *message)
+client_message(struct server *server, struct gr_zmq_message *message)
 {
     ProtobufCAllocator allocator = {request_alloc, request_free, server};
     Granary__Request *request = granary__request__unpack(&allocator, message->size, message->bytes);
+    bool whole = request != NULL && strings_are_whole(&granary__request__descriptor, message->bytes, message->size);
     char text[128];
     uint64_t ticket;
 
+    gr_zmq_message_free(message);
     if (request == NULL) {
         gr_log_warn("CLIENT-PROTOCOL", "bytes=%zu not a request", message->size);
         answers_refuse_peer(server->answers, &message->peer, 0, GRANARY_EPROTO,
@@ -84,7 +87,7 @@ client_message(struct server *server, const struct gr_zmq_message *message)
         (void)snprintf(text, sizeof text, "the client speaks version %u, the scheduler %u: use one granary for both",
                        request->version, (unsigned)GRANARY__VERSION__PROTOCOL);
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EVERSION, text);
-    } else if (!strings_are_whole(&granary__request__descriptor, message->bytes, message->size)) {
+    } else if (!whole) {
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EINVAL,
                             "a text of the request has a NUL in it");
     } else if (!answers_ticket(server->answers, &message->peer, request->seq, &ticket)) {
@@ -302,7 +305,6 @@ receive_all(struct server *server, bool *ret_more)
     for (; from_clients < TURN_MESSAGES && clients_are_heard(server) && gr_zmq_receive(server->clients, &message);
          from_clients++) {
         client_message(server, &message);
-        gr_zmq_message_free(&message);
     }
     *ret_more = from_pool == TURN_MESSAGES || from_clients == TURN_MESSAGES;
     return from_pool + from_clients > 0;

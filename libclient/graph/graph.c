@@ -171,11 +171,11 @@ graph_make_node(struct gr_graph *graph, Granary__Node *message, enum gr_tile_op 
                              .op = (int)op,
                              .yields = gr_op_info(op)->yields,
                              .input_count = input_count,
-                             .inputs = calloc(input_count + 1, sizeof(struct gr_node *)),
+                             .inputs = input_count == 0 ? NULL : calloc(input_count, sizeof(struct gr_node *)),
                              .limit = GR_NO_LIMIT,
                              .next = graph->made,
                              .trees = &graph->trees};
-    if (node->inputs == NULL) {
+    if (node->inputs == NULL && input_count > 0) {
         free(node);
         return NULL;
     }

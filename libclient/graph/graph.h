@@ -105,7 +105,7 @@ struct gr_node {
     enum gr_yields yields;      /* never SAME */
     size_t position;            /* in nodes; it may change whenever types are inferred */
     size_t input_count;
-    struct gr_node **inputs; /* at smaller positions */
+    struct gr_node **inputs; /* at smaller positions; NULL: it has none */
     struct gr_node_type type;
     int64_t limit;          /* of a sort: only the first rows; GR_NO_LIMIT */
     Granary__Node *own;     /* owned: the message of a node that the user did not write (graph/rewrite/rewrite.h) */

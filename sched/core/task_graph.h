@@ -23,8 +23,8 @@ struct poison {
 };
 
 struct target {
-    char *name;
-    uint8_t *packed; /* Result, once the graph has ended, unless it was stopped */
+    const char *name; /* the plan's; of a graph that ended before this scheduler began: owned */
+    uint8_t *packed;  /* Result, once the graph has ended, unless it was stopped */
     size_t packed_size;
     Granary__Result *result; /* while it runs: what is known of it; NULL: not asked for, or not known */
 };
@@ -97,6 +97,7 @@ struct graph_end { /* graphs/end.c */
 struct graph_results { /* graphs/results.c */
     struct target *targets;
     size_t count;
+    bool own_names;
     granary_id *kept; /* objects of the targets */
     size_t kept_count;
     uint32_t chunk_waiters; /* who wait for chunks of its targets */

@@ -63,19 +63,10 @@ graph_kept_add(struct task_graph *graph, const Granary__Result *result)
     return true;
 }
 
-/* Where a target lies, for good. A target that yields nothing has no result. */
+/* Write down where a target lies, for good. */
 static bool
-target_settle(struct task_graph *graph, size_t position)
+target_pack(struct task_graph *graph, struct target *target, Granary__Result *result)
 {
-    struct target *target = &graph->results.targets[position];
-    Granary__Result *result = target_known(graph, target);
-
-    if (result == NULL) {
-        return graph->state == GRANARY_GRAPH_FAILED; /* it failed before that was known */
-    }
-    if (result->n_chunks == 0) {
-        return true;
-    }
     result_fill(graph, result, 0, result->n_chunks);
     target->packed_size = granary__result__get_packed_size(result);
     target->packed = malloc(target->packed_size + 1);
@@ -84,6 +75,25 @@ target_settle(struct task_graph *graph, size_t position)
     }
     (void)granary__result__pack(result, target->packed);
     return true;
+}
+
+/* A target that yields nothing has no result. */
+static bool
+target_settle(struct task_graph *graph, size_t position)
+{
+    struct target *target = &graph->results.targets[position];
+    Granary__Result *result = target_known(graph, target);
+    bool good;
+
+    if (result == NULL) {
+        return graph->state == GRANARY_GRAPH_FAILED; /* it failed before that was known */
+    }
+    good = result->n_chunks == 0 || target_pack(graph, target, result);
+    if (graph->state == GRANARY_GRAPH_SUCCEEDED) { /* others: see errors_of_missing() */
+        granary__result__free_unpacked(result, NULL);
+        target->result = NULL;
+    }
+    return good;
 }
 
 void

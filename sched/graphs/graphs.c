@@ -17,18 +17,21 @@
 static void
 plan_destroy(struct task_graph *graph)
 {
+    for (size_t i = 0; graph->results.own_names && i < graph->results.count; i++) {
+        free((char *)(uintptr_t)graph->results.targets[i].name);
+    }
     gr_plan_destroy(graph->plan);
     graph->plan = NULL;
     execution_graph_destroy(graph->execution);
     graph->execution = NULL;
     for (size_t i = 0; i < graph->results.count; i++) {
-        free(graph->results.targets[i].name);
         free(graph->results.targets[i].packed);
         granary__result__free_unpacked(graph->results.targets[i].result, NULL);
     }
     free(graph->results.targets);
     graph->results.targets = NULL;
     graph->results.count = 0;
+    graph->results.own_names = false;
 }
 
 void

@@ -22,15 +22,10 @@ note_targets(struct task_graph *graph)
 
     graph->results.targets = calloc(count + 1, sizeof *graph->results.targets);
     for (size_t i = 0; graph->results.targets != NULL && i < count; i++) {
-        graph->results.targets[i].name = strdup(gr_plan_target_name(graph->plan, i));
-        if (graph->results.targets[i].name == NULL) {
-            break;
-        }
+        graph->results.targets[i].name = gr_plan_target_name(graph->plan, i);
         graph->results.count++;
     }
-    return graph->results.targets != NULL && graph->results.count == count
-               ? GRANARY_OK
-               : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    return graph->results.targets != NULL ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
 }
 
 static bool

@@ -73,6 +73,7 @@ manager_restore_result(struct manager *manager, const char *key, const char *tar
         grown = reallocarray(graph->results.targets, graph->results.count + 1, sizeof *grown);
         if (grown != NULL) {
             graph->results.targets = grown;
+            graph->results.own_names = true;
             grown[graph->results.count] =
                 (struct target){.name = strdup(target), .packed = malloc(size + 1), .packed_size = size};
             if (grown[graph->results.count].packed != NULL) {

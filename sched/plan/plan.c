@@ -47,6 +47,18 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
     return err;
 }
 
+/* Where they are is known now: a million of names that the nodes have, too. */
+static void
+drop_target_names(Granary__Graph *graph)
+{
+    for (size_t i = 0; i < graph->n_targets; i++) {
+        free(graph->targets[i]);
+    }
+    free(graph->targets);
+    graph->targets = NULL;
+    graph->n_targets = 0;
+}
+
 /* Check the graph, of either level; takes it on success. */
 static granary_err
 take_graph(struct gr_plan *plan, Granary__Graph *graph)
@@ -64,6 +76,7 @@ take_graph(struct gr_plan *plan, Granary__Graph *graph)
     }
     err = gr_graph_create(graph, &plan->graph);
     if (err == GRANARY_OK) {
+        drop_target_names(graph);
         plan->node_count = plan->graph->count;
         plan->target_count = plan->graph->target_count;
         plan->targets = plan->graph->targets;
