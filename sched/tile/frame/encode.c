@@ -28,12 +28,15 @@ columns_of(struct tiling *t, const struct gr_step *step, size_t *ret_count)
     return names;
 }
 
-/* Of each chunk, then of all of them. pieces: room for as many as there are chunks. */
+/* Of each chunk, then of a few together, which often shows that they do not pay, at last of all. pieces, sizes: room for
+ * as many as there are chunks. */
 static struct gr_piece
-add_dictionary(struct tiling *t, size_t i, const struct gr_tiled *in, const char *column, struct gr_piece *pieces)
+add_dictionary(struct tiling *t, size_t i, const struct gr_tiled *in, const char *column, struct gr_piece *pieces,
+               uint64_t *sizes)
 {
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
     uint64_t bytes = bytes_max(in->bytes, in->count) / 4;
+    size_t count;
 
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("column", column));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("several", in->count > 1));
@@ -42,8 +45,10 @@ add_dictionary(struct tiling *t, size_t i, const struct gr_tiled *in, const char
     }
     for (size_t p = 0; p < in->count; p++) {
         pieces[p] = tiling_add(t, i, GR_CHUNK_dictionary, attrs, &in->pieces[p], 1, bytes);
+        sizes[p] = bytes;
     }
-    return in->count == 1 ? pieces[0] : tiling_add(t, i, GR_CHUNK_dictionary, attrs, pieces, in->count, bytes);
+    count = tiling_tree(t, i, GR_CHUNK_dictionary, attrs, pieces, sizes, in->count, TILE_FAN_IN, TILE_MAX);
+    return count == 1 ? pieces[0] : tiling_add(t, i, GR_CHUNK_dictionary, attrs, pieces, count, bytes);
 }
 
 granary_err
@@ -55,14 +60,16 @@ tile_encode(struct tiling *t, size_t i)
     char **names = columns_of(t, &t->steps->steps[i], &count);
     struct gr_piece *inputs = tiling_scratch(t, count + 1, sizeof *inputs);
     struct gr_piece *parts = tiling_scratch(t, in->count, sizeof *parts);
+    uint64_t *sizes = tiling_scratch(t, in->count, sizeof *sizes);
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
 
-    if (names == NULL || inputs == NULL || parts == NULL || tiled_init(t, out, in->count, true) != GRANARY_OK) {
+    if (names == NULL || inputs == NULL || parts == NULL || sizes == NULL ||
+        tiled_init(t, out, in->count, true) != GRANARY_OK) {
         return tile_no_memory();
     }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("columns", names, count));
     for (size_t c = 0; c < count; c++) {
-        inputs[c + 1] = add_dictionary(t, i, in, names[c], parts);
+        inputs[c + 1] = add_dictionary(t, i, in, names[c], parts, sizes);
     }
     for (size_t p = 0; p < in->count; p++) {
         inputs[0] = in->pieces[p];
