@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+#define SEEN ((uint64_t)1 << 23) /* a megabyte of bits, which stays in a core's cache */
+
 void
 values_init(struct values *values, granary_dtype dtype)
 {
@@ -20,8 +22,10 @@ void
 values_fini(struct values *values)
 {
     free(values->bytes);
+    free(values->seen);
     gr_texts_free(&values->texts);
     values->bytes = NULL;
+    values->seen = NULL;
     values->count = 0;
     values->room = 0;
 }
@@ -41,6 +45,34 @@ values_reserve(struct values *values, size_t more)
     }
     values->bytes = bytes;
     values->room = room;
+    return GRANARY_OK;
+}
+
+granary_err
+values_add_new(struct values *values, const int64_t *integers, int64_t n, uint32_t *owners)
+{
+    int64_t *to = (int64_t *)(void *)values->bytes;
+    size_t count = values->count;
+
+    if (values->seen == NULL && n > 0) {
+        values->seen = calloc(SEEN / 64, sizeof *values->seen);
+        values->seen_from = (int64_t)((uint64_t)integers[0] - SEEN / 2);
+        if (values->seen == NULL) {
+            return gr_no_memory("groupby");
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t distance = (uint64_t)integers[i] - (uint64_t)values->seen_from;
+        bool near = distance < SEEN;
+        uint64_t *word = &values->seen[near ? distance / 64 : 0];
+        uint64_t bit = near ? (uint64_t)1 << distance % 64 : 0;
+
+        to[count] = integers[i];
+        owners[count] = 1;
+        count += (*word & bit) == 0;
+        *word |= bit;
+    }
+    values->count = count;
     return GRANARY_OK;
 }
 

@@ -15,12 +15,17 @@ struct values {
     size_t width; /* of a value, in bytes */
     char *bytes;
     struct gr_texts texts;
+    uint64_t *seen; /* bits: which integers from seen_from on are there; NULL: nobody asked */
+    int64_t seen_from;
 };
 
 void values_init(struct values *values, granary_dtype dtype);
 void values_fini(struct values *values);
 /* Room for more values. Errors: ENOMEM */
 granary_err values_reserve(struct values *values, size_t more);
+/* Integers that are not there yet, as far as that is quickly known: those near the first one are kept once. There is
+ * room for all of them, and for a uint32_t of each in owners, which get 1. Errors: ENOMEM */
+granary_err values_add_new(struct values *values, const int64_t *integers, int64_t n, uint32_t *owners);
 /* The bits of row i of a block; strings are put among the texts. Errors: ENOMEM · EFULL */
 granary_err values_bits(struct values *values, const struct rows_vector *vector, int64_t i, gr_int128 *ret_bits);
 

@@ -259,6 +259,10 @@ add_list(struct map *map, struct adder *adder, int64_t n)
         adder->owners = owners != NULL ? owners : adder->owners;
         adder->owner_room = owners != NULL ? values->room : adder->owner_room;
     }
+    if (err == GRANARY_OK && there == NULL && values->width == 8 && map->one &&
+        adder->spec->measure == GROUP_DISTINCT && x->vector->class == ROWS_INT) {
+        return values_add_new(values, x->vector->values, n, adder->owners);
+    }
     if (err == GRANARY_OK && there == NULL && values->width == 8 &&
         (x->vector->class == ROWS_DOUBLE || x->vector->class == ROWS_INT) && !any_none(map->ids, n)) {
         memcpy(values->bytes + values->count * values->width, x->vector->values, (size_t)n * values->width);
