@@ -60,12 +60,12 @@ read_integers(const granary_column *column, gr_int128 *integers)
     }
 }
 
+/* Of FLOAT32. */
 static void
 read_reals(const granary_column *column, double *reals)
 {
     for (int64_t i = 0; i < column->rows; i++) {
-        reals[i] = column->dtype == GRANARY_FLOAT32 ? (double)((const float *)column->values)[i]
-                                                    : ((const double *)column->values)[i];
+        reals[i] = (double)((const float *)column->values)[i];
     }
 }
 
@@ -73,8 +73,24 @@ static void
 value_fini(struct window_value *value)
 {
     scratch_free(value->missing);
-    scratch_free(value->reals);
+    scratch_free(value->made);
     scratch_free(value->integers);
+}
+
+/* Whether some row has no value. */
+static bool
+any_missing(const granary_column *column)
+{
+    const double *x = column->values;
+    bool nan = false;
+
+    if (column->validity != NULL || column->dtype != GRANARY_FLOAT64) {
+        return column->validity != NULL || column->dtype == GRANARY_FLOAT32 || column->dtype == GRANARY_NULLTYPE;
+    }
+    for (int64_t i = 0; i < column->rows; i++) {
+        nan |= isnan(x[i]);
+    }
+    return nan;
 }
 
 /* wants_reals: also of integers. */
@@ -86,24 +102,28 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
     bool any;
 
     *value = (struct window_value){.column = column, .class = class_of(column->dtype)};
-    any = column->validity != NULL || value->class == WINDOW_REAL || column->dtype == GRANARY_NULLTYPE;
+    any = any_missing(column);
+    value->reals = column->dtype == GRANARY_FLOAT64 ? column->values : NULL;
     if ((any && (value->missing = scratch_alloc(n)) == NULL) ||
         (value->class == WINDOW_INTEGER && (value->integers = scratch_alloc(n * sizeof *value->integers)) == NULL) ||
-        ((value->class == WINDOW_REAL || wants_reals) &&
-         (value->reals = scratch_alloc(n * sizeof *value->reals)) == NULL)) {
+        ((value->class == WINDOW_REAL || wants_reals) && value->reals == NULL &&
+         (value->made = scratch_alloc(n * sizeof *value->made)) == NULL)) {
         value_fini(value);
         return out_of_memory(rows);
     }
+    if (value->made != NULL) {
+        value->reals = value->made;
+    }
     if (value->class == WINDOW_INTEGER) {
         read_integers(column, value->integers);
-    } else if (value->class == WINDOW_REAL) {
-        read_reals(column, value->reals);
-    } else if (wants_reals) {
-        memset(value->reals, 0, n * sizeof *value->reals);
+    } else if (value->class == WINDOW_REAL && value->made != NULL) {
+        read_reals(column, value->made);
+    } else if (value->class == WINDOW_OTHER && wants_reals) {
+        memset(value->made, 0, n * sizeof *value->made);
     }
     if (value->class == WINDOW_INTEGER && wants_reals) {
         for (int64_t i = 0; i < rows; i++) {
-            value->reals[i] = gr_decimal_real(value->integers[i], gr_dtype_scale(column->dtype));
+            value->made[i] = gr_decimal_real(value->integers[i], gr_dtype_scale(column->dtype));
         }
     }
     for (int64_t i = 0; any && i < rows; i++) {
@@ -186,6 +206,15 @@ result_column(const struct window_job *job, granary_dtype dtype, struct gr_colum
 
     if (job->out.picks != NULL) {
         return gr_column_take(job->value.column, job->out.picks + from, rows, ret_column);
+    }
+    if (dtype == GRANARY_FLOAT64 && memchr(job->out.valid + from, 0, (size_t)rows) == NULL) {
+        err = gr_column_alloc_unset(dtype, rows, 0, false, &column);
+        if (err == GRANARY_OK) {
+            memcpy((void *)(uintptr_t)column.view.values, job->out.reals + from, (size_t)rows * sizeof *job->out.reals);
+            gr_column_finish(&column);
+            *ret_column = column;
+        }
+        return err;
     }
     err = gr_column_alloc(dtype, rows, 0, true, &column);
     for (int64_t i = 0; i < rows && err == GRANARY_OK; i++) {

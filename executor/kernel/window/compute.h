@@ -87,7 +87,8 @@ struct window_value {
     const granary_column *column;
     enum window_class class;
     uint8_t *missing;    /* by row; NULL: none */
-    double *reals;       /* REAL, or asked for; 0 where missing */
+    const double *reals; /* REAL, or asked for: the column's own, or made */
+    double *made;        /* NULL: they are the column's */
     gr_int128 *integers; /* INTEGER */
 };
 

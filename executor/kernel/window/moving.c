@@ -7,31 +7,90 @@
 #include "kernel/core/scratch.h"
 #include "kernel/window/compute.h"
 
-/* cumsum, cummean */
+/* ---- cumsum, cummean ---- */
+
+#define BLOCK 512 /* rows */
+
+/*
+ * A running sum and what its additions have rounded off, apart: only one addition waits for the one before (Neumaier,
+ * Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974). Their sum is the result. A sum beyond a
+ * double's range is infinite, and so it stays.
+ */
+static inline struct window_pair
+running_add(struct window_pair sum, double x)
+{
+    double high = sum.high + x;
+    double part = high - sum.high;
+
+    return (struct window_pair){high, sum.low + ((sum.high - (high - part)) + (x - part))};
+}
+
+/*
+ * The sums of rows [from, from + count), which are all there and finite, and so are their sums. False: they are not,
+ * and nothing is changed but results that will be written again.
+ */
+static bool
+running_block(const struct window_job *job, int64_t from, int64_t count, struct window_pair *sum)
+{
+    const double *x = job->value.reals + from;
+    double *out = job->out.reals + from;
+    struct window_pair at = *sum;
+
+    if (job->value.missing != NULL && memchr(job->value.missing + from, 1, (size_t)count) != NULL) {
+        return false;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        at = running_add(at, x[i]);
+        out[i] = at.high + at.low;
+    }
+    if (!isfinite(at.high)) { /* it would not have come back */
+        return false;
+    }
+    memset(job->out.valid + from, 1, (size_t)count);
+    *sum = at;
+    return true;
+}
+
+static void
+running_row(const struct window_job *job, int64_t row, struct window_state *state)
+{
+    bool mean = job->window->function == GR_WINDOW_CUMMEAN;
+    struct window_pair *sum = &state->part.sum;
+    double result;
+
+    if (window_is_skipped(job, row, state->count > 0)) {
+        return;
+    }
+    if (!window_is_missing(&job->value, row)) {
+        double x = job->value.reals[row];
+
+        state->count++;
+        if (isfinite(x)) {
+            *sum = running_add(*sum, x);
+            sum->low = isfinite(sum->high) ? sum->low : 0;
+        } else {
+            state->infinite[x < 0]++;
+        }
+    }
+    result = window_sum(state, sum->high + sum->low);
+    window_put(&job->out, row, mean ? result / (double)state->count : result);
+}
+
 granary_err
 window_cumsum_real(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
-    bool mean = job->window->function == GR_WINDOW_CUMMEAN;
+    bool plain = job->window->function != GR_WINDOW_CUMMEAN && job->rows->order == NULL;
 
-    for (int64_t i = span->from; i < span->end; i++) {
-        int64_t row = window_row(job->rows, i);
-        double sum;
+    for (int64_t i = span->from; i < span->end;) {
+        int64_t end = span->end - i < BLOCK ? span->end : i + BLOCK;
 
-        if (window_is_skipped(job, row, state->count > 0)) {
-            continue;
+        if (plain && state->infinite[0] + state->infinite[1] == 0 && running_block(job, i, end - i, &state->part.sum)) {
+            state->count += end - i;
+            i = end;
         }
-        if (!window_is_missing(&job->value, row)) {
-            double x = job->value.reals[row];
-
-            state->count++;
-            if (isfinite(x)) {
-                window_pair_add(&state->part.sum, x);
-            } else {
-                state->infinite[x < 0]++;
-            }
+        for (; i < end; i++) {
+            running_row(job, window_row(job->rows, i), state);
         }
-        sum = window_sum(state, state->part.sum.high);
-        window_put(&job->out, row, mean ? sum / (double)state->count : sum);
     }
     return GRANARY_OK;
 }
