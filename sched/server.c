@@ -412,10 +412,13 @@ act(struct server *server, bool heard)
 
     manager_dispatch(server->manager, gr_now_ns());
     (void)manager_actions(server->manager, &left);
-    if (is_exhausted(server) || (left == 0 && !heard)) {
+    if (is_exhausted(server)) {
         return false;
     }
-    perform(server); /* a report that changed nothing is acknowledged, too */
+    if (left > 0 || heard) { /* a report that changed nothing is acknowledged, too */
+        perform(server);
+    }
+    links_watch(server->links, gr_now_ns()); /* what has begun may have to be watched from now on */
     manager_dispatch(server->manager, gr_now_ns());
     (void)manager_actions(server->manager, &left);
     return left > 0;

@@ -25,6 +25,7 @@
 static void nth_stacks(const struct nth_instance *instance);
 
 #define PATIENCE_MS 20000 /* for a command; what takes longer hangs */
+#define ENDING_MS   2000  /* and who is left when the instance is down may take so long to end */
 #define WAITING_MS  4000  /* and so long it may wait for a message that may be lost */
 #define ARGUMENTS   24
 #define PROGRAM_MAX (64 << 20)
@@ -494,19 +495,18 @@ is_ours(const struct nth_instance *instance, long pid)
     return ours;
 }
 
-/* The tracer tells what it counted when all others have ended, and then ends itself: whether it has. */
+/*
+ * Whether it ends by itself. The tracer tells what it counted when all others have ended. Who forgets the graph of an
+ * interrupted command, beside it, may learn only now that the instance is down.
+ */
 static bool
-tracer_ends(long pid, const char *command, size_t length)
+process_ends(long pid, const char *command, size_t length)
 {
     static const char words[] = "torture\0nth\0trace";
-    struct pollfd poller = {.events = POLLIN};
-    bool ended;
+    bool traces = memmem(command, length, words, sizeof words) != NULL;
+    struct pollfd poller = {.fd = gr_pidfd_open((pid_t)pid), .events = POLLIN};
+    bool ended = poller.fd < 0 || poll(&poller, 1, traces ? PATIENCE_MS : ENDING_MS) > 0;
 
-    if (memmem(command, length, words, sizeof words) == NULL) {
-        return false;
-    }
-    poller.fd = gr_pidfd_open((pid_t)pid);
-    ended = poller.fd < 0 || poll(&poller, 1, PATIENCE_MS) > 0;
     gr_fd_close(&poller.fd);
     return ended;
 }
@@ -524,7 +524,7 @@ find_processes(const struct nth_instance *instance, bool end_them, char *text, s
 
         (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
         if (is_ours(instance, pid) && gr_file_read(path, 1 << 20, &command, &length) == GRANARY_OK &&
-            !(end_them && tracer_ends(pid, command, length))) {
+            !(end_them && process_ends(pid, command, length))) {
             append(text, size, "process %s, pid %ld\n", command, pid);
             if (end_them) {
                 (void)kill((pid_t)pid, SIGKILL);
