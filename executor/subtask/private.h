@@ -1,6 +1,6 @@
 /*
- * A subtask while it runs. subtask.c: its operators; inputs.c, packed.c, spilled.c: what it reads; outputs.c: what it makes;
- * user.c: operators that run user code.
+ * A subtask while it runs. subtask.c: its operators; inputs.c, packed.c, spilled.c, wanted.c: what it reads; outputs.c,
+ * placed.c: what it makes; user.c: operators that run user code.
  *
  * Nobody waits long for room, or for an object to be brought back, while it leases objects. A leased object cannot
  * make room, so several that do could wait for each other.

@@ -16,185 +16,12 @@
 #include "contract/shm.h"
 #include "data/directory.h"
 #include "executor/subtask/private.h"
+#include "executor/subtask/wanted.h"
 #include "graph/chunk/ops.h"
-#include "graph/expr.h"
-#include "graph/params.h"
 #include "kernel/core/scratch.h"
 
 #define MEMORY_SHARE 4 /* of the store's memory, what spilled inputs of a subtask take at most */
 #define ROOM_SHARE   4 /* of the store's memory, what stays free when an input is brought back */
-
-/* ---- which columns ---- */
-
-/* The columns of a directory, and which are wanted. */
-struct columns {
-    struct gr_schema schema;
-    struct gr_directory_column *entries;
-    bool *wanted;
-};
-
-static void
-columns_fini(struct columns *columns)
-{
-    gr_schema_free(&columns->schema);
-    free(columns->entries);
-    free(columns->wanted);
-}
-
-static granary_err
-columns_init(struct columns *columns, const void *meta, uint64_t meta_size, uint64_t data_size)
-{
-    struct gr_directory_reader reader;
-    granary_err err = gr_directory_open(meta, meta_size, data_size, &reader);
-
-    *columns = (struct columns){.entries = NULL};
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    columns->entries = calloc((size_t)reader.head.columns + 1, sizeof *columns->entries);
-    columns->wanted = calloc((size_t)reader.head.columns + 1, sizeof *columns->wanted);
-    err = columns->entries == NULL || columns->wanted == NULL ? gr_fail(GRANARY_ENOMEM, "columns of an input")
-                                                              : GRANARY_OK;
-    for (size_t i = 0; err == GRANARY_OK && i < reader.head.columns; i++) {
-        const char *name;
-
-        err = gr_directory_next(&reader, &name, &columns->entries[i]);
-        err = err == GRANARY_OK ? gr_schema_add(&columns->schema, name, GRANARY_NULLTYPE) : err;
-    }
-    return err;
-}
-
-static void
-want_all(struct columns *columns)
-{
-    memset(columns->wanted, true, columns->schema.count * sizeof *columns->wanted);
-}
-
-static bool
-wants_all(const struct columns *columns)
-{
-    size_t count = 0;
-
-    while (count < columns->schema.count && columns->wanted[count]) {
-        count++;
-    }
-    return count == columns->schema.count;
-}
-
-static void
-want_names(struct columns *columns, const Granary__Attr *names)
-{
-    for (size_t i = 0; names != NULL && i < names->n_strings; i++) {
-        int at = gr_schema_find(&columns->schema, names->strings[i]);
-
-        if (at >= 0) {
-            columns->wanted[at] = true;
-        }
-    }
-}
-
-/* What does not parse wants nothing: the operator will say so. */
-static void
-want_expression(struct columns *columns, const char *text)
-{
-    struct gr_expr *expr = NULL;
-
-    if (text != NULL && gr_expr_parse(text, &expr) == GRANARY_OK) {
-        gr_expr_columns(expr, &columns->schema, columns->wanted);
-    }
-    gr_expr_destroy(expr);
-}
-
-/* "probe.NAME" among a map's values: columns of the probing side. */
-static void
-want_probed(struct columns *columns, const Granary__Attr *map)
-{
-    static const char side[] = "probe.";
-
-    for (size_t i = 0; map != NULL && i < map->n_strings; i++) {
-        int at = strncmp(map->strings[i], side, sizeof side - 1) != 0
-                     ? -1
-                     : gr_schema_find(&columns->schema, map->strings[i] + sizeof side - 1);
-
-        if (at >= 0) {
-            columns->wanted[at] = true;
-        }
-    }
-}
-
-static void
-want_join_probe(struct columns *columns, const struct gr_chunk_join_probe *params, size_t input)
-{
-    if (input >= (size_t)params->probes) {
-        want_all(columns);
-        return;
-    }
-    want_names(columns, params->keys);
-    want_probed(columns, params->result);
-    want_probed(columns, params->where_columns);
-    want_expression(columns, params->filter);
-}
-
-static void
-want_filter(struct columns *columns, const struct gr_chunk_filter *params)
-{
-    if (params->select == NULL) {
-        want_all(columns);
-        return;
-    }
-    want_names(columns, params->select);
-    want_expression(columns, params->where);
-    for (size_t i = 0; params->columns != NULL && i < params->columns->n_strings; i++) {
-        want_expression(columns, params->columns->strings[i]);
-    }
-}
-
-/* The parameters of an operator on chunks, as its kernel gets them. */
-#define PARAMS_OF(name, op, params)                                                                                    \
-    (gr_params_read(gr_chunk_params_of(GR_CHUNK_##name), (op)->attrs, (op)->n_attrs, (params)) == GRANARY_OK)
-
-/*
- * What an operator reads of its input. Tables with columns that nobody wants are read by these alone (tile/core/tiled.h:
- * wide); of other inputs all is wanted. What is wrong with its parameters the operator will say.
- */
-static void
-want_for(struct columns *columns, const Granary__ChunkOp *op, size_t input)
-{
-    struct gr_chunk_select select = {.given = 0};
-    struct gr_chunk_concat concat = {.given = 0};
-    struct gr_chunk_filter filter = {.given = 0};
-    struct gr_chunk_join_probe probe = {.given = 0};
-    int which = gr_chunk_op_find(op->op);
-
-    if (which == GR_CHUNK_select && PARAMS_OF(select, op, &select)) {
-        want_names(columns, select.columns);
-    } else if (which == GR_CHUNK_concat && PARAMS_OF(concat, op, &concat) && concat.columns != NULL) {
-        want_names(columns, concat.columns);
-    } else if (which == GR_CHUNK_filter && PARAMS_OF(filter, op, &filter)) {
-        want_filter(columns, &filter);
-    } else if (which == GR_CHUNK_join_probe && PARAMS_OF(join_probe, op, &probe)) {
-        want_join_probe(columns, &probe, input);
-    } else {
-        want_all(columns);
-    }
-}
-
-static void
-want_for_all(const struct run *run, size_t position, struct columns *columns)
-{
-    const struct input *input = &run->inputs[position];
-
-    for (size_t o = 0; o < run->subtask->n_ops; o++) {
-        const Granary__ChunkOp *op = run->subtask->ops[o];
-
-        for (size_t i = 0; i < op->n_inputs; i++) {
-            if (is_object(op->inputs[i]) && op->inputs[i]->part == input->part &&
-                memcmp(op->inputs[i]->object.data, input->id.bytes, sizeof input->id.bytes) == 0) {
-                want_for(columns, op, i);
-            }
-        }
-    }
-}
 
 /* ---- what is read ---- */
 
@@ -266,18 +93,18 @@ read_columns(struct run *run, size_t position, const struct spilled *spilled, ch
     struct input *input = &run->inputs[position];
     const char *meta = bytes + GR_ALIGNED(spilled->info.data_size);
     bool *have = calloc(spilled->image.record.frames, sizeof *have);
-    struct columns columns = {.entries = NULL};
+    struct wanted columns = {.entries = NULL};
     granary_err err = have == NULL ? gr_fail(GRANARY_ENOMEM, "frames of an input")
-                                   : columns_init(&columns, meta, spilled->info.meta_size, spilled->info.data_size);
+                                   : wanted_init(&columns, meta, spilled->info.meta_size, spilled->info.data_size);
 
     if (err == GRANARY_OK) {
         for (uint32_t i = (uint32_t)(GR_ALIGNED(spilled->info.data_size) / spilled->image.frame_bytes);
              i < spilled->image.record.frames; i++) {
             have[i] = true; /* with the metadata */
         }
-        want_for_all(run, position, &columns);
+        wanted_by_all(run, position, &columns);
     }
-    if (err == GRANARY_OK && wants_all(&columns) && was_read(run, spilled->info.serial)) {
+    if (err == GRANARY_OK && wanted_is_all(&columns) && was_read(run, spilled->info.serial)) {
         err = GRANARY_ESTATE;
     }
     for (size_t i = 0; err == GRANARY_OK && i < columns.schema.count; i++) {
@@ -295,7 +122,7 @@ read_columns(struct run *run, size_t position, const struct spilled *spilled, ch
     for (uint32_t i = 0; have != NULL && i < spilled->image.record.frames; i++) {
         run->done->in_bytes += have[i] ? image_frame_size(&spilled->image, i) : 0;
     }
-    columns_fini(&columns);
+    wanted_fini(&columns);
     free(have);
     return err;
 }
