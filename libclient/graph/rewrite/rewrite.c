@@ -95,7 +95,9 @@ append_node(struct rewrite *x, const char *part, enum gr_tile_op op, struct gr_n
         return x->node;
     }
     node->own = message;
-    memcpy(node->inputs, inputs, count * sizeof(struct gr_node *));
+    if (count > 0) {
+        memcpy(node->inputs, inputs, count * sizeof(struct gr_node *));
+    }
     x->err = node_check(message, op, &x->graph->trees);
     if (x->err == GRANARY_OK && !x->is_trial) {
         x->err = node_settle(x->graph, node);
