@@ -96,7 +96,7 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         err = call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms),
                    &reply);
         gr_status_take(reply, ret_status, status_size);
-        *ret_existed = reply != NULL && reply->existed;
+        *ret_existed = reply == NULL || reply->existed; /* nobody knows: it may not be there at all */
         if (err == GRANARY_OK || submit->wait_ms != 0) {
             memcpy(ret_key, key, strlen(key) + 1);
         }
@@ -113,7 +113,7 @@ submit_resolved(granary_client *client, Granary__Submit *submit, const granary_g
                 size_t status_size)
 {
     struct gr_snapshots snapshots = {.count = 0};
-    bool existed = false;
+    bool existed = true;
     granary_err err = gr_resolve_objects(client, submit->graph, &snapshots);
 
     submit->tables = snapshots.told;
@@ -121,8 +121,8 @@ submit_resolved(granary_client *client, Granary__Submit *submit, const granary_g
     if (err == GRANARY_OK) {
         err = submit_message(client, submit, options, options_size, ret_key, ret_status, status_size, &existed);
     }
-    /* A graph that has begun keeps them itself. Of one that this client waited for, either it has, or it has ended. */
-    gr_snapshots_end(client, &snapshots, err == GRANARY_OK && submit->wait_ms == 0 && !existed);
+    /* A graph that runs on keeps them; one that has ended needs none. */
+    gr_snapshots_end(client, &snapshots, !existed && err == (submit->wait_ms == 0 ? GRANARY_OK : GRANARY_ETIMEDOUT));
     return err;
 }
 

@@ -24,8 +24,9 @@ granary_err key_check(const char *key); /* EINVAL: it can be no graph's */
 granary_err
 graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph);
 void request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit, int64_t now_ns);
-void request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
-                  int64_t now_ns);
+/* existed: what asks is no submission that has made the graph */
+void request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool existed,
+                  int64_t timeout_ms, int64_t now_ns);
 
 /* ---- plan.c ---- */
 
@@ -130,6 +131,7 @@ Granary__Result *target_unpack(const struct target *target);
 void graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status); /* strings are borrowed */
 double graph_progress(struct task_graph *graph);                                     /* 0 to 1, never falls */
 /* err: ETIMEDOUT, or OK for a graph that has ended */
-void reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, granary_err err);
+void
+reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool existed, granary_err err);
 
 #endif

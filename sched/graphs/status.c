@@ -39,7 +39,7 @@ graph_progress(struct task_graph *graph)
 }
 
 void
-reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, granary_err err)
+reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool existed, granary_err err)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
     Granary__GraphStatus status;
@@ -47,6 +47,7 @@ reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *
 
     graph_status(graph, &status);
     answer.status = &status;
+    answer.existed = existed;
     answer.err = err;
     if (err == GRANARY_ETIMEDOUT) {
         (void)snprintf(text, sizeof text, "graph '%s': still running, %llu of %llu subtasks done", graph->key,

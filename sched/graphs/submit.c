@@ -71,17 +71,18 @@ settle_facts(const struct manager *manager, const struct task_graph *graph, Gran
 }
 
 void
-request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, int64_t timeout_ms,
+request_wait(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool existed, int64_t timeout_ms,
              int64_t now_ns)
 {
     if (graph->state != GRANARY_GRAPH_RUNNING) {
-        reply_status(manager, ticket, graph, GRANARY_OK);
+        reply_status(manager, ticket, graph, existed, GRANARY_OK);
     } else if (timeout_ms == 0) {
-        reply_status(manager, ticket, graph, GRANARY_ETIMEDOUT);
+        reply_status(manager, ticket, graph, existed, GRANARY_ETIMEDOUT);
     } else {
         (void)waiter_add(manager, (struct waiter){.what = WAITS_END,
                                                   .ticket = ticket,
                                                   .serial = graph->serial,
+                                                  .existed = existed,
                                                   .deadline_ns = wait_until_ns(timeout_ms, now_ns)});
     }
 }
@@ -184,7 +185,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         if (err != GRANARY_OK) {
             reply_failure(manager, ticket, err);
         } else if (wait_ms != 0) {
-            request_wait(manager, ticket, graph, wait_ms, now_ns);
+            request_wait(manager, ticket, graph, true, wait_ms, now_ns);
         } else {
             reply_accepted(manager, ticket, key, graph->turn == manager->turn, graph->passing);
         }
@@ -203,7 +204,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         if (action != NULL) {
             memcpy(action->accepted, key, strlen(key) + 1);
         }
-        request_wait(manager, ticket, graph, wait_ms, now_ns);
+        request_wait(manager, ticket, graph, false, wait_ms, now_ns);
     }
     graph_check_end(manager, graph);
 }

@@ -62,7 +62,7 @@ waiter_answer(struct manager *manager, struct task_graph *graph, const struct wa
         if (gone && !ended) {
             reply_deleted(manager, waiter->ticket, graph);
         } else {
-            reply_status(manager, waiter->ticket, graph, GRANARY_OK);
+            reply_status(manager, waiter->ticket, graph, waiter->existed, GRANARY_OK);
         }
         return true;
     case WAITS_CHUNK:
@@ -131,7 +131,7 @@ waiters_expire(struct manager *manager, int64_t now_ns)
         if (waiter.what == WAITS_STOPPED && waiter_answer(manager, graph, &waiter, false)) {
             waiter_remove(manager, i);
         } else if (waiter.deadline_ns <= now_ns) {
-            reply_status(manager, waiter.ticket, graph, GRANARY_ETIMEDOUT);
+            reply_status(manager, waiter.ticket, graph, waiter.existed, GRANARY_ETIMEDOUT);
             waiter_remove(manager, i);
         } else {
             i++;

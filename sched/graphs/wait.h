@@ -18,6 +18,7 @@ struct waiter {
     enum waits_for what;
     uint64_t ticket;
     uint32_t serial;
+    bool existed;    /* END: the graph was there when this was submitted */
     uint32_t target; /* CHUNK: which */
     uint64_t cursor;
     uint32_t limit;

@@ -132,7 +132,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     case GRANARY__REQUEST__BODY_WAIT:
         graph = graph_asked(manager, ticket, request->wait->key);
         if (graph != NULL) {
-            request_wait(manager, ticket, graph, request->wait->timeout_ms, now_ns);
+            request_wait(manager, ticket, graph, true, request->wait->timeout_ms, now_ns);
         }
         return;
     case GRANARY__REQUEST__BODY_STOP:

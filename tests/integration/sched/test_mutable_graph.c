@@ -428,6 +428,16 @@ submit_and_be_killed(struct fixture *f, const granary_graph_options *options)
     assert_int_equal(waitpid(child, &status, 0), child);
 }
 
+static void
+submit_and_lose_patience(struct fixture *f, const granary_graph_options *options)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_graph *graph = sum_graph();
+
+    assert_int_equal(granary_graph_run(f->client, graph, options, 1, key, NULL), GRANARY_ETIMEDOUT);
+    granary_graph_destroy(graph);
+}
+
 /* A sum of three rows that waits for an executor, while they are deleted, a fourth comes, and the table changes. */
 static void
 change_before_it_begins(struct fixture *f, change *act,
@@ -464,6 +474,7 @@ a_graph_that_waits_keeps_what_it_reads(void **state)
     change_before_it_begins(f, table_retain, submit_here);
     change_before_it_begins(f, table_delete, submit_and_exit);
     change_before_it_begins(f, table_retain, submit_and_exit);
+    change_before_it_begins(f, table_delete, submit_and_lose_patience);
 }
 
 /* The snapshot has gone with its maker: an executor makes another one. */
