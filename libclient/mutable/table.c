@@ -529,9 +529,9 @@ table_check(const granary_mutable *table)
 granary_err
 granary_mutable_lock(granary_mutable *table)
 {
-    granary_err err =
-        table_is_fixed(table) ? table_fail_sealed(table) : page_enter(&table->page, GR_MUTABLE_LOCK_CHANGE);
+    granary_err err = table_is_fixed(table) ? table_fail_sealed(table) : gr_client_check(table->client);
 
+    err = err == GRANARY_OK ? page_enter(&table->page, GR_MUTABLE_LOCK_CHANGE) : err;
     err = err == GRANARY_OK ? table_check(table) : err;
     if (err != GRANARY_OK) {
         granary_mutable_unlock(table);
@@ -542,7 +542,7 @@ granary_mutable_lock(granary_mutable *table)
 void
 granary_mutable_unlock(granary_mutable *table)
 {
-    if (!table_is_fixed(table)) {
+    if (!table_is_fixed(table) && gr_client_check(table->client) == GRANARY_OK) { /* else it is the parent's */
         page_leave(&table->page, GR_MUTABLE_LOCK_CHANGE);
     }
 }

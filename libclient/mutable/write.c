@@ -100,24 +100,34 @@ writer_leave(const granary_mutable *table, const struct table_writer *writer, en
     }
 }
 
-void
-writer_close(granary_mutable *table)
+/* Lane and objects, given back. */
+static void
+writer_end(granary_mutable *table)
 {
     struct table_writer *writer = table->writer;
-    bool has_rows, has_notes;
+    const bool has_rows = writer->rows.rows > 0, has_notes = writer->slab.used > 0;
 
-    if (writer == NULL) {
-        return;
-    }
-    has_rows = writer->rows.rows > 0;
-    has_notes = writer->slab.used > 0;
     rows_end(&writer->rows);
     slab_end(&writer->slab);
     log_end(&writer->log);
     writer_leave(table, writer, GR_MUTABLE_ROWS, has_rows);
     writer_leave(table, writer, GR_MUTABLE_SLAB, has_notes);
     blocks_leave(table, writer);
-    free(writer);
+}
+
+void
+writer_close(granary_mutable *table)
+{
+    if (table->writer == NULL) {
+        return;
+    }
+    if (gr_client_check(table->client) == GRANARY_OK) {
+        writer_end(table);
+    } else { /* a child's copy: all but its memory is the parent's, which writes on */
+        free(table->writer->rows.columns);
+        free(table->writer->log.before);
+    }
+    free(table->writer);
     table->writer = NULL;
 }
 

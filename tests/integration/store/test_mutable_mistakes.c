@@ -1,6 +1,9 @@
 /* What is refused of mutable frames, and how it is told. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "granary/session.h"
@@ -36,6 +39,60 @@ mistakes_are_named(void **state)
     assert_err(granary_mutable_open(client, "object", &none), GRANARY_ETYPE);
     assert_ok(append_number(table, value, 0, NULL));
     check_numbers(table, GRANARY_NOW, &value, 1);
+    granary_mutable_close(table);
+    granary_disconnect(client);
+}
+
+/* Whether a process of its own does not get the table's lock in so many seconds. */
+static bool
+is_locked(const struct daemon *daemon, unsigned seconds)
+{
+    const pid_t child = fork();
+    granary_client *client;
+    granary_mutable *table;
+    int status;
+
+    if (child == 0) {
+        (void)alarm(seconds);
+        _exit(granary_connect(&(granary_connect_options){.instance = daemon->directory}, &client) != GRANARY_OK ||
+              granary_mutable_open(client, "t", &table) != GRANARY_OK || granary_mutable_lock(table) != GRANARY_OK);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+}
+
+/* The child closes what is the parent's, and the parent's chunk, lane and lock stay what they are. */
+static void
+a_child_changes_nothing_of_its_parents(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_mutable *table = make_numbers(client, "t");
+    int64_t sum;
+    int status;
+    pid_t child;
+
+    assert_ok(append_number(table, 0, 0, NULL));
+    assert_ok(granary_mutable_lock(table));
+    child = fork();
+    if (child == 0) {
+        const bool refused =
+            granary_mutable_lock(table) == GRANARY_EFORKED && append_number(table, 1, 0, NULL) == GRANARY_EFORKED;
+
+        granary_mutable_unlock(table);
+        granary_mutable_close(table);
+        granary_disconnect(client);
+        _exit(!refused);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(is_locked(*state, 1));
+    granary_mutable_unlock(table);
+    assert_false(is_locked(*state, 60));
+    for (int64_t i = 1; i <= 1000; i++) { /* more than the chunk has room for */
+        assert_ok(append_number(table, i, 0, NULL));
+    }
+    assert_int_equal(count_numbers(table, GRANARY_NOW, &sum), 1001);
+    assert_int_equal(sum, 500500);
     granary_mutable_close(table);
     granary_disconnect(client);
 }
@@ -96,6 +153,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(mistakes_are_named, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_child_changes_nothing_of_its_parents, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_strict_session_has_no_tables, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(an_append_without_room_is_nothing, fixture_start, fixture_stop),
     };
