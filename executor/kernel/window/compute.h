@@ -4,7 +4,7 @@
  * A row without a value (null, or a nan of floats) is skipped by what accumulates, and gives null there unless it is
  * to be filled.
  *
- * Floats are accumulated in two doubles (Dekker 1971). So the result is that of the numbers themselves, rounded,
+ * Floats are accumulated in two doubles (Dekker 1971, Neumaier 1974). So the result is that of the numbers themselves, rounded,
  * except for sums that lose more than 50 digits. It depends only on the rows and on how far they are from the
  * partition's first.
  */
@@ -219,6 +219,20 @@ window_pair_add(struct window_pair *a, double x)
 
     a->high = sum + error;
     a->low = isfinite(a->high) ? error - (a->high - sum) : 0;
+}
+
+/*
+ * A running sum and what its additions have rounded off, apart: only one addition waits for the one before (Neumaier,
+ * Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974). high + low is the result. A sum beyond
+ * a double's range is infinite, and so it stays; its low is of no use.
+ */
+static inline struct window_pair
+window_running_add(struct window_pair sum, double x)
+{
+    double high = sum.high + x;
+    double part = high - sum.high;
+
+    return (struct window_pair){high, sum.low + ((sum.high - (high - part)) + (x - part))};
 }
 
 #endif

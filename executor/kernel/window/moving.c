@@ -12,20 +12,6 @@
 #define BLOCK 512 /* rows */
 
 /*
- * A running sum and what its additions have rounded off, apart: only one addition waits for the one before (Neumaier,
- * Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, 1974). Their sum is the result. A sum beyond a
- * double's range is infinite, and so it stays.
- */
-static inline struct window_pair
-running_add(struct window_pair sum, double x)
-{
-    double high = sum.high + x;
-    double part = high - sum.high;
-
-    return (struct window_pair){high, sum.low + ((sum.high - (high - part)) + (x - part))};
-}
-
-/*
  * The sums of rows [from, from + count), which are all there and finite, and so are their sums. False: they are not,
  * and nothing is changed but results that will be written again.
  */
@@ -40,7 +26,7 @@ running_block(const struct window_job *job, int64_t from, int64_t count, struct 
         return false;
     }
     for (int64_t i = 0; i < count; i++) {
-        at = running_add(at, x[i]);
+        at = window_running_add(at, x[i]);
         out[i] = at.high + at.low;
     }
     if (!isfinite(at.high)) { /* it would not have come back */
@@ -66,7 +52,7 @@ running_row(const struct window_job *job, int64_t row, struct window_state *stat
 
         state->count++;
         if (isfinite(x)) {
-            *sum = running_add(*sum, x);
+            *sum = window_running_add(*sum, x);
             sum->low = isfinite(sum->high) ? sum->low : 0;
         } else {
             state->infinite[x < 0]++;

@@ -10,6 +10,7 @@
  * joined as Chan, Golub and LeVeque (1979) do.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "kernel/core/scratch.h"
@@ -33,7 +34,8 @@ static void
 part_add(struct window_part *part, enum window_measure measure, double x)
 {
     if (measure == WINDOW_SUM || measure == WINDOW_MEAN) {
-        window_pair_add(&part->sum, x);
+        part->sum = window_running_add(part->sum, x);
+        part->sum.low = isfinite(part->sum.high) ? part->sum.low : 0;
     } else if (measure != WINDOW_COUNT) {
         double distance;
         double square;
@@ -96,17 +98,13 @@ block_turn(struct moving *moving, int64_t last)
 
 /* ---- both parts ---- */
 
-static double
-sum_of_both(const struct window_pair *part, const struct window_pair *older)
+/* Rounded once; beyond a double's range infinite. */
+static inline double
+sum_of_both(struct window_pair part, struct window_pair older)
 {
-    struct window_pair sum = *part;
+    struct window_pair sum = window_running_add((struct window_pair){part.high, part.low + older.low}, older.high);
 
-    if (!isfinite(older->high)) {
-        return older->high; /* beyond a double's range: what comes behind does not bring it back */
-    }
-    window_pair_add(&sum, older->high);
-    window_pair_add(&sum, older->low);
-    return sum.high;
+    return isfinite(sum.high) ? sum.high + sum.low : sum.high;
 }
 
 /* Squares around the mean. */
@@ -136,7 +134,8 @@ moving_result(const struct moving *moving, double *ret_x)
     }
     part = part_value(&state->part, moving->measure);
     if (moving->measure == WINDOW_SUM || moving->measure == WINDOW_MEAN) {
-        *ret_x = window_sum(state, sum_of_both(&part, older));
+        /* An older sum beyond a double's range: what comes behind does not bring it back. */
+        *ret_x = window_sum(state, isfinite(older->high) ? sum_of_both(part, *older) : older->high);
         *ret_x /= moving->measure == WINDOW_MEAN ? (double)state->count : 1;
         return moving->measure == WINDOW_SUM || state->count > 0;
     }
@@ -170,6 +169,47 @@ row_pass(struct moving *moving, int64_t i, int change)
     }
 }
 
+/*
+ * The sums or means of a whole block, whose first row is at position i, where it and the block before have all their
+ * values, and finite ones. The arithmetic is that of row by row. False: they have not, or not all is wanted, and
+ * nothing is changed but results that will be written again.
+ */
+static bool
+block_pass(struct moving *moving, int64_t i, int64_t ahead)
+{
+    const struct window_job *job = moving->job;
+    const struct window_state *state = moving->state;
+    int64_t width = moving->width;
+    double n = moving->measure == WINDOW_MEAN ? (double)width : 1;
+    struct window_pair part = {0, 0};
+    const double *x;
+    double *out;
+
+    if (job->rows->order != NULL || i - ahead < moving->span->from || i > moving->span->end - width ||
+        width < job->window->min_periods || moving->older == NULL || state->count != width ||
+        state->infinite[0] + state->infinite[1] > 0 ||
+        (job->value.missing != NULL && memchr(job->value.missing + i, 1, (size_t)width) != NULL)) {
+        return false;
+    }
+    x = job->value.reals + i;
+    out = job->out.reals + i - ahead;
+    for (int64_t k = 0; k < width - 1; k++) {
+        part = window_running_add(part, x[k]);
+        out[k] = sum_of_both(part, moving->older[k + 1]) / n;
+    }
+    if (!isfinite(part.high + x[width - 1])) { /* nor comes it back from there */
+        return false;
+    }
+    part = (struct window_pair){0, 0};
+    for (int64_t k = width - 1; k >= 0; k--) {
+        part = window_running_add(part, x[k]);
+        moving->older[k] = part;
+    }
+    out[width - 1] = sum_of_both((struct window_pair){0, 0}, part) / n;
+    memset(job->out.valid + i - ahead, 1, (size_t)width);
+    return true;
+}
+
 /* What min_periods is held against: values, or (counts) rows. */
 static int64_t
 rows_seen(const struct moving *moving, int64_t i)
@@ -194,6 +234,7 @@ window_moving_parts(const struct window_job *job, const struct window_span *span
                             .measure = job->kernel->measure,
                             .width = reach.behind + reach.ahead + 1};
     bool turns = !grows && moving.measure != WINDOW_COUNT;
+    bool sums = turns && (moving.measure == WINDOW_SUM || moving.measure == WINDOW_MEAN);
 
     if (turns && (moving.room = scratch_alloc((size_t)moving.width * sizeof *moving.room)) == NULL) {
         return gr_fail(GRANARY_ENOMEM, "window: out of memory for %lld rows", (long long)moving.width);
@@ -202,6 +243,12 @@ window_moving_parts(const struct window_job *job, const struct window_span *span
     for (int64_t i = span->begin; i < span->end + reach.ahead; i++) {
         double x = 0;
 
+        while (sums && moving.phase == 0 && block_pass(&moving, i, reach.ahead)) {
+            i += moving.width;
+        }
+        if (i >= span->end + reach.ahead) {
+            break;
+        }
         row_pass(&moving, i - moving.width, -1);
         row_pass(&moving, i, 1);
         if (turns && ++moving.phase == moving.width) {
