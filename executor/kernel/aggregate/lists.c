@@ -10,8 +10,6 @@
 
 #include "base/error.h"
 
-#define SEEN ((uint64_t)1 << 23) /* a megabyte of bits, which stays in a core's cache */
-
 void
 values_init(struct values *values, granary_dtype dtype)
 {
@@ -26,6 +24,7 @@ values_fini(struct values *values)
     gr_texts_free(&values->texts);
     values->bytes = NULL;
     values->seen = NULL;
+    values->different = 0;
     values->count = 0;
     values->room = 0;
 }
@@ -48,30 +47,52 @@ values_reserve(struct values *values, size_t more)
     return GRANARY_OK;
 }
 
+/* all_near: so are all integers. to has room for all; how many there are in it then */
+static inline size_t
+add_new(uint64_t *seen, uint64_t from, const int64_t *integers, int64_t n, bool all_near, int64_t *to, size_t count)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t distance = (uint64_t)integers[i] - from;
+        bool near = all_near || distance < GROUP_NEAR;
+
+        to[count] = integers[i];
+        if (near) {
+            uint64_t word = seen[distance / 64];
+
+            count += !(word >> distance % 64 & 1);
+            seen[distance / 64] = word | (uint64_t)1 << distance % 64;
+        } else {
+            count++;
+        }
+    }
+    return count;
+}
+
 granary_err
 values_add_new(struct values *values, const int64_t *integers, int64_t n, uint32_t *owners)
 {
     int64_t *to = (int64_t *)(void *)values->bytes;
-    size_t count = values->count;
+    size_t count;
+    uint64_t all = 0;
+    uint64_t from;
 
     if (values->seen == NULL && n > 0) {
-        values->seen = calloc(SEEN / 64, sizeof *values->seen);
-        values->seen_from = (int64_t)((uint64_t)integers[0] - SEEN / 2);
+        values->seen = calloc(GROUP_NEAR / 64, sizeof *values->seen);
+        values->seen_from = (int64_t)((uint64_t)integers[0] - GROUP_NEAR / 2);
         if (values->seen == NULL) {
             return gr_no_memory("groupby");
         }
     }
+    from = (uint64_t)values->seen_from;
     for (int64_t i = 0; i < n; i++) {
-        uint64_t distance = (uint64_t)integers[i] - (uint64_t)values->seen_from;
-        bool near = distance < SEEN;
-        uint64_t *word = &values->seen[near ? distance / 64 : 0];
-        uint64_t bit = near ? (uint64_t)1 << distance % 64 : 0;
-
-        to[count] = integers[i];
-        owners[count] = 1;
-        count += (*word & bit) == 0;
-        *word |= bit;
+        all |= (uint64_t)integers[i] - from;
     }
+    count = all < GROUP_NEAR ? add_new(values->seen, from, integers, n, true, to, values->count)
+                             : add_new(values->seen, from, integers, n, false, to, values->count);
+    for (size_t i = values->count; i < count; i++) {
+        owners[i] = 1;
+    }
+    values->different += all < GROUP_NEAR ? count - values->count : 0;
     values->count = count;
     return GRANARY_OK;
 }
@@ -160,6 +181,14 @@ values_column(const struct values *values, const uint32_t *pick, const uint8_t *
 
     if (values->dtype == GRANARY_STRING) {
         return text_column(values, pick, there, count, ret_column);
+    }
+    if (pick == NULL && there == NULL && size == values->width && count > 0) {
+        err = gr_column_alloc_unset(values->dtype, (int64_t)count, 0, false, ret_column);
+        if (err == GRANARY_OK) {
+            memcpy((void *)(uintptr_t)ret_column->view.values, values->bytes, count * size);
+            gr_column_finish(ret_column);
+        }
+        return err;
     }
     err = gr_column_alloc(values->dtype, (int64_t)count, 0, true, ret_column);
     if (err != GRANARY_OK || values->dtype == GRANARY_NULLTYPE) {

@@ -6,6 +6,10 @@
 #include "data/texts.h"
 #include "kernel/aggregate/block.h"
 
+/* Integers of which the least and the most are less apart are near: a bit for each is a megabyte, which stays in a
+ * core's cache. */
+#define GROUP_NEAR ((uint64_t)1 << 23)
+
 /* A value in 64 bits, or 128 where the dtype is wide: integers by value, doubles by their bits, strings by their number
  * in texts. Owned; init with the dtype. */
 struct values {
@@ -17,6 +21,7 @@ struct values {
     struct gr_texts texts;
     uint64_t *seen; /* bits: which integers from seen_from on are there; NULL: nobody asked */
     int64_t seen_from;
+    size_t different; /* values that are known to be there once: when this is count, all are */
 };
 
 void values_init(struct values *values, granary_dtype dtype);

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/dtype_class.h"
+#include "kernel/aggregate/lists.h"
 #include "kernel/aggregate/table.h"
 #include "kernel/core/select.h"
 #include "kernel/keys/keys.h"
@@ -103,26 +105,80 @@ first_pairs(struct rows *rows, int64_t count, int64_t *kept, size_t *ret_count)
     return err;
 }
 
+/*
+ * Integers of 64 bits that lie near each other, as one group's: the first row of each. false: they are none, and kept is
+ * not set.
+ */
+static bool
+first_near(const granary_column *column, int64_t *kept, size_t *ret_count)
+{
+    granary_dtype kind = gr_dtype_kind(column->dtype);
+    bool integers = kind == GRANARY_INT64 || kind == GRANARY_UINT64 || kind == GRANARY_TIMESTAMP ||
+                    kind == GRANARY_DURATION; /* a uint64_t beyond these is far from the others, at worst */
+    const int64_t *values = column->values;
+    int64_t least = INT64_MAX;
+    int64_t most = INT64_MIN;
+    uint64_t *seen;
+    size_t count = 0;
+
+    if (!integers || column->null_count > 0 || column->rows == 0) {
+        return false;
+    }
+    for (int64_t i = 0; i < column->rows; i++) {
+        least = values[i] < least ? values[i] : least;
+        most = values[i] > most ? values[i] : most;
+    }
+    if ((uint64_t)most - (uint64_t)least >= GROUP_NEAR) {
+        return false;
+    }
+    seen = calloc(((uint64_t)most - (uint64_t)least) / 64 + 1, sizeof *seen);
+    if (seen == NULL) {
+        return false;
+    }
+    for (int64_t i = 0; i < column->rows; i++) {
+        uint64_t distance = (uint64_t)values[i] - (uint64_t)least;
+        uint64_t word = seen[distance / 64];
+
+        kept[count] = i;
+        count += !(word >> distance % 64 & 1);
+        seen[distance / 64] = word | (uint64_t)1 << distance % 64;
+    }
+    free(seen);
+    *ret_count = count;
+    return true;
+}
+
 static granary_err
-prune_distinct(size_t groups, struct group_part *list)
+prune_pairs(size_t groups, const struct group_part *list, int64_t *kept, size_t *ret_count)
 {
     static const char *const names[] = {"owner", "value"};
     struct rows_spec spec = {.wanted = names, .wanted_count = 2};
-    int64_t *kept = malloc((size_t)list->values.view.rows * sizeof *kept + 1);
     granary_frame *frame = NULL;
     struct rows *rows = NULL;
-    size_t count = 0;
-    granary_err err = kept == NULL ? gr_no_memory("groupby") : pairs_frame(list, groups, &frame);
+    granary_err err = pairs_frame(list, groups, &frame);
 
     if (err == GRANARY_OK) {
         err = rows_open(frame, &spec, &rows);
     }
     if (err == GRANARY_OK) {
-        err = first_pairs(rows, list->values.view.rows, kept, &count);
+        err = first_pairs(rows, list->values.view.rows, kept, ret_count);
     }
     rows_close(rows);
     gr_frame_destroy(frame);
-    if (err == GRANARY_OK) {
+    return err;
+}
+
+static granary_err
+prune_distinct(size_t groups, struct group_part *list)
+{
+    int64_t *kept = malloc((size_t)list->values.view.rows * sizeof *kept + 1);
+    size_t count = 0;
+    granary_err err = kept == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+
+    if (err == GRANARY_OK && (groups != 1 || !first_near(&list->values.view, kept, &count))) {
+        err = prune_pairs(groups, list, kept, &count);
+    }
+    if (err == GRANARY_OK && count < (size_t)list->values.view.rows) {
         err = list_keep(groups, list, kept, count);
     }
     free(kept);

@@ -149,20 +149,15 @@ list_column(const struct adder *adder, uint32_t *at, const uint32_t *place, stru
     return err;
 }
 
+/* Values dealt out to their groups, and where each group's begin. */
 static granary_err
-table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t count, struct group_part *part)
+list_deal(struct map *map, struct adder *adder, const uint32_t *ids, size_t count, struct group_part *part)
 {
     size_t total = adder->values.count;
     uint32_t *place = calloc((size_t)map->room + 1, sizeof *place);
     uint32_t *next = calloc(count + 2, sizeof *next);
-    granary_err err = GRANARY_OK;
+    granary_err err = place == NULL || next == NULL ? gr_no_memory("groupby") : GRANARY_OK;
 
-    part->starts = malloc((count + 1) * sizeof *part->starts);
-    if (part->starts == NULL || place == NULL || next == NULL) {
-        err = gr_no_memory("groupby");
-    } else if (total >= UINT32_MAX) {
-        err = gr_fail(GRANARY_EFULL, "groupby: %zu values are more than one part can hold", total);
-    }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         place[ids[i]] = (uint32_t)i;
     }
@@ -178,7 +173,29 @@ table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
     }
     free(place);
     free(next);
-    return err == GRANARY_OK ? group_list_prune(adder->spec, adder->dtype, count, part) : err;
+    return err;
+}
+
+static granary_err
+table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t count, struct group_part *part)
+{
+    size_t total = adder->values.count;
+    bool different = count == 1 && adder->values.different == total;
+    granary_err err;
+
+    part->starts = malloc((count + 1) * sizeof *part->starts);
+    if (part->starts == NULL) {
+        err = gr_no_memory("groupby");
+    } else if (total >= UINT32_MAX) {
+        err = gr_fail(GRANARY_EFULL, "groupby: %zu values are more than one part can hold", total);
+    } else if (count == 1) { /* all are its own */
+        part->starts[0] = 0;
+        part->starts[1] = (uint32_t)total;
+        err = values_column(&adder->values, NULL, NULL, total, &part->values);
+    } else {
+        err = list_deal(map, adder, ids, count, part);
+    }
+    return err == GRANARY_OK && !different ? group_list_prune(adder->spec, adder->dtype, count, part) : err;
 }
 
 static granary_err

@@ -292,6 +292,30 @@ def check_constants(granary):
         assert found['s'].values[0] == 0 and found['v'].values[0] == 0, (x, found)
 
 
+def check_distinct(granary, rng):
+    """Different values without keys: near each other, far apart, at the ends of their dtype; holes; any cut."""
+    near = rng.integers(-70000, 50000, 3000)
+    ends = np.array([-2**63, 2**63 - 1, -2**63 + 1, 0, -1, 2**63 - 2])[rng.integers(0, 6, 3000)]
+    edges = (np.array([5, 5 - 2**22, 4 - 2**22, 4 + 2**22, 5 + 2**22, 5 + 2**23, -2**23]))[np.r_[0, rng.integers(0, 7, 2999)]]
+    mixed = np.where(rng.random(3000) < 0.99, near, rng.integers(-2**62, 2**62, 3000))
+    late = np.r_[near[:1500], 2**40 + near[:1500]]
+    cases = {'near': near, 'ends': ends, 'edges': edges, 'mixed': mixed, 'late': late, 'same': np.full(3000, -2**63), 'own': np.arange(-1500, 1500)}
+    cases = {name: Column('int64', values) for name, values in cases.items()}
+    cases['unsigned'] = Column('uint64', np.array([2**64 - 1, 0, 2**63, 2**63 - 1], 'u8')[rng.integers(0, 4, 3000)])
+    cases['small'] = Column('int32', rng.integers(-2**31, 2**31, 30).astype('i4')[rng.integers(0, 30, 3000)])
+    cases['real'] = Column('float64', np.array([0.5, -1.0, 3.0, 1e300])[rng.integers(0, 4, 3000)])
+    cases['holes'] = Column('int64', near, rng.random(3000) > 0.3)
+    cases['half'] = Column('int64', near, np.r_[np.ones(1500, bool), rng.random(1500) > 0.5])
+    calls = {name: f'nunique({name})' for name in cases}
+    want = {name: len({v for k, v in enumerate(c.values.tolist()) if c.valid is None or c.valid[k]}) for name, c in cases.items()}
+    for pieces in (1, 2, 7, 40):
+        node = {'op': 'groupby', 'input': 'x', 'keys': [], 'aggregate': calls}
+        source = {'x': granary.put(cases, pieces)}
+        for nodes, count in (({}, want), ({'f': {'op': 'filter', 'input': 'x', 'where': 'own > 5000'}}, dict.fromkeys(cases, 0))):
+            got = granary.run({**source, **nodes, 'y': {**node, 'input': 'f' if nodes else 'x'}}, 'y')
+            assert {name: int(got[name].values[0]) for name in cases} == count, (pieces, got)
+
+
 def main():
     rng = np.random.default_rng(5)
     with Instance(executors=2) as granary:
@@ -300,6 +324,7 @@ def main():
         check_cuts(granary, rng)
         check_integer_keys(granary, rng)
         check_many(granary, rng)
+        check_distinct(granary, rng)
         check_moments(granary, rng)
         check_constants(granary)
         check_refusals(granary)
