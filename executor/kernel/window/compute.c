@@ -93,7 +93,7 @@ any_missing(const granary_column *column)
     return nan;
 }
 
-/* wants_reals: also of integers. */
+/* wants_reals: also of integers. value_fini() also after an error. */
 static granary_err
 value_init(const granary_column *column, bool wants_reals, struct window_value *value)
 {
@@ -108,7 +108,6 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
         (value->class == WINDOW_INTEGER && (value->integers = scratch_alloc(n * sizeof *value->integers)) == NULL) ||
         ((value->class == WINDOW_REAL || wants_reals) && value->reals == NULL &&
          (value->made = scratch_alloc(n * sizeof *value->made)) == NULL)) {
-        value_fini(value);
         return out_of_memory(rows);
     }
     if (value->made != NULL) {
@@ -151,23 +150,33 @@ static const struct window_kernel kernels[] = {
 static void
 out_fini(struct window_out *out)
 {
-    scratch_free(out->reals);
+    if (out->reals != out->column.view.values) {
+        scratch_free(out->reals);
+    }
+    gr_column_free(&out->column);
     scratch_free(out->integers);
     scratch_free(out->picks);
     scratch_free(out->valid);
 }
 
+/* FLOAT64 results are written where they stay. out_fini() also after an error. */
 static granary_err
-out_init(int64_t rows, bool picks, bool reals, struct window_out *out)
+out_init(int64_t rows, int64_t history, bool picks, granary_dtype dtype, struct window_out *out)
 {
     size_t n = (size_t)rows + 1;
+    bool reals = class_of(dtype) == WINDOW_REAL;
+    bool stays = !picks && dtype == GRANARY_FLOAT64;
+    granary_err err = GRANARY_OK;
 
-    *out = (struct window_out){0};
+    *out = (struct window_out){.first = stays ? history : 0};
+    if (stays) {
+        err = gr_column_alloc_unset(dtype, rows - history, 0, false, &out->column);
+        out->reals = (double *)(uintptr_t)out->column.view.values;
+    }
     if ((picks && (out->picks = scratch_alloc(n * sizeof *out->picks)) == NULL) ||
         (!picks && (out->valid = scratch_alloc(n)) == NULL) ||
-        (!picks && reals && (out->reals = scratch_alloc(n * sizeof *out->reals)) == NULL) ||
+        (!picks && !stays && reals && (out->reals = scratch_alloc(n * sizeof *out->reals)) == NULL) ||
         (!picks && !reals && (out->integers = scratch_alloc(n * sizeof *out->integers)) == NULL)) {
-        out_fini(out);
         return out_of_memory(rows);
     }
     if (picks) {
@@ -175,7 +184,7 @@ out_init(int64_t rows, bool picks, bool reals, struct window_out *out)
     } else {
         memset(out->valid, 0, n);
     }
-    return GRANARY_OK;
+    return err;
 }
 
 granary_err
@@ -196,8 +205,32 @@ integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, vo
     return gr_dtype_fits(dtype, x) ? GRANARY_OK : window_overflowed(job, dtype);
 }
 
+/* The column that results were written to: what has none becomes null. */
 static granary_err
-result_column(const struct window_job *job, granary_dtype dtype, struct gr_column *ret_column)
+result_settle(struct window_out *out, int64_t from, struct gr_column *ret_column)
+{
+    struct gr_column *column = &out->column;
+    int64_t rows = column->view.rows;
+    uint8_t *bits;
+
+    if (memchr(out->valid + from, 0, (size_t)rows) != NULL) {
+        column->view.validity = bits = gr_data_alloc((size_t)gr_bitmap_bytes(rows));
+        if (bits == NULL) {
+            return out_of_memory(rows);
+        }
+        for (int64_t i = 0; i < rows; i++) {
+            bits[i >> 3] = (uint8_t)(bits[i >> 3] | (unsigned)out->valid[from + i] << (i & 7));
+        }
+    }
+    gr_column_finish(column);
+    *ret_column = *column;
+    *column = (struct gr_column){0};
+    out->reals = NULL;
+    return GRANARY_OK;
+}
+
+static granary_err
+result_column(struct window_job *job, granary_dtype dtype, struct gr_column *ret_column)
 {
     int64_t from = job->rows->history;
     int64_t rows = job->rows->count - from;
@@ -207,14 +240,8 @@ result_column(const struct window_job *job, granary_dtype dtype, struct gr_colum
     if (job->out.picks != NULL) {
         return gr_column_take(job->value.column, job->out.picks + from, rows, ret_column);
     }
-    if (dtype == GRANARY_FLOAT64 && memchr(job->out.valid + from, 0, (size_t)rows) == NULL) {
-        err = gr_column_alloc_unset(dtype, rows, 0, false, &column);
-        if (err == GRANARY_OK) {
-            memcpy((void *)(uintptr_t)column.view.values, job->out.reals + from, (size_t)rows * sizeof *job->out.reals);
-            gr_column_finish(&column);
-            *ret_column = column;
-        }
-        return err;
+    if (dtype == GRANARY_FLOAT64) {
+        return result_settle(&job->out, from, ret_column);
     }
     err = gr_column_alloc(dtype, rows, 0, true, &column);
     for (int64_t i = 0; i < rows && err == GRANARY_OK; i++) {
@@ -224,10 +251,8 @@ result_column(const struct window_job *job, granary_dtype dtype, struct gr_colum
             continue;
         }
         gr_bit_set((uint8_t *)(uintptr_t)column.view.validity, i);
-        if (job->out.reals != NULL && dtype == GRANARY_FLOAT32) {
+        if (job->out.reals != NULL) { /* of FLOAT32 */
             ((float *)values)[i] = (float)job->out.reals[from + i];
-        } else if (job->out.reals != NULL) {
-            ((double *)values)[i] = job->out.reals[from + i];
         } else {
             err = integer_store(job, dtype, job->out.integers[from + i], values, i);
             if (err != GRANARY_OK) {
@@ -264,7 +289,7 @@ window_compute(const struct gr_window *window, const granary_column *value, cons
         err = value_init(value, real && kernel->uses == WINDOW_READS, &job.value);
     }
     if (err == GRANARY_OK) {
-        err = out_init(rows->count, kernel->uses == WINDOW_PICKS, real, &job.out);
+        err = out_init(rows->count, rows->history, kernel->uses == WINDOW_PICKS, dtype, &job.out);
     }
     for (size_t p = 0; p < rows->partitions && err == GRANARY_OK; p++) {
         struct window_state fresh = {0};

@@ -92,9 +92,11 @@ struct window_value {
     gr_int128 *integers; /* INTEGER */
 };
 
-/* What functions write: by row of the frame. */
+/* What functions write: by row of the frame, reals from row `first` on. */
 struct window_out {
-    double *reals;
+    double *reals; /* those of the column where they are its values; its rows begin behind the history */
+    struct gr_column column;
+    int64_t first;
     gr_int128 *integers;
     int64_t *picks; /* rows, -1: null */
     uint8_t *valid; /* of reals and integers */
@@ -181,7 +183,7 @@ window_sum(const struct window_state *state, double finite)
 static inline void
 window_put(const struct window_out *out, int64_t row, double x)
 {
-    out->reals[row] = x;
+    out->reals[row - out->first] = x;
     out->valid[row] = 1;
 }
 

@@ -19,7 +19,7 @@ static bool
 running_block(const struct window_job *job, int64_t from, int64_t count, struct window_pair *sum)
 {
     const double *x = job->value.reals + from;
-    double *out = job->out.reals + from;
+    double *out = job->out.reals + (from - job->out.first);
     struct window_pair at = *sum;
 
     if (job->value.missing != NULL && memchr(job->value.missing + from, 1, (size_t)count) != NULL) {

@@ -41,10 +41,9 @@ states_read(const struct gr_kernel_call *call, size_t count, struct window_state
 static granary_err
 value_extended(const granary_column *tail, int64_t rows, const granary_column *value, struct gr_column *ret_column)
 {
-    struct gr_run runs[2] = {{tail, tail != NULL ? tail->rows - rows : 0, rows}, {value, 0, value->rows}};
+    struct gr_run runs[2] = {{tail, tail->rows - rows, rows}, {value, 0, value->rows}};
 
-    return rows > 0 ? gr_column_concat(runs, 2, value->dtype, ret_column)
-                    : gr_column_concat(runs + 1, 1, value->dtype, ret_column);
+    return gr_column_concat(runs, 2, value->dtype, ret_column);
 }
 
 /* The rows that the next chunk wants to see, with nulls in front. */
@@ -74,9 +73,10 @@ static granary_err
 compute_next(const struct gr_window *window, const granary_column *value, const granary_column *tail, int64_t rows,
              int64_t room, struct window_state *state, struct gr_column *ret_column, struct gr_column *ret_tail)
 {
-    struct gr_column extended = {0};
+    struct gr_column extended = {.view = value != NULL ? *value : (granary_column){0}};
     struct window_rows all = {.count = rows, .partitions = 1};
-    granary_err err = value != NULL ? value_extended(tail, state->tail, value, &extended) : GRANARY_OK;
+    granary_err err =
+        value != NULL && state->tail > 0 ? value_extended(tail, state->tail, value, &extended) : GRANARY_OK;
 
     if (err != GRANARY_OK) {
         return err;

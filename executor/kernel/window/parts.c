@@ -192,7 +192,7 @@ block_pass(struct moving *moving, int64_t i, int64_t ahead)
         return false;
     }
     x = job->value.reals + i;
-    out = job->out.reals + i - ahead;
+    out = job->out.reals + (i - ahead - job->out.first);
     for (int64_t k = 0; k < width - 1; k++) {
         part = window_running_add(part, x[k]);
         out[k] = sum_of_both(part, moving->older[k + 1]) / n;

@@ -47,8 +47,7 @@ put_rank(const struct window_job *job, int64_t row, double rank)
     if (job->window->function == GR_WINDOW_DENSE_RANK || job->window->value == NULL) {
         put_integer(&job->out, row, (int64_t)rank);
     } else {
-        job->out.reals[row] = rank;
-        job->out.valid[row] = 1;
+        window_put(&job->out, row, rank);
     }
 }
 

@@ -231,7 +231,7 @@ window_whole(const struct window_job *job, const struct window_span *span, struc
             job->out.integers[row] = result.count;
             job->out.valid[row] = 1;
         } else if (job->out.reals != NULL) {
-            job->out.reals[row] = result.real;
+            window_put(&job->out, row, result.real);
             job->out.valid[row] = result.there;
         } else {
             job->out.integers[row] = result.total;
