@@ -154,6 +154,7 @@ serve(struct arguments *arguments)
         err = take_lock(&instance, arguments, stop_fd, &lock_fd);
     }
     if (err == GRANARY_OK) {
+        arguments->manager.cores = (uint32_t)gr_usable_cpus();
         arguments->manager.unix_offset_ns = gr_wall_ms() * 1000000 - gr_now_ns();
         err = server_create(&instance, state_find(arguments->state), &arguments->manager, &server);
     }

@@ -47,6 +47,7 @@ struct manager_host {
 
 struct manager_options {
     uint64_t memory_bytes;                   /* the store's budget; 0: unknown */
+    uint32_t cores;                          /* that executors share; 0: unknown */
     int64_t chunk_bytes;                     /* for submissions that leave it open; 0: automatic */
     int64_t unix_offset_ns;                  /* Unix time minus the clock of the events */
     uint64_t task_memory_bytes;              /* private memory a subtask with user code may use; 0: any */

@@ -43,6 +43,7 @@ struct graph_order {              /* dispatch/order.h */
     TAILQ_ENTRY(task_graph) link; /* of the lane */
     struct lane *lane;            /* from the start of its planning on */
     bool is_runnable;
+    bool is_coded; /* ... and runs user code */
 };
 
 struct graph_deadline {           /* graphs/deadline.h */

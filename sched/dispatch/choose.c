@@ -59,7 +59,8 @@ ask_of(const struct manager *manager, struct task_graph *graph, uint32_t number)
     return (struct reservation_ask){.number = WIRE_NUMBER(graph->serial, number),
                                     .bytes = bytes + resources_memory(manager->resources, subtask->need),
                                     .need = subtask->need,
-                                    .rank = graph->order.lane->priority};
+                                    .rank = graph->order.lane->priority,
+                                    .user_code = code != NULL};
 }
 
 uint64_t

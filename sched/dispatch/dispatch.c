@@ -260,9 +260,6 @@ slots_fit(struct manager *manager, const struct reservation_ask *ask)
     return false;
 }
 
-/* Of the private memory of subtasks, what copies of inputs may take that the store cannot hold all at once. */
-#define COPIES_PART 4
-
 /* Send one message of the graph's ready subtasks. false: nobody can take it now */
 bool
 dispatch_give(struct manager *manager, struct task_graph *graph, const struct choice *choice)
@@ -272,7 +269,8 @@ dispatch_give(struct manager *manager, struct task_graph *graph, const struct ch
     struct message message = {.manager = manager, .graph = graph};
     struct inputs inputs = {.count = 0};
     size_t count;
-    struct gr_place_candidate *candidates = reservations_candidates(manager->reservations, choice->alone, &count);
+    struct gr_place_candidate *candidates =
+        reservations_candidates(manager->reservations, choice->alone, choice->ask.user_code, &count);
     uint32_t executor;
 
     if (count == 0) {

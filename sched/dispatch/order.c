@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/grow.h"
 #include "sched/core/manager.h"
+#include "sched/execution/graph.h"
 
 #define CHARGE_MAX_NS 600000000000u   /* a guess is never more than ten minutes */
 #define USED_MAX_NS   864000000000000 /* what a report says is bounded: ten days */
@@ -175,6 +176,8 @@ graph_sleep(struct manager *manager, struct task_graph *graph)
     }
     TAILQ_REMOVE(&lane->runnable, graph, order.link);
     graph->order.is_runnable = false;
+    manager->order->coded -= graph->order.is_coded;
+    graph->order.is_coded = false;
     if (--lane->runnable_count == 0) {
         if (lane->heap_at != LANE_NOWHERE) {
             heap_remove(manager->order, lane);
@@ -207,17 +210,23 @@ graph_wake(struct manager *manager, struct task_graph *graph)
 {
     struct lane *lane = graph->order.lane;
 
-    if (graph->order.is_runnable || graph->awaits_claims) {
+    if (graph->awaits_claims) {
         return;
     }
-    if (lane->session->runnable++ == 0) {
-        session_comes_back(manager->order, lane->session);
+    if (!graph->order.is_runnable) {
+        if (lane->session->runnable++ == 0) {
+            session_comes_back(manager->order, lane->session);
+        }
+        TAILQ_INSERT_TAIL(&lane->runnable, graph, order.link);
+        graph->order.is_runnable = true;
+        if (lane->runnable_count++ == 0) {
+            lane->refused = 0;
+            heap_add(manager->order, lane);
+        }
     }
-    TAILQ_INSERT_TAIL(&lane->runnable, graph, order.link);
-    graph->order.is_runnable = true;
-    if (lane->runnable_count++ == 0) {
-        lane->refused = 0;
-        heap_add(manager->order, lane);
+    if (!graph->order.is_coded && execution_graph_has_user_code(graph->execution)) {
+        graph->order.is_coded = true;
+        manager->order->coded++;
     }
 }
 

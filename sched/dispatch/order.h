@@ -43,6 +43,7 @@ struct order {
     uint32_t lane_count, lane_room; /* there is room for all lanes in both */
     uint64_t virtual_ns;            /* of the session that was served last */
     uint64_t served;                /* messages given */
+    uint32_t coded;                 /* runnable graphs with user code */
     LIST_HEAD(order_sessions, session) backlogged;
 };
 

@@ -10,12 +10,13 @@
 #include "sched/dispatch/resources.h"
 
 struct reservations *
-reservations_create(uint64_t memory_bytes)
+reservations_create(uint64_t memory_bytes, uint32_t cores)
 {
     struct reservations *reservations = calloc(1, sizeof *reservations);
 
     if (reservations != NULL) {
         reservations->memory_bytes = memory_bytes == 0 ? UINT64_MAX : memory_bytes;
+        reservations->cores = cores == 0 ? UINT32_MAX : cores;
         reservations->free_tokens = RESERVATION_NONE;
     }
     return reservations;
@@ -91,6 +92,36 @@ room_of(const struct holder *holder)
     return left < RESERVATIONS_BATCH ? (uint32_t)left : RESERVATIONS_BATCH;
 }
 
+/* Whether it has operators to run, of those that are not asked for. */
+static bool
+takes_core(const struct reservations *reservations, const struct holder *holder)
+{
+    bool operators = false;
+
+    for (uint32_t i = 0; i < holder->in_flight; i++) {
+        operators = operators || !reservations->tokens[holder->tokens[i]].user_code;
+    }
+    return operators && holder->limit == UINT64_MAX;
+}
+
+bool
+reservations_cores_taken(const struct reservations *reservations)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < reservations->holder_count && count < reservations->cores; i++) {
+        count += takes_core(reservations, &reservations->holders[i]);
+    }
+    return count >= reservations->cores;
+}
+
+/* Whether it has a core already, or is bound to none. */
+static bool
+needs_no_core(const struct reservations *reservations, const struct holder *holder)
+{
+    return takes_core(reservations, holder) || holder->limit != UINT64_MAX;
+}
+
 /* Whether it could take a message now. */
 static bool
 holder_is_free(const struct reservations *reservations, const struct holder *holder, bool idle_only)
@@ -101,14 +132,17 @@ holder_is_free(const struct reservations *reservations, const struct holder *hol
 }
 
 bool
-reservations_any_free(const struct reservations *reservations)
+reservations_any_free(const struct reservations *reservations, bool user_code)
 {
-    for (size_t i = 0; i < reservations->holder_count; i++) {
-        if (holder_is_free(reservations, &reservations->holders[i], false)) {
-            return true;
-        }
+    bool any_core = user_code || !reservations_cores_taken(reservations);
+    bool found = false;
+
+    for (size_t i = 0; i < reservations->holder_count && !found; i++) {
+        const struct holder *holder = &reservations->holders[i];
+
+        found = holder_is_free(reservations, holder, false) && (any_core || needs_no_core(reservations, holder));
     }
-    return false;
+    return found;
 }
 
 void
@@ -139,14 +173,15 @@ reservations_unhold(struct reservations *reservations)
 }
 
 struct gr_place_candidate *
-reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count)
+reservations_candidates(struct reservations *reservations, bool idle_only, bool user_code, size_t *ret_count)
 {
+    bool any_core = user_code || !reservations_cores_taken(reservations);
     size_t count = 0;
 
     for (size_t i = 0; i < reservations->holder_count; i++) {
         const struct holder *holder = &reservations->holders[i];
 
-        if (holder_is_free(reservations, holder, idle_only)) {
+        if (holder_is_free(reservations, holder, idle_only) && (any_core || needs_no_core(reservations, holder))) {
             reservations->candidates[count++] =
                 (struct gr_place_candidate){holder->number, holder->node, holder->in_flight, false};
         }
@@ -217,6 +252,7 @@ reservations_grant(struct reservations *reservations, uint32_t executor, const u
     token->bytes = bytes;
     token->order = ++reservations->last_order;
     token->alone = alone;
+    token->user_code = ask != NULL && ask->user_code;
     token->need = need;
     for (uint32_t i = 0; i < count; i++) {
         assert(numbers[i] != 0);

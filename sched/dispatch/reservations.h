@@ -6,6 +6,10 @@
  * An executor has CREDIT messages in flight at most: one it runs and one behind it, so that it never waits for us. A
  * message that will run long is granted to an idle executor only, and `alone` keeps others from queueing behind it.
  *
+ * Operators keep a core busy, so no more executors run them at a time than there are cores: more would only take turns,
+ * and each other's caches. User code may wait for something else than a core, and is not counted. Neither are executors
+ * that ask for their work.
+ *
  * Memory: what is granted stays within memory_bytes, but a subtask always gets room when nothing else has any: one that
  * is larger than the budget runs alone and spills. So nobody ever waits for memory that nobody will give back.
  *
@@ -29,8 +33,8 @@
 
 struct reservations;
 
-/* memory_bytes: 0 unlimited. NULL: out of memory. */
-struct reservations *reservations_create(uint64_t memory_bytes);
+/* memory_bytes, cores: 0 unlimited. NULL: out of memory. */
+struct reservations *reservations_create(uint64_t memory_bytes, uint32_t cores);
 void reservations_destroy(struct reservations *reservations);
 /* What needs are granted from; borrowed. Before anything is granted; without it there are no needs but NEED_NONE. */
 void reservations_use(struct reservations *reservations, struct resources *resources);
@@ -49,10 +53,10 @@ void reservations_close(struct reservations *reservations, uint32_t executor);
 /* The most subtasks a message to it may have now. */
 uint32_t reservations_room(const struct reservations *reservations, uint32_t executor);
 
-/* Who could take a message now. idle_only: those with nothing in flight. Valid until the next call; `warm` is the
- * caller's to set. */
+/* Who could take a message now. idle_only: those with nothing in flight. user_code: it needs no core. Valid until the
+ * next call; `warm` is the caller's to set. */
 struct gr_place_candidate *
-reservations_candidates(struct reservations *reservations, bool idle_only, size_t *ret_count);
+reservations_candidates(struct reservations *reservations, bool idle_only, bool user_code, size_t *ret_count);
 
 /*
  * Somebody whose turn it is needs an idle executor and there is none: nothing more is queued on the one that will be
@@ -61,15 +65,18 @@ reservations_candidates(struct reservations *reservations, bool idle_only, size_
 void reservations_hold(struct reservations *reservations);
 void reservations_unhold(struct reservations *reservations); /* all of them */
 
-/* Whether anybody could take a message now. */
-bool reservations_any_free(const struct reservations *reservations);
+/* Whether anybody could take a message now. user_code: some messages there are need no core. */
+bool reservations_any_free(const struct reservations *reservations, bool user_code);
+/* Whether as many executors run operators as there are cores. */
+bool reservations_cores_taken(const struct reservations *reservations);
 
 /* What a subtask asks for. */
 struct reservation_ask {
     uint64_t number; /* the subtask */
     uint64_t bytes;
-    uint32_t need; /* resources.h */
-    int32_t rank;  /* its graph's priority */
+    uint32_t need;  /* resources.h */
+    int32_t rank;   /* its graph's priority */
+    bool user_code; /* it needs no core */
 };
 
 /* Whether its need can be granted now, and no claim of somebody else stands against it. Memory: reservations_fit() */

@@ -13,6 +13,7 @@ struct token {
     uint64_t order;
     uint32_t need;
     bool alone;
+    bool user_code;
     uint64_t numbers[RESERVATIONS_BATCH]; /* 0: settled; a subtask's number is never 0 */
 };
 
@@ -46,6 +47,7 @@ struct reservations {
     uint64_t last_order;
     uint64_t bytes;
     uint64_t memory_bytes;
+    uint32_t cores;
 };
 
 /* Whether a grant of that need takes what the claimant waits for: executors, if it needs several and has all else. */

@@ -61,10 +61,11 @@ static void
 settle_facts(const struct manager *manager, const struct task_graph *graph, Granary__Submit *submit)
 {
     uint32_t executors = reservations_executors(manager->reservations);
+    uint32_t cores = manager->options.cores;
 
     submit->serial = graph->serial;
     submit->parent_serial = graph->family.parent == NULL ? 0 : graph->family.parent->serial;
-    submit->slots = executors > 0 ? executors : 1;
+    submit->slots = executors == 0 ? 1 : cores > 0 && cores < executors ? cores : executors; /* at work at a time */
     submit->memory_bytes = manager->options.memory_bytes;
     submit->chunk_bytes = submit->chunk_bytes > 0 ? submit->chunk_bytes : manager->options.chunk_bytes;
     submit->submitted_ms = manager_unix_ms(manager, manager->now_ns);

@@ -274,7 +274,7 @@ tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const str
                  manager->pool->slots, why_plural(manager->pool->slots));
         return;
     }
-    (void)reservations_candidates(manager->reservations, true, &idle);
+    (void)reservations_candidates(manager->reservations, true, ask.user_code, &idle);
     if (!resources_fit(manager->resources, ask.need)) {
         tell_resources(why, ask.need);
     }
@@ -295,7 +295,13 @@ tell_ready(struct why *why, struct task_graph *graph, uint32_t number, const str
         } else if (estimates_find(manager->estimates, subtask->kind) == NULL) {
             why_line(why, "nothing of its kind has run yet, so it runs alone: it needs an idle executor");
         }
-        why_line(why, "all %zu executor%s have work:", manager->executors.count, why_plural(manager->executors.count));
+        if (!ask.user_code && reservations_cores_taken(manager->reservations)) {
+            why_line(why, "operators of %" PRIu32 " executor%s run, one a core; it waits for one of them:",
+                     manager->options.cores, why_plural(manager->options.cores));
+        } else {
+            why_line(why, "all %zu executor%s have work:", manager->executors.count,
+                     why_plural(manager->executors.count));
+        }
         tell_executors(why);
     }
     if (execution_graph_peek(graph->execution) != number && execution_graph_counts(graph->execution)->ready > 1) {

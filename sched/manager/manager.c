@@ -39,7 +39,7 @@ modules_create(struct manager *manager)
 {
     const struct manager_options *options = &manager->options;
 
-    manager->reservations = reservations_create(options->memory_bytes);
+    manager->reservations = reservations_create(options->memory_bytes, options->cores);
     manager->resources = resources_create(options->resources, options->resource_count);
     manager->estimates = estimates_create();
     manager->exports = exports_create();

@@ -20,7 +20,8 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
     pool_settle(manager);
     frees_send(manager);
     claims_check(manager);
-    while (reservations_any_free(manager->reservations) && (graph = order_next(manager)) != NULL) {
+    while (reservations_any_free(manager->reservations, manager->order->coded > 0) &&
+           (graph = order_next(manager)) != NULL) {
         struct choice choice;
         char text[256];
 

@@ -27,10 +27,10 @@ struct gr_plan_options {
     const char *key;   /* object ids come from it (gr_id_of_chunk) */
     const char *graph; /* the graph's own key, for user code; NULL: the same */
     const char *session;
-    const char *directory;                /* relative file names start here */
-    int64_t chunk_bytes;                  /* 0: automatic */
-    int slots;                            /* executors there are, for automatic sizes; results do not depend on it */
-    uint64_t memory_bytes;                /* the store's budget, 0: unknown; chunks are kept small beside it */
+    const char *directory; /* relative file names start here */
+    int64_t chunk_bytes;   /* 0: automatic */
+    int slots;             /* executors at work at a time, for automatic sizes; results do not depend on it */
+    uint64_t memory_bytes; /* the store's budget, 0: unknown; chunks are kept small beside it */
     gr_plan_find_function *find_function; /* NULL: there are none */
     void *functions;                      /* its context */
     Granary__StoredTable *const *tables;  /* what the names of nodes `table` stand for */

@@ -2,6 +2,7 @@
 #include "base/process/limits.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,4 +144,12 @@ gr_memory_default(void)
     const char *why;
 
     return gr_memory_default_of(&limits, &why);
+}
+
+int
+gr_usable_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 }

@@ -1,4 +1,4 @@
-/* How much memory this process may have. */
+/* How much memory and how many cpus this process may have. */
 #ifndef BASE_PROCESS_LIMITS_H
 #define BASE_PROCESS_LIMITS_H
 
@@ -21,5 +21,8 @@ uint64_t gr_memory_least(const struct gr_memory_limits *limits, const char **ret
  * words. */
 uint64_t gr_memory_default_of(const struct gr_memory_limits *limits, const char **ret_why);
 uint64_t gr_memory_default(void);
+
+/* Those it may run on, which can be fewer than the machine has; at least 1. */
+int gr_usable_cpus(void);
 
 #endif

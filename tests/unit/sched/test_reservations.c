@@ -13,7 +13,7 @@ candidates(struct reservations *r, bool idle_only)
 {
     size_t count;
 
-    (void)reservations_candidates(r, idle_only, &count);
+    (void)reservations_candidates(r, idle_only, false, &count);
     return count;
 }
 
@@ -32,7 +32,7 @@ grant(struct reservations *r, uint32_t executor, uint64_t first, uint32_t count,
 static void
 credit_is_given_and_returned_once(void **state)
 {
-    struct reservations *r = reservations_create(0);
+    struct reservations *r = reservations_create(0, 0);
     uint32_t first;
     uint32_t second;
 
@@ -62,7 +62,7 @@ credit_is_given_and_returned_once(void **state)
 static void
 alone_keeps_others_away(void **state)
 {
-    struct reservations *r = reservations_create(0);
+    struct reservations *r = reservations_create(0, 0);
     uint32_t token;
 
     (void)state;
@@ -82,7 +82,7 @@ alone_keeps_others_away(void **state)
 static void
 memory_is_admitted_without_deadlock(void **state)
 {
-    struct reservations *r = reservations_create(100);
+    struct reservations *r = reservations_create(100, 0);
     uint32_t token;
 
     (void)state;
@@ -97,6 +97,47 @@ memory_is_admitted_without_deadlock(void **state)
     assert_true(reservations_fit(r, 0, 0));
     assert_true(reservations_settle(r, token, 10));
     assert_true(reservations_fit(r, 0, 100));
+    reservations_destroy(r);
+}
+
+/* Operators run at as many executors as there are cores; user code, and what is asked for, runs at any. */
+static void
+cores_are_not_shared(void **state)
+{
+    struct reservations *r = reservations_create(0, 2);
+    struct reservation_ask code = {.need = NEED_NONE, .user_code = true};
+    const struct gr_place_candidate *found;
+    uint32_t first, second;
+    size_t count;
+
+    (void)state;
+    for (uint32_t i = 1; i <= 4; i++) {
+        assert_true(reservations_join(r, i, 0));
+    }
+    reservations_limit(r, 4, 5);
+    (void)reservations_grant(r, 1, &(uint64_t){10}, 1, 0, true, &code);
+    first = grant(r, 1, 11, 1, 0, false);
+    assert_false(reservations_cores_taken(r));
+    assert_int_equal(candidates(r, true), 3);
+    second = grant(r, 2, 20, 1, 0, true);
+    assert_true(reservations_cores_taken(r));
+    found = reservations_candidates(r, false, false, &count); /* not 3 */
+    assert_int_equal(count, 1);
+    assert_int_equal(found[0].executor, 4);
+    (void)reservations_candidates(r, false, true, &count);
+    assert_int_equal(count, 2);
+    assert_true(reservations_any_free(r, false));
+    (void)grant(r, 4, 40, 5, 0, false);
+    assert_true(reservations_cores_taken(r));
+    assert_false(reservations_any_free(r, false));
+    assert_true(reservations_any_free(r, true));
+    assert_true(reservations_settle(r, second, 20));
+    assert_false(reservations_cores_taken(r));
+    assert_int_equal(candidates(r, true), 2);
+    assert_true(reservations_settle(r, first, 11));
+    (void)grant(r, 2, 21, 1, 0, false);
+    (void)grant(r, 3, 30, 1, 0, false); /* a core has room for one more behind what it runs */
+    assert_int_equal(candidates(r, false), 2);
     reservations_destroy(r);
 }
 
@@ -129,7 +170,7 @@ note_graph(void *context, uint32_t executor, const uint64_t *numbers, size_t cou
 static void
 death_returns_everything(void **state)
 {
-    struct reservations *r = reservations_create(100);
+    struct reservations *r = reservations_create(100, 0);
     struct seen seen = {""};
     uint32_t token;
 
@@ -154,7 +195,7 @@ death_returns_everything(void **state)
 static void
 running_subtasks_of_a_graph_are_found(void **state)
 {
-    struct reservations *r = reservations_create(0);
+    struct reservations *r = reservations_create(0, 0);
     const uint64_t mixed[] = {1ull << 32 | 5, 2ull << 32 | 5, 1ull << 32 | 6};
     struct seen seen = {""};
     uint32_t token;
@@ -178,7 +219,7 @@ running_subtasks_of_a_graph_are_found(void **state)
 static void
 tokens_are_recycled(void **state)
 {
-    struct reservations *r = reservations_create(0);
+    struct reservations *r = reservations_create(0, 0);
     uint32_t highest = 0;
 
     (void)state;
@@ -203,7 +244,7 @@ tokens_are_recycled(void **state)
 static void
 the_next_idle_executor_is_held(void **state)
 {
-    struct reservations *r = reservations_create(0);
+    struct reservations *r = reservations_create(0, 0);
 
     (void)state;
     assert_true(reservations_join(r, 1, 0));
@@ -215,9 +256,9 @@ the_next_idle_executor_is_held(void **state)
     assert_int_equal(candidates(r, false), 2);
     reservations_hold(r);
     assert_int_equal(candidates(r, false), 1);
-    assert_true(reservations_any_free(r));
+    assert_true(reservations_any_free(r, true));
     reservations_hold(r);
-    assert_false(reservations_any_free(r));
+    assert_false(reservations_any_free(r, true));
     reservations_unhold(r);
     assert_int_equal(candidates(r, false), 2);
     reservations_destroy(r);
@@ -228,7 +269,7 @@ claims_go_first_when_passed_over_often(void **state)
 {
     const struct resource_amount amounts[] = {{"gpu", 2}};
     struct resources *resources = resources_create(amounts, 1);
-    struct reservations *r = reservations_create(100);
+    struct reservations *r = reservations_create(100, 0);
     uint32_t one = NEED_NONE;
     uint32_t two = NEED_NONE;
     struct reservation_ask large = {.number = 900, .bytes = 80};
@@ -278,6 +319,7 @@ main(void)
         cmocka_unit_test(credit_is_given_and_returned_once),
         cmocka_unit_test(alone_keeps_others_away),
         cmocka_unit_test(memory_is_admitted_without_deadlock),
+        cmocka_unit_test(cores_are_not_shared),
         cmocka_unit_test(death_returns_everything),
         cmocka_unit_test(running_subtasks_of_a_graph_are_found),
         cmocka_unit_test(tokens_are_recycled),

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,14 +34,6 @@
 #define RETRY_NS 2000000000
 /* How long to wait, before instance.json is written, for a scheduler that takes over. */
 #define ACTIVE_MS 1000
-
-int
-supervisor_usable_cpus(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
-}
 
 /* Scheduler i of all: the one in daemons is the first. */
 static struct daemon *

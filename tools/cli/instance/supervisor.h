@@ -31,9 +31,6 @@ struct supervisor_options {
     bool die_with_parent;    /* stop when the process that started it ends */
 };
 
-/* How many executors are started by default: what the process may use, which can be less than the machine has. */
-int supervisor_usable_cpus(void);
-
 /*
  * Start a supervisor in a process of its own and wait until everything is ready.
  *

@@ -253,7 +253,7 @@ run_up(struct cli *cli)
     granary_err err = gr_instance_resolve(cli->instance, &up->options.instance);
 
     if (up->options.executors < 0) {
-        up->options.executors = supervisor_usable_cpus();
+        up->options.executors = gr_usable_cpus();
     }
     if (err == GRANARY_OK) {
         err = settle_directory("--spill-dir", &up->options.spill_dir, up->spill_dir);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process/limits.h"
 #include "base/text/buf.h"
 #include "cli/command/command.h"
 #include "cli/instance/supervisor.h"
@@ -293,7 +294,7 @@ choose_instance(struct run *run)
                        named, named);
     }
     if (run->private.executors == 0) {
-        run->private.executors = supervisor_usable_cpus();
+        run->private.executors = gr_usable_cpus();
     }
     return start_private(run);
 }
