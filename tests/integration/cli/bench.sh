@@ -1,6 +1,6 @@
 #!/bin/bash
 # `granary bench mutable`: every figure is there, peers stand beside granary's, one that is not installed is named, and
-# nothing is left.
+# nothing is left. `granary bench frame --floors`: loops in C give granary's answers, which it compares itself.
 . "$(dirname "$0")/lib.sh"
 
 databases() { find /dev/shm /var/tmp -maxdepth 1 -name 'granary-bench-*' | sort; }
@@ -34,3 +34,19 @@ for key, line in peers.items():
     ratio = line.get("p50", line.get("value")) / ours.get("p50", ours.get("value"))
     assert abs(ratio / line["ratio"] - 1) < 0.01, (key, line, ours)
 EOF
+
+floors() { # SUITE QUESTIONS WITH-A-LOOP OPTION...
+    local suite=$1 all=$2 loops=$3
+    shift 3
+    granary bench frame --floors --no-peers --runs 1 --suite "$suite" --json "$@" >"$work/floors.json" 2>"$work/err" ||
+        fail "$suite: $(cat "$work/err")"
+    [ ! -s "$work/err" ] || fail "$suite: $(cat "$work/err")"
+    for engine in "scan $all" "floor $loops"; do
+        [ "$(grep -c "\"engine\": \"${engine% *}\"" "$work/floors.json")" = "${engine#* }" ] || fail "$suite: not $engine"
+    done
+    [ "$(grep -c over_floor "$work/floors.json")" = "$all" ] || fail "$suite: not all have a ratio"
+}
+floors groupby 10 10 --rows 50000 --executors 3
+floors join 7 0 --rows 10000
+floors tpch 2 2 --scale 0.01
+granary bench frame --floors --no-peers --suite groupby --query q6 --rows 1000 | grep -q ours/floor || fail "no column of floors"

@@ -2,11 +2,13 @@
 #include "bench/frame/analytics.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "granary/sql.h"
 
 static granary_err
@@ -49,6 +51,8 @@ const struct gr_option analytics_options[] = {
      GR_OPTION_TEXT(struct analytics_options, data)},
     {"peers", 0, "DIR", "find the engines that npm installed in DIR/node_modules",
      GR_OPTION_TEXT(struct analytics_options, peers)},
+    {"floors", 0, NULL, "of groupby, join and TPC-H's Q1 and Q6: measure what loops in C need for the same data",
+     GR_OPTION_FLAG(struct analytics_options, floors)},
     {"no-peers", 0, NULL, "ask no other engine", GR_OPTION_FLAG(struct analytics_options, no_peers)},
     {"memory", 0, "SIZE", "give the instance this much memory", GR_OPTION_SIZE(struct analytics_options, memory, 1),
      .as_text = true},
@@ -132,13 +136,15 @@ value_at(const granary_column *column, int64_t row)
     if (column->validity != NULL && (column->validity[row >> 3] >> (row & 7) & 1) == 0) {
         return 0;
     }
-    switch (column->dtype) {
+    switch (column->dtype & 0xff) {
     case GRANARY_INT64:
         return (double)((const int64_t *)column->values)[row];
     case GRANARY_INT32:
         return (double)((const int32_t *)column->values)[row];
     case GRANARY_FLOAT64:
         return ((const double *)column->values)[row];
+    case GRANARY_DECIMAL:
+        return (double)((const gr_int128 *)column->values)[row] / pow(10, column->dtype >> 8);
     default:
         return 0;
     }
@@ -166,6 +172,7 @@ look_at(struct analytics *analytics, const char *key, const struct question *que
         }
         fine = good(analytics, granary_frame_open(&view, &frame), question->key);
         column = fine && question->column != NULL ? granary_frame_column_named(frame, question->column) : NULL;
+        answer->bytes += (int64_t)view.data_size;
         answer->rows += fine ? granary_frame_rows(frame) : 0;
         for (int64_t row = 0; column != NULL && row < column->rows; row++) {
             answer->check += value_at(column, row);

@@ -22,6 +22,7 @@ struct analytics_options {
     const char *data;  /* directory for the tables, kept; NULL: one that is removed */
     const char *peers; /* directory whose node_modules has the npm peers; NULL: as node finds them */
     bool no_peers;
+    bool floors;        /* of the questions of `granary bench frame` that have one */
     const char *memory; /* of the instance, as `granary up --memory` takes it; NULL: its default */
     const char *executors;
 };
@@ -43,8 +44,9 @@ struct answer {
     char suite[16];
     char key[24];
     double seconds;
-    int64_t rows; /* of the result; 0: not told */
-    double check; /* sum of one of its columns; 0: not told */
+    int64_t rows;  /* of the result; 0: not told */
+    int64_t bytes; /* of the result's objects; 0: not told */
+    double check;  /* sum of one of its columns; 0: not told */
 };
 struct answers {
     struct answer *lines;
@@ -53,8 +55,11 @@ struct answers {
 };
 void answers_add(struct answers *answers, const struct answer *answer);
 void answers_free(struct answers *answers);
-/* A table with a row for each question and a column for each engine, and ours as a ratio to the best peer. False: some
- * engines' answers differ, which is told. */
+/* NULL: that engine did not answer it. Valid until one more is added. */
+const struct answer *
+answers_find(const struct answers *answers, const char *suite, const char *key, const char *engine);
+/* A table with a row for each question and a column for each engine, and ours as a ratio to the best peer and to the
+ * floor. False: some engines' answers differ, which is told. */
 bool answers_print(const struct answers *answers, bool json);
 
 /* ---- granary ---- */

@@ -23,22 +23,49 @@ answers_free(struct answers *answers)
     *answers = (struct answers){.lines = NULL};
 }
 
-/* The engines in the columns, in this order. */
-static const char *const engines[] = {"granary", "duckdb", "polars", "pandas", "numpy", "numexpr"};
+/* The engines in the columns, in this order; behind the peers what floors are (floors.h). */
+static const char *const engines[] = {"granary", "duckdb", "polars", "pandas", "numpy", "numexpr", "floor", "scan"};
 #define ENGINES (sizeof engines / sizeof engines[0])
+#define PEERS   (ENGINES - 2)
 
-static const struct answer *
-find(const struct answers *answers, const struct answer *like, const char *engine)
+const struct answer *
+answers_find(const struct answers *answers, const char *suite, const char *key, const char *engine)
 {
     for (size_t i = 0; i < answers->count; i++) {
         const struct answer *line = &answers->lines[i];
 
-        if (strcmp(line->engine, engine) == 0 && strcmp(line->suite, like->suite) == 0 &&
-            strcmp(line->key, like->key) == 0) {
+        if (strcmp(line->engine, engine) == 0 && strcmp(line->suite, suite) == 0 && strcmp(line->key, key) == 0) {
             return line;
         }
     }
     return NULL;
+}
+
+static const struct answer *
+find(const struct answers *answers, const struct answer *like, const char *engine)
+{
+    return answers_find(answers, like->suite, like->key, engine);
+}
+
+/* How often a question's floor, or else the scan of its bytes, fits into our time; 0: not measured. */
+static double
+over_floor(const struct answers *answers, const struct answer *ours)
+{
+    const struct answer *floor = find(answers, ours, "floor");
+
+    floor = floor != NULL ? floor : find(answers, ours, "scan");
+    return floor != NULL ? ours->seconds / floor->seconds : 0;
+}
+
+static bool
+any_floor(const struct answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        if (strcmp(answers->lines[i].engine, "scan") == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Engines agree on rows, and on the sum but for the last bits of floats; sums they do not tell are not compared. */
@@ -59,7 +86,7 @@ best_peer(const struct answers *answers, const struct answer *like)
 {
     double best = 0;
 
-    for (size_t e = 1; e < ENGINES; e++) {
+    for (size_t e = 1; e < PEERS; e++) {
         const struct answer *line = find(answers, like, engines[e]);
 
         if (line != NULL && (best == 0 || line->seconds < best)) {
@@ -77,19 +104,23 @@ print_json(const struct answers *answers)
         const struct answer *line = &answers->lines[i];
 
         (void)printf(
-            "%s\n  {\"suite\": \"%s\", \"query\": \"%s\", \"engine\": \"%s\", \"seconds\": %.6g, \"rows\": %lld}",
+            "%s\n  {\"suite\": \"%s\", \"query\": \"%s\", \"engine\": \"%s\", \"seconds\": %.6g, \"rows\": %lld",
             i == 0 ? "" : ",", line->suite, line->key, line->engine, line->seconds, (long long)line->rows);
+        if (strcmp(line->engine, "granary") == 0 && over_floor(answers, line) > 0) {
+            (void)printf(", \"over_floor\": %.4g", over_floor(answers, line));
+        }
+        (void)printf("}");
     }
     (void)printf("\n]\n");
 }
 
 static void
-print_row(const struct answers *answers, const struct answer *ours)
+print_row(const struct answers *answers, const struct answer *ours, size_t columns)
 {
     double best = best_peer(answers, ours);
 
     (void)printf("%-10s %-14s", ours->suite, ours->key);
-    for (size_t e = 0; e < ENGINES; e++) {
+    for (size_t e = 0; e < columns; e++) {
         const struct answer *line = find(answers, ours, engines[e]);
 
         if (line == NULL) {
@@ -100,6 +131,9 @@ print_row(const struct answers *answers, const struct answer *ours)
     }
     if (best > 0) {
         (void)printf(" %9.2fx", best / ours->seconds);
+    }
+    if (over_floor(answers, ours) > 0) {
+        (void)printf(" %*.2fx", best > 0 ? 10 : 21, over_floor(answers, ours));
     }
     (void)printf("\n");
 }
@@ -131,16 +165,17 @@ print_means(const struct answers *answers)
 bool
 answers_print(const struct answers *answers, bool json)
 {
+    const size_t columns = any_floor(answers) ? ENGINES : PEERS;
     bool good = true;
 
     if (json) {
         print_json(answers);
     } else {
         (void)printf("%-10s %-14s", "suite", "query");
-        for (size_t e = 0; e < ENGINES; e++) {
+        for (size_t e = 0; e < columns; e++) {
             (void)printf(" %10s", engines[e]);
         }
-        (void)printf(" %10s\n", "best/ours");
+        (void)printf(" %10s %11s\n", "best/ours", columns > PEERS ? "ours/floor" : "");
     }
     for (size_t i = 0; i < answers->count; i++) {
         const struct answer *line = &answers->lines[i];
@@ -149,7 +184,7 @@ answers_print(const struct answers *answers, bool json)
             continue;
         }
         if (!json) {
-            print_row(answers, line);
+            print_row(answers, line, columns);
         }
         for (size_t e = 1; e < ENGINES; e++) {
             const struct answer *peer = find(answers, line, engines[e]);

@@ -11,6 +11,7 @@
 
 #include "bench/frame/analytics.h"
 #include "bench/frame/data.h"
+#include "bench/frame/floors.h"
 #include "bench/frame/questions.h"
 #include "bench/frame/tpch.h"
 
@@ -81,6 +82,7 @@ suite_groupby(struct analytics *analytics)
     if (make_groupby(analytics) && analytics_start(analytics)) {
         if (load(analytics, "groupby")) {
             questions_ask(analytics, "groupby", "groupby");
+            floors_measure(analytics, "groupby");
         }
         analytics_stop(analytics);
     }
@@ -98,6 +100,7 @@ suite_join(struct analytics *analytics)
         }
         if (fine) {
             questions_ask(analytics, "join", "join");
+            floors_measure(analytics, "join");
         }
         analytics_stop(analytics);
     }
@@ -142,8 +145,12 @@ ask_tpch(struct analytics *analytics, const char *suite)
         answers_add(analytics->answers, &loaded);
     }
     for (int q = 1; q <= TPCH_QUERIES && fine; q++) {
-        analytics_ask(analytics, suite, &(struct question){.key = tpch_query_name(q), .sql = tpch_query(q)});
+        analytics_ask(analytics, suite,
+                      &(struct question){.key = tpch_query_name(q),
+                                         .sql = tpch_query(q),
+                                         .column = floors_column(suite, tpch_query_name(q))});
     }
+    floors_measure(analytics, suite);
     analytics_stop(analytics);
 }
 
