@@ -25,28 +25,28 @@ sql_take_name(struct sql_statement *q, const char *name)
 {
     size_t slot;
 
-    if (2 * (q->taken_count + 1) > q->taken_room) {
-        size_t room = q->taken_room == 0 ? 256 : 2 * q->taken_room;
+    if (2 * (q->taken.count + 1) > q->taken.room) {
+        size_t room = q->taken.room == 0 ? 256 : 2 * q->taken.room;
         const char **grown = SQL_ARRAY(q, const char *, room);
 
-        for (size_t i = 0; i < q->taken_room && grown != NULL; i++) {
-            if (q->taken[i] != NULL) {
-                grown[slot_of(grown, room, q->taken[i])] = q->taken[i];
+        for (size_t i = 0; i < q->taken.room && grown != NULL; i++) {
+            if (q->taken.names[i] != NULL) {
+                grown[slot_of(grown, room, q->taken.names[i])] = q->taken.names[i];
             }
         }
         if (grown == NULL) {
             return false;
         }
-        q->taken = grown;
-        q->taken_room = room;
+        q->taken.names = grown;
+        q->taken.room = room;
     }
-    slot = slot_of(q->taken, q->taken_room, name);
-    if (q->taken[slot] != NULL) {
+    slot = slot_of(q->taken.names, q->taken.room, name);
+    if (q->taken.names[slot] != NULL) {
         return false;
     }
-    q->taken[slot] = sql_printf(q, "%s", name);
-    q->taken_count++;
-    return q->taken[slot] != NULL;
+    q->taken.names[slot] = sql_printf(q, "%s", name);
+    q->taken.count++;
+    return q->taken.names[slot] != NULL;
 }
 
 const char *
@@ -55,7 +55,7 @@ sql_fresh(struct sql_statement *q, const char *hint)
     const char *name;
 
     do {
-        name = sql_printf(q, "%.40s#%u", hint, ++q->fresh);
+        name = sql_printf(q, "%.40s#%u", hint, ++q->taken.fresh);
     } while (name != NULL && !sql_take_name(q, name) && q->err == GRANARY_OK);
     return q->err == GRANARY_OK ? name : NULL;
 }

@@ -22,6 +22,14 @@ struct sql_names {
     const struct sql_names *outer;
 };
 
+/* Names that columns of frames have: a hash table. */
+struct sql_taken {
+    const char **names;
+    size_t count;
+    size_t room;
+    unsigned fresh; /* made by sql_fresh() */
+};
+
 struct sql_statement {
     const char *text;
     size_t length;
@@ -31,14 +39,11 @@ struct sql_statement {
     granary_err err;    /* the first one */
     char message[1024]; /* its message, whatever fails because of it */
     unsigned nodes;     /* for their names */
-    unsigned fresh;     /* for columns' names */
     int depth;          /* of queries in queries */
     const struct sql_names *names;
     struct sql_telling *telling; /* or NULL */
     struct sql_table *tables;
-    const char **taken; /* names that columns of frames have: a hash table */
-    size_t taken_count;
-    size_t taken_room;
+    struct sql_taken taken;
 };
 
 /*

@@ -162,6 +162,58 @@ reduce_items(struct sql_block *block, struct sql_block *sub)
     return true;
 }
 
+/* Whether it reads tables alone, and no expression of its FROM and WHERE becomes a text that names their columns. */
+static bool
+reads_tables(struct sql_statement *q, const struct sql_select *select)
+{
+    bool only = select->where == NULL || !sql_has(select->where, SQL_SUBQUERY);
+
+    for (size_t i = 0; i < select->from_count && only; i++) {
+        only = select->from[i]->kind == SQL_FROM_TABLE && sql_find_with(q, select->from[i]->name) == NULL;
+    }
+    return only;
+}
+
+/* Its tables' columns alone, under names that the query around does not have. */
+static bool
+part_names(struct sql_block *sub)
+{
+    struct sql_statement *q = sub->q;
+    const char **names = SQL_ARRAY(q, const char *, sub->column_count);
+    const char **texts = SQL_ARRAY(q, const char *, sub->column_count);
+
+    for (size_t i = 0; i < sub->column_count && q->err == GRANARY_OK; i++) {
+        struct sql_column *column = sub->columns[i];
+
+        texts[i] = sql_quoted(q, column->frame);
+        column->frame = sql_take_name(q, column->frame) ? column->frame : sql_fresh(q, column->name);
+        names[i] = column->frame;
+    }
+    return q->err == GRANARY_OK &&
+           sql_rel_project(q, &sub->rel, names, texts, sub->column_count, sub->select->position);
+}
+
+/*
+ * Tables are joined under their own names, and columns renamed afterwards: so steps that the query around has, too, are
+ * equal to its, and are done once.
+ */
+static bool
+join_subquery(struct sql_block *block, struct sql_block *sub, bool reduces)
+{
+    struct sql_taken around = block->q->taken;
+    bool apart = reads_tables(block->q, sub->select);
+    bool ok;
+
+    if (apart) {
+        block->q->taken = (struct sql_taken){.count = 0};
+    }
+    ok = sql_block_tables(sub) && (!reduces || reduce_items(block, sub)) && sql_join_items(sub);
+    if (apart) {
+        block->q->taken = around;
+    }
+    return ok && (!apart || part_names(sub));
+}
+
 /* reduces: it is a value for each row of block->rel. */
 static struct sql_block *
 begin_subquery(struct sql_block *block, const struct sql_select *select, bool reduces)
@@ -177,7 +229,7 @@ begin_subquery(struct sql_block *block, const struct sql_select *select, bool re
         return NULL;
     }
     *sub = (struct sql_block){.q = block->q, .select = select, .outer = block};
-    return sql_block_tables(sub) && (!reduces || reduce_items(block, sub)) && sql_join_items(sub) ? sub : NULL;
+    return join_subquery(block, sub, reduces) ? sub : NULL;
 }
 
 static bool
