@@ -61,9 +61,6 @@ exact_divide(struct node *node, int64_t n, gr_int128 *out)
         if (divisor == -1) { /* the least number has no opposite */
             quotient = (gr_int128)(0 - (gr_uint128)dividend);
             rest = 0;
-        } else if (a->class == ROWS_INT && b->class == ROWS_INT) {
-            quotient = (int64_t)dividend / (int64_t)divisor;
-            rest = (int64_t)dividend % (int64_t)divisor;
         } else {
             quotient = dividend / divisor;
             rest = dividend % divisor;
@@ -147,19 +144,42 @@ duration_scaled(struct node *node, int64_t n)
     node_settle_exact(node, n);
 }
 
+/* By 0 there is no value. */
+static void
+drop_divided_by_zero(struct node *node, const int64_t *divisors, int64_t n)
+{
+    const uint8_t *before = node->valid;
+    bool zeros = false;
+    uint8_t *valid;
+
+    for (int64_t i = 0; i < n; i++) {
+        zeros |= divisors[i] == 0;
+    }
+    if (!zeros) {
+        return;
+    }
+    valid = node_valid_room(node);
+    for (int64_t i = 0; i < n; i++) {
+        valid[i] = (uint8_t)((before == NULL || before[i] != 0) && divisors[i] != 0);
+    }
+}
+
 static void
 arithmetic_exact(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     const struct node *b = node->operands[node->count - 1];
-    bool simple = node->op == GR_OP_ADD || node->op == GR_OP_SUBTRACT || node->op == GR_OP_MULTIPLY;
+    bool whole = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_QUOTIENT || node->op == GR_OP_SIGN;
 
-    if (!simple || a->class != ROWS_INT || b->class != ROWS_INT ||
+    if (a->class != ROWS_INT || b->class != ROWS_INT || (whole && gr_dtype_scale(node->dtype) != 0) ||
         SIMD_CALL(rows_arithmetic_int)(node->op, a->values, b->values, node_room(node, ROWS_INT), n)) {
         exact_wide(node, n);
-    } else {
-        node_check_range(node, n);
+        return;
     }
+    if (is_division(node->op)) {
+        drop_divided_by_zero(node, b->values, n);
+    }
+    node_check_range(node, n);
 }
 
 /* ---- floats ---- */

@@ -9,7 +9,8 @@
 #include "graph/expr.h"
 #include "kernel/simd/simd.h"
 
-/* a OP b into out, for ADD, SUBTRACT, MULTIPLY. Whether any of them overflowed: then out is not to be used. */
+/* a OP b into out, or OP a for NEGATE, ABS and SIGN; a divisor of 0 stands for 1. Whether any of them overflowed: then
+ * out is not to be used. */
 SIMD_DECLARE(bool, rows_arithmetic_int,
              (enum gr_expr_op op, const int64_t *a, const int64_t *b, int64_t *out, int64_t n));
 /* Also DIVIDE. */

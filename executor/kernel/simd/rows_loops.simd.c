@@ -38,30 +38,66 @@ multiply(const int64_t *restrict a, const int64_t *restrict b, int64_t *restrict
     return over;
 }
 
+/* Quotients, rounded down or towards 0, or what they leave. A divisor of 0 stands for 1. */
+#define DIVIDE_LOOP(quotient_of)                                                                                       \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        int64_t divisor = b[i] + (b[i] == 0);                                                                          \
+        int64_t quotient = quotient_of;                                                                                \
+        int64_t rest = a[i] - quotient * divisor;                                                                      \
+        int64_t lower = down & -(int64_t)(rest != 0) & (rest ^ divisor) >> 63;                                         \
+                                                                                                                       \
+        out[i] = is_rest ? rest + (divisor & lower) : quotient + lower;                                                \
+    }
+
+static bool
+divide(enum gr_expr_op op, const int64_t *restrict a, const int64_t *restrict b, int64_t *restrict out, int64_t n)
+{
+    const int64_t down = -(int64_t)(op == GR_OP_FLOOR_DIVIDE || op == GR_OP_MODULO);
+    const bool is_rest = op == GR_OP_MODULO || op == GR_OP_REMAINDER;
+
+    if (bits_needed(a, n) <= 30 && bits_needed(b, n) <= 30) { /* as doubles, which have vectors: cut, they are exact */
+        DIVIDE_LOOP((int32_t)((double)(int32_t)a[i] / (double)(int32_t)divisor))
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) { /* the least number has no opposite */
+        if (a[i] == INT64_MIN && b[i] == -1) {
+            return true;
+        }
+    }
+    DIVIDE_LOOP(a[i] / divisor)
+    return false;
+}
+
+#define EXACT_LOOP(value, changed)                                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        int64_t made = (int64_t)(value);                                                                               \
+                                                                                                                       \
+        signs |= (changed);                                                                                            \
+        out[i] = made;                                                                                                 \
+    }                                                                                                                  \
+    return signs < 0
+
 bool
 SIMD(rows_arithmetic_int)(enum gr_expr_op op, const int64_t *a, const int64_t *b, int64_t *out, int64_t n)
 {
-    int64_t signs = 0;
+    int64_t signs = 0; /* below 0: a value has a sign that it cannot have */
 
-    if (op == GR_OP_ADD) {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t sum = (int64_t)((uint64_t)a[i] + (uint64_t)b[i]);
-
-            signs |= (a[i] ^ sum) & (b[i] ^ sum);
-            out[i] = sum;
-        }
-        return signs < 0;
+    switch (op) {
+    case GR_OP_ADD:
+        EXACT_LOOP((uint64_t)a[i] + (uint64_t)b[i], (a[i] ^ made) & (b[i] ^ made));
+    case GR_OP_SUBTRACT:
+        EXACT_LOOP((uint64_t)a[i] - (uint64_t)b[i], (a[i] ^ b[i]) & (a[i] ^ made));
+    case GR_OP_NEGATE:
+        EXACT_LOOP(0 - (uint64_t)a[i], a[i] & made);
+    case GR_OP_ABS:
+        EXACT_LOOP(((uint64_t)a[i] ^ (uint64_t)(a[i] >> 63)) - (uint64_t)(a[i] >> 63), made);
+    case GR_OP_SIGN:
+        EXACT_LOOP((a[i] > 0) - (a[i] < 0), 0);
+    case GR_OP_MULTIPLY:
+        return multiply(a, b, out, n);
+    default:
+        return divide(op, a, b, out, n);
     }
-    if (op == GR_OP_SUBTRACT) {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t rest = (int64_t)((uint64_t)a[i] - (uint64_t)b[i]);
-
-            signs |= (a[i] ^ b[i]) & (a[i] ^ rest);
-            out[i] = rest;
-        }
-        return signs < 0;
-    }
-    return multiply(a, b, out, n);
 }
 
 #define LOOP(expression)                                                                                               \

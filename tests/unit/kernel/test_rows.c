@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/simd/simd.h"
+
 static void
 numbers(void **state)
 {
@@ -149,6 +151,53 @@ overflow_names_the_values(void **state)
     gr_frame_destroy(frame);
 }
 
+/* Small numbers are divided as doubles, others as int64, and what int64 does not hold in 128 bits: a block each, with
+ * every instruction set. */
+static void
+divisions_at_the_edges(void **state)
+{
+    static const char *const small = "7,2\n-7,2\n7,-2\n-7,-2\n5,0\n,3\n6,\n6,-3\n-6,3\n0,-5\n";
+    static const struct expectation small_want[] = {
+        {"a // b", "int64", "3 -4 -4 3 - - - -2 -2 0"},         {"a % b", "int64", "1 1 -1 -1 - - - 0 0 0"},
+        {"quotient(a, b)", "int64", "3 -3 -3 3 - - - -2 -2 0"}, {"remainder(a, b)", "int64", "1 -1 1 -1 - - - 0 0 0"},
+        {"sign(a)", "int64", "1 -1 1 -1 1 - 1 1 -1 0"},         {"-b", "int64", "-2 -2 2 2 0 -3 - 3 -3 5"},
+    };
+    static const char *const large =
+        "-9223372036854775808,2\n9223372036854775807,-1\n4503599627370497,-4503599627370496\n"
+        "-9223372036854775807,9223372036854775807\n1,9223372036854775807\n"
+        "9223372036854775807,0\n,-9223372036854775808\n";
+    static const struct expectation large_want[] = {
+        {"a // b", "int64", "-4611686018427387904 -9223372036854775807 -2 -1 0 - -"},
+        {"a % b", "int64", "0 0 -4503599627370495 0 1 - -"},
+        {"quotient(a, b)", "int64", "-4611686018427387904 -9223372036854775807 -1 -1 0 - -"},
+        {"remainder(a, b)", "int64", "0 0 1 0 1 - -"},
+        {"sign(a)", "int64", "-1 1 1 -1 1 1 -"},
+    };
+    static const char *const least = "-9223372036854775808,-1\n-7,-2\n3,0\n";
+    static const struct expectation least_want[] = {
+        {"a % b", "int64", "0 -1 -"},
+        {"remainder(a, b)", "int64", "0 -1 -"},
+        {"case when b < -1 then a // b end", "int64", "- 3 -"},
+        {"case when b < -1 then abs(a) end", "int64", "- 7 -"},
+    };
+    granary_frame *frames[] = {frame_text("a:int64,b:int64", small), frame_text("a:int64,b:int64", large),
+                               frame_text("a:int64,b:int64", least)};
+
+    (void)state;
+    for (int level = GR_SIMD_BASE; level <= GR_SIMD_AVX512; level++) {
+        gr_simd_limit((enum gr_simd)level);
+        ASSERT_ALL(frames[0], small_want);
+        ASSERT_ALL(frames[1], large_want);
+        ASSERT_ALL(frames[2], least_want);
+        assert_error(frames[2], "a // b", GRANARY_EFAILED, "of -9223372036854775808 and -1");
+        assert_error(frames[2], "quotient(a, b)", GRANARY_EFAILED, "of -9223372036854775808 and -1");
+        assert_error(frames[2], "-a", GRANARY_EFAILED, "of -9223372036854775808");
+    }
+    for (size_t i = 0; i < 3; i++) {
+        gr_frame_destroy(frames[i]);
+    }
+}
+
 static void
 overflow_is_found_behind_the_first_block(void **state)
 {
@@ -238,6 +287,7 @@ main(void)
         cmocka_unit_test(texts),
         cmocka_unit_test(dates),
         cmocka_unit_test(overflow_names_the_values),
+        cmocka_unit_test(divisions_at_the_edges),
         cmocka_unit_test(overflow_is_found_behind_the_first_block),
         cmocka_unit_test(other_dtypes_of_files_are_read),
         cmocka_unit_test(blocks_join_without_a_seam),
