@@ -88,6 +88,24 @@ op_compare(struct node *node, int64_t n)
     return GRANARY_OK;
 }
 
+/* The same as op_in(), of literals. */
+static void
+in_literals(struct node *node, int64_t n)
+{
+    struct node *a = node->operands[0];
+    uint8_t *out = node_room(node, ROWS_BOOL);
+
+    among_find(node->among, a, out, n);
+    node->valid = a->valid;
+    if (among_has_null(node->among)) {
+        uint8_t *valid = node_valid_room(node);
+
+        for (int64_t i = 0; i < n; i++) {
+            valid[i] = out[i] & (uint8_t)node_counts(a, i);
+        }
+    }
+}
+
 /* True when any is equal; else null when the value or any of the list is. */
 granary_err
 op_in(struct node *node, int64_t n)
@@ -98,6 +116,10 @@ op_in(struct node *node, int64_t n)
     bool nulls = false;
 
     node_bad_of_operands(node, n);
+    if (node->among != NULL) {
+        in_literals(node, n);
+        return GRANARY_OK;
+    }
     memset(out, 0, (size_t)n);
     for (size_t k = 1; k < node->count; k++) {
         struct node *a = node->operands[0];

@@ -41,6 +41,7 @@ node_destroy(struct node *node)
     }
     lookup_free(node->lookup);
     pattern_free(node->pattern);
+    among_free(node->among);
     free(node->operands);
     node_room_fini(node);
     gr_buf_free(&node->text);
@@ -165,7 +166,7 @@ computed_as(enum gr_expr_op op)
 
 /* The same call or literal, made before. */
 static struct node *
-find_equal(const struct net *net, const struct gr_expr *expr, struct node *const *operands)
+find_equal(const struct net *net, const struct gr_expr *expr, struct node *const *operands, size_t count)
 {
     for (size_t i = 0; i < net->node_count; i++) {
         struct node *node = net->nodes[i];
@@ -178,8 +179,9 @@ find_equal(const struct net *net, const struct gr_expr *expr, struct node *const
                 return node;
             }
         } else if (node->op == computed_as(expr->op) && node->expr->target == expr->target &&
-                   node->expr->digits == expr->digits && node->count == expr->operand_count &&
-                   memcmp(node->operands, operands, node->count * sizeof(struct node *)) == 0) {
+                   node->expr->digits == expr->digits && node->count == count &&
+                   memcmp(node->operands, operands, count * sizeof(struct node *)) == 0 &&
+                   (count == expr->operand_count || gr_expr_equal(node->expr, expr))) {
             return node;
         }
     }
@@ -192,27 +194,33 @@ static granary_err
 build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
 {
     struct node **operands = calloc(expr->operand_count, sizeof(struct node *));
-    struct node *node;
+    struct among *among = NULL;
+    struct node *node = NULL;
+    size_t count = expr->operand_count;
     granary_err err = operands == NULL ? node_no_memory() : GRANARY_OK;
 
-    for (size_t k = 0; k < expr->operand_count && err == GRANARY_OK; k++) {
+    if (err == GRANARY_OK && expr->op == GR_OP_IN) {
+        err = among_create(expr, &among);
+        count = among != NULL ? 1 : count;
+    }
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
         err = node_build(net, expr->operands[k], &operands[k]);
     }
-    if (err != GRANARY_OK || (node = find_equal(net, expr, operands)) != NULL) {
-        free(operands);
-        *ret_node = err == GRANARY_OK ? node : NULL;
-        return err;
+    *ret_node = err == GRANARY_OK ? find_equal(net, expr, operands, count) : NULL;
+    if (err == GRANARY_OK && *ret_node == NULL) {
+        err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
     }
-    err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
-    if (err != GRANARY_OK) {
+    if (node == NULL) {
+        among_free(among);
         free(operands);
         return err;
     }
     node->kind = NODE_CALL;
     node->op = computed_as(expr->op);
     node->dtype = expr->dtype;
+    node->among = among;
     node->operands = operands;
-    node->count = expr->operand_count;
+    node->count = count;
     node->expr = expr;
     node_note_source(node);
     *ret_node = node;
@@ -230,7 +238,7 @@ node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     if (expr->kind == GR_EXPR_CALL) {
         return build_call(net, expr, ret_node);
     }
-    node = find_equal(net, expr, NULL);
+    node = find_equal(net, expr, NULL, 0);
     if (node == NULL) {
         granary_err err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
 

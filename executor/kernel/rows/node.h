@@ -29,6 +29,7 @@ struct node {
     size_t count;
     const struct gr_expr *expr; /* what it was made of: literals, targets, messages */
     struct lookup *lookup;      /* LOOKUP: owned */
+    struct among *among;        /* IN, of literals, which are no operands then: owned */
     struct pattern *pattern;    /* LIKE and its kin, with a constant pattern: owned */
     const struct node *source;  /* the one dictionary column it reads, when it reads nothing else */
     bool reads;                 /* any column at all */
@@ -85,6 +86,15 @@ granary_err net_fail(const struct net *net, const struct node *node, int64_t i);
 granary_err lookup_make(struct net *net, struct node *node);
 void lookup_free(struct lookup *lookup);
 void lookup_compute(struct node *node, int64_t n);
+
+/* ---- among.c ---- */
+
+/* What a call of IN looks for; *ret_among NULL: its list has more than literals alike. Errors: ENOMEM */
+granary_err among_create(const struct gr_expr *in, struct among **ret_among);
+void among_free(struct among *among);
+/* Whether each value is in the list, nulls aside: values under nulls are anything. */
+void among_find(const struct among *among, struct node *values, uint8_t *out, int64_t n);
+bool among_has_null(const struct among *among);
 
 /* ---- load.c ---- */
 

@@ -44,6 +44,9 @@ SIMD_DECLARE(int64_t, rows_sift,
              (enum gr_expr_op op, granary_dtype kind, const void *values, union rows_bound bound, uint16_t *selected,
               int64_t n));
 
+/* Whether each key is among so many sorted ones, a power of two: 0 or 1 a row. */
+SIMD_DECLARE(void, rows_among, (const int64_t *keys, int64_t n, const int64_t *sorted, int64_t count, uint8_t *out));
+
 /* How many of n bytes of 0 or 1 are 1. */
 SIMD_DECLARE(int64_t, rows_count, (const uint8_t *mask, int64_t n));
 

@@ -326,6 +326,29 @@ SIMD(rows_sift)(enum gr_expr_op op, granary_dtype kind, const void *values, unio
     }
 }
 
+/* Halving together, for so many keys that where they are stays in the cache. */
+void
+SIMD(rows_among)(const int64_t *keys, int64_t n, const int64_t *sorted, int64_t count, uint8_t *out)
+{
+    enum { STEP = 256 };
+    int64_t at[STEP];
+
+    for (int64_t from = 0; from < n; from += STEP) {
+        int64_t some = n - from < STEP ? n - from : STEP;
+        const int64_t *key = keys + from;
+
+        memset(at, 0, sizeof at);
+        for (int64_t half = count / 2; half > 0; half /= 2) {
+            for (int64_t i = 0; i < some; i++) {
+                at[i] += half & -(int64_t)(sorted[at[i] + half - 1] < key[i]);
+            }
+        }
+        for (int64_t i = 0; i < some; i++) {
+            out[from + i] = sorted[at[i]] == key[i];
+        }
+    }
+}
+
 int64_t
 SIMD(rows_count)(const uint8_t *mask, int64_t n)
 {

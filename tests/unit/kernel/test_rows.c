@@ -1,5 +1,6 @@
 #include "rows_tools.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,7 @@ divisions_at_the_edges(void **state)
         assert_error(frames[2], "quotient(a, b)", GRANARY_EFAILED, "of -9223372036854775808 and -1");
         assert_error(frames[2], "-a", GRANARY_EFAILED, "of -9223372036854775808");
     }
+    gr_simd_limit(GR_SIMD_AVX512);
     for (size_t i = 0; i < 3; i++) {
         gr_frame_destroy(frames[i]);
     }
@@ -264,6 +266,89 @@ blocks_join_without_a_seam(void **state)
     }
 }
 
+/* The column of an expression, called z. */
+static granary_frame *
+computed_z(const granary_frame *frame, const char *text)
+{
+    static const char *const names[] = {"z"};
+    const char *const texts[] = {text};
+    const struct rows_spec spec = {.wanted = texts, .wanted_count = 1};
+    granary_frame *made = NULL;
+
+    if (rows_frame(frame, &spec, names, &made) != GRANARY_OK) {
+        fail_msg("%s: %s", text, granary_error_message());
+    }
+    return made;
+}
+
+/* A list is what its literals are one by one, however many there are, in every block. */
+static void
+lists_are_comparisons_joined_by_or(void **state)
+{
+    static const char *const columns[] = {"a", "u", "x", "r", "s", "m", "d"};
+    static const size_t counts[] = {1, 2, 3, 4, 5, 64, 65, 150};
+    static const char *const odd[] = {
+        "9223372036854775807",  "18446744073709551615", "cast('nan' as float64)", "-0.0", "cast(0.1 as float32)", "''",
+        "92233720368547758.07", "date '1970-01-01'"};
+    struct gr_buf cells = {0};
+    granary_frame *frame;
+
+    (void)state;
+    for (int row = 0; row < 2 * ROWS_BLOCK + 5; row++) {
+        int k = row * 7 % 331;
+
+        if (row % 11 == 0) {
+            gr_buf_addf(&cells, ",,,,,,\n");
+        } else if (row % 301 == 1) {
+            gr_buf_addf(&cells, "9223372036854775807,18446744073709551615,%s,0.1,\"\",92233720368547758.07,0\n",
+                        row % 2 ? "nan" : "-0.0");
+        } else {
+            gr_buf_addf(&cells, "%d,%d,%d,%d,t%d,%d,%d\n", k, k, k, k, k, k, k);
+        }
+    }
+    assert_true(gr_buf_ok(&cells));
+    frame = frame_text("a:int64,u:uint64,x:float64,r:float32,s:string,m:decimal(2),d:date", cells.bytes);
+    for (size_t test = 0; test < 7 * 8 * 3; test++) {
+        size_t c = test % 7;
+        size_t count = counts[test / 7 % 8];
+        int more = (int)(test / 56); /* 0: nothing, 1: a null, 2: what is odd of that column */
+        struct gr_buf list = {0};
+        struct gr_buf chain = {0};
+        granary_frame *of_list;
+        granary_frame *of_chain;
+
+        gr_buf_addf(&list, "%s in (", columns[c]);
+        for (size_t k = 0; k < count + (more > 0); k++) {
+            char literal[64];
+
+            (void)snprintf(literal, sizeof literal,
+                           k == count && more == 1 ? "null"
+                           : k == count            ? odd[c < 2    ? c
+                                                         : c == 2 ? 2 + count % 2
+                                                                  : c + 1]
+                           : c == 4                ? "'t%zu'"
+                           : c == 6                ? "date '1970-01-01' + %zu"
+                                                   : "%zu",
+                           k * 5 % 331);
+            gr_buf_addf(&list, "%s%s", k > 0 ? ", " : "", literal);
+            gr_buf_addf(&chain, "%s%s = %s", k > 0 ? " or " : "", columns[c], literal);
+        }
+        gr_buf_addf(&list, ")");
+        assert_true(gr_buf_ok(&list) && gr_buf_ok(&chain));
+        gr_simd_limit((enum gr_simd)(test % 3));
+        of_list = computed_z(frame, list.bytes);
+        of_chain = computed_z(frame, chain.bytes);
+        assert_same_bytes(of_list, of_chain);
+        gr_frame_destroy(of_list);
+        gr_frame_destroy(of_chain);
+        gr_buf_free(&list);
+        gr_buf_free(&chain);
+    }
+    gr_simd_limit(GR_SIMD_AVX512);
+    gr_frame_destroy(frame);
+    gr_buf_free(&cells);
+}
+
 static void
 wrong_expressions_are_answered(void **state)
 {
@@ -291,6 +376,7 @@ main(void)
         cmocka_unit_test(overflow_is_found_behind_the_first_block),
         cmocka_unit_test(other_dtypes_of_files_are_read),
         cmocka_unit_test(blocks_join_without_a_seam),
+        cmocka_unit_test(lists_are_comparisons_joined_by_or),
         cmocka_unit_test(wrong_expressions_are_answered),
     };
 
