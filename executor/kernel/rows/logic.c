@@ -123,18 +123,24 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
             }
         }
         break;
-    case ROWS_TEXT: {
-        const struct rows_text *texts = node_texts(operand, n);
-
-        for (int64_t i = 0; i < n; i++) {
-            if (pick[i] == k) {
-                ((struct rows_text *)node->buffer)[i] = texts[i];
-            }
-        }
-        break;
-    }
     default:
         break;
+    }
+}
+
+/* Row by row, for numbers of 8 bytes, of many operands, and texts; any: an operand that is picked. */
+static void
+take_each(struct node *node, size_t any, const uint16_t *pick, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const struct node *operand = node->operands[pick[i] < PICK_BAD ? pick[i] : any];
+
+        if (node->class == ROWS_TEXT) {
+            ((struct rows_text *)node->buffer)[i] =
+                ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i];
+        } else {
+            ((uint64_t *)node->buffer)[i] = ((const uint64_t *)operand->values)[i];
+        }
     }
 }
 
@@ -142,15 +148,42 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
 static void
 take_all_picked(struct node *node, const uint16_t *pick, const uint8_t *used, int64_t n)
 {
+    enum { FEW = 3 }; /* operands: then a loop with vectors for each is faster than one that looks at each row */
+    enum rows_class class = common_class(node);
     uint8_t *valid = node_valid_room(node);
+    uint16_t most = 0;
+    size_t count = 0;
+    size_t any = 0;
+    bool plain = true;
     bool nulls = false;
 
     node->bad = NULL;
-    (void)node_room(node, common_class(node));
+    node->valid = NULL;
+    (void)node_room(node, class);
     for (size_t k = 0; k < node->count; k++) {
         if (used[k]) {
-            take_picked(node, k, pick, n);
+            count++;
+            any = k;
+            plain = plain && node->operands[k]->valid == NULL && node->operands[k]->bad == NULL;
+            if (class == ROWS_TEXT) {
+                (void)node_texts(node->operands[k], n);
+            }
         }
+    }
+    if (count > 0 && (class == ROWS_TEXT || (count > FEW && (class == ROWS_INT || class == ROWS_DOUBLE)))) {
+        take_each(node, any, pick, n);
+    } else {
+        for (size_t k = 0; k < node->count; k++) {
+            if (used[k]) {
+                take_picked(node, k, pick, n);
+            }
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        most = pick[i] > most ? pick[i] : most;
+    }
+    if (plain && most < PICK_BAD) {
+        return;
     }
     for (int64_t i = 0; i < n; i++) {
         const struct node *operand = pick[i] < PICK_BAD ? node->operands[pick[i]] : NULL;
@@ -167,6 +200,21 @@ take_all_picked(struct node *node, const uint16_t *pick, const uint8_t *used, in
     node->valid = nulls ? valid : NULL;
 }
 
+/* Where a condition is true and no null; room: for that, of a block. */
+static const uint8_t *
+truth_of(const struct node *condition, uint8_t *room, int64_t n)
+{
+    const uint8_t *truth = condition->values;
+
+    if (condition->valid == NULL) {
+        return truth;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        room[i] = truth[i] & condition->valid[i];
+    }
+    return room;
+}
+
 /* One condition and two numbers, none of which can be null or bad: no row is looked at by itself. */
 static bool
 choose_quickly(struct node *node, int64_t n)
@@ -175,23 +223,29 @@ choose_quickly(struct node *node, int64_t n)
     const struct node *a = node->operands[1];
     const struct node *b = node->operands[2];
     uint8_t truth[ROWS_BLOCK];
-    const uint8_t *chosen = condition->values;
 
     if (node->count != 3 || (node->base != ROWS_INT && node->base != ROWS_DOUBLE) || a->class != node->base ||
         b->class != node->base || condition->bad != NULL || a->bad != NULL || b->bad != NULL || a->valid != NULL ||
         b->valid != NULL) {
         return false;
     }
-    if (condition->valid != NULL) {
-        for (int64_t i = 0; i < n; i++) {
-            truth[i] = chosen[i] & condition->valid[i];
-        }
-        chosen = truth;
-    }
     node->valid = NULL;
     node->bad = NULL;
-    SIMD_CALL(rows_choose)(chosen, a->values, b->values, node_room(node, node->base), n);
+    SIMD_CALL(rows_choose)
+    (truth_of(condition, truth, n), a->values, b->values, node_room(node, node->base), n);
     return true;
+}
+
+/* Rows in which a condition is true, and those in which it cannot be told. */
+static void
+pick_where(const struct node *condition, uint16_t picked, uint16_t *pick, int64_t n)
+{
+    uint8_t truth[ROWS_BLOCK];
+
+    SIMD_CALL(rows_pick)(truth_of(condition, truth, n), picked, pick, n);
+    if (condition->bad != NULL) {
+        SIMD_CALL(rows_pick)(condition->bad, PICK_BAD, pick, n);
+    }
 }
 
 granary_err
@@ -209,20 +263,12 @@ op_case(struct node *node, int64_t n)
     }
     memset(used, 0, node->count);
     for (int64_t i = 0; i < n; i++) {
-        size_t k = 0;
-
-        for (pick[i] = (uint16_t)(node->count - 1); k + 1 < node->count; k += 2) {
-            const struct node *condition = node->operands[k];
-
-            if (condition->bad != NULL && condition->bad[i] != 0) {
-                pick[i] = PICK_BAD;
-                break;
-            }
-            if (((const uint8_t *)condition->values)[i] != 0 && node_counts(condition, i)) {
-                pick[i] = (uint16_t)(k + 1);
-                break;
-            }
-        }
+        pick[i] = (uint16_t)(node->count - 1);
+    }
+    for (size_t k = (node->count - 1) / 2 * 2; k > 0; k -= 2) { /* what comes first has the last word */
+        pick_where(node->operands[k - 2], (uint16_t)(k - 1), pick, n);
+    }
+    for (int64_t i = 0; i < n; i++) {
         if (pick[i] < PICK_BAD) {
             used[pick[i]] = 1;
         }

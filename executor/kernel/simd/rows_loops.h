@@ -54,6 +54,9 @@ SIMD_DECLARE(int64_t, rows_count, (const uint8_t *mask, int64_t n));
 SIMD_DECLARE(void, rows_choose,
              (const uint8_t *condition, const uint64_t *a, const uint64_t *b, uint64_t *out, int64_t n));
 
+/* pick[i] = picked, where the condition is not 0. */
+SIMD_DECLARE(void, rows_pick, (const uint8_t *condition, uint16_t picked, uint16_t *pick, int64_t n));
+
 /* Positions whose mask is not 0, in order. Returns how many; ret_selected has room for n + 32. */
 SIMD_DECLARE(int64_t, rows_positions, (const uint8_t *mask, int64_t n, uint16_t *ret_selected));
 

@@ -375,6 +375,14 @@ SIMD(rows_choose)(const uint8_t *condition, const uint64_t *a, const uint64_t *b
     }
 }
 
+void
+SIMD(rows_pick)(const uint8_t *restrict condition, uint16_t picked, uint16_t *restrict pick, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        pick[i] = condition[i] != 0 ? picked : pick[i];
+    }
+}
+
 int64_t
 SIMD(rows_positions)(const uint8_t *mask, int64_t n, uint16_t *ret_selected)
 {

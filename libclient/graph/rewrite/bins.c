@@ -18,18 +18,18 @@ rewrite_cut(struct rewrite *x)
     const char *name = rewrite_param_text(x, "name");
     bool right = rewrite_param_bool(x, "right");
     bool lowest = rewrite_param_bool(x, "include_lowest");
-    const char *text = "case";
+    const char *text;
     char *const *bins, *const *labels;
     size_t count = rewrite_param_names(x, "bins", &bins);
     bool is_labelled = rewrite_param_names(x, "labels", &labels) > 0;
 
+    text = rewrite_text(x, "case when %s %s %s then null", column, !right || lowest ? "<" : "<=", bins[0]);
     for (size_t b = 0; b + 1 < count; b++) {
         const char *label =
             is_labelled ? labels[b]
                         : rewrite_text(x, "%s%s, %s%s", right ? "(" : "[", bins[b], bins[b + 1], right ? "]" : ")");
 
-        text = rewrite_text(x, "%s when %s %s %s and %s %s %s then %s", text, column,
-                            !right || (b == 0 && lowest) ? ">=" : ">", bins[b], column, right ? "<=" : "<", bins[b + 1],
+        text = rewrite_text(x, "%s when %s %s %s then %s", text, column, right ? "<=" : "<", bins[b + 1],
                             rewrite_quote(x, label));
     }
     rewrite_entry(x, name == NULL ? given : name, rewrite_text(x, "%s else null end", text));

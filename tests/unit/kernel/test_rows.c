@@ -266,6 +266,34 @@ blocks_join_without_a_seam(void **state)
     }
 }
 
+/* The first condition that is true decides, also over later ones that cannot be told, of few branches and of many. */
+static void
+the_first_true_condition_decides(void **state)
+{
+    static const struct expectation want[] = {
+        {"case when a < 1 then 10 when a < 2 then null when a < 3 then 30 when a < 4 then 40 when a < 5 then a else -a "
+         "end",
+         "int64", "10 - 30 40 4 -5 -"},
+        {"case when a < 1 then 0.5 when a < 2 then f when a < 3 then f when a < 4 then a / 2 end", "float64",
+         "0.5 - nan 1.5 - - -"},
+        {"case when a < 1 then 'x' when a < 2 then null when a < 3 then s when a < 4 then s || s else '' end", "string",
+         "x - c dd   "},
+        {"case when a < 1 then u when a < 2 then null when a < 3 then 1 when a < 4 then 2 else 3 end", "uint64",
+         "18446744073709551615 - 1 2 3 3 3"},
+        {"case when a < 1 then true when a < 2 then null when a < 3 then false when a < 4 then true end", "bool",
+         "true - false true - - -"},
+        {"case when a < 4 then 1 when cast(t as int64) = 7 then 2 else 3 end", "int64", "1 1 1 1 2 3 3"},
+    };
+    granary_frame *frame = frame_text("a:int64,f:float64,s:string,u:uint64,t:string",
+                                      "0,1,a,18446744073709551615,x\n1,,b,1,x\n2,nan,c,2,x\n3,4,d,3,x\n4,5,e,4,7\n"
+                                      "5,6,f,5,8\n,7,g,6,9\n");
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    assert_error(frame, "case when a < 3 then 1 when cast(t as int64) = 7 then 2 else 3 end", GRANARY_EFAILED, "'x'");
+    gr_frame_destroy(frame);
+}
+
 /* The column of an expression, called z. */
 static granary_frame *
 computed_z(const granary_frame *frame, const char *text)
@@ -376,6 +404,7 @@ main(void)
         cmocka_unit_test(overflow_is_found_behind_the_first_block),
         cmocka_unit_test(other_dtypes_of_files_are_read),
         cmocka_unit_test(blocks_join_without_a_seam),
+        cmocka_unit_test(the_first_true_condition_decides),
         cmocka_unit_test(lists_are_comparisons_joined_by_or),
         cmocka_unit_test(wrong_expressions_are_answered),
     };
