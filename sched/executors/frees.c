@@ -155,19 +155,28 @@ who_has_errors(struct manager *manager, const struct session *session)
     return NULL;
 }
 
-void
-frees_send(struct manager *manager)
+/* NULL: there are none. */
+static struct executor *
+best_to_free(struct manager *manager)
 {
-    struct session *session = LIST_FIRST(&manager->sessions.list);
-    struct executor *least = NULL;
+    struct executor *best = NULL;
 
     for (size_t i = 0; i < manager->executors.count; i++) {
         struct executor *executor = &manager->executors.items[i];
 
-        if (least == NULL || is_better_to_free(manager, executor, least)) {
-            least = executor;
+        if (best == NULL || is_better_to_free(manager, executor, best)) {
+            best = executor;
         }
     }
+    return best;
+}
+
+void
+frees_send(struct manager *manager)
+{
+    struct session *session = LIST_FIRST(&manager->sessions.list);
+    struct executor *least;
+
     while (session != NULL) {
         struct session *next = LIST_NEXT(session, link);
 
@@ -180,6 +189,7 @@ frees_send(struct manager *manager)
         }
         session = next;
     }
+    least = manager->frees->orders == NULL ? NULL : best_to_free(manager); /* looks at all of them: only when needed */
     while (least != NULL && manager->frees->orders != NULL) {
         struct free_order *order = manager->frees->orders;
         struct executor *bound = who_has_errors(manager, order->session);

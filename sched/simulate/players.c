@@ -112,9 +112,14 @@ output_count(const Granary__Subtask *subtask)
 struct player *
 player_of(struct world *world, uint32_t number)
 {
-    for (uint32_t i = 0; i < world->options->executors; i++) {
-        if (world->players[i].number == number) {
-            return &world->players[i];
+    const uint32_t count = world->options->executors;
+
+    /* Where it is unless one has died before it, and then wherever. */
+    for (uint32_t i = 0; i < count; i++) {
+        struct player *player = &world->players[(number - 1 + i) % count];
+
+        if (player->number == number) {
+            return player;
         }
     }
     return NULL;

@@ -238,7 +238,7 @@ choose(const struct simulate *simulate, const struct recording *recording, uint6
 
 static void
 print_run(const struct simulate *simulate, uint64_t seed, const struct world_options *world,
-          const struct world_report *report)
+          const struct world_report *report, int64_t took_ns)
 {
     const double mib = 1024 * 1024;
 
@@ -247,10 +247,10 @@ print_run(const struct simulate *simulate, uint64_t seed, const struct world_opt
                      ", \"reruns\": %" PRIu64 ", \"makespan_ns\": %" PRId64 ", \"utilisation\": %.4f, "
                      "\"peak_granted_bytes\": %" PRIu64 ", \"peak_store_bytes\": %" PRIu64
                      ", \"unfairness\": %.4f, \"succeeded\": %" PRIu64 ", \"failed\": %" PRIu64
-                     ", \"refused\": %" PRIu64 "}\n",
+                     ", \"refused\": %" PRIu64 ", \"seconds\": %.6f}\n",
                      seed, world->executors, world->memory_bytes, report->subtasks, report->reruns, report->makespan_ns,
                      report->utilisation, report->peak_granted, report->peak_store, report->unfairness,
-                     report->succeeded, report->failed, report->refused);
+                     report->succeeded, report->failed, report->refused, (double)took_ns / 1e9);
         return;
     }
     (void)printf("seed %" PRIu64 ": %u executors, %.1f MiB of memory, %u graphs of %u sessions\n", seed,
@@ -360,7 +360,7 @@ run_all(const struct simulate *simulate, const struct recording *recording)
             violations++;
         }
         if (simulate->runs == 1) {
-            print_run(simulate, simulate->seed, &world, &report);
+            print_run(simulate, simulate->seed, &world, &report, gr_now_ns() - began_ns);
         }
         if (simulate->runs == 1 && recording->graph != NULL && report.reason[0] != '\0') {
             (void)fprintf(stderr, "granary: simulate: %s: %s\n", simulate->graph, report.reason);

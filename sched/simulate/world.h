@@ -23,7 +23,7 @@ enum world_fault {
 };
 
 #define WORLD_GRAPHS    16
-#define WORLD_EXECUTORS 64
+#define WORLD_EXECUTORS 100000
 
 /* A graph that will be submitted. */
 struct world_graph {
