@@ -15,7 +15,8 @@
 
 /* The benchmarks by name, for `granary bench`. */
 extern const struct command_row bench_rows[];
-extern const struct command bench_store, bench_sched, bench_mutable, bench_frame, bench_spilled, bench_tensor;
+extern const struct command bench_store, bench_sched, bench_mutable, bench_frame, bench_spilled, bench_tensor,
+    bench_scale, bench_mix;
 
 struct bench_options {
     bool quick; /* a tenth of the samples */
@@ -44,7 +45,7 @@ struct result {
     char key[40];
     const char *unit;
     const char *note; /* for the table: what was done, and how many a sample */
-    const char *peer; /* key of the line to compare with, or NULL */
+    const char *peer; /* key of the line to compare with, or NULL; it may be that line's own */
     bool has_p99;     /* else value alone */
     double value;     /* p50 when has_p99 */
     double p99;
@@ -61,6 +62,9 @@ void results_add(struct results *results, const char *key, const char *unit, con
                  struct samples *samples);
 void results_add_value(struct results *results, const char *key, const char *unit, const char *peer, const char *note,
                        double value);
+/* The line that was added last; and the key of a line, as a peer that stays: NULL: there is none of that key. */
+const struct result *results_last(const struct results *results);
+const char *results_key(const struct results *results, const char *key);
 /* A peer that could not be measured; kept by pointer, once. */
 void results_not_installed(struct results *results, const char *peer);
 /*
@@ -68,6 +72,9 @@ void results_not_installed(struct results *results, const char *peer);
  * where the line has a peer, and "not_installed" → [text].
  */
 void results_print(const struct results *results, bool json, FILE *out);
+
+/* A graph of null subtasks: each a node of its own; in a chain each waits for the one before. */
+struct granary_graph *bench_null_graph(size_t count, bool chain);
 
 /* Monotonic. */
 int64_t bench_now_ns(void);

@@ -74,7 +74,7 @@ put_small(struct run *run, uint64_t first, size_t count)
 
 /* The objects stay: the store ends with the run, and to delete 10^7 takes as long as to put them. */
 void
-bench_scale(struct run *run)
+bench_growth(struct run *run)
 {
     run_fill(run, FIRST, 10, 64);
     gets_among(run, 10, "get_1e1_ns", "lmdb_get_1e1_ns");

@@ -34,9 +34,8 @@ good(struct run *run, granary_err err)
 
 /* ---- figures ---- */
 
-/* Null subtasks: each a node of its own; in a chain each waits for the one before. */
-static granary_graph *
-null_graph(size_t count, bool chain)
+granary_graph *
+bench_null_graph(size_t count, bool chain)
 {
     granary_graph *graph = granary_graph_create();
     granary_node last = GRANARY_NO_NODE;
@@ -118,13 +117,13 @@ struct question {
 static granary_graph *
 loose_graph(size_t count)
 {
-    return null_graph(count, false);
+    return bench_null_graph(count, false);
 }
 
 static granary_graph *
 chain_graph(size_t count)
 {
-    return null_graph(count, true);
+    return bench_null_graph(count, true);
 }
 
 static void
@@ -210,8 +209,8 @@ bench_million(struct run *run, const char *directory)
 {
     const size_t count = 1000000;
     pid_t pid = scheduler_pid(directory);
-    granary_graph *small = null_graph(count / 10, false);
-    granary_graph *large = null_graph(count, false);
+    granary_graph *small = bench_null_graph(count / 10, false);
+    granary_graph *large = bench_null_graph(count, false);
     struct samples shorts = {.count = 0};
     struct samples longs = {.count = 0};
     double before;
@@ -361,7 +360,7 @@ pool_ready(struct run *run)
 static double
 time_first(struct run *run, int64_t began)
 {
-    granary_graph *graph = null_graph(1, false);
+    granary_graph *graph = bench_null_graph(1, false);
 
     (void)time_graph(run, graph);
     granary_graph_destroy(graph);

@@ -207,7 +207,7 @@ run_all(struct run *run, const char *directory)
     bench_put_large(run, memcpy_gib_s);
     bench_spill(run, "/var/tmp");
     bench_stall(run);
-    bench_scale(run);
+    bench_growth(run);
 }
 
 static int

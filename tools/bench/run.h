@@ -33,7 +33,7 @@ void bench_stall(struct run *run);
 /* How fast objects leave memory and come back (bench_spill.c); directory: on the disk they go to. */
 void bench_spill(struct run *run, const char *directory);
 
-/* How get, metadata and a restart grow with the number of objects (bench_scale.c). */
-void bench_scale(struct run *run);
+/* How get, metadata and a restart grow with the number of objects (bench_growth.c). */
+void bench_growth(struct run *run);
 
 #endif

@@ -86,6 +86,12 @@ results_add_value(struct results *results, const char *key, const char *unit, co
     results_line(results, key, unit, peer, note)->value = value;
 }
 
+const struct result *
+results_last(const struct results *results)
+{
+    return &results->lines[results->count - 1];
+}
+
 void
 results_not_installed(struct results *results, const char *peer)
 {
@@ -109,6 +115,14 @@ results_find(const struct results *results, const char *key)
         }
     }
     return NULL;
+}
+
+const char *
+results_key(const struct results *results, const char *key)
+{
+    const struct result *line = results_find(results, key);
+
+    return line != NULL ? line->key : NULL;
 }
 
 static void
@@ -195,4 +209,13 @@ const struct command_row bench_rows[] = {
      "DuckDB is found through node. Both spill to files; the machine may cache these.",
      &bench_spilled},
     {"tensor", NULL, "queries on dense arrays", WITH_PEERS, &bench_tensor},
+    {"mix", NULL, "sixteen clients ask TPC-H and small questions at once, beside DuckDB",
+     "Let clients ask the questions of TPC-H, and small ones between, for some time, beside DuckDB.\v"
+     "Every client is a process, and of DuckDB a connection. The small questions are asked alone before.",
+     &bench_mix},
+    {"scale", NULL, "what one more row, chunk, subtask, object and executor costs, at four powers of ten",
+     "Measure what one more row, chunk, subtask, object and executor costs, at four powers of ten.\v"
+     "The ratio is that to the least of the smaller powers: above 1 the cost bends. With --quick the powers are "
+     "smaller.",
+     &bench_scale},
     {0}};

@@ -1,15 +1,19 @@
 /* An instance for questions on frames and tensors: its options, its life, and the same questions for others. */
 #include "bench/frame/analytics.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "contract/int128.h"
 #include "granary/sql.h"
+
+#define DATA_TEMPLATE "/tmp/granary-bench-data-XXXXXX"
 
 static granary_err
 take_scale(void *target, char *text)
@@ -31,6 +35,8 @@ analytics_check(struct cli *cli)
 
     options->runs = options->runs != 0 ? options->runs : quick ? 1 : 5;
     options->rows = options->rows != 0 ? options->rows : quick ? 1000000 : 10000000;
+    options->clients = options->clients != 0 ? options->clients : 16;
+    options->seconds = options->seconds != 0 ? options->seconds : quick ? 2 : 60;
     options->scale = options->scale > 0 ? options->scale : quick ? 0.1 : 1;
     return GRANARY_OK;
 }
@@ -58,6 +64,12 @@ const struct gr_option analytics_options[] = {
      .as_text = true},
     {"executors", 0, "N", "start N executors; default: 2",
      GR_OPTION_NUMBER(struct analytics_options, executors, 1, 1024), .as_text = true},
+    {"also-executors", 0, "N", "of the mix: measure it with N executors, too",
+     GR_OPTION_NUMBER(struct analytics_options, also_executors, 1, 1024), .as_text = true},
+    {"clients", 0, "N", "of the mix: so many at once; default: 16",
+     GR_OPTION_NUMBER(struct analytics_options, clients, 1, 256)},
+    {"seconds", 0, "N", "of the mix: ask for so long; default: 60",
+     GR_OPTION_NUMBER(struct analytics_options, seconds, 1, 86400)},
     {0}};
 
 /* ---- the instance ---- */
@@ -72,6 +84,29 @@ good(struct analytics *analytics, granary_err err, const char *what)
         }
     }
     return err == GRANARY_OK;
+}
+
+bool
+analytics_open_data(struct analytics *analytics)
+{
+    const char *given = analytics->options->data;
+
+    (void)snprintf(analytics->own_data, sizeof analytics->own_data, "%s", given == NULL ? DATA_TEMPLATE : "");
+    analytics->data = given != NULL ? given : mkdtemp(analytics->own_data);
+    if (analytics->data == NULL || (given != NULL && mkdir(given, 0777) != 0 && errno != EEXIST)) {
+        (void)fprintf(stderr, "granary: bench: %s: %s\n", given != NULL ? given : DATA_TEMPLATE, strerror(errno));
+        analytics->own_data[0] = '\0';
+        return false;
+    }
+    return true;
+}
+
+void
+analytics_close_data(struct analytics *analytics)
+{
+    if (analytics->own_data[0] != '\0') {
+        spawn_remove_directory(analytics->own_data);
+    }
 }
 
 bool
@@ -210,6 +245,18 @@ run_once(struct analytics *analytics, const struct question *question, char key[
         return -1;
     }
     return (double)(bench_now_ns() - began) / 1e9;
+}
+
+double
+analytics_time(struct analytics *analytics, const struct question *question)
+{
+    char key[GRANARY_KEY_MAX];
+    double seconds = run_once(analytics, question, key);
+
+    if (seconds >= 0) {
+        (void)granary_graph_delete(analytics->client, key);
+    }
+    return seconds;
 }
 
 void

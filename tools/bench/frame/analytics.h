@@ -25,6 +25,9 @@ struct analytics_options {
     bool floors;        /* of the questions of `granary bench frame` that have one */
     const char *memory; /* of the instance, as `granary up --memory` takes it; NULL: its default */
     const char *executors;
+    int clients;                /* of the mix */
+    int seconds;                /* ... how long they ask */
+    const char *also_executors; /* ... the same with so many executors; NULL: not */
 };
 
 /* Options of both. */
@@ -69,9 +72,14 @@ struct analytics {
     granary_client *client;
     char instance[64]; /* directory */
     const char *data;  /* directory of the tables */
+    char own_data[64]; /* ... that is removed at the end; "": the user's */
     struct answers *answers;
     granary_err err; /* the first one; what follows does nothing */
 };
+
+/* A directory for the tables: the user's, or a fresh one. False: said on stderr. */
+bool analytics_open_data(struct analytics *analytics);
+void analytics_close_data(struct analytics *analytics);
 
 /* Start an instance. False: said on stderr why not. */
 bool analytics_start(struct analytics *analytics);
@@ -88,6 +96,8 @@ struct question {
     const char *sql;
     const char *column; /* of the result, whose sum is compared; NULL: none */
 };
+/* Seconds from the submission until its result is there, which is deleted; below 0: it failed, said on stderr. */
+double analytics_time(struct analytics *analytics, const struct question *question);
 /* Run it options->runs times, deleting each result, and add the answer. One that fails is told, and the next goes on.
  */
 void analytics_ask(struct analytics *analytics, const char *suite, const struct question *question);

@@ -17,26 +17,6 @@
 
 /* ---- tables ---- */
 
-/* What `granary load` does when kept; else the file alone. */
-static void
-csv_graph(const struct analytics *analytics, const char *file, bool kept, char *graph, size_t size)
-{
-    (void)snprintf(graph, size,
-                   "{\"nodes\": {\"%s\": {\"op\": \"read_csv\", \"path\": \"%s/%s.csv\", \"dtypes\": %s}%s}, "
-                   "\"targets\": [\"answer\"]}",
-                   kept ? "rows" : "answer", analytics->data, file, questions_dtypes(file),
-                   kept ? ", \"answer\": {\"op\": \"encode\", \"input\": \"rows\"}" : "");
-}
-
-static bool
-load(struct analytics *analytics, const char *name)
-{
-    char graph[2 * PATH_MAX];
-
-    csv_graph(analytics, name, true, graph, sizeof graph);
-    return analytics_keep(analytics, name, graph);
-}
-
 /* Whether a table is there, of an earlier run in a directory of the user's, or could be made. */
 static bool
 table_there(const struct analytics *analytics, const char *name)
@@ -80,7 +60,7 @@ static void
 suite_groupby(struct analytics *analytics)
 {
     if (make_groupby(analytics) && analytics_start(analytics)) {
-        if (load(analytics, "groupby")) {
+        if (questions_load(analytics, "groupby")) {
             questions_ask(analytics, "groupby", "groupby");
             floors_measure(analytics, "groupby");
         }
@@ -96,7 +76,7 @@ suite_join(struct analytics *analytics)
 
     if (fine && analytics_start(analytics)) {
         for (size_t i = 0; i < sizeof tables / sizeof tables[0] && fine; i++) {
-            fine = load(analytics, tables[i]);
+            fine = questions_load(analytics, tables[i]);
         }
         if (fine) {
             questions_ask(analytics, "join", "join");
@@ -112,10 +92,10 @@ suite_frame(struct analytics *analytics)
     char graph[2 * PATH_MAX];
 
     if (make_groupby(analytics) && analytics_start(analytics)) {
-        if (load(analytics, "groupby")) {
+        if (questions_load(analytics, "groupby")) {
             questions_ask(analytics, "frame", "frame");
             analytics_forget(analytics, "groupby");
-            csv_graph(analytics, "groupby", false, graph, sizeof graph);
+            questions_csv_graph(analytics, "groupby", false, graph, sizeof graph);
             analytics_ask(analytics, "frame", &(struct question){.key = "read_csv", .graph = graph, .column = "v3"});
         }
         if (put_numbers(analytics, analytics->options->rows)) {
@@ -131,14 +111,12 @@ ask_tpch(struct analytics *analytics, const char *suite)
 {
     struct answer loaded = {.engine = "granary", .key = "load"};
     int64_t began = bench_now_ns();
-    bool fine = true;
+    bool fine;
 
     if (!analytics_start(analytics)) {
         return;
     }
-    for (int t = 0; t < TPCH_TABLES && fine; t++) {
-        fine = load(analytics, tpch_table(t));
-    }
+    fine = tpch_load(analytics);
     if (fine && strcmp(suite, "spilled") == 0) {
         loaded.seconds = (double)(bench_now_ns() - began) / 1e9;
         (void)snprintf(loaded.suite, sizeof loaded.suite, "%s", suite);
@@ -188,13 +166,10 @@ run_suites(struct analytics_options *options, const struct suite *suites, size_t
            bool (*prepare)(struct analytics_options *options, const char *directory))
 {
     struct answers answers = {.count = 0};
-    char own[] = "/tmp/granary-bench-data-XXXXXX";
     struct analytics analytics = {.options = options, .answers = &answers};
     bool agreed = true;
 
-    analytics.data = options->data != NULL ? options->data : mkdtemp(own);
-    if (analytics.data == NULL || (mkdir(analytics.data, 0777) != 0 && errno != EEXIST)) {
-        (void)fprintf(stderr, "granary: bench: %s: %s\n", options->data == NULL ? own : options->data, strerror(errno));
+    if (!analytics_open_data(&analytics)) {
         return 1;
     }
     if (prepare != NULL && !prepare(options, analytics.data)) {
@@ -209,9 +184,7 @@ run_suites(struct analytics_options *options, const struct suite *suites, size_t
     }
     agreed = answers_print(&answers, options->json);
     answers_free(&answers);
-    if (options->data == NULL) {
-        spawn_remove_directory(own);
-    }
+    analytics_close_data(&analytics);
     return analytics.err != GRANARY_OK ? granary_error_exit_status(analytics.err) : agreed ? 0 : 1;
 }
 

@@ -1,9 +1,4 @@
 /* `granary bench tensor`: dense arrays of float64. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "bench/frame/questions.h"
 
@@ -51,11 +46,9 @@ run_tensor(struct cli *cli)
 {
     const struct analytics_options *options = cli->self;
     struct answers answers = {.count = 0};
-    char own[] = "/tmp/granary-bench-data-XXXXXX";
-    struct analytics analytics = {.options = options, .answers = &answers, .data = own};
+    struct analytics analytics = {.options = options, .answers = &answers};
 
-    if (mkdtemp(own) == NULL) {
-        (void)fprintf(stderr, "granary: bench: %s: %s\n", own, strerror(errno));
+    if (!analytics_open_data(&analytics)) {
         return 1;
     }
     if (analytics_start(&analytics)) {
@@ -67,7 +60,7 @@ run_tensor(struct cli *cli)
     peers_run(&analytics, "tensor", options->runs);
     (void)answers_print(&answers, options->json);
     answers_free(&answers);
-    spawn_remove_directory(own);
+    analytics_close_data(&analytics);
     return granary_error_exit_status(analytics.err);
 }
 

@@ -19,7 +19,7 @@ static const struct peer {
     const char *program;
     const char *suites; /* it knows */
 } peers[] = {
-    {"duckdb", "duckdb.js", "node", bench_peer_duckdb, "groupby join tpch frame spilled"},
+    {"duckdb", "duckdb.js", "node", bench_peer_duckdb, "groupby join tpch frame spilled mix"},
     {"polars", "polars.js", "POLARS_MAX_THREADS=2 node", bench_peer_polars, "groupby join frame"},
     {"pandas", "numpy_pandas.py", "OPENBLAS_NUM_THREADS=2 /usr/bin/python3", bench_peer_python, "groupby frame"},
     {"numpy", "numpy_pandas.py", "OPENBLAS_NUM_THREADS=2 /usr/bin/python3", bench_peer_python, "tensor"},
@@ -50,8 +50,11 @@ run_peer(struct analytics *analytics, const struct peer *peer, const char *suite
     if (!write_program(analytics, peer, path)) {
         return;
     }
-    (void)snprintf(command, sizeof command, "%s%s%s %s '%s' %s '%s' %d %s 2>/dev/null",
-                   modules == NULL ? "" : "NODE_PATH='", modules == NULL ? "" : modules,
+    (void)snprintf(command, sizeof command,
+                   "MIX_CLIENTS=%d MIX_SECONDS=%d UV_THREADPOOL_SIZE=%d MIX_THREADS=%s %s%s%s %s '%s' %s '%s' %d %s "
+                   "2>/dev/null",
+                   analytics->options->clients, analytics->options->seconds, analytics->options->clients,
+                   analytics->options->executors, modules == NULL ? "" : "NODE_PATH='", modules == NULL ? "" : modules,
                    modules == NULL ? "" : "/node_modules'", peer->command, path, suite, analytics->data, runs,
                    analytics->options->memory == NULL ? "" : analytics->options->memory);
     pipe = popen(command, "re"); /* NOLINT(cert-env33-c): a program and folders of the benchmark's own */

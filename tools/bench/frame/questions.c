@@ -1,6 +1,7 @@
 /* The file is read once: its paragraphs are cut where they stand, into a head of three words and a text. */
 #include "bench/frame/questions.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,9 @@ questions_ask(struct analytics *analytics, const char *part, const char *suite)
     }
 }
 
-const char *
-questions_dtypes(const char *table)
+/* The dtypes of a table's columns, as the JSON of read_csv's parameter. */
+static const char *
+dtypes_of(const char *table)
 {
     const struct entry *entry = questions_all();
 
@@ -63,4 +65,23 @@ questions_dtypes(const char *table)
         entry++;
     }
     return entry->text != NULL ? entry->text : "{}";
+}
+
+void
+questions_csv_graph(const struct analytics *analytics, const char *file, bool kept, char *graph, size_t size)
+{
+    (void)snprintf(graph, size,
+                   "{\"nodes\": {\"%s\": {\"op\": \"read_csv\", \"path\": \"%s/%s.csv\", \"dtypes\": %s}%s}, "
+                   "\"targets\": [\"answer\"]}",
+                   kept ? "rows" : "answer", analytics->data, file, dtypes_of(file),
+                   kept ? ", \"answer\": {\"op\": \"encode\", \"input\": \"rows\"}" : "");
+}
+
+bool
+questions_load(struct analytics *analytics, const char *name)
+{
+    char graph[2 * PATH_MAX];
+
+    questions_csv_graph(analytics, name, true, graph, sizeof graph);
+    return analytics_keep(analytics, name, graph);
 }

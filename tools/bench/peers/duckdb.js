@@ -67,6 +67,69 @@ function mebibytes(text) {
     return Math.floor(parseFloat(text) * {K: 1 / 1024, M: 1, G: 1024, T: 1024 * 1024}[text.slice(-1)]);
 }
 
+// The statements of bench_mix.c: a point lookup and a tiny aggregate in turns.
+function small(client, i) {
+    const key = client * 7919 + i * 104729;
+
+    return i % 2 === 0 ? `SELECT * FROM orders WHERE o_orderkey = ${key % 5000 + 1}`
+                       : `SELECT count(*), sum(s_acctbal) FROM supplier WHERE s_nationkey = ${key % 25}`;
+}
+
+// Connections that ask all at once, for some time; what ends behind the end does not count.
+async function mix(instance) {
+    const clients = Number(process.env.MIX_CLIENTS);
+    const seconds = Number(process.env.MIX_SECONDS);
+    const names = fs.readdirSync(`${data}/queries`).sort();
+    const questions = names.map((name) => fs.readFileSync(`${data}/queries/${name}`, 'utf8').trim().replace(/;$/, ''));
+    const connections = await Promise.all(Array.from({length: clients}, () => instance.connect()));
+    const now = () => Number(process.hrtime.bigint()) / 1e6;
+    const took = async (connection, sql) => {
+        const began = now();
+
+        await connection.run(sql);
+        return now() - began;
+    };
+    const told = (key, times, part) => console.log(`${key} ${times.sort((a, b) => a - b)[Math.round(part * (times.length - 1))]} 0 0`);
+    const idle = [];
+    const times = [];
+
+    for (const sql of questions) {
+        await connections[0].run(sql);
+    }
+    for (let i = 0; i < 200; i++) {
+        const ms = await took(connections[0], small(0, i));
+
+        if (i >= 20) {
+            idle.push(ms);
+        }
+    }
+    const end = now() + seconds * 1000;
+    const finished = await Promise.all(connections.map(async (connection, client) => {
+        let count = 0;
+
+        for (let i = client, asked = 0; now() < end; i++) {
+            for (let k = 0; k < 4 && now() < end; k++) {
+                const ms = await took(connection, small(client, asked++));
+
+                if (now() < end) {
+                    times.push(ms);
+                }
+            }
+            await connection.run(questions[i % questions.length]);
+            count += now() < end ? 1 : 0;
+        }
+        return count;
+    }));
+    console.log(`questions_per_s ${finished.reduce((a, b) => a + b) / seconds} 0 0`);
+    console.log(`small_per_s ${times.length / seconds} 0 0`);
+    told('idle_small_p50_ms', idle, 0.5);
+    told('idle_small_p99_ms', idle, 0.99);
+    told('small_p50_ms', times, 0.5);
+    told('small_p99_ms', times, 0.99);
+    console.log(`client_least ${Math.min(...finished)} 0 0`);
+    console.log(`client_most ${Math.max(...finished)} 0 0`);
+}
+
 async function main() {
     const file = `${data}/spilled.duckdb`; // what is larger than memory lies in a file, and what it makes beside that
     const limit = (more) => `SET memory_limit = '${mebibytes(memory) + more}MiB'`;
@@ -75,7 +138,8 @@ async function main() {
     if (suite === 'spilled') {
         remove();
     }
-    const instance = await DuckDBInstance.create(suite === 'spilled' ? file : ':memory:', {threads: '2'});
+    const threads = suite === 'mix' ? process.env.MIX_THREADS : '2';
+    const instance = await DuckDBInstance.create(suite === 'spilled' ? file : ':memory:', {threads});
     const connection = await instance.connect();
     const run = (sql) => connection.run(sql);
     const first = async (sql) => (await connection.runAndReadAll(sql)).getRows()[0];
@@ -135,6 +199,12 @@ async function main() {
         for (const [key, [sql, column]] of Object.entries(join)) {
             await query(key, sql, column);
         }
+    }
+    if (suite === 'mix') {
+        for (const [name, columns] of Object.entries(tpch)) {
+            await load(name, `${name}.csv`, columns);
+        }
+        await mix(instance);
     }
     if (suite === 'tpch' || suite === 'spilled') {
         const began = process.hrtime.bigint();
