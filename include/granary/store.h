@@ -188,8 +188,9 @@ GRANARY_API granary_err granary_flush(granary_client *client);
  *
  * No message and no system call for an object in memory; a spilled one is brought back first.
  *
- * timeout_ms  0: do not wait for an object that does not exist yet; GRANARY_FOREVER. Reading a spilled object always
- *             gets at least 30 s, because it exists. Without a store it also waits as long as reconnect_ms says
+ * timeout_ms  for the object to come, or to come back when it is spilled: a restore that is late goes on, and who asks
+ *             again finds it further on. 0: do not wait for an object that does not exist yet; GRANARY_FOREVER. With
+ *             these two a spilled object gets 30 s of each store, because it exists, and reconnect_ms to find a store
  * ret_view    to be given to granary_object_release()
  * Errors      ENOENT (timeout 0) · ETIMEDOUT · EFULL no room to bring it back · ECORRUPT · EIO · EUNREACHABLE · of an
  *             object that is an error, that error and its message: see granary_object_put_error()
@@ -228,6 +229,7 @@ GRANARY_API granary_err granary_object_get_some(granary_client *client, const gr
  * rest stays on disk.
  *
  * offset, length  bytes; EINVAL when they reach beyond the data
+ * timeout_ms      as get, but a part of a spilled object always gets 30 s
  * ret_view        data is the part, data_size its length; meta is NULL
  * Errors          as get
  */

@@ -37,7 +37,7 @@
 /* ... and one whose caller is in a hurry: answers take microseconds, unless the store is stopped. */
 #define REQUEST_LEAST_MS 2000
 
-/* What exists is waited for so long at least, whatever the caller's timeout; from each store anew. */
+/* What exists is waited for so long, unless the caller has named a timeout; from each store anew. */
 #define EXISTS_WAIT_MS 30000
 
 struct granary_client {

@@ -58,7 +58,7 @@ view_get_any(granary_client *client, granary_id id, granary_view *ret_view)
     granary_err err = gr_client_check(client);
 
     if (err == GRANARY_OK) {
-        err = lease_wait(client, id, true, gr_deadline_ns(0), &lease);
+        err = lease_wait(client, id, 0, gr_deadline_ns(0), &lease);
     }
     return err == GRANARY_OK ? view_map(client, id, &lease, ret_view) : err;
 }
@@ -73,7 +73,7 @@ granary_object_get(granary_client *client, granary_id id, int timeout_ms, granar
         return gr_client_check_wait(client, timeout_ms);
     }
     if (__builtin_expect(lease_try(client, id, &lease) != LEASE_HELD, 0)) {
-        err = lease_wait(client, id, timeout_ms == 0, gr_deadline_ns(timeout_ms), &lease);
+        err = lease_wait(client, id, timeout_ms, gr_deadline_ns(timeout_ms), &lease);
         if (err != GRANARY_OK) {
             return err;
         }
@@ -110,6 +110,15 @@ prefetch(granary_client *client, granary_id id)
     hash = gr_slot_hash(words[0], words[1]);
     probe = probe_begin(client, gr_index_prefix(hash));
     __builtin_prefetch(&probe.page[gr_page_home(hash)]);
+}
+
+/* The store's answers to what it was asked before are waited for a little longer. */
+static int64_t
+answer_until(int64_t deadline_ns)
+{
+    int64_t least_ns = gr_deadline_ns(REQUEST_LEAST_MS);
+
+    return deadline_ns < least_ns ? least_ns : deadline_ns;
 }
 
 /*
@@ -150,11 +159,9 @@ get_present(granary_client *client, const granary_id *ids, size_t count, int64_t
 }
 
 static granary_err
-get_missing(granary_client *client, const granary_id *ids, size_t count, int timeout_ms, granary_view *views,
-            size_t *ret_at)
+get_missing(granary_client *client, const granary_id *ids, size_t count, int timeout_ms, int64_t deadline_ns,
+            granary_view *views, size_t *ret_at)
 {
-    int64_t deadline = gr_deadline_ns(timeout_ms);
-
     for (size_t i = 0; i < count; i++) {
         struct lease lease;
         granary_err err;
@@ -162,7 +169,7 @@ get_missing(granary_client *client, const granary_id *ids, size_t count, int tim
         if (views[i].lease != 0) {
             continue;
         }
-        err = lease_wait(client, ids[i], timeout_ms == 0, deadline, &lease);
+        err = lease_wait(client, ids[i], timeout_ms, deadline_ns, &lease);
         if (err == GRANARY_OK) {
             err = view_make(client, ids[i], &lease, &views[i]);
         }
@@ -178,6 +185,7 @@ granary_err
 granary_object_get_many(granary_client *client, const granary_id *ids, size_t count, int timeout_ms,
                         granary_view *ret_views, size_t *ret_failed)
 {
+    int64_t deadline_ns = gr_deadline_ns(timeout_ms);
     granary_err err = gr_client_check_wait(client, timeout_ms);
     granary_view *views;
     size_t at = 0;
@@ -190,9 +198,9 @@ granary_object_get_many(granary_client *client, const granary_id *ids, size_t co
     if (views == NULL) {
         return gr_fail(GRANARY_ENOMEM, "get %zu objects: out of memory", count);
     }
-    err = get_present(client, ids, count, INT64_MAX, views, &at);
+    err = get_present(client, ids, count, timeout_ms > 0 ? answer_until(deadline_ns) : INT64_MAX, views, &at);
     if (err == GRANARY_OK) {
-        err = get_missing(client, ids, count, timeout_ms, views, &at);
+        err = get_missing(client, ids, count, timeout_ms, deadline_ns, views, &at);
     }
     if (err == GRANARY_OK) {
         memcpy(ret_views, views, count * sizeof *views);
@@ -225,7 +233,6 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
                         granary_view *ret_views, size_t *ret_missing, size_t *ret_failed)
 {
     int64_t deadline_ns = gr_deadline_ns(timeout_ms);
-    int64_t answer_ns = gr_deadline_ns(REQUEST_LEAST_MS);
     granary_err err = gr_client_check_wait(client, timeout_ms);
     size_t at = 0;
 
@@ -234,7 +241,7 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
     }
     memset(ret_views, 0, count * sizeof *ret_views);
     *ret_missing = 0;
-    err = get_present(client, ids, count, deadline_ns < answer_ns ? answer_ns : deadline_ns, ret_views, &at);
+    err = get_present(client, ids, count, answer_until(deadline_ns), ret_views, &at);
     /* What does not exist is told before anything is waited for. */
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         at = i;

@@ -60,7 +60,7 @@ granary_pin(granary_client *client, granary_id id, granary_pin_scope scope, cons
         return err;
     }
     /* Under a lease the object is in memory and stays: the store answers at once, and others may use the socket. */
-    err = lease_wait(client, id, true, 0, &lease);
+    err = lease_wait(client, id, 0, 0, &lease);
     if (err != GRANARY_OK) {
         return err;
     }

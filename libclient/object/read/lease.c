@@ -247,7 +247,7 @@ struct waiting {
     granary_id id;  /* what is waited for: at the end of the aliases, as far as they are there */
     bool once;      /* an object that does not exist is not waited for */
     bool asked;     /* the store knows that it is waited for */
-    bool firm;      /* the deadline holds for objects that exist, too */
+    bool firm;      /* the deadline holds for objects that exist, too: the caller has named one */
     bool extended;  /* the deadline was moved for one that exists */
     uint64_t epoch; /* ... by what this store has time for */
     int64_t began_ns, deadline_ns;
@@ -414,9 +414,11 @@ wait_until_leased(granary_client *client, granary_id id, struct waiting waiting,
 }
 
 granary_err
-lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease)
+lease_wait(granary_client *client, granary_id id, int timeout_ms, int64_t deadline_ns, struct lease *ret_lease)
 {
-    return wait_until_leased(client, id, (struct waiting){.once = once, .deadline_ns = deadline_ns}, ret_lease);
+    return wait_until_leased(
+        client, id, (struct waiting){.once = timeout_ms == 0, .firm = timeout_ms > 0, .deadline_ns = deadline_ns},
+        ret_lease);
 }
 
 granary_err

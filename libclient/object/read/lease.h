@@ -28,9 +28,10 @@ struct lease {
 enum lease_result lease_try(granary_client *client, granary_id id, struct lease *ret_lease);
 /* The same; *id is then what it stands for: whom to ask the store for, and whose wait word to sleep on. */
 enum lease_result lease_follow(granary_client *client, granary_id *id, struct lease *ret_lease);
-/* Until leased or the deadline. once: do not wait for an object that does not exist (ENOENT). Errors: as get */
-granary_err lease_wait(granary_client *client, granary_id id, bool once, int64_t deadline_ns, struct lease *ret_lease);
-/* Of an object that exists: also when it is spilled no longer than that. Errors: as lease_wait() · EFULL */
+/* Until leased or the deadline, which is that of timeout_ms. Errors: as get */
+granary_err
+lease_wait(granary_client *client, granary_id id, int timeout_ms, int64_t deadline_ns, struct lease *ret_lease);
+/* Of an object that exists, no longer than that, even when it is 0. Errors: as lease_wait() · EFULL */
 granary_err lease_wait_briefly(granary_client *client, granary_id id, int64_t deadline_ns, struct lease *ret_lease);
 /* End a lease. */
 void lease_end(granary_client *client, uint64_t serial, uint64_t handle);

@@ -165,6 +165,36 @@ who_waits_for_memory_lets_the_store_sleep(void **state)
     granary_disconnect(client);
 }
 
+/* What comes back too late is told in time, and work on it goes on. Without a timeout of one's own it has longer. */
+static void
+a_timeout_holds_for_what_is_spilled(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_id ids[] = {fixture_id(1), fixture_id(2), fixture_id(3)};
+    granary_view held[2], views[2];
+    size_t failed = 99;
+    int64_t begun;
+
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_ok(fixture_put(client, i, 24 * MIB, 0));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(granary_object_get(client, ids[i], 60000, &held[i]));
+    }
+    begun = gr_now_ns();
+    assert_err(granary_object_get(client, ids[2], 300, &views[0]), GRANARY_ETIMEDOUT);
+    assert_true(gr_now_ns() - begun >= 300000000);
+    assert_non_null(strstr(granary_error_message(), "not there in time"));
+    assert_err(granary_object_get_many(client, &ids[1], 2, 300, views, &failed), GRANARY_ETIMEDOUT);
+    assert_int_equal(failed, 1);
+    granary_object_release(client, &held[0]);
+    assert_ok(granary_object_get(client, ids[2], 60000, &views[0]));
+    assert_true(fixture_content_is(views[0].data, 3, 24 * MIB));
+    granary_object_release(client, &views[0]);
+    granary_object_release(client, &held[1]);
+    granary_disconnect(client);
+}
+
 static void
 a_pinned_object_stays_in_memory(void **state)
 {
@@ -222,6 +252,7 @@ main(void)
         STORE_TEST(what_is_held_makes_a_put_fail_and_lets_go),
         STORE_TEST(get_some_leases_what_there_is_room_for),
         STORE_TEST(who_waits_for_memory_lets_the_store_sleep),
+        STORE_TEST(a_timeout_holds_for_what_is_spilled),
         STORE_TEST(a_pinned_object_stays_in_memory),
         STORE_TEST(several_spilled_ones_are_got_together),
     };
