@@ -22,20 +22,38 @@ struct arguments {
     bool die_with_parent;
 };
 
+static granary_err
+take_spill_dir(void *target, char *text)
+{
+    struct store_options *into = &((struct arguments *)target)->options;
+    uint64_t limit;
+    granary_err err = gr_option_directory(text, &limit);
+
+    if (err == GRANARY_OK && into->spill_count == GR_SPILL_DIRS) {
+        err = gr_fail(GRANARY_EINVAL, "'%s' is one more than the %u that there can be", text, GR_SPILL_DIRS);
+    }
+    if (err == GRANARY_OK) {
+        into->spill[into->spill_count++] = (struct store_place){.dir = text, .quota = limit};
+    }
+    return err;
+}
+
 static const struct gr_option options[] = {
     {"instance", 0, "NAME|DIR", "serve this instance; default: $GRANARY_INSTANCE, else 'default'",
      GR_OPTION_TEXT(struct arguments, options.instance)},
     {"memory", 0, "SIZE", "give objects so much memory; default: half of what cgroup, RAM and /dev/shm allow",
      GR_OPTION_SIZE(struct arguments, options.memory_bytes, 0)},
-    {"spill-dir", 0, "DIR", "write objects there when memory is full; default: below /var/tmp",
-     GR_OPTION_TEXT(struct arguments, options.spill_dir)},
+    {"spill-dir", 0, "DIR[=SIZE]",
+     "write objects there when memory is full, at most so many bytes; may be given several times; default: below "
+     "/var/tmp",
+     GR_OPTION_TAKE(take_spill_dir)},
     {"levels", 0, "SET", "use these levels, such as 'memory|disk'; default: memory, disk, and remote with --remote-dir",
      GR_OPTION_LEVELS(struct arguments, options.levels)},
     {"remote-dir", 0, "DIR", "use this directory, such as a mounted share, as the remote level; default: none",
      GR_OPTION_TEXT(struct arguments, options.remote_dir)},
     {"remote-quota", 0, "SIZE", "write at most so many bytes to the remote level; default: what it holds",
      GR_OPTION_SIZE(struct arguments, options.remote_quota_bytes, 0)},
-    {"disk-quota", 0, "SIZE", "write at most so many bytes to disk; default: what the disk holds",
+    {"disk-quota", 0, "SIZE", "write at most so many bytes to disk, in all directories; default: what the disks hold",
      GR_OPTION_SIZE(struct arguments, options.disk_quota_bytes, 0)},
     {"high-water", 0, "PERCENT",
      "begin to write objects to disk when those without a copy there fill so much of the memory; default: 90",

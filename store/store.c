@@ -237,10 +237,10 @@ describe(struct store *store)
 {
     struct gr_root *root = store->root.shm;
 
-    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", store->depots->of[DEPOT_DISK].dir);
-    (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", store->depots->of[DEPOT_REMOTE].dir);
+    (void)snprintf(root->spill_dir, sizeof root->spill_dir, "%s", root->places[0].path);
+    (void)snprintf(root->remote_dir, sizeof root->remote_dir, "%s", root->places[GR_SPILL_DIRS].path);
     root->capacity = store->account.bytes[GR_ACCOUNT_CAPACITY];
-    root->disk_quota = store->depots->of[DEPOT_DISK].quota;
+    root->disk_quota = store->depots->disk_quota;
     root->group = store->clients.group;
     root->rung = (uint32_t)store->rung;
 }
@@ -250,6 +250,7 @@ store_create(const struct store_options *options, struct store **ret_store)
 {
     struct store *store = store_alloc();
     uint64_t memory = options->memory_bytes;
+    char message[512];
     granary_err err;
 
     if (store == NULL) {
@@ -298,13 +299,14 @@ store_create(const struct store_options *options, struct store **ret_store)
     adopt_announce(store);
     event_note(store, NULL, GR_EVENT_START, NULL, atomic_load(&store->root.shm->epoch), (uint64_t)getpid(), 0);
     gr_log_info("STORE-READY", "instance=%s memory=%llu spill=%s epoch=%llu", store->instance.runtime,
-                (unsigned long long)memory, store->depots->of[DEPOT_DISK].dir,
+                (unsigned long long)memory, store->root.shm->spill_dir,
                 (unsigned long long)atomic_load(&store->root.shm->epoch));
     *ret_store = store;
     return GRANARY_OK;
 fail:
-    store_destroy(store);
-    return err;
+    (void)snprintf(message, sizeof message, "%s", granary_error_message());
+    store_destroy(store); /* which may fail at other things */
+    return gr_fail(err, "%s", message);
 }
 
 static void

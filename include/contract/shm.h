@@ -330,6 +330,18 @@ struct gr_segment_record {
 };
 _Static_assert(sizeof(struct gr_segment_record) == 64, "part of the layout");
 
+/* A directory of spill files, and how it does. */
+#define GR_SPILL_DIRS 8u
+struct gr_spill_place {
+    _Alignas(64) char path[512]; /* "": there is none */
+    uint64_t quota;              /* 0: none of its own */
+    _Atomic uint64_t bytes;      /* its files take */
+    _Atomic uint64_t speed;      /* bytes a second of what was written and read lately; 0: not known yet */
+    _Atomic uint64_t failures;   /* writes that failed since the store began */
+    _Atomic int32_t failed;      /* granary_err of the last write */
+};
+_Static_assert(sizeof(struct gr_spill_place) == 576, "part of the layout");
+
 struct gr_root {
     _Atomic uint64_t magic; /* written last */
     uint32_t version;
@@ -358,6 +370,8 @@ struct gr_root {
     _Alignas(64) struct gr_client_record clients[GR_MAX_CLIENTS];
     /* records[number % GR_MAX_SEGMENTS]: a number whose place is taken is skipped */
     struct gr_segment_record segments[GR_MAX_SEGMENTS];
+    /* Of the disk level, the first one is spill_dir; then that of the remote level. Roots of earlier releases end before. */
+    struct gr_spill_place places[GR_SPILL_DIRS + 1];
 };
 
 /* ---- the ledger: what is said about objects, one record each. A page of records is made at a time. ---- */

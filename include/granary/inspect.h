@@ -195,6 +195,27 @@ typedef struct granary_segment_info {
 GRANARY_API granary_err granary_inspect_segments(granary_inspector *inspector, granary_segment_info **ret_infos,
                                                  size_t *ret_count);
 
+/* ---- directories of spill files ---- */
+
+typedef struct granary_spill_dir_info {
+    char path[512];
+    granary_level level; /* GRANARY_LEVEL_DISK or GRANARY_LEVEL_REMOTE */
+    granary_err failed;  /* of the last file written there; others are written elsewhere, if there is room, meanwhile */
+    uint64_t failures;   /* files that could not be written since the store began */
+    uint64_t bytes;      /* its files take */
+    uint64_t quota_bytes; /* they may take; 0: no limit of its own */
+    uint64_t bytes_per_s; /* of objects, written and read lately; 0: not known yet */
+} granary_spill_dir_info;
+
+/*
+ * Every directory that the store writes spill files in, first those of the disk level.
+ *
+ * ret_infos  to be freed with free(); NULL when there are none
+ * Errors     the common ones
+ */
+GRANARY_API granary_err granary_inspect_spill_dirs(granary_inspector *inspector, granary_spill_dir_info **ret_infos,
+                                                   size_t *ret_count);
+
 /* ---- clients and what they hold ---- */
 
 typedef struct granary_client_info {
@@ -444,6 +465,9 @@ GRANARY_SIZED_1(granary_err, granary_inspect_object,
 GRANARY_SIZED_1(granary_err, granary_inspect_segments,
                 (granary_inspector * inspector, granary_segment_info **ret_infos, size_t *ret_count),
                 (inspector, ret_infos, ret_count), granary_segment_info);
+GRANARY_SIZED_1(granary_err, granary_inspect_spill_dirs,
+                (granary_inspector * inspector, granary_spill_dir_info **ret_infos, size_t *ret_count),
+                (inspector, ret_infos, ret_count), granary_spill_dir_info);
 GRANARY_SIZED_1(granary_err, granary_inspect_clients,
                 (granary_inspector * inspector, granary_client_info **ret_infos, size_t *ret_count),
                 (inspector, ret_infos, ret_count), granary_client_info);

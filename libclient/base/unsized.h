@@ -42,6 +42,7 @@ enum {
     first_granary_segment_info = 80,
     first_granary_session_info = 128,
     first_granary_session_options = 24,
+    first_granary_spill_dir_info = 552,
     first_granary_sql_done = 24,
     first_granary_store_stat = 312,
     first_granary_table_info = 152,

@@ -13,27 +13,40 @@
 #include "object/object.h"
 #include "pack/pack.h"
 
+/* In the directory that the root names at that byte. Errors: ENOENT it is not there · ESTATE there is none · errno's */
+static granary_err
+open_in(int root_fd, size_t at, uint32_t number, struct spilled *spilled)
+{
+    char directory[sizeof((struct gr_root *)0)->spill_dir] = "";
+
+    if (root_fd < 0 || pread(root_fd, directory, sizeof directory, (off_t)at) != (ssize_t)sizeof directory ||
+        directory[0] == '\0' || memchr(directory, '\0', sizeof directory) == NULL) {
+        return gr_fail(GRANARY_ESTATE, "the instance's root names no directory of spill file %u", number);
+    }
+    (void)snprintf(spilled->path, sizeof spilled->path, "%s/spill.%u", directory, number);
+    spilled->fd = open(spilled->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return spilled->fd >= 0 ? GRANARY_OK : gr_fail_errno("spill file %s", spilled->path);
+}
+
 /* The spill file of that number. The instance's root tells where they are. */
 static granary_err
 open_file(const granary_client *client, uint32_t number, struct spilled *spilled)
 {
     char root[64];
-    char directory[sizeof((struct gr_root *)0)->spill_dir] = "";
-    ssize_t got = -1;
+    unsigned place = 0;
+    granary_err err;
     int fd;
 
     (void)snprintf(root, sizeof root, "%sroot", gr_client_instance(client)->shm_prefix);
     fd = gr_shm_open(root, O_RDONLY);
-    if (fd >= 0) {
-        got = pread(fd, directory, sizeof directory, offsetof(struct gr_root, spill_dir));
-        gr_fd_close(&fd);
-    }
-    if (got != (ssize_t)sizeof directory || directory[0] == '\0' || memchr(directory, '\0', sizeof directory) == NULL) {
-        return gr_fail(GRANARY_ESTATE, "the instance's root names no directory of spill files");
-    }
-    (void)snprintf(spilled->path, sizeof spilled->path, "%s/spill.%u", directory, number);
-    spilled->fd = open(spilled->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    return spilled->fd >= 0 ? GRANARY_OK : gr_fail_errno("spill file %s", spilled->path);
+    do {
+        err =
+            open_in(fd, place == 0 ? offsetof(struct gr_root, spill_dir) : offsetof(struct gr_root, places[place].path),
+                    number, spilled);
+        place++;
+    } while (err == GRANARY_ENOENT && place < GR_SPILL_DIRS);
+    gr_fd_close(&fd);
+    return err;
 }
 
 granary_err

@@ -321,8 +321,14 @@ check_disk(struct check *check)
         }
         scan(&disk, path);
     } else {
-        scan(&disk, check->info.spill_dir);
-        scan(&disk, check->info.remote_dir);
+        granary_spill_dir_info *dirs = NULL;
+        size_t count = 0;
+
+        check->err = granary_inspect_spill_dirs(check->inspector, &dirs, &count);
+        for (size_t i = 0; i < count && check->err == GRANARY_OK; i++) {
+            scan(&disk, dirs[i].path);
+        }
+        free(dirs);
     }
     if (disk.copy_count > 0) {
         qsort(disk.copies, disk.copy_count, sizeof *disk.copies, by_stamp);

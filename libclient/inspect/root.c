@@ -320,6 +320,60 @@ read_table(const struct granary_inspector *inspector, uint64_t at, size_t record
     return GRANARY_OK;
 }
 
+/* Those of a root; of one that an earlier release made, the directories that it names. */
+static granary_err
+read_places(const struct granary_inspector *inspector, struct gr_spill_place **ret_places)
+{
+    granary_instance_info info;
+    granary_err err = root_read(inspector, &info);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = read_table(inspector, offsetof(struct gr_root, places), sizeof **ret_places, GR_SPILL_DIRS + 1,
+                     (void **)ret_places);
+    if (err == GRANARY_ECORRUPT) {
+        *ret_places = aligned_alloc(_Alignof(struct gr_spill_place), (GR_SPILL_DIRS + 1) * sizeof **ret_places);
+        if (*ret_places == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "root: no memory for its directories");
+        }
+        memset(*ret_places, 0, (GR_SPILL_DIRS + 1) * sizeof **ret_places);
+        memcpy((*ret_places)[0].path, info.spill_dir, sizeof info.spill_dir);
+        memcpy((*ret_places)[GR_SPILL_DIRS].path, info.remote_dir, sizeof info.remote_dir);
+        err = GRANARY_OK;
+    }
+    return err;
+}
+
+granary_err
+granary_inspect_spill_dirs_sized(granary_inspector *inspector, granary_spill_dir_info **ret_infos, size_t *ret_count,
+                                 size_t info_size)
+{
+    granary_spill_dir_info *infos = calloc(GR_SPILL_DIRS + 1, sizeof *infos);
+    struct gr_spill_place *places = NULL;
+    size_t count = 0;
+    granary_err err =
+        infos == NULL ? gr_fail(GRANARY_ENOMEM, "no memory to list directories") : read_places(inspector, &places);
+
+    for (size_t i = 0; i <= GR_SPILL_DIRS && err == GRANARY_OK; i++) {
+        const struct gr_spill_place *place = &places[i];
+
+        if (place->path[0] == '/') {
+            granary_spill_dir_info *info = &infos[count++];
+
+            *info = (granary_spill_dir_info){.level = i < GR_SPILL_DIRS ? GRANARY_LEVEL_DISK : GRANARY_LEVEL_REMOTE,
+                                             .failed = (granary_err)place->failed,
+                                             .failures = place->failures,
+                                             .bytes = place->bytes,
+                                             .quota_bytes = place->quota,
+                                             .bytes_per_s = place->speed};
+            copy_text(info->path, sizeof info->path, place->path, sizeof place->path);
+        }
+    }
+    free(places);
+    return gr_sized_give_list(err, infos, sizeof *infos, count, ret_infos, info_size, ret_count);
+}
+
 granary_err
 root_clients(const struct granary_inspector *inspector, struct client_copy **ret_clients, size_t *ret_count)
 {

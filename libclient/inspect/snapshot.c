@@ -99,7 +99,8 @@ copy_spill(const char *spill_dir, int to_dir, char *buffer)
     if (dir == NULL) {
         return errno == ENOENT ? GRANARY_OK : gr_fail_errno("%s", spill_dir);
     }
-    if (mkdirat(to_dir, "spill", 0700) < 0 || (to = openat(to_dir, "spill", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+    if ((mkdirat(to_dir, "spill", 0700) < 0 && errno != EEXIST) ||
+        (to = openat(to_dir, "spill", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         err = gr_fail_errno("spill");
     }
     while (err == GRANARY_OK && (entry = readdir(dir)) != NULL) {
@@ -116,7 +117,8 @@ granary_err
 granary_inspect_snapshot(granary_inspector *inspector, const char *directory)
 {
     struct file_entry *entries = NULL;
-    granary_instance_info info;
+    granary_spill_dir_info *dirs = NULL;
+    size_t dir_count = 0;
     char *buffer = malloc(CHUNK);
     char name[256];
     size_t count = 0;
@@ -141,10 +143,14 @@ granary_inspect_snapshot(granary_inspector *inspector, const char *directory)
         err = copy_file(from, name, to, entries[i].name, buffer);
     }
     /* A damaged root does not tell where the spill files are. */
-    if (err == GRANARY_OK && !inspector->copy && root_read(inspector, &info) == GRANARY_OK &&
-        info.spill_dir[0] == '/') {
-        err = copy_spill(info.spill_dir, to, buffer);
+    if (err == GRANARY_OK && !inspector->copy &&
+        granary_inspect_spill_dirs(inspector, &dirs, &dir_count) != GRANARY_OK) {
+        dir_count = 0;
     }
+    for (size_t i = 0; i < dir_count && err == GRANARY_OK; i++) {
+        err = dirs[i].level == GRANARY_LEVEL_DISK ? copy_spill(dirs[i].path, to, buffer) : err;
+    }
+    free(dirs);
     free(entries);
     free(buffer);
     gr_fd_close(&from);

@@ -35,6 +35,26 @@ struct parsing {
 /* ---- values ---- */
 
 granary_err
+gr_option_directory(char *text, uint64_t *ret_limit)
+{
+    char *equals = strrchr(text, '=');
+    size_t length;
+
+    *ret_limit = 0;
+    if (equals != NULL && strchr(equals, '/') == NULL && gr_size_parse(equals + 1, ret_limit) == GRANARY_OK) {
+        *equals = '\0';
+        if (*ret_limit == 0) {
+            return gr_fail(GRANARY_EINVAL, "'%s': a limit of 0 leaves nothing to write", text);
+        }
+    }
+    length = strlen(text);
+    while (length > 1 && text[length - 1] == '/') {
+        text[--length] = '\0';
+    }
+    return length > 0 ? GRANARY_OK : gr_fail(GRANARY_EINVAL, "'' is no directory");
+}
+
+granary_err
 gr_option_number(const char *text, int64_t least, uint64_t most, int64_t *ret_number)
 {
     bool negative = text[0] == '-';

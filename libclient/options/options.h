@@ -95,6 +95,12 @@ struct gr_options {
  */
 int gr_options_parse(const struct gr_options *options, int argc, char **argv);
 
+/*
+ * "DIR" or "DIR=SIZE": a directory, and a limit of what lies there (0: none is given). The text is cut behind the
+ * directory, whose slashes at the end go; with one, "DIR=1/", it is a directory in any case. Errors: EINVAL
+ */
+granary_err gr_option_directory(char *text, uint64_t *ret_limit);
+
 /* A whole number. Errors: EINVAL: "'x' is no number from 1 to 8" */
 granary_err gr_option_number(const char *text, int64_t least, uint64_t most, int64_t *ret_number);
 

@@ -90,7 +90,7 @@ on_record(void *context, const struct level_file *file, const struct level_recor
     struct adoption *adoption = context;
     struct spill_file *known = file_find(adoption->store, file->number);
 
-    if (known == NULL || depot_of(adoption->store, known) != adoption->depot) {
+    if (known == NULL || known->depot != adoption->depot) {
         return GRANARY_OK;
     }
     known->raw += GR_FOOTPRINT(record->data_size, (uint64_t)record->meta_size);
@@ -110,7 +110,7 @@ on_record(void *context, const struct level_file *file, const struct level_recor
                                                                    .place = record->place,
                                                                    .meta_size = record->meta_size,
                                                                    .file = file->number,
-                                                                   .depot = known->depot};
+                                                                   .depot = known->depot->name};
     return GRANARY_OK;
 }
 
@@ -131,7 +131,7 @@ adopt_scan(struct adoption *adoption)
     const struct level_visitor visitor = {.context = adoption, .file = on_file, .record = on_record};
     granary_err err = GRANARY_OK;
 
-    for (int i = 0; i < DEPOTS && err == GRANARY_OK; i++) {
+    for (unsigned i = 0; i < DEPOT_PLACES && err == GRANARY_OK; i++) {
         adoption->depot = &store->depots->of[i];
         if (adoption->depot->ops != NULL) {
             err = adoption->depot->ops->scan(adoption->depot->self, &visitor);

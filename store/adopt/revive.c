@@ -8,7 +8,8 @@
 
 struct revival {
     struct store *store;
-    uint32_t file; /* held until its records are known; 0: none */
+    struct depot *depot; /* that is being scanned */
+    uint32_t file;       /* held until its records are known; 0: none */
     uint64_t objects;
 };
 
@@ -29,7 +30,11 @@ on_file(void *context, const struct level_file *file)
     struct session *session;
 
     file_ends(revival);
-    if ((file->flags & LEVEL_FILE_PERSISTENT) == 0 || file_find(store, file->number) != NULL) {
+    if ((file->flags & LEVEL_FILE_PERSISTENT) == 0) {
+        return GRANARY_OK;
+    }
+    if (file_find(store, file->number) != NULL) { /* a directory that was not named for a while has come back */
+        gr_log_error("PERSISTENT-LEFT", "file=%s why=another directory has one of that number", file->path);
         return GRANARY_OK;
     }
     if (file->err == GRANARY_ENOMEM) {
@@ -39,7 +44,7 @@ on_file(void *context, const struct level_file *file)
         gr_log_error("PERSISTENT-LEFT", "file=%s why=%s", file->path, granary_error_message());
         return GRANARY_OK;
     }
-    if (file_add(store, &store->depots->of[DEPOT_DISK], session, file, file->bytes) == NULL) {
+    if (file_add(store, revival->depot, session, file, file->bytes) == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for what spill files hold");
     }
     revival->file = file->number;
@@ -108,16 +113,17 @@ on_record(void *context, const struct level_file *from, const struct level_recor
 granary_err
 revive(struct store *store)
 {
-    const struct depot *disk = &store->depots->of[DEPOT_DISK];
     struct revival revival = {.store = store};
     const struct level_visitor visitor = {.context = &revival, .file = on_file, .record = on_record};
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
-    if (disk->ops == NULL) {
-        return GRANARY_OK;
+    for (unsigned i = 0; i < GR_SPILL_DIRS && err == GRANARY_OK; i++) {
+        revival.depot = &store->depots->of[i];
+        if (revival.depot->ops != NULL) {
+            err = revival.depot->ops->scan(revival.depot->self, &visitor);
+            file_ends(&revival);
+        }
     }
-    err = disk->ops->scan(disk->self, &visitor);
-    file_ends(&revival);
     if (revival.objects > 0) {
         gr_log_info("REVIVED", "objects=%llu", (unsigned long long)revival.objects);
     }

@@ -5,15 +5,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "contract/shm.h"
 #include "granary/types.h"
 
+struct store_place {
+    const char *dir; /* a directory of its own is made in it */
+    uint64_t quota;  /* of what lies there; 0: none */
+};
+
 struct store_options {
-    const char *instance;        /* name or runtime directory; NULL: as gr_instance_resolve() */
-    uint64_t memory_bytes;       /* budget; 0: half of the smallest of cgroup limit, RAM and /dev/shm */
-    const char *spill_dir;       /* a directory of its own is made in it; NULL: the instance's default */
-    uint64_t disk_quota_bytes;   /* 0: none */
+    const char *instance;  /* name or runtime directory; NULL: as gr_instance_resolve() */
+    uint64_t memory_bytes; /* budget; 0: half of the smallest of cgroup limit, RAM and /dev/shm */
+    struct store_place spill[GR_SPILL_DIRS];
+    unsigned spill_count;        /* 0: the instance's default */
+    uint64_t disk_quota_bytes;   /* of all of them together; 0: none */
     granary_levels levels;       /* to be used; 0: memory, disk, and remote when there is a remote_dir */
-    const char *remote_dir;      /* as spill_dir, of the remote level; NULL: there is none */
+    const char *remote_dir;      /* as those, of the remote level; NULL: there is none */
     uint64_t remote_quota_bytes; /* 0: none */
     const char *group;           /* whose members may connect beside the store's own user; NULL: nobody */
     unsigned high_percent;       /* of the budget without a copy: spilling begins by itself; 0: 90 */

@@ -21,6 +21,7 @@
 #define STAMP_BLOCK   ((uint64_t)1000 << 20) /* of one second */
 #define SEGMENT_STEP  1024u                  /* records that get memory at once: 64 KiB */
 #define SEGMENTS_AT   offsetof(struct gr_root, segments)
+#define PLACES_AT     offsetof(struct gr_root, places)
 #define SEGMENT_BYTES sizeof(struct gr_segment_record)
 
 /* Zeros where the machine has none. One that only cannot be read now would make objects those of another boot. */
@@ -58,6 +59,15 @@ commit(const struct root *root, uint64_t at, uint64_t bytes)
                : gr_fail_errno("shared memory %s: %llu bytes", root->name, (unsigned long long)bytes);
 }
 
+/* What is written without asking: all but the segments' records. */
+static granary_err
+commit_most(const struct root *root)
+{
+    granary_err err = commit(root, 0, SEGMENTS_AT);
+
+    return err == GRANARY_OK ? commit(root, PLACES_AT, sizeof(struct gr_root) - PLACES_AT) : err;
+}
+
 static granary_err
 map(struct root *root)
 {
@@ -82,7 +92,7 @@ create(struct root *root, const struct gr_instance *instance)
         return err;
     }
     err = shmfile_create(root->name, sizeof *shm, &root->fd);
-    if (err != GRANARY_OK || (err = commit(root, 0, SEGMENTS_AT)) != GRANARY_OK || (err = map(root)) != GRANARY_OK) {
+    if (err != GRANARY_OK || (err = commit_most(root)) != GRANARY_OK || (err = map(root)) != GRANARY_OK) {
         return err;
     }
     shm = root->shm;
@@ -201,11 +211,11 @@ open_left(struct root *root, const struct gr_instance *instance, const char **re
     if (err == GRANARY_OK && fstat(root->fd, &st) < 0) {
         err = fail_to_read(root);
     }
-    if (err == GRANARY_OK && st.st_size < (off_t)sizeof(struct gr_root)) {
+    if (err == GRANARY_OK && st.st_size < (off_t)PLACES_AT) {
         *ret_why = "its root is truncated";
         err = GRANARY_ENOENT;
     }
-    if (err == GRANARY_OK && (err = commit(root, 0, SEGMENTS_AT)) == GRANARY_OK) {
+    if (err == GRANARY_OK && (err = commit_most(root)) == GRANARY_OK) { /* it also grows what an earlier release made */
         err = map(root);
     }
     if (err == GRANARY_OK && !serials_make_sense(root)) {

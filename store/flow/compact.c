@@ -33,7 +33,8 @@ struct victim {
 struct compaction {
     struct job job;
     struct session *session;
-    struct depot *depot;
+    struct depot *depot; /* of the victims */
+    struct depot *into;
     struct victim victims[MOST];
     unsigned count;
     uint64_t bytes; /* of the victims */
@@ -80,8 +81,7 @@ choose(struct store *store, int64_t now_ns)
 
         bytes += file->bytes;
         dead += file->bytes / 100 * percent;
-        if (may_rewrite(file) && now_ns >= depot_of(store, file)->retry_ns &&
-            (worst == NULL || percent > dead_percent(worst))) {
+        if (may_rewrite(file) && now_ns >= file->depot->retry_ns && (worst == NULL || percent > dead_percent(worst))) {
             worst = file;
         }
     }
@@ -112,7 +112,7 @@ add_others(struct compaction *compaction, struct store *store)
         struct spill_file *file = entry->value.pointer;
 
         if (may_rewrite(file) && dead_percent(file) > DEAD_FILE && file->session == compaction->session &&
-            depot_of(store, file) == compaction->depot && compaction->live + file->live <= MOST_LIVE) {
+            file->depot == compaction->depot && compaction->live + file->live <= MOST_LIVE) {
             add_victim(compaction, file);
         }
     }
@@ -183,8 +183,9 @@ write_live(struct job *job)
         compaction->objects[i].fd = compaction->victims[compaction->homes[i]].fd;
     }
     if (compaction->err == GRANARY_OK) {
-        compaction->err = depot->ops->write(depot->self, &compaction->file, compaction->objects,
-                                            compaction->object_count, compaction->allowance, &compaction->written);
+        compaction->err =
+            compaction->into->ops->write(compaction->into->self, &compaction->file, compaction->objects,
+                                         compaction->object_count, compaction->allowance, &compaction->written);
     }
     if (compaction->err != GRANARY_OK) {
         (void)snprintf(compaction->message, sizeof compaction->message, "%s", granary_error_message());
@@ -204,7 +205,7 @@ needing(const struct compaction *compaction, size_t i, uint64_t place)
     struct copy copy;
 
     if (slot == NULL || slot_object(slot).stamp != object->stamp ||
-        !copy_find(session, slot, (enum depot_name)(compaction->depot - session->store->depots->of), &copy) ||
+        !copy_find(session, slot, compaction->depot->name, &copy) ||
         copy.file != compaction->victims[compaction->homes[i]].file || copy.place != place) {
         return NULL;
     }
@@ -268,7 +269,7 @@ compaction_done(struct job *job)
         compaction_failed(compaction);
         return;
     }
-    file = file_add_new(store, compaction->depot, session, &compaction->file, compaction->written);
+    file = file_add_new(store, compaction->into, session, &compaction->file, compaction->written);
     if (file != NULL) {
         for (size_t i = 0; i < compaction->object_count; i++) {
             const struct level_object *object = &compaction->objects[i];
@@ -303,7 +304,9 @@ indexes_read(struct job *job)
         compaction_end(compaction, false);
         return;
     }
-    compaction->allowance = depot_allowance(compaction->depot);
+    compaction->into = depot_choose(store, compaction->depot->name, compaction->live, 0, gr_now_ns());
+    depot_charge(store, compaction->into, compaction->live);
+    compaction->allowance = depot_allowance(store, compaction->into);
     file_sign(&compaction->file, session, 0);
     compaction->job = (struct job){.run = write_live, .done = compaction_done};
     workers_submit(store->workers, WORKER_WRITE, &compaction->job);
@@ -335,7 +338,7 @@ compact_turn(struct store *store, int64_t now_ns)
         return false;
     }
     compaction->session = file->session;
-    compaction->depot = depot_of(store, file);
+    compaction->depot = file->depot;
     add_victim(compaction, file);
     add_others(compaction, store);
     store->compact->running = compaction;

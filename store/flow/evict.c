@@ -204,13 +204,13 @@ spill_done(struct job *job)
     reclaim_note_copies(store);
     store->depots->error[0] = '\0';
     if (spill->err == GRANARY_OK) {
-        spill->depot->said_ns = 0;
+        depot_worked(spill->depot);
         spill_book(spill);
     } else if (spill->err == GRANARY_ECORRUPT) {
         spill_blame(spill);
     } else {
         (void)gr_fail(spill->err, "%s", spill->message);
-        depot_failed(store, spill->depot, gr_now_ns());
+        depot_failed(store, spill->depot, spill->err, gr_now_ns());
         event_note(store, spill->session, GR_EVENT_DISK_FAILED, NULL, (uint32_t)-spill->err, spill->file.number, 0);
         depot_log_failure(spill->depot, spill->file.number, spill->err, spill->message, gr_now_ns());
     }
@@ -227,10 +227,9 @@ bool
 spill_start(struct store *store, uint64_t want, bool with_open, unsigned most_rank)
 {
     uint64_t share = store->account.bytes[GR_ACCOUNT_CAPACITY] / 16;
-    struct depot *depot = depot_to_spill(store, gr_now_ns());
     struct spill *spill;
 
-    if (store->stopping || store->spill != NULL || depot == NULL) {
+    if (store->stopping || store->spill != NULL || depot_to_spill(store, 0, gr_now_ns()) == NULL) {
         return false;
     }
     spill = calloc(1, sizeof *spill);
@@ -238,7 +237,6 @@ spill_start(struct store *store, uint64_t want, bool with_open, unsigned most_ra
         return false;
     }
     spill->store = store;
-    spill->depot = depot;
     spill->most = clamp(want > share ? want : share, SPILL_LEAST, SPILL_MOST);
     spill->with_open = with_open;
     spill->hunt = (struct victim_hunt){.most_rank = most_rank,
@@ -254,9 +252,17 @@ static void
 spill_submit(struct spill *spill)
 {
     struct store *store = spill->store;
+    int64_t now_ns = gr_now_ns();
 
+    /* If all have failed since it was begun, this one tells why. */
+    spill->depot = depot_to_spill(store, spill->bytes, now_ns);
+    if (spill->depot == NULL) {
+        spill->depot =
+            depot_choose(store, depot_there(store, DEPOT_DISK) ? DEPOT_DISK : DEPOT_REMOTE, spill->bytes, 0, now_ns);
+    }
+    depot_charge(store, spill->depot, spill->bytes);
     file_sign(&spill->file, spill->session, 0);
-    spill->allowance = depot_allowance(spill->depot);
+    spill->allowance = depot_allowance(store, spill->depot);
     spill->job = (struct job){.run = spill_run, .done = spill_done};
     spill->submitted = true;
     workers_submit(store->workers, WORKER_WRITE, &spill->job);

@@ -35,6 +35,8 @@ struct copying {
     struct session *session;
     granary_id id;
     struct depot *depot;
+    unsigned tried; /* those it failed in, a bit each */
+    bool unread;    /* it failed where it comes from */
     struct level_file file;
     struct level_object object;
     struct segment *segment;  /* it is copied from memory; NULL: */
@@ -55,6 +57,7 @@ copying_run(struct job *job)
     if (copying->segment == NULL) {
         fd = copying->from->ops->open_file(copying->from->self, copying->from_file, &copying->err);
         copying->object.fd = fd;
+        copying->unread = copying->err != GRANARY_OK;
     }
     if (copying->err == GRANARY_OK) {
         copying->err = copying->depot->ops->write(copying->depot->self, &copying->file, &copying->object, 1,
@@ -96,6 +99,44 @@ copying_book(struct copying *copying)
     return err;
 }
 
+static void copying_done(struct job *job);
+
+static void
+copying_submit(struct copying *copying, uint32_t flags)
+{
+    struct session *session = copying->session;
+
+    depot_charge(session->store, copying->depot, copying->object.data_size + copying->object.meta_size);
+    file_sign(&copying->file, session, flags & LEVEL_FILE_PERSISTENT);
+    copying->allowance = depot_allowance(session->store, copying->depot);
+    copying->job = (struct job){.run = copying_run, .done = copying_done};
+    workers_submit(session->store->workers, WORKER_WRITE, &copying->job);
+}
+
+/* Another directory of the level may have the room that this one lacks; false: there is none, or it is not at fault. */
+static bool
+copying_again(struct copying *copying)
+{
+    struct store *store = copying->session->store;
+    struct depot *depot = copying->depot, *other;
+
+    if (copying->unread || copying->err == GRANARY_ECORRUPT || copying->err == GRANARY_ENOMEM) {
+        return false;
+    }
+    copying->tried |= depot_bit(store, depot);
+    other = depot_choose(store, depot->name, copying->object.data_size, copying->tried, gr_now_ns());
+    if (other == NULL || store->stopping) {
+        depot_blame(depot, copying->err);
+        return false;
+    }
+    (void)gr_fail(copying->err, "%s", copying->message);
+    depot_failed(store, depot, copying->err, gr_now_ns());
+    copying->depot = other;
+    copying->err = GRANARY_OK;
+    copying_submit(copying, copying->file.flags);
+    return true;
+}
+
 static void
 copying_done(struct job *job)
 {
@@ -105,13 +146,19 @@ copying_done(struct job *job)
     granary_id id = copying->id;
     granary_err err = copying->err;
 
+    if (err != GRANARY_OK) {
+        gr_log_warn("COPY-FAILED", "dir=%s file=%u why=%s", copying->depot->place->path, copying->file.number,
+                    copying->message);
+        event_note(store, session, GR_EVENT_DISK_FAILED, &id, (uint32_t)-err, copying->file.number, 0);
+        if (copying_again(copying)) {
+            return;
+        }
+    }
     map_remove(&session->copying, map_find(&session->copying, map_key_id(id)));
     if (err == GRANARY_OK) {
+        depot_worked(copying->depot);
         err = copying_book(copying);
     } else {
-        (void)gr_fail(err, "%s", copying->message);
-        gr_log_warn("COPY-FAILED", "file=%u why=%s", copying->file.number, copying->message);
-        event_note(store, session, GR_EVENT_DISK_FAILED, &id, (uint32_t)-err, copying->file.number, 0);
         (void)gr_fail(err, "%s", copying->message);
     }
     if (copying->segment != NULL) {
@@ -138,7 +185,7 @@ copy_from(struct copying *copying, const struct gr_slot *slot)
         struct spill_file *file = file_find(store, object.where);
 
         file_hold(file, 0);
-        copying->from = depot_of(store, file);
+        copying->from = file->depot;
         copying->from_file = object.where;
         copying->object.packed = true;
     } else {
@@ -170,9 +217,7 @@ copy_start(struct session *session, const struct gr_slot *slot, enum depot_name 
     entry->value.pointer = copying;
     copying->session = session;
     copying->id = object.id;
-    copying->depot = &store->depots->of[depot];
-    copying->allowance = depot_allowance(copying->depot);
-    file_sign(&copying->file, session, flags);
+    copying->depot = depot_choose(store, depot, slot_footprint(slot), 0, gr_now_ns());
     copying->object = (struct level_object){.id = object.id,
                                             .serial = object.serial,
                                             .data_size = object.data_size,
@@ -180,8 +225,7 @@ copy_start(struct session *session, const struct gr_slot *slot, enum depot_name 
                                             .stamp = object.stamp};
     copy_from(copying, slot);
     session->jobs++;
-    copying->job = (struct job){.run = copying_run, .done = copying_done};
-    workers_submit(store->workers, WORKER_WRITE, &copying->job);
+    copying_submit(copying, flags);
     return GRANARY_OK;
 }
 
@@ -210,10 +254,10 @@ check_levels(const struct store *store, const struct gr_move *move)
 
         return err != GRANARY_OK ? err : gr_fail(GRANARY_EUNSUPPORTED, "no object can be moved to the GPU");
     }
-    if ((move->to & GRANARY_LEVEL_DISK) != 0 && store->depots->of[DEPOT_DISK].ops == NULL) {
+    if ((move->to & GRANARY_LEVEL_DISK) != 0 && !depot_there(store, DEPOT_DISK)) {
         return gr_fail(GRANARY_EUNSUPPORTED, "this store runs without the level disk (--levels)");
     }
-    if ((move->to & GRANARY_LEVEL_REMOTE) != 0 && store->depots->of[DEPOT_REMOTE].ops == NULL) {
+    if ((move->to & GRANARY_LEVEL_REMOTE) != 0 && !depot_there(store, DEPOT_REMOTE)) {
         return gr_fail(GRANARY_EUNSUPPORTED, "this store runs without the level remote (--remote-dir)");
     }
     return GRANARY_OK;
@@ -223,12 +267,12 @@ check_levels(const struct store *store, const struct gr_move *move)
 static bool
 find_refuge(const struct store *store, granary_levels from, enum depot_name *ret_depot)
 {
-    if (store->depots->of[DEPOT_DISK].ops != NULL && (from & GRANARY_LEVEL_DISK) == 0) {
+    if (depot_there(store, DEPOT_DISK) && (from & GRANARY_LEVEL_DISK) == 0) {
         *ret_depot = DEPOT_DISK;
         return true;
     }
     *ret_depot = DEPOT_REMOTE;
-    return store->depots->of[DEPOT_REMOTE].ops != NULL && (from & GRANARY_LEVEL_REMOTE) == 0;
+    return depot_there(store, DEPOT_REMOTE) && (from & GRANARY_LEVEL_REMOTE) == 0;
 }
 
 /* Give up what shall go; everything that shall be there is. */

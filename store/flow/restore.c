@@ -405,7 +405,7 @@ restore_start(struct restore *restore, const struct gr_slot *slot)
     struct spill_file *file = file_find(store, object.where);
 
     restore->file = object.where;
-    restore->depot = depot_of(store, file);
+    restore->depot = file->depot;
     restore->object.fd = restore->segment->fd;
     restore->object.place = object.offset;
     if (!reading_start(restore)) {

@@ -9,11 +9,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "store/level/spillfile.h"
+
+#define LATELY_NS 4000000000u /* what came before counts half, then a quarter, ... */
 
 static void
 path_of(const struct directory *directory, uint32_t file, char ret_path[DIRECTORY_PATH])
@@ -95,11 +98,36 @@ directory_close(void *self)
     }
 }
 
+/* Two that note something at once may lose a little of it. */
+static void
+note_speed(struct directory *directory, uint64_t bytes, int64_t began_ns)
+{
+    uint64_t ns = (uint64_t)(gr_now_ns() - began_ns);
+
+    bytes += atomic_fetch_add(&directory->moved_bytes, bytes);
+    ns += atomic_fetch_add(&directory->moved_ns, ns);
+    if (ns > LATELY_NS) {
+        atomic_store(&directory->moved_bytes, bytes / 2);
+        atomic_store(&directory->moved_ns, ns / 2);
+    }
+}
+
+uint64_t
+directory_speed(void *self)
+{
+    struct directory *directory = self;
+    uint64_t ns = atomic_load(&directory->moved_ns);
+
+    return ns == 0 ? 0 : (uint64_t)((double)atomic_load(&directory->moved_bytes) * 1e9 / (double)ns);
+}
+
 granary_err
 directory_write(void *self, const struct level_file *file, struct level_object *objects, size_t count,
                 uint64_t allowance, uint64_t *ret_written)
 {
     struct directory *directory = self;
+    int64_t began_ns = gr_now_ns();
+    uint64_t bytes = 0;
     bool persistent = (file->flags & LEVEL_FILE_PERSISTENT) != 0;
     char path[DIRECTORY_PATH];
     char partial[DIRECTORY_PATH + 16];
@@ -125,6 +153,12 @@ directory_write(void *self, const struct level_file *file, struct level_object *
             (void)unlink(path);
         }
     }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        bytes += objects[i].data_size + objects[i].meta_size;
+    }
+    if (err == GRANARY_OK) {
+        note_speed(directory, bytes, began_ns);
+    }
     return err;
 }
 
@@ -132,11 +166,17 @@ granary_err
 directory_read(void *self, uint32_t file, const struct level_object *object, uint64_t from, uint64_t size,
                struct level_cost *cost)
 {
-    const struct directory *directory = self;
+    struct directory *directory = self;
+    int64_t began_ns = gr_now_ns();
     char path[DIRECTORY_PATH];
+    granary_err err;
 
     path_of(directory, file, path);
-    return spillfile_read(path, directory->direct, object, from, size, cost);
+    err = spillfile_read(path, directory->direct, object, from, size, cost);
+    if (err == GRANARY_OK) {
+        note_speed(directory, size, began_ns);
+    }
+    return err;
 }
 
 granary_err

@@ -10,9 +10,10 @@
 
 struct directory {
     char path[512];
-    bool direct;        /* O_DIRECT is worth a try */
-    bool careful;       /* every file is fsynced before it counts, not only persistent ones */
-    atomic_bool rooted; /* the directories above it are known to be durable */
+    bool direct;                            /* O_DIRECT is worth a try */
+    bool careful;                           /* every file is fsynced before it counts, not only persistent ones */
+    atomic_bool rooted;                     /* the directories above it are known to be durable */
+    _Atomic uint64_t moved_bytes, moved_ns; /* lately: what was written and read, and how long that took */
 };
 
 granary_err directory_open(const char *path, bool direct, bool careful, void **ret_self);
@@ -32,5 +33,6 @@ void directory_settle(void *self);
 granary_err directory_scan(void *self, const struct level_visitor *visitor);
 granary_err directory_records(void *self, uint32_t file, const struct level_visitor *visitor);
 void directory_clear(void *self);
+uint64_t directory_speed(void *self);
 
 #endif

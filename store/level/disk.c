@@ -23,4 +23,5 @@ const struct level_ops level_disk = {
     .scan = directory_scan,
     .records = directory_records,
     .clear = directory_clear,
+    .speed = directory_speed,
 };

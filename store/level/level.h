@@ -94,6 +94,9 @@ struct level_ops {
 
     /* Remove every file that is not complete and persistent. */
     void (*clear)(void *self);
+
+    /* Bytes of objects a second that were written and read lately; 0: not known yet. */
+    uint64_t (*speed)(void *self);
 };
 
 extern const struct level_ops level_gpu;

@@ -24,4 +24,5 @@ const struct level_ops level_remote = {
     .scan = directory_scan,
     .records = directory_records,
     .clear = directory_clear,
+    .speed = directory_speed,
 };

@@ -98,8 +98,8 @@ copy_add(struct session *session, struct gr_slot *slot, struct spill_file *file,
         }
         flags = slot_flags(slot);
     } else {
-        bool replaces = copy_find(session, slot, file->depot, &before);
-        bool second = file->depot == DEPOT_REMOTE && (flags & GR_FLAG_ON_DISK) != 0;
+        bool replaces = copy_find(session, slot, file->depot->name, &before);
+        bool second = file->depot->name == DEPOT_REMOTE && (flags & GR_FLAG_ON_DISK) != 0;
 
         if (second) {
             if (!set_remote(session, stamp, copy)) {
@@ -114,7 +114,7 @@ copy_add(struct session *session, struct gr_slot *slot, struct spill_file *file,
         }
         file_hold(file, footprint);
     }
-    if (file->depot == DEPOT_DISK) {
+    if (file->depot->name == DEPOT_DISK) {
         flags &= ~(uint64_t)GR_FLAG_PERSISTENT;
         flags |= (file->flags & LEVEL_FILE_PERSISTENT) != 0 ? GR_FLAG_PERSISTENT : 0;
     }

@@ -195,13 +195,13 @@ graphs(granary_client *client)
     ok("forget", granary_graph_delete(client, key));
 }
 
-#define LIST(type, name, call)                                                                                         \
+#define LIST(type, name, number, call)                                                                                 \
     do {                                                                                                               \
         type *infos;                                                                                                   \
         size_t count;                                                                                                  \
                                                                                                                        \
         ok(name, call);                                                                                                \
-        (void)printf(name " %s\n", count > 0 && infos[count - 1].session > 0 ? "there" : "none");                      \
+        (void)printf(name " %s\n", count > 0 && infos[count - 1].number > 0 ? "there" : "none");                       \
         free(infos);                                                                                                   \
     } while (0)
 
@@ -240,9 +240,10 @@ inspection(granary_client *client)
     CHECK_GUARD(infos, count);
     ok("object", granary_inspect_object(inspector, session, first, infos.array));
     (void)printf("objects %zu: %d\n", count, (int)infos.array[0].data_size);
-    LIST(granary_segment_info, "segments", granary_inspect_segments(inspector, &infos, &count));
-    LIST(granary_client_info, "clients", granary_inspect_clients(inspector, &infos, &count));
-    LIST(granary_lease_info, "leases", granary_inspect_leases(inspector, NULL, &infos, &count));
+    LIST(granary_segment_info, "segments", session, granary_inspect_segments(inspector, &infos, &count));
+    LIST(granary_spill_dir_info, "spill dirs", path[0], granary_inspect_spill_dirs(inspector, &infos, &count));
+    LIST(granary_client_info, "clients", session, granary_inspect_clients(inspector, &infos, &count));
+    LIST(granary_lease_info, "leases", session, granary_inspect_leases(inspector, NULL, &infos, &count));
     ok("waits", granary_inspect_waits(inspector, &waits, &count));
     free(waits);
     ok("holds", granary_inspect_holds(inspector, session, NULL, &holds, &count));

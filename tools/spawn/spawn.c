@@ -47,6 +47,15 @@ become(uid_t user, char program[static 512])
     (void)snprintf(program, 512, "/proc/self/fd/%d", fd);
 }
 
+static bool
+names_spill_dir(const char *const *arguments)
+{
+    while (arguments != NULL && *arguments != NULL && strcmp(*arguments, "--spill-dir") != 0) {
+        arguments++;
+    }
+    return arguments != NULL && *arguments != NULL;
+}
+
 static void
 run_program(const struct spawned *spawned, int ready_fd)
 {
@@ -63,8 +72,10 @@ run_program(const struct spawned *spawned, int ready_fd)
         find_program(program);
     }
     (void)snprintf(spill, sizeof spill, "%s/spill", spawned->directory);
-    argv[argc++] = "--spill-dir"; /* one among the arguments comes later and wins */
-    argv[argc++] = spill;
+    if (!names_spill_dir(more)) {
+        argv[argc++] = "--spill-dir";
+        argv[argc++] = spill;
+    }
     if (ready_fd >= 0) {
         (void)snprintf(ready, sizeof ready, "%d", ready_fd);
         argv[argc++] = "--ready-fd";

@@ -120,7 +120,8 @@ world_open(uint64_t memory_bytes, granary_levels levels)
     world.stop_fd = eventfd(0, EFD_CLOEXEC);
     world.options = (struct store_options){.instance = world.instance,
                                            .memory_bytes = memory_bytes,
-                                           .spill_dir = world.spill,
+                                           .spill = {{.dir = world.spill}},
+                                           .spill_count = 1,
                                            .levels = levels,
                                            .stop_fd = world.stop_fd};
     if ((levels & GRANARY_LEVEL_REMOTE) != 0) {

@@ -22,13 +22,16 @@ clean() {
     grep -q "^clean: 10 objects" "$work/out" || fail "fsck $*: $(cat "$work/out")"
 }
 
-granary up --executors 1 --memory 16M >/dev/null
+granary up --executors 1 --memory 16M --spill-dir "$work/one" --spill-dir "$work/two=1G" >/dev/null
 remember_prefix
 for _ in 0 1 2 3 4 5 6 7 8 9; do
     head -c 2500000 /dev/urandom | granary put - >>"$work/ids"
 done
 clean
 [ "$(granary ls --state disk --json | grep -c '"id"')" -gt 2 ] || fail "nothing was spilled: $(granary ls)"
+
+granary status | grep -qE "^spill +[0-9.]+ M.* in $work/one/granary-.*, .*/s" || fail "status: $(granary status)"
+granary status | grep -qE "^spill +[0-9.]+ M.* of 1.* in $work/two/granary-" || fail "status: $(granary status)"
 
 # A part of a spilled object is brought back as something of the store's own.
 id=$(granary ls --state disk | tail -n 1 | cut -d ' ' -f 1)
@@ -70,5 +73,30 @@ while read -r id; do
     [ "$(stat -c %s "$work/object")" = 2500000 ] || fail "object $id after a restart"
 done <"$work/ids"
 clean
+
+# Both directories have a part; one goes, with the store: its objects are damaged, each by itself, and all others are there.
+store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
+mv "$work/two" "$work/gone"
+touch "$work/two"
+kill -9 "$store"
+tail -s 0.02 --pid="$store" -f /dev/null
+there=0
+while read -r id; do
+    if granary get "$id" -o "$work/object" 2>"$work/err"; then
+        there=$((there + 1))
+    else
+        grep -qE "the object.s spilled copy is damaged" "$work/err" || fail "object $id: $(cat "$work/err")"
+    fi
+done <"$work/ids"
+[ "$there" -gt 1 ] && [ "$there" -lt 10 ] || fail "$there of ten objects are there"
+granary doctor >"$work/out" || true
+grep -q "$work/two/.* could not be written" "$work/out" || fail "doctor: $(cat "$work/out")"
+granary status | grep -q "$work/two/.*writing fails" || fail "status: $(granary status)"
+for _ in 0 1 2 3 4 5 6 7 8 9; do
+    head -c 2500000 /dev/urandom | granary put - >/dev/null
+done
+granary fsck --verify >"$work/out" && fail "fsck does not miss the directory"
+grep -q "^note .*spill directory $work/two/.* its spill files were not looked at" "$work/out" || fail "fsck: $(cat "$work/out")"
+[ "$(grep -c '^damage' "$work/out")" = $((10 - there)) ] || fail "fsck: $(cat "$work/out")"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"

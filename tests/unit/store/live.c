@@ -96,8 +96,8 @@ serve(void *store)
     return NULL;
 }
 
-static void
-start(struct live *live)
+void
+live_begin(struct live *live)
 {
     live->options.stop_fd = live->stop_fd = eventfd(0, EFD_CLOEXEC);
     assert_int_equal(store_create(&live->options, &live->store), GRANARY_OK);
@@ -114,8 +114,8 @@ live_halt(struct live *live)
     live->halted = true;
 }
 
-static void
-stop(struct live *live)
+void
+live_end(struct live *live)
 {
     if (!live->halted) {
         live_halt(live);
@@ -129,8 +129,8 @@ stop(struct live *live)
 void
 live_restart(struct live *live)
 {
-    stop(live);
-    start(live);
+    live_end(live);
+    live_begin(live);
 }
 
 void
@@ -142,18 +142,25 @@ live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes)
 void
 live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels)
 {
+    live_options(live, memory_bytes, disk_quota_bytes, levels);
+    live_begin(live);
+}
+
+void
+live_options(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels)
+{
     (void)setenv("GRANARY_LOG", "error", 1); /* warnings are what these tests provoke */
     gr_log_init("store");
     live_init(live);
     live->options = (struct store_options){.instance = live->instance,
                                            .memory_bytes = memory_bytes,
-                                           .spill_dir = live->spill,
+                                           .spill = {{.dir = live->spill}},
+                                           .spill_count = 1,
                                            .disk_quota_bytes = disk_quota_bytes,
                                            .levels = levels};
     if ((levels & GRANARY_LEVEL_REMOTE) != 0) {
         live->options.remote_dir = live->remote;
     }
-    start(live);
 }
 
 static int
@@ -175,7 +182,7 @@ entries_of(const char *path)
 void
 live_stop(struct live *live)
 {
-    stop(live);
+    live_end(live);
     assert_int_not_equal(access(live->instance, F_OK), 0);
     assert_int_equal(entries_of(live->spill), 0);
     assert_int_equal(entries_of(live->remote), 0);

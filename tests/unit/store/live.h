@@ -31,7 +31,12 @@ void live_fini(struct live *live);
 void live_start(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes);
 /* With these levels; 0: as live_start(). */
 void live_start_levels(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels);
-/* Stop in order, and start another store in its place: what is persistent stays. */
+/* The same in two steps: options that a test may change, and a store with them. */
+void live_options(struct live *live, uint64_t memory_bytes, uint64_t disk_quota_bytes, granary_levels levels);
+void live_begin(struct live *live);
+/* Stop in order: what is persistent stays for another live_begin(). */
+void live_end(struct live *live);
+/* Both of these. */
 void live_restart(struct live *live);
 /* End the store's thread, and nothing else: the store is the test's to look at, until it is stopped. */
 void live_halt(struct live *live);

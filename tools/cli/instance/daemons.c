@@ -21,7 +21,7 @@
 
 #define READY_FD         3
 #define READY_TIMEOUT_MS 60000
-#define ARGUMENTS_MAX    24
+#define ARGUMENTS_MAX    48
 
 /* ---- starting ---- */
 
@@ -141,7 +141,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
     switch (daemon->kind) {
     case DAEMON_STORE:
         argc = add(argv, argc, "--memory", memory);
-        argc = add(argv, argc, "--spill-dir", options->spill_dir);
+        for (size_t i = 0; options->spill_dirs != NULL && options->spill_dirs[i] != NULL; i++) {
+            argc = add(argv, argc, "--spill-dir", options->spill_dirs[i]);
+        }
         argc = add(argv, argc, "--disk-quota", options->disk_quota);
         argc = add(argv, argc, "--remote-dir", options->remote_dir);
         argc = add(argv, argc, "--levels", options->levels);

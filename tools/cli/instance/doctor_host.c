@@ -139,8 +139,9 @@ tell_direct(struct doctor *doctor, const char *dir)
     gr_fd_close(&fd);
 }
 
+/* `beside` is what others have free. */
 static void
-tell_spill(struct doctor *doctor)
+tell_directory(struct doctor *doctor, const char *spill_dir, uint64_t beside)
 {
     char dir[PATH_MAX];
     struct statvfs room;
@@ -148,25 +149,66 @@ tell_spill(struct doctor *doctor)
     uint64_t available;
     char text[2][32];
 
-    existing_part(doctor->spill_dir, dir);
+    existing_part(spill_dir, dir);
     if (statfs(dir, &fs) < 0 || statvfs(dir, &room) < 0) {
-        doctor_tell(doctor, DOCTOR_ATTENTION, "spill", "name another directory with --spill-dir", "%s: %s",
-                    doctor->spill_dir, strerror(errno));
+        doctor_tell(doctor, DOCTOR_ATTENTION, "spill", "name another directory with --spill-dir", "%s: %s", spill_dir,
+                    strerror(errno));
         return;
     }
     available = (uint64_t)room.f_bavail * room.f_frsize;
     if ((unsigned long)fs.f_type == TMPFS_MAGIC_NUMBER || (unsigned long)fs.f_type == RAMFS_MAGIC_NUMBER) {
         doctor_tell(doctor, DOCTOR_ATTENTION, "spill", "name a directory on a disk with --spill-dir",
-                    "%s is memory itself: spilling to it makes no room", doctor->spill_dir);
-    } else if (available < budget_of(doctor)) {
+                    "%s is memory itself: spilling to it makes no room", spill_dir);
+    } else if (available + beside < budget_of(doctor)) {
         doctor_tell(doctor, DOCTOR_ATTENTION, "spill", "free disk space, or name a larger file system with --spill-dir",
-                    "%s: %s free, which is less than the budget of %s", doctor->spill_dir,
-                    cli_format_size(available, text[0]), cli_format_size(budget_of(doctor), text[1]));
+                    "%s: %s free, which is less than the budget of %s", spill_dir, cli_format_size(available, text[0]),
+                    cli_format_size(budget_of(doctor), text[1]));
     } else {
-        doctor_tell(doctor, DOCTOR_OK, "spill", NULL, "%s: %s free", doctor->spill_dir,
-                    cli_format_size(available, text[0]));
+        doctor_tell(doctor, DOCTOR_OK, "spill", NULL, "%s: %s free", spill_dir, cli_format_size(available, text[0]));
     }
     tell_direct(doctor, dir);
+}
+
+/* Free on other file systems where the same level's files go, too. */
+static uint64_t
+free_beside(const granary_spill_dir_info *infos, size_t count, size_t which)
+{
+    struct statvfs mine, other;
+    uint64_t available = 0;
+
+    for (size_t i = 0; i < count && statvfs(infos[which].path, &mine) == 0; i++) {
+        if (infos[i].level == infos[which].level && statvfs(infos[i].path, &other) == 0 &&
+            other.f_fsid != mine.f_fsid) {
+            available += (uint64_t)other.f_bavail * other.f_frsize;
+        }
+    }
+    return available;
+}
+
+/* Each that the instance has, or the one that it would begin with. */
+static void
+tell_spill(struct doctor *doctor)
+{
+    granary_spill_dir_info *infos = NULL;
+    size_t count = 0;
+
+    if (!is_up(doctor) || granary_inspect_spill_dirs(doctor->look.inspector, &infos, &count) != GRANARY_OK) {
+        count = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (infos[i].level == GRANARY_LEVEL_DISK) {
+            tell_directory(doctor, infos[i].path, free_beside(infos, count, i));
+        }
+        if (infos[i].failed != GRANARY_OK) {
+            doctor_tell(doctor, DOCTOR_ATTENTION, "spill", "make room there, or mend it; the store's log says more",
+                        "%s: the last file could not be written (%s): others take what would go there", infos[i].path,
+                        granary_error_name(infos[i].failed));
+        }
+    }
+    if (count == 0) {
+        tell_directory(doctor, doctor->spill_dir, 0);
+    }
+    free(infos);
 }
 
 static void

@@ -18,17 +18,17 @@
 
 struct supervisor_options {
     struct gr_instance instance;
-    int schedulers;          /* one is active, the others take over when it ends; 0: one */
-    int executors;           /* 0 or more */
-    const char *memory;      /* SIZE as text, or NULL: the store's default */
-    const char *spill_dir;   /* or NULL */
-    const char *disk_quota;  /* SIZE as text, or NULL */
-    const char *remote_dir;  /* of the remote level, or NULL */
-    const char *levels;      /* a set as text, or NULL: the store's default */
-    const char *state;       /* memory, sqlite */
-    const char *chunk_bytes; /* SIZE as text, or NULL */
-    const char *resources;   /* NAME=AMOUNT,... or NULL */
-    bool die_with_parent;    /* stop when the process that started it ends */
+    int schedulers;                /* one is active, the others take over when it ends; 0: one */
+    int executors;                 /* 0 or more */
+    const char *memory;            /* SIZE as text, or NULL: the store's default */
+    const char *const *spill_dirs; /* DIR or DIR=SIZE each, the last one is NULL */
+    const char *disk_quota;        /* SIZE as text, or NULL */
+    const char *remote_dir;        /* of the remote level, or NULL */
+    const char *levels;            /* a set as text, or NULL: the store's default */
+    const char *state;             /* memory, sqlite */
+    const char *chunk_bytes;       /* SIZE as text, or NULL */
+    const char *resources;         /* NAME=AMOUNT,... or NULL */
+    bool die_with_parent;          /* stop when the process that started it ends */
 };
 
 /*

@@ -16,11 +16,15 @@
 #include "cli/look/look.h"
 #include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
+#include "contract/shm.h"
+#include "options/options.h"
 
 struct up {
-    struct supervisor_options options; /* executors -1: not given */
-    char resources[1024];              /* of all --resource, separated by commas */
-    char spill_dir[PATH_MAX], remote_dir[PATH_MAX];
+    struct supervisor_options options;   /* executors -1: not given */
+    char resources[1024];                /* of all --resource, separated by commas */
+    char *spill_dirs[GR_SPILL_DIRS + 1]; /* whole paths, with what follows */
+    unsigned spill_count;
+    char remote_dir[PATH_MAX];
 };
 
 /* For the processes of the instance. */
@@ -106,6 +110,22 @@ take_resource(void *target, char *text)
     return GRANARY_OK;
 }
 
+static granary_err
+take_spill_dir(void *target, char *text)
+{
+    struct up *up = target;
+
+    if (up->spill_count == GR_SPILL_DIRS) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is one more than the %u that there can be", text, GR_SPILL_DIRS);
+    }
+    up->spill_dirs[up->spill_count] = strdup(text);
+    if (up->spill_dirs[up->spill_count] == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    up->spill_count++;
+    return GRANARY_OK;
+}
+
 static const struct gr_option up_options[] = {
     {"executors", 'e', "N", "start N executors; default: one for each CPU",
      GR_OPTION_NUMBER(struct up, options.executors, 0, 1024)},
@@ -113,9 +133,11 @@ static const struct gr_option up_options[] = {
      GR_OPTION_NUMBER(struct up, options.schedulers, 1, SUPERVISOR_SCHEDULERS_MAX)},
     {"memory", 0, "SIZE", "give objects so much memory; default: half of what the machine allows",
      GR_OPTION_SIZE(struct up, options.memory, 1), .as_text = true},
-    {"spill-dir", 0, "DIR", "write objects there when memory is full; default: below /var/tmp",
-     GR_OPTION_TEXT(struct up, options.spill_dir)},
-    {"disk-quota", 0, "SIZE", "write at most so many bytes to disk; default: what the disk holds",
+    {"spill-dir", 0, "DIR[=SIZE]",
+     "write objects there when memory is full, at most so many bytes; may be given several times; default: below "
+     "/var/tmp",
+     GR_OPTION_TAKE(take_spill_dir)},
+    {"disk-quota", 0, "SIZE", "write at most so many bytes to disk, in all directories; default: what the disks hold",
      GR_OPTION_SIZE(struct up, options.disk_quota, 0), .as_text = true},
     {"remote-dir", 0, "DIR", "use this directory, such as a mounted share, as the remote level; default: none",
      GR_OPTION_TEXT(struct up, options.remote_dir)},
@@ -174,6 +196,29 @@ settle_directory(const char *option, const char **dir, char ret_path[PATH_MAX])
     }
     *dir = ret_path;
     return GRANARY_OK;
+}
+
+/* The same of DIR or DIR=SIZE, in place. A slash behind the path tells that a '=' is part of it. */
+static granary_err
+settle_spill_dir(char **text)
+{
+    char path[PATH_MAX];
+    char *whole = NULL;
+    uint64_t limit;
+    const char *dir = *text;
+    granary_err err = gr_option_directory(*text, &limit);
+
+    err = err == GRANARY_OK ? settle_directory("--spill-dir", &dir, path) : err;
+    if (err == GRANARY_OK && (limit == 0 ? asprintf(&whole, "%s/", path)
+                                         : asprintf(&whole, "%s=%llu", path, (unsigned long long)limit)) < 0) {
+        whole = NULL;
+        err = gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    if (err == GRANARY_OK) {
+        free(*text);
+        *text = whole;
+    }
+    return err;
 }
 
 /* The store's budget; 0: it does not answer. */
@@ -255,9 +300,10 @@ run_up(struct cli *cli)
     if (up->options.executors < 0) {
         up->options.executors = gr_usable_cpus();
     }
-    if (err == GRANARY_OK) {
-        err = settle_directory("--spill-dir", &up->options.spill_dir, up->spill_dir);
+    for (unsigned i = 0; i < up->spill_count && err == GRANARY_OK; i++) {
+        err = settle_spill_dir(&up->spill_dirs[i]);
     }
+    up->options.spill_dirs = (const char *const *)up->spill_dirs;
     if (err == GRANARY_OK) {
         err = settle_directory("--remote-dir", &up->options.remote_dir, up->remote_dir);
     }
@@ -266,6 +312,9 @@ run_up(struct cli *cli)
     }
     if (err == GRANARY_OK) {
         tell_up(cli, up, pid, &limits);
+    }
+    for (unsigned i = 0; i < up->spill_count; i++) {
+        free(up->spill_dirs[i]);
     }
     return err;
 }
@@ -325,6 +374,8 @@ struct status {
     uint64_t pinned; /* objects */
     uint64_t pinned_bytes;
     struct look_tables tables;
+    granary_spill_dir_info *spill;
+    size_t spill_count;
 };
 
 static void
@@ -360,7 +411,7 @@ read_executors(granary_client *client, struct status *status)
     return err;
 }
 
-/* What shared memory tells: pinned objects, which do not make room for others, and tables that change. */
+/* What shared memory tells: pinned objects, which do not make room for others, tables that change, and directories. */
 static void
 read_memory(struct status *status)
 {
@@ -369,6 +420,7 @@ read_memory(struct status *status)
     if (granary_inspect_open(status->instance.runtime, &inspector) == GRANARY_OK) {
         status->pinned_bytes = look_pinned(inspector, &status->pinned);
         status->tables = look_tables(inspector);
+        (void)granary_inspect_spill_dirs(inspector, &status->spill, &status->spill_count);
     }
     granary_inspect_close(inspector);
 }
@@ -387,6 +439,31 @@ print_memory(const struct status *status)
         (void)printf("tables     %" PRIu64 " that change, %" PRIu64 " writer%s, %s of %s in memory\n", tables->tables,
                      tables->writers, cli_plural(tables->writers), cli_format_size(tables->memory_bytes, size[0]),
                      cli_format_size(tables->bytes, size[1]));
+    }
+}
+
+static void
+print_spill(const struct status *status)
+{
+    char size[3][32];
+
+    for (size_t i = 0; i < status->spill_count; i++) {
+        const granary_spill_dir_info *info = &status->spill[i];
+
+        (void)printf("%s %s", info->level == GRANARY_LEVEL_DISK ? "spill     " : "remote    ",
+                     cli_format_size(info->bytes, size[0]));
+        if (info->quota_bytes > 0) {
+            (void)printf(" of %s", cli_format_size(info->quota_bytes, size[1]));
+        }
+        (void)printf(" in %s", info->path);
+        if (info->bytes_per_s > 0) {
+            (void)printf(", %s/s", cli_format_size(info->bytes_per_s, size[2]));
+        }
+        if (info->failed != GRANARY_OK) {
+            (void)printf(", writing fails: %s, %" PRIu64 " time%s", granary_error_name(info->failed), info->failures,
+                         cli_plural(info->failures));
+        }
+        (void)printf("\n");
     }
 }
 
@@ -411,6 +488,7 @@ print_status(const struct status *status)
     print_memory(status);
     (void)printf("objects    %" PRIu64 " (%" PRIu64 " spilled, %s)\n", store->objects, store->objects_spilled,
                  cli_format_size(store->spilled_bytes, size[2]));
+    print_spill(status);
     (void)printf("clients    %" PRIu64 "\n", store->clients);
     (void)printf("executors  %zu (%zu busy", status->executor_count, busy);
     if (confined > 0) {
@@ -453,6 +531,29 @@ static const struct column table_columns[] = {{"tables", NULL, 0, COLUMN(struct 
                                               {"memory_bytes", NULL, 0, COLUMN(struct look_tables, memory_bytes)},
                                               {0}};
 
+static const char *
+spill_level(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return ((const granary_spill_dir_info *)row)->level == GRANARY_LEVEL_DISK ? "disk" : "remote";
+}
+
+static const char *
+spill_failed(const void *row, char buffer[SHOW_TEXT])
+{
+    (void)buffer;
+    return granary_error_name(((const granary_spill_dir_info *)row)->failed);
+}
+
+static const struct column spill_columns[] = {{"path", NULL, 0, COLUMN(granary_spill_dir_info, path)},
+                                              {"level", NULL, 0, .show = spill_level},
+                                              {"bytes", NULL, 0, COLUMN(granary_spill_dir_info, bytes)},
+                                              {"quota_bytes", NULL, 0, COLUMN(granary_spill_dir_info, quota_bytes)},
+                                              {"bytes_per_s", NULL, 0, COLUMN(granary_spill_dir_info, bytes_per_s)},
+                                              {"failures", NULL, 0, COLUMN(granary_spill_dir_info, failures)},
+                                              {"failed", NULL, 0, .show = spill_failed},
+                                              {0}};
+
 static const struct column executor_columns[] = {
     {"number", NULL, 0, COLUMN(struct executor_row, info.number)},
     {"pid", NULL, 0, COLUMN(struct executor_row, info.pid)},
@@ -481,6 +582,7 @@ print_status_json(const struct status *status)
 
     open_instance(&json, &status->instance, status->pid);
     listing_members(&json, store_columns, &status->store);
+    listing_array(&json, "spill", spill_columns, status->spill, status->spill_count, sizeof *status->spill);
     listing_object(&json, "tables", table_columns, &status->tables);
     listing_array(&json, "executors", executor_columns, status->executors, status->executor_count,
                   sizeof *status->executors);
@@ -537,6 +639,7 @@ static void
 end_status(struct cli *cli)
 {
     free(((struct status *)cli->self)->executors);
+    free(((struct status *)cli->self)->spill);
 }
 
 static const struct access status_access = {.open = open_status, .close = cli_disconnect};

@@ -62,18 +62,36 @@ find_disk_failure(const struct why *why, granary_flight_event *ret_event)
     return failed;
 }
 
+/* The directory where writing fails, of those that the instance has. */
+static void
+find_failing_directory(const struct why *why, char *ret_path, size_t size)
+{
+    granary_spill_dir_info *infos = NULL;
+    size_t count = 0;
+
+    (void)snprintf(ret_path, size, "%s", why->look.info.spill_dir);
+    (void)granary_inspect_spill_dirs(why->look.inspector, &infos, &count);
+    for (size_t i = count; i > 0; i--) {
+        if (infos[i - 1].failed != GRANARY_OK) {
+            (void)snprintf(ret_path, size, "%s", infos[i - 1].path);
+        }
+    }
+    free(infos);
+}
+
 static void
 tell_disk(struct why *why)
 {
     granary_flight_event event;
     granary_err err;
-    char age[32];
+    char age[32], path[sizeof why->look.info.spill_dir];
 
     if (find_disk_failure(why, &event)) {
         err = (granary_err) - (int)event.a;
+        find_failing_directory(why, path, sizeof path);
         why_fact(why, "disk",
                  "nothing can be spilled: writing to disk, in %s, failed %s ago (%s)%s; the store's log says more",
-                 why->look.info.spill_dir, show_age(event.time_ns / 1000000, age), granary_error_name(err),
+                 path, show_age(event.time_ns / 1000000, age), granary_error_name(err),
                  err == GRANARY_EFULL ? ": make room on its file system" : "");
     }
 }
