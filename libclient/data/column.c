@@ -238,6 +238,24 @@ fetch_value(const void *values, int64_t index, size_t size)
     __builtin_prefetch((const void *)((uintptr_t)values + (uintptr_t)index * size)); /* -1 fetches nothing of use */
 }
 
+/* bits NULL: all are set; those of rows that are not there are not. */
+static void
+take_bits(const uint8_t *bits, const int64_t *indices, int64_t count, uint8_t *out)
+{
+    uint8_t taken[512];
+
+    for (int64_t from = 0; from < count; from += (int64_t)sizeof taken) {
+        int64_t some = count - from < (int64_t)sizeof taken ? count - from : (int64_t)sizeof taken;
+
+        for (int64_t i = 0; i < some; i++) {
+            int64_t row = indices[from + i];
+
+            taken[i] = row >= 0 && (bits == NULL || gr_bit(bits, row));
+        }
+        bits_pack(taken, some, out, from);
+    }
+}
+
 #define TAKE(type)                                                                                                     \
     for (int64_t i = 0; i < count; i++) {                                                                              \
         fetch_value(column->values, indices[i + AHEAD < count ? i + AHEAD : i], sizeof(type));                         \
@@ -260,10 +278,8 @@ take_values(const granary_column *column, const int64_t *indices, int64_t count,
     case 16:
         TAKE(gr_uint128);
     default:
-        for (int64_t i = 0; i < count && column->dtype == GRANARY_BOOL; i++) {
-            if (indices[i] >= 0 && gr_bit(column->values, indices[i])) {
-                gr_bit_set(out, i);
-            }
+        if (column->dtype == GRANARY_BOOL) {
+            take_bits(column->values, indices, count, out);
         }
     }
 }
@@ -316,13 +332,7 @@ gr_column_take(const granary_column *column, const int64_t *indices, int64_t cou
         return err;
     }
     if (nulls && out.view.validity != NULL) {
-        uint8_t *validity = (uint8_t *)(uintptr_t)out.view.validity;
-
-        for (int64_t i = 0; i < count; i++) {
-            unsigned there = indices[i] >= 0 && !gr_is_null(column, indices[i]);
-
-            validity[i >> 3] = (uint8_t)(validity[i >> 3] | there << (i & 7));
-        }
+        take_bits(column->validity, indices, count, (uint8_t *)(uintptr_t)out.view.validity);
     }
     if (column->dtype == GRANARY_STRING) {
         take_text(column, indices, count, &out);

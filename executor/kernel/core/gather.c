@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/value/bits.h"
 
 #define NONE UINT32_MAX
 
@@ -94,29 +95,29 @@ DEFINE_VALUES(values_4, value4)
 DEFINE_VALUES(values_8, value8)
 DEFINE_VALUES(values_16, wide)
 
-static void
-values_bits(const struct gather *g, const granary_column *const *columns, uint8_t *to)
+static bool
+bit_of(const granary_column *column, bool validity, int64_t row)
 {
-    for (int64_t i = 0; i < g->count; i++) {
-        uint32_t ref = g->refs[i];
-        const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
-
-        if (column != NULL && column->values != NULL && gr_bit(column->values, row_of(g, ref))) {
-            gr_bit_set(to, i);
-        }
-    }
+    return validity ? column->dtype != GRANARY_NULLTYPE && !gr_is_null(column, row)
+                    : column->values != NULL && gr_bit(column->values, row);
 }
 
+/* Whether there is a value, or values of bools. */
 static void
-validity_bits(const struct gather *g, const granary_column *const *columns, uint8_t *to)
+gather_bits(const struct gather *g, const granary_column *const *columns, bool validity, uint8_t *to)
 {
-    for (int64_t i = 0; i < g->count; i++) {
-        uint32_t ref = g->refs[i];
-        const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
-        unsigned there =
-            column != NULL && column->dtype != GRANARY_NULLTYPE && !gr_is_null(column, row_of(g, ref)) ? 1 : 0;
+    uint8_t bits[512];
 
-        to[i >> 3] = (uint8_t)(to[i >> 3] | there << (i & 7));
+    for (int64_t from = 0; from < g->count; from += (int64_t)sizeof bits) {
+        int64_t some = g->count - from < (int64_t)sizeof bits ? g->count - from : (int64_t)sizeof bits;
+
+        for (int64_t i = 0; i < some; i++) {
+            uint32_t ref = g->refs[from + i];
+            const granary_column *column = ref == NONE ? NULL : columns[piece_of(g, ref)];
+
+            bits[i] = column != NULL && bit_of(column, validity, row_of(g, ref));
+        }
+        bits_pack(bits, some, to, from);
     }
 }
 
@@ -421,7 +422,7 @@ static void
 column_finish(const struct gather *g, const granary_column *const *columns, struct gr_column *out)
 {
     if (out->view.validity != NULL) {
-        validity_bits(g, columns, (uint8_t *)(uintptr_t)out->view.validity);
+        gather_bits(g, columns, true, (uint8_t *)(uintptr_t)out->view.validity);
     }
     gr_column_settle(out);
 }
@@ -477,7 +478,7 @@ gather_values(const struct gather *g, const granary_column *const *columns, gran
         return err;
     }
     if (dtype == GRANARY_BOOL) {
-        values_bits(g, columns, (uint8_t *)(uintptr_t)out.view.values);
+        gather_bits(g, columns, false, (uint8_t *)(uintptr_t)out.view.values);
     } else if (dtype != GRANARY_NULLTYPE && dtype != GRANARY_STRING) {
         fixed_values(g, columns, gr_dtype_size(dtype), (void *)(uintptr_t)out.view.values);
     }

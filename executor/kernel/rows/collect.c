@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "contract/dtypes.h"
 #include "data/place.h"
+#include "data/value/bits.h"
 #include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
@@ -26,11 +27,7 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
     }
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_BOOL:
-        for (int64_t i = 0; i < n; i++) {
-            if (((const uint8_t *)values)[i] != 0) {
-                gr_bit_set(out, at + i);
-            }
-        }
+        bits_pack(values, n, out, at);
         break;
 #define WORD(name, type, ...)                                                                                          \
     case GRANARY_##name:                                                                                               \
@@ -236,9 +233,7 @@ set_validity(const struct output *output, int64_t rows, struct gr_column *column
     if (bits == NULL) {
         return node_no_memory();
     }
-    for (int64_t i = 0; i < rows; i++) {
-        bits[i >> 3] = (uint8_t)(bits[i >> 3] | output->valid[i] << (i & 7));
-    }
+    bits_pack(output->valid, rows, bits, 0);
     column->view.validity = bits;
     return GRANARY_OK;
 }

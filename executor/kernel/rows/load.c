@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "contract/dtypes.h"
+#include "data/value/bits.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
 
@@ -36,36 +37,16 @@ row_of(const struct extent *extent, int64_t i)
     return extent->from + (extent->selected != NULL ? extent->selected[i] : i);
 }
 
-/* Eight bits as eight bytes of 0 or 1; the first bit in the lowest byte. */
-static inline uint64_t
-spread_bits(uint8_t bits)
-{
-    uint64_t spread = (uint64_t)bits * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-
-    return (spread + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
-}
-
 /* Bits as bytes. */
 static void
 load_bits(const uint8_t *bits, const struct extent *extent, uint8_t *out)
 {
-    int64_t i = 0;
-
-    if (extent->selected != NULL) {
-        for (; i < extent->n; i++) {
-            out[i] = gr_bit(bits, extent->from + extent->selected[i]);
-        }
+    if (extent->selected == NULL) {
+        bits_spread(bits, extent->from, extent->n, out);
         return;
     }
-    if ((extent->from & 7) == 0) {
-        for (; i + 8 <= extent->n; i += 8) {
-            uint64_t spread = spread_bits(bits[(extent->from + i) >> 3]);
-
-            memcpy(out + i, &spread, sizeof spread);
-        }
-    }
-    for (; i < extent->n; i++) {
-        out[i] = gr_bit(bits, extent->from + i);
+    for (int64_t i = 0; i < extent->n; i++) {
+        out[i] = gr_bit(bits, extent->from + extent->selected[i]);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "data/value/bits.h"
 #include "graph/dtype_class.h"
 #include "kernel/rows/node.h"
 #include "kernel/simd/rows_loops.h"
@@ -322,8 +323,11 @@ mask_quickly(const struct quick *quick, const struct extent *extent, uint8_t *ma
     (quick->op, quick->kind, (const char *)quick->column->values + (size_t)extent->from * quick->size, quick->bound,
      mask, extent->n);
     if (validity != NULL) {
+        uint8_t there[ROWS_BLOCK];
+
+        bits_spread(validity, extent->from, extent->n, there);
         for (int64_t row = 0; row < extent->n; row++) {
-            mask[row] &= gr_bit(validity, extent->from + row);
+            mask[row] &= there[row];
         }
     }
 }

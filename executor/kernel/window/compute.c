@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/value/bits.h"
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "kernel/core/scratch.h"
@@ -218,9 +219,7 @@ result_settle(struct window_out *out, int64_t from, struct gr_column *ret_column
         if (bits == NULL) {
             return out_of_memory(rows);
         }
-        for (int64_t i = 0; i < rows; i++) {
-            bits[i >> 3] = (uint8_t)(bits[i >> 3] | (unsigned)out->valid[from + i] << (i & 7));
-        }
+        bits_pack(out->valid + from, rows, bits, 0);
     }
     gr_column_finish(column);
     *ret_column = *column;

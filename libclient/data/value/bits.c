@@ -69,6 +69,49 @@ bits_set(uint8_t *dst, int64_t to, int64_t count)
     }
 }
 
+#define ONES UINT64_C(0x0101010101010101)
+
+/* Eight bits as eight bytes; the first bit in the lowest byte. */
+static uint64_t
+spread(uint8_t bits)
+{
+    return (((uint64_t)bits * ONES & UINT64_C(0x8040201008040201)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & ONES;
+}
+
+void
+bits_spread(const uint8_t *bits, int64_t from, int64_t count, uint8_t *ret_bytes)
+{
+    int64_t i = 0;
+
+    for (; i < count && ((from + i) & 7) != 0; i++) {
+        ret_bytes[i] = bits[(from + i) >> 3] >> ((from + i) & 7) & 1;
+    }
+    for (; i + 8 <= count; i += 8) {
+        uint64_t word = spread(bits[(from + i) >> 3]);
+
+        memcpy(ret_bytes + i, &word, sizeof word);
+    }
+    for (; i < count; i++) {
+        ret_bytes[i] = bits[(from + i) >> 3] >> ((from + i) & 7) & 1;
+    }
+}
+
+void
+bits_pack(const uint8_t *bytes, int64_t count, uint8_t *dst, int64_t to)
+{
+    int64_t i = 0;
+
+    for (; i < count && ((to + i) & 7) != 0; i++) {
+        put_bit(dst, to + i, bytes[i] & 1u);
+    }
+    for (; i + 8 <= count; i += 8) { /* the product has the bytes' bits side by side on top */
+        dst[(to + i) >> 3] = (uint8_t)((load_word(bytes + i) & ONES) * UINT64_C(0x0102040810204080) >> 56);
+    }
+    for (; i < count; i++) {
+        put_bit(dst, to + i, bytes[i] & 1u);
+    }
+}
+
 void
 bits_trim(uint8_t *bits, int64_t count)
 {

@@ -12,5 +12,9 @@ void bits_copy(uint8_t *dst, int64_t to, const uint8_t *src, int64_t from, int64
 void bits_set(uint8_t *dst, int64_t to, int64_t count);
 /* Clear the bits of the last byte that lie behind count. */
 void bits_trim(uint8_t *bits, int64_t count);
+/* Bits from bit `from` on as bytes of 0 or 1. */
+void bits_spread(const uint8_t *bits, int64_t from, int64_t count, uint8_t *ret_bytes);
+/* The lowest bit of each byte as bits from bit `to` on; neighbours stay as they are. */
+void bits_pack(const uint8_t *bytes, int64_t count, uint8_t *dst, int64_t to);
 
 #endif

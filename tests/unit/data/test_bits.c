@@ -44,6 +44,35 @@ copy_moves_exactly_its_bits(void **state)
     }
 }
 
+/* Bytes become bits and bytes again, wherever they begin; neighbours stay, and higher bits of a byte do not count. */
+static void
+pack_and_spread_are_exact(void **state)
+{
+    (void)state;
+    for (int64_t count = 0; count < 150; count += count < 20 ? 1 : 13) {
+        for (int64_t to = 0; to < 17; to++) {
+            uint8_t bytes[150];
+            uint8_t back[150];
+            uint8_t target[40];
+
+            memset(target, 0xa5, sizeof target);
+            for (int64_t i = 0; i < count; i++) {
+                bytes[i] = (uint8_t)(i * i * 37 % 101 % 3 | (i % 5 == 0 ? 0xfe : 0));
+            }
+            bits_pack(bytes, count, target, to);
+            for (int64_t i = 0; i < (int64_t)sizeof target * 8; i++) {
+                int want = i < to || i >= to + count ? 0xa5 >> (i & 7) & 1 : bytes[i - to] & 1;
+
+                assert_int_equal(bit(target, i), want);
+            }
+            bits_spread(target, to, count, back);
+            for (int64_t i = 0; i < count; i++) {
+                assert_int_equal(back[i], bytes[i] & 1);
+            }
+        }
+    }
+}
+
 static void
 set_sets_exactly_its_bits(void **state)
 {
@@ -93,9 +122,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copy_moves_exactly_its_bits),
-        cmocka_unit_test(set_sets_exactly_its_bits),
-        cmocka_unit_test(count_ignores_what_is_behind),
+        cmocka_unit_test(copy_moves_exactly_its_bits),    cmocka_unit_test(pack_and_spread_are_exact),
+        cmocka_unit_test(set_sets_exactly_its_bits),      cmocka_unit_test(count_ignores_what_is_behind),
         cmocka_unit_test(trim_clears_only_the_last_byte),
     };
 
