@@ -109,6 +109,9 @@ reservations_cores_taken(const struct reservations *reservations)
 {
     uint32_t count = 0;
 
+    if (reservations->holder_count < reservations->cores) {
+        return false;
+    }
     for (size_t i = 0; i < reservations->holder_count && count < reservations->cores; i++) {
         count += takes_core(reservations, &reservations->holders[i]);
     }

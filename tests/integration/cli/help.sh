@@ -73,4 +73,5 @@ for command in "${commands[@]}"; do
 done
 [ "$(complete_line granary put --con)" = --contains= ] || fail "options: $(complete_line granary put --con)"
 [ "$(complete_line granary bench te)" = tensor ] || fail "parts: $(complete_line granary bench te)"
+[ "$(complete_line granary bench mix --cl)" = --clients= ] || fail "options of a part: $(complete_line granary bench mix --cl)"
 [ "$(complete_line granary torture nth --st)" = "--stride= --sticky" ] || fail "options of parts"
