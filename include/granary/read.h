@@ -125,7 +125,8 @@ typedef struct granary_chunk {
  * Errors     the first one of a chunk. With EUNSUPPORTED (no codec of `accept` is known) and EFORKED no chunk was
  *            read, and all of them have that error. Of a chunk: see granary_chunk_state · EINVAL a position that is
  *            not there, a slice that makes no sense · ETYPE rows of what is no frame, elements of what is no tensor ·
- *            ENOENT a column · as granary_object_get()
+ *            ENOENT a column · EFULL chunks that were read leave no room: read fewer at a time, and release them ·
+ *            as granary_object_get()
  */
 GRANARY_API granary_err granary_chunk_read_many(granary_client *client, const granary_chunk_request *requests,
                                                 size_t count, const granary_read_options *options,

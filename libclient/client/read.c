@@ -19,6 +19,7 @@ struct batch {
     const granary_read_options *options;
     const char *codec;
     int64_t began_ns, deadline_ns;
+    uint64_t no_room_bytes;     /* the least that could not be brought back, see spilled_bytes(); 0: all could */
     const char *graph, *target; /* of result, which is complete; NULL: there is none */
     granary_result result;
 };
@@ -340,9 +341,29 @@ read_selection(const struct batch *batch, const struct reading *reading, granary
     return err;
 }
 
+/* About how much has to be brought back for a selection: of a part nearly nothing. */
+static uint64_t
+spilled_bytes(const struct reading *reading)
+{
+    const bool whole = reading->select->kind == GRANARY_SELECT_ALL && reading->select->columns == NULL;
+
+    return reading->in_memory ? 0 : whole ? reading->data_size : 1;
+}
+
+/* What did not fit beside the chunks of this call does not fit later, either: it waits once, not for each chunk. */
+static granary_err
+check_room(const struct batch *batch, const struct reading *reading)
+{
+    return batch->no_room_bytes == 0 || spilled_bytes(reading) < batch->no_room_bytes
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EFULL,
+                         "it was not brought back, as there was no room for a chunk before it: read fewer "
+                         "at a time, and release them");
+}
+
 /* The object that is there, and the same from the first to the last byte. */
 static granary_err
-read_object(const struct batch *batch, const granary_selection *select, granary_chunk *chunk)
+read_object(struct batch *batch, const granary_selection *select, granary_chunk *chunk)
 {
     struct reading reading = {.client = batch->client, .select = select};
     granary_object_info info;
@@ -357,6 +378,10 @@ read_object(const struct batch *batch, const granary_selection *select, granary_
     reading.data_size = info.data_size;
     reading.meta_size = info.meta_size;
     reading.in_memory = info.state == GRANARY_OBJECT_SEALED;
+    err = check_room(batch, &reading);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (info.data_size == 0) { /* it may be an error, stored in the place of an object */
         err = granary_object_get(batch->client, chunk->id, reading.timeout_ms, &chunk->view);
         granary_object_release(batch->client, &chunk->view);
@@ -369,6 +394,9 @@ read_object(const struct batch *batch, const granary_selection *select, granary_
     }
     if (err == GRANARY_OK) {
         err = read_selection(batch, &reading, chunk);
+    }
+    if (err == GRANARY_EFULL && !reading.in_memory) {
+        batch->no_room_bytes = spilled_bytes(&reading);
     }
     /* What is leased as a whole is one object; what was read in parts must be. */
     if (err == GRANARY_OK && !chunk->mapped &&

@@ -290,8 +290,11 @@ wait_sleep(granary_client *client, const struct waiting *waiting)
         return link_restore(client, store_until(waiting));
     }
     if (now >= waiting->deadline_ns) {
-        return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time, which was %.3g s", id_text(waiting->id),
-                       (double)(now - waiting->began_ns) / 1e9);
+        return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time, which was %.3g s%s", id_text(waiting->id),
+                       (double)(now - waiting->began_ns) / 1e9,
+                       waiting->asked ? ": it is being brought back from disk. If there is no room for it, release or "
+                                        "unpin others: `granary why` names who holds them"
+                                      : "");
     }
     gr_futex_wait_many(words, 2,
                        waiting->deadline_ns - now > ALIVE_CHECK_NS ? now + ALIVE_CHECK_NS : waiting->deadline_ns);

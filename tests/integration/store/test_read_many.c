@@ -7,10 +7,12 @@
 #include "base/id.h"
 #include "fixture.h"
 #include "granary/read.h"
+#include "granary/session.h"
 #include "read_tools.h"
 #include "support/allocations.h"
 
 #define ALL GRANARY_SLICE_ALL
+#define MIB ((uint64_t)1 << 20)
 
 /* ---- codecs ---- */
 
@@ -228,6 +230,44 @@ memory_may_be_short(void **state)
     granary_disconnect(client);
 }
 
+/* Of chunks that are read together only the first one that has no room is waited for; others are read nonetheless. */
+static void
+many_chunks_wait_for_room_once(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_session_options options = {.quota_bytes = 4 * MIB};
+    const granary_chunk_request requests[] = {{.id = fixture_id(0)},
+                                              {.id = fixture_id(50)},
+                                              {.id = fixture_id(51)},
+                                              {.id = fixture_id(52)},
+                                              {.id = fixture_id(1)}};
+    const granary_connect_options limit = {.instance = ((struct daemon *)*state)->directory, .session = "limited"};
+    granary_client *limited;
+    granary_chunk chunks[5];
+
+    assert_ok(granary_session_create(client, "limited", &options));
+    assert_ok(granary_connect(&limit, &limited));
+    for (uint64_t n = 50; n < 52; n++) {
+        assert_ok(fixture_put(limited, n, 3 * MIB / 2, 0));
+    }
+    assert_ok(fixture_put(limited, 52, MIB / 4, 0));
+    for (uint64_t n = 0; n < 3; n++) {
+        assert_ok(fixture_put(limited, n, MIB, 0));
+        assert_ok(granary_object_pin(limited, fixture_id(n), GRANARY_PIN_CLIENT));
+    }
+    assert_err(granary_chunk_read_many(limited, requests, 5, NULL, chunks), GRANARY_EFULL);
+    assert_int_equal(chunks[0].err, GRANARY_OK);
+    assert_int_equal(chunks[1].err, GRANARY_EFULL);
+    assert_non_null(strstr(chunks[1].message, "quota"));
+    assert_int_equal(chunks[2].err, GRANARY_EFULL);
+    assert_non_null(strstr(chunks[2].message, "read fewer at a time"));
+    assert_int_equal(chunks[3].err, GRANARY_OK); /* it is smaller */
+    assert_int_equal(chunks[4].err, GRANARY_OK);
+    granary_chunk_release(limited, chunks, 5);
+    granary_disconnect(limited);
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -236,6 +276,7 @@ main(void)
         STORE_TEST(the_readers_order_counts),
         STORE_TEST(one_missing_does_not_spoil_the_rest),
         STORE_TEST(memory_may_be_short),
+        STORE_TEST(many_chunks_wait_for_room_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
