@@ -94,9 +94,9 @@ any_missing(const granary_column *column)
     return nan;
 }
 
-/* wants_reals: also of integers. value_fini() also after an error. */
+/* wants_numbers: of integers; wants_reals: also of them. value_fini() also after an error. */
 static granary_err
-value_init(const granary_column *column, bool wants_reals, struct window_value *value)
+value_init(const granary_column *column, bool wants_numbers, bool wants_reals, struct window_value *value)
 {
     int64_t rows = column->rows;
     size_t n = (size_t)rows + 1;
@@ -106,7 +106,8 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
     any = any_missing(column);
     value->reals = column->dtype == GRANARY_FLOAT64 ? column->values : NULL;
     if ((any && (value->missing = scratch_alloc(n)) == NULL) ||
-        (value->class == WINDOW_INTEGER && (value->integers = scratch_alloc(n * sizeof *value->integers)) == NULL) ||
+        (value->class == WINDOW_INTEGER && wants_numbers &&
+         (value->integers = scratch_alloc(n * sizeof *value->integers)) == NULL) ||
         ((value->class == WINDOW_REAL || wants_reals) && value->reals == NULL &&
          (value->made = scratch_alloc(n * sizeof *value->made)) == NULL)) {
         return out_of_memory(rows);
@@ -114,7 +115,7 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
     if (value->made != NULL) {
         value->reals = value->made;
     }
-    if (value->class == WINDOW_INTEGER) {
+    if (value->integers != NULL) {
         read_integers(column, value->integers);
     } else if (value->class == WINDOW_REAL && value->made != NULL) {
         read_reals(column, value->made);
@@ -126,9 +127,13 @@ value_init(const granary_column *column, bool wants_reals, struct window_value *
             value->made[i] = gr_decimal_real(value->integers[i], gr_dtype_scale(column->dtype));
         }
     }
-    for (int64_t i = 0; any && i < rows; i++) {
-        value->missing[i] = column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i) ||
-                            (value->class == WINDOW_REAL && isnan(value->reals[i]));
+    if (any && (column->dtype == GRANARY_NULLTYPE || column->validity == NULL)) {
+        memset(value->missing, column->dtype != GRANARY_NULLTYPE, n);
+    } else if (any) {
+        bits_spread(column->validity, 0, rows, value->missing);
+    }
+    for (int64_t i = 0; any && i < rows; i++) { /* has been: whether it is there */
+        value->missing[i] = !value->missing[i] | (value->class == WINDOW_REAL && isnan(value->reals[i]));
     }
     return GRANARY_OK;
 }
@@ -140,6 +145,7 @@ static const struct window_kernel kernels[] = {
 #define BOTH(name)              NUMBERS(name, name)
 #define PARTS(measure, integer) window_moving_parts, window_##integer, WINDOW_##measure, WINDOW_READS
 #define PICKS(name)             window_##name, window_##name, 0, WINDOW_PICKS
+#define MOVES(name)             window_##name, window_##name, 0, WINDOW_MOVES
 #define ORDER(name)             window_##name, window_##name, 0, WINDOW_ORDERS
 
 #define WINDOW(id, text, value, literals, gives, sees, kernel, ...) [GR_WINDOW_##id] = {kernel},
@@ -285,10 +291,12 @@ window_compute(const struct gr_window *window, const granary_column *value, cons
     }
     real = class_of(dtype) == WINDOW_REAL;
     if (value != NULL) {
-        err = value_init(value, real && kernel->uses == WINDOW_READS, &job.value);
+        err = value_init(value, kernel->uses == WINDOW_READS || kernel->uses == WINDOW_PICKS,
+                         real && kernel->uses == WINDOW_READS, &job.value);
     }
     if (err == GRANARY_OK) {
-        err = out_init(rows->count, rows->history, kernel->uses == WINDOW_PICKS, dtype, &job.out);
+        err = out_init(rows->count, rows->history, kernel->uses == WINDOW_PICKS || kernel->uses == WINDOW_MOVES, dtype,
+                       &job.out);
     }
     for (size_t p = 0; p < rows->partitions && err == GRANARY_OK; p++) {
         struct window_state fresh = {0};

@@ -195,13 +195,15 @@ struct window_kernel {
     window_function *real;
     window_function *integer;
     enum window_measure { WINDOW_SUM, WINDOW_MEAN, WINDOW_STD, WINDOW_VAR, WINDOW_COUNT } measure; /* of moving_parts */
-    enum { WINDOW_READS, WINDOW_PICKS, WINDOW_ORDERS } uses; /* values as numbers; rows; values as they compare */
+    /* Values as numbers; rows, values as numbers to choose them; rows, and whether there is a value; the last alone. */
+    enum { WINDOW_READS, WINDOW_PICKS, WINDOW_MOVES, WINDOW_ORDERS } uses;
 };
 
 #define NUMBERS(real, integer)                                      window_function window_##real, window_##integer;
 #define BOTH(name)                                                  window_function window_##name;
 #define PARTS(measure, integer)                                     NUMBERS(moving_parts, integer)
 #define PICKS(name)                                                 BOTH(name)
+#define MOVES(name)                                                 BOTH(name)
 #define ORDER(name)                                                 BOTH(name)
 #define WINDOW(id, text, value, literals, gives, sees, kernel, ...) kernel
 #include "graph/window/functions.def"
@@ -209,6 +211,7 @@ struct window_kernel {
 #undef BOTH
 #undef PARTS
 #undef PICKS
+#undef MOVES
 #undef ORDER
 
 /* a + x, exactly but for the last bits of low; beyond a double's range infinite, and so it stays. */
