@@ -49,6 +49,19 @@ rm "$work/spill/foreign"
 granary put --persist "$work/o.3" >/dev/null
 granary down >/dev/null
 
+# With another directory beside it nobody hears of it: what does not fit goes there, and who asks is told.
+spill_on size=3m
+granary up --executors 1 --memory 4M --spill-dir "$work/spill" --spill-dir "$work/large" >/dev/null
+remember
+for n in $(seq 18); do granary put "$work/o.$((n % 6 + 1))"; done >"$work/many"
+for n in 1 2; do granary put --persist "$work/o.$n"; done >>"$work/many"
+granary status | grep -q "in $work/spill/.*writing fails: EFULL" || fail "status: $(granary status)"
+granary doctor >"$work/doctor" || true
+grep -q "$work/spill/.*could not be written (EFULL): others take" "$work/doctor" || fail "doctor: $(cat "$work/doctor")"
+for n in $(seq 18); do granary get "$(sed -n "${n}p" "$work/many")" | same - "$work/o.$((n % 6 + 1))"; done
+granary fsck --verify >/dev/null
+granary down >/dev/null
+
 # The same of inodes, and of a disk that became read-only; without any, an executor's logs are gone and nothing else.
 spill_on size=20m,nr_inodes=5
 store_up
