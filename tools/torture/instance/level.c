@@ -159,6 +159,7 @@ level_measure(const struct realm *realm, struct level *ret_level)
     measure_files(realm->instance, "state.", &ret_level->runtime_files, &ret_level->runtime_bytes,
                   &ret_level->state_bytes);
     measure_files(realm->spill, NULL, &ret_level->spill_files, &ret_level->spill_bytes, NULL);
+    measure_files(realm->beside, NULL, &ret_level->spill_files, &ret_level->spill_bytes, NULL);
     (void)snprintf(path, sizeof path, "%s/log", realm->instance);
     measure_files(path, NULL, &logs, &ret_level->log_bytes, NULL);
     (void)snprintf(path, sizeof path, "%s/" GR_EXECUTOR_PAGES, realm->instance);

@@ -59,11 +59,13 @@ realm_create(struct realm *realm, const struct options *options)
     }
     (void)snprintf(realm->instance, sizeof realm->instance, "%s/instance", realm->directory);
     (void)snprintf(realm->spill, sizeof realm->spill, "%s/spill", realm->directory);
+    (void)snprintf(realm->beside, sizeof realm->beside, "%s/beside", realm->directory);
     (void)snprintf(realm->up_log, sizeof realm->up_log, "%s/up.log", realm->directory);
     (void)snprintf(realm->memory, sizeof realm->memory, "%" PRIu64, options->memory);
     (void)snprintf(realm->executors, sizeof realm->executors, "%u", options->executors);
     (void)snprintf(realm->schedulers, sizeof realm->schedulers, "%u", options->schedulers);
-    if (mkdir(realm->spill, 0700) < 0 || !guard_start(&realm->guard, realm->directory, realm->instance)) {
+    if (mkdir(realm->spill, 0700) < 0 || mkdir(realm->beside, 0700) < 0 ||
+        !guard_start(&realm->guard, realm->directory, realm->instance)) {
         perror("granary: torture");
         realm_destroy(realm);
         return false;
@@ -93,11 +95,11 @@ say_why(const struct realm *realm)
 static bool
 begin_up(struct realm *realm)
 {
-    realm->up =
-        spawn_command((const char *const[]){"up", "--instance", realm->instance, "--memory", realm->memory,
-                                            "--executors", realm->executors, "--chunk-bytes", "256K", "--spill-dir",
-                                            realm->spill, "--schedulers", realm->schedulers, NULL},
-                      realm->up_log);
+    realm->up = spawn_command((const char *const[]){"up", "--instance", realm->instance, "--memory", realm->memory,
+                                                    "--executors", realm->executors, "--chunk-bytes", "256K",
+                                                    "--spill-dir", realm->spill, "--spill-dir", realm->beside,
+                                                    "--schedulers", realm->schedulers, NULL},
+                              realm->up_log);
     realm->hit = false;
     realm->ups++;
     return realm->up > 0;
@@ -311,7 +313,7 @@ realm_is_gone(const struct realm *realm)
                       (int)processes[i].pid);
     }
     left += say_left("a file", realm->instance, "");
-    left += say_left("a spill file", realm->spill, "");
+    left += say_left("a spill file", realm->spill, "") + say_left("a spill file", realm->beside, "");
     if (gr_instance_resolve(realm->instance, &instance) == GRANARY_OK) {
         left += say_left("shared memory", "/dev/shm", instance.shm_prefix + 1);
     }

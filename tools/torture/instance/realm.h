@@ -41,8 +41,8 @@ struct process {
 struct realm {
     char directory[64]; /* made for it; what it holds below: */
     char instance[96];
-    char spill[96];
-    char up_log[96]; /* what `granary up` said */
+    char spill[96], beside[96]; /* directories of spill files */
+    char up_log[96];            /* what `granary up` said */
     char memory[32], executors[16], schedulers[16];
     unsigned executor_count, scheduler_count;
     struct guard guard;
