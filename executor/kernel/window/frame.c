@@ -106,9 +106,37 @@ flag_at(const Granary__Attr *flags, size_t i)
 }
 
 static bool
-same_partition(const struct window_rows *rows, int64_t a, int64_t b)
+same_partition(const struct window_rows *rows, int64_t i, int64_t k)
 {
-    return sort_compare(rows->keys, a, rows->keys, b, rows->partition_keys) == 0;
+    return sort_compare(rows->keys, window_row(rows, i), rows->keys, window_row(rows, k), rows->partition_keys) == 0;
+}
+
+/* Where the partition that begins at position i ends. Its rows stand together: behind the first few of them in larger
+ * and larger steps, then by halves, so that most are not looked at (Bentley and Yao, An Almost Optimal Algorithm for
+ * Unbounded Searching, 1976). */
+static int64_t
+partition_end(const struct window_rows *rows, int64_t i)
+{
+    enum { FEW = 8 };
+    int64_t same = i;
+    int64_t step = 1;
+    int64_t other;
+
+    while (step < rows->count - same && same_partition(rows, i, same + step)) {
+        same += step;
+        step = same - i < FEW ? 1 : 2 * step;
+    }
+    other = step < rows->count - same ? same + step : rows->count;
+    while (other - same > 1) {
+        int64_t middle = same + (other - same) / 2;
+
+        if (same_partition(rows, i, middle)) {
+            same = middle;
+        } else {
+            other = middle;
+        }
+    }
+    return other;
 }
 
 static bool
@@ -151,13 +179,9 @@ rows_cut(struct window_rows *rows, bool keep_nulls)
         rows->partitions = rows->count > 0;
         return GRANARY_OK;
     }
-    for (int64_t i = 0; i < rows->count; i++) {
-        int64_t row = window_row(rows, i);
-
-        if (i + 1 == rows->count || !same_partition(rows, row, window_row(rows, i + 1))) {
-            left_out[rows->partitions] = !keep_nulls && has_null_key(rows, row);
-            ends[rows->partitions++] = i + 1;
-        }
+    for (int64_t i = 0; i < rows->count; i = ends[rows->partitions++]) {
+        left_out[rows->partitions] = !keep_nulls && has_null_key(rows, window_row(rows, i));
+        ends[rows->partitions] = partition_end(rows, i);
     }
     return GRANARY_OK;
 }

@@ -214,6 +214,13 @@ with Instance() as granary:
     std = granary.run({'t': granary.put_frame(spread), 'w': {'op': 'window', 'input': 't', 'columns': {'s': 'std(x)'}}}, 'w')
     assert abs(std['s'].values[0] / (spread.x - 1e9).std() - 1) < 1e-6
 
+    # Partitions end where their rows do, whatever their size.
+    keys = rng.permutation(np.repeat(np.arange(1, 41), np.arange(1, 41)))
+    sizes = granary.run({'t': granary.put({'k': Column('int64', keys)}),
+                         'w': {'op': 'window', 'input': 't', 'partition': ['k'], 'columns': {'s': 'size()', 'n': 'row_number()'}}}, 'w')
+    assert list(sizes['s'].values) == list(keys), sizes['s']
+    assert list(sizes['n'].values) == list(pd.Series(keys).groupby(keys).cumcount() + 1), sizes['n']
+
     ntile = granary.run({'t': granary.put_frame(frame_of(10)), 'w': {'op': 'window', 'input': 't', 'columns': {'n': 'ntile(3)'}}}, 'w')
     assert list(ntile['n'].values) == [1, 1, 1, 1, 2, 2, 2, 3, 3, 3], ntile['n']
     money = granary.put({'d': Column('decimal(2)', [150, -25, 0], [True, True, False])})
