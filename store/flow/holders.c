@@ -65,6 +65,9 @@ describe_readers(const struct store *store, struct gr_buf *buf)
                         (int)client->pid);
         }
     }
+    if (named > 0) {
+        gr_buf_addf(buf, " (who releases them, or gets fewer at a time, makes room)");
+    }
 }
 
 /* Pins of one session, by who said the same about why. */

@@ -84,6 +84,7 @@ what_is_held_makes_a_put_fail_and_lets_go(void **state)
     assert_err(granary_object_create(client, fixture_id(3), 30 * MIB, 0, 0, &buffer), GRANARY_EFULL);
     assert_true(strlen(granary_error_message()) > 20);
     assert_err(granary_object_create(client, fixture_id(3), 30 * MIB, 0, 300, &buffer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "who releases them"));
     granary_object_release(other, &view);
     assert_ok(granary_object_create(client, fixture_id(3), 30 * MIB, 0, 10000, &buffer));
     fixture_fill(buffer.data, 3, 30 * MIB);
