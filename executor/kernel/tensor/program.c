@@ -602,6 +602,47 @@ run_rows(struct program *p, void *context)
     } while (next_run(p, index, at));
 }
 
+/*
+ * Two dimensions, the last of them short, along which some inputs begin anew in each row: these are repeated for as many
+ * rows as a block has, which then is one run. *Gives* the memory; NULL: the inputs are not so.
+ */
+static char *
+repeat_short_rows(struct program *p)
+{
+    enum { SHORT = PROGRAM_BLOCK / 8 };
+    int64_t run = p->extent[p->walk_dims - 1];
+    int64_t block = PROGRAM_BLOCK / run * run;
+    bool fits = p->walk_dims == 2 && run <= SHORT && p->extent[0] * run > block;
+    char *tiles;
+
+    for (int i = 0; i < PROGRAM_INPUTS + PROGRAM_EXTRAS && fits; i++) {
+        fits = p->stride[i][0] == p->stride[i][1] * run || (i < p->input_count && p->stride[i][0] == 0);
+    }
+    tiles = fits ? malloc((size_t)p->input_count * PROGRAM_BLOCK * 8) : NULL;
+    if (tiles == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < PROGRAM_INPUTS; i++) {
+        size_t element = i < p->input_count ? gr_tensor_element(p->inputs[i].dtype) : 0;
+        char *tile = tiles + (size_t)i * PROGRAM_BLOCK * 8;
+        int64_t step = p->stride[i][1];
+
+        if (p->stride[i][0] != step * run) {
+            for (int64_t k = 0; k < block; k++) {
+                memcpy(tile + (size_t)k * element,
+                       (const char *)p->inputs[i].values + (size_t)(k % run * step) * element, element);
+            }
+            p->inputs[i].values = tile;
+            p->stride[i][1] = 1;
+        } else {
+            p->stride[i][0] = step * block;
+        }
+    }
+    p->extent[0] = (p->extent[0] * run + block - 1) / block;
+    p->extent[1] = block;
+    return tiles;
+}
+
 void
 program_run(struct program *p, void *out, program_consume *consume, void *context)
 {
@@ -611,7 +652,7 @@ program_run(struct program *p, void *out, program_consume *consume, void *contex
     int64_t run, done = 0;
     size_t element = gr_tensor_element(p->dtype);
     bool plain, stream;
-    char *own;
+    char *own, *tiles;
 
     collapse(p);
     for (int d = 0; d < p->walk_dims; d++) {
@@ -624,16 +665,18 @@ program_run(struct program *p, void *out, program_consume *consume, void *contex
         run_rows(p, context);
         return;
     }
+    tiles = consume == NULL ? repeat_short_rows(p) : NULL;
     run = p->extent[p->walk_dims - 1];
     plain = p->result >= p->input_count && (gr_dtype_is_float(p->dtype) || element == 8);
     stream = total * (int64_t)element >= STREAM_BYTES;
     own = p->values[p->result].block;
     do {
         for (int64_t from = 0; from < run; from += PROGRAM_BLOCK) {
-            int64_t n = run - from < PROGRAM_BLOCK ? run - from : PROGRAM_BLOCK;
+            int64_t rest = run - from < total - done ? run - from : total - done;
+            int64_t n = rest < PROGRAM_BLOCK ? rest : PROGRAM_BLOCK;
             char *to = out == NULL ? NULL : (char *)out + (size_t)done * element;
 
-            inputs_load(p, at, from, n, from == 0);
+            inputs_load(p, at, from, n, from == 0 && (tiles == NULL || done == 0));
             if (plain && to != NULL && !stream) {
                 p->values[p->result].block = to;
             }
@@ -660,4 +703,5 @@ program_run(struct program *p, void *out, program_consume *consume, void *contex
     if (plain) {
         p->values[p->result].block = own;
     }
+    free(tiles);
 }

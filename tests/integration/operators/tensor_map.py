@@ -103,6 +103,28 @@ def add_others(cases):
         cases.refuse(node)
 
 
+def check_short_rows(granary):
+    """A row that goes to each of many short ones, over the edges of blocks of 1024; small chunks take it row by row."""
+    shapes = [(rows, width) for width in (2, 3, 7, 127, 128, 129) for rows in (1024 // width, 1024 // width + 1, 2048 // width + 3)]
+    cases = Cases(granary, {f'{dtype}{rows}x{width}': values(dtype, (rows, width)) for dtype in ('float64', 'int16', 'bool')
+                            for rows, width in shapes + [(1, width) for _, width in shapes]})
+    a = cases.arrays
+    for rows, width in shapes:
+        tall, row = f'{rows}x{width}', f'1x{width}'
+        for left, right in (('float64', 'float64'), ('int16', 'float64'), ('float64', 'int16'), ('int16', 'int16')):
+            cases.add({'op': 'add', 'inputs': [left + tall, right + row]}, a[left + tall] + a[right + row])
+        cases.add({'op': 'subtract', 'inputs': ['int16' + row, 'int16' + tall]}, a['int16' + row] - a['int16' + tall])
+        cases.add({'op': 'where', 'inputs': ['bool' + row, 'float64' + tall, 'int16' + row]},
+                  np.where(a['bool' + row], a['float64' + tall], a['int16' + row]))
+        cases.add({'op': 'where', 'inputs': ['bool' + tall, 'float64' + row], 'otherwise': 7.5},
+                  np.where(a['bool' + tall], a['float64' + row], 7.5))
+    cases.inputs['one'] = cases.source(np.array([[2.5]]))
+    for rows, width in shapes:
+        cases.add({'op': 'where', 'inputs': [f'bool{rows}x{width}', f'float641x{width}', 'one']},
+                  np.where(a[f'bool{rows}x{width}'], a[f'float641x{width}'], 2.5))
+    cases.check(chunk_bytes=(0, 700))
+
+
 def check_fusion(granary):
     """A chain with one reader each is one program; as targets of their own its nodes give the same bytes."""
     a, b, c = (random.standard_normal((50, 30)) for _ in range(3))
@@ -131,6 +153,7 @@ def main():
         add_reductions(cases)
         add_others(cases)
         cases.check(chunk_bytes=(0, 100), tolerance=1e-11)
+        check_short_rows(granary)
         check_fusion(granary)
 
 
