@@ -6,6 +6,7 @@
 #include <cblas.h>
 
 #include "base/error.h"
+#include "kernel/simd/products.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
 
@@ -53,21 +54,6 @@ as_lane(const granary_tensor *tensor, enum gr_lane lane, const void **ret_values
     return GRANARY_OK;
 }
 
-/* out += a b, of integers modulo 2^64: signs do not matter. */
-static void
-multiply_integers(const uint64_t *a, const uint64_t *b, int64_t rows, int64_t inner, int64_t columns, uint64_t *out)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        for (int64_t k = 0; k < inner; k++) {
-            uint64_t factor = a[r * inner + k];
-
-            for (int64_t c = 0; c < columns; c++) {
-                out[r * columns + c] += factor * b[k * columns + c];
-            }
-        }
-    }
-}
-
 /* out += a b, for each pair of matrices; lane I or D. */
 static granary_err
 add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane, void *out)
@@ -87,8 +73,9 @@ add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane,
                         (const double *)a_values + i * m * k, (blasint)k, (const double *)b_values + i * k * n,
                         (blasint)n, 1.0, (double *)out + i * m * n, (blasint)n);
         } else {
-            multiply_integers((const uint64_t *)a_values + i * m * k, (const uint64_t *)b_values + i * k * n, m, k, n,
-                              (uint64_t *)out + i * m * n);
+            SIMD_CALL(products_add_integers)
+            ((const uint64_t *)a_values + i * m * k, (const uint64_t *)b_values + i * k * n, m, k, n,
+             (uint64_t *)out + i * m * n);
         }
     }
     free(a_owned);

@@ -22,6 +22,8 @@ arrays |= {'stack': of((2, 6, 7), 'float64'), 'square': random.normal(size=(9, 9
            'wrap': np.array([2**62, 2**62 + 1, 3, -2**63]), 'tall': of((40, 3), 'int64'), 'cube': random.normal(size=(4, 5, 6)), 'same': np.full(9, 2.5)}
 arrays |= {'rounds': np.linspace(-1.235332948949074, 3.7614778746433633, 4), 'f4': random.normal(size=99).astype('f4'),
            'far': np.array([2**53 + 1, 2**62 + 1, 2**62 - 5]), **{f'sample{i}': random.normal(size=20) for i in range(40)}}
+# Integers beyond the blocks in which they are multiplied, and beyond 64 bits.
+arrays |= {'i_deep': random.integers(-2**62, 2**62, (5, 131)), 'i_wide': random.integers(-2**62, 2**62, (131, 517))}
 A = arrays
 
 with Instance() as granary, np.errstate(all='ignore'):
@@ -45,6 +47,7 @@ with Instance() as granary, np.errstate(all='ignore'):
                 add('tensordot', [f's_{p}', f'n_{q}'], np.tensordot(s, b, 1), axes=1)
                 add('tensordot', [f's_{p}', f'n_{q}'], np.tensordot(s, b, ([3, 2], [0, 1])), axes_a=[3, -2], axes_b=[0, 1])
                 add('einsum', [f'm_{p}', f'n_{q}'], np.einsum('ij,jk->ki', a, b), subscripts='ij,jk->ki')
+    add('matmul', ['i_deep', 'i_wide'], A['i_deep'] @ A['i_wide'])
     add('outer', ['wrap', 'tall'], np.outer(A['wrap'], A['tall']))
     cases.refuse({'op': 'matmul', 'inputs': ['none', 'square']})
     cases.refuse({'op': 'matmul', 'inputs': ['one', 'square']})
