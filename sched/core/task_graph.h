@@ -43,7 +43,9 @@ struct graph_order {              /* dispatch/order.h */
     TAILQ_ENTRY(task_graph) link; /* of the lane */
     struct lane *lane;            /* from the start of its planning on */
     bool is_runnable;
-    bool is_coded; /* ... and runs user code */
+    bool is_old;      /* which of the lane's lists it is in, with is_runnable */
+    uint64_t used_ns; /* of executors, as far as is known */
+    bool is_coded;    /* ... and runs user code */
 };
 
 struct graph_deadline {           /* graphs/deadline.h */

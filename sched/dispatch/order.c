@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/grow.h"
@@ -11,6 +12,8 @@
 #include "sched/execution/graph.h"
 
 #define CHARGE_MAX_NS 600000000000u   /* a guess is never more than ten minutes */
+#define YOUNG_NS      5000000u        /* a graph is young until it has used as much */
+#define OLD_TURN      4               /* every so manieth turn is an old one's, when there are both */
 #define USED_MAX_NS   864000000000000 /* what a report says is bounded: ten days */
 
 /* ---- the heap ---- */
@@ -124,7 +127,8 @@ order_attach(struct manager *manager, struct task_graph *graph, int32_t priority
         if (lane == NULL) {
             return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
         }
-        TAILQ_INIT(&lane->runnable);
+        TAILQ_INIT(&lane->runnable[0]);
+        TAILQ_INIT(&lane->runnable[1]);
         lane->session = session;
         lane->priority = priority;
         lane->heap_at = LANE_NOWHERE;
@@ -166,6 +170,21 @@ aside_remove(struct order *order, const struct lane *lane)
     }
 }
 
+static void
+join_list(struct lane *lane, struct task_graph *graph)
+{
+    graph->order.is_old = graph->order.used_ns >= YOUNG_NS;
+    TAILQ_INSERT_TAIL(&lane->runnable[graph->order.is_old], graph, order.link);
+    lane->counts[graph->order.is_old]++;
+}
+
+static void
+leave_list(struct lane *lane, struct task_graph *graph)
+{
+    TAILQ_REMOVE(&lane->runnable[graph->order.is_old], graph, order.link);
+    lane->counts[graph->order.is_old]--;
+}
+
 void
 graph_sleep(struct manager *manager, struct task_graph *graph)
 {
@@ -174,11 +193,11 @@ graph_sleep(struct manager *manager, struct task_graph *graph)
     if (!graph->order.is_runnable) {
         return;
     }
-    TAILQ_REMOVE(&lane->runnable, graph, order.link);
+    leave_list(lane, graph);
     graph->order.is_runnable = false;
     manager->order->coded -= graph->order.is_coded;
     graph->order.is_coded = false;
-    if (--lane->runnable_count == 0) {
+    if (lane->counts[0] + lane->counts[1] == 0) {
         if (lane->heap_at != LANE_NOWHERE) {
             heap_remove(manager->order, lane);
         } else {
@@ -217,12 +236,12 @@ graph_wake(struct manager *manager, struct task_graph *graph)
         if (lane->session->runnable++ == 0) {
             session_comes_back(manager->order, lane->session);
         }
-        TAILQ_INSERT_TAIL(&lane->runnable, graph, order.link);
-        graph->order.is_runnable = true;
-        if (lane->runnable_count++ == 0) {
-            lane->refused = 0;
+        if (lane->counts[0] + lane->counts[1] == 0) {
+            memset(lane->refused, 0, sizeof lane->refused);
             heap_add(manager->order, lane);
         }
+        join_list(lane, graph);
+        graph->order.is_runnable = true;
     }
     if (!graph->order.is_coded && execution_graph_has_user_code(graph->execution)) {
         graph->order.is_coded = true;
@@ -235,14 +254,15 @@ graph_wake(struct manager *manager, struct task_graph *graph)
 struct task_graph *
 order_next(struct manager *manager)
 {
-    return manager->order->heap_count == 0 ? NULL : TAILQ_FIRST(&manager->order->heap[0]->runnable);
-}
+    const struct lane *lane = manager->order->heap_count == 0 ? NULL : manager->order->heap[0];
+    bool old;
 
-static void
-to_the_end(struct lane *lane, struct task_graph *graph)
-{
-    TAILQ_REMOVE(&lane->runnable, graph, order.link);
-    TAILQ_INSERT_TAIL(&lane->runnable, graph, order.link);
+    if (lane == NULL) {
+        return NULL;
+    }
+    old = lane->counts[0] <= lane->refused[0] ||
+          (lane->turns % OLD_TURN == OLD_TURN - 1 && lane->counts[1] > lane->refused[1]);
+    return TAILQ_FIRST(&lane->runnable[TAILQ_EMPTY(&lane->runnable[old]) ? !old : old]);
 }
 
 void
@@ -252,8 +272,10 @@ order_served(struct manager *manager, struct task_graph *graph)
 
     manager->order->virtual_ns = lane->session->virtual_ns;
     lane->session->served = ++manager->order->served;
-    lane->refused = 0;
-    to_the_end(lane, graph);
+    memset(lane->refused, 0, sizeof lane->refused);
+    lane->turns++;
+    leave_list(lane, graph);
+    join_list(lane, graph);
 }
 
 void
@@ -261,8 +283,10 @@ order_refused(struct manager *manager, struct task_graph *graph)
 {
     struct lane *lane = graph->order.lane;
 
-    to_the_end(lane, graph);
-    if (++lane->refused >= lane->runnable_count) {
+    lane->refused[graph->order.is_old]++;
+    TAILQ_REMOVE(&lane->runnable[graph->order.is_old], graph, order.link);
+    TAILQ_INSERT_TAIL(&lane->runnable[graph->order.is_old], graph, order.link);
+    if (lane->refused[0] >= lane->counts[0] && lane->refused[1] >= lane->counts[1]) {
         heap_remove(manager->order, lane);
         manager->order->aside[manager->order->aside_count++] = lane;
     }
@@ -274,7 +298,7 @@ order_resume(struct manager *manager)
     struct order *order = manager->order;
 
     for (uint32_t i = 0; i < order->aside_count; i++) {
-        order->aside[i]->refused = 0;
+        memset(order->aside[i]->refused, 0, sizeof order->aside[i]->refused);
         heap_add(order, order->aside[i]);
     }
     order->aside_count = 0;
@@ -305,6 +329,7 @@ order_charge(struct manager *manager, struct task_graph *graph, struct subtask *
 {
     nanoseconds = nanoseconds < CHARGE_MAX_NS ? nanoseconds : CHARGE_MAX_NS;
     subtask->charged_us = (uint32_t)(nanoseconds / 1000);
+    graph->order.used_ns += subtask->charged_us * 1000ull;
     session_uses(manager, graph->session, (int64_t)subtask->charged_us * 1000);
 }
 
@@ -313,6 +338,7 @@ order_settle(struct manager *manager, struct task_graph *graph, struct subtask *
 {
     int64_t used = nanoseconds < USED_MAX_NS ? (int64_t)nanoseconds : USED_MAX_NS;
 
+    graph->order.used_ns += (uint64_t)used - subtask->charged_us * 1000ull; /* it was charged that before */
     session_uses(manager, graph->session, used - (int64_t)subtask->charged_us * 1000);
     subtask->charged_us = 0;
 }

@@ -2,6 +2,10 @@
  * Whose turn it is: graphs of a higher priority first, then the session that has used the least executor time for its
  * weight, then its graphs in turn. Part of the task manager's core: no clock, no I/O.
  *
+ * A session's young graphs, which have used little time so far, go before its old ones, so a small question does not
+ * wait for a turn of each large one. Every fourth turn is an old one's. (Multi-level feedback: F. J. Corbató et al., "An
+ * experimental time-sharing system", 1962.)
+ *
  * A lane is a session's graphs of one priority. Lanes that have graphs with ready subtasks are in a heap, so that the
  * next one is found in O(log n) however many sessions there are. A session's virtual time grows by the time its
  * subtasks take, divided by its weight. It grows by an estimate when they are sent, corrected when they report, so
@@ -23,13 +27,14 @@ struct subtask;
 struct task_graph;
 
 struct lane {
-    LIST_ENTRY(lane) link;                        /* of the session */
-    TAILQ_HEAD(lane_graphs, task_graph) runnable; /* those that may have ready subtasks, the next one first */
+    LIST_ENTRY(lane) link;                           /* of the session */
+    TAILQ_HEAD(lane_graphs, task_graph) runnable[2]; /* may have ready subtasks, the next one first: young, old */
     struct session *session;
     int32_t priority;
-    uint32_t graphs; /* that belong to it, runnable or not */
-    uint32_t runnable_count;
-    uint32_t refused; /* of them, asked in vain since the last grant of this dispatch */
+    uint32_t graphs;     /* that belong to it, runnable or not */
+    uint32_t counts[2];  /* of them */
+    uint32_t refused[2]; /* of them, asked in vain since the last grant of this dispatch */
+    uint32_t turns;
     uint32_t heap_at; /* LANE_NOWHERE: not in the heap */
 };
 

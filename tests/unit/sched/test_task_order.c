@@ -387,6 +387,35 @@ graphs_past_their_deadline_fail(void **state)
     rig_destroy(rig);
 }
 
+/* A large graph is at work when small ones come: they go before its rest, and it still gets every fourth turn. */
+static void
+small_graphs_overtake_large_ones(void **state)
+{
+    struct rig *rig = rig_create(1);
+    char seen[64] = "";
+
+    (void)state;
+    submit_many(rig, "large", (struct wish){"a", 0, 0}, 40);
+    for (int i = 0; i < 3; i++) {
+        succeed(rig, 20000000);
+    }
+    for (int i = 0; i < 9; i++) {
+        char key[16];
+        char line[16];
+
+        (void)snprintf(key, sizeof key, "small%d", i);
+        (void)snprintf(line, sizeof line, "!x%d make", i);
+        assert_int_equal(submit(rig, key, (struct wish){"a", 0, 0}, (const char *[]){line}, 1), GRANARY_OK);
+    }
+    succeed(rig, 20000000); /* what was at work as they came */
+    for (int i = 0; i < 14; i++) {
+        seen[i] = rig->given[0].node[0];
+        succeed(rig, 20000000);
+    }
+    assert_non_null(strstr("xxxnxxxnxxxnnnnn xxnxxxnxxxnxnnnn xnxxxnxxxnxxnnnn nxxxnxxxnxxxnnnn", seen));
+    rig_destroy(rig);
+}
+
 /* ---- what fits ---- */
 
 static void
@@ -568,6 +597,7 @@ main(void)
         cmocka_unit_test(weights_are_kept),
         cmocka_unit_test(idle_time_is_not_saved),
         cmocka_unit_test(a_tiny_graph_waits_for_a_message_or_two),
+        cmocka_unit_test(small_graphs_overtake_large_ones),
         cmocka_unit_test(graphs_past_their_deadline_fail),
         cmocka_unit_test(needs_are_granted_whole_and_given_back),
         cmocka_unit_test(more_than_there_is_is_refused),
