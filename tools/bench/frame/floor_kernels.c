@@ -513,8 +513,9 @@ static inline int64_t
 revenue(int32_t day, int64_t discount, int64_t quantity, int64_t price)
 {
     bool year = (day >= DAY_1994_01_01) & (day < DAY_1995_01_01);
+    bool counts = year & (discount >= 5) & (discount <= 7) & (quantity < 2400);
 
-    return year & (discount >= 5) & (discount <= 7) & (quantity < 2400) ? price * discount : 0;
+    return counts ? price * discount : 0;
 }
 
 DENSE(tpch_q06, 0, 2, int64_t, 0, *g += revenue(INT32(0)[i], INT64(1)[i], INT64(2)[i], INT64(3)[i]), *a += *b, true,
