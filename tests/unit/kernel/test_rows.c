@@ -349,15 +349,17 @@ lists_are_comparisons_joined_by_or(void **state)
         for (size_t k = 0; k < count + (more > 0); k++) {
             char literal[64];
 
-            (void)snprintf(literal, sizeof literal,
-                           k == count && more == 1 ? "null"
-                           : k == count            ? odd[c < 2    ? c
-                                                         : c == 2 ? 2 + count % 2
-                                                                  : c + 1]
-                           : c == 4                ? "'t%zu'"
-                           : c == 6                ? "date '1970-01-01' + %zu"
-                                                   : "%zu",
-                           k * 5 % 331);
+            if (k == count) {
+                size_t at = c < 2 ? c : c == 2 ? 2 + count % 2 : c + 1;
+
+                (void)snprintf(literal, sizeof literal, "%s", more == 1 ? "null" : odd[at]);
+            } else {
+                (void)snprintf(literal, sizeof literal,
+                               c == 4   ? "'t%zu'"
+                               : c == 6 ? "date '1970-01-01' + %zu"
+                                        : "%zu",
+                               k * 5 % 331);
+            }
             gr_buf_addf(&list, "%s%s", k > 0 ? ", " : "", literal);
             gr_buf_addf(&chain, "%s%s = %s", k > 0 ? " or " : "", columns[c], literal);
         }
