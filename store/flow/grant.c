@@ -100,7 +100,7 @@ grantable(const struct store *store, uint64_t min, uint64_t want)
 {
     uint64_t reserve = reclaim_reserve(store);
     uint64_t small = reserve / SMALL_SHARE / PAGE * PAGE;
-    uint64_t left = memory_free(store);
+    uint64_t left = memory_free(store) / PAGE * PAGE; /* the capacity need not be of whole pages */
     bool hopeful = reclaim_hopeful(store);
     uint64_t size;
 
