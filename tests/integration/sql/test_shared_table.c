@@ -209,7 +209,7 @@ look(void)
         seen.own_bytes = own_memory() - before;
         seen.shm_bytes = store_memory();
         seen.ok = seen.ok && granary_store_stat_get(client, &stat) == GRANARY_OK;
-        seen.store_bytes = stat.sealed_bytes;
+        seen.store_bytes = stat.sealed_bytes + stat.writing_bytes + stat.retiring_bytes;
         granary_disconnect(client);
         _exit(write(answer[1], &seen, sizeof seen) == (ssize_t)sizeof seen ? 0 : 1);
     }
@@ -234,12 +234,11 @@ a_second_process_maps_the_same_memory(void **state)
     assert_true(second.bytes > (uint64_t)ROWS * 16);
     assert_true(second.own_bytes < second.bytes / 4); /* what a client and a sanitizer take beside it */
     assert_true(second.shm_bytes > second.bytes);
-    /* Less than a copy: the store readies spare pages when it has time. */
-    assert_true(second.shm_bytes < first.shm_bytes + second.bytes);
-    assert_int_equal(second.store_bytes, first.store_bytes);
+    /* Less than a copy: an executor may hold a room. Files may grow by more, by spare pages. */
+    assert_true(second.store_bytes < first.store_bytes + second.bytes);
     print_message("%.1f MB: mapped in %.0f us; %.0f KiB more in the process, %.0f in the store\n",
                   (double)second.bytes / 1e6, (double)second.ns / 1e3, (double)second.own_bytes / 1024,
-                  ((double)second.shm_bytes - (double)first.shm_bytes) / 1024);
+                  ((double)second.store_bytes - (double)first.store_bytes) / 1024);
 }
 
 static void
