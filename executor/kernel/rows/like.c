@@ -8,6 +8,7 @@
 #include "contract/int128.h"
 #include "kernel/rows/pattern.h"
 #include "kernel/rows/utf8.h"
+#include "kernel/simd/text.h"
 
 /* A pattern made ready. */
 struct pattern {
@@ -146,14 +147,14 @@ like_matches(const struct pattern *pattern, const struct rows_text *text)
         /* What follows the "%" is literal more often than not: leap to where it stands next. */
         any_at += character_size(text, any_at);
         if (items[any].kind == ITEM_LITERAL) {
-            const char *found = any_at < text->size ? memmem(text->bytes + any_at, text->size - any_at,
-                                                             pattern->bytes.bytes + items[any].from, items[any].size)
-                                                    : NULL;
+            size_t left = text->size - any_at;
+            size_t found = SIMD_CALL(text_find)(text->bytes + any_at, left, pattern->bytes.bytes + items[any].from,
+                                                items[any].size);
 
-            if (found == NULL) {
+            if (found == left) {
                 return false;
             }
-            any_at = (size_t)(found - text->bytes);
+            any_at += found;
         }
         item = any;
         at = any_at;
@@ -233,6 +234,66 @@ matches(const struct node *node, const struct pattern *pattern, const struct row
     return like_matches(pattern, &lower) ? REGEX_FOUND : REGEX_NONE;
 }
 
+/* The longest literal of a like; NULL: there is none. */
+static const struct item *
+searched_for(const struct node *node)
+{
+    const struct item *items = (const struct item *)(const void *)node->pattern->items.bytes;
+    const struct item *longest = NULL;
+
+    if (node->op != GR_OP_LIKE || node->pattern->broken) {
+        return NULL;
+    }
+    for (size_t i = 0; i < node->pattern->items.size / sizeof *items; i++) {
+        if (items[i].kind == ITEM_LITERAL && (longest == NULL || items[i].size > longest->size)) {
+            longest = &items[i];
+        }
+    }
+    return longest;
+}
+
+static const char *
+end_of(const struct rows_text *text)
+{
+    return text->size > 0 ? text->bytes + text->size : text->bytes;
+}
+
+/* Texts that lie one behind the other, as a column has them: how many, from the first. */
+static int64_t
+run_of(const struct rows_text *texts, int64_t n)
+{
+    int64_t count = 1;
+
+    while (count < n && texts[count].bytes == end_of(&texts[count - 1])) {
+        count++;
+    }
+    return count;
+}
+
+/* A run is searched as one text for the longest literal; only rows that have it are matched. */
+static void
+match_run(const struct pattern *pattern, const struct item *literal, const struct rows_text *texts, int64_t n,
+          uint8_t *out)
+{
+    const char *wanted = pattern->bytes.bytes + literal->from;
+    const char *end = end_of(&texts[n - 1]);
+
+    for (int64_t i = 0; i < n; i++) {
+        size_t left = (size_t)(end - texts[i].bytes);
+        size_t found = SIMD_CALL(text_find)(texts[i].bytes, left, wanted, literal->size);
+        const char *at;
+
+        if (found == left) {
+            return;
+        }
+        at = texts[i].bytes + found;
+        while (end_of(&texts[i]) <= at) {
+            i++;
+        }
+        out[i] = like_matches(pattern, &texts[i]); /* false where the literal crosses the row's end */
+    }
+}
+
 granary_err
 op_like(struct node *node, int64_t n)
 {
@@ -242,16 +303,24 @@ op_like(struct node *node, int64_t n)
     const struct rows_text *b = node_texts(node->operands[1], n);
     const struct rows_text *c = node->count > 2 ? node_texts(node->operands[2], n) : NULL;
     uint8_t *out = node_room(node, ROWS_BOOL);
+    const struct item *literal;
 
     node_strict(node, n);
     node->text.size = 0;
+    memset(out, 0, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
-        out[i] = 0;
         if (!node_counts(node, i)) {
             continue;
         }
         if (node->pattern == NULL && (node->pattern = pattern_create(node, &b[i], c != NULL ? &c[i] : NULL)) == NULL) {
             return node_no_memory();
+        }
+        if (constant && (literal = searched_for(node)) != NULL) {
+            for (int64_t run; i < n; i += run) {
+                run = run_of(a + i, n - i);
+                match_run(node->pattern, literal, a + i, run, out + i);
+            }
+            break;
         }
         switch (matches(node, node->pattern, &a[i], &node->text)) {
         case REGEX_FOUND:
