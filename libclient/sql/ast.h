@@ -99,7 +99,8 @@ struct sql_from {
     size_t column_count;
     /* TABLE */
     const char *name;
-    bool has_time; /* as it was then, in ns since 1970 */
+    const struct sql_from *before; /* the table named before it, anywhere in the statement */
+    bool has_time;                 /* as it was then, in ns since 1970 */
     int64_t time;
     /* SELECT */
     struct sql_select *select;

@@ -41,7 +41,10 @@ struct sql_statement {
     unsigned nodes;     /* for their names */
     int depth;          /* of queries in queries */
     const struct sql_names *names;
-    struct sql_telling *telling; /* or NULL */
+    struct sql_telling *telling;  /* or NULL */
+    const struct sql_from *named; /* the last table that FROM names */
+    struct sql_stored *stored;    /* what the scheduler told of those (stored.c) */
+    bool asked;                   /* ... and it was asked */
     struct sql_table *tables;
     struct sql_taken taken;
 };

@@ -13,6 +13,7 @@
 #include "data/file/format.h"
 #include "granary/mutable.h"
 #include "graph/nearest.h"
+#include "sql/stored.h"
 #include "sql/told.h"
 
 #define COLUMNS_MAX 16384
@@ -104,60 +105,6 @@ has_sketch(const struct gr_format *format)
 
 /* ---- stored tables ---- */
 
-/* Whether a graph of that key has results. Errors: ENOENT there is no such graph · ESTATE it has none */
-static granary_err
-check_made(const struct sql_statement *q, const char *key)
-{
-    const granary_query query = {.subject = "graphs", .keys = &key, .key_count = 1};
-    granary_table *table = NULL;
-    granary_err err = granary_info(q->client, &query, &table);
-    const char *state = err == GRANARY_OK ? granary_table_text(table, 0, "state") : "";
-
-    if (strcmp(state, "running") == 0) {
-        err = gr_fail(GRANARY_ESTATE, "it is still being loaded: `granary await %s` waits for it", key);
-    } else if (err == GRANARY_OK && strcmp(state, "succeeded") != 0) {
-        err = gr_fail(GRANARY_ESTATE, "the graph of that name did not succeed (it is '%s'), so it has no rows", state);
-    }
-    granary_table_free(table);
-    return err;
-}
-
-/* The one frame among a graph's targets, or the one that was named: its key and target. */
-static granary_err
-find_target(const struct sql_statement *q, const char *name, char key[GRANARY_KEY_MAX], char target[256])
-{
-    const char *slash = strchr(name, '/');
-    const char *keys[] = {key};
-    granary_query query = {.subject = "tileables", .keys = keys, .key_count = 1};
-    granary_table *table = NULL;
-    size_t found = 0;
-    granary_err err;
-
-    (void)snprintf(key, GRANARY_KEY_MAX, "%.*s", slash == NULL ? (int)strlen(name) : (int)(slash - name), name);
-    err = check_made(q, key);
-    err = err == GRANARY_OK ? granary_info(q->client, &query, &table) : err;
-    for (size_t i = 0; err == GRANARY_OK && i < granary_table_rows(table); i++) {
-        const char *text = strchr(granary_table_text(table, i, "key"), '/');
-
-        if (text != NULL && strcmp(granary_table_text(table, i, "kind"), "frame") == 0 &&
-            (slash == NULL || strcmp(text, slash) == 0)) {
-            (void)snprintf(target, 256, "%s", text + 1);
-            found++;
-        }
-    }
-    if (err == GRANARY_OK && found == 0) {
-        err = slash == NULL
-                  ? gr_fail(GRANARY_ETYPE, "it has no frame among its results: the operator from_tensor makes "
-                                           "one of a tensor")
-                  : gr_fail(GRANARY_ENOENT, "graph '%s' has no frame called %s among its results", key, slash + 1);
-    } else if (err == GRANARY_OK && found > 1) {
-        err =
-            gr_fail(GRANARY_EINVAL, "graph '%s' has %zu frames among its results: write \"%s/NAME\"", key, found, key);
-    }
-    granary_table_free(table);
-    return err;
-}
-
 static bool
 add_frame_columns(struct sql_statement *q, struct sql_table *table, const granary_frame *frame)
 {
@@ -184,37 +131,34 @@ read_columns(struct sql_statement *q, granary_id id, struct sql_table *table)
         granary_frame_close(frame);
         granary_object_release(q->client, &view);
     }
-    return err == GRANARY_ENOENT ? gr_fail(err, "its rows are not in the store any more: load it again with --replace")
-                                 : err;
+    return err;
 }
 
 /* A table may be replaced while it is looked at: then the new one is. */
 static granary_err
-read_stored_schema(struct sql_statement *q, const char *key, const char *target, struct sql_table *table)
+read_stored_schema(struct sql_statement *q, const struct sql_stored *stored, struct sql_table *table)
 {
-    granary_id seen = {{0}};
-    bool again;
-    granary_err err;
+    granary_id seen = stored->first;
+    granary_err err = gr_id_is_zero(seen) ? gr_fail(GRANARY_ESTATE, "it has no chunks") : read_columns(q, seen, table);
 
-    do {
+    table->rows = stored->rows;
+    while (err == GRANARY_ENOENT) {
         granary_result result = {0};
+        granary_err found = granary_graph_result(q->client, stored->key, stored->target, &result);
 
-        err = granary_graph_result(q->client, key, target, &result);
-        again = err == GRANARY_OK && result.chunk_count > 0 && !gr_id_equal(result.chunks[0], seen);
-        if (err == GRANARY_OK && result.chunk_count == 0) {
-            err = gr_fail(GRANARY_ESTATE, "it has no chunks");
-        } else if (err == GRANARY_OK) {
-            seen = result.chunks[0];
-            err = read_columns(q, seen, table);
-            again = again && err == GRANARY_ENOENT;
+        if (found != GRANARY_OK || result.chunk_count == 0 || gr_id_equal(result.chunks[0], seen)) {
+            granary_result_free(&result);
+            return gr_fail(GRANARY_ESTATE, "its rows are not in the store any more: load it again with --replace");
         }
+        seen = result.chunks[0];
         table->rows = 0;
         for (size_t i = 0; i < result.chunk_count; i++) {
             table->rows += (double)(result.chunk_rows[i] > 0 ? result.chunk_rows[i] : 0);
         }
         granary_result_free(&result);
-    } while (again);
-    return err == GRANARY_ENOENT ? gr_fail(GRANARY_ESTATE, "%s", granary_error_message()) : err;
+        err = read_columns(q, seen, table);
+    }
+    return err;
 }
 
 /* A path whose ending does not tell what is in the file. */
@@ -339,8 +283,7 @@ open_mutable(struct sql_statement *q, const struct sql_from *from, struct sql_ta
 static bool
 open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
-    char key[GRANARY_KEY_MAX];
-    char target[256] = "";
+    const struct sql_stored *stored = NULL;
     bool may_be_stored = q->client != NULL && from->name[0] != '/';
     granary_err err =
         may_be_stored && strlen(from->name) <= GRANARY_TEXT_MAX ? open_mutable(q, from, table) : GRANARY_ENOENT;
@@ -352,7 +295,7 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
     if (from->has_time) {
         return sql_fail(q, GRANARY_ENOENT, from->position, "there is no mutable table '%s'", from->name);
     }
-    err = may_be_stored ? find_target(q, from->name, key, target) : GRANARY_ENOENT;
+    err = may_be_stored ? sql_find_stored(q, from->name, &stored) : GRANARY_ENOENT;
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
         return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
@@ -361,16 +304,16 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
         return no_format(q, from);
     }
     if (err == GRANARY_OK) {
-        err = read_stored_schema(q, key, target, table);
+        err = read_stored_schema(q, stored, table);
     }
     if (err != GRANARY_OK) {
         return sql_fail(q, err, from->position, "table '%s': %s", from->name, granary_error_message());
     }
     if (q->telling != NULL) {
-        tell_notes(q, key);
+        tell_notes(q, stored->key);
     }
     table->node = sql_node(q, "table", from->position, NULL, 0);
-    granary_node_set_string(q->graph, table->node, "name", sql_printf(q, "%s/%s", key, target));
+    granary_node_set_string(q->graph, table->node, "name", sql_printf(q, "%s/%s", stored->key, stored->target));
     return q->err == GRANARY_OK;
 }
 

@@ -9,8 +9,8 @@
 
 /* ---- graphs ---- */
 
-static const char *
-state_name(granary_graph_state state)
+const char *
+info_graph_state(const struct task_graph *graph)
 {
     static const char *const names[] = {
         [0] = "?",
@@ -18,7 +18,9 @@ state_name(granary_graph_state state)
 #include "contract/states.def"
     };
 
-    return (unsigned)state < sizeof names / sizeof names[0] ? names[state] : "?";
+    return graph->deleting                                           ? "deleting"
+           : (unsigned)graph->state < sizeof names / sizeof names[0] ? names[graph->state]
+                                                                     : "?";
 }
 
 static void
@@ -46,7 +48,7 @@ graph_row(struct table *table, struct task_graph *graph, uint64_t position)
     table_text(table, FIELD_graphs_key, graph->key);
     table_text(table, FIELD_graphs_session, graph->session->name);
     table_text(table, FIELD_graphs_level, graph->level == GRANARY__GRAPH__LEVEL__CHUNK ? "chunk" : "tileable");
-    table_text(table, FIELD_graphs_state, graph->deleting ? "deleting" : state_name(graph->state));
+    table_text(table, FIELD_graphs_state, info_graph_state(graph));
     table_int(table, FIELD_graphs_priority, graph->order.lane == NULL ? 0 : graph->order.lane->priority);
     table_int(table, FIELD_graphs_deadline_ms, graph->deadline.ms);
     table_int(table, FIELD_graphs_submitted_ms, graph->submitted_ms);

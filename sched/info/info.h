@@ -27,6 +27,7 @@ int64_t info_deadline(const struct manager *manager);
 
 /* The graph a key names (*ret_rest ""), or KEY of KEY/REST; NULL: none. Keys may have slashes: the longest wins. */
 struct task_graph *info_graph(struct manager *manager, const char *key, const char **ret_rest);
+const char *info_graph_state(const struct task_graph *graph);
 
 /* A subtask's number; SUBTASK_NONE: it is none of the graph's. */
 uint32_t subtask_number(const struct task_graph *graph, const char *text);

@@ -35,6 +35,18 @@ result_of(const struct task_graph *graph, size_t position)
     return result;
 }
 
+/* "" of none. */
+static void
+tell_id(struct table *table, enum info_field field, granary_id id)
+{
+    char text[GRANARY_ID_TEXT + 1] = "";
+
+    if (!gr_id_is_zero(id)) {
+        granary_id_format(id, text);
+    }
+    table_text(table, field, text);
+}
+
 /* ---- chunks ---- */
 
 static void
@@ -43,7 +55,6 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
 {
     const Granary__Chunk *chunk = result->chunks[index];
     struct execution_graph *execution = graph_execution(graph);
-    char text[GRANARY_ID_TEXT + 1] = "";
     size_t places[16] = {0};
     struct gr_buf at = {0};
     granary_id id = id_of(chunk->id);
@@ -52,10 +63,7 @@ chunk_row(struct table *table, const struct task_graph *graph, const char *targe
     if (!table_begin(table, position)) {
         return;
     }
-    if (!gr_id_is_zero(id)) {
-        granary_id_format(id, text);
-    }
-    table_text(table, FIELD_chunks_id, text);
+    tell_id(table, FIELD_chunks_id, id);
     table_text(table, FIELD_chunks_graph, graph->key);
     table_text(table, FIELD_chunks_target, target);
     if (result->n_splits > 0 && result->n_splits <= sizeof places / sizeof places[0]) {
@@ -189,6 +197,9 @@ tell_shape(struct table *table, const Granary__Result *result)
     table_int(table, FIELD_tileables_chunks, (int64_t)result->n_chunks);
     table_int(table, FIELD_tileables_bytes, (int64_t)bytes);
     table_int(table, FIELD_tileables_complete, complete);
+    if (result->n_chunks > 0) {
+        tell_id(table, FIELD_tileables_first, id_of(result->chunks[0]->id));
+    }
 }
 
 static void
@@ -207,6 +218,7 @@ tileable_row(struct table *table, const struct task_graph *graph, size_t target,
                : result->is_objects ? "objects"
                : result->is_tensor  ? "tensor"
                                     : "frame");
+    table_text(table, FIELD_tileables_state, info_graph_state(graph));
     if (graph->plan != NULL) {
         gr_plan_target_dtypes(graph->plan, target, &dtypes);
         table_take(table, FIELD_tileables_dtypes, &dtypes);

@@ -97,6 +97,8 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
         item->name = sql_printf(p->q, "%s%s%s%s%s", catalog, catalog[0] == '\0' ? "" : ".", schema,
                                 schema[0] == '\0' ? "" : ".", name);
     }
+    item->before = p->q->named;
+    p->q->named = item;
     return item->name != NULL && parse_alias(p, TAKE(p, table, alias), item);
 }
 
