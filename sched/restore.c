@@ -1,5 +1,6 @@
 /* What the state has, entry by entry, on its way to the manager. Entries that cannot be read are passed over. */
 #include "sched/restore.h"
+#include "sched/recall/recalls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static const struct space {
               {MANAGER_FUNCTIONS, NULL, restore_library},     {MANAGER_GRAPHS, manager_restore_graph, NULL},
               {MANAGER_ENDS, manager_restore_end, NULL},      {MANAGER_RESULTS, NULL, restore_result},
               {MANAGER_EVENTS, NULL, manager_restore_events}, {MANAGER_FREES, NULL, manager_restore_frees},
-              {MANAGER_HELD, NULL, manager_restore_held}};
+              {MANAGER_HELD, NULL, manager_restore_held},     {MANAGER_RECALLS, NULL, manager_restore_recall}};
 
 struct restoring {
     struct manager *manager;

@@ -86,7 +86,11 @@ typedef struct granary_graph_options {
     int priority;        /* graphs of a higher one go first; 0 is everybody's */
     int64_t timeout_ms;  /* it fails with ETIMEDOUT when it has not ended so long after it was accepted; 0, -1: none */
     bool keep_going;     /* a subtask that fails gives error objects; what does not need them still runs */
+    uint64_t flags;      /* GRANARY_GRAPH_..., or 0 */
 } granary_graph_options;
+
+#define GRANARY_GRAPH_NO_RECALL                                                                                        \
+    UINT64_C(1) /* compute everything, also what another graph has yielded: see granary_recall_clear() */
 
 #define GRANARY_KEY_MAX 64
 
@@ -209,6 +213,21 @@ GRANARY_API granary_err granary_graph_analyze(granary_client *client, const char
  * Errors   EINVAL · EUNREACHABLE
  */
 GRANARY_API granary_err granary_session_weight(granary_client *client, const char *session, uint32_t weight);
+
+/*
+ * Recall: a graph ends as it is submitted when other graphs of the session have yielded each of its targets. That is told
+ * by operators, parameters, and the files and stored tables that they read. Its results lie in the same chunks. They
+ * outlive the graph that made them as long as there is memory for them (an eighth of the store's). Graphs with user code,
+ * tables that change, or objects of clients are always computed.
+ *
+ * A file that changed less than 2 s ago, or that changes while it is read, is read again. GRANARY_RECALL=off in the
+ * environment is GRANARY_GRAPH_NO_RECALL in all options.
+ */
+
+/* Forget all that could be recalled, and free what nobody else has. ret_count: results; may be NULL. Errors: EUNREACHABLE */
+GRANARY_API granary_err granary_recall_clear(granary_client *client, uint64_t *ret_count);
+/* Switch it on or off for the whole instance, from now on; it outlives the scheduler. Errors: EUNREACHABLE */
+GRANARY_API granary_err granary_recall_switch(granary_client *client, bool on);
 
 /* ---- results ---- */
 

@@ -12,9 +12,8 @@
 
 #define RANDOM_TRIES 10
 
-/* The id whose bytes are the XXH3-128 of these, never all zero. */
-static granary_id
-id_of_bytes(const void *bytes, size_t size)
+granary_id
+gr_id_of_bytes(const void *bytes, size_t size)
 {
     XXH128_hash_t hash = XXH3_128bits(bytes, size);
     granary_id id = gr_id_from_words(hash.low64, hash.high64);
@@ -31,7 +30,7 @@ gr_id_of_part(granary_id whole, uint32_t kind, uint32_t lane, uint64_t number)
     uint64_t parts[5] = {[2] = kind, [3] = lane, [4] = number};
 
     gr_id_words(whole, parts);
-    return id_of_bytes(parts, sizeof parts);
+    return gr_id_of_bytes(parts, sizeof parts);
 }
 
 void
@@ -90,7 +89,7 @@ granary_id_from_name(const char *session, const char *name)
         }
         (void)snprintf(all, (size_t)length + 1, "%s/%s", session == NULL ? "default" : session, name);
     }
-    id = id_of_bytes(all, (size_t)length);
+    id = gr_id_of_bytes(all, (size_t)length);
     if (all != text) {
         free(all);
     }
@@ -103,7 +102,7 @@ gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output)
     char text[256];
     int length = snprintf(text, sizeof text, "%.200s#%llu#%u", graph_key, (unsigned long long)op, output);
 
-    return id_of_bytes(text, (size_t)length);
+    return gr_id_of_bytes(text, (size_t)length);
 }
 
 void

@@ -42,6 +42,9 @@ granary_id gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output);
 /* The id of a part of something: of a kind, a lane and a number, as contract/mutable.h has them. */
 granary_id gr_id_of_part(granary_id whole, uint32_t kind, uint32_t lane, uint64_t number);
 
+/* The id whose bytes are the XXH3-128 of these, never all zero. */
+granary_id gr_id_of_bytes(const void *bytes, size_t size);
+
 /* XXH3-128 as text in its canonical form, as `xxh128sum` prints it. */
 void gr_hash128_format(const void *bytes, size_t size, char ret_text[33]);
 

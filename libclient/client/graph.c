@@ -286,6 +286,46 @@ granary_session_weight(granary_client *client, const char *session, uint32_t wei
     return err;
 }
 
+/* ---- recall ---- */
+
+static granary_err
+call_recall(granary_client *client, Granary__RecallOrder *order, uint64_t *ret_count)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Reply *reply = NULL;
+    granary_err err = gr_client_check(client);
+
+    if (err == GRANARY_OK) {
+        request.body_case = GRANARY__REQUEST__BODY_RECALL;
+        request.recall = order;
+        err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    }
+    if (err == GRANARY_OK && ret_count != NULL) {
+        *ret_count = strtoull(reply->text, NULL, 10);
+    }
+    reply_free(reply);
+    return err;
+}
+
+granary_err
+granary_recall_clear(granary_client *client, uint64_t *ret_count)
+{
+    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
+
+    order.session = client == NULL ? order.session : borrow(gr_client_session(client));
+    order.clear = true;
+    return call_recall(client, &order, ret_count);
+}
+
+granary_err
+granary_recall_switch(granary_client *client, bool on)
+{
+    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
+
+    order.set = on ? 1 : 2;
+    return call_recall(client, &order, NULL);
+}
+
 /* ---- results ---- */
 
 static granary_err

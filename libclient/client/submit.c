@@ -49,6 +49,33 @@ gr_status_take(const Granary__Reply *reply, granary_graph_status *ret_status, si
     }
 }
 
+enum { RECALL_ALLOWED, RECALL_OFF, RECALL_AGAIN }; /* Submit.recall */
+
+static uint32_t
+recall_wish(const granary_graph_options *options)
+{
+    const char *text = getenv("GRANARY_RECALL");
+
+    return (options->flags & GRANARY_GRAPH_NO_RECALL) != 0 || (text != NULL && strcmp(text, "off") == 0)
+               ? RECALL_OFF
+               : RECALL_ALLOWED;
+}
+
+/* Whether all chunks that were recalled are there: anybody may have deleted them. */
+static bool
+are_there(granary_client *client, const ProtobufCBinaryData *ids)
+{
+    granary_id id;
+
+    for (size_t at = 0; at + sizeof id.bytes <= ids->len; at += sizeof id.bytes) {
+        memcpy(id.bytes, ids->data + at, sizeof id.bytes);
+        if (!granary_object_contains(client, id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* submit has the graph, or the text, and how long to wait for its end: 0: not at all. */
 static granary_err
 submit_message(granary_client *client, Granary__Submit *submit, const granary_graph_options *theirs,
@@ -93,8 +120,14 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         submit->parent = borrow(in_call != NULL && in_call->graph != NULL ? in_call->graph : "");
         request.body_case = GRANARY__REQUEST__BODY_SUBMIT;
         request.submit = submit;
-        err = call(client, &request, submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms),
-                   &reply);
+        submit->recall = recall_wish(&options);
+        do {
+            submit->recall = reply == NULL ? submit->recall : RECALL_AGAIN;
+            granary__reply__free_unpacked(reply, NULL);
+            reply = NULL;
+            err = call(client, &request,
+                       submit->wait_ms == 0 ? CALL_TIMEOUT_MS : call_patience_ms((int)submit->wait_ms), &reply);
+        } while (err == GRANARY_OK && !are_there(client, &reply->recalled) && submit->recall != RECALL_AGAIN);
         gr_status_take(reply, ret_status, status_size);
         *ret_existed = reply == NULL || reply->existed; /* nobody knows: it may not be there at all */
         if (err == GRANARY_OK || submit->wait_ms != 0) {

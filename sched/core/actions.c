@@ -236,13 +236,15 @@ reply_gone(struct manager *manager, uint64_t ticket, bool passing)
 }
 
 void
-reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new, bool passing)
+reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new, bool passing,
+               const struct gr_buf *recalled)
 {
     Granary__Reply answer = GRANARY__REPLY__INIT;
     struct action *action;
 
     answer.key = (char *)(uintptr_t)key;
     answer.existed = !is_new;
+    answer.recalled = (ProtobufCBinaryData){recalled->size, (uint8_t *)recalled->bytes};
     action = reply_durable(manager, ticket, &answer);
     if (action != NULL) {
         action->unsynced = passing;

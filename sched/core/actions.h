@@ -38,9 +38,12 @@ enum action_kind {
 #define MANAGER_FREES                                                                                                  \
     "frees" /* number (8 bytes) -> session, NUL, fields `free` of a ToExecutor: not known to be done */
 #define MANAGER_HELD      "held"      /* serial (4 bytes) -> session NUL key NUL ids: of a deleted graph that is read */
+#define MANAGER_RECALLS   "recalls"   /* serial (4 bytes) -> Recall: what a graph yielded, and others may */
 #define MANAGER_EXECUTORS "executors" /* PID.START_TIME.SLOT -> nothing: executors that are known */
-#define MANAGER_METAS     "metas"     /* "serials" -> graphs' serials below this may have been used */
-#define MANAGER_SESSIONS  "sessions"  /* name -> SessionSet of one that is not as others */
+#define MANAGER_METAS                                                                                                  \
+    "metas" /* "serials" -> graphs' serials below this may have been used; META_RECALL -> "off" when it is */
+#define META_RECALL      "recall"
+#define MANAGER_SESSIONS "sessions" /* name -> SessionSet of one that is not as others */
 
 #define EXECUTOR_POOL 0
 
@@ -97,7 +100,9 @@ void reply_error(struct manager *manager, uint64_t ticket, granary_err err, cons
 void reply_ok(struct manager *manager, uint64_t ticket);
 void reply_library(struct manager *manager, uint64_t ticket, const Granary__Library *library); /* when it is durable */
 /* passing: of such a graph. */
-void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new, bool passing);
+/* recalled: ids of chunks, one behind the other */
+void reply_accepted(struct manager *manager, uint64_t ticket, const char *key, bool is_new, bool passing,
+                    const struct gr_buf *recalled);
 void reply_gone(struct manager *manager, uint64_t ticket, bool passing);
 void reply_with_receipt(struct manager *manager, uint64_t ticket, Granary__Receipt *receipt);
 /* The error that the thread's message tells of: `reply_failure(manager, ticket, gr_fail(...))`. */

@@ -39,6 +39,7 @@ struct manager {
     struct deadlines *deadlines;
     struct waiters *waiters;
     struct table_facts *table_facts;
+    struct recalls *recalls;
     struct info *info;
 };
 

@@ -115,6 +115,11 @@ struct graph_tables {         /* graphs/tables.h */
     bool held;        /* deleted while it was read: an entry says so */
 };
 
+struct graph_recall {        /* graphs/recall.h */
+    struct content *content; /* of what it computes, until it has ended; NULL: nobody will ask for it again */
+    struct recalled *from;   /* its results lie there; NULL: they are its own */
+};
+
 struct task_graph {
     LIST_ENTRY(task_graph) bucket_link;
     uint32_t serial;
@@ -147,6 +152,7 @@ struct task_graph {
     struct graph_end end;
     struct graph_results results;
     struct graph_tables tables;
+    struct graph_recall recall;
 };
 
 /* Its subtasks, also once it has ended; NULL: they are forgotten. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sched/core/manager.h"
+#include "sched/recall/recalls.h"
 
 /* Serials are noted as used in blocks, before they are. */
 #define SERIALS 256
@@ -44,6 +45,8 @@ manager_restore_meta(struct manager *manager, const char *key, const void *value
     if (strcmp(key, "serials") == 0) {
         /* Those of the block that were not used never will be: somebody may have been told of them. */
         manager->journal->serial_limit = (uint32_t)strtoul(text, NULL, 10);
+    } else if (strcmp(key, META_RECALL) == 0) {
+        manager->recalls->off = strcmp(text, "off") == 0;
     }
 }
 

@@ -11,6 +11,7 @@
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 #include "sched/dispatch/reservations.h"
+#include "sched/recall/recalls.h"
 
 void
 frees_collect(struct manager *manager, struct task_graph *graph)
@@ -24,10 +25,13 @@ frees_collect(struct manager *manager, struct task_graph *graph)
     }
 }
 
-/* ids are of one graph and never come again: when it is gone, nobody wants them. */
+/* ids are of one graph and never come again: when it is gone, nobody wants them but who may recall them. */
 static bool
-is_wanted(const struct task_graph *graph, granary_id id)
+is_wanted(const struct manager *manager, const struct task_graph *graph, granary_id id)
 {
+    if (recalls_own(manager->recalls, id)) {
+        return true;
+    }
     if (graph == NULL) {
         return false;
     }
@@ -57,7 +61,7 @@ frees_add_strays(struct manager *manager, const struct task_graph *graph, const 
             continue;
         }
         memcpy(id.bytes, done->outputs[i]->id.data, sizeof id.bytes);
-        if (!is_wanted(graph, id)) {
+        if (!is_wanted(manager, graph, id)) {
             pack_free(&session->frees, id);
         }
     }

@@ -12,6 +12,7 @@
 #include "sched/functions/libraries.h"
 #include "sched/graphs/deadline.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 #include "sched/graphs/tables.h"
 #include "sched/graphs/wait.h"
 #include "sched/history/history.h"
@@ -176,6 +177,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
         frees_collect(manager, graph);
         reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
     }
+    recall_note(manager, graph);
     events_end(manager, graph);
     keep_end(manager, graph);
     waiters_answer(manager, graph, false);
@@ -184,6 +186,16 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     }
     child_ended(manager, graph);
     graph_release(manager, graph);
+}
+
+void
+graph_end_at_once(struct manager *manager, struct task_graph *graph)
+{
+    graph->state = GRANARY_GRAPH_SUCCEEDED;
+    graph->end.ms = manager_unix_ms(manager, manager->now_ns);
+    graph->session->ended_ns = manager->now_ns;
+    info_changed(manager, INFO_WORK);
+    keep_end(manager, graph);
 }
 
 void
@@ -199,6 +211,7 @@ graph_delete(struct manager *manager, struct task_graph *graph)
         }
     }
     events_forget(manager, graph);
+    recall_keep(manager, graph);
     tables_keep_held(manager, graph);
     key_note_deleted(&manager->registry, graph->key);
     graph->deleting = true;

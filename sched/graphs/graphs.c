@@ -10,6 +10,7 @@
 #include "sched/execution/event_log.h"
 #include "sched/execution/graph.h"
 #include "sched/graphs/deadline.h"
+#include "sched/graphs/recall.h"
 #include "sched/graphs/restore.h"
 #include "sched/graphs/tables.h"
 #include "sched/history/history.h"
@@ -51,6 +52,7 @@ graph_destroy(struct task_graph *graph)
     plan_destroy(graph);
     granary__submit__free_unpacked(graph->submit, NULL);
     tables_release(NULL, graph);
+    recall_leave(NULL, graph);
     free(graph->results.kept);
     free(graph->failing.poisons);
     free(graph->end.message);
@@ -93,6 +95,7 @@ graph_drop(struct manager *manager, struct task_graph *graph)
     info_changed(manager, INFO_WORK);
     events_forget(manager, graph);
     family_leave(graph);
+    recall_leave(manager, graph);
     tables_release(manager, graph);
     graph_unlink(manager, graph);
     graph_destroy(graph);

@@ -17,6 +17,7 @@
 #include "sched/execution/graph.h"
 #include "sched/functions/libraries.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 #include "sched/graphs/tables.h"
 
 void
@@ -80,7 +81,9 @@ manager_restore_result(struct manager *manager, const char *key, const char *tar
                 memcpy(grown[graph->results.count].packed, result, size);
             }
             graph->results.count += grown[graph->results.count].name != NULL;
-            (void)graph_kept_add(graph, message);
+            if (graph->submit == NULL || graph->submit->recalled == 0) { /* else they are another graph's */
+                (void)graph_kept_add(graph, message);
+            }
         }
     }
     granary__result__free_unpacked(message, NULL);
@@ -248,6 +251,7 @@ manager_restore_start(struct manager *manager)
     if (manager->journal->serial_limit > manager->registry.serial_count) { /* those between may have been used */
         (void)serial_reserve(manager, manager->journal->serial_limit - 1);
     }
+    recall_restore_start(manager);
     FOREACH_GRAPH(graph, manager)
     {
         if (graph->submit != NULL) {

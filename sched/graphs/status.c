@@ -3,6 +3,7 @@
 
 #include "sched/execution/graph.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 
 void
 graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status)
@@ -44,9 +45,12 @@ reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *
     Granary__Reply answer = GRANARY__REPLY__INIT;
     Granary__GraphStatus status;
     char text[160];
+    struct gr_buf ids = {0};
 
     graph_status(graph, &status);
+    recall_ids(graph, &ids);
     answer.status = &status;
+    answer.recalled = (ProtobufCBinaryData){ids.size, (uint8_t *)ids.bytes};
     answer.existed = existed;
     answer.err = err;
     if (err == GRANARY_ETIMEDOUT) {
@@ -58,4 +62,5 @@ reply_status(struct manager *manager, uint64_t ticket, const struct task_graph *
         answer.message = status.message;
     }
     (void)reply_message(manager, ticket, &answer);
+    gr_buf_free(&ids);
 }

@@ -13,9 +13,11 @@
 #include "sched/executors/frees.h"
 #include "sched/functions/libraries.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 #include "sched/graphs/restore.h"
 #include "sched/graphs/tables.h"
 #include "sched/graphs/wait.h"
+#include "sched/recall/recalls.h"
 #include "state/state.h"
 
 _Static_assert(GRANARY_KEY_MAX + GR_TARGET_MAX <= STATE_KEY_MAX, "a result is kept by its graph's key and its target");
@@ -135,7 +137,8 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     if (graph == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
-    if (key_deleted_lately(&manager->registry, key) || manager->frees->restored) {
+    if (key_deleted_lately(&manager->registry, key) || manager->frees->restored ||
+        recalls_have_key(manager->recalls, key)) {
         (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
     }
     err = submit_bind(manager, graph, submit);
@@ -145,13 +148,14 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     }
     family_join(manager, graph, submit);
     settle_facts(manager, graph, submit);
+    recall_look(manager, graph, submit);
     submit->key = graph->id_key;
     graph->submitted_ms = submit->submitted_ms;
     graph->digest = submit->digest;
     info_changed(manager, INFO_WORK);
     keep_message(manager, MANAGER_GRAPHS, key, strlen(key), &submit->base);
     submit->key = given;
-    err = graph_plan(manager, graph, submit);
+    err = submit->recalled != 0 ? recall_take(manager, graph, submit) : graph_plan(manager, graph, submit);
     if (err != GRANARY_OK) {
         entry_forget(manager, MANAGER_GRAPHS, key, strlen(key));
         graph_drop(manager, graph);
@@ -160,6 +164,16 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     graph->turn = manager->turn;
     *ret_graph = graph;
     return GRANARY_OK;
+}
+
+static void
+reply_submitted(struct manager *manager, uint64_t ticket, const struct task_graph *graph, bool is_new)
+{
+    struct gr_buf ids = {0};
+
+    recall_ids(graph, &ids);
+    reply_accepted(manager, ticket, graph->key, is_new, graph->passing, &ids);
+    gr_buf_free(&ids);
 }
 
 void
@@ -181,6 +195,11 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         granary_id_format(granary_id_random(), key);
     }
     graph = graph_find(manager, key);
+    if (graph != NULL && submit->recall == RECALL_AGAIN && graph->recall.from != NULL) {
+        recall_forget(manager, graph);
+        graph_delete(manager, graph);
+        graph = graph_find(manager, key);
+    }
     if (graph != NULL) {
         err = check_again(graph, submit);
         if (err != GRANARY_OK) {
@@ -188,7 +207,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         } else if (wait_ms != 0) {
             request_wait(manager, ticket, graph, true, wait_ms, now_ns);
         } else {
-            reply_accepted(manager, ticket, key, graph->turn == manager->turn, graph->passing);
+            reply_submitted(manager, ticket, graph, graph->turn == manager->turn);
         }
         return;
     }
@@ -198,7 +217,7 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
         return;
     }
     if (wait_ms == 0) {
-        reply_accepted(manager, ticket, key, true, graph->passing);
+        reply_submitted(manager, ticket, graph, true);
     } else {
         struct action *action = action_add(manager, ACTION_ACCEPT);
 

@@ -20,6 +20,7 @@
 #include "sched/history/history.h"
 #include "sched/info/info.h"
 #include "sched/manager/manager_private.h"
+#include "sched/recall/recalls.h"
 
 /* The modules whose structs are the manager's for life. */
 struct whole {
@@ -32,6 +33,7 @@ struct whole {
     struct history history;
     struct deadlines deadlines;
     struct waiters waiters;
+    struct recalls recalls;
 };
 
 static bool
@@ -67,8 +69,10 @@ manager_create(const struct manager_options *options)
     manager->history = &whole->history;
     manager->deadlines = &whole->deadlines;
     manager->waiters = &whole->waiters;
+    manager->recalls = &whole->recalls;
     TAILQ_INIT(manager->deadlines);
     journal_init(manager->journal);
+    recalls_init(manager->recalls);
     registry_init(&manager->registry);
     if (!modules_create(manager)) {
         manager_destroy(manager);
@@ -109,6 +113,7 @@ manager_destroy(struct manager *manager)
     distances_set(manager->distances, 0, NULL);
     registry_fini(&manager->registry);
     waiters_fini(manager->waiters);
+    recalls_fini(manager->recalls);
     free(manager);
 }
 

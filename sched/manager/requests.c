@@ -9,6 +9,7 @@
 #include "sched/executors/pool.h"
 #include "sched/functions/libraries.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 #include "sched/graphs/restore.h"
 #include "sched/info/info.h"
 #include "sched/info/why.h"
@@ -21,6 +22,7 @@ reply_explain(struct manager *manager, uint64_t ticket, const struct task_graph 
     struct gr_buf text = {0};
     granary_err err = GRANARY_OK;
 
+    recall_explain(graph, &text);
     if (graph->plan != NULL) {
         gr_plan_explain(graph->plan, &text);
         if (analyze) {
@@ -125,6 +127,9 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
         return;
     case GRANARY__REQUEST__BODY_CLUSTER:
         reply_cluster(manager, ticket);
+        return;
+    case GRANARY__REQUEST__BODY_RECALL:
+        request_recall(manager, ticket, request->recall);
         return;
     case GRANARY__REQUEST__BODY_POOL:
         request_pool(manager, ticket, request->pool, now_ns);

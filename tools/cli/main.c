@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fault/fault.h"
@@ -61,6 +62,18 @@ arm_faults(const char *command)
     return err == GRANARY_OK || strcmp(command, "faults") == 0 ? 0 : cli_fail_plain(err);
 }
 
+/* What measures or tortures an instance has everything computed. */
+static void
+without_recall(const char *command)
+{
+    if (strcmp(command, "bench") == 0 || strcmp(command, "torture") == 0) {
+        (void)setenv("GRANARY_RECALL", "off", 1);
+    }
+    if (strcmp(command, "bench") == 0) {
+        (void)fprintf(stderr, "granary: bench: recall is off\n");
+    }
+}
+
 /* What stdout did not take is a failure of a command that went well. */
 static int
 end_output(int status)
@@ -102,6 +115,7 @@ main(int argc, char **argv)
     row = command_find(rows, argv[1]);
     if (row != NULL) {
         status = arm_faults(argv[1]);
+        without_recall(argv[1]);
         status = status == 0 ? cli_run(row, &cli, argc - 1, argv + 1) : status;
         return end_output(status);
     }

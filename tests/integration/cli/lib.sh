@@ -1,7 +1,7 @@
 # What the command line's tests share: a private directory, a private instance, and nothing left behind.
 set -euo pipefail
 : "${GRANARY_BIN:=$PWD/build/release/bin}" "${GRANARY_SOURCE:=$PWD}"
-export PATH="$GRANARY_BIN:$PATH" NO_COLOR=1
+export PATH="$GRANARY_BIN:$PATH" NO_COLOR=1 GRANARY_RECALL=off
 work=$(mktemp -d /tmp/granary-test-XXXXXX)
 export GRANARY_INSTANCE="$work/i"
 cd "$GRANARY_SOURCE"

@@ -94,6 +94,7 @@ rig_submit(struct rig *rig, const char *key, const char *const *lines, size_t co
 
     body.key = (char *)(uintptr_t)key;
     body.session = (char *)(uintptr_t) "s";
+    body.recall = 1; /* the same again is computed again */
     body.graph = build_graph(lines, count);
     message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
     message.submit = &body;

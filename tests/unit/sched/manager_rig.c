@@ -97,7 +97,7 @@ tells(const char *space)
 {
     return strcmp(space, MANAGER_GRAPHS) == 0 || strcmp(space, MANAGER_ENDS) == 0 ||
            strcmp(space, MANAGER_RESULTS) == 0 || strcmp(space, MANAGER_SESSIONS) == 0 ||
-           strcmp(space, MANAGER_FUNCTIONS) == 0;
+           strcmp(space, MANAGER_FUNCTIONS) == 0 || strcmp(space, MANAGER_RECALLS) == 0;
 }
 
 void
@@ -212,6 +212,7 @@ submit_body(struct rig *rig, Granary__Submit *body, const char *const *lines, si
     granary_err err;
 
     body->graph = build_graph(lines, count);
+    body->recall = body->recall == 0 && !rig->recalls ? 1 : body->recall;
     message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
     message.submit = body;
     err = request(rig, &message, 0);

@@ -41,6 +41,7 @@ struct rig {
     char errors[4096];    /* errors to be stored: "ID ERR MESSAGE\n" */
     size_t messages;      /* with subtasks */
     bool kept_first;      /* the last turn's changes are committed before its messages are sent */
+    bool recalls;         /* what is submitted may be recalled; else the same again is computed again */
     uint64_t ticket;
     uint64_t nanoseconds;  /* a subtask takes */
     bool user_failed;      /* the next report says so */

@@ -460,6 +460,7 @@ submit(struct world *world)
     body.key = (char *)(uintptr_t) "k";
     body.session = (char *)(uintptr_t) "s";
     body.graph = build_graph(lines, NODES);
+    body.recall = 1; /* the same again is computed again */
     message.body_case = GRANARY__REQUEST__BODY_SUBMIT;
     message.submit = &body;
     manager_request(world->manager, 1, &message, 0);

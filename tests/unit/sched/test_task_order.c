@@ -128,6 +128,7 @@ submit(struct rig *rig, const char *key, struct wish wish, const char *const *li
     body.key = (char *)(uintptr_t)key;
     body.session = (char *)(uintptr_t)wish.session;
     body.priority = wish.priority;
+    body.recall = 1; /* the same again is computed again */
     body.deadline_ms = wish.deadline_ms;
     body.graph = build_graph(lines, count);
     message.body_case = GRANARY__REQUEST__BODY_SUBMIT;

@@ -22,6 +22,7 @@ struct load {
     struct files files;
     bool replace;
     int64_t chunk_bytes;
+    bool no_recall;
     char *dtypes[DTYPES_MAX]; /* COLUMN=DTYPE */
     size_t dtype_count;
     struct file found[FILES_MAX];
@@ -167,7 +168,8 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
            const struct discard *remains)
 {
     char key[GRANARY_KEY_MAX];
-    granary_graph_options graph_options = {.key = key, .chunk_bytes = load->chunk_bytes};
+    granary_graph_options graph_options = {
+        .key = key, .chunk_bytes = load->chunk_bytes, .flags = load->no_recall ? GRANARY_GRAPH_NO_RECALL : 0};
     granary_graph_status status = {0};
     granary_err err = name[0] != '\0' && strlen(name) < GRANARY_KEY_MAX
                           ? choose_key(client, load, name, key)
@@ -257,6 +259,7 @@ static const struct gr_option load_options[] = {
     FILES_OPTIONS,
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
+    {"no-recall", 0, NULL, "read the files, also those that were read before", GR_OPTION_FLAG(struct load, no_recall)},
     {0}};
 
 const struct command command_load = {

@@ -48,6 +48,7 @@ struct run {
     int64_t chunk_bytes;
     int timeout_ms;
     int priority;
+    bool no_recall;
     bool keep_going;
     const char *single_file; /* --arrow, --npy: of the only target */
     const struct gr_format *single_format;
@@ -144,6 +145,7 @@ static const struct gr_option run_options[] = {
      GR_OPTION_NUMBER(struct run, priority, -1000000, 1000000)},
     {"keep-going", 0, NULL, "when a subtask fails, still run those that do not need it",
      GR_OPTION_FLAG(struct run, keep_going)},
+    {"no-recall", 0, NULL, "compute everything, also what was computed before", GR_OPTION_FLAG(struct run, no_recall)},
     {"replace", 0, NULL, "with --keep: replace the table or graph that has the name now",
      GR_OPTION_FLAG(struct run, replace)},
     {"executors", 'e', "N", "start N executors in the private instance, when no instance is up",
@@ -489,7 +491,8 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
                                      .chunk_bytes = run->chunk_bytes,
                                      .priority = run->priority,
                                      .timeout_ms = run->timeout_ms,
-                                     .keep_going = run->keep_going};
+                                     .keep_going = run->keep_going,
+                                     .flags = run->no_recall || run->analyze ? GRANARY_GRAPH_NO_RECALL : 0};
     char key[GRANARY_KEY_MAX];
     char *plan = NULL;
     int status;

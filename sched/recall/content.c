@@ -1,0 +1,403 @@
+/* See content.h. Keys are XXH3-128 of a node's canonical bytes: operator, sorted parameters, its inputs' keys. */
+#include "sched/recall/content.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/id.h"
+#include "base/text/buf.h"
+#include "graph/graph.h"
+
+enum {
+    NODES_MAX = 4096,  /* larger graphs have no keys */
+    SETTLED_MS = 2000, /* a file's times are of clock ticks; a change behind this one has a later one */
+};
+
+/* What a file was. Its path is none of that: renamed, it is the same. */
+struct identity {
+    uint64_t device, inode, size;
+    int64_t modified_ns, changed_ns;
+};
+
+struct file {
+    char *path;
+    struct identity identity;
+};
+
+struct named_key {
+    char *name;
+    granary_id key;
+};
+
+struct content {
+    struct named_key *targets;
+    size_t target_count;
+    struct file *files;
+    size_t file_count;
+};
+
+enum state { STATE_NEW, STATE_OPEN, STATE_DONE };
+
+struct work {
+    const Granary__Submit *submit;
+    const Granary__Node **nodes; /* by name */
+    granary_id *keys;            /* of those */
+    uint8_t *states;
+    size_t count;
+    int64_t unix_ms;
+    content_origin *origin;
+    void *context;
+    struct content *content;
+};
+
+/* ---- what an operator is ---- */
+
+enum kind { KIND_NEVER, KIND_PURE, KIND_FILE, KIND_STORED };
+
+static enum kind
+kind_of(const char *op)
+{
+    /* An operator that is none of these depends on its inputs and parameters alone. */
+    static const struct {
+        const char *op;
+        enum kind kind;
+    } kinds[] = {
+#define FORMAT_READ(name, kind)  {"read_" #name, KIND_FILE},
+#define FORMAT_WRITE(name, kind) {"write_" #name, KIND_NEVER},
+#include "contract/formats.def"
+        {"table", KIND_STORED},    {"array", KIND_STORED}, {"append_to", KIND_NEVER}, {"object", KIND_NEVER},
+        {"map_chunk", KIND_NEVER}, {"call", KIND_NEVER},   {"exec", KIND_NEVER},      {"null", KIND_NEVER},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].op, op) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return KIND_PURE;
+}
+
+/* ---- bytes of parameters ---- */
+
+static void
+add_number(struct gr_buf *out, uint64_t number)
+{
+    gr_buf_add(out, &number, sizeof number);
+}
+
+static void
+add_text(struct gr_buf *out, const char *text)
+{
+    add_number(out, strlen(text));
+    gr_buf_add(out, text, strlen(text));
+}
+
+static void
+add_texts(struct gr_buf *out, char *const *texts, size_t count)
+{
+    add_number(out, count);
+    for (size_t i = 0; i < count; i++) {
+        add_text(out, texts[i]);
+    }
+}
+
+static void
+add_attr(struct gr_buf *out, const Granary__Attr *attr)
+{
+    add_text(out, attr->name);
+    add_number(out, (uint64_t)attr->kind);
+    add_number(out, attr->n_ints);
+    gr_buf_add(out, attr->ints, attr->n_ints * sizeof *attr->ints);
+    add_number(out, attr->n_doubles);
+    gr_buf_add(out, attr->doubles, attr->n_doubles * sizeof *attr->doubles);
+    add_texts(out, attr->strings, attr->n_strings);
+    add_texts(out, attr->keys, attr->n_keys);
+}
+
+static int
+compare_attrs(const void *a, const void *b)
+{
+    return strcmp((*(Granary__Attr *const *)a)->name, (*(Granary__Attr *const *)b)->name);
+}
+
+/* All but one, which stands for something else: the path of a file, the name of a table. */
+static bool
+add_attrs(struct gr_buf *out, const Granary__Node *node, const char *without)
+{
+    Granary__Attr **sorted = calloc(node->n_attrs + 1, sizeof *sorted);
+    size_t count = 0;
+
+    for (size_t i = 0; sorted != NULL && i < node->n_attrs; i++) {
+        if (without == NULL || strcmp(node->attrs[i]->name, without) != 0) {
+            sorted[count++] = node->attrs[i];
+        }
+    }
+    if (sorted != NULL && count > 1) {
+        qsort(sorted, count, sizeof *sorted, compare_attrs);
+    }
+    add_number(out, count);
+    for (size_t i = 0; sorted != NULL && i < count; i++) {
+        add_attr(out, sorted[i]);
+    }
+    free(sorted);
+    return sorted != NULL;
+}
+
+/* ---- what is read ---- */
+
+static bool
+identity_of(const char *path, struct identity *ret_identity)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
+        return false;
+    }
+    *ret_identity = (struct identity){.device = info.st_dev,
+                                      .inode = info.st_ino,
+                                      .size = (uint64_t)info.st_size,
+                                      .modified_ns = info.st_mtim.tv_sec * INT64_C(1000000000) + info.st_mtim.tv_nsec,
+                                      .changed_ns = info.st_ctim.tv_sec * INT64_C(1000000000) + info.st_ctim.tv_nsec};
+    return true;
+}
+
+/* Also of one whose times lie ahead: nothing follows from those. */
+static bool
+is_settled(const struct identity *identity, int64_t unix_ms)
+{
+    int64_t latest = identity->modified_ns > identity->changed_ns ? identity->modified_ns : identity->changed_ns;
+
+    return latest / 1000000 + SETTLED_MS <= unix_ms;
+}
+
+static bool
+add_file(struct work *work, const Granary__Node *node, struct gr_buf *out)
+{
+    const char *name = gr_attr_string(node->attrs, node->n_attrs, "path", "");
+    const char *directory = work->submit->directory;
+    struct content *content = work->content;
+    struct gr_buf path = {0};
+    struct file *files;
+    struct file file = {.path = NULL};
+
+    gr_buf_addf(&path, "%s%s%s", name[0] == '/' ? "" : directory, name[0] == '/' || directory[0] == '\0' ? "" : "/",
+                name);
+    if (!gr_buf_ok(&path) || !identity_of(path.bytes, &file.identity) || !is_settled(&file.identity, work->unix_ms)) {
+        gr_buf_free(&path);
+        return false;
+    }
+    files = reallocarray(content->files, content->file_count + 1, sizeof *files);
+    if (files == NULL) {
+        gr_buf_free(&path);
+        return false;
+    }
+    content->files = files;
+    file.path = gr_buf_take(&path);
+    files[content->file_count++] = file;
+    gr_buf_add(out, &file.identity, sizeof file.identity);
+    return true;
+}
+
+/* A graph's results are never other ones; a table that changes has none of that. */
+static bool
+add_stored(const struct work *work, const Granary__Node *node, struct gr_buf *out)
+{
+    const Granary__StoredTable *stored = NULL;
+
+    for (size_t i = 0; i < work->submit->n_tables && stored == NULL; i++) {
+        stored = strcmp(work->submit->tables[i]->node, node->name) == 0 ? work->submit->tables[i] : NULL;
+    }
+    if (stored == NULL || stored->made_by == 0 || stored->snapshot.len > 0) {
+        return false;
+    }
+    add_number(out, work->origin(work->context, stored->made_by));
+    add_number(out, stored->n_ids);
+    for (size_t i = 0; i < stored->n_ids; i++) {
+        gr_buf_add(out, stored->ids[i].data, stored->ids[i].len);
+    }
+    return true;
+}
+
+/* ---- keys of nodes ---- */
+
+static int
+compare_nodes(const void *a, const void *b)
+{
+    return strcmp((*(const Granary__Node *const *)a)->name, (*(const Granary__Node *const *)b)->name);
+}
+
+static size_t
+find_node(const struct work *work, const char *name)
+{
+    size_t low = 0;
+    size_t high = work->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(work->nodes[middle]->name, name);
+
+        if (order == 0) {
+            return middle;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return SIZE_MAX;
+}
+
+static bool key_node(struct work *work, size_t at);
+
+static bool
+add_inputs(struct work *work, const Granary__Node *node, struct gr_buf *out)
+{
+    add_number(out, node->n_inputs);
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        size_t input = find_node(work, node->inputs[i]);
+
+        if (input == SIZE_MAX || !key_node(work, input)) {
+            return false;
+        }
+        gr_buf_add(out, work->keys[input].bytes, GRANARY_ID_BYTES);
+    }
+    return true;
+}
+
+/* As deep as the graph has nodes, at most. A circle has no key. */
+static bool
+key_node(struct work *work, size_t at)
+{
+    const Granary__Node *node = work->nodes[at];
+    enum kind kind = kind_of(node->op);
+    struct gr_buf bytes = {0};
+    bool known = kind != KIND_NEVER;
+
+    if (work->states[at] != STATE_NEW) {
+        return work->states[at] == STATE_DONE && !gr_id_is_zero(work->keys[at]);
+    }
+    work->states[at] = STATE_OPEN;
+    add_text(&bytes, node->op);
+    if (known) {
+        known = add_attrs(&bytes, node,
+                          kind == KIND_FILE     ? "path"
+                          : kind == KIND_STORED ? "name"
+                                                : NULL) &&
+                add_inputs(work, node, &bytes);
+    }
+    if (known && kind == KIND_FILE) {
+        known = add_file(work, node, &bytes);
+    } else if (known && kind == KIND_STORED) {
+        known = add_stored(work, node, &bytes);
+    }
+    if (known && gr_buf_ok(&bytes)) {
+        work->keys[at] = gr_id_of_bytes(bytes.bytes, bytes.size);
+    }
+    gr_buf_free(&bytes);
+    work->states[at] = STATE_DONE;
+    return !gr_id_is_zero(work->keys[at]);
+}
+
+/* A target of other chunks is another one. */
+static bool
+key_target(struct work *work, const char *name)
+{
+    struct content *content = work->content;
+    struct named_key *target = &content->targets[content->target_count];
+    size_t at = find_node(work, name);
+    struct gr_buf bytes = {0};
+
+    target->name = strdup(name);
+    if (target->name == NULL) {
+        return false;
+    }
+    content->target_count++;
+    if (at != SIZE_MAX && key_node(work, at)) {
+        add_text(&bytes, GRANARY_VERSION);
+        add_number(&bytes, (uint64_t)work->submit->chunk_bytes);
+        gr_buf_add(&bytes, work->keys[at].bytes, GRANARY_ID_BYTES);
+        if (gr_buf_ok(&bytes)) {
+            target->key = gr_id_of_bytes(bytes.bytes, bytes.size);
+        }
+        gr_buf_free(&bytes);
+    }
+    return !gr_id_is_zero(target->key);
+}
+
+struct content *
+content_create(const Granary__Submit *submit, int64_t unix_ms, content_origin *origin, void *context)
+{
+    const Granary__Graph *graph = submit->graph;
+    struct work work = {.submit = submit, .unix_ms = unix_ms, .origin = origin, .context = context};
+    size_t keyed = 0;
+
+    if (graph->level != GRANARY__GRAPH__LEVEL__TILEABLE || graph->n_nodes > NODES_MAX || graph->n_targets == 0 ||
+        submit->keep_going) {
+        return NULL;
+    }
+    work.count = graph->n_nodes;
+    work.nodes = calloc(work.count + 1, sizeof *work.nodes);
+    work.keys = calloc(work.count + 1, sizeof *work.keys);
+    work.states = calloc(work.count + 1, sizeof *work.states);
+    work.content = calloc(1, sizeof *work.content);
+    if (work.content != NULL) {
+        work.content->targets = calloc(graph->n_targets, sizeof *work.content->targets);
+    }
+    if (work.nodes != NULL && work.keys != NULL && work.states != NULL && work.content != NULL &&
+        work.content->targets != NULL) {
+        for (size_t i = 0; i < work.count; i++) {
+            work.nodes[i] = graph->nodes[i];
+        }
+        qsort(work.nodes, work.count, sizeof *work.nodes, compare_nodes);
+        for (size_t i = 0; i < graph->n_targets; i++) {
+            keyed += key_target(&work, graph->targets[i]);
+        }
+    }
+    free(work.nodes);
+    free(work.keys);
+    free(work.states);
+    if (keyed == 0) {
+        content_destroy(work.content);
+        return NULL;
+    }
+    return work.content;
+}
+
+void
+content_destroy(struct content *content)
+{
+    if (content != NULL) {
+        for (size_t i = 0; i < content->target_count; i++) {
+            free(content->targets[i].name);
+        }
+        for (size_t i = 0; i < content->file_count; i++) {
+            free(content->files[i].path);
+        }
+        free(content->targets);
+        free(content->files);
+        free(content);
+    }
+}
+
+granary_id
+content_of(const struct content *content, const char *target)
+{
+    for (size_t i = 0; i < content->target_count; i++) {
+        if (strcmp(content->targets[i].name, target) == 0) {
+            return content->targets[i].key;
+        }
+    }
+    return (granary_id){{0}};
+}
+
+bool
+content_holds(const struct content *content)
+{
+    for (size_t i = 0; i < content->file_count; i++) {
+        struct identity now;
+
+        if (!identity_of(content->files[i].path, &now) || memcmp(&now, &content->files[i].identity, sizeof now) != 0) {
+            return false;
+        }
+    }
+    return true;
+}

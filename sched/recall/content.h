@@ -1,0 +1,41 @@
+/*
+ * Content keys: two targets of one key are the same rows. A key is a hash of the operators that lead to the target, their
+ * parameters, and the identity of what they read.
+ *
+ *   a file               device, inode, size, times of its last change (mtime and ctime, in ns)
+ *   a stored table       the graph that made it, and the ids of its chunks
+ *
+ * Names of nodes are no part of it, nor is the text of a query. Operators whose results or effects nobody can tell ahead
+ * have no key, nor has what depends on them: user code, writing, objects of clients, tables that change.
+ */
+#ifndef SCHED_RECALL_CONTENT_H
+#define SCHED_RECALL_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "granary/types.h"
+#include "schema/granary.pb-c.h"
+
+struct content;
+
+/* Who made what a graph made: for results that were recalled, the graph that computed them. */
+typedef uint32_t content_origin(void *context, uint32_t serial);
+
+/*
+ * Of a submission that is bound: its tables are named, its functions have versions.
+ *
+ * unix_ms  the time: a file changed less than 2 s before may change again without a later time, and has no key
+ * Returns  NULL: no target has a key (or there is no memory)
+ */
+struct content *content_create(const Granary__Submit *submit, int64_t unix_ms, content_origin *origin, void *context);
+void content_destroy(struct content *content); /* NULL is fine */
+
+/* The key of the target of that name; all zero: it has none. */
+granary_id content_of(const struct content *content, const char *target);
+
+/* Whether all files that it reads are what they were at its creation. */
+bool content_holds(const struct content *content);
+
+#endif
