@@ -96,11 +96,15 @@ typedef struct granary_event {
 
 typedef struct granary_subscription granary_subscription;
 
+/* Of granary_subscribe(): tell what is there already first, as GRANARY_EVENT_SEAL, whatever the kinds. */
+#define GRANARY_SUBSCRIBE_EXISTING (1u << 31)
+
 /*
  * Watch the session from now on. The store never waits for a subscriber. One that is too slow gets
  * GRANARY_EVENT_LOST.
  *
- * kinds   sum of 1 << granary_event_kind; 0: all. GRANARY_EVENT_LOST and _RESTART are always told
+ * kinds   sum of 1 << granary_event_kind; 0: all. GRANARY_EVENT_LOST and _RESTART are always told.
+ *         GRANARY_SUBSCRIBE_EXISTING may be added: an object that is sealed meanwhile may be told twice
  * Errors  EUNREACHABLE · ENOMEM · EFULL
  */
 GRANARY_API granary_err granary_subscribe(granary_client *client, unsigned kinds,
@@ -109,6 +113,15 @@ GRANARY_API granary_err granary_subscribe(granary_client *client, unsigned kinds
 /* The next event. Errors: ETIMEDOUT · EUNREACHABLE the session is gone */
 GRANARY_API granary_err granary_subscription_next(granary_subscription *subscription, int timeout_ms,
                                                   granary_event *ret_event);
+
+/*
+ * A descriptor for poll(), select() and epoll: readable when there may be an event, for which
+ * granary_subscription_next() with a timeout of 0 is to be called until it gives ETIMEDOUT. Do not read from it, and do
+ * not close it: granary_unsubscribe() does. A thread of the library sleeps for it.
+ *
+ * Errors  EFULL, as errno's: no descriptor, or no thread
+ */
+GRANARY_API granary_err granary_subscription_fd(granary_subscription *subscription, int *ret_fd);
 
 /* NULL is fine. Before granary_disconnect(). */
 GRANARY_API void granary_unsubscribe(granary_subscription *subscription);

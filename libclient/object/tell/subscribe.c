@@ -13,16 +13,7 @@
 #include "granary/stream.h"
 #include "object/client.h"
 #include "object/tell/events.h"
-
-struct granary_subscription {
-    granary_client *client;
-    unsigned kinds;
-    const struct gr_events *ring;
-    uint64_t bytes; /* mapped */
-    uint64_t entries;
-    uint64_t next;  /* number of the next event to tell */
-    uint64_t epoch; /* of the store that writes the ring */
-};
+#include "object/tell/subscription.h"
 
 static void
 ring_unmap(granary_subscription *subscription)
@@ -54,9 +45,11 @@ ring_map(granary_subscription *subscription)
         (void)munmap((void *)(uintptr_t)base, bytes);
         return gr_fail(GRANARY_EPROTO, "the store's ring of events makes no sense");
     }
+    (void)pthread_mutex_lock(&subscription->lock);
     ring_unmap(subscription);
     subscription->ring = ring;
     subscription->bytes = bytes;
+    (void)pthread_mutex_unlock(&subscription->lock);
     subscription->entries = ring->entries;
     subscription->next = atomic_load(&ring->next);
     subscription->epoch = epoch;
@@ -77,9 +70,14 @@ granary_subscribe(granary_client *client, unsigned kinds, granary_subscription *
         return gr_fail(GRANARY_ENOMEM, "subscribe: out of memory");
     }
     subscription->client = client;
+    subscription->existing.wanted = (kinds & GRANARY_SUBSCRIBE_EXISTING) != 0;
+    kinds &= ~GRANARY_SUBSCRIBE_EXISTING;
     subscription->kinds = kinds == 0 ? ~0u : kinds;
-    err = ring_map(subscription);
+    subscription->announcer.fd = -1;
+    (void)pthread_mutex_init(&subscription->lock, NULL);
+    err = ring_map(subscription); /* before the listing: what is sealed meanwhile is told twice, not never */
     if (err != GRANARY_OK) {
+        (void)pthread_mutex_destroy(&subscription->lock);
         free(subscription);
         return err;
     }
@@ -91,7 +89,10 @@ void
 granary_unsubscribe(granary_subscription *subscription)
 {
     if (subscription != NULL) {
+        announcer_end(subscription);
         ring_unmap(subscription);
+        existing_free(&subscription->existing);
+        (void)pthread_mutex_destroy(&subscription->lock);
         free(subscription);
     }
 }
@@ -182,6 +183,10 @@ wait_event(granary_subscription *subscription, int64_t deadline_ns, granary_even
         if (take_event(subscription, ret_event)) {
             return GRANARY_OK;
         }
+        announcer_quiet(&subscription->announcer);
+        if (take_event(subscription, ret_event)) {
+            return GRANARY_OK;
+        }
         if (!client_alive(client)) {
             err = link_restore(client, deadline_ns);
         }
@@ -205,9 +210,15 @@ granary_subscription_next_sized(granary_subscription *subscription, int timeout_
     granary_client *client = subscription->client;
     granary_err err = gr_client_check_wait(client, timeout_ms);
     granary_event event;
+    bool there = false;
 
+    err = err == GRANARY_OK ? existing_take(subscription, &there, &event) : err;
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (there) {
+        gr_sized_give(ret_event, event_size, &event, sizeof event);
+        return GRANARY_OK;
     }
     /* Announced before the word is read: the store either sees the sleeper, or has bumped it already. */
     atomic_fetch_add(&client->page->waiting, 1);

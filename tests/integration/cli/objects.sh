@@ -108,6 +108,8 @@ done
 wait $watcher || fail "watch"
 [ "$(grep -c ' seal ' "$work/events")" = 2 ] || fail "two seals: $(cat "$work/events")"
 expect 2 'no kind' granary watch --kinds birth
+granary watch --existing --kinds delete -n "$(granary ls --json | grep -c '"state": "\(sealed\|spilled\)"')" --json >"$work/events"
+grep -q "\"id\": \"$(id 33)\"" "$work/events" || fail "what is there is not told"
 
 # Several are deleted; what is not there is told.
 expect 4 'not found' granary rm "$(id 16)" "$(id 9)" "$(id 17)"

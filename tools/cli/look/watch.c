@@ -92,6 +92,7 @@ static const char *const kind_names[] = {
 
 struct watch {
     unsigned kinds;
+    bool existing;
     long count; /* 0: for ever */
 };
 
@@ -162,7 +163,8 @@ run_watch(struct cli *cli)
 {
     const struct watch *watch = cli->self;
     granary_subscription *subscription = NULL;
-    granary_err err = granary_subscribe(cli->client, watch->kinds, &subscription);
+    granary_err err = granary_subscribe(cli->client, watch->kinds | (watch->existing ? GRANARY_SUBSCRIBE_EXISTING : 0),
+                                        &subscription);
 
     for (long n = 0; err == GRANARY_OK && (watch->count == 0 || n < watch->count) && !ferror(stdout); n++) {
         granary_event event;
@@ -180,6 +182,7 @@ run_watch(struct cli *cli)
 static const struct gr_option watch_options[] = {
     {"kinds", 0, "KIND,...", "print only these kinds: seal, delete, spill, evict, restore; default: all",
      GR_OPTION_TAKE(take_kinds)},
+    {"existing", 0, NULL, "print what is there already first, as seal", GR_OPTION_FLAG(struct watch, existing)},
     {"count", 'n', "N", "end after N events", GR_OPTION_NUMBER(struct watch, count, 1, 1000000000)},
     {0}};
 
