@@ -208,6 +208,17 @@ GRANARY_API granary_err granary_object_get_many(granary_client *client, const gr
                                                 int timeout_ms, granary_view *ret_views, size_t *ret_failed);
 
 /*
+ * Lease several, each for itself: what is not there keeps none of the others back.
+ *
+ * timeout_ms  of all of them together; 0: nothing is waited for but answers of the store
+ * ret_views   count views; all zero of those that were not got
+ * ret_errs    count errors, as get's: ENOENT or ETIMEDOUT it is not there, the error an error object holds, ...
+ * Errors      of the call itself: EINVAL the timeout · EFORKED. Then nothing is leased
+ */
+GRANARY_API granary_err granary_object_get_each(granary_client *client, const granary_id *ids, size_t count,
+                                                int timeout_ms, granary_view *ret_views, granary_err *ret_errs);
+
+/*
  * Lease those of several that are in memory, or are brought back there in time. A client that waits for room while it
  * holds leases can block others. This call returns the available objects, so the caller can release and retry.
  *

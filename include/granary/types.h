@@ -106,6 +106,8 @@ GRANARY_API granary_id granary_id_random(void);
 
 /* The id of a name in a session: XXH3-128 of both, the same in every process. session NULL means "default". */
 GRANARY_API granary_id granary_id_from_name(const char *session, const char *name);
+/* The same of a key of any bytes; of a text that is the id of the name. key may be NULL when size is 0. */
+GRANARY_API granary_id granary_id_from_key(const char *session, const void *key, size_t size);
 
 /* Write 32 lower-case hex digits and a NUL. */
 GRANARY_API void granary_id_format(granary_id id, char ret_text[GRANARY_ID_TEXT + 1]);

@@ -12,16 +12,22 @@
 
 #define RANDOM_TRIES 10
 
-granary_id
-gr_id_of_bytes(const void *bytes, size_t size)
+/* Never all zero. */
+static granary_id
+id_of_hash(XXH128_hash_t hash)
 {
-    XXH128_hash_t hash = XXH3_128bits(bytes, size);
     granary_id id = gr_id_from_words(hash.low64, hash.high64);
 
     if (gr_id_is_zero(id)) {
         id.bytes[0] = 1;
     }
     return id;
+}
+
+granary_id
+gr_id_of_bytes(const void *bytes, size_t size)
+{
+    return id_of_hash(XXH3_128bits(bytes, size));
 }
 
 granary_id
@@ -75,25 +81,25 @@ granary_id_random(void)
 }
 
 granary_id
+granary_id_from_key(const char *session, const void *key, size_t size)
+{
+    const char *in = session == NULL ? "default" : session;
+    XXH3_state_t state;
+
+    XXH3_INITSTATE(&state);
+    (void)XXH3_128bits_reset(&state);
+    (void)XXH3_128bits_update(&state, in, strlen(in));
+    (void)XXH3_128bits_update(&state, "/", 1);
+    if (size > 0) {
+        (void)XXH3_128bits_update(&state, key, size);
+    }
+    return id_of_hash(XXH3_128bits_digest(&state));
+}
+
+granary_id
 granary_id_from_name(const char *session, const char *name)
 {
-    char text[1024];
-    int length = snprintf(text, sizeof text, "%s/%s", session == NULL ? "default" : session, name);
-    char *all = text;
-    granary_id id;
-
-    if (length >= (int)sizeof text) {
-        all = malloc((size_t)length + 1);
-        if (all == NULL) {
-            abort();
-        }
-        (void)snprintf(all, (size_t)length + 1, "%s/%s", session == NULL ? "default" : session, name);
-    }
-    id = gr_id_of_bytes(all, (size_t)length);
-    if (all != text) {
-        free(all);
-    }
-    return id;
+    return granary_id_from_key(session, name, strlen(name));
 }
 
 granary_id

@@ -121,13 +121,25 @@ answer_until(int64_t deadline_ns)
     return deadline_ns < least_ns ? least_ns : deadline_ns;
 }
 
+/* Object i was not got: the others are (errs), or that ends it, with *ret_at. */
+static granary_err
+not_got(granary_err err, size_t i, granary_err *errs, size_t *ret_at)
+{
+    if (errs != NULL) {
+        errs[i] = err;
+        return GRANARY_OK;
+    }
+    *ret_at = i;
+    return err;
+}
+
 /*
  * What can be leased at once. The rest is left all zero. Spilled ones among it are asked for, so that the store
  * brings them back while others are waited for, no longer than until_ns, as in socket_ask_object().
  */
 static granary_err
 get_present(granary_client *client, const granary_id *ids, size_t count, int64_t until_ns, granary_view *views,
-            size_t *ret_at)
+            granary_err *errs, size_t *ret_at)
 {
     struct lease lease;
     granary_err err;
@@ -146,8 +158,8 @@ get_present(granary_client *client, const granary_id *ids, size_t count, int64_t
         result = lease_follow(client, &id, &lease);
         if (result == LEASE_HELD) {
             err = view_make(client, ids[i], &lease, &views[i]);
+            err = err == GRANARY_OK ? err : not_got(err, i, errs, ret_at);
             if (err != GRANARY_OK) {
-                *ret_at = i;
                 return err;
             }
         } else if (result == LEASE_SPILLED) {
@@ -160,21 +172,21 @@ get_present(granary_client *client, const granary_id *ids, size_t count, int64_t
 
 static granary_err
 get_missing(granary_client *client, const granary_id *ids, size_t count, int timeout_ms, int64_t deadline_ns,
-            granary_view *views, size_t *ret_at)
+            granary_view *views, granary_err *errs, size_t *ret_at)
 {
     for (size_t i = 0; i < count; i++) {
         struct lease lease;
         granary_err err;
 
-        if (views[i].lease != 0) {
+        if (views[i].lease != 0 || (errs != NULL && errs[i] != GRANARY_OK)) {
             continue;
         }
         err = lease_wait(client, ids[i], timeout_ms, deadline_ns, &lease);
         if (err == GRANARY_OK) {
             err = view_make(client, ids[i], &lease, &views[i]);
         }
+        err = err == GRANARY_OK ? err : not_got(err, i, errs, ret_at);
         if (err != GRANARY_OK) {
-            *ret_at = i;
             return err;
         }
     }
@@ -198,9 +210,9 @@ granary_object_get_many(granary_client *client, const granary_id *ids, size_t co
     if (views == NULL) {
         return gr_fail(GRANARY_ENOMEM, "get %zu objects: out of memory", count);
     }
-    err = get_present(client, ids, count, timeout_ms > 0 ? answer_until(deadline_ns) : INT64_MAX, views, &at);
+    err = get_present(client, ids, count, timeout_ms > 0 ? answer_until(deadline_ns) : INT64_MAX, views, NULL, &at);
     if (err == GRANARY_OK) {
-        err = get_missing(client, ids, count, timeout_ms, deadline_ns, views, &at);
+        err = get_missing(client, ids, count, timeout_ms, deadline_ns, views, NULL, &at);
     }
     if (err == GRANARY_OK) {
         memcpy(ret_views, views, count * sizeof *views);
@@ -212,6 +224,25 @@ granary_object_get_many(granary_client *client, const granary_id *ids, size_t co
     }
     free(views);
     return err;
+}
+
+granary_err
+granary_object_get_each(granary_client *client, const granary_id *ids, size_t count, int timeout_ms,
+                        granary_view *ret_views, granary_err *ret_errs)
+{
+    int64_t deadline_ns = gr_deadline_ns(timeout_ms);
+    granary_err err = gr_client_check_wait(client, timeout_ms);
+    size_t at;
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memset(ret_views, 0, count * sizeof *ret_views);
+    memset(ret_errs, 0, count * sizeof *ret_errs);
+    (void)get_present(client, ids, count, timeout_ms > 0 ? answer_until(deadline_ns) : INT64_MAX, ret_views, ret_errs,
+                      &at);
+    (void)get_missing(client, ids, count, timeout_ms, deadline_ns, ret_views, ret_errs, &at);
+    return GRANARY_OK;
 }
 
 /* One that is not there yet, while others are leased already. *ret_missing: it did not come in time. */
@@ -241,7 +272,7 @@ granary_object_get_some(granary_client *client, const granary_id *ids, size_t co
     }
     memset(ret_views, 0, count * sizeof *ret_views);
     *ret_missing = 0;
-    err = get_present(client, ids, count, answer_until(deadline_ns), ret_views, &at);
+    err = get_present(client, ids, count, answer_until(deadline_ns), ret_views, NULL, &at);
     /* What does not exist is told before anything is waited for. */
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         at = i;

@@ -358,6 +358,67 @@ waits_end(void **state)
     granary_disconnect(client);
 }
 
+/* ---- each for itself ---- */
+
+static void
+what_is_not_there_keeps_nothing_back(void **state)
+{
+    enum { COUNT = 300 };
+    granary_client *client = fixture_connect(state);
+    granary_view views[COUNT];
+    granary_err errs[COUNT];
+    granary_id ids[COUNT];
+
+    fixture_ids(ids, 0, COUNT);
+    for (uint64_t n = 0; n < COUNT; n++) {
+        if (n % 3 == 0) {
+            assert_ok(fixture_put(client, n, 1000 + n, GRANARY_NOWAIT));
+        } else if (n % 3 == 1) {
+            assert_ok(granary_object_put_error(client, ids[n], GRANARY_EFAILED, "it broke"));
+        }
+    }
+    assert_ok(granary_flush(client));
+    for (int round = 0; round < 2; round++) {
+        assert_ok(granary_object_get_each(client, ids, COUNT, round == 0 ? 0 : 20, views, errs));
+        for (uint64_t n = 0; n < COUNT; n++) {
+            granary_err missing = round == 0 ? GRANARY_ENOENT : GRANARY_ETIMEDOUT;
+
+            assert_int_equal(errs[n], n % 3 == 0 ? GRANARY_OK : n % 3 == 1 ? GRANARY_EFAILED : missing);
+            assert_true((views[n].data != NULL) == (n % 3 == 0));
+            assert_true(n % 3 != 0 || views[n].data_size == 1000 + n);
+        }
+        granary_object_release_many(client, views, COUNT);
+    }
+    assert_err(granary_object_get_each(client, ids, COUNT, -7, views, errs), GRANARY_EINVAL);
+    assert_ok(granary_object_get_each(client, NULL, 0, 0, views, errs));
+    granary_disconnect(client);
+}
+
+/* Spilled ones are brought back while others are known to be missing. */
+static void
+each_of_many_comes_back(void **state)
+{
+    enum { COUNT = 40 };
+    granary_client *client = fixture_connect(state);
+    granary_view views[2];
+    granary_err errs[2];
+    granary_id ids[2];
+
+    for (uint64_t n = 0; n < COUNT; n++) {
+        assert_ok(fixture_put(client, n, 4 * MIB, 0)); /* of 64 MiB */
+    }
+    for (uint64_t n = 0; n < COUNT; n++) {
+        ids[0] = fixture_id(n);
+        ids[1] = fixture_id(COUNT + n);
+        assert_ok(granary_object_get_each(client, ids, 2, 0, views, errs));
+        assert_int_equal(errs[0], GRANARY_OK);
+        assert_int_equal(views[0].data_size, 4 * MIB);
+        assert_int_equal(errs[1], GRANARY_ENOENT);
+        granary_object_release_many(client, views, 2);
+    }
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -374,6 +435,8 @@ main(void)
         STORE_TEST(a_failed_resize_leaves_the_buffer),
         STORE_TEST(any_and_all_are_waited_for),
         STORE_TEST(waits_end),
+        STORE_TEST(what_is_not_there_keeps_nothing_back),
+        STORE_TEST(each_of_many_comes_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,10 @@ id_of_a_name_is_stable(void **state)
     assert_string_equal(text, "379b80707df87a7a7b97de3c9375c734");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
+    assert_true(gr_id_equal(id, granary_id_from_key(NULL, "result", 6)));
+    assert_false(gr_id_equal(granary_id_from_key(NULL, "a\0b", 3), granary_id_from_key(NULL, "a\0c", 3)));
+    assert_false(gr_id_equal(granary_id_from_key(NULL, "a\0", 2), granary_id_from_key(NULL, "a", 1)));
+    assert_true(gr_id_equal(granary_id_from_key("s", NULL, 0), granary_id_from_name("s", "")));
     id = granary_id_from_name(NULL, longer);
     longer[2999] = 'y';
     assert_false(gr_id_equal(id, granary_id_from_name(NULL, longer)));
