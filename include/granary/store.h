@@ -288,6 +288,26 @@ GRANARY_API granary_err granary_object_delete(granary_client *client, granary_id
 GRANARY_API granary_err granary_object_delete_many(granary_client *client, const granary_id *ids, size_t count,
                                                    granary_err *ret_errs);
 
+/*
+ * Delete an object and all that it contains, and what those contain. An object that a reference, a name or another
+ * container holds besides goes when that lets go. The store takes containers apart a moment after they were deleted:
+ * what they held may be there until then.
+ *
+ * ret_count  how many were deleted
+ * Errors     ENOENT no such object · EUNREACHABLE · ENOMEM
+ */
+GRANARY_API granary_err granary_object_delete_tree(granary_client *client, granary_id id, size_t *ret_count);
+
+/*
+ * Free memory now: objects of the session that are not pinned or leased go to disk, or are dropped where a copy is there.
+ * The least important ones go first; of those, what is needed last; of those, the oldest.
+ *
+ * timeout_ms  of all of it; what was begun goes on
+ * ret_bytes   how many were freed: at least `bytes`, or all there are
+ * Errors      ETIMEDOUT · EFULL, EIO the disk · ENOMEM · EUNREACHABLE; *ret_bytes tells what was freed before
+ */
+GRANARY_API granary_err granary_evict(granary_client *client, uint64_t bytes, int timeout_ms, uint64_t *ret_bytes);
+
 /* Tell the store about an object's future; -1 leaves a value as it is (see granary_object_options). Errors: ENOENT */
 GRANARY_API granary_err granary_object_hint(granary_client *client, granary_id id, int importance, int next_use);
 

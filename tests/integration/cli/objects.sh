@@ -115,6 +115,17 @@ grep -q "\"id\": \"$(id 33)\"" "$work/events" || fail "what is there is not told
 expect 4 'not found' granary rm "$(id 16)" "$(id 9)" "$(id 17)"
 expect 4 'not found' granary stat "$(id 17)"
 
+# Memory is freed by order, and a container goes with what it has.
+for n in 201 202 203; do
+    head -c 1000000 /dev/zero | granary put --id "$(id $n)" - >/dev/null
+done
+granary evict 1M --json | grep -q '"bytes": *[0-9]\{7\}' || fail "evict"
+granary ls --state disk | grep -q . || fail "nothing is on disk"
+expect 2 'nonsense' granary evict nonsense
+expect 4 'not found' granary rm --recursive "$(id 9999)"
+granary rm --recursive "$(id 201)" "$(id 202)" "$(id 203)"
+expect 4 'not found' granary stat "$(id 203)"
+
 # What is persistent would outlive the instance.
 granary rm "$(id 1)" "$(id 5)"
 granary down >/dev/null

@@ -8,6 +8,8 @@
 
 #include "fixture.h"
 
+#include "base/clock.h"
+
 #define MIB ((uint64_t)1 << 20)
 
 static void
@@ -419,6 +421,91 @@ each_of_many_comes_back(void **state)
     granary_disconnect(client);
 }
 
+/* ---- memory given up, and trees deleted ---- */
+
+static bool
+in_memory(granary_client *client, uint64_t n)
+{
+    granary_object_info info;
+
+    assert_ok(granary_object_info_get(client, fixture_id(n), &info));
+    return info.state == GRANARY_OBJECT_SEALED;
+}
+
+static void
+the_least_important_are_evicted(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    granary_view view;
+    uint64_t freed = 0;
+
+    for (uint64_t n = 0; n < 8; n++) {
+        assert_ok(fixture_put(client, n, MIB, 0));
+        assert_ok(granary_object_hint(client, fixture_id(n), n % 2 == 0 ? 1 : 5, -1));
+    }
+    assert_ok(granary_object_pin(client, fixture_id(0), GRANARY_PIN_CLIENT));
+    assert_ok(granary_object_get(client, fixture_id(2), 0, &view));
+    assert_ok(granary_evict(client, MIB + 1, 20000, &freed));
+    assert_true(freed >= 2 * MIB && freed < 3 * MIB);
+    for (uint64_t n = 0; n < 8; n++) { /* 0 is pinned, 2 is leased */
+        assert_int_equal(in_memory(client, n), n != 4 && n != 6);
+    }
+    assert_ok(granary_evict(client, 100 * MIB, 20000, &freed));
+    assert_true(freed >= 4 * MIB && freed < 5 * MIB);
+    for (uint64_t n = 0; n < 8; n++) {
+        assert_int_equal(in_memory(client, n), n == 0 || n == 2);
+    }
+    granary_object_release(client, &view);
+    fixture_check(client, 7, MIB); /* and come back */
+    assert_ok(granary_evict(client, 0, 0, &freed));
+    assert_int_equal(freed, 0);
+    granary_disconnect(client);
+}
+
+static void
+await_gone(granary_client *client, uint64_t n)
+{
+    int64_t end = gr_deadline_ns(60000);
+
+    while (granary_object_contains(client, fixture_id(n))) {
+        assert_true(gr_now_ns() < end);
+    }
+}
+
+static void
+a_tree_is_deleted_whole(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    size_t count = 7;
+
+    /* 20 contains 10 and 11; 10 contains 0, 1; 11 contains 1, 2; 21 contains 2 and 3. */
+    static const uint64_t parents[][3] = {{10, 0, 1}, {11, 1, 2}, {20, 10, 11}, {21, 2, 3}};
+
+    for (uint64_t n = 0; n < 4; n++) {
+        assert_ok(fixture_put(client, n, 100, 0));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        granary_id contents[] = {fixture_id(parents[i][1]), fixture_id(parents[i][2])};
+        granary_object_options options = {.contains = contents, .contains_count = 2};
+
+        assert_ok(granary_object_put_with(client, fixture_id(parents[i][0]), "x", 1, NULL, 0, &options, 0));
+    }
+    assert_ok(granary_object_delete_tree(client, fixture_id(20), &count));
+    assert_int_equal(count, 6);
+    for (size_t i = 0; i < 5; i++) {
+        await_gone(client, (const uint64_t[]){0, 1, 10, 11, 20}[i]);
+    }
+    assert_true(granary_object_contains(client, fixture_id(2)) && granary_object_contains(client, fixture_id(3)));
+    assert_true(granary_object_contains(client, fixture_id(21)));
+    assert_err(granary_object_delete_tree(client, fixture_id(20), &count), GRANARY_ENOENT);
+    assert_int_equal(count, 0);
+    assert_ok(granary_object_delete_tree(client, fixture_id(3), &count)); /* held by 21, as 2 is */
+    assert_ok(granary_object_delete_tree(client, fixture_id(21), &count));
+    await_gone(client, 2);
+    await_gone(client, 3);
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
@@ -437,6 +524,8 @@ main(void)
         STORE_TEST(waits_end),
         STORE_TEST(what_is_not_there_keeps_nothing_back),
         STORE_TEST(each_of_many_comes_back),
+        STORE_TEST(the_least_important_are_evicted),
+        STORE_TEST(a_tree_is_deleted_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
-/* granary rm, move, prefetch: what is done to objects. */
+/* granary rm, evict, move, prefetch: what is done to objects. */
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/text/size.h"
 #include "cli/command/command.h"
+#include "cli/print/listing.h"
 
 /* Do something to all of the named objects that are there, and complain about the others. Returns the first failure. */
 static int
@@ -38,13 +40,68 @@ delete_all(granary_client *client, const granary_id *ids, size_t count)
     return granary_object_delete_many(client, ids, count, NULL);
 }
 
+static granary_err
+delete_trees(granary_client *client, const granary_id *ids, size_t count)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        size_t deleted;
+
+        err = granary_object_delete_tree(client, ids[i], &deleted);
+    }
+    return err;
+}
+
+struct rm {
+    bool recursive;
+};
+
 static int
 run_rm(struct cli *cli)
 {
-    return with_all(cli, delete_all);
+    return with_all(cli, ((const struct rm *)cli->self)->recursive ? delete_trees : delete_all);
 }
 
-const struct command command_rm = {.access = &access_session, .run = run_rm};
+static const struct gr_option rm_options[] = {
+    {"recursive", 'r', NULL, "delete all that they contain, too", GR_OPTION_FLAG(struct rm, recursive)}, {0}};
+
+const struct command command_rm = {
+    .options = rm_options, .access = &access_session, COMMAND_ZERO(struct rm), .run = run_rm};
+
+/* ---- evict ---- */
+
+struct evict {
+    int timeout_ms;
+};
+
+static int
+run_evict(struct cli *cli)
+{
+    static const struct column columns[] = {
+        {"bytes", "", 0, .kind = COLUMN_UNSIGNED, .size = sizeof(uint64_t), .as = COLUMN_AS_SIZE}, {0}};
+    uint64_t wanted = 0;
+    uint64_t freed = 0;
+    granary_err err = gr_size_parse(cli->arguments[0], &wanted);
+
+    err = err == GRANARY_OK ? granary_evict(cli->client, wanted, ((const struct evict *)cli->self)->timeout_ms, &freed)
+                            : err;
+    if (err != GRANARY_OK) {
+        return cli_fail(err, "evict");
+    }
+    listing_one(columns, cli->json, &freed);
+    return 0;
+}
+
+static const struct gr_option evict_options[] = {{"timeout", 0, "DURATION",
+                                                  "give up after this time, with status 6; default: 60 s",
+                                                  GR_OPTION_MS(struct evict, timeout_ms)},
+                                                 {0}};
+
+const struct command command_evict = {.options = evict_options,
+                                      .access = &access_session,
+                                      COMMAND_SELF(struct evict, .timeout_ms = 60000),
+                                      .run = run_evict};
 
 static int
 run_prefetch(struct cli *cli)
