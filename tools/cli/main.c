@@ -62,15 +62,15 @@ arm_faults(const char *command)
     return err == GRANARY_OK || strcmp(command, "faults") == 0 ? 0 : cli_fail_plain(err);
 }
 
-/* What measures or tortures an instance has everything computed. */
+/* A result that is measured is computed. The torture decides for itself, whatever its tests say. */
 static void
-without_recall(const char *command)
+set_recall(const char *command)
 {
-    if (strcmp(command, "bench") == 0 || strcmp(command, "torture") == 0) {
-        (void)setenv("GRANARY_RECALL", "off", 1);
-    }
     if (strcmp(command, "bench") == 0) {
+        (void)setenv("GRANARY_RECALL", "off", 1);
         (void)fprintf(stderr, "granary: bench: recall is off\n");
+    } else if (strcmp(command, "torture") == 0) {
+        (void)unsetenv("GRANARY_RECALL");
     }
 }
 
@@ -115,7 +115,7 @@ main(int argc, char **argv)
     row = command_find(rows, argv[1]);
     if (row != NULL) {
         status = arm_faults(argv[1]);
-        without_recall(argv[1]);
+        set_recall(argv[1]);
         status = status == 0 ? cli_run(row, &cli, argc - 1, argv + 1) : status;
         return end_output(status);
     }

@@ -107,7 +107,9 @@ static granary_err
 submit(struct graphers *graphers, granary_client *client, unsigned number, const char *wanted)
 {
     struct place *place = &graphers->shared->places[number];
-    granary_graph_options options = {.key = wanted, .chunk_bytes = graphers->chunk_bytes};
+    bool may_recall = wanted[strlen(wanted) - 1] % 2 == 0; /* half of them are computed whatever there is */
+    granary_graph_options options = {
+        .key = wanted, .chunk_bytes = graphers->chunk_bytes, .flags = may_recall ? 0 : GRANARY_GRAPH_NO_RECALL};
     granary_graph *graph = place->graph == TALLY
                                ? tally_append(number, next_tally(graphers->shared, number))
                                : graphs_make(graphers->seed * 1000 + place->graph, graphers->table, graphers->elements);
@@ -359,6 +361,9 @@ graphers_inspect(struct graphers *graphers)
         for (unsigned number = i; client != NULL && number < graphers->pack.count; number += SESSIONS) {
             (void)tally_delete(client, number); /* what is left is found */
             atomic_store(&graphers->shared->begun[number], atomic_load(&graphers->shared->tallies[number]));
+        }
+        if (client != NULL) {
+            (void)granary_recall_clear(client, NULL); /* what deleted graphs have left to be recalled */
         }
         while (client != NULL && count > 0 && !late) {
             granary_object_info *infos = NULL;
