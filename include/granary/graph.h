@@ -188,7 +188,8 @@ GRANARY_API granary_err granary_graph_rename(granary_client *client, const char 
                                              bool replace);
 
 /*
- * Stop and forget every graph of a session, and forget its exported libraries. Do this before you delete the session.
+ * Stop and forget every graph of a session, its exported libraries, and all that could be recalled. Do this before you
+ * delete the session.
  * Executors whose user code does not end within a second are killed and replaced.
  *
  * ret_count  how many graphs there were; may be NULL
@@ -216,9 +217,9 @@ GRANARY_API granary_err granary_session_weight(granary_client *client, const cha
 
 /*
  * Recall: a graph ends as it is submitted when other graphs of the session have yielded each of its targets. That is told
- * by operators, parameters, and the files and stored tables that they read. Its results lie in the same chunks. They
- * outlive the graph that made them as long as there is memory for them (an eighth of the store's). Graphs with user code,
- * tables that change, or objects of clients are always computed.
+ * by operators, parameters, and the files and tables that they read. Its results lie in the same chunks. They
+ * outlive the graph that made them as long as there is memory for them (an eighth of the store's). Graphs with user code
+ * or objects of clients are always computed.
  *
  * A file that changed less than 2 s ago, or that changes while it is read, is read again. GRANARY_RECALL=off in the
  * environment is GRANARY_GRAPH_NO_RECALL in all options.

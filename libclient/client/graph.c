@@ -212,6 +212,54 @@ cancel_and_delete(granary_client *client, const char *key)
     return err == GRANARY_OK ? granary_graph_delete(client, key) : err;
 }
 
+/* ---- recall ---- */
+
+static granary_err
+call_recall(granary_client *client, Granary__RecallOrder *order, uint64_t *ret_count)
+{
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Reply *reply = NULL;
+    granary_err err = gr_client_check(client);
+
+    if (err == GRANARY_OK) {
+        request.body_case = GRANARY__REQUEST__BODY_RECALL;
+        request.recall = order;
+        err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    }
+    if (err == GRANARY_OK && ret_count != NULL) {
+        *ret_count = strtoull(reply->text, NULL, 10);
+    }
+    reply_free(reply);
+    return err;
+}
+
+static granary_err
+clear_recall(granary_client *client, const char *session, uint64_t *ret_count)
+{
+    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
+
+    order.session = borrow(session);
+    order.clear = true;
+    return call_recall(client, &order, ret_count);
+}
+
+granary_err
+granary_recall_clear(granary_client *client, uint64_t *ret_count)
+{
+    granary_err err = gr_client_check(client);
+
+    return err == GRANARY_OK ? clear_recall(client, gr_client_session(client), ret_count) : err;
+}
+
+granary_err
+granary_recall_switch(granary_client *client, bool on)
+{
+    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
+
+    order.set = on ? 1 : 2;
+    return call_recall(client, &order, NULL);
+}
+
 granary_err
 granary_graph_delete_all(granary_client *client, const char *session, uint64_t *ret_count)
 {
@@ -229,6 +277,9 @@ granary_graph_delete_all(granary_client *client, const char *session, uint64_t *
     }
     if (err == GRANARY_OK) {
         err = gr_unexport_all(client, session);
+    }
+    if (err == GRANARY_OK) {
+        err = clear_recall(client, session, NULL);
     }
     if (err == GRANARY_OK && ret_count != NULL) {
         *ret_count = deleted;
@@ -284,46 +335,6 @@ granary_session_weight(granary_client *client, const char *session, uint32_t wei
     }
     reply_free(reply);
     return err;
-}
-
-/* ---- recall ---- */
-
-static granary_err
-call_recall(granary_client *client, Granary__RecallOrder *order, uint64_t *ret_count)
-{
-    Granary__Request request = GRANARY__REQUEST__INIT;
-    Granary__Reply *reply = NULL;
-    granary_err err = gr_client_check(client);
-
-    if (err == GRANARY_OK) {
-        request.body_case = GRANARY__REQUEST__BODY_RECALL;
-        request.recall = order;
-        err = call(client, &request, CALL_TIMEOUT_MS, &reply);
-    }
-    if (err == GRANARY_OK && ret_count != NULL) {
-        *ret_count = strtoull(reply->text, NULL, 10);
-    }
-    reply_free(reply);
-    return err;
-}
-
-granary_err
-granary_recall_clear(granary_client *client, uint64_t *ret_count)
-{
-    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
-
-    order.session = client == NULL ? order.session : borrow(gr_client_session(client));
-    order.clear = true;
-    return call_recall(client, &order, ret_count);
-}
-
-granary_err
-granary_recall_switch(granary_client *client, bool on)
-{
-    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
-
-    order.set = on ? 1 : 2;
-    return call_recall(client, &order, NULL);
 }
 
 /* ---- results ---- */

@@ -99,6 +99,11 @@ recall_take(struct manager *manager, struct task_graph *graph, const Granary__Su
     if (graph->submit == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
+    for (size_t i = 0; i < submit->n_tables; i++) { /* the client has left them to the graph, which reads nothing */
+        if (submit->tables[i]->snapshot.len == GRANARY_ID_BYTES) {
+            pack_end_snapshot(&graph->session->frees, id_of(submit->tables[i]->snapshot));
+        }
+    }
     content_destroy(graph->recall.content);
     graph->recall.content = NULL;
     graph->level = message->level;

@@ -199,12 +199,23 @@ add_file(struct work *work, const Granary__Node *node, struct gr_buf *out)
     return true;
 }
 
-/* A graph's results are never other ones; a table that changes has none of that. */
+/* A table that changes, at a moment that is final: no later write comes before it. Both are among the parameters. */
+static bool
+is_cut(const Granary__Node *node)
+{
+    return gr_attr_find(node->attrs, node->n_attrs, "version") != NULL &&
+           gr_attr_find(node->attrs, node->n_attrs, "time") != NULL;
+}
+
+/* A graph's results are never other ones. */
 static bool
 add_stored(const struct work *work, const Granary__Node *node, struct gr_buf *out)
 {
     const Granary__StoredTable *stored = NULL;
 
+    if (is_cut(node)) {
+        return true;
+    }
     for (size_t i = 0; i < work->submit->n_tables && stored == NULL; i++) {
         stored = strcmp(work->submit->tables[i]->node, node->name) == 0 ? work->submit->tables[i] : NULL;
     }

@@ -4,9 +4,10 @@
  *
  *   a file               device, inode, size, times of its last change (mtime and ctime, in ns)
  *   a stored table       the graph that made it, and the ids of its chunks
+ *   a table that changes  which one, and the time of the cut: that of its last write
  *
  * Names of nodes are no part of it, nor is the text of a query. Operators whose results or effects nobody can tell ahead
- * have no key, nor has what depends on them: user code, writing, objects of clients, tables that change.
+ * have no key, nor has what depends on them: user code, writing, objects of clients.
  */
 #ifndef SCHED_RECALL_CONTENT_H
 #define SCHED_RECALL_CONTENT_H

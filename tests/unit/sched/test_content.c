@@ -93,9 +93,22 @@ what_nobody_can_tell_has_none(void **state)
     assert_true(gr_id_is_zero(KEY("!a object")));
     assert_true(gr_id_is_zero(KEY("a arange stop=5", "!b append_to a")));
     assert_true(gr_id_is_zero(KEY("a arange stop=5", "!b write_csv a")));
-    assert_true(gr_id_is_zero(KEY("!a table"))); /* of objects, or one that changes */
+    assert_true(gr_id_is_zero(KEY("!a table")));        /* of objects, or one that changes */
+    assert_true(gr_id_is_zero(KEY("!a table time=5"))); /* nobody has cut it */
     assert_true(gr_id_is_zero(KEY("!a head nothing n=3")));
     assert_true(gr_id_is_zero(KEY("!a head b", "b head a"))); /* a circle */
+}
+
+static void
+a_cut_is_final(void **state)
+{
+    granary_id key = KEY("!a table time=5 version=7"); /* a number does as well as a text */
+
+    (void)state;
+    assert_false(gr_id_is_zero(key));
+    assert_false(gr_id_equal(key, KEY("!a table time=6 version=7")));
+    assert_false(gr_id_equal(key, KEY("!a table time=5 version=8")));
+    assert_true(gr_id_equal(key, KEY("!b table version=7 time=5")));
 }
 
 /* ---- files ---- */
@@ -287,6 +300,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_of_operators_and_parameters),
         cmocka_unit_test(what_nobody_can_tell_has_none),
+        cmocka_unit_test(a_cut_is_final),
         cmocka_unit_test(files_are_what_they_were),
         cmocka_unit_test(files_that_changed_lately_have_none),
         cmocka_unit_test(tables_are_told_by_who_made_them),
