@@ -61,15 +61,17 @@ recall_wish(const granary_graph_options *options)
                : RECALL_ALLOWED;
 }
 
-/* Whether all chunks that were recalled are there: anybody may have deleted them. */
+/* Whether all chunks that were recalled are there: anybody may have deleted them, or a read may have found damage. */
 static bool
 are_there(granary_client *client, const ProtobufCBinaryData *ids)
 {
+    granary_object_info info;
     granary_id id;
 
     for (size_t at = 0; at + sizeof id.bytes <= ids->len; at += sizeof id.bytes) {
         memcpy(id.bytes, ids->data + at, sizeof id.bytes);
-        if (!granary_object_contains(client, id)) {
+        if (granary_object_info_get(client, id, &info) != GRANARY_OK || info.damaged ||
+            (info.state != GRANARY_OBJECT_SEALED && info.state != GRANARY_OBJECT_SPILLED)) {
             return false;
         }
     }

@@ -142,6 +142,21 @@ note_target(struct task_graph *graph, struct recalled *recalled, const struct ta
     return recalled_add_target(recalled, key, target->name, target->packed, target->packed_size);
 }
 
+/* Others computed the same meanwhile: one of them is enough. */
+static bool
+is_known(const struct manager *manager, const struct task_graph *graph)
+{
+    bool known = true;
+
+    for (size_t i = 0; known && i < graph->results.count; i++) {
+        granary_id key = content_of(graph->recall.content, graph->results.targets[i].name);
+        const struct recalled_target *target;
+
+        known = !gr_id_is_zero(key) && recalls_find(manager->recalls, graph->session->name, key, &target) != NULL;
+    }
+    return known;
+}
+
 void
 recall_note(struct manager *manager, struct task_graph *graph)
 {
@@ -152,7 +167,7 @@ recall_note(struct manager *manager, struct task_graph *graph)
     if (content == NULL) {
         return;
     }
-    if (good && content_holds(content)) {
+    if (good && !is_known(manager, graph) && content_holds(content)) {
         recalled = recalls_add(manager->recalls, graph->serial, graph->session->name, graph->id_key);
     }
     for (size_t i = 0; recalled != NULL && good && i < graph->results.count; i++) {

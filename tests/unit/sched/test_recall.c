@@ -49,6 +49,25 @@ the_same_graph_ends_at_once(void **state)
     rig_destroy(rig);
 }
 
+/* Nobody waits for another one that computes the same; what the last one yields is its own alone. */
+static void
+two_compute_the_same_at_once(void **state)
+{
+    struct rig *rig = recalling();
+
+    (void)state;
+    assert_int_equal(submit(rig, "a", LINES("!x make n=1")), GRANARY_OK);
+    assert_int_equal(submit(rig, "b", LINES("!x make n=1")), GRANARY_OK);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "a"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(state_of(rig, "b"), GRANARY_GRAPH_SUCCEEDED);
+    assert_int_equal(rig->manager->recalls->count, 1);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "a", NULL), GRANARY_OK);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_DELETE, "b", NULL), GRANARY_OK);
+    assert_int_equal(freed(rig, "a", 0) + freed(rig, "b", 0), 1);
+    rig_destroy(rig);
+}
+
 static void
 results_stay_while_somebody_may_want_them(void **state)
 {
@@ -218,6 +237,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_graph_ends_at_once),
+        cmocka_unit_test(two_compute_the_same_at_once),
         cmocka_unit_test(results_stay_while_somebody_may_want_them),
         cmocka_unit_test(a_key_that_comes_again_has_other_objects),
         cmocka_unit_test(what_is_gone_is_computed_again),
