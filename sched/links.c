@@ -306,6 +306,7 @@ watch_all(struct links *links, int64_t now_ns)
         struct link *link = &links->items[i];
         struct manager_seen seen = {.running_ns = -1};
         struct gr_executor_state page;
+        int64_t program = 0;
 
         if (link->gone_ns != 0 || link->number == 0) {
             continue;
@@ -317,8 +318,11 @@ watch_all(struct links *links, int64_t now_ns)
             seen.running_ns = seen.idle ? -1 : now_ns - page.since_ns;
             seen.waits_for = page.waits_for;
             seen.waits_since_ns = page.waits_since_ns;
+            program = page.program;
         }
-        seen.private_bytes = seen.idle ? 0 : watch_private_bytes(link->pid);
+        if (!seen.idle) {
+            seen.private_bytes = watch_private_bytes(link->pid) + (program > 0 ? watch_private_bytes(program) : 0);
+        }
         manager_watch(links->manager, link->number, &seen, now_ns);
     }
 }

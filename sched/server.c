@@ -17,7 +17,9 @@
 #include "sched/durable/keeper.h"
 #include "sched/links.h"
 #include "sched/machine.h"
+#include "sched/recall/recalls.h"
 #include "sched/restore.h"
+#include "sched/saved.h"
 #include "sched/strings.h"
 
 #define TURN_MESSAGES 4096 /* received from one endpoint before anything else is looked at */
@@ -161,6 +163,23 @@ rename_logs(const struct server *server, const struct action *action)
     }
 }
 
+/* What is saved is on disk before anybody is told so. */
+static void
+save_results(struct server *server, struct action *actions, size_t count, const struct action *save)
+{
+    granary_err err = saved_write(&server->instance, &save->bytes);
+
+    if (err != GRANARY_OK) {
+        manager_save_failed(server->manager);
+    }
+    for (size_t i = 0; i < count && err != GRANARY_OK && save->ticket != TICKET_NONE; i++) {
+        if (actions[i].kind == ACTION_REPLY && actions[i].ticket == save->ticket) {
+            answers_refuse(server->answers, save->ticket, err, granary_error_message());
+            actions[i].kind = ACTION_UNLOG; /* which has nothing to do */
+        }
+    }
+}
+
 /* Send what need not wait for the disk. Returns the actions, which may have moved. */
 static struct action *
 send_all(struct server *server, size_t count)
@@ -181,6 +200,8 @@ send_all(struct server *server, size_t count)
             remove_logs(server, &actions[i]);
         } else if (actions[i].kind == ACTION_RELOG) {
             rename_logs(server, &actions[i]);
+        } else if (actions[i].kind == ACTION_SAVE) {
+            save_results(server, actions, count, &actions[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -521,6 +542,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     }
     if (err == GRANARY_OK) {
         err = restore_all(&server->keeper, server->manager, server->links);
+        saved_read(&server->instance, server->manager);
         server->claims_until_ns = gr_deadline_ns(CLAIMS_MS);
         server->busy_look_ns = gr_deadline_ns(BUSY_MS);
     }

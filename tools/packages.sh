@@ -1,15 +1,16 @@
 # Sourced by tools/quickstart and tools/check: install what is missing, saying what. Debian's package names.
 
 # shellcheck disable=SC2034 # for those that source it
-build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libnuma-dev libxxhash-dev
-libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev"
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libsnappy-dev libzstd-dev libbrotli-dev zlib1g-dev libnuma-dev libxxhash-dev
+libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev
+libpython3-dev python3-minimal python3-numpy"
 # What each tier of tools/check needs beside those of the tiers before it.
 # shellcheck disable=SC2034
-check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-minimal python3-numpy python3-pandas faketime e2fsprogs xfsprogs"
+check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle faketime e2fsprogs xfsprogs"
 # shellcheck disable=SC2034
-all_packages="abigail-tools clang libclang-rt-14-dev spin"
+all_packages="mypy abigail-tools clang libclang-rt-14-dev spin"
 # shellcheck disable=SC2034
-release_packages="qemu-system-x86 busybox-static cpio"
+release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel"
 
 # shellcheck disable=SC2034
 differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"
@@ -39,13 +40,17 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# install_peers DIRECTORY: DuckDB and apache-arrow for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
+# install_peers DIRECTORY: DuckDB, apache-arrow and Polars for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
 # Where npm cannot reach its registry, those tests are skipped, and this says so.
 install_peers() {
-    [ ! -d "$1/node_modules/@duckdb/node-api" ] || [ ! -d "$1/node_modules/apache-arrow" ] || return 0
+    [ ! -d "$1/node_modules/@duckdb/node-api" ] || [ ! -d "$1/node_modules/apache-arrow" ] ||
+        [ ! -d "$1/node_modules/nodejs-polars" ] || return 0
     # A node that is there already (of another source than Debian's) brings its own npm.
     command -v npm >/dev/null || install_packages nodejs npm
-    echo "Installing with npm: @duckdb/node-api apache-arrow"
+    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars"
     npm install --silent --no-audit --no-fund --prefix "$1" @duckdb/node-api apache-arrow >"$1.log" 2>&1 ||
         echo "npm could not install them ($1.log says why): golden_arrow_js and sql_tpch_duckdb are skipped"
+    # Its own part for this machine is one of its optional packages.
+    npm install --silent --no-audit --no-fund --prefix "$1" nodejs-polars >>"$1.log" 2>&1 ||
+        echo "npm could not install nodejs-polars ($1.log says why): golden_polars is skipped"
 }

@@ -11,6 +11,9 @@
 #include "executor/subtask/private.h"
 #include "kernel/core/scratch.h"
 
+/* A result that nobody waits for must have taken so many times the time that it takes to write it. */
+#define SPARE_WORTH 1.0
+
 static uint64_t
 output_measure(const struct gr_value *value, uint64_t *ret_meta_size, granary_err *ret_err)
 {
@@ -150,6 +153,36 @@ run_are_owned(const struct gr_value *values, size_t count)
     return i == count;
 }
 
+/* Whether a result saves much time for its bytes: to write it takes a small part of that. */
+static bool
+is_worth(const struct run *run, uint64_t size)
+{
+    const double write_ns = 30e3 + 0.5 * (double)size; /* an object, and pages that are new */
+
+    return (double)(gr_now_ns() - run->start_ns - run->store_ns) >= SPARE_WORTH * write_ns;
+}
+
+/* What nobody waits for: it is kept if it is worth it, and there is room. Returns whether it is there. */
+static bool
+keep_spare(struct run *run, const struct gr_value *value, const Granary__ChunkOp *op, granary_id id, uint64_t size,
+           uint64_t meta_size)
+{
+    const granary_object_options options = {.importance = 1, /* the first to leave memory */
+                                            .timeout_ms = GRANARY_AT_ONCE};
+    granary_buffer buffer;
+    granary_err err;
+
+    if (size > op->spare_bytes || (!op->wished && !is_worth(run, size))) {
+        return false;
+    }
+    err = granary_object_create_with(run->client, id, size, meta_size, &options, &buffer);
+    if (err == GRANARY_OK) {
+        write_value(value, size, buffer.data, buffer.meta);
+        err = seal(run, &buffer);
+    }
+    return err == GRANARY_OK || err == GRANARY_EEXIST;
+}
+
 granary_err
 run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed)
 {
@@ -165,7 +198,11 @@ run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_va
             continue;
         }
         size = output_measure(&values[i], &meta_size, &err);
-        if (err == GRANARY_OK) {
+        if (err == GRANARY_OK && op->spare_bytes > 0 &&
+            !keep_spare(run, &values[i], op, id_of(&op->outputs[i]), size, meta_size)) {
+            continue;
+        }
+        if (err == GRANARY_OK && op->spare_bytes == 0) {
             err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
         }
         if (err == GRANARY_OK) {

@@ -54,7 +54,8 @@ struct run {
     granary_view *kept;       /* results of user code that later operators read, leased */
     size_t kept_count;
     struct gr_buf tail; /* what user code printed before it failed */
-    int64_t store_ns;
+    int64_t start_ns;
+    int64_t store_ns; /* of the time since then */
     bool store_lost;
 };
 

@@ -148,6 +148,26 @@ run_op(struct run *run, size_t position)
     return err;
 }
 
+/* An object that is gone, as an answer: no rows, not even none. */
+static granary_err
+answer_absent(struct gr_buf *answer)
+{
+    Granary__FrameInfo info = GRANARY__FRAME_INFO__INIT;
+    Granary__FrameInfo *one = &info;
+    Granary__FrameInfos infos = GRANARY__FRAME_INFOS__INIT;
+    void *room;
+
+    info.rows = -1;
+    infos.frames = &one;
+    infos.n_frames = 1;
+    room = gr_buf_grow(answer, granary__frame_infos__get_packed_size(&infos));
+    if (room == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for an answer");
+    }
+    (void)granary__frame_infos__pack(&infos, room);
+    return GRANARY_OK;
+}
+
 static bool
 is_alone(const Granary__Subtask *subtask, const char *op)
 {
@@ -172,6 +192,10 @@ run_look(struct run *run)
         struct gr_kernel_call call = {
             .op = op, .inputs = &run->inputs[input].value, .input_count = 1, .answer = &answer};
 
+        if (params.absent && !granary_object_contains(run->client, run->inputs[input].id)) {
+            err = answer_absent(&answer);
+            continue;
+        }
         if (params.check || !run_outline_spilled(run, input)) {
             err = run_lease_input(run, input);
             err = err == GRANARY_OK ? run_open_input(run, input) : err;
@@ -251,10 +275,14 @@ granary_err
 subtask_run(struct host *host, granary_client *client, const Granary__Subtask *subtask, Granary__Done **ret_done)
 {
     struct placed placed = {.in_store = false};
-    struct run run = {
-        .host = host, .client = client, .subtask = subtask, .placed = &placed, .maker = placed_maker(subtask)};
+    struct run run = {.host = host,
+                      .client = client,
+                      .subtask = subtask,
+                      .placed = &placed,
+                      .maker = placed_maker(subtask),
+                      .start_ns = gr_now_ns()};
     const Granary__ChunkOp *op = subtask->n_ops > 0 ? subtask->ops[0] : NULL;
-    int64_t start = gr_now_ns();
+    const int64_t start = run.start_ns;
     granary_err err;
 
     page_begin(&host->page, subtask->number, subtask->attempt, start);

@@ -224,6 +224,12 @@ granary_call_progress(granary_call *call, double part)
     page_progress(&call->op->host->page, (uint64_t)((within < 1 ? within : 1) * 1e9));
 }
 
+void
+granary_call_program(granary_call *call, int64_t pid)
+{
+    page_program(&call->op->host->page, pid);
+}
+
 void *
 granary_call_reusable(granary_call *call, const char *name)
 {

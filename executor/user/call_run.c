@@ -183,6 +183,7 @@ run_function(granary_call *call, struct function *function)
         }
     }
     gr_client_set_in_call(NULL);
+    page_program(&host->page, 0);
     err = judge_return(call, err);
     if (info->max_calls != 0 && function->calls >= info->max_calls && !host->embedded) {
         gr_log_info("MAX-CALLS", "function '%s' was called %llu times: this executor leaves", info->name,

@@ -174,7 +174,7 @@ reap(struct exec *exec, granary_err err)
     int status = 0;
 
     (void)kill(-exec->pid, SIGKILL);
-    atomic_store(&exec->op->host->page.shared->program, 0); /* before its number can be another's */
+    page_program(&exec->op->host->page, 0); /* before its number can be another's */
     while (waitpid(exec->pid, &status, 0) < 0 && errno == EINTR) {
     }
     exec->pid = 0;

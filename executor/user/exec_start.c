@@ -129,7 +129,7 @@ exec_start(struct exec *exec)
     gr_fd_close(&exec->output_pipe[1]);
     gr_fd_close(&exec->error_pipe[1]);
     if (err == GRANARY_OK) {
-        atomic_store(&exec->op->host->page.shared->program, exec->pid);
+        page_program(&exec->op->host->page, exec->pid);
         exec->pidfd = gr_pidfd_open(exec->pid);
     }
     return err;

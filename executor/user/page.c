@@ -162,6 +162,12 @@ page_log(struct page *page, const char *name)
 }
 
 void
+page_program(struct page *page, int64_t pid)
+{
+    atomic_store(&page->shared->program, pid > 1 ? pid : 0);
+}
+
+void
 page_waits(struct page *page, const granary_id *id)
 {
     uint64_t words[2] = {0, 0};

@@ -32,6 +32,8 @@ void page_phase(struct page *page, enum gr_executor_phase phase);
 void page_log(struct page *page, const char *name);
 /* User code waits for an object; NULL: it does no longer. */
 void page_waits(struct page *page, const granary_id *id);
+/* A process that is at work for user code: it ends with the executor. 0: none. */
+void page_program(struct page *page, int64_t pid);
 /* A sign of life; part: of 10^9. */
 void page_progress(struct page *page, uint64_t part);
 

@@ -11,6 +11,8 @@
 #include "mutable/source.h"
 #include "object/object.h"
 
+#define LEAST_IMPORTANT 1
+
 void
 worker_drop_queue(struct worker *worker)
 {
@@ -115,6 +117,17 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
             }
         }
     }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_spare; i++) {
+        granary_id id;
+
+        if (message->spare[i].len == sizeof id.bytes) {
+            memcpy(id.bytes, message->spare[i].data, sizeof id.bytes);
+            if (granary_object_hint(client, id, LEAST_IMPORTANT, -1) == GRANARY_EUNREACHABLE &&
+                !gr_client_is_over(client)) {
+                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
+            }
+        }
+    }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_end_snapshot; i++) {
         granary_id id;
 
@@ -177,7 +190,7 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
         err = cancel(worker, message->cancel[i]);
     }
-    if (err == GRANARY_OK && message->n_free + message->n_end_snapshot + message->n_errors > 0) {
+    if (err == GRANARY_OK && message->n_free + message->n_end_snapshot + message->n_spare + message->n_errors > 0) {
         err = free_objects(worker, message);
         worker->freed = message->free_order;
         worker->freed_unsaid = true;

@@ -41,6 +41,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "contract/bell.h"
+
 #define GR_MUTABLES_MAGIC 0x73656c626174756dull /* "mutables" */
 #define GR_MUTABLE_LANES  256u                  /* writers at a time */
 
@@ -51,7 +53,8 @@ enum gr_mutable_object {
     GR_MUTABLE_SEALED = 4,
     GR_MUTABLE_TILE = 5,
     GR_MUTABLE_BASE = 6,
-    GR_MUTABLE_PIECE = 7 /* of a durable table, see below; lane: its level */
+    GR_MUTABLE_PIECE = 7, /* of a durable table, see below; lane: its level */
+    GR_MUTABLE_RING = 8   /* of a channel */
 };
 
 enum gr_lane_state { GR_LANE_IDLE = 0, GR_LANE_PENDING = 1, GR_LANE_REVOKED = 2 };
@@ -79,6 +82,9 @@ struct gr_lane {
 };
 _Static_assert(sizeof(struct gr_lane) == 64, "a lane is one cache line");
 
+/* What a page is of. */
+enum gr_page_kind { GR_PAGE_TABLE = 0, GR_PAGE_CHANNEL = 1 /* struct gr_channel: contract/channel.h */ };
+
 struct gr_mutable {
     _Alignas(64) _Atomic uint64_t id[2]; /* of the table's object; zero, or no such object: the page is free */
     /* INT64_MIN; or the table was sealed as it was at that time: its frontier is INT64_MAX, and the object of
@@ -93,7 +99,7 @@ struct gr_mutable {
     int64_t interval_ns;
     uint64_t root;
     _Atomic uint32_t pieces;
-    uint32_t reserved;
+    uint32_t kind; /* gr_page_kind */
     /* A table that was restored: history up to this time was given up, and is to be again; INT64_MIN: none was. */
     _Atomic int64_t given_up;
     /* Reads were answered for times up to this one: no write at or before it becomes visible any more. */
@@ -102,13 +108,7 @@ struct gr_mutable {
     _Alignas(64) _Atomic uint64_t rows;
     _Atomic uint64_t notes;              /* that have a sequence */
     _Alignas(64) _Atomic uint32_t lanes; /* that ever had a writer */
-    /*
-     * Somebody sleeps on the bell (a futex) until something is committed. Who sleeps reads the bell, sets `waited`, then
-     * looks at the lanes; who has committed looks at `waited` behind a full fence, clears it, and rings. So one of the two
-     * sees the other, and a sleeper who was killed costs one ring.
-     */
-    _Atomic uint32_t waited;
-    _Atomic uint32_t bell;
+    struct gr_bell bell;                 /* something was committed */
     _Alignas(64) struct gr_lane lane[GR_MUTABLE_LANES];
 };
 _Static_assert(sizeof(struct gr_mutable) == 64 * (4 + GR_MUTABLE_LANES), "part of the layout");

@@ -192,6 +192,14 @@ GRANARY_API bool granary_call_cancelled(const granary_call *call);
 /* How much is done, 0 to 1; shown by `granary top`, and a sign of life for the hang watch. */
 GRANARY_API void granary_call_progress(granary_call *call, double part);
 
+/*
+ * A process works for this call until the call ends, or this is called again. Its memory counts as the call's. Its process
+ * group, if it leads one of this session, is killed when the executor dies.
+ *
+ * pid  0: none any more
+ */
+GRANARY_API void granary_call_program(granary_call *call, int64_t pid);
+
 /* Fail with a message (printf). Errors: err itself, so that a function may `return granary_call_fail(...)` */
 GRANARY_API granary_err granary_call_fail(granary_call *call, granary_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -97,6 +97,13 @@ GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_
  */
 GRANARY_API granary_err granary_frame_put(granary_client *client, const granary_column *columns, size_t count,
                                           int64_t rows, granary_id *id);
+/*
+ * granary_frame_put() with options of the object; NULL is the default.
+ *
+ * Errors  as granary_frame_put() and granary_object_create_with()
+ */
+GRANARY_API granary_err granary_frame_put_with(granary_client *client, const granary_column *columns, size_t count,
+                                               int64_t rows, const granary_object_options *options, granary_id *id);
 /* Its columns are not valid any more; the view it was opened on stays. NULL is fine. */
 GRANARY_API void granary_frame_close(granary_frame *frame);
 /* How many rows it has. */

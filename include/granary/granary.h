@@ -10,6 +10,7 @@
 #ifndef GRANARY_GRANARY_H
 #define GRANARY_GRANARY_H
 
+#include "granary/arrow.h"
 #include "granary/call.h"
 #include "granary/frame.h"
 #include "granary/graph.h"

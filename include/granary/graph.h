@@ -91,6 +91,8 @@ typedef struct granary_graph_options {
 
 #define GRANARY_GRAPH_NO_RECALL                                                                                        \
     UINT64_C(1) /* compute everything, also what another graph has yielded: see granary_recall_clear() */
+#define GRANARY_GRAPH_PASSING                                                                                          \
+    UINT64_C(2) /* nobody misses it after a power cut: neither its submission nor its deletion waits for the disk */
 
 #define GRANARY_KEY_MAX 64
 
@@ -147,6 +149,11 @@ GRANARY_API granary_err granary_graph_wait(granary_client *client, const char *k
 GRANARY_API granary_err granary_graph_run(granary_client *client, const granary_graph *graph,
                                           const granary_graph_options *options, int timeout_ms,
                                           char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status);
+
+/* The same from JSON text. Errors: as granary_graph_submit_json() and granary_graph_wait() · EINVAL timeout_ms is 0 */
+GRANARY_API granary_err granary_graph_run_json(granary_client *client, const char *json, size_t length,
+                                               const granary_graph_options *options, int timeout_ms,
+                                               char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status);
 
 /* The resources that stopping gave back. */
 typedef struct granary_receipt {
@@ -227,6 +234,15 @@ GRANARY_API granary_err granary_session_weight(granary_client *client, const cha
 
 /* Forget all that could be recalled, and free what nobody else has. ret_count: results; may be NULL. Errors: EUNREACHABLE */
 GRANARY_API granary_err granary_recall_clear(granary_client *client, uint64_t *ret_count);
+/*
+ * Move what the session could recall to disk: the next instance of the same directory knows it, too, after `granary down`
+ * or a restart of the machine. It stays until granary_recall_clear(), and no memory is kept for it. Waits for the disk.
+ *
+ * ret_count  how many results and steps were saved that were not; may be NULL
+ * Errors     EUNREACHABLE · EFULL, EIO, EPERM the disk: call it again when that is mended · ENOMEM
+ * Threads    any number at a time
+ */
+GRANARY_API granary_err granary_recall_save(granary_client *client, uint64_t *ret_count);
 /* Switch it on or off for the whole instance, from now on; it outlives the scheduler. Errors: EUNREACHABLE */
 GRANARY_API granary_err granary_recall_switch(granary_client *client, bool on);
 
@@ -305,6 +321,11 @@ GRANARY_SIZED_2(granary_err, granary_graph_run,
                 (granary_client * client, const granary_graph *graph, const granary_graph_options *options,
                  int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status),
                 (client, graph, options, timeout_ms, ret_key, ret_status), granary_graph_options, granary_graph_status);
+GRANARY_SIZED_2(granary_err, granary_graph_run_json,
+                (granary_client * client, const char *json, size_t length, const granary_graph_options *options,
+                 int timeout_ms, char ret_key[GRANARY_KEY_MAX], granary_graph_status *ret_status),
+                (client, json, length, options, timeout_ms, ret_key, ret_status), granary_graph_options,
+                granary_graph_status);
 GRANARY_SIZED_1(granary_err, granary_graph_cancel,
                 (granary_client * client, const char *key, int kill_after_ms, granary_receipt *ret_receipt),
                 (client, key, kill_after_ms, ret_receipt), granary_receipt);

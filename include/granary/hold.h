@@ -92,6 +92,15 @@ GRANARY_API granary_err granary_name_set(granary_client *client, const char *nam
 /* Errors: ENOENT */
 GRANARY_API granary_err granary_name_get(granary_client *client, const char *name, granary_id *ret_id);
 
+/*
+ * Wait until a name is bound, if it is not. No message is sent while nothing happens.
+ *
+ * timeout_ms  0 looks once; GRANARY_FOREVER
+ * ret_id      the object; may be NULL
+ * Errors      ETIMEDOUT · EINVAL as granary_name_set() · EUNREACHABLE · ENOMEM
+ */
+GRANARY_API granary_err granary_name_wait(granary_client *client, const char *name, int timeout_ms, granary_id *ret_id);
+
 typedef struct granary_name {
     char name[GRANARY_TEXT_MAX + 1];
     granary_id id;

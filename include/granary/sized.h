@@ -17,8 +17,8 @@
  *                                   that the library does not know are 0
  *
  * Structs that are data, or stand for something that is held, never grow: granary_id, granary_buffer, granary_view,
- * granary_column, granary_tensor, granary_slice, granary_cell_value. Those that the library hands out by pointer, such as
- * granary_call_context and granary_finding, may grow too.
+ * granary_column, granary_columns, granary_tensor, granary_slice, granary_cell_value. Those that the library hands out by
+ * pointer, such as granary_call_context and granary_finding, may grow too.
  */
 #ifndef GRANARY_SIZED_H
 #define GRANARY_SIZED_H

@@ -49,7 +49,10 @@ typedef struct granary_connect_options {
  */
 GRANARY_API granary_err granary_connect(const granary_connect_options *options, granary_client **ret_client);
 
-/* Close: gives back every lease, client pin and unsealed object. NULL is fine. No other call may be in progress. */
+/*
+ * Close: gives back every lease, client pin and unsealed object. NULL is fine. No other call may be in progress. Arrays
+ * and streams of granary/arrow.h hold the client: while some of them live, the release of the last one gives it all back.
+ */
 GRANARY_API void granary_disconnect(granary_client *client);
 
 /*

@@ -36,4 +36,15 @@ barrier_release(void)
 #endif
 }
 
+/* What was read before stays before the reads and writes after it. */
+static inline void
+barrier_acquire(void)
+{
+#ifdef GR_NO_FENCES
+    barrier_full();
+#else
+    atomic_thread_fence(memory_order_acquire);
+#endif
+}
+
 #endif

@@ -50,3 +50,13 @@ gr_futex_wake(_Atomic uint32_t *word)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
+
+void
+gr_bell_ring(struct gr_bell *bell)
+{
+    if (atomic_load(&bell->waited) != 0) {
+        atomic_store(&bell->waited, 0);
+        (void)atomic_fetch_add(&bell->bell, 1);
+        gr_futex_wake(&bell->bell);
+    }
+}

@@ -103,6 +103,12 @@ granary_id_from_name(const char *session, const char *name)
 }
 
 granary_id
+gr_id_of_name(const char *name)
+{
+    return granary_id_from_key("name", name, strlen(name));
+}
+
+granary_id
 gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output)
 {
     char text[256];

@@ -52,4 +52,7 @@ void gr_hash128_format(const void *bytes, size_t size, char ret_text[33]);
 uint64_t gr_hash64(const void *bytes, size_t size);
 uint64_t gr_hash64_seeded(const void *bytes, size_t size, uint64_t seed);
 
+/* Of a name, for the word on which who waits for it sleeps. No object's. */
+granary_id gr_id_of_name(const char *name);
+
 #endif

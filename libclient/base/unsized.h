@@ -12,6 +12,8 @@
 
 /* Bytes. */
 enum {
+    first_granary_channel_info = 120,
+    first_granary_channel_options = 16,
     first_granary_check_summary = 96,
     first_granary_chunk = 256,
     first_granary_chunk_request = 304,
@@ -27,6 +29,8 @@ enum {
     first_granary_inspect_session_info = 168,
     first_granary_instance_info = 1232,
     first_granary_lease_info = 88,
+    first_granary_live_step = 88,
+    first_granary_message = 64,
     first_granary_mutable_info = 120,
     first_granary_mutable_options = 8,
     first_granary_mutable_tensor = 144,

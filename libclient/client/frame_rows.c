@@ -128,6 +128,13 @@ read_strings(const struct rows *rows, const char *name, struct buffer offsets_at
     return GRANARY_OK;
 }
 
+/* Whether a dictionary has no strings, and every row of the frame is null. */
+static bool
+is_empty_dictionary(const struct rows *rows, const struct gr_directory_column *entry)
+{
+    return (entry->flags & GR_DIRECTORY_ENCODED) != 0 && entry->entries == 0 && entry->null_count == rows->frame_rows;
+}
+
 /* The rows' codes, with the whole dictionary. */
 static granary_err
 read_encoded(const struct rows *rows, const char *name, const struct gr_directory_column *entry, bool nulls,
@@ -149,7 +156,8 @@ read_encoded(const struct rows *rows, const char *name, const struct gr_director
                          (uint64_t)rows->from * sizeof(int32_t), (uint64_t)rows->count * sizeof(int32_t),
                          (void *)(uintptr_t)codes.view.values);
     }
-    for (int64_t i = 0; err == GRANARY_OK && i < rows->count; i++) {
+    /* Without entries all rows are null: their codes lead nowhere. */
+    for (int64_t i = 0; err == GRANARY_OK && i < rows->count && !is_empty_dictionary(rows, entry); i++) {
         if ((uint32_t)((const int32_t *)codes.view.values)[i] >= (uint64_t)entry->entries) {
             err = gr_fail(GRANARY_ECORRUPT, "column '%s': values that are not in its dictionary", name);
         }
@@ -213,7 +221,9 @@ read_column(const struct rows *rows, const char *name, const struct gr_directory
                            (struct buffer){entry->values_offset, entry->values_size}, rows->from, rows->count, nulls,
                            &column);
     }
-    if (err == GRANARY_OK && nulls) {
+    if (err == GRANARY_OK && nulls && is_empty_dictionary(rows, entry)) { /* whatever the file's bits say */
+        memset((uint8_t *)(uintptr_t)column.view.validity, 0, ((size_t)rows->count + 7) / 8);
+    } else if (err == GRANARY_OK && nulls) {
         err = copy_bits(rows, name, (struct buffer){entry->validity_offset, entry->validity_size},
                         (uint8_t *)(uintptr_t)column.view.validity);
     }

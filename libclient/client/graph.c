@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/sized.h"
 #include "base/text/duration.h"
 #include "client/builder.h"
@@ -249,6 +250,65 @@ granary_recall_clear(granary_client *client, uint64_t *ret_count)
     granary_err err = gr_client_check(client);
 
     return err == GRANARY_OK ? clear_recall(client, gr_client_session(client), ret_count) : err;
+}
+
+/* A line of what is known: move its objects to disk, and note its number. What is gone is not saved, and no error. */
+static granary_err
+save_line(granary_client *client, char *line, uint64_t *ret_number, bool *ret_saved)
+{
+    char *rest;
+    char *word = strtok_r(line, " ", &rest);
+    granary_err err = GRANARY_OK;
+
+    *ret_number = word == NULL ? 0 : strtoull(word, NULL, 10);
+    while (err == GRANARY_OK && (word = strtok_r(NULL, " ", &rest)) != NULL) {
+        granary_id id;
+
+        err = granary_id_parse(word, strlen(word), &id);
+        err = err == GRANARY_OK ? granary_object_move(client, id, GRANARY_LEVEL_DISK, 0, GRANARY_FOREVER) : err;
+    }
+    *ret_saved = err == GRANARY_OK && *ret_number != 0;
+    return err == GRANARY_ENOENT ? GRANARY_OK : err;
+}
+
+granary_err
+granary_recall_save(granary_client *client, uint64_t *ret_count)
+{
+    Granary__RecallOrder order = GRANARY__RECALL_ORDER__INIT;
+    Granary__Request request = GRANARY__REQUEST__INIT;
+    Granary__Reply *reply = NULL;
+    uint64_t *numbers = NULL;
+    size_t room = 0;
+    char *rest;
+    granary_err err = gr_client_check(client);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    order.session = borrow(gr_client_session(client));
+    order.save = 1;
+    request.body_case = GRANARY__REQUEST__BODY_RECALL;
+    request.recall = &order;
+    err = call(client, &request, CALL_TIMEOUT_MS, &reply);
+    for (char *line = err == GRANARY_OK ? strtok_r(reply->text, "\n", &rest) : NULL; line != NULL && err == GRANARY_OK;
+         line = strtok_r(NULL, "\n", &rest)) {
+        bool saved = false;
+
+        if (!gr_grow(&numbers, &room, order.n_numbers, sizeof *numbers)) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+            break;
+        }
+        err = save_line(client, line, &numbers[order.n_numbers], &saved);
+        order.n_numbers += saved;
+    }
+    reply_free(reply);
+    order.numbers = numbers;
+    order.save = 2;
+    if (err == GRANARY_OK) {
+        err = call_recall(client, &order, ret_count);
+    }
+    free(numbers);
+    return err;
 }
 
 granary_err

@@ -19,7 +19,8 @@ id_or_new(granary_id id)
 }
 
 granary_err
-granary_frame_put(granary_client *client, const granary_column *columns, size_t count, int64_t rows, granary_id *id)
+granary_frame_put_with(granary_client *client, const granary_column *columns, size_t count, int64_t rows,
+                       const granary_object_options *options, granary_id *id)
 {
     granary_id new_id = id_or_new(*id);
     granary_frame *frame = NULL;
@@ -35,7 +36,7 @@ granary_frame_put(granary_client *client, const granary_column *columns, size_t 
     }
     err = gr_arrow_measure(frame, &data_size, &meta_size);
     if (err == GRANARY_OK) {
-        err = granary_object_create(client, new_id, data_size, meta_size, ROOM_MS, &buffer);
+        err = granary_object_create_with(client, new_id, data_size, meta_size, options, &buffer);
     }
     if (err == GRANARY_OK) {
         gr_arrow_write(frame, buffer.data, buffer.meta);
@@ -46,6 +47,12 @@ granary_frame_put(granary_client *client, const granary_column *columns, size_t 
         *id = new_id;
     }
     return err;
+}
+
+granary_err
+granary_frame_put(granary_client *client, const granary_column *columns, size_t count, int64_t rows, granary_id *id)
+{
+    return granary_frame_put_with(client, columns, count, rows, NULL, id);
 }
 
 /* ---- tensors ---- */

@@ -49,16 +49,16 @@ gr_status_take(const Granary__Reply *reply, granary_graph_status *ret_status, si
     }
 }
 
-enum { RECALL_ALLOWED, RECALL_OFF, RECALL_AGAIN }; /* Submit.recall */
+enum { RECALL_ALLOWED, RECALL_OFF, RECALL_AGAIN, RECALL_EAGER }; /* Submit.recall */
 
 static uint32_t
 recall_wish(const granary_graph_options *options)
 {
     const char *text = getenv("GRANARY_RECALL");
 
-    return (options->flags & GRANARY_GRAPH_NO_RECALL) != 0 || (text != NULL && strcmp(text, "off") == 0)
-               ? RECALL_OFF
-               : RECALL_ALLOWED;
+    return (options->flags & GRANARY_GRAPH_NO_RECALL) != 0 || (text != NULL && strcmp(text, "off") == 0) ? RECALL_OFF
+           : text != NULL && strcmp(text, "eager") == 0                                                  ? RECALL_EAGER
+                                                        : RECALL_ALLOWED;
 }
 
 /* Whether all chunks that were recalled are there: anybody may have deleted them, or a read may have found damage. */
@@ -115,6 +115,7 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         submit->session = borrow(gr_client_session(client));
         submit->chunk_bytes = options.chunk_bytes;
         submit->priority = options.priority;
+        submit->passing = submit->passing || (options.flags & GRANARY_GRAPH_PASSING) != 0;
         submit->keep_going = options.keep_going;
         /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
         submit->deadline_ms = options.timeout_ms > 0 ? gr_wall_ms() + options.timeout_ms : 0;
@@ -214,14 +215,15 @@ granary_graph_run_sized(granary_client *client, const granary_graph *graph, cons
                : err;
 }
 
-granary_err
-gr_submit_text(granary_client *client, const char *json, size_t length, const granary_graph_options *options,
-               size_t options_size, bool passing, char ret_key[GRANARY_KEY_MAX])
+static granary_err
+submit_text(granary_client *client, const char *json, size_t length, const granary_graph_options *options,
+            size_t options_size, bool passing, int wait_ms, char ret_key[GRANARY_KEY_MAX],
+            granary_graph_status *ret_status, size_t status_size)
 {
     Granary__Submit submit = GRANARY__SUBMIT__INIT;
     bool existed;
     char *text;
-    granary_err err = gr_client_check(client);
+    granary_err err = gr_client_check_wait(client, wait_ms);
 
     if (err != GRANARY_OK) {
         return err;
@@ -235,9 +237,17 @@ gr_submit_text(granary_client *client, const char *json, size_t length, const gr
     }
     submit.json = text;
     submit.passing = passing;
-    err = submit_message(client, &submit, options, options_size, ret_key, NULL, 0, &existed);
+    submit.wait_ms = wait_ms;
+    err = submit_message(client, &submit, options, options_size, ret_key, ret_status, status_size, &existed);
     free(text);
     return err;
+}
+
+granary_err
+gr_submit_text(granary_client *client, const char *json, size_t length, const granary_graph_options *options,
+               size_t options_size, bool passing, char ret_key[GRANARY_KEY_MAX])
+{
+    return submit_text(client, json, length, options, options_size, passing, 0, ret_key, NULL, 0);
 }
 
 granary_err
@@ -246,4 +256,16 @@ granary_graph_submit_json_sized(granary_client *client, const char *json, size_t
                                 size_t options_size)
 {
     return gr_submit_text(client, json, length, options, options_size, false, ret_key);
+}
+
+granary_err
+granary_graph_run_json_sized(granary_client *client, const char *json, size_t length,
+                             const granary_graph_options *options, int timeout_ms, char ret_key[GRANARY_KEY_MAX],
+                             granary_graph_status *ret_status, size_t options_size, size_t status_size)
+{
+    granary_err err = timeout_ms == 0 ? gr_fail(GRANARY_EINVAL, "graph: a timeout of 0 waits for nothing") : GRANARY_OK;
+
+    return err == GRANARY_OK ? submit_text(client, json, length, options, options_size, false, timeout_ms, ret_key,
+                                           ret_status, status_size)
+                             : err;
 }

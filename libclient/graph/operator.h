@@ -41,6 +41,7 @@ struct gr_op_use {
     size_t attr_count;
     const struct gr_schema *own;
     const struct gr_schema *inputs[2]; /* NULL: there is none */
+    const bool *there; /* flags of the first input's columns, which it yields whoever reads them; NULL: none */
     struct gr_trees *trees;
 };
 

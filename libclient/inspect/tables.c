@@ -90,6 +90,9 @@ pages_copy(const struct granary_inspector *inspector, const struct file *file, s
             continue;
         }
         err = file_read(file, at, raw, sizeof *raw);
+        if (err == GRANARY_OK && raw->kind != GR_PAGE_TABLE) {
+            continue;
+        }
         if (err == GRANARY_OK && !gr_grow(&pages, &room, count, sizeof *pages)) {
             err = gr_fail(GRANARY_ENOMEM, "%s: no memory for %zu pages", file->name, count);
         }

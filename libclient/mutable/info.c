@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/futex.h"
 #include "base/grow.h"
 #include "base/id.h"
 #include "base/sized.h"
@@ -118,7 +119,7 @@ has_page(const struct gr_mutables_map *map, granary_id id)
     while (i < map->count && !gr_id_equal(page_id(&map->pages[i]), id)) {
         i++;
     }
-    return i < map->count;
+    return i < map->count && map->pages[i].kind == GR_PAGE_TABLE;
 }
 
 /* Add what a name is bound to, if it is a table. */
@@ -174,36 +175,69 @@ granary_mutable_list_sized(granary_client *client, granary_mutable_info **ret_in
 
 #define LOOK_NS INT64_C(1000000000) /* whether there is a store still */
 
+/* Something later than a time was committed to one of the tables, or one was sealed or deleted. */
+static granary_err
+look_at(granary_mutable *const *tables, size_t count, int64_t after, bool *ret_found)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = table_is_fixed(tables[i]) ? table_fail_sealed(tables[i]) : table_check(tables[i]);
+        err = err == GRANARY_OK && gr_client_is_over(tables[i]->client)
+                  ? gr_fail(GRANARY_EUNREACHABLE, "the instance has ended")
+                  : err;
+        err = table_told(tables[i], err);
+        *ret_found = *ret_found || (err == GRANARY_OK && mutable_newest(tables[i]->page.page) > after);
+    }
+    return err;
+}
+
+granary_err
+gr_mutables_watch(granary_mutable *const *tables, size_t count, int64_t after, int timeout_ms)
+{
+    const int64_t deadline_ns = gr_deadline_ns(timeout_ms);
+    const unsigned most = count < GR_FUTEX_MOST ? (unsigned)count : GR_FUTEX_MOST;
+    struct gr_futex bells[GR_FUTEX_MOST];
+    bool found = false;
+    granary_err err = look_at(tables, count, after, &found);
+
+    while (err == GRANARY_OK && !found) {
+        const int64_t now_ns = gr_now_ns();
+
+        if (now_ns >= deadline_ns) {
+            return gr_fail(GRANARY_ETIMEDOUT, "nothing was written after time %lld", (long long)after);
+        }
+        for (unsigned i = 0; i < most; i++) {
+            struct gr_bell *bell = &tables[i]->page.page->bell;
+
+            bells[i] = (struct gr_futex){&bell->bell, gr_bell_await(bell)};
+        }
+        err = look_at(tables, count, after, &found);
+        if (err == GRANARY_OK && !found) {
+            gr_futex_wait_many(bells, most, deadline_ns - now_ns > LOOK_NS ? now_ns + LOOK_NS : deadline_ns);
+            err = look_at(tables, count, after, &found);
+        }
+    }
+    return err;
+}
+
 granary_err
 granary_mutable_watch(granary_mutable *table, int64_t after, int timeout_ms, int64_t *ret_newest)
 {
-    struct gr_mutable *page = table->page.page;
-    const int64_t deadline_ns = gr_deadline_ns(timeout_ms);
     granary_err err = gr_client_check_wait(table->client, timeout_ms);
-    int64_t newest;
 
-    if (table_is_fixed(table)) {
-        return table_told(table, table_fail_sealed(table));
+    if (err == GRANARY_OK && table_is_fixed(table)) {
+        err = table_fail_sealed(table);
     }
-    newest = mutable_newest(page);
-    after = after == GRANARY_NOW ? newest : after;
-    for (; err == GRANARY_OK; newest = mutable_newest(page)) {
-        const int64_t now_ns = gr_now_ns();
-
-        err = table_check(table);
-        if (err != GRANARY_OK || newest > after) {
-            break;
-        }
-        if (gr_client_is_over(table->client)) {
-            err = gr_fail(GRANARY_EUNREACHABLE, "the instance has ended");
-        } else if (now_ns >= deadline_ns) {
-            err = gr_fail(GRANARY_ETIMEDOUT, "nothing was written after time %lld", (long long)after);
-        } else {
-            mutable_sleep(page, after, deadline_ns - now_ns > LOOK_NS ? now_ns + LOOK_NS : deadline_ns);
-        }
+    if (err != GRANARY_OK) {
+        return table_told(table, err);
+    }
+    err = gr_mutables_watch(&table, 1, after == GRANARY_NOW ? mutable_newest(table->page.page) : after, timeout_ms);
+    if (err == GRANARY_ETIMEDOUT) {
+        return table_told(table, err);
     }
     if (err == GRANARY_OK && ret_newest != NULL) {
-        *ret_newest = newest;
+        *ret_newest = mutable_newest(table->page.page);
     }
-    return table_told(table, err);
+    return err;
 }

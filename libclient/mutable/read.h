@@ -27,4 +27,7 @@ granary_err table_look(granary_mutable *table);
 granary_err
 read_numbers_of(granary_mutable *table, int64_t time, const int64_t *positions, size_t count, int64_t *ret_numbers);
 
+/* granary_mutable_watch() of several tables: any of them. Errors: the same */
+granary_err gr_mutables_watch(granary_mutable *const *tables, size_t count, int64_t after, int timeout_ms);
+
 #endif

@@ -47,6 +47,7 @@ struct granary_client {
     const char *index;      /* GR_INDEX_SPAN bytes */
     segment_leaf *segments; /* SEGMENT_TOP of them, each NULL or SEGMENT_LEAF segments */
     uint32_t fork_generation;
+    _Atomic uint32_t holders; /* who connected, until the disconnect, and who holds it: gr_client_hold() */
     struct link link;
 
     _Alignas(64) pthread_mutex_t lock;

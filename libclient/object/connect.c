@@ -116,6 +116,7 @@ client_create(void)
     memset(client, 0, sizeof *client);
     client->doorbell = -1;
     client->socket.fd = -1;
+    atomic_init(&client->holders, 1);
     atomic_init(&client->map_limit, MAPS_KEPT);
     client->spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     client->fork_generation = atomic_load_explicit(&client_fork_generation, memory_order_relaxed);
@@ -217,12 +218,9 @@ granary_connect_sized(const granary_connect_options *theirs, granary_client **re
     return GRANARY_OK;
 }
 
-void
-granary_disconnect(granary_client *client)
+static void
+client_close(granary_client *client)
 {
-    if (client == NULL) {
-        return;
-    }
     if (!client_is_ours(client)) {
         /* The parent's threads may have held the locks at fork: only unmap and close. */
         client_destroy(client);
@@ -235,6 +233,29 @@ granary_disconnect(granary_client *client)
     }
     atomic_store_explicit(&client->page->leaving, 1, memory_order_release);
     client_destroy(client);
+}
+
+void
+gr_client_hold(granary_client *client)
+{
+    atomic_fetch_add_explicit(&client->holders, 1, memory_order_relaxed);
+}
+
+void
+gr_client_let_go(granary_client *client)
+{
+    /* Release what this thread did with it, acquire what the others did, before it goes. */
+    if (atomic_fetch_sub_explicit(&client->holders, 1, memory_order_acq_rel) == 1) {
+        client_close(client);
+    }
+}
+
+void
+granary_disconnect(granary_client *client)
+{
+    if (client != NULL) {
+        gr_client_let_go(client);
+    }
 }
 
 const struct gr_instance *

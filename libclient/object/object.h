@@ -21,6 +21,13 @@ const char *gr_client_session(const granary_client *client);
  */
 void gr_client_set_connector(int (*connect)(const char *path, granary_err *ret_err));
 
+/*
+ * Let a client go on after granary_disconnect(), until this is taken back. Leases, and whatever else the client has, stay.
+ * The last one closes the client, on its thread.
+ */
+void gr_client_hold(granary_client *client);
+void gr_client_let_go(granary_client *client);
+
 /* Whether the client is of no use any more: its session was deleted, or its store stopped for good. One load or two. */
 bool gr_client_is_over(const granary_client *client);
 

@@ -15,10 +15,8 @@
 /* User code is asked to end, and killed so much later. */
 #define STOP_GRACE_MS 1000
 
-#define PASSES 2
-
-static granary_err
-forget_graph(granary_client *client, const char *key)
+granary_err
+sql_forget_graph(granary_client *client, const char *key)
 {
     granary_err err = granary_graph_cancel(client, key, STOP_GRACE_MS, NULL);
 
@@ -68,9 +66,9 @@ gr_sql_forget(granary_client *client, const char *label)
     granary_err table_err;
 
     (void)snprintf(fill, sizeof fill, SQL_LABEL_FILL, label);
-    for (int i = 0; err == GRANARY_OK && i < PASSES; i++) {
-        err = forget_graph(client, label);
-        err = err == GRANARY_OK ? forget_graph(client, fill) : err;
+    for (int i = 0; err == GRANARY_OK && i < SQL_FORGET_PASSES; i++) {
+        err = sql_forget_graph(client, label);
+        err = err == GRANARY_OK ? sql_forget_graph(client, fill) : err;
     }
     table_err = sql_forget_table(client, label);
     return err == GRANARY_OK ? table_err : err;

@@ -23,6 +23,10 @@ granary_err gr_sql_execute(granary_client *client, const char *sql, size_t lengt
  */
 granary_err gr_sql_forget(granary_client *client, const char *label);
 
+/* Stop a graph and delete it; one that is not there is fine. So often, because a request may be on its way. Errors: EUNREACHABLE */
+granary_err sql_forget_graph(granary_client *client, const char *key);
+#define SQL_FORGET_PASSES 2
+
 /* The same of the table alone, which is complete when another name is bound to it. Errors: as granary_mutable_delete() */
 granary_err sql_forget_table(granary_client *client, const char *label);
 

@@ -27,6 +27,7 @@ enum action_kind {
     ACTION_UNLOG,      /* remove what the graph entry_key has printed */
     ACTION_RELOG,      /* what the graph entry_key has printed is what the graph bytes has */
     ACTION_FORGET_ALL, /* entries of space whose keys begin with entry_key */
+    ACTION_SAVE,       /* bytes are the file of saved results, none: it goes; for ticket, or TICKET_NONE */
 };
 
 #define MANAGER_FUNCTIONS "functions" /* session NUL name NUL version -> Library */
@@ -36,9 +37,10 @@ enum action_kind {
 #define MANAGER_EVENTS                                                                                                 \
     "events" /* serial (4 bytes), number (8) -> record of event_log.h; of graphs that have not ended */
 #define MANAGER_FREES                                                                                                  \
-    "frees" /* number (8 bytes) -> session, NUL, fields `free` of a ToExecutor: not known to be done */
-#define MANAGER_HELD      "held"      /* serial (4 bytes) -> session NUL key NUL ids: of a deleted graph that is read */
-#define MANAGER_RECALLS   "recalls"   /* serial (4 bytes) -> Recall: what a graph yielded, and others may */
+    "frees"                 /* number (8 bytes) -> session, NUL, fields `free` of a ToExecutor: not known to be done */
+#define MANAGER_HELD "held" /* serial (4 bytes) -> session NUL key NUL ids: of a deleted graph that is read */
+#define MANAGER_RECALLS                                                                                                \
+    "recalls" /* serial (4 bytes), of a step also that (4 bytes) -> Recall: what a graph yielded, and others may */
 #define MANAGER_EXECUTORS "executors" /* PID.START_TIME.SLOT -> nothing: executors that are known */
 #define MANAGER_METAS                                                                                                  \
     "metas" /* "serials" -> graphs' serials below this may have been used; META_RECALL -> "off" when it is */
@@ -46,6 +48,7 @@ enum action_kind {
 #define MANAGER_SESSIONS "sessions" /* name -> SessionSet of one that is not as others */
 
 #define EXECUTOR_POOL 0
+#define TICKET_NONE   UINT64_MAX
 
 struct action {
     enum action_kind kind;

@@ -25,6 +25,7 @@ enum {
     TO_FREE_ORDER = 15,
     TO_UNKNOWN = 16,
     TO_END_SNAPSHOT = 17,
+    TO_SPARE = 18,
 };
 enum { ERROR_ID = 1, ERROR_ERR = 2, ERROR_MESSAGE = 3 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
@@ -103,6 +104,12 @@ void
 pack_end_snapshot(struct gr_buf *message, granary_id id)
 {
     pack_bytes(message, TO_END_SNAPSHOT, id.bytes, sizeof id.bytes);
+}
+
+void
+pack_spare(struct gr_buf *message, granary_id id)
+{
+    pack_bytes(message, TO_SPARE, id.bytes, sizeof id.bytes);
 }
 
 void

@@ -18,6 +18,7 @@ void pack_begin(struct gr_buf *message); /* version */
 void pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_t *packed, size_t size);
 void pack_free(struct gr_buf *message, granary_id id);
 void pack_end_snapshot(struct gr_buf *message, granary_id id);
+void pack_spare(struct gr_buf *message, granary_id id);
 /* Before any free in the same message: errors are stored first. */
 void pack_error(struct gr_buf *message, granary_id id, granary_err err, const char *text);
 void pack_free_session(struct gr_buf *message, const char *session, uint64_t order);

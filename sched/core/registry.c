@@ -90,6 +90,7 @@ graph_from(const struct manager *manager, uint64_t serial)
 {
     const struct registry *registry = &manager->registry;
 
+    serial = serial == 0 ? 1 : serial; /* before the first graph there is no table to look into */
     while (serial < registry->serial_count && registry->by_serial[serial] == NULL) {
         serial++;
     }

@@ -115,9 +115,20 @@ struct graph_tables {         /* graphs/tables.h */
     bool held;        /* deleted while it was read: an entry says so */
 };
 
+struct recall_index;
+
 struct graph_recall {        /* graphs/recall.h */
     struct content *content; /* of what it computes, until it has ended; NULL: nobody will ask for it again */
     struct recalled *from;   /* its results lie there; NULL: they are its own */
+    struct recalled **parts; /* of others, which it reads until nothing of it runs any more */
+    size_t part_count, part_room;
+    Granary__Submit *submit;    /* to begin again, should some of them be gone, and with what the plan was told */
+    bool told_more;             /* since it was kept */
+    bool tells_again;           /* an earlier scheduler has planned it: it is told the same */
+    bool again;                 /* it does, as soon as nothing of it runs */
+    bool eager;                 /* all of its steps are kept for others, whatever they took */
+    struct manager *manager;    /* for the plan's questions */
+    struct recall_index *index; /* those; NULL: it recalls nothing */
 };
 
 struct task_graph {

@@ -113,6 +113,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
         tables_release(manager, graph);
+        recall_release_parts(manager, graph);
         manager->stopping--;
         if (graph->exports > 0) {
             exports_sweep(manager, graph->session->name);
@@ -140,6 +141,15 @@ cancel_running(void *context, uint32_t executor, const uint64_t *numbers, size_t
     if (action != NULL) {
         pack_cancel(&action->bytes, numbers, count);
     }
+}
+
+void
+graph_cancel_work(struct manager *manager, struct task_graph *graph, bool keep)
+{
+    manager->parked -= execution_graph_counts(graph->execution)->parked;
+    execution_graph_cancel(graph->execution, keep);
+    frees_collect(manager, graph);
+    reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
 }
 
 void
@@ -172,10 +182,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
             graph->end.was.total - graph->end.was.succeeded - graph->end.was.failed - graph->end.was.running;
     }
     if (graph->state != GRANARY_GRAPH_SUCCEEDED && graph->execution != NULL) {
-        manager->parked -= execution_graph_counts(graph->execution)->parked;
-        execution_graph_cancel(graph->execution, graph->state == GRANARY_GRAPH_FAILED);
-        frees_collect(manager, graph);
-        reservations_of_graph(manager->reservations, graph->serial, cancel_running, manager);
+        graph_cancel_work(manager, graph, graph->state == GRANARY_GRAPH_FAILED);
     }
     recall_note(manager, graph);
     events_end(manager, graph);

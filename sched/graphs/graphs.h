@@ -42,6 +42,8 @@ void graph_check_end(struct manager *manager, struct task_graph *graph);
 /* End it: SUCCEEDED, FAILED or CANCELLED, with an error and its message. */
 void graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state state, granary_err err,
                const char *message);
+/* What of it is not done is not done any more, and executors are told; what it made is freed, but targets when keep. */
+void graph_cancel_work(struct manager *manager, struct task_graph *graph, bool keep);
 void graph_end_at_once(struct manager *manager, struct task_graph *graph); /* it was never planned: it has succeeded */
 void graph_delete(struct manager *manager, struct task_graph *graph);
 void graph_release(struct manager *manager, struct task_graph *graph); /* when nothing of it runs any more */

@@ -13,7 +13,9 @@
 #include "sched/functions/libraries.h"
 #include "sched/graphs/deadline.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 #include "sched/graphs/tables.h"
+#include "sched/graphs/told.h"
 
 static granary_err
 note_targets(struct task_graph *graph)
@@ -60,6 +62,7 @@ graph_advance(struct manager *manager, struct task_graph *graph)
     if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->journal.replays) {
         event_log_planned(&graph->journal.log, graph->execution, gr_plan_digest(graph->plan));
     }
+    told_keep(manager, graph);
     if (err == GRANARY_OK && graph->tables.count > 0) {
         tables_learn(manager, graph);
     }
@@ -83,6 +86,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .chunk_bytes = submit->chunk_bytes,
                                       .slots = (int)submit->slots,
                                       .memory_bytes = submit->memory_bytes,
+                                      .recall = recall_parts(manager, graph, submit),
                                       .tables = submit->tables,
                                       .table_count = submit->n_tables};
     granary_err err = GRANARY_OK;
@@ -127,6 +131,10 @@ void
 graph_check_end(struct manager *manager, struct task_graph *graph)
 {
     if (graph->state != GRANARY_GRAPH_RUNNING || !execution_graph_idle(graph->execution)) {
+        return;
+    }
+    if (graph->recall.again) {
+        recall_again(manager, graph);
         return;
     }
     if (execution_graph_counts(graph->execution)->failed > 0) { /* it kept going */

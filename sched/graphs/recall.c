@@ -10,18 +10,27 @@
 #include "base/log.h"
 #include "sched/core/pack.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/told.h"
 #include "sched/recall/content.h"
 #include "sched/recall/recalls.h"
 
 /* ---- before ---- */
 
-/* Of what was recalled, the graph that computed it: readers of either read the same. */
-static uint32_t
+/* Of what was recalled, or may be, the entry: readers of all that have it read the same. Else the graph. */
+static granary_id
 origin(void *context, uint32_t serial)
 {
-    const struct task_graph *graph = graph_of_number(context, WIRE_NUMBER(serial, 0));
+    const struct manager *manager = context;
+    const struct task_graph *graph = graph_of_number(manager, WIRE_NUMBER(serial, 0));
+    const struct recalled *recalled =
+        graph != NULL && graph->recall.from != NULL ? graph->recall.from : recalls_of(manager->recalls, serial);
+    granary_id id = {{0}};
 
-    return graph != NULL && graph->recall.from != NULL ? graph->recall.from->serial : serial;
+    if (recalled != NULL) {
+        return recalled->stamp;
+    }
+    memcpy(id.bytes, &serial, sizeof serial);
+    return id;
 }
 
 /* The entry that has all targets; NULL: some are not known, or another one's. */
@@ -50,13 +59,26 @@ recall_look(struct manager *manager, struct task_graph *graph, Granary__Submit *
     const struct recalled *from;
 
     submit->recalled = 0;
+    granary__recall_told__free_unpacked(submit->told, NULL); /* that is for the scheduler to say */
+    submit->told = NULL;
     if (submit->recall == RECALL_OFF || manager->recalls->off || submit->continues) {
         return;
     }
+    graph->recall.eager = submit->recall == RECALL_EAGER;
     graph->recall.content = content_create(submit, manager_unix_ms(manager, manager->now_ns), origin, manager);
     from = graph->recall.content == NULL || submit->recall == RECALL_AGAIN ? NULL
                                                                            : find_all(manager, graph, submit->graph);
     submit->recalled = from == NULL ? 0 : from->serial;
+}
+
+void
+recall_look_again(struct manager *manager, struct task_graph *graph, const Granary__Submit *submit)
+{
+    graph->recall.eager = submit->recall == RECALL_EAGER;
+    if (submit->recall != RECALL_OFF && submit->recall != RECALL_AGAIN && !manager->recalls->off &&
+        !submit->continues && submit->graph != NULL) {
+        graph->recall.content = content_create(submit, submit->submitted_ms, origin, manager);
+    }
 }
 
 /* A target as the graph calls it, with what the entry has of that content. */
@@ -167,8 +189,10 @@ recall_note(struct manager *manager, struct task_graph *graph)
     if (content == NULL) {
         return;
     }
-    if (good && !is_known(manager, graph) && content_holds(content)) {
-        recalled = recalls_add(manager->recalls, graph->serial, graph->session->name, graph->id_key);
+    good = good && content_holds(content);
+    recall_note_parts(manager, graph, good);
+    if (good && !is_known(manager, graph)) {
+        recalled = recalls_add(manager->recalls, graph->serial, 0, graph->session->name, graph->id_key);
     }
     for (size_t i = 0; recalled != NULL && good && i < graph->results.count; i++) {
         good = note_target(graph, recalled, &graph->results.targets[i]);
@@ -193,7 +217,8 @@ recall_keep(struct manager *manager, struct task_graph *graph)
     if (recalled == NULL) {
         return;
     }
-    if (recalled->refs == 0 && (recalled->broken || !recalls_have_room(manager, recalled->bytes))) {
+    if (recalled->refs == 0 &&
+        (recalled->broken || (!recalled->saved && !recalls_have_room(manager, recalled->bytes)))) {
         recalled_give_up(manager, recalled);
         return;
     }
@@ -209,6 +234,11 @@ recall_leave(struct manager *manager, struct task_graph *graph)
     struct recalled *from = graph->recall.from;
 
     content_destroy(graph->recall.content);
+    recall_release_parts(manager, graph);
+    if (graph->recall.index != NULL) {
+        gr_schema_free(&graph->recall.index->schema_again);
+    }
+    free(graph->recall.index);
     graph->recall = (struct graph_recall){.content = NULL};
     if (from != NULL && manager != NULL) {
         recalled_release(manager, from);
@@ -283,13 +313,19 @@ request_recall(struct manager *manager, uint64_t ticket, const Granary__RecallOr
     struct gr_buf text = {0};
     size_t count;
 
-    if (order->set > 2 || (order->session[0] != '\0' && session_check(order->session) != GRANARY_OK)) {
+    if (order->set > 2 || order->save > 2 || (order->save > 0 && order->session[0] == '\0') ||
+        (order->session[0] != '\0' && session_check(order->session) != GRANARY_OK)) {
         reply_failure(manager, ticket, gr_fail(GRANARY_EINVAL, "recall: an order that is none"));
         return;
     }
     if (order->clear) {
         count = recalls_clear(manager, order->session[0] != '\0' ? order->session : NULL);
         gr_buf_addf(&text, "%zu", count);
+    }
+    if (order->save == 1) {
+        recalls_tell(manager->recalls, order->session, &text);
+    } else if (order->save == 2) {
+        gr_buf_addf(&text, "%zu", recalls_save(manager, order->session, order->numbers, order->n_numbers, ticket));
     }
     if (order->set != 0) {
         recalls_switch(manager, order->set == 2);

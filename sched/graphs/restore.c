@@ -173,6 +173,7 @@ graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit 
     graph->resumed = true;
     graph->awaits_claims = true;
     graph->journal.replays = again != NULL;
+    recall_look_again(manager, graph, submit);
     err = graph_plan(manager, graph, submit);
     if (again == NULL) {
         return err;
@@ -211,6 +212,7 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     submit->deadline_ms = 0;
+    recall_look_again(manager, &scratch, submit);
     err = graph_plan(manager, &scratch, submit);
     if (err == GRANARY_OK) {
         err = replay_log(manager, &scratch);
@@ -219,6 +221,7 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
         gr_plan_explain(scratch.plan, ret_text);
     }
     graph_unplan(manager, &scratch);
+    recall_leave(manager, &scratch);
     event_log_free(&scratch.journal.log);
     granary__submit__free_unpacked(submit, NULL);
     return err;

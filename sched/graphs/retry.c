@@ -10,6 +10,7 @@
 #include "sched/execution/describe.h"
 #include "sched/execution/event_log.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/recall.h"
 
 #define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */
 #define ROOMS_MAX  5 /* times there may be no room for what it makes */
@@ -60,6 +61,10 @@ run_again(struct manager *manager, struct task_graph *graph, uint32_t number)
 {
     note_try(manager, graph, number);
     execution_graph_requeue(graph->execution, number);
+    if (graph->recall.again) {
+        graph_check_end(manager, graph);
+        return;
+    }
     if (graph->state == GRANARY_GRAPH_RUNNING) {
         graph_wake(manager, graph);
         give_up_doomed(manager, graph);
@@ -95,7 +100,9 @@ inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, 
         char text[256];
 
         (void)snprintf(text, sizeof text, "%s", granary_error_message());
-        fail_graph(manager, graph, number, done->node, err, text);
+        if (!recall_start_over(manager, graph, number)) {
+            fail_graph(manager, graph, number, done->node, err, text);
+        }
     } else if (graph->state == GRANARY_GRAPH_RUNNING) {
         for (size_t i = 0; i < done->n_lost; i++) {
             granary_id id = id_of(done->lost[i]);

@@ -17,6 +17,7 @@ target_row(struct table *table, const struct recalled *recalled, const struct re
     table_text(table, FIELD_recalls_session, recalled->session);
     table_text(table, FIELD_recalls_graph, recalled->id_key);
     table_text(table, FIELD_recalls_target, target->name);
+    table_text(table, FIELD_recalls_kind, recalled->part == 0 ? "result" : "step");
     for (size_t i = 0; result != NULL && i < result->n_chunks; i++) {
         bytes += result->chunks[i]->bytes;
     }
@@ -24,6 +25,7 @@ target_row(struct table *table, const struct recalled *recalled, const struct re
     table_int(table, FIELD_recalls_bytes, (int64_t)bytes);
     table_int(table, FIELD_recalls_cost_ns, (int64_t)recalled->cost_ns);
     table_int(table, FIELD_recalls_uses, (int64_t)recalled->uses);
+    table_int(table, FIELD_recalls_saved, recalled->saved);
     table_int(table, FIELD_recalls_held, recalled->owned);
     table_end(table);
     granary__result__free_unpacked(result, NULL);
@@ -46,7 +48,8 @@ walk(struct manager *manager, struct table *table, const char *key, uint64_t bas
                 continue;
             }
             found = true;
-            if (table_begin(table, base + ((uint64_t)recalled->serial << 12) + i + 1)) {
+            if (table_begin(table,
+                            base + ((uint64_t)recalled->serial << 26) + ((uint64_t)recalled->part << 12) + i + 1)) {
                 target_row(table, recalled, &recalled->targets[i]);
             }
         }

@@ -35,6 +35,10 @@ subtask_succeeded(struct manager *manager, struct task_graph *graph, uint32_t nu
     if (graph->state != GRANARY_GRAPH_RUNNING) {
         return;
     }
+    if (graph->recall.again) { /* what it made is of no use */
+        graph_check_end(manager, graph);
+        return;
+    }
     event_log_succeeded(&graph->journal.log, graph->execution, number, node, feeds ? done : NULL);
     events_touch(manager, graph);
     if (feeds) {
@@ -69,7 +73,7 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     receipt_note(graph, false);
     info_changed(manager, INFO_WORK);
     if (err == GRANARY_OK && done->go_on != NULL) {
-        if (graph->state == GRANARY_GRAPH_RUNNING) {
+        if (graph->state == GRANARY_GRAPH_RUNNING && !graph->recall.again) {
             subtask_goes_on(manager, graph, number, done);
         } else {
             execution_graph_requeue(graph->execution, number); /* it has made nothing: it is cancelled instead */
@@ -80,8 +84,9 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
         subtask_succeeded(manager, graph, number, done, executor->node);
         return;
     }
-    if (graph->state != GRANARY_GRAPH_RUNNING) {
+    if (graph->state != GRANARY_GRAPH_RUNNING || graph->recall.again) {
         execution_graph_requeue(graph->execution, number); /* it is cancelled instead */
+        graph_check_end(manager, graph);
         return;
     }
     if (verdict_is_of(executor, done->number, done->attempt)) {

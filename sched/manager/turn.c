@@ -9,6 +9,7 @@
 #include "sched/graphs/graphs.h"
 #include "sched/info/info.h"
 #include "sched/manager/manager.h"
+#include "sched/recall/recalls.h"
 
 void
 manager_dispatch(struct manager *manager, int64_t now_ns)
@@ -48,5 +49,6 @@ manager_dispatch(struct manager *manager, int64_t now_ns)
         frees_send(manager);
     }
     events_keep(manager);
+    recalls_write(manager, TICKET_NONE);
     info_turn(manager);
 }

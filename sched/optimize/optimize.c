@@ -100,6 +100,7 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
                  {GR_RULE_FOLD, rule_fold, false, NULL},
                  {GR_RULE_COMMON, NULL, false, rule_common},
                  {0, rule_dead, true, NULL},
+                 {0, NULL, false, rule_keys},
                  {GR_RULE_PRUNE, NULL, false, rule_prune},
                  {GR_RULE_FUSE_MAP, rule_fuse_map, false, NULL}};
     granary_err err = GRANARY_OK;

@@ -13,6 +13,7 @@
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
  *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c
  *   common-steps      steps that compute the same are computed once                                 rule_common.c
+ *   (keys)            what each step yields, as a key, when it may be recalled (always)               rule_keys.c
  *   prune-columns     sources read, and steps keep, only the columns a target needs                 rule_prune.c
  *   fuse-map          element-wise operators become one program                                     rule_fuse_map.c
  */

@@ -6,7 +6,6 @@
  * are equal to others but stay, so that each reader can take them into itself. What has effects beside its result, or
  * runs a user's code, is equal to nothing.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/id.h"
@@ -23,65 +22,15 @@ struct merging {
     size_t table_mask;
 };
 
-/* Whether two steps that say the same yield the same, and nothing else happens. */
-static bool
-is_pure(const struct gr_step *step)
-{
-    return !gr_op_has(step->op, GR_OP_HAS_EFFECTS) &&
-           (step->yields == GR_YIELDS_FRAME || step->yields == GR_YIELDS_TENSOR);
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-    return strcmp((*(Granary__Attr *const *)a)->name, (*(Granary__Attr *const *)b)->name);
-}
-
-/* The parameters in the order of their names. */
-static granary_err
-add_attrs(struct gr_steps *steps, const struct gr_step *step, struct gr_buf *out)
-{
-    size_t count;
-    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
-    Granary__Attr **sorted = gr_steps_room(steps, count, sizeof(Granary__Attr *));
-
-    if (sorted == NULL) {
-        return optimize_no_memory();
-    }
-    if (count > 0) {
-        memcpy(sorted, attrs, count * sizeof *sorted);
-        qsort(sorted, count, sizeof(Granary__Attr *), by_name);
-    }
-    for (size_t i = 0; i < count; i++) {
-        size_t size = granary__attr__get_packed_size(sorted[i]);
-        uint8_t *bytes;
-
-        gr_buf_add(out, &size, sizeof size);
-        bytes = gr_buf_grow(out, size);
-        if (bytes != NULL) {
-            (void)granary__attr__pack(sorted[i], bytes);
-        }
-    }
-    return gr_buf_ok(out) ? GRANARY_OK : optimize_no_memory();
-}
-
-/* All that decides what a step yields. */
 static granary_err
 add_text(struct merging *m, size_t i)
 {
     const struct gr_step *step = &m->steps->steps[i];
 
-    gr_buf_add(&m->texts, &step->op, sizeof step->op);
-    gr_buf_add(&m->texts, &step->limit, sizeof step->limit);
-    gr_buf_add(&m->texts, &step->input_count, sizeof step->input_count);
     for (size_t k = 0; k < step->input_count; k++) {
         gr_buf_add(&m->texts, &m->same_as[step->inputs[k]], sizeof m->same_as[0]);
-        if (k < 2 && step->where[k] != NULL) {
-            gr_expr_print(step->where[k], &m->texts);
-        }
-        gr_buf_add(&m->texts, "", 1);
     }
-    return add_attrs(m->steps, step, &m->texts);
+    return gr_step_say(m->steps, step, &m->texts);
 }
 
 static bool
@@ -128,7 +77,7 @@ merge_step(struct merging *m, size_t i)
     granary_err err = GRANARY_OK;
 
     m->same_as[i] = i;
-    if (!step->dead && is_pure(step)) {
+    if (!step->dead && gr_step_is_pure(step)) {
         err = add_text(m, i);
     }
     m->text_at[i + 1] = m->texts.size;

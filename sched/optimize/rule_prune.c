@@ -335,6 +335,8 @@ prepare(struct pruning *p, size_t i)
     }
     if (step->is_target) {
         memset(p->needed[i], true, step->type->schema.count * sizeof(bool));
+    } else if (step->also != NULL) {
+        memcpy(p->needed[i], step->also, step->type->schema.count * sizeof(bool));
     }
     for (size_t k = 0; k < step->input_count && k < 2; k++) {
         p->reads[i][k] = flags_create(p->steps, input_schema(p, step, k));

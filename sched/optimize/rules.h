@@ -11,6 +11,7 @@ rule_visit rule_written, rule_dead, rule_select, rule_constant, rule_sort, rule_
     rule_fuse_map;
 /* These look at all steps together. */
 granary_err rule_common(struct gr_steps *steps);
+granary_err rule_keys(struct gr_steps *steps);
 granary_err rule_prune(struct gr_steps *steps);
 
 /* Add to what rows of input k must fulfil; before: the new part is looked at first. Errors: as gr_expr_and() */

@@ -106,6 +106,7 @@ gr_steps_use(const struct gr_steps *steps, size_t i)
     for (size_t k = 0; k < step->input_count && k < 2; k++) {
         use.inputs[k] = &steps->steps[step->inputs[k]].type->schema;
     }
+    use.there = step->input_count > 0 ? steps->steps[step->inputs[0]].also : NULL;
     return use;
 }
 
@@ -332,4 +333,64 @@ gr_steps_print(const struct gr_steps *steps, size_t max, struct gr_buf *out)
     if (live > max) {
         gr_buf_addf(out, "  ... and %zu more\n", live - max);
     }
+}
+
+/* ---- what a step says of itself ---- */
+
+bool
+gr_step_is_pure(const struct gr_step *step)
+{
+    return !gr_op_has(step->op, GR_OP_HAS_EFFECTS) &&
+           (step->yields == GR_YIELDS_FRAME || step->yields == GR_YIELDS_TENSOR);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp((*(Granary__Attr *const *)a)->name, (*(Granary__Attr *const *)b)->name);
+}
+
+/* The parameters in the order of their names. */
+static granary_err
+say_attrs(struct gr_steps *steps, const struct gr_step *step, struct gr_buf *out)
+{
+    size_t count;
+    Granary__Attr *const *attrs = gr_step_attrs(step, &count);
+    Granary__Attr **sorted = gr_steps_room(steps, count, sizeof(Granary__Attr *));
+
+    if (sorted == NULL) {
+        return optimize_no_memory();
+    }
+    if (count > 0) {
+        memcpy(sorted, attrs, count * sizeof *sorted);
+        qsort(sorted, count, sizeof(Granary__Attr *), by_name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t size = granary__attr__get_packed_size(sorted[i]);
+        uint8_t *bytes;
+
+        gr_buf_add(out, &size, sizeof size);
+        bytes = gr_buf_grow(out, size);
+        if (bytes != NULL) {
+            (void)granary__attr__pack(sorted[i], bytes);
+        }
+    }
+    return gr_buf_ok(out) ? GRANARY_OK : optimize_no_memory();
+}
+
+granary_err
+gr_step_say(struct gr_steps *steps, const struct gr_step *step, struct gr_buf *out)
+{
+    const char *name = gr_op_info(step->op)->name;
+
+    gr_buf_add(out, name, strlen(name) + 1);
+    gr_buf_add(out, &step->limit, sizeof step->limit);
+    gr_buf_add(out, &step->input_count, sizeof step->input_count);
+    for (size_t k = 0; k < 2; k++) {
+        if (step->where[k] != NULL) {
+            gr_expr_print(step->where[k], out);
+        }
+        gr_buf_add(out, "", 1);
+    }
+    return say_attrs(steps, step, out);
 }

@@ -37,6 +37,35 @@ struct gr_step {
     /* Frames, set by rule_prune; NULL: all. By position in type->schema. */
     bool *present;   /* the columns it yields */
     bool *narrow[2]; /* the columns it takes from input i (positions in that one's schema), when that yields more */
+    bool *also;      /* columns that it yields, whoever needs them; NULL: none. Set by rule_keys */
+    bool spare;      /* what it yields may be recalled: it is kept when that costs little, ... */
+    bool wished;     /* ... or in any case: it was computed before, and not kept */
+};
+
+/* Frames that were computed before. */
+struct gr_recalled {
+    const char *by; /* the graph that did */
+    const char *const *columns;
+    size_t column_count;
+    const granary_id *ids;
+    size_t id_count;
+};
+struct gr_recall {
+    void *context;
+    uint64_t spare_bytes; /* what a step yields may be kept when it has no more */
+    /* What node, which has no inputs, yields, as a key. false: nobody can tell ahead */
+    bool (*source)(void *context, const char *node, granary_id *ret_key);
+    /* What there is of that key; NULL: nothing. It may change with the next call. */
+    const struct gr_recalled *(*find)(void *context, granary_id key);
+    /* There is nothing of that key, and it is computed. Whether it was before. */
+    bool (*missed)(void *context, granary_id key);
+    /* The columns of the file that node reads, if they were learnt; NULL: they were not. Learning may fail. */
+    const struct gr_schema *(*schema)(void *context, const char *node);
+    void (*learn)(void *context, const char *node, const struct gr_schema *schema);
+    /* The plan reads it. false: out of memory, and it does not */
+    bool (*take)(void *context, granary_id key);
+    /* Some of it, which the plan was to read, is not there any more. */
+    void (*lost)(void *context, granary_id key);
 };
 
 struct gr_steps {
@@ -45,8 +74,10 @@ struct gr_steps {
     size_t count;
     const size_t *targets; /* positions; borrowed from the graph */
     size_t target_count;
-    uint32_t *readers;    /* while a rule visits steps: live ones that read each */
-    struct gr_buf *fired; /* one line for every time a rule fired; not owned */
+    uint32_t *readers;              /* while a rule visits steps: live ones that read each */
+    struct gr_buf *fired;           /* one line for every time a rule fired; not owned */
+    const struct gr_recall *recall; /* NULL: nothing is recalled; borrowed */
+    granary_id *keys; /* by step, of what it yields with all its columns; zero: none. NULL without recall */
 };
 
 /* graph must outlive the steps and have been inferred. fired may be NULL. Errors: ENOMEM */
@@ -88,6 +119,11 @@ void gr_step_clear_attrs(struct gr_step *step);
 
 /* Zeroed room for count items, as long as the steps live. NULL: no memory. */
 void *gr_steps_room(struct gr_steps *steps, size_t count, size_t size);
+
+/* Append all that decides what a step yields: its operator, parameters and conditions. Errors: ENOMEM */
+granary_err gr_step_say(struct gr_steps *steps, const struct gr_step *step, struct gr_buf *out);
+/* Whether two steps that say the same of the same inputs yield the same, and nothing else happens. */
+bool gr_step_is_pure(const struct gr_step *step);
 
 /* The steps as text, a line each, at most max of them. */
 void gr_steps_print(const struct gr_steps *steps, size_t max, struct gr_buf *out);

@@ -23,6 +23,7 @@ struct emission {
     struct gr_fused fused;
     uint64_t *first_output;   /* by operator, counted from `from`: where its outputs begin in exported */
     bool *exported;           /* by output: it becomes an object */
+    uint64_t *spare;          /* by output: it is for others alone, and has no more bytes; 0: it is not */
     uint32_t *local;          /* by operator: its place in its subtask */
     struct gr_region *memory; /* of the batch at work */
 };
@@ -66,7 +67,8 @@ emission_init(struct emission *e)
         outputs += e->chunks->chunks[op].outputs;
     }
     e->exported = gr_region_zalloc(e->fused.memory, outputs, sizeof *e->exported);
-    return e->exported == NULL ? no_memory() : GRANARY_OK;
+    e->spare = gr_region_zalloc(e->fused.memory, outputs, sizeof *e->spare);
+    return e->exported == NULL || e->spare == NULL ? no_memory() : GRANARY_OK;
 }
 
 void
@@ -111,6 +113,54 @@ export_roots(struct emission *e, const struct gr_piece *roots, size_t count, str
             }
             err = id_set_add(set, plan_object(e->plan, roots[i]));
         }
+    }
+    return err;
+}
+
+/* How many pieces of one step follow one another. */
+static size_t
+run_of_step(const struct emission *e, const struct gr_piece *pieces, size_t count)
+{
+    size_t run = 1;
+
+    while (run < count && e->chunks->chunks[pieces[run].op].step == e->chunks->chunks[pieces[0].op].step) {
+        run++;
+    }
+    return run;
+}
+
+/* What is made anyway, and others may want. What somebody reads is there whatever its size: that is only estimated. */
+static granary_err
+export_spare(struct emission *e, const struct gr_piece *pieces, size_t count, uint64_t most)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        const struct gr_chunk *chunk = &e->chunks->chunks[pieces[i].op];
+        bool *is_exported = exported(e, pieces[i]);
+
+        if (e->fused.of[pieces[i].op] == GR_FUSE_NONE || (*is_exported && chunk->bytes > most) || chunk->outputs != 1) {
+            continue;
+        }
+        e->spare[is_exported - e->exported] = *is_exported ? 0 : most;
+        *is_exported = true;
+        err = id_set_add(&e->plan->emitted.spare, plan_object(e->plan, pieces[i]));
+    }
+    return err;
+}
+
+static granary_err
+export_all_spare(struct emission *e, const struct gr_wants *wants)
+{
+    granary_err err = GRANARY_OK;
+    size_t run;
+
+    for (size_t i = 0; i < wants->spare_count && err == GRANARY_OK; i += run) {
+        uint64_t most;
+
+        run = run_of_step(e, wants->spare + i, wants->spare_count - i);
+        most = e->plan->recall->spare_bytes / run;
+        err = most == 0 ? GRANARY_OK : export_spare(e, wants->spare + i, run, most);
     }
     return err;
 }
@@ -207,6 +257,10 @@ set_outputs(const struct emission *e, uint32_t number, const struct gr_chunk *ch
 
         if (*exported(e, piece) && !set_id(e, piece, &op->outputs[o])) {
             return false;
+        }
+        op->spare_bytes = e->spare[exported(e, piece) - e->exported];
+        if (op->spare_bytes > 0) {
+            op->wished = e->plan->steps->steps[chunk->step].wished;
         }
     }
     return op->outputs != NULL;
@@ -322,7 +376,10 @@ estimate_bytes(const struct emission *e, uint32_t subtask)
         const struct gr_chunk *chunk = &e->chunks->chunks[op];
 
         for (uint32_t o = 0; o < chunk->outputs; o++) {
-            bytes += *exported(e, (struct gr_piece){.op = op, .output = o}) ? chunk->bytes / chunk->outputs : 0;
+            const bool *is_exported = exported(e, (struct gr_piece){.op = op, .output = o});
+
+            /* What is spare waits for no room. */
+            bytes += *is_exported && e->spare[is_exported - e->exported] == 0 ? chunk->bytes / chunk->outputs : 0;
         }
     }
     return memory > 0 && bytes > memory / 4 ? memory / 4 : bytes;
@@ -543,6 +600,9 @@ plan_emit(struct gr_plan *plan, const struct gr_wants *wants, struct gr_plan_bat
     }
     if (err == GRANARY_OK) {
         err = export_roots(e, wants->roots + wants->kept, wants->held, &plan->emitted.held);
+    }
+    if (err == GRANARY_OK) {
+        err = export_all_spare(e, wants);
     }
     if (err == GRANARY_OK) {
         err = list_settled(e, wants);

@@ -32,7 +32,7 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
 
         if (file != NULL) {
             gr_buf_addf(&facts, " %zu %" PRId64 " %" PRId64 " %" PRId64, i, file->file_bytes, file->modified_ns,
-                        file->known ? (int64_t)file->part_count : file->block_bytes);
+                        file->known && !file->believed ? (int64_t)file->part_count : file->block_bytes);
         }
         for (size_t k = 0; plan->sources.tables[i] != NULL && k < plan->sources.tables[i]->count; k++) {
             gr_buf_addf(&facts, " %s", plan->sources.tables[i]->ids[k]);
@@ -154,6 +154,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
     }
     plan->tile_options = (struct gr_tile_options){options->chunk_bytes, options->memory_bytes};
     plan->without_rules = options->without_rules;
+    plan->recall = options->recall;
     plan->session = strdup(options->session == NULL ? "" : options->session);
     plan->key = strdup(options->graph != NULL ? options->graph : options->key != NULL ? options->key : "");
     plan->directory = strdup(options->directory == NULL ? "" : options->directory);
@@ -201,6 +202,7 @@ gr_plan_destroy(struct gr_plan *plan)
     plan_account_free(plan);
     id_set_free(&plan->emitted.kept);
     id_set_free(&plan->emitted.held);
+    id_set_free(&plan->emitted.spare);
     gr_buf_free(&plan->text.before);
     gr_buf_free(&plan->text.fired);
     gr_buf_free(&plan->text.subtasks);
@@ -278,6 +280,23 @@ gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done)
 
 /* ---- stages ---- */
 
+/* What the columns of a file were taken for is what they are. */
+static granary_err
+check_belief(const struct gr_plan *plan, size_t i)
+{
+    const struct gr_schema *before = &plan->graph->nodes[i]->type.schema;
+    const struct gr_file *file = plan->sources.files[i];
+    bool same = file->type.schema.count == before->count;
+
+    for (size_t c = 0; c < before->count && same; c++) {
+        same = strcmp(before->fields[c].name, file->type.schema.fields[c].name) == 0 &&
+               before->fields[c].dtype == file->type.schema.fields[c].dtype;
+    }
+    return same ? GRANARY_OK
+                : gr_fail(GRANARY_ESTATE, "node '%s': %s has changed since the graph was submitted: submit it again",
+                          plan->graph->nodes[i]->node->name, file->path);
+}
+
 static granary_err
 infer_types(struct gr_plan *plan)
 {
@@ -292,6 +311,12 @@ infer_types(struct gr_plan *plan)
             type->schema = (struct gr_schema){0};
             schema = &plan->sources.files[i]->type.schema;
             type->known = false;
+        }
+        if (plan->sources.files[i] != NULL && plan->sources.files[i]->type.known && type->known && !type->is_tensor) {
+            err = check_belief(plan, i);
+            if (err != GRANARY_OK) {
+                return err;
+            }
         }
         if (schema != NULL && !type->known) {
             err = gr_schema_copy(schema, &type->schema);
@@ -340,20 +365,37 @@ make_steps(struct gr_plan *plan)
         err = gr_steps_create(plan->graph, &plan->text.fired, &plan->steps);
     }
     if (err == GRANARY_OK) {
+        plan->steps->recall = plan->recall;
         gr_steps_print(plan->steps, NODES_SHOWN, &plan->text.before);
         err = gr_optimize(plan->steps, plan->without_rules);
     }
-    return err == GRANARY_OK
-               ? gr_tiling_create(plan->steps, &plan->sources.known, &plan->tile_options, &plan->chunks, &plan->tiling)
-               : err;
+    /* An error may need to tell more of a file than what was learnt of it. */
+    if (err != GRANARY_OK && plan_doubt_all(plan)) {
+        return GRANARY_OK;
+    }
+    return err == GRANARY_OK ? plan_recall(plan) : err;
 }
 
 /* Some more of everything, and what is wanted of it. */
 static granary_err
 cut_more(struct gr_plan *plan, struct gr_wants *ret_wants, bool *ret_more)
 {
-    granary_err err = plan->tiling == NULL ? make_steps(plan) : GRANARY_OK;
+    granary_err err = plan->steps == NULL ? make_steps(plan) : GRANARY_OK; /* which may find that it is too early */
 
+    if (err == GRANARY_OK && plan->sources.unready > 0) { /* what is recalled, or doubted, is looked at first */
+        *ret_more = true;
+        return GRANARY_OK;
+    }
+    if (err == GRANARY_OK && plan->tiling == NULL) {
+        err = plan_recall_settle(plan);
+        if (err == GRANARY_OK && plan->steps == NULL) { /* something was not there: once more */
+            *ret_more = true;
+            return GRANARY_OK;
+        }
+        err = err == GRANARY_OK ? gr_tiling_create(plan->steps, &plan->sources.known, &plan->tile_options,
+                                                   &plan->chunks, &plan->tiling)
+                                : err;
+    }
     if (err == GRANARY_OK) {
         err = gr_tiling_go(plan->tiling, ret_more);
     }

@@ -19,6 +19,7 @@
 #include "schema/granary.pb-c.h"
 
 struct gr_plan;
+struct gr_recall;
 
 /* The function that a node's text means. Errors: ENOENT none of that name · EINVAL; without the node's name */
 typedef granary_err gr_plan_find_function(void *context, const char *text, struct gr_function *ret_function);
@@ -35,6 +36,7 @@ struct gr_plan_options {
     void *functions;                      /* its context */
     Granary__StoredTable *const *tables;  /* what the names of nodes `table` stand for */
     size_t table_count;
+    const struct gr_recall *recall; /* what was computed before (optimize/steps.h); NULL: all is computed; borrowed */
     uint32_t without_rules; /* enum gr_rule: left out by the optimiser, for tests; results do not depend on it */
 };
 
@@ -111,6 +113,20 @@ void gr_plan_target_dtypes(const struct gr_plan *plan, size_t target, struct gr_
 /* Where a target lies (ids, shape and splits; rows and bytes are the caller's to fill). To be freed with
  * granary__result__free_unpacked(). Errors: ENOMEM · ESTATE it is not tiled yet */
 granary_err gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result **ret_result);
+
+/* What a step has yielded that nobody but others may want: objects that are there, or were not worth it. */
+struct gr_plan_spare {
+    granary_id key;
+    const char *name;     /* of the step's node; borrowed, as the columns' are */
+    const char **columns; /* owned */
+    size_t column_count;
+    granary_id *ids; /* in the order of the rows; owned */
+    size_t id_count;
+    uint64_t cost_ns; /* time of executors */
+};
+/* The next one from *step on, which moves on; id_count 0: there is none. To be freed. Errors: ENOMEM */
+granary_err gr_plan_spare(const struct gr_plan *plan, size_t *step, struct gr_plan_spare *ret_spare);
+void gr_plan_spare_free(struct gr_plan_spare *spare);
 
 /* Append what its author may want to know of a graph that can run, a line each: files' odd values. */
 void gr_plan_notes(const struct gr_plan *plan, struct gr_buf *out);

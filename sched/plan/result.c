@@ -9,7 +9,7 @@
 bool
 gr_plan_keeps(const struct gr_plan *plan, granary_id id)
 {
-    return id_set_has(&plan->emitted.kept, id);
+    return id_set_has(&plan->emitted.kept, id) || id_set_has(&plan->emitted.spare, id);
 }
 
 static granary_err

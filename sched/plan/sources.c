@@ -46,6 +46,18 @@ open_table(struct gr_plan *plan, size_t node, const struct gr_plan_options *opti
     return err;
 }
 
+/* Its columns may have been learnt before: what it has in them may be recalled. */
+static granary_err
+believe_file(struct gr_plan *plan, size_t node)
+{
+    const struct gr_recall *recall = plan->recall;
+    struct gr_file *file = plan->sources.files[node];
+    const struct gr_schema *schema =
+        recall != NULL && file->asks ? recall->schema(recall->context, file->node->name) : NULL;
+
+    return schema != NULL ? gr_file_believe(file, schema) : GRANARY_OK;
+}
+
 granary_err
 plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
 {
@@ -70,6 +82,7 @@ plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
             err = open_table(plan, i, options);
         } else if (gr_file_is(graph->nodes[i]->op) && needed[i]) {
             err = gr_file_create(graph->nodes[i], &file_options, &plan->sources.files[i]);
+            err = err == GRANARY_OK ? believe_file(plan, i) : err;
             plan->sources.unready += err == GRANARY_OK && plan->sources.files[i]->asks;
             plan->sources.unasked += err == GRANARY_OK && plan->sources.files[i]->asks;
         }
@@ -100,7 +113,7 @@ start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
 {
     struct gr_file *file = plan->sources.files[node];
 
-    if (file != NULL) {
+    if (plan->sources.tables[node] == NULL) { /* else what the file has is recalled */
         gr_file_start(file, (uint32_t)node, &plan->chunks);
         *ret_count = file->jobs;
         return file->first_op;
@@ -170,6 +183,9 @@ feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryD
     plan->sources.asked[node] = !file->asks;
     plan->sources.unasked += file->asks;
     plan->sources.unready -= file->known;
+    if (file->known && plan->recall != NULL && !file->type.is_tensor) {
+        plan->recall->learn(plan->recall->context, file->node->name, &file->type.schema);
+    }
     return err;
 }
 
@@ -260,7 +276,7 @@ add_notes(const struct gr_plan *plan, const char *message, struct gr_buf *out)
 
     for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
         const struct gr_file *file = plan->sources.files[i];
-        size_t columns = file == NULL || !file->known ? 0 : file->type.schema.count;
+        size_t columns = file == NULL || !file->known || file->believed ? 0 : file->type.schema.count;
 
         for (size_t c = 0; c < columns && notes < NOTES_MAX; c++) {
             size_t before = out->size;

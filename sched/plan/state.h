@@ -72,6 +72,7 @@ struct plan_emitted {
     struct emission *emission; /* subtasks that are fused and still to be handed out; NULL: none */
     struct id_set kept;        /* the targets' objects */
     struct id_set held;        /* those that were or are held */
+    struct id_set spare;       /* those that nobody but others may want */
 };
 
 /* For explain. */
@@ -94,6 +95,7 @@ struct gr_plan {
     char *id_key; /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
     struct gr_tile_options tile_options;
     uint32_t without_rules;
+    const struct gr_recall *recall;
     struct gr_function **functions; /* by node: what each map_chunk and call runs; NULL: none. Into bound */
     struct bound_function *bound;   /* each once: functions.c */
     struct plan_sources sources;
@@ -161,6 +163,14 @@ granary_err plan_ask_sources(struct gr_plan *plan, struct gr_plan_batch *batch);
 granary_err plan_feed_source(struct gr_plan *plan, uint32_t op, const ProtobufCBinaryData *answer);
 /* That types do not fit may be a file's fault: the message is to say so. Returns err. */
 granary_err plan_blame_file(const struct gr_plan *plan, granary_err err);
+
+/* recall.c: the steps are optimised: which of them were computed before. Their tables are sources that are asked. */
+granary_err plan_recall(struct gr_plan *plan);
+/* Files whose columns were only learnt are to be asked after all; no steps are left. Returns whether there are any. */
+bool plan_doubt_all(struct gr_plan *plan);
+/* All of those are known: read what is there, and note what is to be kept. Without some of it no steps are left.
+ * Errors: ENOMEM */
+granary_err plan_recall_settle(struct gr_plan *plan);
 
 static inline granary_err
 plan_no_memory(void)

@@ -31,6 +31,8 @@ struct named_key {
 };
 
 struct content {
+    struct named_key *nodes; /* by name */
+    size_t node_count;
     struct named_key *targets;
     size_t target_count;
     struct file *files;
@@ -53,7 +55,7 @@ struct work {
 
 /* ---- what an operator is ---- */
 
-enum kind { KIND_NEVER, KIND_PURE, KIND_FILE, KIND_STORED };
+enum kind { KIND_NEVER, KIND_PURE, KIND_FILE, KIND_STORED, KIND_FUNCTION };
 
 static enum kind
 kind_of(const char *op)
@@ -66,8 +68,8 @@ kind_of(const char *op)
 #define FORMAT_READ(name, kind)  {"read_" #name, KIND_FILE},
 #define FORMAT_WRITE(name, kind) {"write_" #name, KIND_NEVER},
 #include "contract/formats.def"
-        {"table", KIND_STORED},    {"array", KIND_STORED}, {"append_to", KIND_NEVER}, {"object", KIND_NEVER},
-        {"map_chunk", KIND_NEVER}, {"call", KIND_NEVER},   {"exec", KIND_NEVER},      {"null", KIND_NEVER},
+        {"table", KIND_STORED},       {"array", KIND_STORED},  {"append_to", KIND_NEVER}, {"object", KIND_NEVER},
+        {"map_chunk", KIND_FUNCTION}, {"call", KIND_FUNCTION}, {"exec", KIND_NEVER},      {"null", KIND_NEVER},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -212,6 +214,7 @@ static bool
 add_stored(const struct work *work, const Granary__Node *node, struct gr_buf *out)
 {
     const Granary__StoredTable *stored = NULL;
+    granary_id made_by;
 
     if (is_cut(node)) {
         return true;
@@ -222,11 +225,26 @@ add_stored(const struct work *work, const Granary__Node *node, struct gr_buf *ou
     if (stored == NULL || stored->made_by == 0 || stored->snapshot.len > 0) {
         return false;
     }
-    add_number(out, work->origin(work->context, stored->made_by));
+    made_by = work->origin(work->context, stored->made_by);
+    gr_buf_add(out, made_by.bytes, sizeof made_by.bytes);
     add_number(out, stored->n_ids);
     for (size_t i = 0; i < stored->n_ids; i++) {
         gr_buf_add(out, stored->ids[i].data, stored->ids[i].len);
     }
+    return true;
+}
+
+/* A function is told by its library's bytes, which its bound name has. It sees chunks, so how they are cut matters. */
+static bool
+add_function(const struct work *work, const Granary__Node *node, struct gr_buf *out)
+{
+    const Granary__Attr *says = gr_attr_find(node->attrs, node->n_attrs, "deterministic");
+
+    if (says == NULL || says->n_ints != 1 || says->ints[0] == 0) {
+        return false;
+    }
+    add_number(out, work->submit->slots);
+    add_number(out, work->submit->memory_bytes);
     return true;
 }
 
@@ -299,6 +317,8 @@ key_node(struct work *work, size_t at)
         known = add_file(work, node, &bytes);
     } else if (known && kind == KIND_STORED) {
         known = add_stored(work, node, &bytes);
+    } else if (known && kind == KIND_FUNCTION) {
+        known = add_function(work, node, &bytes);
     }
     if (known && gr_buf_ok(&bytes)) {
         work->keys[at] = gr_id_of_bytes(bytes.bytes, bytes.size);
@@ -334,12 +354,33 @@ key_target(struct work *work, const char *name)
     return !gr_id_is_zero(target->key);
 }
 
+/* The keys of all nodes, for parts of the graph. false: out of memory */
+static bool
+note_nodes(const struct work *work)
+{
+    struct content *content = work->content;
+
+    content->nodes = calloc(work->count + 1, sizeof *content->nodes);
+    for (size_t i = 0; content->nodes != NULL && i < work->count; i++) {
+        struct named_key *node = &content->nodes[content->node_count];
+
+        if (!gr_id_is_zero(work->keys[i])) {
+            *node = (struct named_key){.name = strdup(work->nodes[i]->name), .key = work->keys[i]};
+            if (node->name == NULL) {
+                return false;
+            }
+            content->node_count++;
+        }
+    }
+    return content->nodes != NULL;
+}
+
 struct content *
 content_create(const Granary__Submit *submit, int64_t unix_ms, content_origin *origin, void *context)
 {
     const Granary__Graph *graph = submit->graph;
     struct work work = {.submit = submit, .unix_ms = unix_ms, .origin = origin, .context = context};
-    size_t keyed = 0;
+    bool good = false;
 
     if (graph->level != GRANARY__GRAPH__LEVEL__TILEABLE || graph->n_nodes > NODES_MAX || graph->n_targets == 0 ||
         submit->keep_going) {
@@ -360,13 +401,14 @@ content_create(const Granary__Submit *submit, int64_t unix_ms, content_origin *o
         }
         qsort(work.nodes, work.count, sizeof *work.nodes, compare_nodes);
         for (size_t i = 0; i < graph->n_targets; i++) {
-            keyed += key_target(&work, graph->targets[i]);
+            (void)key_target(&work, graph->targets[i]);
         }
+        good = note_nodes(&work) && work.content->node_count > 0;
     }
     free(work.nodes);
     free(work.keys);
     free(work.states);
-    if (keyed == 0) {
+    if (!good) {
         content_destroy(work.content);
         return NULL;
     }
@@ -383,6 +425,10 @@ content_destroy(struct content *content)
         for (size_t i = 0; i < content->file_count; i++) {
             free(content->files[i].path);
         }
+        for (size_t i = 0; i < content->node_count; i++) {
+            free(content->nodes[i].name);
+        }
+        free(content->nodes);
         free(content->targets);
         free(content->files);
         free(content);
@@ -398,6 +444,24 @@ content_of(const struct content *content, const char *target)
         }
     }
     return (granary_id){{0}};
+}
+
+static int
+compare_names(const void *key, const void *node)
+{
+    return strcmp(key, ((const struct named_key *)node)->name);
+}
+
+bool
+content_of_node(const struct content *content, const char *node, granary_id *ret_key)
+{
+    const struct named_key *found =
+        bsearch(node, content->nodes, content->node_count, sizeof *content->nodes, compare_names);
+
+    if (found != NULL) {
+        *ret_key = found->key;
+    }
+    return found != NULL;
 }
 
 bool

@@ -25,14 +25,29 @@ recalls_init(struct recalls *recalls)
     TAILQ_INIT(&recalls->list);
 }
 
+static size_t
+place_of(granary_id key)
+{
+    uint64_t words[2];
+
+    gr_id_words(key, words);
+    return (size_t)(words[0] % RECALLS_PLACES);
+}
+
 static void
 recalled_destroy(struct recalled *recalled)
 {
     for (size_t i = 0; i < recalled->count; i++) {
+        recalled->recalls->keys_at[place_of(recalled->targets[i].key)]--;
         free(recalled->targets[i].name);
         free(recalled->targets[i].packed);
+        for (size_t c = 0; c < recalled->targets[i].column_count; c++) {
+            free(recalled->targets[i].columns[c]);
+        }
+        free(recalled->targets[i].columns);
     }
     free(recalled->targets);
+    free(recalled->view);
     free(recalled->ids);
     free(recalled->session);
     free(recalled->id_key);
@@ -44,7 +59,9 @@ recalls_remove(struct recalls *recalls, struct recalled *recalled)
 {
     TAILQ_REMOVE(&recalls->list, recalled, link);
     recalls->count--;
-    recalls->owned_bytes -= recalled->owned ? recalled->bytes : 0;
+    recalls->parts -= recalled->part > 0;
+    recalls->owned_bytes -= recalled->owned && !recalled->saved ? recalled->bytes : 0;
+    recalls->unwritten = recalls->unwritten || recalled->saved;
     recalled_destroy(recalled);
 }
 
@@ -54,6 +71,7 @@ recalls_fini(struct recalls *recalls)
     while (!TAILQ_EMPTY(&recalls->list)) {
         recalls_remove(recalls, TAILQ_FIRST(&recalls->list));
     }
+    recall_memory_destroy(recalls->memory);
 }
 
 /* ---- finding ---- */
@@ -64,12 +82,12 @@ recalls_find(const struct recalls *recalls, const char *session, granary_id key,
 {
     struct recalled *recalled;
 
-    if (recalls->off) {
+    if (recalls->off || recalls->keys_at[place_of(key)] == 0) {
         return NULL;
     }
     TAILQ_FOREACH(recalled, &recalls->list, link)
     {
-        for (size_t i = 0; i < recalled->count && !recalled->broken; i++) {
+        for (size_t i = 0; i < recalled->count && !recalled->broken && recalled->part == 0; i++) {
             if (gr_id_equal(recalled->targets[i].key, key) && strcmp(recalled->session, session) == 0) {
                 *ret_target = &recalled->targets[i];
                 return recalled;
@@ -86,7 +104,25 @@ recalls_of(const struct recalls *recalls, uint32_t serial)
 
     TAILQ_FOREACH(recalled, &recalls->list, link)
     {
-        if (recalled->serial == serial) {
+        if (recalled->serial == serial && recalled->part == 0) {
+            return recalled;
+        }
+    }
+    return NULL;
+}
+
+struct recalled *
+recalls_find_part(const struct recalls *recalls, const char *session, granary_id key)
+{
+    struct recalled *recalled;
+
+    if (recalls->keys_at[place_of(key)] == 0) {
+        return NULL;
+    }
+    TAILQ_FOREACH(recalled, &recalls->list, link)
+    {
+        if (recalled->part > 0 && recalled->count == 1 && !recalled->broken && !recalls->off &&
+            gr_id_equal(recalled->targets[0].key, key) && strcmp(recalled->session, session) == 0) {
             return recalled;
         }
     }
@@ -126,7 +162,7 @@ recalls_own(const struct recalls *recalls, granary_id id)
 /* ---- making ---- */
 
 struct recalled *
-recalls_add(struct recalls *recalls, uint32_t serial, const char *session, const char *id_key)
+recalls_add(struct recalls *recalls, uint32_t serial, uint32_t part, const char *session, const char *id_key)
 {
     struct recalled *recalled = calloc(1, sizeof *recalled);
     struct recalled *before = TAILQ_LAST(&recalls->list, recalled_list);
@@ -134,14 +170,17 @@ recalls_add(struct recalls *recalls, uint32_t serial, const char *session, const
     if (recalled == NULL) {
         return NULL;
     }
+    recalled->recalls = recalls;
     recalled->serial = serial;
+    recalled->part = part;
+    recalled->stamp = granary_id_random();
     recalled->session = strdup(session);
     recalled->id_key = strdup(id_key);
     if (recalled->session == NULL || recalled->id_key == NULL) {
         recalled_destroy(recalled);
         return NULL;
     }
-    while (before != NULL && before->serial > serial) {
+    while (before != NULL && (before->serial > serial || (before->serial == serial && before->part > part))) {
         before = TAILQ_PREV(before, recalled_list, link);
     }
     if (before != NULL) {
@@ -150,6 +189,7 @@ recalls_add(struct recalls *recalls, uint32_t serial, const char *session, const
         TAILQ_INSERT_HEAD(&recalls->list, recalled, link);
     }
     recalls->count++;
+    recalls->parts += part > 0;
     return recalled;
 }
 
@@ -173,51 +213,27 @@ recalled_add_target(struct recalled *recalled, granary_id key, const char *name,
     }
     memcpy(target->packed, packed, size);
     recalled->count++;
+    recalled->recalls->keys_at[place_of(key)]++;
     return true;
 }
 
-/* ---- keeping ---- */
-
-/* It is kept for the next scheduler, as it is now. */
-static void
-recalled_keep(struct manager *manager, struct recalled *recalled)
+bool
+recalled_set_columns(struct recalled *recalled, const char *const *columns, size_t count)
 {
-    struct action *action =
-        entry_add_number(manager, ACTION_KEEP, MANAGER_RECALLS, recalled->serial, sizeof recalled->serial);
-    Granary__Recall message = GRANARY__RECALL__INIT;
-    Granary__RecallTarget *targets = calloc(recalled->count, sizeof *targets);
-    Granary__RecallTarget **pointers = calloc(recalled->count, sizeof *pointers);
-    void *room;
+    struct recalled_target *target = &recalled->targets[0];
 
-    if (action == NULL || targets == NULL || pointers == NULL) {
-        manager_note_exhausted(manager);
-        goto out;
+    target->columns = calloc(count + 1, sizeof *target->columns);
+    for (size_t c = 0; target->columns != NULL && c < count; c++) {
+        target->columns[c] = strdup(columns[c]);
+        if (target->columns[c] == NULL) {
+            return false;
+        }
+        target->column_count++;
     }
-    for (size_t i = 0; i < recalled->count; i++) {
-        pointers[i] = &targets[i];
-        granary__recall_target__init(&targets[i]);
-        targets[i].key = (ProtobufCBinaryData){GRANARY_ID_BYTES, recalled->targets[i].key.bytes};
-        targets[i].name = recalled->targets[i].name;
-        targets[i].result = (ProtobufCBinaryData){recalled->targets[i].packed_size, recalled->targets[i].packed};
-    }
-    message.session = recalled->session;
-    message.id_key = recalled->id_key;
-    message.owned = recalled->owned;
-    message.broken = recalled->broken;
-    message.cost_ns = recalled->cost_ns;
-    message.bytes = recalled->bytes;
-    message.ids = (ProtobufCBinaryData){recalled->id_count * sizeof *recalled->ids, (uint8_t *)recalled->ids};
-    message.targets = pointers;
-    message.n_targets = recalled->count;
-    room = gr_buf_grow(&action->bytes, granary__recall__get_packed_size(&message));
-    if (room != NULL) { /* else the action says that there was no memory */
-        (void)granary__recall__pack(&message, room);
-    }
-    recalled->kept = true;
-out:
-    free(targets);
-    free(pointers);
+    return target->columns != NULL;
 }
+
+/* ---- keeping ---- */
 
 void
 recalled_own(struct manager *manager, struct recalled *recalled, granary_id *ids, size_t count)
@@ -225,7 +241,15 @@ recalled_own(struct manager *manager, struct recalled *recalled, granary_id *ids
     recalled->owned = true;
     recalled->ids = ids;
     recalled->id_count = count;
-    manager->recalls->owned_bytes += recalled->bytes;
+    manager->recalls->owned_bytes += recalled->saved ? 0 : recalled->bytes;
+    for (size_t i = 0; recalled->part == 0 && i < count; i++) { /* a step's are so from the beginning */
+        struct session *session = session_get(manager, recalled->session);
+
+        if (session != NULL) {
+            pack_spare(&session->frees, ids[i]);
+        }
+    }
+    recalled_make_view(recalled);
     recalled_keep(manager, recalled);
 }
 
@@ -242,7 +266,7 @@ drop(struct manager *manager, struct recalled *recalled)
         manager_note_exhausted(manager);
     }
     if (recalled->kept) {
-        (void)entry_add_number(manager, ACTION_FORGET, MANAGER_RECALLS, recalled->serial, sizeof recalled->serial);
+        recalled_forget(manager, recalled);
     }
     info_changed(manager, INFO_BIT(recalls));
     recalls_remove(manager->recalls, recalled);
@@ -252,8 +276,8 @@ drop(struct manager *manager, struct recalled *recalled)
 static bool
 is_free(const struct manager *manager, const struct recalled *recalled)
 {
-    return recalled->refs == 0 &&
-           (!recalled->owned || graph_of_number(manager, WIRE_NUMBER(recalled->serial, 0)) == NULL);
+    return recalled->refs == 0 && (!recalled->owned || recalled->part > 0 ||
+                                   graph_of_number(manager, WIRE_NUMBER(recalled->serial, 0)) == NULL);
 }
 
 void
@@ -298,10 +322,16 @@ limit_of(const struct manager *manager)
     return memory == 0 ? MEMORY_UNKNOWN : memory / MEMORY_PART;
 }
 
+uint64_t
+recalls_room(const struct manager *manager)
+{
+    return manager->recalls->off ? 0 : limit_of(manager) / ENTRY_PART;
+}
+
 bool
 recalls_have_room(const struct manager *manager, uint64_t bytes)
 {
-    return !manager->recalls->off && bytes <= limit_of(manager) / ENTRY_PART;
+    return bytes > 0 && bytes <= recalls_room(manager);
 }
 
 static double
@@ -333,7 +363,7 @@ recalls_shrink(struct manager *manager)
         least = NULL;
         TAILQ_FOREACH(recalled, &recalls->list, link)
         {
-            if (is_free(manager, recalled) && (!full || recalled->owned) &&
+            if (is_free(manager, recalled) && !recalled->saved && (!full || recalled->owned) &&
                 (least == NULL || worth_of(recalled, manager->now_ns) < worth_of(least, manager->now_ns))) {
                 least = recalled;
             }
@@ -377,56 +407,4 @@ recalls_switch(struct manager *manager, bool off)
     if (off) {
         (void)recalls_clear(manager, NULL);
     }
-}
-
-/* ---- across a scheduler's death ---- */
-
-static bool
-take_message(struct manager *manager, uint32_t serial, const Granary__Recall *message)
-{
-    struct recalled *recalled = recalls_add(manager->recalls, serial, message->session, message->id_key);
-    bool good = recalled != NULL && message->ids.len % sizeof *recalled->ids == 0;
-
-    for (size_t i = 0; good && i < message->n_targets; i++) {
-        const Granary__RecallTarget *target = message->targets[i];
-        granary_id key = {{0}};
-
-        good = target->key.len == sizeof key.bytes;
-        if (good) {
-            memcpy(key.bytes, target->key.data, sizeof key.bytes);
-            good = recalled_add_target(recalled, key, target->name, target->result.data, target->result.len);
-        }
-    }
-    good = good && (message->ids.len == 0 || (recalled->ids = malloc(message->ids.len)) != NULL);
-    if (!good) {
-        if (recalled != NULL) {
-            recalls_remove(manager->recalls, recalled);
-        }
-        return false;
-    }
-    if (message->ids.len > 0) {
-        memcpy(recalled->ids, message->ids.data, message->ids.len);
-    }
-    recalled->id_count = message->ids.len / sizeof *recalled->ids;
-    recalled->bytes = message->bytes;
-    recalled->cost_ns = message->cost_ns;
-    recalled->owned = message->owned;
-    recalled->broken = message->broken;
-    recalled->kept = true;
-    recalled->used_ns = manager->now_ns;
-    manager->recalls->owned_bytes += recalled->owned ? recalled->bytes : 0;
-    return true;
-}
-
-void
-manager_restore_recall(struct manager *manager, const void *key, size_t key_size, const void *value, size_t size)
-{
-    Granary__Recall *message = granary__recall__unpack(NULL, size, value);
-    uint32_t serial = key_size == sizeof serial ? (uint32_t)number_of_key(key, key_size) : 0;
-
-    if (message == NULL || serial == 0 || session_check(message->session) != GRANARY_OK || message->n_targets == 0 ||
-        recalls_of(manager->recalls, serial) != NULL || !take_message(manager, serial, message)) {
-        gr_log_warn("STATE-ENTRY", "recall=%u the entry cannot be read, and was passed over", serial);
-    }
-    granary__recall__free_unpacked(message, NULL);
 }

@@ -90,6 +90,21 @@ copy_pieces(struct tiling *t, size_t i)
     }
 }
 
+/* Some of its pieces are objects that others keep only while the graph runs: of a snapshot, or recalled. */
+static bool
+is_lent(const struct tiling *t, const struct gr_tiled *tiled)
+{
+    bool lent = false;
+
+    for (size_t p = 0; p < tiled->count && !lent; p++) {
+        const struct gr_chunk *chunk = &t->chunks->chunks[tiled->pieces[p].op];
+        const struct gr_table *table = t->sources->tables == NULL ? NULL : t->sources->tables[chunk->step];
+
+        lent = chunk->op == GR_CHUNK_object && table != NULL && (table->recalled || !gr_id_is_zero(table->snapshot));
+    }
+    return lent;
+}
+
 /* A target's chunks are its own, whoever made the bytes: objects from before the graph get other names. */
 static granary_err
 name_anew(struct tiling *t, size_t i)
@@ -97,10 +112,9 @@ name_anew(struct tiling *t, size_t i)
     struct gr_tiled *tiled = &t->tiled[i];
     struct gr_piece *theirs = tiling_scratch(t, tiled->count, sizeof *theirs);
     struct gr_chunk_spec spec = {.op = GR_CHUNK_alias, .step = (uint32_t)i, .inputs = theirs};
-    const bool is_table = t->steps->steps[i].op == GR_TILE_table;
     struct gr_piece first;
 
-    if (is_table && !gr_id_is_zero(t->sources->tables[i]->snapshot)) {
+    if (is_lent(t, tiled)) {
         copy_pieces(t, i);
         return GRANARY_OK;
     }
@@ -291,12 +305,30 @@ add_difference(const struct gr_piece *a, size_t a_count, const struct gr_piece *
     }
 }
 
+/* New pieces of spare steps, but parts of others' objects: those cannot be read by themselves. */
+static void
+list_spare(struct tiling *t, struct pieces *spare)
+{
+    for (size_t i = 0; i < t->steps->count; i++) {
+        const struct gr_tiled *tiled = &t->tiled[i];
+
+        for (size_t p = 0; t->steps->steps[i].spare && tiled->pieces != NULL && p < tiled->count; p++) {
+            const struct gr_chunk *chunk = &t->chunks->chunks[tiled->pieces[p].op];
+
+            if (tiled->pieces[p].op >= t->handed_out && chunk->op != GR_CHUNK_object && !gr_chunk_is_packed(chunk)) {
+                pieces_add(spare, &tiled->pieces[p], 1);
+            }
+        }
+    }
+}
+
 granary_err
 gr_tiling_wants(struct tiling *t, struct gr_wants *ret_wants)
 {
     struct pieces roots = {0};
     struct pieces held = {0};
     struct pieces settled = {0};
+    struct pieces spare = {0};
     struct gr_wants wants = {0};
 
     for (size_t i = 0; i < t->steps->target_count; i++) {
@@ -315,10 +347,12 @@ gr_tiling_wants(struct tiling *t, struct gr_wants *ret_wants)
     for (size_t a = 0; a < t->ask_count; a++) {
         pieces_add(&roots, &(struct gr_piece){.op = t->asks[a]}, 1);
     }
-    if (roots.failed || held.failed || settled.failed || t->chunks->failed == GRANARY_ENOMEM) {
+    list_spare(t, &spare);
+    if (roots.failed || held.failed || settled.failed || spare.failed || t->chunks->failed == GRANARY_ENOMEM) {
         free(roots.all);
         free(held.all);
         free(settled.all);
+        free(spare.all);
         return gr_fail(GRANARY_ENOMEM, "tiling a graph of %zu nodes: out of memory", t->steps->count);
     }
     t->ask_count = 0;
@@ -330,6 +364,8 @@ gr_tiling_wants(struct tiling *t, struct gr_wants *ret_wants)
     wants.count = roots.count;
     wants.settled = settled.all;
     wants.settled_count = settled.count;
+    wants.spare = spare.all;
+    wants.spare_count = spare.count;
     *ret_wants = wants;
     return GRANARY_OK;
 }
@@ -339,5 +375,6 @@ gr_wants_free(struct gr_wants *wants)
 {
     free(wants->roots);
     free(wants->settled);
+    free(wants->spare);
     *wants = (struct gr_wants){0};
 }

@@ -43,6 +43,8 @@ struct gr_wants {
     size_t held;              /* those that follow: they must stay until they are settled */
     struct gr_piece *settled; /* held until now */
     size_t settled_count;
+    struct gr_piece *spare; /* not made for their own sake, but kept if they are: what steps yield that are spare */
+    size_t spare_count;
 };
 /* To be called once after each gr_tiling_go(): from then on all operators there are count as handed out. Errors: ENOMEM
  */

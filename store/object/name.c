@@ -153,6 +153,9 @@ name_set(struct client *client, const struct gr_name *request, granary_id *ret_p
             return object_not_found(id);
         }
         err = bind(client, request, id, bound);
+        if (err == GRANARY_OK) {
+            session_touch(session, gr_id_of_name(request->name));
+        }
     } else {
         hold_note_end(client, request->request, bound);
         if (bound != 0) {

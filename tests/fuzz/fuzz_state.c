@@ -4,15 +4,18 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "fuzz.h"
 #include "sched/play.h"
+#include "sched/recall/recalls.h"
 
 #define ENTRIES_MAX 64
 #define STEPS_MAX   24
 
-static const char *const spaces[] = {MANAGER_METAS,   MANAGER_SESSIONS, MANAGER_FUNCTIONS, MANAGER_GRAPHS, MANAGER_ENDS,
-                                     MANAGER_RESULTS, MANAGER_EVENTS,   MANAGER_FREES,     MANAGER_HELD};
+static const char *const spaces[] = {MANAGER_METAS, MANAGER_SESSIONS, MANAGER_FUNCTIONS, MANAGER_GRAPHS,
+                                     MANAGER_ENDS,  MANAGER_RESULTS,  MANAGER_EVENTS,    MANAGER_FREES,
+                                     MANAGER_HELD,  MANAGER_RECALLS};
 
 struct entry {
     struct gr_buf key;
@@ -46,11 +49,10 @@ make_value(const struct play *play, struct choices *choices, const char *space, 
     static const struct {
         const char *space;
         const ProtobufCMessageDescriptor *descriptor;
-    } kinds[] = {{MANAGER_SESSIONS, &granary__session_set__descriptor},
-                 {MANAGER_FUNCTIONS, &granary__library__descriptor},
-                 {MANAGER_GRAPHS, &granary__submit__descriptor},
-                 {MANAGER_ENDS, &granary__graph_status__descriptor},
-                 {MANAGER_RESULTS, &granary__result__descriptor}};
+    } kinds[] = {
+        {MANAGER_SESSIONS, &granary__session_set__descriptor}, {MANAGER_FUNCTIONS, &granary__library__descriptor},
+        {MANAGER_GRAPHS, &granary__submit__descriptor},        {MANAGER_ENDS, &granary__graph_status__descriptor},
+        {MANAGER_RESULTS, &granary__result__descriptor},       {MANAGER_RECALLS, &granary__recall__descriptor}};
     struct message_words words = play_words(play);
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -140,6 +142,37 @@ damage_space(struct play *play, struct choices *choices, const char *space)
     }
 }
 
+/* A file of saved results: its hash is right, and what is in it need not be. */
+static void
+restore_saved(struct play *play, struct choices *choices)
+{
+    static const char magic[] = "GRANRCL\1";
+    struct gr_buf entries = {0};
+    struct gr_buf file = {0};
+    uint64_t hash;
+
+    for (uint32_t left = choose(choices, 4); left > 0; left--) {
+        struct gr_buf value = {0};
+        uint32_t length;
+
+        make_value(play, choices, MANAGER_RECALLS, &value);
+        length = (uint32_t)value.size + (choose(choices, 8) == 0 ? choose(choices, 300) : 0);
+        gr_buf_add(&entries, &length, sizeof length);
+        gr_buf_add(&entries, value.bytes, value.size);
+        gr_buf_free(&value);
+    }
+    hash = gr_hash64(entries.bytes, entries.size);
+    gr_buf_add(&file, magic, sizeof magic - 1);
+    gr_buf_add(&file, &hash, sizeof hash);
+    gr_buf_add(&file, entries.bytes, entries.size);
+    if (choose(choices, 4) == 0) {
+        damage_bytes(choices, &file);
+    }
+    (void)manager_restore_saved(play->manager, file.bytes, file.size);
+    gr_buf_free(&entries);
+    gr_buf_free(&file);
+}
+
 /* What there is to be kept: graphs at any point, ended and not. */
 static void
 live(struct play *play, struct choices *choices)
@@ -184,6 +217,9 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             damage_space(play, &choices, CHOOSE_FROM(&choices, spaces));
         }
         play_restarts(play);
+        if (choose(&choices, 3) == 0) {
+            restore_saved(play, &choices);
+        }
         live(play, &choices);
     }
     play_honestly(play);

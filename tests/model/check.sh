@@ -25,7 +25,7 @@ failed=0
 expect() {
     local expected=$1 optimize=-O0 errors states
     # Only the large ones are worth the compiler's time.
-    case "$expected-$(basename "$model")" in 0-lease.pml | 0-room.pml | 0-cut.pml) optimize=-O1 ;; esac
+    case "$expected-$(basename "$model")" in 0-lease.pml | 0-room.pml | 0-cut.pml | 0-channel.pml) optimize=-O1 ;; esac
     shift
     read -r errors states < <(search "$@") || errors=none
     echo "$* : $errors errors, ${states:-0} states"
@@ -86,6 +86,16 @@ cut)
     expect 0 -DENTRIES=1 -DREADERS=2 -DKILLS=0
     for control in BLIND EARLY LATE LENIENT ONCE PLAIN INHERIT ONE; do
         expect 1 -D$control -DENTRIES=2 -DREADERS=1 -DKILLS=1
+    done
+    ;;
+channel)
+    expect 0 -DMESSAGES=3 -DREADERS=2 -DKILLS=1
+    for control in NOHELP NOCLAIM NOLOOK EARLY TRUST UNSEEN GAP; do
+        expect 1 -D$control -DMESSAGES=3 -DREADERS=2 -DKILLS=1
+    done
+    expect 0 -DMESSAGES=2 -DREADERS=3 -DKILLS=2
+    for control in STALE DOUBLE; do
+        expect 1 -D$control -DMESSAGES=2 -DREADERS=3 -DKILLS=2
     done
     ;;
 bell)

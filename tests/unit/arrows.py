@@ -9,8 +9,8 @@ import re
 import sys
 
 # What implements include/granary is used through that, by linking.
-PUBLIC_API = {"client", "data", "inspect", "mutable", "object", "sql"}
-COMMANDS = {"cli/instance", "cli/look", "cli/mutable", "cli/objects", "cli/scheduler", "cli/work"}  # main.c knows theirs by commands.def
+PUBLIC_API = {"channel", "client", "data", "inspect", "live", "mutable", "object", "sql"}
+COMMANDS = {"cli/channel", "cli/instance", "cli/look", "cli/mutable", "cli/objects", "cli/scheduler", "cli/work"}  # main.c knows theirs by commands.def
 GENERATED = {"schema"}  # granary.proto as C, made while building
 
 # header -> the only files that may include it
@@ -18,7 +18,10 @@ BEHIND = {
     "zmq.h": r"libclient/wire/message/zmq\.c",
     "sqlite3.h": r"sched/state/state_sqlite\.c|tools/bench/mutable/engine_sqlite\.c",
     "lz4frame.h": r"libclient/client/read_lz4\.c|libclient/data/arrow/inflate\.c",
-    "lz4.h": r"libclient/client/read_lz4\.c|libclient/pack/pack\.c|tools/bench/bench_spill\.c",
+    "lz4.h": r"libclient/client/read_lz4\.c|libclient/pack/pack\.c|tools/bench/bench_spill\.c|executor/kernel/parquet/codec\.c",
+    "snappy-c.h": r"executor/kernel/parquet/codec\.c",
+    "zstd.h": r"executor/kernel/parquet/codec\.c",
+    "zlib.h": r"executor/kernel/parquet/codec\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
     "seccomp.h": r"executor/confine/calls\.c",
     "numa.h": r"libclient/topology/topology\.c",

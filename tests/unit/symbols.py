@@ -22,10 +22,11 @@ KEPT = {
     "gr_simd_limit": "tests run all instruction sets that the machine has",
     "gr_region_absorb": "the plan's test world joins the batches of a plan",
     "gr_schema_nearest": "the name apart from the message, for its own test",
+    "gr_parquet_parse": "a footer apart from its file, for its own test",
     "gr_join_how_name": "tests name joins as graphs do",
 }
 # Made by other programs, or for them.
-GENERATED = re.compile(r"^(granary_|main$|granary__|tpch_q|bench_peer_|bench_questions$|command_|view_make_)")
+GENERATED = re.compile(r"^(granary_|main$|granary__|tpch_q|bench_peer_|bench_questions$|command_|view_make_|PyInit_)")
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PRELOAD = "torture/preload"  # stands before libc's functions, which others call by name
 

@@ -15,8 +15,8 @@
 
 /* The benchmarks by name, for `granary bench`. */
 extern const struct command_row bench_rows[];
-extern const struct command bench_store, bench_sched, bench_mutable, bench_frame, bench_spilled, bench_tensor,
-    bench_scale, bench_mix;
+extern const struct command bench_store, bench_sched, bench_mutable, bench_channel, bench_frame, bench_spilled,
+    bench_tensor, bench_scale, bench_mix, bench_python;
 
 struct bench_options {
     bool quick; /* a tenth of the samples */
@@ -89,6 +89,15 @@ double bench_memcpy(struct results *results, size_t bytes, size_t rounds);
 /* directory: where it may put its files. objects of 64 bytes, random gets; key: static. */
 void bench_lmdb(struct results *results, const char *directory, const char *key, size_t objects);
 void bench_redis(struct results *results, const char *directory, size_t rounds);
+/* A figure that another program says, as "KEY VALUE" on a line; peer: a key, or NULL. */
+struct bench_line {
+    const char *key;
+    const char *unit;
+    const char *peer;
+    const char *note;
+};
+/* Run a command and take what it says of count lines. */
+void bench_take_lines(struct results *results, const char *command, const struct bench_line *lines, size_t count);
 /* Where this program and those that lie beside it are: false: it cannot be told. */
 bool bench_programs(char ret_directory[PATH_MAX]);
 /* Dask, ProcessPoolExecutor and StarPU. */

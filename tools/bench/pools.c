@@ -12,22 +12,18 @@
 
 INCLUDE_FILE(bench_peer_pools, PEERS_DIRECTORY "/pools.py");
 
-static const struct line {
-    const char *key;
-    const char *unit;
-    const char *note;
-} lines[] = {
-    {"pool_null_per_s", "1/s", "ProcessPoolExecutor, one by one"},
-    {"pool_map_per_s", "1/s", "ProcessPoolExecutor, map in chunks of 256"},
-    {"pool_submit_us", "us", "ProcessPoolExecutor, submit to result"},
-    {"dask_null_per_s", "1/s", "Dask distributed, 2 worker processes"},
-    {"dask_submit_us", "us", "Dask, submit to result"},
-    {"dask_chain_us", "us", "Dask, a task of a chain"},
-    {"dask_tree_ms", "ms", "Dask, the tree of 1024 leaves"},
-    {"starpu_null_per_s", "1/s", "StarPU, 2 threads of one process"},
-    {"starpu_submit_us", "us", "StarPU, submit to done"},
-    {"starpu_chain_us", "us", "StarPU, a task of a chain of 1000"},
-    {"starpu_tree_ms", "ms", "StarPU, the tree of 1024 leaves"},
+static const struct bench_line lines[] = {
+    {"pool_null_per_s", "1/s", NULL, "ProcessPoolExecutor, one by one"},
+    {"pool_map_per_s", "1/s", NULL, "ProcessPoolExecutor, map in chunks of 256"},
+    {"pool_submit_us", "us", NULL, "ProcessPoolExecutor, submit to result"},
+    {"dask_null_per_s", "1/s", NULL, "Dask distributed, 2 worker processes"},
+    {"dask_submit_us", "us", NULL, "Dask, submit to result"},
+    {"dask_chain_us", "us", NULL, "Dask, a task of a chain"},
+    {"dask_tree_ms", "ms", NULL, "Dask, the tree of 1024 leaves"},
+    {"starpu_null_per_s", "1/s", NULL, "StarPU, 2 threads of one process"},
+    {"starpu_submit_us", "us", NULL, "StarPU, submit to done"},
+    {"starpu_chain_us", "us", NULL, "StarPU, a task of a chain of 1000"},
+    {"starpu_tree_ms", "ms", NULL, "StarPU, the tree of 1024 leaves"},
 };
 
 /* The program is a file: worker processes import it again. */
@@ -40,12 +36,11 @@ write_program(const char *path)
     return (file == NULL || fclose(file) == 0) && good;
 }
 
-/* Run a command and take what it says. */
-static void
-take_lines(struct results *results, const char *command)
+void
+bench_take_lines(struct results *results, const char *command, const struct bench_line *wanted, size_t count)
 {
     char said[128];
-    FILE *peer = popen(command, "re"); /* NOLINT(cert-env33-c): a program this file has written */
+    FILE *peer = popen(command, "re"); /* NOLINT(cert-env33-c): a program of ours, as a file */
 
     while (peer != NULL && fgets(said, sizeof said, peer) != NULL) {
         char *value = strchr(said, ' ');
@@ -54,9 +49,10 @@ take_lines(struct results *results, const char *command)
             continue;
         }
         *value++ = '\0';
-        for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-            if (strcmp(lines[i].key, said) == 0) {
-                results_add_value(results, lines[i].key, lines[i].unit, NULL, lines[i].note, strtod(value, NULL));
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(wanted[i].key, said) == 0) {
+                results_add_value(results, wanted[i].key, wanted[i].unit, wanted[i].peer, wanted[i].note,
+                                  strtod(value, NULL));
             }
         }
     }
@@ -78,7 +74,7 @@ run_python(struct results *results, const char *scale)
     (void)snprintf(path, sizeof path, "%s/pools.py", directory);
     (void)snprintf(command, sizeof command, "cd %s && exec /usr/bin/python3 pools.py %s 2>/dev/null", directory, scale);
     if (write_program(path)) {
-        take_lines(results, command);
+        bench_take_lines(results, command, lines, sizeof lines / sizeof lines[0]);
     }
     spawn_remove_directory(directory);
 }
@@ -108,7 +104,7 @@ run_starpu(struct results *results, const char *scale)
 
     if (bench_programs(programs)) {
         (void)snprintf(command, sizeof command, "exec '%s/granary-peer-starpu' %s 2>/dev/null", programs, scale);
-        take_lines(results, command);
+        bench_take_lines(results, command, lines, sizeof lines / sizeof lines[0]);
     }
 }
 

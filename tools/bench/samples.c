@@ -203,6 +203,13 @@ const struct command_row bench_rows[] = {
      "Measure mutable tables on an instance of its own, beside SQLite, LMDB and Redis streams.\v"
      "Each figure of a peer names its durability. Databases that are synchronized lie in /var/tmp, others in /dev/shm.",
      &bench_mutable},
+    {"channel", NULL, "messages from process to process, beside a pipe, a socket, ZeroMQ and Redis",
+     "Measure channels on an instance of its own, beside a pipe, a Unix socket, ZeroMQ over ipc, and a list of Redis.",
+     &bench_channel},
+    {"python", NULL, "arrays, calls and plans in Python, beside its own pools, joblib and Dask",
+     "Measure the Python package on an instance of its own, beside ProcessPoolExecutor, shared_memory, joblib and "
+     "Dask.",
+     &bench_python},
     {"frame", NULL, "queries on tables: groupby, join, TPC-H and single operations", WITH_PEERS, &bench_frame},
     {"spilled", NULL, "TPC-H with memory for an eighth of its tables, beside DuckDB",
      "Ask all questions of TPC-H with memory for an eighth of the tables' files, beside DuckDB with the same limit.\v"

@@ -136,7 +136,9 @@ reads_aggregates(const struct gr_op_use *use, const struct gr_schema *schema, bo
     }
     gr_aggregates_free(aggregates, count);
     if (schema->count > 0 && memchr(reads, true, schema->count) == NULL) { /* rows are counted by a column */
-        reads[0] = true;
+        const bool *there = use->there == NULL ? NULL : memchr(use->there, true, use->inputs[0]->count);
+
+        reads[there == NULL ? 0 : there - use->there] = true;
     }
     return err;
 }

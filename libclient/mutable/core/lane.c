@@ -20,7 +20,8 @@ mutable_page_init(struct gr_mutable *page, const uint64_t id[2])
     atomic_store_explicit(&page->pieces, 0, memory_order_relaxed);
     atomic_store_explicit(&page->given_up, INT64_MIN, memory_order_relaxed);
     atomic_store_explicit(&page->rows, 0, memory_order_relaxed);
-    atomic_store_explicit(&page->waited, 0, memory_order_relaxed);
+    page->kind = GR_PAGE_TABLE;
+    atomic_store_explicit(&page->bell.waited, 0, memory_order_relaxed);
     atomic_store_explicit(&page->notes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->lanes, 0, memory_order_relaxed);
     atomic_store_explicit(&page->frontier, INT64_MIN, memory_order_relaxed);
@@ -68,22 +69,7 @@ lane_raise_newest(struct gr_lane *lane, int64_t time)
 void
 mutable_ring(struct gr_mutable *page)
 {
-    if (atomic_load(&page->waited) != 0) {
-        atomic_store(&page->waited, 0);
-        (void)atomic_fetch_add(&page->bell, 1);
-        gr_futex_wake(&page->bell);
-    }
-}
-
-void
-mutable_sleep(struct gr_mutable *page, int64_t newest, int64_t deadline_ns)
-{
-    const uint32_t bell = atomic_load(&page->bell);
-
-    atomic_store(&page->waited, 1);
-    if (mutable_newest(page) <= newest && !mutable_is_sealed(page)) {
-        gr_futex_wait(&page->bell, bell, deadline_ns);
-    }
+    gr_bell_ring(&page->bell);
 }
 
 bool

@@ -49,9 +49,6 @@ uint32_t mutable_committed(const struct gr_mutable *page, uint64_t *ret_counts);
 
 /* Wake those who sleep. */
 void mutable_ring(struct gr_mutable *page);
-/* Sleep until something later than `newest` is committed, the table is sealed or deleted, or the deadline (monotonic);
- * or wake for nothing. */
-void mutable_sleep(struct gr_mutable *page, int64_t newest, int64_t deadline_ns);
 
 /* Whether a seal has begun. */
 bool mutable_is_sealed(const struct gr_mutable *page);

@@ -159,11 +159,26 @@ page_lock_name(granary_client *client, uint64_t hash, struct mutable_page *ret_p
     return GRANARY_OK;
 }
 
+bool
+page_try(const struct mutable_page *page, uint32_t at)
+{
+    return page_lock(page->map.fd, F_WRLCK, page->number, at, 1);
+}
+
+bool
+page_is_taken(const struct mutable_page *page, uint32_t at)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)page->number * GR_MUTABLE_LOCKS + at, .l_len = 1};
+
+    return fcntl(page->map.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 granary_err
 page_take_lane(const struct mutable_page *page, uint32_t *ret_lane)
 {
     for (uint32_t i = 0; i < GR_MUTABLE_LANES; i++) {
-        if (page_lock(page->map.fd, F_WRLCK, page->number, i, 1)) {
+        if (page_try(page, i)) {
             mutable_show_lane(page->page, i);
             *ret_lane = i;
             return GRANARY_OK;
@@ -191,10 +206,7 @@ page_writers(const struct mutable_page *page)
     uint32_t writers = 0;
 
     for (uint32_t i = 0; i < lanes && i < GR_MUTABLE_LANES; i++) {
-        struct flock lock = {
-            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)page->number * GR_MUTABLE_LOCKS + i, .l_len = 1};
-
-        writers += fcntl(page->map.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+        writers += page_is_taken(page, i);
     }
     return writers;
 }

@@ -25,6 +25,11 @@ granary_err page_find(granary_client *client, granary_id id, struct mutable_page
 /* Unmapped, and nobody's. A page of zeros is fine. */
 void page_close(struct mutable_page *page);
 
+/* Have a byte of the page, until page_leave() or page_close(). False: somebody else has it. */
+bool page_try(const struct mutable_page *page, uint32_t at);
+/* Whether somebody has a byte of the page, this handle left out. */
+bool page_is_taken(const struct mutable_page *page, uint32_t at);
+
 /* A lane that nobody writes in, until page_close(). Errors: EFULL there are as many writers as there may be */
 granary_err page_take_lane(const struct mutable_page *page, uint32_t *ret_lane);
 

@@ -1,5 +1,5 @@
 /*
- * Waiting for some of many objects: asleep on the words of control->wait[] that their ids hash to. When those are
+ * Waiting for some of many objects, or for a name: asleep on the words of control->wait[] that their ids hash to. When those are
  * more than one can sleep on, asleep on control->any, which every seal bumps.
  */
 #include <stdlib.h>
@@ -9,12 +9,16 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/id.h"
+#include "granary/hold.h"
 #include "object/read/probe.h"
 
 struct wait {
     granary_client *client;
     const granary_id *ids;
     size_t count;
+    const char *name; /* NULL: objects; else ids has the name's word alone */
+    granary_id named;
+    granary_err err; /* of the look for the name */
     bool *there;
     size_t found;
     bool begun;                   /* what is missing is told in the lease page */
@@ -51,11 +55,27 @@ note_words(struct wait *wait)
     }
 }
 
+/* Its store is asked, for names are in no index. */
+static void
+look_for_name(struct wait *wait, bool whole)
+{
+    if (whole || wait->changed[word_of(wait->ids[0])]) {
+        wait->err = granary_name_get(wait->client, wait->name, &wait->named);
+        wait->there[0] = wait->err == GRANARY_OK;
+        wait->err = wait->err == GRANARY_ENOENT ? GRANARY_OK : wait->err;
+    }
+    wait->found = wait->there[0];
+}
+
 /* whole: at all of them; else at those that are missing and may have come. */
 static void
 look(struct wait *wait, bool whole)
 {
     note_words(wait);
+    if (wait->name != NULL) {
+        look_for_name(wait, whole);
+        return;
+    }
     wait->found = whole ? 0 : wait->found;
     for (size_t i = 0; i < wait->count; i++) {
         struct slot_copy copy;
@@ -96,6 +116,10 @@ tell_missing(struct wait *wait, size_t least)
     while (i < wait->count && wait->there[i]) {
         i++;
     }
+    if (wait->name != NULL) {
+        wait->begun = wait->begun || wait_begin(wait->client, GR_WAIT_name, NULL, 0);
+        return;
+    }
     client_waits(i < wait->count ? &wait->ids[i] : NULL);
     wait_end(wait->client, wait->begun);
     wait->begun = wait_begin(wait->client, GR_WAIT_object, &wait->ids[i < wait->count ? i : 0], 0);
@@ -106,6 +130,9 @@ fail_late(const struct wait *wait, size_t least)
 {
     size_t i = 0;
 
+    if (wait->name != NULL) {
+        return gr_fail(GRANARY_ETIMEDOUT, "name '%s': not bound in time", wait->name);
+    }
     if (wait->count == 1) {
         return gr_fail(GRANARY_ETIMEDOUT, "object %s: not there in time", id_text(wait->ids[0]));
     }
@@ -128,7 +155,10 @@ wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
         granary_err err;
 
         look(wait, whole);
-        if (wait->found >= least && !whole) {
+        if (wait->err != GRANARY_OK) {
+            return wait->err;
+        }
+        if (wait->found >= least && !whole && wait->name == NULL) {
             look(wait, true); /* some that were there may be gone again */
             whole = true;
         }
@@ -145,6 +175,36 @@ wait_until(struct wait *wait, size_t least, int64_t deadline_ns)
         tell_missing(wait, least);
         sleep_until(wait, deadline_ns < whole_ns ? deadline_ns : whole_ns);
     }
+}
+
+/* What is waited for is in *wait, which is freed. ret_there, ret_named: may be NULL. Errors: as wait_until() */
+static granary_err
+wait_all(struct wait *wait, size_t least, int timeout_ms, bool *ret_there, granary_id *ret_named)
+{
+    granary_client *client = wait->client;
+    granary_err err;
+
+    wait->there = (bool *)(wait + 1);
+    for (size_t i = 0; i < wait->count; i++) {
+        size_t word = word_of(wait->ids[i]);
+
+        wait->words += !wait->watched[word];
+        wait->watched[word] = true;
+    }
+    /* Announced before the words are read: the store either sees the sleeper, or has bumped them already. */
+    atomic_fetch_add(&client->page->waiting, 1);
+    err = wait_until(wait, least, gr_deadline_ns(timeout_ms));
+    client_waits(NULL);
+    wait_end(client, wait->begun);
+    atomic_fetch_sub(&client->page->waiting, 1);
+    if (ret_there != NULL) {
+        memcpy(ret_there, wait->there, wait->count * sizeof *wait->there);
+    }
+    if (err == GRANARY_OK && ret_named != NULL) {
+        *ret_named = wait->named;
+    }
+    free(wait);
+    return err;
 }
 
 granary_err
@@ -167,22 +227,34 @@ granary_object_wait(granary_client *client, const granary_id *ids, size_t count,
     wait->client = client;
     wait->ids = ids;
     wait->count = count;
-    wait->there = (bool *)(wait + 1);
-    for (size_t i = 0; i < count; i++) {
-        size_t word = word_of(ids[i]);
+    return wait_all(wait, least, timeout_ms, ret_there, NULL);
+}
 
-        wait->words += !wait->watched[word];
-        wait->watched[word] = true;
+granary_err
+granary_name_wait(granary_client *client, const char *name, int timeout_ms, granary_id *ret_id)
+{
+    granary_err err = gr_client_check_wait(client, timeout_ms);
+    granary_id id, named;
+    struct wait *wait;
+
+    if (err != GRANARY_OK) {
+        return err;
     }
-    /* Announced before the words are read: the store either sees the sleeper, or has bumped them already. */
-    atomic_fetch_add(&client->page->waiting, 1);
-    err = wait_until(wait, least, gr_deadline_ns(timeout_ms));
-    client_waits(NULL);
-    wait_end(client, wait->begun);
-    atomic_fetch_sub(&client->page->waiting, 1);
-    if (ret_there != NULL) {
-        memcpy(ret_there, wait->there, count * sizeof *wait->there);
+    err = granary_name_get(client, name, &named); /* which checks the name, too */
+    if (err != GRANARY_ENOENT) {
+        if (err == GRANARY_OK && ret_id != NULL) {
+            *ret_id = named;
+        }
+        return err;
     }
-    free(wait);
-    return err;
+    wait = calloc(1, sizeof *wait + sizeof *wait->there);
+    if (wait == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "wait for name '%s': out of memory", name);
+    }
+    id = gr_id_of_name(name);
+    wait->client = client;
+    wait->name = name;
+    wait->ids = &id;
+    wait->count = 1;
+    return wait_all(wait, 1, timeout_ms, NULL, ret_id);
 }

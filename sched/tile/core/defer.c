@@ -44,7 +44,8 @@ tiling_defer(struct tiling *t, size_t i, size_t k)
     size_t step = t->steps->steps[i].inputs[k];
     struct step_input *note = tiling_note(t, i, k);
     struct gr_tiled *input = note != NULL && note->narrowed.pieces != NULL ? &note->narrowed : &t->tiled[step];
-    bool may = note != NULL && !note->asked && t->readers[step] == 1 && !t->steps->steps[step].is_target;
+    bool may = note != NULL && !note->asked && t->readers[step] == 1 && !t->steps->steps[step].is_target &&
+               !t->steps->steps[step].spare;
 
     if (input->deferred) {
         return true;

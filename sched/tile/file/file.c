@@ -145,6 +145,25 @@ gr_file_create(const struct gr_node *node, const struct gr_file_options *options
     return GRANARY_OK;
 }
 
+granary_err
+gr_file_believe(struct gr_file *file, const struct gr_schema *schema)
+{
+    granary_err err = gr_schema_copy(schema, &file->type.schema);
+
+    file->believed = file->known = file->type.known = err == GRANARY_OK;
+    file->asks = err != GRANARY_OK;
+    return err;
+}
+
+void
+gr_file_doubt(struct gr_file *file)
+{
+    gr_schema_free(&file->type.schema);
+    file->type = (struct gr_node_type){.known = false};
+    file->believed = file->known = false;
+    file->asks = true;
+}
+
 void
 gr_file_destroy(struct gr_file *file)
 {

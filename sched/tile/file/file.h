@@ -36,6 +36,7 @@ struct gr_file {
     int64_t block_bytes; /* that a chunk should have, about */
 
     bool known;
+    bool believed;              /* its columns are from another time when it was the same; nothing else is known */
     struct gr_node_type type;   /* when known; a file that is written has none */
     struct gr_file_part *parts; /* of batches */
     size_t part_count;
@@ -77,6 +78,9 @@ bool gr_file_asks(int op);
  */
 granary_err
 gr_file_create(const struct gr_node *node, const struct gr_file_options *options, struct gr_file **ret_file);
+/* It has these columns, as somebody has learnt. Only its type is known then. Errors: ENOMEM */
+granary_err gr_file_believe(struct gr_file *file, const struct gr_schema *schema);
+void gr_file_doubt(struct gr_file *file);   /* as if it had not been */
 void gr_file_destroy(struct gr_file *file); /* NULL is fine */
 
 /* Of a file that asks: add the stage's operators, one after the other. */

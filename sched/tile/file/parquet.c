@@ -1,21 +1,263 @@
-/* Parquet files, which are refused with the graph that names one. */
+/*
+ * Parquet files: the footer tells columns and row groups. These become chunks, once it is known which columns are read:
+ * small ones together, large ones in parts where they have pages enough. What nobody wants is left out (parquet_want.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
-#include "data/file/format.h"
+#include "base/grow.h"
+#include "data/frame.h"
+#include "parquet/parquet.h"
+#include "tile/file/parquet_cuts.h"
 #include "tile/file/tiles.h"
+
+#define BYTES_LEAST ((double)(1 << 20)) /* of the columns that are read, unpacked, in a chunk */
+#define ROWS_MOST   ((int64_t)1 << 23)  /* of a chunk, whatever is claimed to be in it */
+#define ROWS_CUT    ((int64_t)1 << 17)  /* a row group with fewer stays whole */
+#define CUTS_MOST   64                  /* parts of a row group that is cut at pages */
 
 static granary_err
 parquet_look(struct gr_file *file, int fd)
 {
-    (void)fd;
-    return gr_fail(GRANARY_EUNSUPPORTED, "%s: %s", file->path, gr_format_parquet.refusal);
+    struct gr_parquet *parquet = NULL;
+    const struct gr_parquet_column *columns;
+    const struct gr_parquet_leaf *leaves;
+    size_t count = 0;
+    granary_err err = gr_parquet_open(fd, (uint64_t)file->file_bytes, file->path, &parquet);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    file->own = parquet;
+    leaves = gr_parquet_leaves(parquet, &count);
+    columns = gr_parquet_columns(parquet, &count);
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        err = gr_schema_find(&file->type.schema, columns[i].name) >= 0
+                  ? gr_fail(GRANARY_EINVAL, "%s: it has column '%s' twice", file->path, columns[i].name)
+                  : gr_schema_add(&file->type.schema, columns[i].name,
+                                  columns[i].readable ? leaves[columns[i].leaf].dtype : GR_DTYPE_OTHER);
+    }
+    return err;
 }
 
-const struct gr_source gr_source_parquet = {.look = parquet_look};
+static void
+parquet_free(struct gr_file *file)
+{
+    gr_parquet_close(file->own);
+}
+
+const struct gr_source gr_source_parquet = {.look = parquet_look, .free_own = parquet_free};
+
+/* ---- the rows of a chunk ---- */
+
+/* Bytes of the columns that are read, as they will be in memory. */
+static double
+group_bytes(const struct cuts *cuts, const struct gr_parquet_group *group)
+{
+    double bytes = 0;
+
+    for (size_t c = 0; c < cuts->step->type->schema.count; c++) {
+        const struct gr_parquet_leaf *leaf = &cuts->leaves[cuts->columns[c].leaf];
+
+        if (gr_step_yields(cuts->step, c)) {
+            bytes += (double)group->rows * (double)(gr_dtype_size(leaf->dtype) > 0 ? gr_dtype_size(leaf->dtype) : 4);
+            bytes += leaf->dtype == GRANARY_STRING ? (double)group->chunks[cuts->columns[c].leaf].raw_size : 0;
+        }
+    }
+    return bytes;
+}
+
+/* Pages of the columns that are read, of that which has fewest; 1 when nobody knows. */
+static int64_t
+group_pages(const struct cuts *cuts, const struct gr_parquet_group *group)
+{
+    int64_t pages = INT32_MAX;
+
+    for (size_t c = 0; c < cuts->step->type->schema.count; c++) {
+        int64_t has = group->chunks[cuts->columns[c].leaf].data_pages;
+
+        if (gr_step_yields(cuts->step, c)) {
+            pages = has < pages ? has : pages;
+        }
+    }
+    return pages < 1 || pages == INT32_MAX ? 1 : pages;
+}
+
+static granary_err
+add_cut(struct cuts *cuts, const struct cut *cut)
+{
+    if (!gr_grow(&cuts->cuts, &cuts->room, cuts->count, sizeof *cuts->cuts)) {
+        return tile_no_memory();
+    }
+    cuts->cuts[cuts->count++] = *cut;
+    return GRANARY_OK;
+}
+
+/* A row group by itself, in so many parts. */
+static granary_err
+cut_group(struct cuts *cuts, size_t group, int64_t parts, double bytes)
+{
+    int64_t rows = cuts->groups[group].rows;
+    granary_err err = GRANARY_OK;
+
+    for (int64_t p = 0; err == GRANARY_OK && p < parts; p++) {
+        int64_t from = rows / parts * p + (p < rows % parts ? p : rows % parts);
+
+        err = add_cut(cuts, &(struct cut){.first = group,
+                                          .count = 1,
+                                          .from = from,
+                                          .rows = rows / parts + (p < rows % parts),
+                                          .bytes = bytes / (double)parts});
+    }
+    return err;
+}
+
+/* In how many parts. */
+static int64_t
+parts_of(const struct cuts *cuts, const struct gr_parquet_group *group, double bytes, double wanted)
+{
+    int64_t pages = group_pages(cuts, group);
+    int64_t parts = group->rows < ROWS_CUT || bytes < 2 * wanted ? 1 : (int64_t)(bytes / wanted);
+
+    parts = parts > pages ? pages : parts;
+    parts = parts > CUTS_MOST ? CUTS_MOST : parts;
+    return group->rows / parts > ROWS_MOST ? (group->rows + ROWS_MOST - 1) / ROWS_MOST : parts;
+}
+
+static bool
+is_whole(const struct gr_parquet_group *group, const struct spans *spans)
+{
+    return spans->count == 1 && spans->spans[0].from == 0 && spans->spans[0].to == group->rows;
+}
+
+/* Some rows of a row group. */
+static granary_err
+cut_spans(struct cuts *cuts, size_t group, double bytes)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t s = 0; err == GRANARY_OK && s < cuts->wanted[group].count; s++) {
+        struct span span = cuts->wanted[group].spans[s];
+
+        for (; err == GRANARY_OK && span.from < span.to; span.from += ROWS_MOST) {
+            int64_t rows = span.to - span.from < ROWS_MOST ? span.to - span.from : ROWS_MOST;
+
+            err = add_cut(cuts, &(struct cut){.first = group,
+                                              .count = 1,
+                                              .from = span.from,
+                                              .rows = rows,
+                                              .bytes = bytes * (double)rows / (double)cuts->groups[group].rows});
+        }
+    }
+    return err;
+}
+
+static granary_err
+cut_groups(struct cuts *cuts)
+{
+    double all = 1;
+    double wanted;
+    bool open = false; /* the last cut takes more row groups */
+    granary_err err = GRANARY_OK;
+
+    for (size_t g = 0; g < cuts->group_count; g++) {
+        all += group_bytes(cuts, &cuts->groups[g]);
+    }
+    wanted = all * (double)cuts->file->block_bytes / (double)(cuts->file->file_bytes + 1);
+    wanted = wanted < BYTES_LEAST ? BYTES_LEAST : wanted;
+    for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
+        const struct gr_parquet_group *group = &cuts->groups[g];
+        double bytes = group_bytes(cuts, group);
+        struct cut *last = open ? &cuts->cuts[cuts->count - 1] : NULL;
+        int64_t parts = parts_of(cuts, group, bytes, wanted);
+
+        if (!is_whole(group, &cuts->wanted[g])) {
+            err = cut_spans(cuts, g, bytes);
+            open = false;
+        } else if (last != NULL && parts == 1 && last->bytes + bytes <= wanted &&
+                   last->rows + group->rows <= ROWS_MOST) {
+            last->count++;
+            last->rows += group->rows;
+            last->bytes += bytes;
+        } else if (parts > (1 << 16)) {
+            err = gr_fail(GRANARY_EUNSUPPORTED, "%s: row group %zu claims %lld rows; write smaller ones",
+                          cuts->file->path, g, (long long)group->rows);
+        } else {
+            err = cut_group(cuts, g, parts, bytes);
+            open = parts == 1;
+        }
+    }
+    return err == GRANARY_OK && cuts->count == 0 ? add_cut(cuts, &(struct cut){.count = 0}) : err;
+}
+
+/* ---- the rule ---- */
+
+/* That all columns that are wanted can be read. */
+static granary_err
+check_columns(const struct gr_step *step, const struct gr_file *file)
+{
+    size_t count = 0;
+    bool *wanted;
+    granary_err err;
+
+    (void)gr_parquet_columns(file->own, &count);
+    wanted = calloc(count + 1, sizeof *wanted);
+    if (wanted == NULL) {
+        return tile_no_memory();
+    }
+    for (size_t c = 0; c < count; c++) {
+        wanted[c] = gr_step_yields(step, c);
+    }
+    err = gr_parquet_check(file->own, wanted);
+    free(wanted);
+    return err == GRANARY_OK ? err : gr_fail_in(err, "%s", file->path);
+}
+
+static granary_err
+add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
+{
+    struct gr_chunk_spec spec = {
+        .op = GR_CHUNK_parquet_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, i)};
+    struct gr_tiled *out = &t->tiled[i];
+    granary_err err = tiled_init(t, out, cuts->count, true);
+
+    tiling_add_dtypes(t, cuts->step, spec.shared);
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("size", cuts->file->file_bytes));
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("modified", cuts->file->modified_ns));
+    for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
+        const struct cut *cut = &cuts->cuts[p];
+
+        out->rows[p] = cut->rows;
+        out->bytes[p] = (uint64_t)cut->bytes;
+        spec.bytes = out->bytes[p];
+        spec.own = gr_chunks_attrs(t->chunks);
+        gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("first", (int64_t)cut->first));
+        gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("count", (int64_t)cut->count));
+        gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("from", cut->from));
+        gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("rows", cut->rows));
+        out->pieces[p] = gr_chunks_add(t->chunks, &spec);
+    }
+    return err;
+}
 
 granary_err
 tile_read_parquet(struct tiling *t, size_t i)
 {
-    (void)t;
-    (void)i;
-    return gr_fail(GRANARY_EUNSUPPORTED, "%s", gr_format_parquet.refusal);
+    const struct gr_file *file = t->sources->files[i];
+    struct cuts cuts = {.file = file, .step = &t->steps->steps[i]};
+    size_t count = 0;
+    granary_err err = check_columns(cuts.step, file);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    cuts.leaves = gr_parquet_leaves(file->own, &count);
+    cuts.columns = gr_parquet_columns(file->own, &count);
+    cuts.groups = gr_parquet_groups(file->own, &cuts.group_count);
+    err = parquet_want(t, i, &cuts);
+    err = err == GRANARY_OK ? cut_groups(&cuts) : err;
+    err = err == GRANARY_OK ? add_pieces(t, i, &cuts) : err;
+    free(cuts.cuts);
+    return err;
 }

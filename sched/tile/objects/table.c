@@ -1,7 +1,7 @@
 /* table: chunks that are there already; append_to: rows for one that changes. */
 #include "tile/source/table.h"
 #include "tile/core/rules.h"
-#include "tile/source/zone.h"
+#include "tile/source/choose.h"
 
 /* Bytes of the columns that are read. */
 static uint64_t
@@ -17,43 +17,13 @@ present_bytes(const struct gr_step *step, const Granary__FrameInfo *info)
 
 /* ---- chunks that nobody needs ---- */
 
-/* Leave out of chosen what one reader's condition excludes: chosen are those some reader needs. */
-static granary_err
-choose_for(const struct gr_table *table, const struct gr_expr *where, bool *chosen)
-{
-    struct zone_test *test = NULL;
-    granary_err err = where == NULL ? GRANARY_OK : zone_test_create(where, &table->schema, &test);
-
-    for (size_t p = 0; err == GRANARY_OK && p < table->count; p++) {
-        chosen[p] = chosen[p] || test == NULL || !zone_test_excludes(test, table->infos[p]);
-    }
-    zone_test_destroy(test);
-    return err;
-}
-
-/* What rows a reader wants of its input k; NULL: all. */
-static const struct gr_expr *
-condition_of(const struct gr_step *reader, size_t k)
-{
-    return reader->within != NULL ? reader->within : k < 2 ? reader->where[k] : NULL;
-}
-
 /* The chunks in which a reader may find rows; at least one, for the columns. */
 static granary_err
 choose(const struct tiling *t, size_t i, bool *chosen, size_t *ret_count)
 {
     const struct gr_table *table = t->sources->tables[i];
-    granary_err err = t->steps->steps[i].is_target ? choose_for(table, NULL, chosen) : GRANARY_OK;
+    granary_err err = zone_choose(t, i, &table->schema, table->infos, table->count, chosen);
 
-    for (size_t r = i + 1; r < t->steps->count && err == GRANARY_OK; r++) {
-        const struct gr_step *reader = &t->steps->steps[r];
-
-        for (size_t k = 0; k < reader->input_count && !reader->dead && err == GRANARY_OK; k++) {
-            if (reader->inputs[k] == i) {
-                err = choose_for(table, condition_of(reader, k), chosen);
-            }
-        }
-    }
     *ret_count = 0;
     for (size_t p = 0; p < table->count; p++) {
         *ret_count += chosen[p];

@@ -96,6 +96,10 @@ take_infos(struct gr_table *table, size_t first, size_t count, const ProtobufCBi
         table->infos[first + i] = infos->frames[i];
     }
     table->unknown -= count;
+    if (table->unknown == 0 && table->recalled) { /* what does not fit is of no use, and no error */
+        table->gone = settle(table) != GRANARY_OK;
+        return GRANARY_OK;
+    }
     return table->unknown == 0 ? settle(table) : GRANARY_OK;
 }
 
@@ -197,6 +201,98 @@ gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, st
     return GRANARY_OK;
 }
 
+granary_err
+gr_table_recall(const Granary__Node *node, const granary_id *ids, size_t count, struct gr_table **ret_table)
+{
+    struct gr_table *table = calloc(1, sizeof *table);
+    granary_err err;
+
+    if (table == NULL) {
+        return no_memory(node);
+    }
+    table->node = node;
+    table->recalled = true;
+    err = expect(table, count);
+    if (err != GRANARY_OK) {
+        gr_table_destroy(table);
+        return err;
+    }
+    for (size_t i = 0; i < count; i++) {
+        granary_id_format(ids[i], table->ids[i]);
+    }
+    *ret_table = table;
+    return GRANARY_OK;
+}
+
+/* What is told of a column that is not there. */
+static Granary__ColumnInfo *
+no_column(const struct gr_field *field)
+{
+    Granary__ColumnInfo *column = malloc(sizeof *column);
+
+    if (column != NULL) {
+        granary__column_info__init(column);
+        column->dtype = field->dtype;
+        column->name = strdup(field->name);
+        if (column->name == NULL) {
+            free(column);
+            column = NULL;
+        }
+    }
+    return column;
+}
+
+/* Columns are moved to where the schema has them. */
+static granary_err
+spread_info(Granary__FrameInfo *info, const struct gr_schema *schema)
+{
+    Granary__ColumnInfo **columns = calloc(schema->count + 1, sizeof(Granary__ColumnInfo *));
+    bool good = columns != NULL;
+    size_t taken = 0;
+
+    for (size_t c = 0; c < schema->count && good; c++) {
+        if (taken < info->n_columns && strcmp(info->columns[taken]->name, schema->fields[c].name) == 0) {
+            columns[c] = info->columns[taken++];
+        } else {
+            columns[c] = no_column(&schema->fields[c]);
+            good = columns[c] != NULL;
+        }
+    }
+    if (!good || taken < info->n_columns) { /* the latter cannot be: it was made of such a schema */
+        for (size_t c = 0; columns != NULL && c < schema->count; c++) {
+            bool theirs = false;
+
+            for (size_t k = 0; k < info->n_columns; k++) {
+                theirs = theirs || info->columns[k] == columns[c];
+            }
+            if (!theirs && columns[c] != NULL) {
+                granary__column_info__free_unpacked(columns[c], NULL);
+            }
+        }
+        free(columns);
+        return gr_fail(good ? GRANARY_EFAILED : GRANARY_ENOMEM, "columns of what was recalled are not in their order");
+    }
+    free(info->columns);
+    info->columns = columns;
+    info->n_columns = schema->count;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_table_spread(struct gr_table *table, const struct gr_schema *schema)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t a = 0; a < table->answer_count; a++) {
+        for (size_t i = 0; i < table->answers[a]->n_frames && err == GRANARY_OK; i++) {
+            err = spread_info(table->answers[a]->frames[i], schema);
+        }
+    }
+    gr_schema_free(&table->schema);
+    table->schema = (struct gr_schema){0};
+    return err == GRANARY_OK ? gr_schema_copy(schema, &table->schema) : err;
+}
+
 void
 gr_table_destroy(struct gr_table *table)
 {
@@ -268,7 +364,7 @@ void
 gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks)
 {
     bool anyone = !gr_id_is_zero(table->snapshot) || /* may have put them */
-                  gr_attr_find(table->node->attrs, table->node->n_attrs, "ids") != NULL;
+                  (!table->recalled && gr_attr_find(table->node->attrs, table->node->n_attrs, "ids") != NULL);
     struct gr_piece object;
     gr_attrs check;
 
@@ -277,8 +373,10 @@ gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct
         return;
     }
     object = gr_table_objects(table, step, NULL, chunks);
-    check = anyone ? gr_chunks_attrs(chunks) : 0;
-    if (anyone) {
+    check = anyone || table->recalled ? gr_chunks_attrs(chunks) : 0;
+    if (table->recalled) {
+        gr_attrs_add(chunks, check, gr_attr_new_bool("absent", true));
+    } else if (anyone) {
         gr_attrs_add(chunks, check, gr_attr_new_bool("check", true));
     }
     table->first_op = chunks->count;

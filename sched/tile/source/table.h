@@ -22,6 +22,8 @@ struct gr_table {
     struct gr_schema schema; /* when all is known */
     granary_id snapshot;     /* keeps the objects until the graph has ended; zero: there is none */
     bool makes_snapshot;     /* no client did */
+    bool recalled;           /* not the node's own objects, but what a step yielded before */
+    bool gone;               /* ... some of which is not there any more */
 };
 
 /*
@@ -29,6 +31,12 @@ struct gr_table {
  * Errors: EINVAL bad ids, or a name nobody has bound · ETYPE as gr_table_feed() · ENOMEM
  */
 granary_err gr_table_create(const Granary__Node *node, const Granary__StoredTable *bound, struct gr_table **ret_table);
+/* What a step has yielded before, in these objects. When all is known it may be `gone`. Errors: ENOMEM */
+granary_err
+gr_table_recall(const Granary__Node *node, const granary_id *ids, size_t count, struct gr_table **ret_table);
+/* When all is known: from now on it has the columns of that schema, some of which are in no object and must not be read.
+ * Errors: ENOMEM */
+granary_err gr_table_spread(struct gr_table *table, const struct gr_schema *schema);
 void gr_table_destroy(struct gr_table *table); /* NULL is fine */
 
 static inline bool

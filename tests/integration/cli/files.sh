@@ -66,7 +66,7 @@ refused() { # PART NODE
     granary run graph.json >out.txt 2>&1 && fail "$2: ran"
     grep -qF "$1" out.txt || fail "$2: $(cat out.txt)"
 }
-refused "Parquet files cannot be read yet" '{"op": "read_parquet", "path": "rows.parquet"}'
+refused "rows.csv: is no Parquet file" '{"op": "read_parquet", "path": "rows.csv"}'
 refused "node 'r' (read_arrow): $work/none: No such file" '{"op": "read_arrow", "path": "none"}'
 refused "not an Arrow file" '{"op": "read_arrow", "path": "rows.csv"}'
 refused "cut short at byte 3000" '{"op": "read_arrow", "path": "short.arrow"}'

@@ -29,6 +29,14 @@ granary name greeting "$one"
 expect 1 'bound already' granary name --expect new greeting "$two"
 granary name --expect "$one" greeting "$two"
 [ "$(granary get name:greeting)" = two ] || fail "bound again"
+granary wait --names greeting coming --timeout 1m >"$work/waited" &
+for _ in $(seq 200); do granary why | grep -q 'waits for a name' && break; sleep 0.05; done
+granary why | grep -q 'waits for a name' || fail "who waits for a name: $(granary why)"
+granary name coming "$one"
+wait $! || fail "a name was not waited for"
+[ "$(xargs <"$work/waited")" = "$two $one" ] || fail "waited for $(xargs <"$work/waited")"
+granary name --drop coming
+expect 6 "'coming': not bound in time" granary wait --names coming --timeout 20ms
 granary name 'another "one"' "$two"
 granary names --json | python3 -c 'import json, sys
 assert [n["name"] for n in json.load(sys.stdin)] == ["another \"one\"", "greeting"]'

@@ -28,6 +28,12 @@ wait_until() {
 
 granary up --executors 2 --memory 64M >/dev/null
 remember_prefix
+
+# each subject is told of an instance that has done nothing yet
+for subject in schedulers executors bands graphs subtasks runs chunks tileables recalls functions sessions; do
+    granary info "$subject" >"$work/out" 2>&1 || fail "'granary info $subject' of a new instance: $(cat "$work/out")"
+done
+
 granary run libclient/examples/birdstrikes.json >/dev/null 2>&1
 key=$(value key granary graphs)
 

@@ -10,3 +10,8 @@ said=$(GRANARY_INSTANCE=nobody-has-this-up GRANARY_SESSION=nor-this "$GRANARY_SO
 for part in "Building in build/release" "Wildlife Species" "Canada goose"; do
     [[ $said == *"$part"* ]] || fail "quickstart does not print '$part': $said"
 done
+
+# The Python line that it prints works.
+sed -n "/^PYTHONPATH=build/,/collect())'/p" <<<"$said" >"$work/line.sh"
+bash "$work/line.sh" >"$work/out" || fail "the line for Python: $(cat "$work/line.sh")"
+grep -q "Canada goose" "$work/out" || fail "the line for Python prints: $(cat "$work/out")"

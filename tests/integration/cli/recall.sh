@@ -3,7 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 unset GRANARY_RECALL
 
-uses() { granary recall list --json | { grep -o '"uses": [0-9]*' || true; } | awk '{n += $2} END {print n + 0}'; }
+uses() { # uses [KIND]: of results, or of steps
+    granary recall list --json | tr '{' '\n' | { grep "\"kind\": \"${1:-result}\"" || true; } |
+        { grep -o '"uses": [0-9]*' || true; } | awk '{n += $2} END {print n + 0}'
+}
 recalled() { # recalled COUNT COMMAND...: it recalls so many results
     local before count=$1
     shift
@@ -168,6 +171,6 @@ held=$(granary recall list --json | /usr/bin/python3 -c 'import json, sys
 print(sum(row["bytes"] for row in json.load(sys.stdin) if row["held"]))')
 [ "$held" -le $((64 << 20 >> 3)) ] || fail "recalled results have $held bytes"
 [ "$held" -gt 0 ] || fail "nothing is held"
-expect 2 'list, clear, on or off' granary recall away
+expect 2 'list, clear, save, on or off' granary recall away
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"

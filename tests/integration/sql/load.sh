@@ -148,7 +148,8 @@ granary load lost "$birds" >/dev/null
 granary results lost table | xargs granary rm
 expect 1 "table 'lost': its rows are not in the store any more: load it again with --replace" granary sql "select count(*) from lost"
 granary forget lost
-expect 2 "Parquet files cannot be read yet" granary load lost "$work/a.parquet"
+cp "$work/a.csv" "$work/a.parquet"
+expect 2 "no Parquet file" granary load lost "$work/a.parquet"
 expect 4 "no table 'bird'; did you mean 'birds'" granary sql "select 1 from bird"
 expect 2 '\^$' granary sql "select price from prices where"
 expect 2 "which statement" granary sql

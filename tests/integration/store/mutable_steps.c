@@ -5,7 +5,7 @@
 
 #include "../../unit/data/frames.h"
 #include "fixture.h"
-#include "mutable_killed.h"
+#include "killed.h"
 #include "mutable_model.h"
 
 #define KILL_ONE_OF 100 /* writes */
@@ -101,7 +101,7 @@ struct deed {
 };
 
 static void
-deed_do(granary_mutable *table, void *context)
+deed_do(void *table, void *context)
 {
     struct deed *deed = context;
 
@@ -120,6 +120,13 @@ deed_do(granary_mutable *table, void *context)
     }
 }
 
+static void *
+deed_open(granary_client *client, const char *name, void *context)
+{
+    (void)context;
+    return open_table(client, name);
+}
+
 /* By one of the handles; now and then after a child has begun it, and was killed: by its token it is one write. Returns whether
  * that child may have done it. */
 static bool
@@ -129,8 +136,9 @@ deed_play(struct model *model, struct deed *deed, bool refused)
 
     if (by_child) {
         deed->options.token = 1 + draw(&model->course, UINT32_MAX);
-        model->killed += killed_do(model->state, model->course.name, deed_do, deed,
-                                   draw(&model->course, (uint64_t)1 << draw(&model->course, KILL_BITS)));
+        model->killed +=
+            killed_do(model->state, model->course.name, &(struct killed_deed){deed_open, deed_do, NULL, deed},
+                      draw(&model->course, (uint64_t)1 << draw(&model->course, KILL_BITS)));
     }
     deed_do(draw_handle(&model->course), deed);
     return by_child;

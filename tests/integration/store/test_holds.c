@@ -1,6 +1,7 @@
 /* What is said about objects outlives the store: kill -9, the next one, and everything holds as before. */
 #include "fixture.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,10 +331,61 @@ clients_that_die_meanwhile_hold_nothing(void **state)
     granary_disconnect(client);
 }
 
+/* ---- waiting for a name ---- */
+
+/* Somebody who waits for the name "coming". */
+struct waiter {
+    pthread_t thread;
+    granary_client *client;
+    granary_id id;
+    granary_err err;
+};
+
+static void *
+wait_for_name(void *context)
+{
+    struct waiter *waiter = context;
+
+    waiter->err = granary_name_wait(waiter->client, "coming", 60000, &waiter->id);
+    return NULL;
+}
+
+static void
+a_name_is_waited_for(void **state)
+{
+    granary_client *client = fixture_connect(state);
+    const granary_id nobody = {{0}};
+    granary_id id;
+
+    assert_err(granary_name_wait(client, "", 0, &id), GRANARY_EINVAL);
+    assert_err(granary_name_wait(client, "coming", -2, &id), GRANARY_EINVAL);
+    assert_err(granary_name_wait(client, "coming", 0, &id), GRANARY_ETIMEDOUT);
+    assert_err(granary_name_wait(client, "coming", 20, NULL), GRANARY_ETIMEDOUT);
+    assert_ok(fixture_put(client, 1, 100, 0));
+    for (int restarts = 0; restarts < 2; restarts++) {
+        struct waiter waiter = {.client = fixture_connect(state)};
+
+        assert_int_equal(pthread_create(&waiter.thread, NULL, wait_for_name, &waiter), 0);
+        if (restarts > 0) {
+            fixture_restart(state);
+        }
+        assert_ok(granary_name_set(client, "other", fixture_id(1), GRANARY_NAME_ANY, nobody, NULL));
+        assert_ok(granary_name_set(client, "coming", fixture_id(1), GRANARY_NAME_NEW, nobody, NULL));
+        (void)pthread_join(waiter.thread, NULL);
+        assert_ok(waiter.err);
+        assert_memory_equal(waiter.id.bytes, fixture_id(1).bytes, sizeof waiter.id.bytes);
+        assert_ok(granary_name_wait(client, "coming", 0, &id));
+        assert_ok(granary_name_set(client, "coming", nobody, GRANARY_NAME_ANY, nobody, NULL));
+        granary_disconnect(waiter.client);
+    }
+    granary_disconnect(client);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_name_is_waited_for, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(pins_references_and_names_outlive_the_store, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(what_cannot_be_persisted_is_not_sealed, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(persistent_pins_outlive_the_store, fixture_start, fixture_stop),

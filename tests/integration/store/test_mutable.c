@@ -215,11 +215,11 @@ append_later(void *context)
     granary_client *client = fixture_connect(later->state);
     granary_mutable *table = open_table(client, later->name);
 
-    while (atomic_load(&table->page.page->waited) == 0) {
+    while (atomic_load(&table->page.page->bell.waited) == 0) {
         (void)sched_yield();
     }
     assert_ok(append_number(table, 1, 100, NULL));
-    while (atomic_load(&table->page.page->waited) == 0) {
+    while (atomic_load(&table->page.page->bell.waited) == 0) {
         (void)sched_yield();
     }
     assert_ok(granary_mutable_seal(table, GRANARY_NOW, NULL));
@@ -238,7 +238,7 @@ who_watches_is_woken(void **state)
 
     assert_err(granary_mutable_watch(table, GRANARY_NOW, 0, &newest), GRANARY_ETIMEDOUT);
     assert_err(granary_mutable_watch(table, GRANARY_NOW, 10, &newest), GRANARY_ETIMEDOUT);
-    atomic_store(&table->page.page->waited, 0);
+    atomic_store(&table->page.page->bell.waited, 0);
     assert_int_equal(pthread_create(&later.thread, NULL, append_later, &later), 0);
     assert_ok(granary_mutable_watch(table, GRANARY_NOW, GRANARY_FOREVER, &newest));
     assert_int_equal(newest, 100);

@@ -229,6 +229,34 @@ columns_of_the_caller_become_a_frame(void **state)
     granary_disconnect(client);
 }
 
+/* Nothing but nulls, encoded: the dictionary has no strings, and no code leads into it. */
+static void
+a_dictionary_may_be_empty(void **state)
+{
+    static const uint8_t none[] = {0};
+    static const int32_t codes[] = {0, 0, 0};
+    static const int32_t no_offsets[] = {0};
+    const granary_column entries = {.dtype = GRANARY_STRING, .rows = 0, .values = "", .offsets = no_offsets};
+    const granary_column column = {
+        .name = "a", .dtype = GRANARY_STRING, .values = codes, .dictionary = &entries, .validity = none};
+    granary_client *client = fixture_connect(state);
+    granary_frame *frame;
+    granary_id id;
+
+    assert_ok(put(client, column, 3, &id));
+    for (int64_t rows = 0; rows <= 3; rows++) {
+        assert_ok(granary_frame_read_rows(client, id, 3 - rows, rows, NULL, 0, 0, &frame));
+        for (int64_t row = 0; row < rows; row++) {
+            size_t length = 1;
+
+            assert_null(granary_column_text(granary_frame_column(frame, 0), row, &length));
+            assert_int_equal(length, 0);
+        }
+        granary_frame_close(frame);
+    }
+    granary_disconnect(client);
+}
+
 static void
 columns_that_are_none_are_refused(void **state)
 {
@@ -298,6 +326,7 @@ main(void)
         STORE_TEST(an_arrow_file_of_others_will_do),
         STORE_TEST(damaged_directories_are_refused),
         STORE_TEST(columns_of_the_caller_become_a_frame),
+        STORE_TEST(a_dictionary_may_be_empty),
         STORE_TEST(columns_that_are_none_are_refused),
         STORE_TEST(tensors_of_the_caller_become_objects),
     };

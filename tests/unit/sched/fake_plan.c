@@ -323,3 +323,18 @@ gr_plan_analyze(const struct gr_plan *plan, struct gr_buf *out)
     (void)plan;
     (void)out;
 }
+
+granary_err
+gr_plan_spare(const struct gr_plan *plan, size_t *step, struct gr_plan_spare *ret_spare)
+{
+    (void)plan;
+    (void)step;
+    *ret_spare = (struct gr_plan_spare){0};
+    return GRANARY_OK;
+}
+
+void
+gr_plan_spare_free(struct gr_plan_spare *spare)
+{
+    (void)spare;
+}

@@ -124,6 +124,7 @@ turn(struct rig *rig)
             break;
         case ACTION_UNLOG:
         case ACTION_RELOG:
+        case ACTION_SAVE:
             break;
         case ACTION_MOVE:
             (void)snprintf(rig->kept + length, sizeof rig->kept - length, "%s/%.*s>%.*s ", actions[i].space,

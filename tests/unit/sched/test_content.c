@@ -23,10 +23,10 @@
 
 static char directory[] = "/tmp/granary-test-XXXXXX";
 
-static uint32_t
+static granary_id
 origin_of(void *context, uint32_t serial)
 {
-    return context != NULL && serial == 9 ? 8 : serial; /* 9 has what 8 computed */
+    return (granary_id){.bytes = {context != NULL && serial == 9 ? 8 : (uint8_t)serial}}; /* 9 has what 8 computed */
 }
 
 static int64_t

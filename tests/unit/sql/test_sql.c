@@ -266,7 +266,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select name from a where name = \"Qwertz\"", GRANARY_ENOENT,
          "no column 'Qwertz': text stands in single quotes"},
         {"select name, string_agg(name, ',') from a group by 1", GRANARY_EINVAL, "no function 'string_agg'"},
-        {"select * from 'trips.parquet'", GRANARY_EUNSUPPORTED, "Parquet files cannot be read yet"},
+        {"select * from 'nowhere/trips.parquet'", GRANARY_ENOENT, "No such file"},
         {"select * from a join b using (x)", GRANARY_ENOENT, "USING: there is no column 'x' on the right side"},
         {"select * from a left join b on a.x > b.y", GRANARY_EUNSUPPORTED, "needs an equality of both sides"},
         {"select current_date from a", GRANARY_EUNSUPPORTED, "current date"},

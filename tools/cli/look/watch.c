@@ -3,15 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/command/arguments.h"
 #include "cli/print/listing.h"
+#include "granary/hold.h"
 #include "granary/stream.h"
 
 /* ---- wait ---- */
 
 struct wait {
     bool any;
+    bool names;
     int timeout_ms;
     granary_id *ids;
     bool *there;
@@ -28,7 +31,7 @@ parse_ids(struct cli *cli)
     if (wait->ids == NULL || wait->there == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    for (int i = 0; i < cli->count; i++) {
+    for (int i = 0; i < cli->count && !wait->names; i++) {
         granary_err err = arguments_id(cli->arguments[i], &wait->ids[i]);
 
         if (err != GRANARY_OK) {
@@ -41,13 +44,41 @@ parse_ids(struct cli *cli)
     return 0;
 }
 
+/* One after the other: all of them are waited for. */
+static granary_err
+wait_for_names(struct cli *cli)
+{
+    const struct wait *wait = cli->self;
+    const int64_t deadline_ns = gr_deadline_ns(wait->timeout_ms);
+    granary_err err = GRANARY_OK;
+
+    for (int i = 0; i < cli->count && err == GRANARY_OK; i++) {
+        const int64_t left_ns = deadline_ns - gr_now_ns();
+        granary_id id;
+
+        err = granary_name_wait(cli->client, cli->arguments[i],
+                                wait->timeout_ms < 0 ? GRANARY_FOREVER
+                                : left_ns > 0        ? (int)(left_ns / 1000000)
+                                                     : 0,
+                                &id);
+        if (err == GRANARY_OK) {
+            cli_print_id(cli, id);
+        }
+    }
+    return err;
+}
+
 static int
 run_wait(struct cli *cli)
 {
     const struct wait *wait = cli->self;
     size_t count = (size_t)cli->count;
-    granary_err err =
-        granary_object_wait(cli->client, wait->ids, count, wait->any ? 1 : count, wait->timeout_ms, wait->there);
+    granary_err err;
+
+    if (wait->names) {
+        return wait_for_names(cli);
+    }
+    err = granary_object_wait(cli->client, wait->ids, count, wait->any ? 1 : count, wait->timeout_ms, wait->there);
 
     for (size_t i = 0; i < count; i++) {
         if (wait->there[i]) {
@@ -69,6 +100,7 @@ end_wait(struct cli *cli)
 static const struct gr_option wait_options[] = {
     {"any", 0, NULL, "wait until one of them is there", GR_OPTION_FLAG(struct wait, any)},
     {"all", 0, NULL, "wait until all are there; this is the default", GR_OPTION_SET(struct wait, any, 0)},
+    {"names", 0, NULL, "wait until these names are bound, and print their objects", GR_OPTION_FLAG(struct wait, names)},
     {"timeout", 0, "DURATION", "give up after this time, with status 6; default: never",
      GR_OPTION_MS(struct wait, timeout_ms)},
     {0}};

@@ -18,6 +18,18 @@ clear(granary_client *client)
 }
 
 static granary_err
+save(granary_client *client)
+{
+    uint64_t count = 0;
+    granary_err err = granary_recall_save(client, &count);
+
+    if (err == GRANARY_OK) {
+        (void)printf("%llu saved\n", (unsigned long long)count);
+    }
+    return err;
+}
+
+static granary_err
 switch_on(granary_client *client)
 {
     return granary_recall_switch(client, true);
@@ -32,7 +44,7 @@ switch_off(granary_client *client)
 static const struct {
     const char *verb;
     granary_err (*run)(granary_client *client);
-} verbs[] = {{"clear", clear}, {"on", switch_on}, {"off", switch_off}};
+} verbs[] = {{"clear", clear}, {"save", save}, {"on", switch_on}, {"off", switch_off}};
 
 static int
 run_recall(struct cli *cli)
@@ -46,7 +58,7 @@ run_recall(struct cli *cli)
             return err == GRANARY_OK ? status : cli_fail(err, "recall: %s", verbs[i].verb);
         }
     }
-    (void)fprintf(stderr, "granary: recall: list, clear, on or off: `granary recall --help` tells more\n");
+    (void)fprintf(stderr, "granary: recall: list, clear, save, on or off: `granary recall --help` tells more\n");
     return 2;
 }
 

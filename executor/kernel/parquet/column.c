@@ -1,0 +1,222 @@
+/* A column made of chunks: pages are found, and their levels read; values are the matter of fixed_column.c and
+ * text_column.c. */
+#include "kernel/parquet/column.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/grow.h"
+#include "kernel/parquet/values.h"
+
+granary_err
+column_open(struct column *column, const struct gr_parquet_leaf *leaf, int64_t rows)
+{
+    size_t width = values_width(leaf);
+
+    *column = (struct column){.leaf = leaf, .rows = rows};
+    if (leaf->form == GR_PARQUET_TEXT) {
+        return GRANARY_OK;
+    }
+    column->block = malloc(COLUMN_BLOCK * (width + 1));
+    if (column->block == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    if (leaf->form == GR_PARQUET_BOOL || leaf->form == GR_PARQUET_NULLS) { /* its bits are set one by one */
+        return gr_column_alloc(leaf->dtype, rows, 0, leaf->levels > 0 && leaf->form == GR_PARQUET_BOOL, &column->made);
+    }
+    return gr_column_alloc_unset(leaf->dtype, rows, 0, leaf->levels > 0, &column->made);
+}
+
+void
+column_close(struct column *column)
+{
+    gr_column_free(&column->made);
+    for (size_t i = 0; i < column->part_count; i++) {
+        gr_column_free(&column->parts[i]);
+    }
+    free(column->parts);
+    dictionary_free(&column->dictionary);
+    text_free(&column->text);
+    texts_free(&column->texts);
+    free(column->block);
+}
+
+void
+spread(void *values, size_t width, int64_t rows, int64_t there, const uint8_t *validity, int64_t at)
+{
+    char *bytes = values;
+
+    if (there == rows) {
+        return;
+    }
+#define SPREAD(type)                                                                                                   \
+    do {                                                                                                               \
+        type *of = values;                                                                                             \
+        for (int64_t i = rows - 1; i >= 0; i--) {                                                                      \
+            bool is = gr_bit(validity, at + i);                                                                        \
+            there -= is;                                                                                               \
+            of[i] = is ? of[there] : 0;                                                                                \
+        }                                                                                                              \
+    } while (0)
+    switch (width) {
+    case 1:
+        SPREAD(uint8_t);
+        break;
+    case 2:
+        SPREAD(uint16_t);
+        break;
+    case 4:
+        SPREAD(uint32_t);
+        break;
+    case 8:
+        SPREAD(uint64_t);
+        break;
+    default:
+        for (int64_t i = rows - 1; i >= 0; i--) {
+            if (gr_bit(validity, at + i)) {
+                there--;
+                memmove(bytes + (size_t)i * width, bytes + (size_t)there * width, width);
+            } else {
+                memset(bytes + (size_t)i * width, 0, width);
+            }
+        }
+    }
+#undef SPREAD
+}
+
+granary_err
+page_codes(const struct part *part, struct hybrid *ret_codes)
+{
+    const struct page *page = part->page;
+
+    if (page->body_size == 0) { /* without a value, not even the width is there */
+        hybrid_open(ret_codes, page->body, 0, 0);
+        return part->passed + part->there == 0 ? GRANARY_OK : gr_fail(GRANARY_ECORRUPT, "a page of codes is empty");
+    }
+    if (page->body[0] > 32) {
+        return gr_fail(GRANARY_ECORRUPT, "a page has codes of %d bits", page->body[0]);
+    }
+    hybrid_open(ret_codes, page->body + 1, page->body_size - 1, page->body[0]);
+    return hybrid_skip(ret_codes, (uint64_t)part->passed)
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ECORRUPT, "a page has fewer codes than it says");
+}
+
+/* Rows of a page, behind those that nobody wants. */
+static granary_err
+take_page(struct column *column, const struct page *page, int64_t skip, int64_t rows)
+{
+    bool is_text = column->leaf->form == GR_PARQUET_TEXT;
+    const struct gr_column *made = is_text ? &column->text.codes : &column->made;
+    uint8_t *validity = (uint8_t *)(uintptr_t)made->view.validity;
+    int64_t at = is_text ? column->at : column->made_at;
+    struct part part = {.page = page, .rows = rows};
+    struct levels levels;
+    granary_err err;
+
+    levels_open(&levels, page->levels, page->levels_size, column->leaf->levels);
+    part.passed = levels_take(&levels, skip, NULL, 0);
+    part.there = part.passed < 0 ? -1 : levels_take(&levels, rows, validity, at);
+    if (part.there < 0) {
+        return gr_fail(GRANARY_ECORRUPT, "a page has fewer levels than rows");
+    }
+    err = is_text ? text_take(column, &part) : fixed_take(column, &part);
+    column->at += rows;
+    column->made_at += rows;
+    return err;
+}
+
+static granary_err
+too_few(void)
+{
+    return gr_fail(GRANARY_ECORRUPT, "its pages have another number of rows than the row group");
+}
+
+static granary_err
+add_page(struct column *column, struct pages *pages, const struct gr_parquet_page *head, int64_t row, int64_t from,
+         int64_t end)
+{
+    int64_t skip = from > row ? from - row : 0;
+    int64_t rows = (int64_t)head->values - skip;
+    struct page page;
+    granary_err err;
+
+    if (rows <= 0) {
+        pages_pass(pages, head);
+        return GRANARY_OK;
+    }
+    err = pages_open(pages, head, &page);
+    return err == GRANARY_OK ? take_page(column, &page, skip, rows < end - row - skip ? rows : end - row - skip) : err;
+}
+
+static granary_err
+add_dictionary(struct column *column, struct pages *pages, const struct gr_parquet_page *head)
+{
+    struct page page;
+    granary_err err = pages_open(pages, head, &page);
+
+    return err == GRANARY_OK ? dictionary_read(column, &page) : err;
+}
+
+granary_err
+column_add(struct column *column, struct pages *pages, int64_t group_rows, int64_t from, int64_t rows)
+{
+    int64_t row = 0;
+    bool any = true;
+    granary_err err = GRANARY_OK;
+
+    dictionary_free(&column->dictionary);
+    column->at = 0;
+    pages->full = column->leaf->levels;
+    if (column->leaf->form == GR_PARQUET_TEXT) {
+        err = text_begin(column, rows);
+    }
+    while (err == GRANARY_OK && row < from + rows && column->leaf->form != GR_PARQUET_NULLS) {
+        struct gr_parquet_page head;
+
+        err = pages_peek(pages, &head, &any);
+        if (err != GRANARY_OK || !any) {
+            return err == GRANARY_OK ? too_few() : err;
+        }
+        if (head.type == GR_PARQUET_PAGE_DICTIONARY) {
+            err = add_dictionary(column, pages, &head);
+        } else if (head.type == GR_PARQUET_PAGE_INDEX) {
+            pages_pass(pages, &head);
+        } else if ((int64_t)head.values > group_rows - row) {
+            err = too_few();
+        } else {
+            err = add_page(column, pages, &head, row, from, from + rows);
+            row += head.values;
+        }
+    }
+    return err == GRANARY_OK && column->leaf->form == GR_PARQUET_TEXT ? text_end(column, rows) : err;
+}
+
+granary_err
+column_finish(struct column *column, struct gr_column *ret_column)
+{
+    struct gr_run *runs;
+    granary_err err;
+
+    if (column->leaf->form != GR_PARQUET_TEXT) {
+        *ret_column = column->made;
+        column->made = (struct gr_column){.owned = false};
+        gr_column_settle(ret_column);
+        return GRANARY_OK;
+    }
+    if (column->part_count == 1) {
+        *ret_column = column->parts[0];
+        column->part_count = 0;
+        return GRANARY_OK;
+    }
+    runs = calloc(column->part_count + 1, sizeof *runs);
+    if (runs == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < column->part_count; i++) {
+        runs[i] = (struct gr_run){.column = &column->parts[i].view, .rows = column->parts[i].view.rows};
+    }
+    err = gr_column_concat(runs, column->part_count, GRANARY_STRING, ret_column);
+    free(runs);
+    return err;
+}

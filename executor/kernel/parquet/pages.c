@@ -1,0 +1,130 @@
+/* Pages: found by their heads, checked against their sum, unpacked, and cut into levels and values. */
+#include "kernel/parquet/pages.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/parquet/codec.h"
+
+void
+pages_free(struct pages *pages)
+{
+    free(pages->raw);
+    pages->raw = NULL;
+}
+
+granary_err
+pages_peek(const struct pages *pages, struct gr_parquet_page *ret_head, bool *ret_any)
+{
+    *ret_any = pages->at < pages->size;
+    return *ret_any ? gr_parquet_page_read(pages->bytes + pages->at, pages->size - pages->at, ret_head) : GRANARY_OK;
+}
+
+void
+pages_pass(struct pages *pages, const struct gr_parquet_page *head)
+{
+    pages->at += head->head + head->size;
+}
+
+static granary_err
+make_room(struct pages *pages, size_t size)
+{
+    if (size + PAGE_SLACK > pages->raw_room) {
+        free(pages->raw);
+        pages->raw_room = size + size / 4 + PAGE_SLACK;
+        pages->raw = malloc(pages->raw_room);
+        if (pages->raw == NULL) {
+            pages->raw_room = 0;
+            return gr_fail(GRANARY_ENOMEM, "out of memory for a page of %zu bytes", size);
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* The part of a page that is compressed; *ret_raw has it. */
+static granary_err
+unpack(struct pages *pages, const uint8_t *bytes, size_t size, size_t raw_size, const uint8_t **ret_raw)
+{
+    granary_err err;
+
+    if (pages->codec == GR_PARQUET_RAW) {
+        *ret_raw = bytes;
+        return size == raw_size ? GRANARY_OK : gr_fail(GRANARY_ECORRUPT, "a page has another size than its head says");
+    }
+    err = make_room(pages, raw_size);
+    if (err == GRANARY_OK) {
+        err = codec_unpack(pages->codec, bytes, size, pages->raw, raw_size);
+        memset(pages->raw + raw_size, 0, PAGE_SLACK);
+        *ret_raw = pages->raw;
+    }
+    return err;
+}
+
+/* Definition levels stand before the values, behind their size. */
+static granary_err
+cut_v1(const struct pages *pages, struct page *page)
+{
+    uint32_t size;
+
+    if (pages->full == 0 || page->head.type == GR_PARQUET_PAGE_DICTIONARY) {
+        return GRANARY_OK;
+    }
+    if (page->head.level_encoding != GR_PARQUET_RLE) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "its nulls are in an encoding that is not supported (%d)",
+                       (int)page->head.level_encoding);
+    }
+    if (page->body_size < sizeof size) {
+        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
+    }
+    memcpy(&size, page->body, sizeof size);
+    if (size > page->body_size - sizeof size) {
+        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
+    }
+    page->levels = page->body + sizeof size;
+    page->levels_size = size;
+    page->body = page->levels + size;
+    page->body_size -= sizeof size + size;
+    return GRANARY_OK;
+}
+
+static granary_err
+open_v2(struct pages *pages, const uint8_t *bytes, struct page *page)
+{
+    const struct gr_parquet_page *head = &page->head;
+    size_t before = (size_t)head->levels_size + head->repeats_size;
+
+    page->levels = bytes + head->repeats_size;
+    page->levels_size = head->levels_size;
+    page->body_size = head->raw_size - before;
+    if (!head->compressed || page->body_size == 0) {
+        page->body = bytes + before;
+        return head->size - before >= page->body_size
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_ECORRUPT, "a page has fewer bytes than it says");
+    }
+    return unpack(pages, bytes + before, head->size - before, page->body_size, &page->body);
+}
+
+granary_err
+pages_open(struct pages *pages, const struct gr_parquet_page *head, struct page *ret_page)
+{
+    const uint8_t *bytes = pages->bytes + pages->at + head->head;
+    struct page page = {.head = *head};
+    granary_err err = GRANARY_OK;
+
+    if (head->has_crc && codec_crc(bytes, head->size) != head->crc) {
+        return gr_fail(GRANARY_ECORRUPT, "a page has another checksum than when it was written");
+    }
+    if (head->type == GR_PARQUET_PAGE_DATA_V2) {
+        err = open_v2(pages, bytes, &page);
+    } else {
+        page.body_size = head->raw_size;
+        err = unpack(pages, bytes, head->size, head->raw_size, &page.body);
+        err = err == GRANARY_OK ? cut_v1(pages, &page) : err;
+    }
+    if (err == GRANARY_OK) {
+        pages_pass(pages, head);
+        *ret_page = page;
+    }
+    return err;
+}

@@ -1,0 +1,214 @@
+/* parquet_read: rows of row groups of a file that the planner has looked at. A file that has changed since gives an error. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "data/file/regular.h"
+#include "data/place.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/parquet/codec.h"
+#include "kernel/parquet/column.h"
+
+struct reading {
+    const char *path;
+    int fd;
+    struct gr_parquet *file;
+    const struct gr_parquet_leaf *leaves;
+    const struct gr_parquet_group *groups;
+    size_t first;
+    size_t count;
+    int64_t from; /* of the first row group */
+    int64_t rows;
+    const Granary__Attr *names;
+    size_t *wanted; /* leaves, by name */
+    uint8_t *bytes; /* of a chunk */
+    size_t room;
+};
+
+static granary_err
+fail_changed(const char *path)
+{
+    return gr_fail(GRANARY_EIO, "%s: it is other than when the graph was submitted; submit again", path);
+}
+
+/* ---- what is read ---- */
+
+/* Columns stand in the file's order, and are as planned. */
+static granary_err
+find_columns(struct reading *reading, const Granary__Attr *dtypes)
+{
+    size_t count = 0;
+    const struct gr_parquet_column *columns = gr_parquet_columns(reading->file, &count);
+    size_t at = 0;
+
+    reading->wanted = calloc(reading->names->n_strings + 1, sizeof *reading->wanted);
+    if (reading->wanted == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", reading->path);
+    }
+    for (size_t i = 0; i < count && at < reading->names->n_strings; i++) {
+        const struct gr_parquet_leaf *leaf = &reading->leaves[columns[i].leaf];
+
+        if (strcmp(columns[i].name, reading->names->strings[at]) == 0) {
+            if (!columns[i].readable || strcmp(granary_dtype_name(leaf->dtype), dtypes->strings[at]) != 0) {
+                return fail_changed(reading->path);
+            }
+            reading->wanted[at++] = columns[i].leaf;
+        }
+    }
+    return at == reading->names->n_strings ? GRANARY_OK : fail_changed(reading->path);
+}
+
+/* The rows are there. */
+static granary_err
+find_rows(const struct reading *reading)
+{
+    size_t count = 0;
+    int64_t rows = 0;
+
+    (void)gr_parquet_groups(reading->file, &count);
+    if (reading->first > count || reading->count > count - reading->first) {
+        return fail_changed(reading->path);
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        rows += reading->groups[reading->first + i].rows;
+    }
+    return reading->from > rows || reading->rows > rows - reading->from ||
+                   (reading->count > 1 && (reading->from > 0 || reading->rows != rows))
+               ? fail_changed(reading->path)
+               : GRANARY_OK;
+}
+
+static granary_err
+open_file(struct reading *reading, const struct gr_chunk_parquet_read *params)
+{
+    struct stat info;
+    size_t count;
+    granary_err err = gr_regular_open(params->path, &reading->fd, &info);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (info.st_size != params->size ||
+        info.st_mtim.tv_sec * INT64_C(1000000000) + info.st_mtim.tv_nsec != params->modified) {
+        return fail_changed(params->path);
+    }
+    err = gr_parquet_open(reading->fd, (uint64_t)info.st_size, params->path, &reading->file);
+    if (err == GRANARY_OK) {
+        reading->leaves = gr_parquet_leaves(reading->file, &count);
+        reading->groups = gr_parquet_groups(reading->file, &count);
+        err = find_columns(reading, params->dtypes);
+    }
+    return err == GRANARY_OK ? find_rows(reading) : err;
+}
+
+/* ---- chunks ---- */
+
+static granary_err
+fetch(struct reading *reading, const struct gr_parquet_chunk *chunk)
+{
+    size_t size = (size_t)chunk->size;
+    granary_err err = codec_check(chunk->codec);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (chunk->encrypted || chunk->elsewhere) {
+        return gr_fail(GRANARY_EUNSUPPORTED, chunk->encrypted ? "it is encrypted" : "its values are in another file");
+    }
+    if (size + PAGE_SLACK > reading->room) {
+        free(reading->bytes);
+        reading->room = size + size / 4 + PAGE_SLACK;
+        reading->bytes = malloc(reading->room);
+        if (reading->bytes == NULL) {
+            reading->room = 0;
+            return gr_fail(GRANARY_ENOMEM, "out of memory for %zu bytes", size);
+        }
+    }
+    memset(reading->bytes + size, 0, PAGE_SLACK);
+    return gr_pread_all(reading->fd, reading->bytes, size, chunk->at);
+}
+
+static granary_err
+read_group(struct reading *reading, size_t leaf, size_t group, struct column *column)
+{
+    const struct gr_parquet_group *of = &reading->groups[group];
+    const struct gr_parquet_chunk *chunk = &of->chunks[leaf];
+    int64_t rows = reading->count == 1 ? reading->rows : of->rows;
+    struct pages pages = {.codec = chunk->codec, .size = (size_t)chunk->size};
+    granary_err err = column->leaf->form == GR_PARQUET_NULLS ? GRANARY_OK : fetch(reading, chunk);
+
+    pages.bytes = reading->bytes;
+    if (err == GRANARY_OK) {
+        err = column_add(column, &pages, of->rows, reading->from, rows);
+    }
+    pages_free(&pages);
+    return err == GRANARY_OK ? err : gr_fail_in(err, "row group %zu", group);
+}
+
+static granary_err
+read_column(struct reading *reading, size_t leaf, struct gr_column *ret_column)
+{
+    struct column column;
+    granary_err err = column_open(&column, &reading->leaves[leaf], reading->rows);
+
+    for (size_t g = 0; err == GRANARY_OK && g < reading->count; g++) {
+        err = read_group(reading, leaf, reading->first + g, &column);
+    }
+    err = err == GRANARY_OK ? column_finish(&column, ret_column) : err;
+    column_close(&column);
+    return err;
+}
+
+static granary_err
+read_frame(struct reading *reading, granary_frame **ret_frame)
+{
+    size_t count = reading->names->n_strings;
+    granary_frame *frame = gr_frame_create(count, reading->rows);
+    granary_err err = GRANARY_OK;
+    uint64_t bytes = 0;
+
+    for (size_t c = 0; c < count; c++) {
+        const granary_column like = {.dtype = reading->leaves[reading->wanted[c]].dtype, .rows = reading->rows};
+
+        bytes += like.dtype == GRANARY_STRING ? 0 : gr_place_need(&like, reading->rows);
+    }
+    gr_place_expect(count, bytes);
+    for (size_t c = 0; frame != NULL && err == GRANARY_OK && c < count; c++) {
+        struct gr_column column;
+
+        err = read_column(reading, reading->wanted[c], &column);
+        err = err == GRANARY_OK ? gr_frame_set(frame, c, reading->names->strings[c], &column)
+                                : gr_fail_in(err, "%s: column '%s'", reading->path, reading->names->strings[c]);
+    }
+    return gr_frame_give(frame, err, ret_frame);
+}
+
+granary_err
+kernel_parquet_read(struct gr_kernel_call *call, const struct gr_chunk_parquet_read *params)
+{
+    struct reading reading = {.path = params->path,
+                              .fd = -1,
+                              .names = params->columns,
+                              .first = (size_t)params->first,
+                              .count = (size_t)params->count,
+                              .from = params->from,
+                              .rows = params->rows};
+    granary_frame *frame = NULL;
+    granary_err err = GRANARY_OK;
+
+    if (params->first < 0 || params->count < 0 || params->from < 0 || params->rows < 0 ||
+        params->columns->n_strings != params->dtypes->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "parquet_read: columns and dtypes do not fit, or there is no such row group");
+    }
+    err = err == GRANARY_OK ? open_file(&reading, params) : err;
+    if (err == GRANARY_OK) {
+        err = read_frame(&reading, &frame);
+        err = call_yield(call, 0, err == GRANARY_OK ? frame : NULL, err);
+    }
+    free(reading.bytes);
+    free(reading.wanted);
+    gr_parquet_close(reading.file);
+    gr_fd_close(&reading.fd);
+    return err;
+}

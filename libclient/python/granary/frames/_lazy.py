@@ -1,0 +1,391 @@
+"""LazyFrame: a plan of operators. Its methods make longer plans; nothing runs before collect() and the other ends."""
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
+
+from . import _plan, _steps
+from ._made import FrameMethods
+from ._plan import Node
+from .._progress import Progress, shown
+from ._run import GranaryError, engine, retold
+from ._tables import Checker, Operator, operators
+from ._expr import Expr, aggregate_of, col, column_name, flat, lift, lit
+
+if TYPE_CHECKING:
+    from ._frame import Frame
+
+_INFERRING = ("read_csv", "read_ndjson")
+
+
+def _column_of(expression: Expr) -> Optional[str]:
+    return expression._label if expression._column else None
+
+
+def _text_of(value: Any) -> str:
+    return lit(value)._text
+
+
+_checker = Checker(lambda v: isinstance(v, Expr), _steps.single, _column_of, _text_of)
+
+
+def make_source(op: Operator, given: Dict[str, Any]) -> LazyFrame:
+    parameters = _checker.check(op, given)
+    return LazyFrame(Node(op.name, (), parameters))
+
+
+class LazyFrame(FrameMethods):
+    """A table that is not computed yet. Methods give new frames; collect() computes one."""
+
+    __slots__ = ("_node", "_schema")
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._schema: Optional[Dict[str, str]] = None
+
+    def __repr__(self) -> str:
+        return f"<LazyFrame: collect() computes it\n{_plan.shown(self._node)}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError("the truth value of a LazyFrame is not known before it is computed: collect() it")
+
+    def __len__(self) -> int:
+        raise TypeError("a LazyFrame has no length before it is computed: len(frame.collect()), or count_rows()")
+
+    def __iter__(self) -> Any:
+        raise TypeError("a LazyFrame has no rows before it is computed: collect() it")
+
+    # ---- how methods are made ----
+
+    def _apply(self, op: Operator, others: List[Any], given: Dict[str, Any]) -> LazyFrame:
+        parameters = _checker.check(op, given)
+        return self._then(op.name, parameters, [as_lazy(o, op.name) for o in others])
+
+    def _then(self, op: str, parameters: Dict[str, Any], others: Iterable[LazyFrame] = ()) -> LazyFrame:
+        return LazyFrame(Node(op, (self._node, *(o._node for o in others)), parameters))
+
+    def _act(self, op: Operator, others: List[Any], given: Dict[str, Any]) -> Dict[str, Any]:
+        """Run at once; gives the one row that tells what was done."""
+        done = self._apply(op, others, given).collect()
+        return {name: values[0] for name, values in done.to_dict().items()}
+
+    def map_chunk(
+        self,
+        function: Any,
+        *args: Any,
+        columns: Optional[Dict[str, str]] = None,
+        only: bool = False,
+        kind: str = "pandas",
+        **parameters: Any,
+    ) -> LazyFrame:
+        """A function of yours, applied to each chunk.
+
+        function    takes a DataFrame (kind="pandas") or a dict of arrays (kind="numpy"), args after it, and gives the same; or
+                    the name of an exported function of a library
+        columns     column -> dtype of those it makes or replaces
+        only        the result has only these columns
+        parameters  retries, timeout_ms, memory, resources, deterministic
+        """
+        if not callable(function):
+            return self._apply(operators()["map_chunk"], [], {"function": function, "columns": columns, "only": only, **parameters})
+        from .. import _maps
+        return LazyFrame(Node("map_chunk", (self._node,), _maps.frame(function, args, columns or {}, only, kind, parameters)))
+
+    # ---- columns and rows ----
+
+    def filter(self, *conditions: Any, where: Any = None) -> LazyFrame:
+        """Rows for which all conditions are true, in their order. A str is an expression's text."""
+        from ._expr import expr
+        conditions = (*flat(conditions), *flat(() if where is None else (where,)))
+        conditions = tuple(expr(c) if isinstance(c, str) else lift(c) for c in conditions)
+        if not conditions:
+            raise TypeError("filter() needs a condition: filter(gr.col('x') > 3)")
+        return LazyFrame(_steps.keep(self._node, list(conditions)))
+
+    def select(self, *columns: Any, **named: Any) -> LazyFrame:
+        """These columns: names, or expressions. Of aggregates alone, one row."""
+        chosen = _steps.named(flat(columns), named, "select()")
+        if not chosen:
+            raise TypeError("select() needs a column")
+        return LazyFrame(_steps.select(self._node, chosen))
+
+    def with_columns(self, *columns: Any, **named: Any) -> LazyFrame:
+        """New or replaced columns. Every expression sees the frame as it was before."""
+        return LazyFrame(_steps.with_columns(self._node, _steps.named(flat(columns), named, "with_columns()")))
+
+    def assign(self, columns: Optional[Dict[str, Any]] = None, **named: Any) -> LazyFrame:
+        """New or replaced columns, by name. A str is an expression's text, as in pandas' eval()."""
+        return self.with_columns({**(columns or {}), **named})
+
+    def drop(self, columns: Any, *more: Any) -> LazyFrame:
+        """All columns but these; at least one must be left."""
+        return self._apply(operators()["drop"], [], {"columns": flat((columns, *more))})
+
+    def rename(self, columns: Optional[Dict[str, str]] = None, **named: str) -> LazyFrame:
+        """Columns under other names: {old: new}, or old="new"."""
+        return self._apply(operators()["rename"], [], {"columns": {**(columns or {}), **named}})
+
+    def sort(self, by: Any, *more: Any, descending: Any = None, nulls: Any = None, nan_largest: Optional[bool] = None) -> LazyFrame:
+        """Rows in order; stable. by: names or expressions; the first decides. descending, nulls ('last', 'first'): one, or one each."""
+        node, names, temporary = _steps.keyed(self._node, flat((by, *more)))
+        sorted_ = LazyFrame(node)._apply(operators()["sort"], [], {"by": names, "descending": descending, "nulls": nulls,
+                                                                 "nan_largest": nan_largest})
+        return LazyFrame(_steps.without(sorted_._node, list(temporary)))
+
+    def head(self, rows: int = 5) -> LazyFrame:
+        """The first rows."""
+        return self._apply(operators()["head"], [], {"rows": rows})
+
+    def tail(self, rows: int = 5) -> LazyFrame:
+        """The last rows."""
+        return self._apply(operators()["tail"], [], {"rows": rows})
+
+    limit = head
+
+    # ---- groups ----
+
+    def group_by(self, *keys: Any, dropna: Optional[bool] = None, sort: Optional[bool] = None, **named: Any) -> GroupBy:
+        """Groups of rows with the same values of these keys: names or expressions. agg() gives a row for each."""
+        given = flat(keys) + [lift(e).alias(name) for name, e in named.items()]
+        return GroupBy(self, given, {k: v for k, v in (("dropna", dropna), ("sort", sort)) if v is not None})
+
+    def groupby(self, *keys: Any, aggregate: Optional[Dict[str, Any]] = None, **parameters: Any) -> Any:
+        """The operator, when `aggregate` is given; else group_by()."""
+        if aggregate is None:
+            return self.group_by(*keys, **parameters)
+        names = flat(keys) or flat((parameters.pop("keys", ()),))
+        return self._apply(operators()["groupby"], [], {"keys": names, "aggregate": aggregate, **parameters})
+
+    def agg(self, *aggregates: Any, **named: Any) -> LazyFrame:
+        """Aggregates over all rows: one row."""
+        return GroupBy(self, [], {}).agg(*aggregates, **named)
+
+    # ---- several frames ----
+
+    def join(self, other: Any, on: Any = None, how: Optional[str] = None, *, suffix: Optional[str] = None, **parameters: Any) -> LazyFrame:
+        """Rows of two frames with equal keys. on, or left_on and right_on; how: 'inner', 'left', 'right', 'outer' ('full'),
+        'semi', 'anti', 'cross'. suffix: of the right side's columns whose names both have. The other parameters are those of the
+        operator join: suffixes, where, indicator, validate, null_aware, order."""
+        if suffix is not None:
+            parameters["suffixes"] = ["", suffix]
+        given = {"on": on, "how": {"full": "outer"}.get(how or "", how), **parameters}
+        return self._apply(operators()["join"], [other], given)
+
+    merge = join
+
+    def pipe(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """function(frame, ...)"""
+        return function(self, *args, **kwargs)
+
+    def lazy(self) -> LazyFrame:
+        """Itself."""
+        return self
+
+    # ---- ends ----
+
+    def collect(self, progress: Progress = None, timeout: Optional[float] = None, *, chunk_bytes: int = 0,
+                recall: bool = True) -> Frame:
+        """Compute it: a Frame. progress: True for a bar, "plain", "tqdm" or
+        "notebook" for one of these, or a function that is told shares from 0 to 1.
+        timeout: seconds; a TimeoutError then, and the graph is stopped. chunk_bytes: wished size of a chunk.
+        recall=False: compute also what another graph has yielded."""
+        from ._frame import Frame, Kept
+        graph, target = _plan.graph(self._node)
+        kept = Kept(engine(), _run(graph, progress, timeout, None, chunk_bytes, recall), _plan.rests_on(self._node))
+        return Frame._of_target(kept, target)
+
+    def persist(self, name: str, *, replace: bool = False, progress: Progress = None, timeout: Optional[float] = None) -> LazyFrame:
+        """Compute it, and keep the result as a table of that name, which other processes and SQL read. Gives the table."""
+        node = self._node
+        if _plan.rests_on(node):  # a table must not rest on what goes with this program: its chunks are made anew
+            node = LazyFrame(node).with_columns(__copy=lit(0)).drop("__copy")._node
+        graph, target = _plan.graph(node)
+        key = _run(graph, progress, timeout, None if replace else name)
+        if replace:
+            try:
+                engine().rename(key, name, True)
+            except BaseException:
+                engine().delete(key)
+                raise
+        return LazyFrame(Node("table", (), {"name": f"{name}/{target}"}))
+
+    def explain(self, optimized: bool = True) -> str:
+        """The plan: as it is written, the rules that made it cheaper, and the steps. optimized=False: as it is written.
+        Steps on which later ones depend are run for it."""
+        graph, _ = _plan.graph(self._node)
+        if not optimized:
+            return _plan.shown(self._node)
+        at = engine()
+        key = _submit(graph)
+        try:
+            while " so far" in (text := at.explain(key)):  # it is planned stage by stage
+                try:
+                    at.wait(key, timeout=0.02)
+                except TimeoutError:
+                    continue
+                return at.explain(key)
+            return text
+        finally:
+            at.delete(key)
+
+    def analyze(self, timeout: Optional[float] = None) -> str:
+        """Run it, and give the plan with the time, rows and bytes of each step."""
+        graph, _ = _plan.graph(self._node)
+        key = _run(graph, None, timeout, recall=False)
+        try:
+            return engine().analyze(key)
+        finally:
+            engine().delete(key)
+
+    # ---- columns, without the data ----
+
+    def collect_schema(self) -> Dict[str, str]:
+        """Columns and their dtypes. The plan runs over no rows. Only dtypes of CSV and JSON lines files need the whole file."""
+        if self._schema is None:
+            none = _plan.with_sources(self._node, lambda source: Node("head", (source,), {"rows": 0}, source.keeps))
+            self._schema = dict(LazyFrame(none).collect().schema)
+        return dict(self._schema)
+
+    @property
+    def schema(self) -> Dict[str, str]:
+        """Columns and their dtypes, when that does not mean to read a file."""
+        if self._schema is None:
+            for node in _plan.in_order(self._node):
+                if node.op in _INFERRING:
+                    raise GranaryError(f"the columns of {node.parameters['path']!r} are known when it is read: collect_schema() reads it")
+        return self.collect_schema()
+
+    @property
+    def columns(self) -> List[str]:
+        """Names of the columns; as schema."""
+        return list(self.schema)
+
+    @property
+    def dtypes(self) -> List[str]:
+        """Dtypes of the columns; as schema."""
+        return list(self.schema.values())
+
+
+class GroupBy:
+    """What group_by() gives: agg() makes a frame of it."""
+
+    def __init__(self, frame: LazyFrame, keys: List[Any], parameters: Dict[str, Any]) -> None:
+        self._frame = frame
+        self._keys = keys
+        self._parameters = parameters
+
+    def agg(self, *aggregates: Any, **named: Any) -> LazyFrame:
+        """One row for each group, ordered by the keys. Behind a name, a str is a text such as 'sum(x)' or 'size'."""
+        chosen: Dict[str, Expr] = {}
+        for one in flat(aggregates):
+            if isinstance(one, str):
+                raise TypeError(f"{one!r} has no name: agg(n={one!r})")
+            for name, value in one.items() if isinstance(one, dict) else [(_steps.name_of(lift(one)), one)]:
+                if name in chosen:
+                    raise ValueError(f"agg(): two columns have the name {name!r}: give one another name by alias()")
+                chosen[name] = _aggregate(name, value)
+        chosen.update({name: _aggregate(name, value) for name, value in named.items()})
+        node, names, new = _steps.keyed(self._frame._node, self._keys)
+        checked = _checker.check(operators()["groupby"], {"keys": names, "aggregate": {}, **self._parameters})
+        made = _steps.aggregate(node, names, chosen, **{k: v for k, v in checked.items() if k not in ("keys", "aggregate")})
+        return LazyFrame(Node("rename", (made,), {"columns": new}) if new else made)
+
+    def len(self, name: str = "len") -> LazyFrame:
+        """How many rows each group has."""
+        return self.agg({name: "size"})
+
+    def _rows(self, op: str, parameters: Dict[str, Any]) -> LazyFrame:
+        node, names, new = _steps.keyed(self._frame._node, self._keys)
+        made = LazyFrame(node)._apply(operators()[op], [], {"keys": names, **parameters})
+        return LazyFrame(_steps.without(made._node, list(new)))
+
+    def head(self, rows: int = 5) -> LazyFrame:
+        """The first rows of each group, in the order of all rows."""
+        return self._rows("group_head", {"rows": rows})
+
+    def tail(self, rows: int = 5) -> LazyFrame:
+        """The last rows of each group, in the order of all rows."""
+        return self._rows("group_tail", {"rows": rows})
+
+    def nth(self, n: Any) -> LazyFrame:
+        """The n-th row of each group, from 0; negative: from its end."""
+        return self._rows("group_nth", {"n": n})
+
+
+def _aggregate(name: str, value: Any) -> Expr:
+    """An aggregate: an expression, granary's text of one, or pandas' pair of column and function."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, tuple) and len(value) == 2:
+        return aggregate_of("size") if value[1] == "size" else aggregate_of(f"{value[1]}({col(column_name(value[0]))._text})")
+    if isinstance(value, str):
+        return aggregate_of(value)
+    raise TypeError(f"agg(): {name}: an aggregate, not {type(value).__name__} {value!r:.60}")
+
+
+def as_lazy(value: Any, what: str) -> LazyFrame:
+    """A frame of any kind as a plan: LazyFrame, Frame, pandas DataFrame, or what gives an Arrow stream or array."""
+    from ._frame import Frame
+    from ._sources import from_arrow, from_pandas, is_arrow, is_pandas
+    if isinstance(value, LazyFrame):
+        return value
+    if isinstance(value, Frame):
+        return value.lazy()
+    if is_pandas(value):
+        return from_pandas(value)
+    if is_arrow(value):
+        return from_arrow(value)
+    raise TypeError(f"{what}: a frame, not {type(value).__name__} {value!r:.60}")
+
+
+def concat(frames: Iterable[Any], *, how: str = "vertical", join: str = "outer") -> LazyFrame:
+    """Frames one below the other, or how='horizontal': side by side. join: of columns, 'outer' (any has them) or 'inner'."""
+    given = [as_lazy(f, "concat()") for f in frames]
+    if not given:
+        raise ValueError("concat() needs a frame")
+    if how not in ("vertical", "horizontal"):
+        raise ValueError(f"concat(): how is 'vertical' or 'horizontal', not {how!r}")
+    parameters: Dict[str, Any] = {"axis": 1} if how == "horizontal" else {"join": join}
+    checked = _checker.check(operators()["concat"], parameters)
+    most = operators()["concat"].most
+    if how == "vertical":
+        while len(given) > most:
+            given = [concat(given[i:i + most], join=join) for i in range(0, len(given), most)]
+    return given[0]._then("concat", checked, given[1:])
+
+
+def _submit(graph: str, **options: Any) -> str:
+    """A table that changes is read as it is now, when the plan does not say when: all of them as they are at one moment."""
+    now = time.time_ns()
+    while True:
+        try:
+            return engine().submit(graph, **options)
+        except GranaryError as error:
+            changed = _plan.at_time(graph, str(error), now)
+            if changed is None:
+                raise
+            graph = changed
+
+
+def _run(graph: str, progress: Progress = None, timeout: Optional[float] = None, key: Optional[str] = None, chunk_bytes: int = 0,
+         recall: bool = True) -> str:
+    """Submit a graph and wait; what fails, or is interrupted, leaves nothing."""
+    try:
+        made = _submit(graph, key=key, chunk_bytes=chunk_bytes, recall=recall)
+        wait(made, progress, timeout)
+    except GranaryError as error:
+        raise retold(error, _plan.told(str(error), graph)) from None
+    return made
+
+
+def wait(key: str, progress: Progress = None, timeout: Optional[float] = None, sql: Optional[str] = None) -> None:
+    at = engine()
+    try:
+        with shown(progress) as tell:
+            at.wait(key, timeout=timeout, progress=tell, sql=sql)
+    except BaseException:
+        at.delete(key)
+        raise
+
+
+__all__ = ["GroupBy", "LazyFrame", "concat"]

@@ -1,0 +1,352 @@
+/*
+ * Rows that nobody wants. The statistics of a row group may exclude all of it. Where they do not, and the file has a page
+ * index, the statistics of pages are asked next, for each column that a condition is on: its pages exclude rows by
+ * themselves, since each part of a condition that is tried is on one column. A page index that is damaged is not used.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "data/file/regular.h"
+#include "tile/file/parquet_cuts.h"
+#include "tile/source/choose.h"
+
+#define INDEX_MOST (16 << 20) /* bytes: a larger one is not looked at */
+#define GAP_LEAST  2048       /* rows: fewer are read with those around them */
+#define SPANS_MOST 16         /* of a row group */
+
+/* ---- row groups ---- */
+
+/* What the statistics tell, as zone maps have it. */
+static granary_err
+tell_group(struct tiling *t, const struct cuts *cuts, const struct gr_parquet_group *group,
+           Granary__FrameInfo **ret_info)
+{
+    size_t count = cuts->step->type->schema.count;
+    Granary__FrameInfo *info = gr_region_alloc(t->scratch, sizeof *info);
+    Granary__ColumnInfo *columns = gr_region_zalloc(t->scratch, count + 1, sizeof *columns);
+    Granary__ColumnInfo **list = gr_region_zalloc(t->scratch, count + 1, sizeof *list);
+
+    if (info == NULL || columns == NULL || list == NULL) {
+        return tile_no_memory();
+    }
+    granary__frame_info__init(info);
+    info->rows = group->rows;
+    info->n_columns = count;
+    info->columns = list;
+    for (size_t c = 0; c < count; c++) {
+        const struct gr_parquet_column *column = &cuts->columns[c];
+        const struct gr_parquet_leaf *leaf = &cuts->leaves[column->leaf];
+        struct gr_parquet_bounds bounds = {.nulls = -1};
+
+        granary__column_info__init(&columns[c]);
+        list[c] = &columns[c];
+        if (column->readable) {
+            bounds = gr_parquet_bounds(leaf, &group->chunks[column->leaf].stats, group->rows);
+        }
+        columns[c].name = (char *)(uintptr_t)column->name;
+        columns[c].dtype = (uint32_t)leaf->dtype;
+        columns[c].nulls = bounds.nulls;
+        columns[c].zone = bounds.known;
+        columns[c].nan = bounds.has_nan;
+        memcpy(&columns[c].min, &bounds.min, sizeof columns[c].min);
+        memcpy(&columns[c].max, &bounds.max, sizeof columns[c].max);
+    }
+    *ret_info = info;
+    return GRANARY_OK;
+}
+
+/* Which row groups are wanted, as a whole. */
+static granary_err
+want_groups(struct tiling *t, size_t i, struct cuts *cuts, size_t *ret_count)
+{
+    const Granary__FrameInfo **infos = gr_region_zalloc(t->scratch, cuts->group_count + 1, sizeof *infos);
+    bool *chosen = gr_region_zalloc(t->scratch, cuts->group_count + 1, sizeof *chosen);
+    granary_err err = infos == NULL || chosen == NULL ? tile_no_memory() : GRANARY_OK;
+
+    for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
+        Granary__FrameInfo *info = NULL;
+
+        err = tell_group(t, cuts, &cuts->groups[g], &info);
+        infos[g] = info;
+    }
+    err = err == GRANARY_OK ? zone_choose(t, i, &cuts->step->type->schema, infos, cuts->group_count, chosen) : err;
+    for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
+        struct span *span = gr_region_alloc(t->scratch, sizeof *span);
+
+        if (span == NULL) {
+            return tile_no_memory();
+        }
+        *span = (struct span){.to = cuts->groups[g].rows};
+        cuts->wanted[g] = (struct spans){.spans = span, .count = chosen[g]};
+        *ret_count += chosen[g];
+    }
+    return err;
+}
+
+/* ---- pages ---- */
+
+/* The index of one column of a row group. */
+struct index {
+    uint8_t *bytes; /* of the column index, in which bounds lie */
+    struct gr_parquet_place *places;
+    size_t count;
+    struct gr_parquet_stats *stats;
+    bool *all_null;
+};
+
+static void
+index_free(struct index *index)
+{
+    free(index->bytes);
+    free(index->places);
+    free(index->stats);
+    free(index->all_null);
+}
+
+/* NULL: out of memory, or it cannot be read. */
+static uint8_t *
+fetch(int fd, int64_t at, int32_t size)
+{
+    uint8_t *bytes = size > 0 && size <= INDEX_MOST ? malloc((size_t)size) : NULL;
+
+    if (bytes != NULL && gr_pread_all(fd, bytes, (size_t)size, at) != GRANARY_OK) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+/* false: there is none that can be used. */
+static bool
+index_read(int fd, const struct gr_parquet_chunk *chunk, int64_t rows, struct index *index)
+{
+    uint8_t *places = fetch(fd, chunk->offset_index_at, chunk->offset_index_size);
+    bool good = places != NULL && gr_parquet_offset_index(places, (size_t)chunk->offset_index_size, chunk, rows,
+                                                          &index->places, &index->count) == GRANARY_OK;
+
+    free(places);
+    index->bytes = good ? fetch(fd, chunk->column_index_at, chunk->column_index_size) : NULL;
+    return index->bytes != NULL && gr_parquet_column_index(index->bytes, (size_t)chunk->column_index_size, index->count,
+                                                           &index->stats, &index->all_null) == GRANARY_OK;
+}
+
+/* Take rows [from, to) out of the spans, which have room for one more. */
+static void
+exclude(struct spans *spans, int64_t from, int64_t to)
+{
+    size_t count = 0;
+    struct span cut = {.from = 0};
+
+    for (size_t s = 0; s < spans->count; s++) {
+        struct span span = spans->spans[s];
+
+        if (span.from < from && span.to > to) { /* it becomes two */
+            cut = (struct span){.from = to, .to = span.to};
+            span.to = from;
+        } else if (span.from < from) {
+            span.to = span.to < from ? span.to : from;
+        } else if (span.from < to) {
+            span.from = span.to < to ? span.to : to;
+        }
+        if (span.from < span.to) {
+            spans->spans[count++] = span;
+        }
+    }
+    if (cut.to > 0) {
+        size_t at = count;
+
+        for (; at > 0 && spans->spans[at - 1].from > cut.from; at--) {
+            spans->spans[at] = spans->spans[at - 1];
+        }
+        spans->spans[at] = cut;
+        count++;
+    }
+    spans->count = count;
+}
+
+/* What the index tells of one column's pages; of others nothing is known. */
+static granary_err
+tell_pages(struct tiling *t, const struct cuts *cuts, size_t c, int64_t rows, const struct index *index,
+           const Granary__FrameInfo ***ret_infos)
+{
+    size_t count = cuts->step->type->schema.count;
+    const Granary__FrameInfo **infos = gr_region_zalloc(t->scratch, index->count, sizeof *infos);
+    Granary__FrameInfo *made = gr_region_zalloc(t->scratch, index->count, sizeof *made);
+    Granary__ColumnInfo *columns = gr_region_zalloc(t->scratch, index->count + 1, sizeof *columns);
+    Granary__ColumnInfo **lists = gr_region_zalloc(t->scratch, index->count * count, sizeof *lists);
+
+    if (infos == NULL || made == NULL || columns == NULL || lists == NULL) {
+        return tile_no_memory();
+    }
+    granary__column_info__init(&columns[index->count]); /* of the others */
+    columns[index->count].nulls = -1;
+    for (size_t p = 0; p < index->count; p++) {
+        int64_t end = p + 1 < index->count ? index->places[p + 1].first_row : rows;
+        int64_t all = end - index->places[p].first_row;
+        struct gr_parquet_bounds bounds =
+            gr_parquet_bounds(&cuts->leaves[cuts->columns[c].leaf], &index->stats[p], all);
+
+        granary__frame_info__init(&made[p]);
+        granary__column_info__init(&columns[p]);
+        columns[p].dtype = (uint32_t)cuts->leaves[cuts->columns[c].leaf].dtype;
+        columns[p].nulls = index->all_null[p] ? all : bounds.nulls;
+        columns[p].zone = bounds.known && !index->all_null[p];
+        columns[p].nan = bounds.has_nan;
+        memcpy(&columns[p].min, &bounds.min, sizeof columns[p].min);
+        memcpy(&columns[p].max, &bounds.max, sizeof columns[p].max);
+        made[p].rows = all;
+        made[p].n_columns = count;
+        made[p].columns = lists + p * count;
+        for (size_t k = 0; k < count; k++) {
+            made[p].columns[k] = &columns[k == c ? p : index->count];
+        }
+        infos[p] = &made[p];
+    }
+    *ret_infos = infos;
+    return GRANARY_OK;
+}
+
+static granary_err
+want_by_index(struct tiling *t, size_t i, struct cuts *cuts, size_t g, size_t c, const struct index *index)
+{
+    struct spans *spans = &cuts->wanted[g];
+    int64_t rows = cuts->groups[g].rows;
+    const Granary__FrameInfo **infos = NULL;
+    bool *chosen = gr_region_zalloc(t->scratch, index->count, sizeof *chosen);
+    struct span *more = gr_region_alloc(t->scratch, (spans->count + index->count + 1) * sizeof *more);
+    granary_err err = chosen == NULL || more == NULL ? tile_no_memory() : tell_pages(t, cuts, c, rows, index, &infos);
+
+    err = err == GRANARY_OK ? zone_choose(t, i, &cuts->step->type->schema, infos, index->count, chosen) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    memcpy(more, spans->spans, spans->count * sizeof *more);
+    spans->spans = more;
+    for (size_t p = 0; p < index->count; p++) {
+        if (!chosen[p]) {
+            exclude(spans, index->places[p].first_row, p + 1 < index->count ? index->places[p + 1].first_row : rows);
+        }
+    }
+    return GRANARY_OK;
+}
+
+/* Small gaps are not worth a chunk of their own. */
+static void
+join_spans(struct spans *spans)
+{
+    size_t count = spans->count;
+
+    for (int64_t gap = GAP_LEAST; count > 0 && (gap == GAP_LEAST || count > SPANS_MOST); gap *= 2) {
+        size_t made = 1;
+
+        for (size_t s = 1; s < count; s++) {
+            if (spans->spans[s].from - spans->spans[made - 1].to < gap) {
+                spans->spans[made - 1].to = spans->spans[s].to;
+            } else {
+                spans->spans[made++] = spans->spans[s];
+            }
+        }
+        count = made;
+    }
+    spans->count = count;
+}
+
+static granary_err
+want_pages(struct tiling *t, size_t i, struct cuts *cuts, size_t g, const bool *used, int fd)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t c = 0; err == GRANARY_OK && c < cuts->step->type->schema.count; c++) {
+        const struct gr_parquet_chunk *chunk = &cuts->groups[g].chunks[cuts->columns[c].leaf];
+        struct index index = {.count = 0};
+
+        if (used[c] && cuts->columns[c].readable && chunk->offset_index_size > 0 && chunk->column_index_size > 0 &&
+            index_read(fd, chunk, cuts->groups[g].rows, &index)) {
+            err = want_by_index(t, i, cuts, g, c, &index);
+        }
+        index_free(&index);
+    }
+    join_spans(&cuts->wanted[g]);
+    return err;
+}
+
+/* The file as it was looked at, once more. fd: -1, and pages are not asked, when it has changed: that is told by those who
+ * read it. */
+static int
+open_again(const struct gr_file *file)
+{
+    struct stat info;
+    int fd;
+
+    if (gr_regular_open(file->path, &fd, &info) == GRANARY_OK && info.st_size != file->file_bytes) {
+        gr_fd_close(&fd);
+    }
+    return fd;
+}
+
+static int64_t
+rows_wanted(const struct cuts *cuts)
+{
+    int64_t rows = 0;
+
+    for (size_t g = 0; g < cuts->group_count; g++) {
+        for (size_t s = 0; s < cuts->wanted[g].count; s++) {
+            rows += cuts->wanted[g].spans[s].to - cuts->wanted[g].spans[s].from;
+        }
+    }
+    return rows;
+}
+
+/* What is left out is told to people; and the step's rows are not to be recalled as all of it. */
+static void
+tell(struct tiling *t, size_t i, const struct cuts *cuts, size_t groups, int64_t before)
+{
+    int64_t rows = rows_wanted(cuts);
+
+    if (groups < cuts->group_count || rows < before) {
+        t->steps->steps[i].spare = t->steps->steps[i].wished = false;
+    }
+    if (groups < cuts->group_count && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu row groups\n", cuts->step->origin->name,
+                    cuts->group_count - groups, cuts->group_count);
+    }
+    if (rows < before && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  page-index: '%s' skips %lld of %lld rows\n", cuts->step->origin->name,
+                    (long long)(before - rows), (long long)before);
+    }
+}
+
+granary_err
+parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
+{
+    bool *used = gr_region_zalloc(t->scratch, cuts->step->type->schema.count + 1, sizeof *used);
+    size_t groups = 0;
+    int64_t before;
+    bool any = false;
+    int fd = -1;
+    granary_err err;
+
+    cuts->wanted = gr_region_zalloc(t->scratch, cuts->group_count + 1, sizeof *cuts->wanted);
+    if (used == NULL || cuts->wanted == NULL) {
+        return tile_no_memory();
+    }
+    err = want_groups(t, i, cuts, &groups);
+    before = rows_wanted(cuts);
+    zone_columns(t, i, &cuts->step->type->schema, used);
+    for (size_t c = 0; c < cuts->step->type->schema.count; c++) {
+        any = any || used[c];
+    }
+    fd = err == GRANARY_OK && any ? open_again(cuts->file) : -1;
+    for (size_t g = 0; err == GRANARY_OK && fd >= 0 && g < cuts->group_count; g++) {
+        if (cuts->wanted[g].count > 0) {
+            err = want_pages(t, i, cuts, g, used, fd);
+        }
+    }
+    gr_fd_close(&fd);
+    if (err == GRANARY_OK) {
+        tell(t, i, cuts, groups, before);
+    }
+    return err;
+}

@@ -1,0 +1,15 @@
+/* Which pieces of a source its readers want, by their conditions and what is known of the pieces. */
+#ifndef TILE_SOURCE_CHOOSE_H
+#define TILE_SOURCE_CHOOSE_H
+
+#include "tile/core/rules.h"
+
+/* Which pieces of step i some reader of it may want rows of: chosen, all false before. infos: by piece, with the columns
+ * of that schema. Errors: ENOMEM */
+granary_err zone_choose(const struct tiling *t, size_t i, const struct gr_schema *schema,
+                        const Granary__FrameInfo *const *infos, size_t count, bool *chosen);
+
+/* Mark the columns of the schema on which conditions of all its readers are. */
+void zone_columns(const struct tiling *t, size_t i, const struct gr_schema *schema, bool *used);
+
+#endif

@@ -1,0 +1,108 @@
+"""read_parquet: answers do not depend on what row groups and pages are left out; files that are cut short, damaged, or claim what is not there
+give an error, and executors live on."""
+import os
+import random
+
+from granary_test import GranaryError, Instance
+from parquet_writer import parquet
+
+random.seed(21)
+
+
+def values(column):
+    valid = [True] * len(column) if column.valid is None else column.valid
+    return [v.item() if ok else None for v, ok in zip(column.values, valid)]
+
+
+def draw_groups():
+    groups = []
+    for _ in range(random.choice([1, 1, 3])):
+        rows = random.choice([1, 50, 9000, 30000])
+        kind = random.choice(['rising', 'wild', 'steps'])
+        make = {'rising': lambda i: i + random.randrange(9), 'wild': lambda i: random.randrange(-2**40, 2**40), 'steps': lambda i: i // 700 * 1000}[kind]
+        nulls = random.choice([0, 0, 0.1, 1])
+        groups.append({name: [None if random.random() < nulls else make(i) for i in range(rows)] for name in ('a', 'b')})
+    return groups
+
+
+def draw_condition(rows):
+    def literal():
+        return random.choice([random.choice(rows)['a'] or 0, random.randrange(40000), random.randrange(-2**40, 2**40)])
+
+    def one(name):
+        x, y = literal(), literal()
+        return random.choice([
+            (f'{name} = {x}', lambda r: r[name] is not None and r[name] == x),
+            (f'{name} < {x}', lambda r: r[name] is not None and r[name] < x),
+            (f'{name} >= {x}', lambda r: r[name] is not None and r[name] >= x),
+            (f'{name} in ({x}, {y})', lambda r: r[name] is not None and r[name] in (x, y)),
+            (f'{name} > {x} and {name} <= {y}', lambda r: r[name] is not None and x < r[name] <= y),
+            (f'{name} is null', lambda r: r[name] is None), (f'{name} is not null', lambda r: r[name] is not None)])
+    text, holds = one(random.choice('ab'))
+    if random.random() < 0.4:
+        also, more = one(random.choice('ab'))
+        return f'({text}) and ({also})', lambda r: holds(r) and more(r)
+    return text, holds
+
+
+with Instance() as granary:
+    path = os.path.join(granary.directory, 'x.parquet')
+
+    def put(content):
+        with open(path, 'wb') as file:
+            file.write(content)
+
+    read = {'op': 'read_parquet', 'path': path}
+
+    # Conditions: the same rows, whatever is left out.
+    for round_number in range(12):
+        groups = draw_groups()
+        rows = [dict(zip('ab', pair)) for g in groups for pair in zip(g['a'], g['b'])]
+        put(parquet(groups, {name: random.choice([None, 100, 1000, 4096, 10000]) for name in 'ab'}, index=round_number % 4 > 0))
+        for chunk_bytes in (0, 4096):
+            got = granary.run({'x': read}, 'x', chunk_bytes)
+            assert [values(got['a']), values(got['b'])] == [[r['a'] for r in rows], [r['b'] for r in rows]]
+        for _ in range(6):
+            where, holds = draw_condition(rows)
+            got = granary.run({'f': read, 'x': {'op': 'filter', 'inputs': ['f'], 'where': where}}, 'x')
+            want = [r for r in rows if holds(r)]
+            assert values(got['a']) == [r['a'] for r in want] and values(got['b']) == [r['b'] for r in want], (round_number, where)
+
+    # Pages are left out at all: what a page's statistics hide is not found.
+    content = parquet([{'a': list(range(20000)), 'b': [7] * 20000}], {'a': 5000})
+    page = content.index((12345).to_bytes(8, 'little'))
+    put(content[:page] + (3).to_bytes(8, 'little') + content[page + 8:])
+    three = granary.run({'f': read, 'x': {'op': 'filter', 'inputs': ['f'], 'where': 'a = 3'}}, 'x')
+    assert values(three['a']) == [3], values(three['a'])
+
+    # Cut short, or with damage: an error, or rows; never the end of an executor.
+    content = parquet([{'a': [1, None, 3] * 40, 'b': list(range(120))}] * 2, {'a': 50})
+    for size in [0, 1, 4, 8, 11, 12, 20] + [random.randrange(len(content)) for _ in range(25)]:
+        put(content[:size])
+        granary.fails({'x': read}, 'x', 'x.parquet')
+    refused = 0
+    for _ in range(120):
+        damaged = bytearray(content)
+        for _ in range(random.choice([1, 1, 2, 8])):
+            damaged[random.randrange(len(damaged))] = random.randrange(256)
+        put(bytes(damaged))
+        try:
+            granary.run({'x': read}, 'x')
+        except GranaryError as error:
+            assert 'x.parquet' in str(error) and 'died' not in str(error), error
+            refused += 1
+    assert 10 < refused < 120, refused
+
+    # A few hundred bytes that claim very many rows.
+    for claimed, message in ((14 * 2**30, 'another number of rows'), (2**47, 'smaller ones')):
+        put(parquet([{'a': [1, 2, 3], 'b': [4, 5, 6]}], claimed=claimed))
+        assert os.path.getsize(path) < 844
+        granary.fails({'x': read}, 'x', 'x.parquet', message)
+
+    # Two columns of one name, and files that are not there or none.
+    put(parquet([{'a': [1], 'b': [2]}]).replace(b'\x18\x01b', b'\x18\x01a'))
+    granary.fails({'x': read}, 'x', 'x.parquet', "column 'a' twice")
+    put(b'a,b\n1,2\n' * 10)
+    granary.fails({'x': read}, 'x', 'no Parquet file')
+    os.remove(path)
+    granary.fails({'x': read}, 'x', 'x.parquet', 'No such file')

@@ -1,0 +1,64 @@
+/* granary bench python: the Python package beside what Python itself has, joblib and Dask, through a program of theirs. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "bench/frame/include_file.h"
+
+INCLUDE_FILE(bench_peer_package, PEERS_DIRECTORY "/python.py");
+
+static const struct bench_line lines[] = {
+    {"pool_submit_us", "us", NULL, "ProcessPoolExecutor, submit to result"},
+    {"dask_submit_us", "us", NULL, "Dask distributed, submit to result"},
+    {"python_submit_us", "us", "pool_submit_us", "Executor, submit to result"},
+    {"pool_map_per_s", "1/s", NULL, "ProcessPoolExecutor, calls of a map"},
+    {"joblib_map_per_s", "1/s", NULL, "joblib, calls of a Parallel"},
+    {"python_map_per_s", "1/s", "pool_map_per_s", "Executor, calls of a map"},
+    {"pool_large_ms", "ms", NULL, "ProcessPoolExecutor, an argument of 100 MB"},
+    {"joblib_large_ms", "ms", NULL, "joblib, an argument of 100 MB"},
+    {"python_large_ms", "ms", "pool_large_ms", "Executor, an argument of 100 MB that is in the store"},
+    {"python_shm_us", "us", NULL, "multiprocessing.shared_memory, attach and map"},
+    {"python_get_first_us", "us", "python_shm_us", "get of an array of 100 MB, the first of a reference"},
+    {"python_get_us", "us", "python_shm_us", "each further one"},
+    {"python_pickle_ms", "ms", NULL, "pickle of 100 MB, there and back"},
+    {"python_put_ms", "ms", "python_pickle_ms", "put of 100 MB"},
+    {"python_graph_ms", "ms", NULL, "a small query as a graph's text"},
+    {"python_lazy_ms", "ms", "python_graph_ms", "the same as a lazy frame, with its result"},
+};
+
+static int
+run_python(struct cli *cli)
+{
+    const struct bench_options *options = cli->self;
+    char directory[] = "/tmp/granary-bench-python-XXXXXX";
+    struct results results = {.count = 0};
+    char programs[PATH_MAX], path[64], command[3 * PATH_MAX];
+    FILE *file;
+
+    if (!bench_programs(programs) || mkdtemp(directory) == NULL) {
+        (void)fprintf(stderr, "granary: bench: a directory below /tmp could not be made\n");
+        return 1;
+    }
+    (void)snprintf(path, sizeof path, "%s/bench_package.py", directory);
+    file = fopen(path, "we");
+    if (file != NULL) {
+        (void)fputs(bench_peer_package, file);
+        (void)fclose(file);
+    }
+    (void)snprintf(command, sizeof command,
+                   "cd %s && PYTHONPATH='%s/../python' GRANARY_BIN='%s' exec /usr/bin/python3 bench_package.py %s",
+                   directory, programs, programs, options->quick ? "quick" : "full");
+    bench_take_lines(&results, command, lines, sizeof lines / sizeof lines[0]);
+    spawn_remove_directory(directory);
+    if (results.count == 0) {
+        (void)fprintf(stderr,
+                      "granary: bench: the Python package did not run: it needs python3-numpy, python3-pandas and "
+                      "python3-cloudpickle, and to be built\n");
+        return 1;
+    }
+    results_print(&results, options->json, stdout);
+    return 0;
+}
+
+const struct command bench_python = {
+    .options = bench_options, COMMAND_ZERO(struct bench_options), .alone = true, .run = run_python};
