@@ -3,7 +3,6 @@
 #include "sched/links_private.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,11 +146,9 @@ link_add(struct links *links, int64_t pid, uint64_t start_time, uint32_t slot)
         return NULL;
     }
     if (pid > 0 && pid <= INT32_MAX) {
-        /* In this order: once the descriptor is open, the start time tells whose it is. */
-        pidfd = gr_pidfd_open((pid_t)pid);
+        pidfd = gr_process_open((pid_t)pid, start_time);
     }
-    if (pidfd < 0 || gr_process_start_time((pid_t)pid) != start_time) {
-        gr_fd_close(&pidfd);
+    if (pidfd < 0) {
         return NULL;
     }
     links->items[links->count] = (struct link){.pid = pid, .start_time = start_time, .slot = slot, .pidfd = pidfd};
@@ -202,9 +199,7 @@ links_expected(const struct links *links)
 bool
 link_has_ended(const struct link *link)
 {
-    struct pollfd process = {.fd = link->pidfd, .events = POLLIN};
-
-    return poll(&process, 1, 0) > 0;
+    return gr_pidfd_ended(link->pidfd);
 }
 
 void

@@ -17,6 +17,7 @@
 #include "sched/durable/keeper.h"
 #include "sched/links.h"
 #include "sched/machine.h"
+#include "sched/owners.h"
 #include "sched/recall/recalls.h"
 #include "sched/restore.h"
 #include "sched/saved.h"
@@ -38,7 +39,8 @@ struct server {
     struct keeper keeper;
     struct links *links;
     struct answers *answers;
-    int *fds; /* for the wait: stop, the keeper's, then one an executor */
+    struct owners *owners;
+    int *fds; /* for the wait: stop, the keeper's, then one an executor, and one an owner of graphs */
     bool *ready;
     size_t fd_room;
     uint64_t epoch_checked;  /* the highest an executor told of that was looked into */
@@ -74,6 +76,7 @@ client_message(struct server *server, struct gr_zmq_message *message)
     ProtobufCAllocator allocator = {request_alloc, request_free, server};
     Granary__Request *request = granary__request__unpack(&allocator, message->size, message->bytes);
     bool whole = request != NULL && strings_are_whole(&granary__request__descriptor, message->bytes, message->size);
+    int64_t pid = message->pid;
     char text[128];
     uint64_t ticket;
 
@@ -94,6 +97,9 @@ client_message(struct server *server, struct gr_zmq_message *message)
                             "a text of the request has a NUL in it");
     } else if (!answers_ticket(server->answers, &message->peer, request->seq, &ticket)) {
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_ENOMEM, "scheduler: out of memory");
+    } else if (request->body_case == GRANARY__REQUEST__BODY_SUBMIT &&
+               !owners_sign(server->owners, pid, request->submit)) {
+        answers_refuse(server->answers, ticket, GRANARY_ECANCELLED, "the process that submitted the graph has ended");
     } else {
         manager_request(server->manager, ticket, request, gr_now_ns());
     }
@@ -331,11 +337,12 @@ receive_all(struct server *server, bool *ret_more)
     return from_pool + from_clients > 0;
 }
 
-/* The descriptors of a wait: stop, the keeper's, then the executors'. Returns how many; 0: no memory. */
+/* The descriptors of a wait: stop, the keeper's, the executors', the owners'. Returns how many; 0: no memory. */
 static size_t
 collect_fds(struct server *server, int stop_fd)
 {
-    size_t count = 2 + links_fds(server->links, NULL, 0);
+    const size_t executors = links_fds(server->links, NULL, 0);
+    size_t count = 2 + executors + owners_fds(server->owners, NULL, 0);
 
     if (count > server->fd_room) {
         size_t room = count * 2 + 8;
@@ -351,7 +358,8 @@ collect_fds(struct server *server, int stop_fd)
     }
     server->fds[0] = stop_fd;
     server->fds[1] = keeper_fd(&server->keeper);
-    (void)links_fds(server->links, server->fds + 2, server->fd_room - 2);
+    (void)links_fds(server->links, server->fds + 2, executors);
+    (void)owners_fds(server->owners, server->fds + 2 + executors, count - 2 - executors);
     memset(server->ready, 0, count * sizeof *server->ready);
     return count;
 }
@@ -472,6 +480,7 @@ server_run(struct server *server, int stop_fd)
         for (size_t i = 2; i < fd_count; i++) {
             if (server->ready[i]) {
                 links_process_ended(server->links, server->fds[i]);
+                owners_process_ended(server->owners, server->fds[i], gr_now_ns());
             }
         }
         manager_set_unix_offset(server->manager, gr_wall_ms() * 1000000 - gr_now_ns());
@@ -540,9 +549,13 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
         (server->links = links_create(server->manager, &server->instance, server->keeper.epoch)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
+    if (err == GRANARY_OK && (server->owners = owners_create(server->manager)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
     if (err == GRANARY_OK) {
         err = restore_all(&server->keeper, server->manager, server->links);
         saved_read(&server->instance, server->manager);
+        owners_restore(server->owners, gr_now_ns());
         server->claims_until_ns = gr_deadline_ns(CLAIMS_MS);
         server->busy_look_ns = gr_deadline_ns(BUSY_MS);
     }
@@ -591,6 +604,7 @@ server_destroy(struct server *server)
     gr_zmq_context_destroy(server->context);
     keeper_close(&server->keeper);
     links_destroy(server->links);
+    owners_destroy(server->owners);
     manager_destroy(server->manager);
     arena_destroy(server->arena);
     answers_destroy(server->answers);

@@ -93,6 +93,8 @@ typedef struct granary_graph_options {
     UINT64_C(1) /* compute everything, also what another graph has yielded: see granary_recall_clear() */
 #define GRANARY_GRAPH_PASSING                                                                                          \
     UINT64_C(2) /* nobody misses it after a power cut: neither its submission nor its deletion waits for the disk */
+#define GRANARY_GRAPH_OWNED                                                                                            \
+    UINT64_C(4) /* it is deleted when this process ends, however it ends, unless granary_graph_rename() has kept it */
 
 #define GRANARY_KEY_MAX 64
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,27 @@ int
 gr_pidfd_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+int
+gr_process_open(pid_t pid, uint64_t start_time)
+{
+    int pidfd = gr_pidfd_open(pid);
+
+    /* In this order: once the descriptor is open, the start time tells whose it is. */
+    if (pidfd >= 0 && gr_process_start_time(pid) != start_time) {
+        gr_fd_close(&pidfd);
+        errno = ESRCH;
+    }
+    return pidfd;
+}
+
+bool
+gr_pidfd_ended(int pidfd)
+{
+    struct pollfd process = {.fd = pidfd, .events = POLLIN};
+
+    return poll(&process, 1, 0) > 0;
 }
 
 int

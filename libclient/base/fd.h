@@ -25,6 +25,12 @@ granary_err gr_file_read(const char *path, size_t max_size, char **ret_bytes, si
 /* A pollable descriptor of a process, or -1 with errno. */
 int gr_pidfd_open(pid_t pid);
 
+/* The same of the process that started then, and no other with its number: -1 with errno, ESRCH when it has ended. */
+int gr_process_open(pid_t pid, uint64_t start_time);
+
+/* Whether the process of such a descriptor has ended. */
+bool gr_pidfd_ended(int pidfd);
+
 /* kill() of a process by such a descriptor: no other can be meant. -1 with errno. */
 int gr_pidfd_signal(int pidfd, int signal);
 

@@ -116,6 +116,7 @@ submit_message(granary_client *client, Granary__Submit *submit, const granary_gr
         submit->chunk_bytes = options.chunk_bytes;
         submit->priority = options.priority;
         submit->passing = submit->passing || (options.flags & GRANARY_GRAPH_PASSING) != 0;
+        submit->owned = (options.flags & GRANARY_GRAPH_OWNED) != 0;
         submit->keep_going = options.keep_going;
         /* A moment, not a duration: however often it is sent, and whoever runs it in the end. */
         submit->deadline_ms = options.timeout_ms > 0 ? gr_wall_ms() + options.timeout_ms : 0;

@@ -131,6 +131,11 @@ struct graph_recall {        /* graphs/recall.h */
     struct recall_index *index; /* those; NULL: it recalls nothing */
 };
 
+struct graph_owner { /* the process with which it goes; pid 0: none */
+    int64_t pid;
+    uint64_t start_time;
+};
+
 struct task_graph {
     LIST_ENTRY(task_graph) bucket_link;
     uint32_t serial;
@@ -154,6 +159,7 @@ struct task_graph {
     double progress;                      /* the most that was told */
     struct execution_graph *execution;    /* until nothing of it runs any more */
     struct execution_graph_counts counts; /* when execution is gone */
+    struct graph_owner owner;
     struct graph_order order;
     struct graph_deadline deadline;
     struct graph_journal journal;

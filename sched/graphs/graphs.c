@@ -87,6 +87,16 @@ graph_create(struct manager *manager, const char *key, const char *session, uint
 }
 
 void
+graph_take_wishes(struct task_graph *graph, const Granary__Submit *submit)
+{
+    graph->failing.keep_going = submit->keep_going;
+    graph->passing = submit->passing;
+    if (graph_was_called(graph, graph->key)) { /* else it has got a name since */
+        graph->owner = (struct graph_owner){.pid = submit->owner_pid, .start_time = submit->owner_start};
+    }
+}
+
+void
 graph_drop(struct manager *manager, struct task_graph *graph)
 {
     deadline_clear(manager, graph);

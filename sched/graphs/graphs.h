@@ -13,6 +13,8 @@ struct waiter;
 
 /* A running graph of that key, known to the manager; NULL: out of memory, or another graph has the serial. */
 struct task_graph *graph_create(struct manager *manager, const char *key, const char *session, uint32_t serial);
+/* What its submission says of how it fails and who misses it. */
+void graph_take_wishes(struct task_graph *graph, const Granary__Submit *submit);
 void graph_drop(struct manager *manager, struct task_graph *graph);   /* forget it without a word to anybody */
 void graph_unplan(struct manager *manager, struct task_graph *graph); /* as if it had not been planned */
 void graph_destroy(struct task_graph *graph);                         /* when it is not linked any more, or all are */
@@ -68,6 +70,8 @@ bool is_stopped(const struct manager *manager, struct task_graph *graph);
 
 /* ---- rename.c ---- */
 
+/* Whether the graph was submitted under that key. */
+bool graph_was_called(const struct task_graph *graph, const char *key);
 void request_rename(struct manager *manager, uint64_t ticket, const Granary__Rename *request, int64_t now_ns);
 
 /* ---- go_on.c: graphs that subtasks started ---- */

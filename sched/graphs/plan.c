@@ -91,8 +91,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .table_count = submit->n_tables};
     granary_err err = GRANARY_OK;
 
-    graph->failing.keep_going = submit->keep_going;
-    graph->passing = submit->passing;
+    graph_take_wishes(graph, submit);
     submit->graph = NULL;
     deadline_set(manager, graph, submit->deadline_ms);
     err = order_attach(manager, graph, submit->priority);

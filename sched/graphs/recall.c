@@ -129,7 +129,7 @@ recall_take(struct manager *manager, struct task_graph *graph, const Granary__Su
     content_destroy(graph->recall.content);
     graph->recall.content = NULL;
     graph->level = message->level;
-    graph->passing = submit->passing;
+    graph_take_wishes(graph, submit);
     graph->restored = true; /* it has ended, and there is no plan */
     graph->recall.from = from;
     recalled_take(manager, from);

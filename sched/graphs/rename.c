@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "sched/graphs/graphs.h"
 
-/* Whether the graph was submitted under that key: its objects' ids tell. A request may be sent twice. */
-static bool
-was_called(const struct task_graph *graph, const char *key)
+/* Its objects' ids tell. */
+bool
+graph_was_called(const struct task_graph *graph, const char *key)
 {
     char late[sizeof graph->id_key];
 
@@ -88,7 +88,7 @@ request_rename(struct manager *manager, uint64_t ticket, const Granary__Rename *
     granary_err err =
         request->new_key[0] == '\0' ? gr_fail(GRANARY_EINVAL, "graph key: it is empty") : key_check(request->new_key);
 
-    if (graph == NULL && other != NULL && was_called(other, request->key)) {
+    if (graph == NULL && other != NULL && graph_was_called(other, request->key)) { /* it was sent twice */
         graph = other;
     }
     err = err == GRANARY_OK ? check_rename(graph, other, request) : err;
@@ -104,6 +104,7 @@ request_rename(struct manager *manager, uint64_t ticket, const Granary__Rename *
         }
         move_entries(manager, graph, request->new_key);
         graph_rekey(manager, graph, request->new_key);
+        graph->owner.pid = 0; /* a name is for everybody */
     }
     reply_ok(manager, ticket);
 }

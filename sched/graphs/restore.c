@@ -36,8 +36,7 @@ manager_restore_graph(struct manager *manager, const char *key, const void *subm
     }
     (void)snprintf(graph->id_key, sizeof graph->id_key, "%s", message->key);
     graph->submitted_ms = message->submitted_ms;
-    graph->failing.keep_going = message->keep_going;
-    graph->passing = message->passing;
+    graph_take_wishes(graph, message);
     graph->digest = message->digest;
     graph->submit = message;
 }

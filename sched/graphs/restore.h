@@ -25,6 +25,12 @@ size_t manager_restore_start(struct manager *manager);
 /* What a submission keeps could not be kept: forget the graph. */
 void manager_reject(struct manager *manager, const char *key);
 
+/* The process that owns graphs has ended: they are deleted. */
+void manager_owner_ended(struct manager *manager, int64_t pid, uint64_t start_time, int64_t now_ns);
+/* Which processes own graphs: one is told once for each of its graphs. */
+void manager_owners(const struct manager *manager, void (*tell)(void *context, int64_t pid, uint64_t start_time),
+                    void *context);
+
 void records_drop(struct task_graph *graph);
 /* Plan a graph that ended under an earlier scheduler once more, to tell of it. Errors: the planner's · ESTATE its input
  * has changed */

@@ -4,6 +4,7 @@
 #include "sched/execution/graph.h"
 #include "sched/executors/frees.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/restore.h"
 #include "sched/graphs/wait.h"
 
 /* How long user code has to stop before its executor is killed, when nobody says. */
@@ -59,6 +60,34 @@ graph_discard(struct manager *manager, struct task_graph *graph, const char *how
     graph_stop(manager, graph, how);
     if (!graph->deleting) {
         graph_delete(manager, graph);
+    }
+}
+
+void
+manager_owner_ended(struct manager *manager, int64_t pid, uint64_t start_time, int64_t now_ns)
+{
+    struct task_graph *graph;
+
+    manager->now_ns = now_ns;
+    FOREACH_GRAPH(graph, manager)
+    {
+        if (graph->owner.pid == pid && graph->owner.start_time == start_time && !graph->deleting) {
+            graph_discard(manager, graph, "the process that submitted it has ended", now_ns);
+        }
+    }
+}
+
+void
+manager_owners(const struct manager *manager, void (*tell)(void *context, int64_t pid, uint64_t start_time),
+               void *context)
+{
+    const struct task_graph *graph;
+
+    FOREACH_GRAPH(graph, manager)
+    {
+        if (graph->owner.pid != 0) {
+            tell(context, graph->owner.pid, graph->owner.start_time);
+        }
     }
 }
 

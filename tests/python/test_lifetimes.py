@@ -2,6 +2,7 @@
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -113,6 +114,27 @@ class Lifetimes(FramesTest):
         program = ('import frames_test, granary\nfrom granary import frames as gr\ngranary.connect(%r)\nkept = gr.from_dict({"n": [1]}).collect()\nprint(len(kept))' % self.instance.instance)
         done = subprocess.run([sys.executable, '-c', program], cwd=HERE, env={**os.environ, 'GRANARY_BIN': BIN}, capture_output=True, text=True)
         self.assertEqual((done.stdout, done.stderr), ('1\n', ''))
+
+    def test_killed(self):
+        """Frames of a program that is killed go, too: what the scheduler knows of it, the next scheduler knows as well."""
+        program = ('import frames_test, granary\nfrom granary import frames as gr\nsession = granary.connect(%r)\n'
+                   'kept = gr.from_dict({"n": [1]}).filter("n > 0").collect()\ngr.from_dict({"n": [2]}).persist("stays", replace=True)\n'
+                   'print("ready", flush=True)\ninput()' % self.instance.instance)
+        for scheduler_dies in (False, True):
+            child = subprocess.Popen([sys.executable, '-W', 'ignore', '-c', program], cwd=HERE, env={**os.environ, 'GRANARY_BIN': BIN},
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.assertEqual(child.stdout.readline(), 'ready\n')
+            self.assertEqual(len(self.graphs()), 2)
+            with self.session.events(['delete']) as events:
+                if scheduler_dies:
+                    with open(os.path.join(self.instance.instance, 'instance.json'), encoding='utf-8') as file:
+                        os.kill(json.load(file)['sched_pid'], signal.SIGKILL)
+                child.kill()
+                child.communicate()
+                while self.graphs() != ['stays']:
+                    events.next(30)
+            self.assertEqual(gr.table('stays').collect().to_dict(), {'n': [2]})
+            self.instance.command('forget', 'stays')
 
 
 if __name__ == '__main__':

@@ -65,6 +65,7 @@ module_exec(PyObject *module)
                    dlpack_init_type(module) < 0 ||
                    PyModule_AddIntConstant(module, "NO_RECALL", (long)GRANARY_GRAPH_NO_RECALL) < 0 ||
                    PyModule_AddIntConstant(module, "PASSING", (long)GRANARY_GRAPH_PASSING) < 0 ||
+                   PyModule_AddIntConstant(module, "OWN", (long)(GRANARY_GRAPH_PASSING | GRANARY_GRAPH_OWNED)) < 0 ||
                    PyModule_AddStringConstant(module, "VERSION", granary_version()) < 0
                ? -1
                : 0;

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
-from ._granary import NO_RECALL, PASSING
+from ._granary import NO_RECALL, OWN, PASSING
 from ._errors import NotFound, TimedOut
 from ._log import logger
 from ._ref import Kept
@@ -58,12 +58,12 @@ class SessionEngine:
         return self.session._client
 
     def submit(self, graph: str, *, key: Optional[str] = None, chunk_bytes: int = 0, recall: bool = True) -> str:
-        flags = PASSING | (0 if recall else NO_RECALL)
+        flags = (OWN if key is None else PASSING) | (0 if recall else NO_RECALL)
         made: str = self._client.submit_json(graph, key=key, chunk_bytes=chunk_bytes, flags=flags)
         return made
 
     def submit_sql(self, text: str, *, chunk_bytes: int = 0, recall: bool = True) -> str:
-        flags = PASSING | (0 if recall else NO_RECALL)
+        flags = OWN | (0 if recall else NO_RECALL)
         made: str = self._client.sql_submit(text, chunk_bytes=chunk_bytes, flags=flags)
         return made
 

@@ -4,6 +4,7 @@ from typing import Any, Optional, Sequence, Union
 VERSION: str
 NO_RECALL: int
 PASSING: int
+OWN: int
 
 class Error(Exception):
     name: str

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _functions, _packed, _slots
 from ._dispatch import Call, Dispatcher, SlotDied
-from ._granary import PASSING
+from ._granary import OWN
 
 _INLINE_MAX = 4096  # bytes of arguments that go with the graph
 
@@ -52,7 +52,7 @@ class GraphDispatcher(Dispatcher):
         key = uuid.uuid4().hex
         call.key = key
         try:
-            client.run_json(json.dumps({"nodes": nodes, "targets": [name]}), key=key, flags=PASSING,
+            client.run_json(json.dumps({"nodes": nodes, "targets": [name]}), key=key, flags=OWN,
                             priority=call.options.get("priority", 0))
             chunks = client.result(key, name)[0]
             outcomes: list[tuple[bool, Any]] = _packed.unpack(memoryview(client.get(chunks[0], 30000)))

@@ -20,7 +20,7 @@ from typing import Any, Callable, Optional
 from . import _functions, _packed, _slots
 from ._dispatch import Call, Dispatcher, SlotDied
 from ._errors import Full, NotFound
-from ._granary import PASSING
+from ._granary import OWN
 from ._log import logger
 from ._ref import Kept
 from ._slot import wire
@@ -140,7 +140,7 @@ class LaneDispatcher(Dispatcher):
                    "leaves": self.most is not None}
         key = uuid.uuid4().hex
         graph = {"nodes": {"lane": _slots.node(self.client, self.params, request, **self.members)}, "targets": ["lane"]}
-        self.client.submit_json(json.dumps(graph), key=key, flags=PASSING)
+        self.client.submit_json(json.dumps(graph), key=key, flags=OWN)
         with self.lock:
             self.begun ^= {key}  # unless another thread has it already
         while True:

@@ -347,6 +347,93 @@ passing_graphs_wait_for_no_disk(void **state)
 
 /* What an earlier scheduler kept: an ended graph is known with its results, another one runs again under the same ids.
  */
+static granary_err
+submit_owned(struct rig *rig, const char *key, int64_t pid, uint64_t start_time, const char *const *lines, size_t count)
+{
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+
+    body.key = (char *)(uintptr_t)key;
+    body.session = (char *)(uintptr_t) "s";
+    body.owned = true;
+    body.owner_pid = pid;
+    body.owner_start = start_time;
+    return submit_body(rig, &body, lines, count);
+}
+
+static void
+count_owner(void *context, int64_t pid, uint64_t start_time)
+{
+    assert_true(pid == 5 && start_time == 6);
+    ++*(int *)context;
+}
+
+/* What a process owns goes with it: not what is another's, nobody's, or has got a name. */
+static void
+owned_graphs_go_with_their_process(void **state)
+{
+    struct rig *rig = rig_create(2);
+    int told = 0;
+
+    (void)state;
+    assert_int_equal(submit_owned(rig, "done", 5, 6, LINES("!a make")), GRANARY_OK);
+    succeed(rig, "a");
+    assert_int_equal(submit_owned(rig, "named", 5, 6, LINES("!b make")), GRANARY_OK);
+    succeed(rig, "b");
+    assert_int_equal(rename_to(rig, "named", "table", false), GRANARY_OK);
+    assert_int_equal(submit(rig, "nobody's", LINES("!c make")), GRANARY_OK);
+    succeed(rig, "c");
+    assert_int_equal(submit_owned(rig, "runs", 5, 6, LINES("!d make")), GRANARY_OK);
+    manager_owners(rig->manager, count_owner, &told);
+    assert_int_equal(told, 2);
+    assert_int_equal(submit_owned(rig, "later's", 5, 7, LINES("!e make")), GRANARY_OK);
+
+    rig->kept[0] = '\0';
+    manager_owner_ended(rig->manager, 5, 6, 0);
+    turn(rig);
+    assert_non_null(strstr(rig->kept, "-graphs/done -ends/done -results/done "));
+    assert_true(freed(rig, "done", 0));
+    report(rig, "d", GRANARY_ECANCELLED, "", NULL);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "done", "a"), GRANARY_ENOENT);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "runs", "d"), GRANARY_ENOENT);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "table", "b"), GRANARY_OK);
+    assert_int_equal(refer(rig, GRANARY__REQUEST__BODY_RESULT, "nobody's", "c"), GRANARY_OK);
+    assert_int_equal(state_of(rig, "later's"), GRANARY_GRAPH_RUNNING);
+    rig_destroy(rig);
+}
+
+/* The next scheduler knows the owners; a graph that has got a name since has none. */
+static void
+owners_are_kept(void **state)
+{
+    struct rig *rig = rig_create(1);
+    Granary__Submit body = GRANARY__SUBMIT__INIT;
+    uint8_t bytes[256];
+    size_t size;
+    int told = 0;
+
+    (void)state;
+    body.key = (char *)(uintptr_t) "k";
+    body.session = (char *)(uintptr_t) "s";
+    body.json = (char *)(uintptr_t) "{}";
+    body.owned = true;
+    body.owner_pid = 5;
+    body.owner_start = 6;
+    body.serial = 3;
+    size = granary__submit__pack(&body, bytes);
+    manager_restore_graph(rig->manager, "k", bytes, size);
+    body.serial = 4;
+    size = granary__submit__pack(&body, bytes);
+    manager_restore_graph(rig->manager, "table", bytes, size);
+    manager_owners(rig->manager, count_owner, &told);
+    assert_int_equal(told, 1);
+    manager_owner_ended(rig->manager, 5, 6, 0);
+    turn(rig);
+    told = 0;
+    manager_owners(rig->manager, count_owner, &told);
+    assert_int_equal(told, 0);
+    rig_destroy(rig);
+}
+
 static void
 kept_graphs_come_back(void **state)
 {
@@ -420,6 +507,8 @@ main(void)
         cmocka_unit_test(a_submission_may_wait_for_its_end),
         cmocka_unit_test(the_same_key_is_the_same_graph),
         cmocka_unit_test(a_key_passes_to_another_graph),
+        cmocka_unit_test(owned_graphs_go_with_their_process),
+        cmocka_unit_test(owners_are_kept),
         cmocka_unit_test(bad_submissions_leave_nothing),
         cmocka_unit_test(waits_time_out),
         cmocka_unit_test(stop_and_delete_while_running),

@@ -10,7 +10,7 @@ from typing import Any, Iterator, Optional
 import numpy as np
 
 from .. import _granary, _values
-from .._granary import PASSING
+from .._granary import OWN
 from .._ref import Kept
 from ._engine import Result
 
@@ -34,7 +34,7 @@ class SessionEngine:
         """Submitted and waited for in one message."""
         key = uuid.uuid4().hex
         with self._ending(client, key):
-            client.run_json(graph, key=key, chunk_bytes=chunk_bytes, flags=PASSING)
+            client.run_json(graph, key=key, chunk_bytes=chunk_bytes, flags=OWN)
         return key
 
     @contextlib.contextmanager
