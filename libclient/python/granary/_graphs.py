@@ -62,7 +62,7 @@ class GraphDispatcher(Dispatcher):
 
 
 def _quietly(do: Any, what: Any) -> None:
-    """What cannot be deleted now goes with the session."""
+    """What cannot be deleted now goes with this program."""
     try:
         do(what)
     except Exception:

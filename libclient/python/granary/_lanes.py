@@ -180,7 +180,7 @@ class LaneDispatcher(Dispatcher):
         try:
             self.client.delete_graph(lane.key)
         except Exception:
-            pass  # it goes with the session
+            pass  # it goes with this program
 
     def _died(self, lane: Lane) -> SlotDied:
         """Why its socket was closed."""

@@ -153,15 +153,13 @@ class Load:
         for name in list(session.names):
             if name.startswith('load-'):
                 del session.names[name]
-        for graph in session.info('graphs'):
-            if graph['state'] in ('succeeded', 'failed', 'cancelled'):
-                session._client.delete_graph(graph['key'])
+        graphs = session.info('graphs')  # of programs that were killed, too: none stays
         self.granary('recall', 'clear')  # results are kept to be recalled: those are not left over
         if session.info('functions'):
             self.granary('unexport', 'granary_host')  # nor is the library that runs slots
         stat = session.stat()
         running = len(processes(session.instance)['executor'])
-        left = []
+        left = [f"graph {graph['key']} {graph['state']}" for graph in graphs]
         if stat['objects']:
             left.append(f"{stat['objects']} objects of {stat['sealed_bytes']} bytes")
         if stat['writing_bytes'] > WRITING_BYTES:
