@@ -28,7 +28,7 @@ ROUND_SECONDS = 30
 SETTLE_SECONDS = 60  # in which everything has gone, on a busy machine
 DAEMON_KB = 24 * 1024  # that a daemon's own memory may grow by after the first rounds: heaps and remembered runs
 WORKER_KB = 24 * 1024
-WRITING_BYTES = 8 << 20  # open segments of clients that stay: executors, and this process
+ROOM_SHARE = 32  # a client keeps a room to write in, of at most this part of memory: the store takes it when others need it
 BLOWS = ('worker', 'worker', 'slot', 'slot', 'executor', 'sched', 'store')
 
 
@@ -162,7 +162,7 @@ class Load:
         left = [f"graph {graph['key']} {graph['state']}" for graph in graphs]
         if stat['objects']:
             left.append(f"{stat['objects']} objects of {stat['sealed_bytes']} bytes")
-        if stat['writing_bytes'] > WRITING_BYTES:
+        if stat['writing_bytes'] > stat['clients'] * stat['capacity_bytes'] / ROOM_SHARE:
             left.append(f"{stat['writing_bytes']} bytes being written")
         if stat['clients'] > running + 4:
             left.append(f"{stat['clients']} clients")
