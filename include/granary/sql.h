@@ -42,13 +42,13 @@ GRANARY_API bool granary_sql_changes(const char *sql, size_t length);
 /* The outcome of a statement. */
 typedef struct granary_sql_done {
     const char *command; /* as psql tells it: "INSERT"; static */
-    int64_t rows;        /* inserted, deleted, updated; -1: the statement is about none */
+    int64_t rows;        /* inserted, deleted, updated, copied; -1: the statement is about none */
     int64_t time;        /* of the write; 0: there was none */
 } granary_sql_done;
 
 /*
- * Run a statement that changes tables: CREATE TABLE (AS), INSERT, DELETE, UPDATE, DROP TABLE, CALL seal('t'). It is one
- * write: all of it becomes visible at one moment, or nothing.
+ * Run a statement that changes tables: CREATE TABLE (AS), INSERT, DELETE, UPDATE, DROP TABLE, COPY, CALL seal('t'). It is
+ * one write: all of it becomes visible at one moment, or nothing. COPY ... TO writes a file in the same way.
  *
  * client      its session has the tables; a scheduler and executors are needed but for CREATE TABLE
  * timeout_ms  for graphs that the statement needs; GRANARY_FOREVER; not 0

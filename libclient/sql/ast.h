@@ -91,6 +91,20 @@ enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_RO
 /* What the column of numbers of VALUES is called; no statement can say it. */
 #define SQL_ROWS "#rows"
 
+/* Of a file that is read or written: name => value. Of a list, and of what may be one, there are several texts. */
+struct sql_option {
+    const char *name;
+    int position;
+    const char **texts;
+    size_t count;
+};
+
+struct sql_file {
+    const char *format; /* "csv"; NULL: as the name's ending tells */
+    struct sql_option *options;
+    size_t count;
+};
+
 struct sql_from {
     enum sql_from_kind kind;
     int position;
@@ -102,6 +116,7 @@ struct sql_from {
     const struct sql_from *before; /* the table named before it, anywhere in the statement */
     bool has_time;                 /* as it was then, in ns since 1970 */
     int64_t time;
+    const struct sql_file *file; /* it is a file, and this is said of it; or NULL */
     /* SELECT */
     struct sql_select *select;
     /* ROWS: one column of the numbers from start, by steps, up to before stop */
@@ -165,7 +180,7 @@ struct sql_select {
 
 /* ---- statements that change tables ---- */
 
-enum sql_change_kind { SQL_CREATE, SQL_CREATE_AS, SQL_INSERT, SQL_DELETE, SQL_UPDATE, SQL_DROP, SQL_SEAL };
+enum sql_change_kind { SQL_CREATE, SQL_CREATE_AS, SQL_INSERT, SQL_DELETE, SQL_UPDATE, SQL_DROP, SQL_SEAL, SQL_COPY_TO };
 
 /* A column that is made, filled or set. */
 struct sql_field {
@@ -185,8 +200,10 @@ struct sql_change {
     size_t field_count;
     const char *durable; /* CREATE: WITH (durable = ...), or NULL */
     int durable_position;
-    struct sql_select *select; /* CREATE_AS, INSERT */
-    struct sql_expr *where;    /* DELETE, UPDATE; or NULL */
+    struct sql_select *select; /* CREATE_AS, INSERT, COPY_TO */
+    const char *path;          /* COPY_TO */
+    const struct sql_file *file;
+    struct sql_expr *where; /* DELETE, UPDATE; or NULL */
 };
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "granary/frame.h"
 #include "granary/sql.h"
+#include "sql/file.h"
 #include "sql/told.h"
 #include "sql/values.h"
 
@@ -35,11 +36,12 @@ final_name(struct sql_statement *q, const struct sql_result *result, const char 
     }
 }
 
-bool
-sql_add_target(struct sql_statement *q, const struct sql_result *result, const char *const *given)
+/* The columns of a result as users see them, in a node of that name. */
+static granary_node
+add_final(struct sql_statement *q, const char *node_name, const struct sql_result *result, const char *const *given)
 {
     const char **names = SQL_ARRAY(q, const char *, result->count);
-    granary_node node = granary_graph_add(q->graph, GRANARY_SQL_TARGET, "project", &result->rel.node, 1);
+    granary_node node = granary_graph_add(q->graph, node_name, "project", &result->rel.node, 1);
 
     for (size_t i = 0; i < result->count && q->err == GRANARY_OK; i++) {
         const char *text = sql_quoted(q, result->outputs[i].frame);
@@ -49,7 +51,13 @@ sql_add_target(struct sql_statement *q, const struct sql_result *result, const c
             granary_node_set_entry(q->graph, node, "columns", names[i], text);
         }
     }
-    granary_graph_target(q->graph, node);
+    return node;
+}
+
+bool
+sql_add_target(struct sql_statement *q, const struct sql_result *result, const char *const *given)
+{
+    granary_graph_target(q->graph, add_final(q, GRANARY_SQL_TARGET, result, given));
     return q->err == GRANARY_OK;
 }
 
@@ -174,6 +182,30 @@ plan_create_as(struct sql_statement *q, const struct sql_change *change)
     return sql_add_target(q, &result, NULL);
 }
 
+/* ---- COPY ... TO ---- */
+
+/* The file, and as the target how many rows it has. */
+static bool
+plan_copy_to(struct sql_statement *q, const struct sql_change *change)
+{
+    const struct gr_format_ending *ending = NULL;
+    const struct gr_format *format = sql_file_format(q, change->file, change->path, change->position, &ending);
+    struct sql_result result;
+    granary_node rows, file, count;
+
+    if (format == NULL || !sql_plan(q, change->select, true, &result)) {
+        return false;
+    }
+    rows = add_final(q, "rows of COPY", &result, NULL);
+    file = sql_file_node(q, "write", format, ending, change->file, change->path, change->position, &rows, 1);
+    count = granary_graph_add(q->graph, GRANARY_SQL_TARGET, "groupby", &rows, 1);
+    granary_node_set_strings(q->graph, count, "keys", NULL, 0);
+    granary_node_set_entry(q->graph, count, "aggregate", "rows", "size");
+    granary_graph_target(q->graph, file);
+    granary_graph_target(q->graph, count);
+    return q->err == GRANARY_OK;
+}
+
 /* ---- DELETE, UPDATE ---- */
 
 /* What the row's position in the table, from 1, is called: as no column of it is. NULL: the statement has failed. */
@@ -287,6 +319,8 @@ sql_change_plan(struct sql_statement *q, const struct sql_change *change, const 
         return plan_insert(q, change, schema);
     case SQL_CREATE_AS:
         return plan_create_as(q, change);
+    case SQL_COPY_TO:
+        return plan_copy_to(q, change);
     default:
         return plan_rows(q, change, schema);
     }

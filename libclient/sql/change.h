@@ -18,6 +18,7 @@ bool sql_add_target(struct sql_statement *q, const struct sql_result *result, co
  *   CREATE TABLE AS  the rows
  *   INSERT           what append_to tells
  *   DELETE, UPDATE   the rows that are meant, as the table is
+ *   COPY TO          how many rows the file has, which is another target
  *
  * schema  the table's columns; not of CREATE
  */

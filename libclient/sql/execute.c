@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "client/resolve.h"
+#include "data/frame.h"
 #include "mutable/handles.h"
 #include "sql/execute.h"
 #include "sql/parse/parse.h"
@@ -95,6 +96,23 @@ run_seal(struct execution *e)
     return execution_tell(e, err);
 }
 
+/* ---- COPY ... TO ---- */
+
+static granary_err
+run_copy_to(struct execution *e)
+{
+    granary_frame *frame = NULL;
+    const granary_frame *plain;
+    granary_err err = execution_plan_and_run(e, NULL);
+
+    err = err == GRANARY_OK ? execution_result(e, e->label, &frame, &plain) : err;
+    if (err == GRANARY_OK) {
+        e->done.rows = ((const int64_t *)granary_frame_column(plain, 0)->values)[0];
+    }
+    gr_frame_destroy(frame);
+    return err;
+}
+
 /* ---- statements ---- */
 
 static const struct {
@@ -108,6 +126,7 @@ static const struct {
     [SQL_UPDATE] = {"UPDATE", execute_rows},
     [SQL_DROP] = {"DROP TABLE", run_drop},
     [SQL_SEAL] = {"CALL", run_seal},
+    [SQL_COPY_TO] = {"COPY", run_copy_to},
 };
 
 static granary_err

@@ -13,6 +13,7 @@
 #include "data/file/format.h"
 #include "granary/mutable.h"
 #include "graph/nearest.h"
+#include "sql/file.h"
 #include "sql/stored.h"
 #include "sql/told.h"
 
@@ -22,6 +23,7 @@ struct sql_table {
     const char *name;
     bool has_time;
     int64_t time;
+    const struct sql_file *file; /* as it is read; or NULL */
     granary_node node;
     double rows;
     const char **columns;
@@ -52,39 +54,42 @@ struct file_columns {
     struct gr_sketch sketch;
     struct sql_statement *q;
     struct sql_table *table;
+    bool numbered; /* the file has no names: c0, c1, ... */
 };
 
 static granary_err
 take_column(struct gr_sketch *sketch, const char *name)
 {
     struct file_columns *columns = (struct file_columns *)sketch;
+    const char *copy =
+        columns->numbered ? sql_printf(columns->q, "c%zu", columns->table->count) : sql_printf(columns->q, "%s", name);
 
-    return table_add_column(columns->q, columns->table, sql_printf(columns->q, "%s", name)) ? GRANARY_OK
-                                                                                            : columns->q->err;
+    return table_add_column(columns->q, columns->table, copy) ? GRANARY_OK : columns->q->err;
 }
 
 static bool
 open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
+    const char *header = sql_file_option(from->file, "header");
+    const char *delimiter = sql_file_option(from->file, "delimiter");
     struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
-    const struct gr_format_ending *ending;
-    const struct gr_format *format = gr_format_of_path(from->name, &ending);
+    const struct gr_format_ending *ending = NULL;
+    const struct gr_format *format = sql_file_format(q, from->file, from->name, from->position, &ending);
     granary_err err;
 
-    if (format->refusal != NULL) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, from->position, "%s", format->refusal);
+    if (format == NULL) {
+        return false;
     }
-    err = format->sketch(from->name, ending->delimiter, &columns.sketch);
-    if (err != GRANARY_OK) {
-        return q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message());
+    table->node = sql_file_node(q, "read", format, ending, from->file, from->name, from->position, NULL, 0);
+    if (q->err != GRANARY_OK) {
+        return false;
     }
+    columns.numbered = header != NULL && strchr("fFnN0oO", header[0]) != NULL && strcasecmp(header, "on") != 0;
+    delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
+    err = format->sketch(from->name, delimiter, &columns.sketch);
     table->rows = columns.sketch.rows;
-    table->node = sql_node(q, sql_printf(q, "read_%s", format->name), from->position, NULL, 0);
-    granary_node_set_string(q->graph, table->node, "path", from->name);
-    if (ending->delimiter != NULL) {
-        granary_node_set_string(q->graph, table->node, "delimiter", ending->delimiter);
-    }
-    return q->err == GRANARY_OK;
+    return err == GRANARY_OK ||
+           (q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message()));
 }
 
 /* Whether the name's ending tells that it is a file with rows, which can be read or not. */
@@ -325,8 +330,8 @@ find_table(struct sql_statement *q, const struct sql_from *from)
     struct sql_table *table = q->tables;
     bool ok;
 
-    while (table != NULL &&
-           (strcmp(table->name, from->name) != 0 || table->has_time != from->has_time || table->time != from->time)) {
+    while (table != NULL && (strcmp(table->name, from->name) != 0 || table->has_time != from->has_time ||
+                             table->time != from->time || table->file != from->file)) {
         table = table->next;
     }
     if (table != NULL) {
@@ -339,7 +344,9 @@ find_table(struct sql_statement *q, const struct sql_from *from)
     table->name = from->name;
     table->has_time = from->has_time;
     table->time = from->time;
-    ok = is_file(from->name) && !from->has_time ? open_file(q, from, table) : open_stored(q, from, table);
+    table->file = from->file;
+    ok = (from->file != NULL || is_file(from->name)) && !from->has_time ? open_file(q, from, table)
+                                                                        : open_stored(q, from, table);
     table->next = q->tables;
     q->tables = table;
     return ok ? table : NULL;

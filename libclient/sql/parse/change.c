@@ -1,4 +1,4 @@
-/* Statements that change tables: CREATE TABLE, INSERT, DELETE, UPDATE, DROP TABLE, and CALL seal(). */
+/* Statements that change tables or files: CREATE TABLE, INSERT, DELETE, UPDATE, DROP TABLE, COPY, and CALL seal(). */
 #include <string.h>
 
 #include "sql/parse/private.h"
@@ -37,6 +37,20 @@ fields_alloc(struct parse *p, struct sql_change *change, size_t count)
     change->field_count = count;
     change->fields = SQL_ARRAY(p->q, struct sql_field, count);
     return change->fields != NULL;
+}
+
+bool
+parse_changed_table(struct parse *p, const PgQuery__RangeVar *table, PgQuery__Node *const *names, size_t count,
+                    struct sql_change *change)
+{
+    if (!take_table(p, table, change) || !fields_alloc(p, change, count)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        change->fields[i] =
+            (struct sql_field){.name = parse_copy(p, parse_string(p, names[i])), .position = change->position};
+    }
+    return p->q->err == GRANARY_OK;
 }
 
 /* ---- CREATE TABLE ---- */
@@ -112,12 +126,8 @@ take_create_as(struct parse *p, const PgQuery__CreateTableAsStmt *from, struct s
     }
     change->kind = SQL_CREATE_AS;
     change->lenient = TAKE(p, from, if_not_exists) != 0;
-    if (!take_table(p, TAKE(p, into, rel), change) || !fields_alloc(p, change, into->n_col_names)) {
+    if (!parse_changed_table(p, TAKE(p, into, rel), TAKE(p, into, col_names), into->n_col_names, change)) {
         return false;
-    }
-    for (size_t i = 0; i < into->n_col_names; i++) {
-        change->fields[i] = (struct sql_field){.name = parse_copy(p, parse_string(p, TAKE(p, into, col_names)[i])),
-                                               .position = change->position};
     }
     change->select = parse_select(p, query->select_stmt);
     return change->select != NULL;
@@ -305,9 +315,13 @@ parse_change(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_CALL_STMT:
         ok = take_call(p, from->call_stmt, change);
         break;
+    case PG_QUERY__NODE__NODE_COPY_STMT:
+        ok = parse_copy_statement(p, from->copy_stmt, change);
+        break;
     default:
         ok = sql_fail(p->q, GRANARY_EUNSUPPORTED, 0,
-                      "only SELECT, CREATE TABLE, INSERT, DELETE, UPDATE, DROP TABLE and CALL seal('t') are supported");
+                      "only SELECT, CREATE TABLE, INSERT, DELETE, UPDATE, DROP TABLE, COPY and CALL seal('t') are "
+                      "supported");
         break;
     }
     return ok && check_fields(p, change) ? change : NULL;

@@ -98,6 +98,21 @@ bool parse_without_from(struct parse *p, size_t count, struct sql_select *select
 /* VALUES (...), ... */
 bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
 
+/* ---- change.c ---- */
+
+/* The table of a statement that changes it, and columns of it that are named. */
+bool parse_changed_table(struct parse *p, const PgQuery__RangeVar *table, PgQuery__Node *const *names, size_t count,
+                         struct sql_change *change);
+
+/* ---- file.c ---- */
+
+/* read_csv and its kin */
+bool parse_is_reader(const char *name);
+/* Its call in FROM; item->name is the function's, and becomes the file's. */
+bool parse_reader(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item);
+/* COPY ... TO, or COPY ... FROM, which becomes an INSERT. */
+bool parse_copy_statement(struct parse *p, const PgQuery__CopyStmt *from, struct sql_change *change);
+
 /* ---- group.c ---- */
 
 bool parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);

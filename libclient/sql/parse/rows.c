@@ -140,10 +140,14 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
     if (strcmp(name, "at") == 0) {
         return parse_at(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
     }
+    if (parse_is_reader(name)) {
+        return parse_reader(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
+    }
     if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
         return parse_unsupported(
             p, item->position,
-            "in FROM, anything but generate_series(...) and range(...) of numbers, and at(t, time), is");
+            "in FROM, anything but generate_series(...) and range(...) of numbers, at(t, time), and read_csv('FILE') "
+            "and its kin, is");
     }
     ok = parse_series(p, call, inclusive, item) && parse_alias(p, TAKE(p, from, alias), item);
     if (ok && item->alias != NULL &&

@@ -1,0 +1,276 @@
+/* Files: options become parameters as the operator's rows have them, so that a new parameter is a new option. */
+#include "sql/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "graph/nearest.h"
+#include "graph/ops.h"
+#include "sql/block.h"
+
+/* What other engines call a parameter. */
+static const struct {
+    const char *other;
+    const char *name;
+} aliases[] = {
+    {"delim", "delimiter"},     {"sep", "delimiter"},      {"null", "null_values"},  {"null", "null_value"},
+    {"nullstr", "null_values"}, {"nullstr", "null_value"}, {"codec", "compression"}, {"types", "dtypes"},
+};
+
+/* ---- formats ---- */
+
+static bool
+has_rows(const struct gr_format *format)
+{
+    return format->sketch != NULL;
+}
+
+static const struct gr_format *
+format_named(const char *name)
+{
+    name = strcasecmp(name, "json") == 0 || strcasecmp(name, "jsonl") == 0 ? "ndjson" : name;
+    for (size_t i = 0; gr_formats[i] != NULL; i++) {
+        if (strcasecmp(gr_formats[i]->name, name) == 0) {
+            return gr_formats[i];
+        }
+    }
+    return NULL;
+}
+
+const struct gr_format *
+sql_file_format(struct sql_statement *q, const struct sql_file *file, const char *path, int position,
+                const struct gr_format_ending **ret_ending)
+{
+    const char *name = file == NULL ? NULL : file->format;
+    const struct gr_format *format = gr_format_of_path(path, ret_ending);
+    struct gr_buf endings = {0};
+
+    if (name != NULL) {
+        *ret_ending = NULL;
+        format = format_named(name);
+    }
+    if (format != NULL && format->refusal != NULL) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, position, "%s", format->refusal);
+        return NULL;
+    }
+    if (format != NULL && has_rows(format)) {
+        return format;
+    }
+    gr_format_list(has_rows, false, &endings);
+    (void)sql_fail(q, GRANARY_EINVAL, position,
+                   name == NULL ? "%s: its ending tells no format of rows: %.*s; or say FORMAT"
+                                : "'%s' is no format of rows; there are those of %.*s",
+                   name == NULL ? path : name, (int)endings.size, endings.bytes);
+    gr_buf_free(&endings);
+    return NULL;
+}
+
+/* ---- options ---- */
+
+const char *
+sql_file_option(const struct sql_file *file, const char *name)
+{
+    for (size_t i = 0; file != NULL && i < file->count; i++) {
+        const struct sql_option *option = &file->options[i];
+        bool is_it = strcasecmp(option->name, name) == 0;
+
+        for (size_t k = 0; k < sizeof aliases / sizeof aliases[0] && !is_it; k++) {
+            is_it = strcasecmp(option->name, aliases[k].other) == 0 && strcmp(aliases[k].name, name) == 0;
+        }
+        if (is_it && option->count == 1) {
+            return option->texts[0];
+        }
+    }
+    return NULL;
+}
+
+static const struct gr_param_info *
+find_param(enum gr_tile_op op, const char *name)
+{
+    const struct gr_param_info *param;
+
+    for (param = gr_params_of(op); param != NULL; param = param->next) {
+        if (strcasecmp(param->name, name) == 0) {
+            return strcmp(param->name, "path") == 0 ? NULL : param;
+        }
+    }
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+        param = strcasecmp(aliases[i].other, name) == 0 ? gr_param_find(op, aliases[i].name) : NULL;
+        if (param != NULL) {
+            return param;
+        }
+    }
+    return NULL;
+}
+
+static bool
+no_option(struct sql_statement *q, enum gr_tile_op op, const struct sql_option *option)
+{
+    struct gr_nearest nearest = {.name = option->name};
+    struct gr_buf names = {0};
+    char hint[GR_HINT_MAX];
+
+    for (const struct gr_param_info *param = gr_params_of(op); param != NULL; param = param->next) {
+        if (strcmp(param->name, "path") != 0) {
+            gr_nearest_offer(&nearest, param->name);
+            gr_buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", param->name);
+        }
+    }
+    (void)gr_nearest_hint(&nearest, hint);
+    if (hint[0] != '\0' || names.size == 0) {
+        (void)sql_fail(q, GRANARY_EINVAL, option->position, "%s has no option '%s'%s", gr_op_info(op)->name,
+                       option->name, hint);
+    } else {
+        (void)sql_fail(q, GRANARY_EINVAL, option->position, "%s has no option '%s': it has %.*s", gr_op_info(op)->name,
+                       option->name, (int)names.size, names.bytes);
+    }
+    gr_buf_free(&names);
+    return false;
+}
+
+static bool
+parse_flag(const char *text, bool *ret_flag)
+{
+    static const char *const words[2][4] = {{"false", "off", "no", "0"}, {"true", "on", "yes", "1"}};
+
+    for (int flag = 0; flag < 2; flag++) {
+        for (size_t i = 0; i < 4; i++) {
+            if (strcasecmp(text, words[flag][i]) == 0) {
+                *ret_flag = flag == 1;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool
+parse_integer(const char *text, int64_t *ret_value)
+{
+    char *end = NULL;
+
+    errno = 0;
+    *ret_value = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && errno == 0;
+}
+
+/* A column and its dtype: "first seen timestamp". */
+static bool
+set_entry(struct sql_statement *q, granary_node node, const struct gr_param_info *param, const char *text)
+{
+    const char *space = strrchr(text, ' ');
+    const char *name = space == NULL ? NULL : sql_printf(q, "%.*s", (int)(space - text), text);
+
+    if (name != NULL) {
+        granary_node_set_entry(q->graph, node, param->name, name, space + 1);
+    }
+    return name != NULL;
+}
+
+/* false: the value is of another kind. */
+static bool
+set_texts(struct sql_statement *q, granary_node node, const struct gr_param_info *param,
+          const struct sql_option *option)
+{
+    int64_t *numbers = SQL_ARRAY(q, int64_t, option->count);
+    bool *flags = SQL_ARRAY(q, bool, option->count);
+    bool ok = numbers != NULL && flags != NULL;
+
+    for (size_t i = 0; ok && i < option->count; i++) {
+        ok = param->kind == GR_PARAM_INTS    ? parse_integer(option->texts[i], &numbers[i])
+             : param->kind == GR_PARAM_BOOLS ? parse_flag(option->texts[i], &flags[i])
+             : param->kind == GR_PARAM_MAP   ? set_entry(q, node, param, option->texts[i])
+                                             : true;
+    }
+    if (ok && param->kind == GR_PARAM_INTS) {
+        granary_node_set_ints(q->graph, node, param->name, numbers, option->count);
+    } else if (ok && param->kind == GR_PARAM_BOOLS) {
+        granary_node_set_bools(q->graph, node, param->name, flags, option->count);
+    } else if (ok && param->kind == GR_PARAM_STRINGS) {
+        granary_node_set_strings(q->graph, node, param->name, option->texts, option->count);
+    }
+    return ok;
+}
+
+static bool
+set_one(struct sql_statement *q, granary_node node, const struct gr_param_info *param, const char *text)
+{
+    int64_t number = 0;
+    bool flag = false;
+    char *end = NULL;
+    double real;
+
+    switch (param->kind) {
+    case GR_PARAM_STRING:
+        granary_node_set_string(q->graph, node, param->name, text);
+        return true;
+    case GR_PARAM_BOOL:
+        if (parse_flag(text, &flag)) {
+            granary_node_set_bool(q->graph, node, param->name, flag);
+            return true;
+        }
+        return false;
+    default:
+        if (parse_integer(text, &number)) {
+            granary_node_set_int(q->graph, node, param->name, number);
+            return true;
+        }
+        real = strtod(text, &end);
+        if (param->kind == GR_PARAM_INT || end == text || *end != '\0') {
+            return false;
+        }
+        granary_node_set_double(q->graph, node, param->name, real);
+        return true;
+    }
+}
+
+static bool
+set_option(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option)
+{
+    const struct gr_param_info *param = find_param(op, option->name);
+    bool ok;
+
+    if (param == NULL) {
+        return no_option(q, op, option);
+    }
+    switch (param->kind) {
+    case GR_PARAM_INTS:
+    case GR_PARAM_BOOLS:
+    case GR_PARAM_STRINGS:
+    case GR_PARAM_MAP:
+        ok = set_texts(q, node, param, option);
+        break;
+    default:
+        ok = option->count == 1 && set_one(q, node, param, option->texts[0]);
+    }
+    return ok ||
+           sql_fail(q, GRANARY_EINVAL, option->position, "option '%s' needs %s%s", option->name,
+                    gr_param_kind_text(param->kind), param->kind == GR_PARAM_MAP ? ": ARRAY['COLUMN DTYPE', ...]" : "");
+}
+
+granary_node
+sql_file_node(struct sql_statement *q, const char *verb, const struct gr_format *format,
+              const struct gr_format_ending *ending, const struct sql_file *file, const char *path, int position,
+              const granary_node *inputs, size_t count)
+{
+    const char *name = sql_printf(q, "%s_%s", verb, format->name);
+    int op = name == NULL ? -1 : gr_op_find(name);
+    granary_node node;
+
+    if (op < 0) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, position, "%s cannot be %s", format->what,
+                       strcmp(verb, "read") == 0 ? "read" : "written");
+        return GRANARY_NO_NODE;
+    }
+    node = sql_node(q, name, position, inputs, count);
+    granary_node_set_string(q->graph, node, "path", path);
+    if (ending != NULL && ending->delimiter != NULL && sql_file_option(file, "delimiter") == NULL) {
+        granary_node_set_string(q->graph, node, "delimiter", ending->delimiter);
+    }
+    for (size_t i = 0; file != NULL && i < file->count && q->err == GRANARY_OK; i++) {
+        (void)set_option(q, node, (enum gr_tile_op)op, &file->options[i]);
+    }
+    return q->err == GRANARY_OK ? node : GRANARY_NO_NODE;
+}

@@ -1,0 +1,26 @@
+/* Within the room: what a statement says of a file, as parameters of the operator that reads or writes it. */
+#ifndef SQL_FILE_H
+#define SQL_FILE_H
+
+#include "data/file/format.h"
+#include "sql/statement.h"
+
+/* The format that is said, else that of the name's ending, which goes to ret_ending when it tells more. NULL: the statement
+ * has failed. */
+const struct gr_format *sql_file_format(struct sql_statement *q, const struct sql_file *file, const char *path,
+                                        int position, const struct gr_format_ending **ret_ending);
+
+/*
+ * A node of read_NAME or write_NAME with the file's path and options.
+ *
+ * verb    "read" or "write"
+ * ending  of sql_file_format(); what it tells gives way to what an option says; or NULL
+ */
+granary_node sql_file_node(struct sql_statement *q, const char *verb, const struct gr_format *format,
+                           const struct gr_format_ending *ending, const struct sql_file *file, const char *path,
+                           int position, const granary_node *inputs, size_t count);
+
+/* What an option is set to, under its own name: one text. NULL: it is not given. */
+const char *sql_file_option(const struct sql_file *file, const char *name);
+
+#endif

@@ -1,0 +1,1 @@
+copy t (a) from 'x.ndjson' where a > 1

@@ -1,0 +1,1 @@
+select * from read_csv('t.csv', delim = ';', dtypes => array['a int64', 'b'])

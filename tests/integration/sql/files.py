@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""Files in statements: COPY in both directions, and read_csv() and its kin with each of their options.
+
+    files.py BIN_DIRECTORY
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
+from command_line import CommandLine
+
+binaries = pathlib.Path(sys.argv[1]).resolve()
+ROWS = [(1, 'x, "y"', 1.5), (2, '漢字', None), (None, '', -2.0)]
+# A value for a parameter of each kind, as a statement has it.
+VALUES = {'string': "';'", 'bool': 'false', 'int': '3', 'number': '3', 'value': '3', 'ints': 'array[1]', 'bools': 'array[true]',
+          'strings': "array['NA', '']", 'map': "array['n float64']"}
+
+
+class Files(CommandLine):
+    def sql(self, text):
+        return self.must('sql', text)
+
+    def rows(self, text):
+        return [tuple(row.values()) for row in json.loads(self.must('sql', '--json', text))]
+
+    def ready(self):
+        self.sql('create table t (n bigint, s varchar, x double precision)')
+        self.sql("insert into t values (1, 'x, \"y\"', 1.5), (2, '漢字', null), (null, '', -2.0)")
+
+    def write(self, name, text):
+        with open(os.path.join(self.base, name), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def refuse(self, text, *words):
+        ended = self.call('sql', text)
+        assert ended.returncode != 0, f'{text}: it was done'
+        missing = [word for word in words if word not in ended.stderr]
+        assert not missing, f'{text}: no {missing} in: {ended.stderr}'
+
+
+def operators():
+    """The operators that read and write files of rows: name -> {parameter: kind}."""
+    schema = json.loads(subprocess.run([binaries / 'granary', 'operators', '--json'], check=True, capture_output=True, text=True).stdout)
+    found = {}
+    for name in schema['$defs']:
+        if name.startswith(('read_', 'write_')):
+            text = subprocess.run([binaries / 'granary', 'operators', name], check=True, capture_output=True, text=True).stdout
+            cells = [line.split('|') for line in text.splitlines() if line.startswith('| `')]
+            found[name] = ({cell[1].strip(' `'): cell[2].strip(' `') for cell in cells if len(cell) == 6}, 'gives: frame' in text)
+    return {name: parameters for name, (parameters, is_frame) in found.items() if is_frame and not name.endswith(('_npy', '_raw'))}
+
+
+def check_round_trips(files, known):
+    """Every format that is written is read again, by its ending and by its name, and COPY tells the rows."""
+    formats = [name[len('write_'):] for name in known if name.startswith('write_')]
+    assert {'csv', 'ndjson', 'arrow'} <= set(formats), formats
+    for name in formats:
+        assert files.sql(f"copy t to 'all.{name}'") == 'COPY 3\n'
+        assert files.rows(f"select * from 'all.{name}'") == ROWS, name
+        assert files.sql(f"copy (select s, n from t where n > 1) to 'some' (format {name})") == 'COPY 1\n'
+        assert files.rows(f"select * from read_{name}('some')") == [('漢字', 2)], name
+        assert files.sql(f"copy (select * from t where n > 5) to 'none.{name}'") == 'COPY 0\n'
+        files.sql('create table u (n bigint, s varchar, x double precision)')
+        assert files.sql(f"copy u from 'all.{name}'") == 'INSERT 0 3\n'
+        assert files.rows('select * from u') == ROWS, name
+        files.sql('drop table u')
+
+
+def check_options(files, known):
+    """Each parameter of each operator is an option; what it means is the operator's."""
+    for name, parameters in known.items():
+        verb, form = name.split('_')
+        for parameter, kind in parameters.items():
+            if parameter == 'path':
+                continue
+            files.sql(f"copy t to 'all.{form}'") if f'write_{form}' in known else None
+            text = f"select * from {name}('all.{form}', {parameter} => {VALUES[kind]})" if verb == 'read' else \
+                f"copy t to 'other' (format {form}, {parameter} {VALUES[kind].replace('array', '').replace('[', '(').replace(']', ')')})"
+            ended = files.call('sql', text)
+            assert 'has no option' not in ended.stderr and 'syntax' not in ended.stderr, f'{text}: {ended.stderr}'
+
+
+def check_csv(files, known):
+    files.write('s.csv', 'n;s\n1;a\n2;NA\n\n3;-\n')
+    assert files.rows("select * from read_csv('s.csv', delimiter => ';', null_values => array['NA', '-'])") == [(1, 'a'), (2, None), (3, None)]
+    assert files.rows("select n from read_csv('s.csv', delim = ';') as u where s = 'NA'") == [(2,)]
+    assert files.rows("select c1, c0 from read_csv('s.csv', sep = ';', header = false)") == [('s', 'n'), ('a', '1'), ('NA', '2'), ('-', '3')]
+    assert files.rows("select * from read_csv('s.csv', delimiter => ';', dtypes => array['n float64'])")[0] == (1.0, 'a')
+    # One file read in two ways is two tables.
+    assert files.rows("select count(*) from read_csv('s.csv', delim = ';') a, read_csv('s.csv', delim = ';', header = false) b") == [(12,)]
+    files.sql("copy t (x, n) to 'x.csv' (delimiter '|', null 'NULL', header off)")
+    with open(os.path.join(files.base, 'x.csv'), encoding='utf-8') as file:
+        assert file.read() == '1.5|1\nNULL|2\n-2.0|NULL\n'
+    files.sql('create table u (x double precision, n bigint)')
+    files.write('n.csv', 'n\n1\n2\n3\n')
+    assert files.sql("copy u (n) from 'n.csv' where n > 1") == 'INSERT 0 2\n'
+    assert files.rows('select * from u') == [(None, 2), (None, 3)]
+    assert files.sql("copy u from 'x.csv' delimiter '|' null 'NULL'") == 'INSERT 0 2\n'  # the first line is the header
+    files.sql('drop table u')
+
+
+def check_refusals(files, known):
+    files.refuse("copy t to 'x.what'", 'line 1, column 6', 'x.what', '.csv')
+    files.refuse("copy t to 'x' (format what)", "'what' is no format")
+    files.refuse("copy t to 'x.csv' (delimitr ';')", "no option 'delimitr'; did you mean 'delimiter'?", 'column 20')
+    files.refuse("copy t to 'x.csv' (header maybe)", "'header' needs true or false")
+    files.refuse("copy t to 'x.csv' (header true, header false)", 'given twice')
+    files.refuse("copy t to 'x.csv' (delimiter (a, b))", "'delimiter' needs a string")
+    files.refuse("copy t to 'x.csv' (path 'y.csv')", "no option 'path'")
+    files.refuse("copy t to program 'cat'", 'COPY of anything but a file')
+    files.refuse('copy t from stdin', 'COPY of anything but a file')
+    files.refuse("copy lost to 'x.csv'", "no table 'lost'")
+    files.refuse("copy lost from 'all.csv'", "no table 'lost'")
+    files.refuse("copy t from 'lost.csv'", 'lost.csv', 'No such file')
+    files.refuse("copy t to 'lost/x.csv'", 'lost', 'No such file')
+    files.refuse("copy t (lost) to 'x.csv'", "no column 'lost'")
+    files.refuse("select * from read_csv('lost.csv')", 'lost.csv', 'No such file')
+    files.refuse("select * from read_csv()", 'read_csv needs the name of a file first')
+    files.refuse("select * from read_csv('all.csv', 'x')", 'behind the file')
+    files.refuse("select * from read_csv('all.csv', header => n)", "'header' needs a text, a number")
+    files.refuse("select * from read_csv('all.csv', dtypes => 'float64')", "ARRAY['COLUMN DTYPE', ...]")
+    files.refuse("select * from read_csv('all.csv', dtypes => array['lost int64'])", 'lost')
+    files.refuse("select * from read_what('all.csv')", "'what' is no format")
+    for name in os.listdir(files.base):
+        assert not name.endswith('.part'), name
+
+
+def check_nothing_left(files, known):
+    kept = json.loads(files.must('graphs', '--json'))
+    assert kept == [], kept
+
+
+known = operators()
+with Files(binaries) as files:
+    for check in (check_round_trips, check_options, check_csv, check_refusals, check_nothing_left):
+        check(files, known)
