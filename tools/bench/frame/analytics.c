@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "bench/frame/from.h"
 #include "contract/int128.h"
 #include "granary/sql.h"
 
@@ -59,6 +60,9 @@ const struct gr_option analytics_options[] = {
      GR_OPTION_TEXT(struct analytics_options, peers)},
     {"floors", 0, NULL, "of groupby, join and TPC-H's Q1 and Q6: measure what loops in C need for the same data",
      GR_OPTION_FLAG(struct analytics_options, floors)},
+    {"from", 0, "ENDING",
+     "ask files that end so: parquet, csv, csv.gz, csv.zst; of groupby and join, with parquet of tpch and spilled, too",
+     GR_OPTION_CHOICE(struct analytics_options, from, "parquet|csv|csv.gz|csv.zst")},
     {"no-peers", 0, NULL, "ask no other engine", GR_OPTION_FLAG(struct analytics_options, no_peers)},
     {"memory", 0, "SIZE", "give the instance this much memory", GR_OPTION_SIZE(struct analytics_options, memory, 1),
      .as_text = true},
@@ -92,8 +96,12 @@ analytics_open_data(struct analytics *analytics)
     const char *given = analytics->options->data;
 
     (void)snprintf(analytics->own_data, sizeof analytics->own_data, "%s", given == NULL ? DATA_TEMPLATE : "");
-    analytics->data = given != NULL ? given : mkdtemp(analytics->own_data);
-    if (analytics->data == NULL || (given != NULL && mkdir(given, 0777) != 0 && errno != EEXIST)) {
+    if (given == NULL) {
+        analytics->data = mkdtemp(analytics->own_data);
+    } else if (mkdir(given, 0777) == 0 || errno == EEXIST) {
+        analytics->data = realpath(given, analytics->given_data);
+    }
+    if (analytics->data == NULL) {
         (void)fprintf(stderr, "granary: bench: %s: %s\n", given != NULL ? given : DATA_TEMPLATE, strerror(errno));
         analytics->own_data[0] = '\0';
         return false;
@@ -208,7 +216,7 @@ look_at(struct analytics *analytics, const char *key, const struct question *que
         fine = good(analytics, granary_frame_open(&view, &frame), question->key);
         column = fine && question->column != NULL ? granary_frame_column_named(frame, question->column) : NULL;
         answer->bytes += (int64_t)view.data_size;
-        answer->rows += fine ? granary_frame_rows(frame) : 0;
+        answer->rows += fine && !question->is_written ? granary_frame_rows(frame) : 0;
         for (int64_t row = 0; column != NULL && row < column->rows; row++) {
             answer->check += value_at(column, row);
         }
@@ -229,7 +237,8 @@ run_once(struct analytics *analytics, const struct question *question, char key[
 
     key[0] = '\0';
     if (question->sql != NULL) {
-        err = granary_sql_graph(analytics->client, question->sql, strlen(question->sql), &graph);
+        err = granary_sql_graph(from_files(analytics) ? NULL : analytics->client, question->sql, strlen(question->sql),
+                                &graph);
         if (err == GRANARY_OK) {
             err = granary_graph_run(analytics->client, graph, NULL, GRANARY_FOREVER, key, NULL);
         }

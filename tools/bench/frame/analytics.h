@@ -5,6 +5,7 @@
 #ifndef FRAME_ANALYTICS_H
 #define FRAME_ANALYTICS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct analytics_options {
     const char *data;  /* directory for the tables, kept; NULL: one that is removed */
     const char *peers; /* directory whose node_modules has the npm peers; NULL: as node finds them */
     bool no_peers;
+    const char *from;   /* ending of the files that are asked: "parquet"; NULL: tables in memory */
     bool floors;        /* of the questions of `granary bench frame` that have one */
     const char *memory; /* of the instance, as `granary up --memory` takes it; NULL: its default */
     const char *executors;
@@ -70,9 +72,10 @@ bool answers_print(const struct answers *answers, bool json);
 struct analytics {
     const struct analytics_options *options;
     granary_client *client;
-    char instance[64]; /* directory */
-    const char *data;  /* directory of the tables */
-    char own_data[64]; /* ... that is removed at the end; "": the user's */
+    char instance[64];         /* directory */
+    const char *data;          /* directory of the tables, absolute */
+    char own_data[64];         /* ... that is removed at the end; "": the user's */
+    char given_data[PATH_MAX]; /* the user's */
     struct answers *answers;
     granary_err err; /* the first one; what follows does nothing */
 };
@@ -95,6 +98,7 @@ struct question {
     const char *graph; /* JSON; NULL: sql */
     const char *sql;
     const char *column; /* of the result, whose sum is compared; NULL: none */
+    bool is_written;    /* the result tells of a file: its rows are not compared */
 };
 /* Seconds from the submission until its result is there, which is deleted; below 0: it failed, said on stderr. */
 double analytics_time(struct analytics *analytics, const struct question *question);

@@ -12,6 +12,7 @@
 #include "bench/frame/analytics.h"
 #include "bench/frame/data.h"
 #include "bench/frame/floors.h"
+#include "bench/frame/from.h"
 #include "bench/frame/questions.h"
 #include "bench/frame/tpch.h"
 
@@ -56,13 +57,26 @@ put_numbers(struct analytics *analytics, int64_t rows)
 
 /* ---- suites ---- */
 
+/* Floors are of tables in memory, and writing is of files. */
+static void
+ask_beside(struct analytics *analytics, const char *suite, const char *table)
+{
+    if (from_files(analytics)) {
+        from_ask_write(analytics, suite, table);
+    } else {
+        floors_measure(analytics, suite);
+    }
+}
+
 static void
 suite_groupby(struct analytics *analytics)
 {
+    static const char *const table = "groupby";
+
     if (make_groupby(analytics) && analytics_start(analytics)) {
-        if (questions_load(analytics, "groupby")) {
+        if (from_provide(analytics, table)) {
             questions_ask(analytics, "groupby", "groupby");
-            floors_measure(analytics, "groupby");
+            ask_beside(analytics, "groupby", table);
         }
         analytics_stop(analytics);
     }
@@ -76,11 +90,11 @@ suite_join(struct analytics *analytics)
 
     if (fine && analytics_start(analytics)) {
         for (size_t i = 0; i < sizeof tables / sizeof tables[0] && fine; i++) {
-            fine = questions_load(analytics, tables[i]);
+            fine = from_provide(analytics, tables[i]);
         }
         if (fine) {
             questions_ask(analytics, "join", "join");
-            floors_measure(analytics, "join");
+            ask_beside(analytics, "join", tables[0]);
         }
         analytics_stop(analytics);
     }
@@ -116,7 +130,7 @@ ask_tpch(struct analytics *analytics, const char *suite)
     if (!analytics_start(analytics)) {
         return;
     }
-    fine = tpch_load(analytics);
+    fine = tpch_load(analytics) && (!from_files(analytics) || from_enter(analytics));
     if (fine && strcmp(suite, "spilled") == 0) {
         loaded.seconds = (double)(bench_now_ns() - began) / 1e9;
         (void)snprintf(loaded.suite, sizeof loaded.suite, "%s", suite);
@@ -128,7 +142,9 @@ ask_tpch(struct analytics *analytics, const char *suite)
                                          .sql = tpch_query(q),
                                          .column = floors_column(suite, tpch_query_name(q))});
     }
-    floors_measure(analytics, suite);
+    if (fine) {
+        ask_beside(analytics, suite, "lineitem");
+    }
     analytics_stop(analytics);
 }
 
@@ -151,6 +167,11 @@ suite_spilled(struct analytics *analytics)
 static bool
 wanted(const struct analytics_options *options, const char *suite)
 {
+    const bool text = options->from != NULL && strcmp(options->from, "parquet") != 0;
+
+    if (options->from != NULL && (strcmp(suite, "frame") == 0 || (text && strcmp(suite, "tpch") == 0))) {
+        return false; /* of tables in memory alone; or dtypes that its text does not tell */
+    }
     return options->suite == NULL || strcmp(options->suite, suite) == 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bench/frame/analytics.h"
+#include "bench/frame/from.h"
 #include "bench/frame/tpch.h"
 
 #define CLIENTS_MOST  256
@@ -295,8 +296,12 @@ run_mix(struct cli *cli)
     struct results results = {.count = 0};
     struct answers answers = {.count = 0};
     struct analytics analytics = {.options = options, .answers = &answers};
-    bool fine = analytics_open_data(&analytics) && measure_all(&analytics, &results);
+    bool fine;
 
+    if (from_refuse(options) != 0) {
+        return 2;
+    }
+    fine = analytics_open_data(&analytics) && measure_all(&analytics, &results);
     analytics_close_data(&analytics);
     if (fine) {
         results_print(&results, options->json, stdout);

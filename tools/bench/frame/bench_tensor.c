@@ -1,5 +1,6 @@
 /* `granary bench tensor`: dense arrays of float64. */
 
+#include "bench/frame/from.h"
 #include "bench/frame/questions.h"
 
 /* Questions of a part of the file, and the random tensors that they read, by name. */
@@ -48,6 +49,9 @@ run_tensor(struct cli *cli)
     struct answers answers = {.count = 0};
     struct analytics analytics = {.options = options, .answers = &answers};
 
+    if (from_refuse(options) != 0) {
+        return 2;
+    }
     if (!analytics_open_data(&analytics)) {
         return 1;
     }

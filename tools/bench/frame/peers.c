@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bench/frame/analytics.h"
+#include "bench/frame/from.h"
 #include "bench/frame/include_file.h"
 
 INCLUDE_FILE(bench_peer_duckdb, PEERS_DIRECTORY "/duckdb.js");
@@ -18,11 +19,12 @@ static const struct peer {
     const char *command;
     const char *program;
     const char *suites; /* it knows */
+    bool asks_files;
 } peers[] = {
-    {"duckdb", "duckdb.js", "node", bench_peer_duckdb, "groupby join tpch frame spilled mix"},
-    {"polars", "polars.js", "POLARS_MAX_THREADS=2 node", bench_peer_polars, "groupby join frame"},
-    {"pandas", "numpy_pandas.py", "OPENBLAS_NUM_THREADS=2 /usr/bin/python3", bench_peer_python, "groupby frame"},
-    {"numpy", "numpy_pandas.py", "OPENBLAS_NUM_THREADS=2 /usr/bin/python3", bench_peer_python, "tensor"},
+    {"duckdb", "duckdb.js", "node", bench_peer_duckdb, "groupby join tpch frame spilled mix", true},
+    {"polars", "polars.js", "POLARS_MAX_THREADS=2 node", bench_peer_polars, "groupby join frame", false},
+    {"pandas", "numpy_pandas.py", "OPENBLAS_NUM_THREADS=2 /usr/bin/python3", bench_peer_python, "groupby frame", false},
+    {"numpy", "numpy_pandas.py", "OPENBLAS_NUM_THREADS=2 /usr/bin/python3", bench_peer_python, "tensor", false},
 };
 
 /* Beside the tables, so that node finds the modules where the user says they are. */
@@ -50,13 +52,15 @@ run_peer(struct analytics *analytics, const struct peer *peer, const char *suite
     if (!write_program(analytics, peer, path)) {
         return;
     }
-    (void)snprintf(command, sizeof command,
-                   "MIX_CLIENTS=%d MIX_SECONDS=%d UV_THREADPOOL_SIZE=%d MIX_THREADS=%s %s%s%s %s '%s' %s '%s' %d %s "
-                   "2>/dev/null",
-                   analytics->options->clients, analytics->options->seconds, analytics->options->clients,
-                   analytics->options->executors, modules == NULL ? "" : "NODE_PATH='", modules == NULL ? "" : modules,
-                   modules == NULL ? "" : "/node_modules'", peer->command, path, suite, analytics->data, runs,
-                   analytics->options->memory == NULL ? "" : analytics->options->memory);
+    (void)snprintf(
+        command, sizeof command,
+        "BENCH_FROM=%s MIX_CLIENTS=%d MIX_SECONDS=%d UV_THREADPOOL_SIZE=%d MIX_THREADS=%s %s%s%s %s '%s' %s '%s' %d %s "
+        "2>/dev/null",
+        analytics->options->from == NULL ? "" : analytics->options->from, analytics->options->clients,
+        analytics->options->seconds, analytics->options->clients, analytics->options->executors,
+        modules == NULL ? "" : "NODE_PATH='", modules == NULL ? "" : modules, modules == NULL ? "" : "/node_modules'",
+        peer->command, path, suite, analytics->data, runs,
+        analytics->options->memory == NULL ? "" : analytics->options->memory);
     pipe = popen(command, "re"); /* NOLINT(cert-env33-c): a program and folders of the benchmark's own */
     while (pipe != NULL && fgets(said, sizeof said, pipe) != NULL) {
         struct answer answer = {.seconds = 0};
@@ -85,7 +89,7 @@ void
 peers_run(struct analytics *analytics, const char *suite, int runs)
 {
     for (size_t i = 0; i < sizeof peers / sizeof peers[0] && !analytics->options->no_peers; i++) {
-        if (strstr(peers[i].suites, suite) != NULL) {
+        if (strstr(peers[i].suites, suite) != NULL && (peers[i].asks_files || !from_files(analytics))) {
             run_peer(analytics, &peers[i], suite, runs);
         }
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/frame/from.h"
 #include "bench/frame/include_file.h"
 
 INCLUDE_FILE(bench_questions, QUESTIONS_FILE);
@@ -46,18 +47,21 @@ void
 questions_ask(struct analytics *analytics, const char *part, const char *suite)
 {
     for (const struct entry *entry = questions_all(); entry->text != NULL; entry++) {
+        char *of_files = NULL;
+
         if (strcmp(entry->part, part) == 0) {
+            of_files = from_files(analytics) ? from_graph(analytics, entry->text) : NULL;
             analytics_ask(analytics, suite,
                           &(struct question){.key = entry->key,
-                                             .graph = entry->text,
+                                             .graph = of_files != NULL ? of_files : entry->text,
                                              .column = strcmp(entry->column, "-") == 0 ? NULL : entry->column});
         }
+        free(of_files);
     }
 }
 
-/* The dtypes of a table's columns, as the JSON of read_csv's parameter. */
-static const char *
-dtypes_of(const char *table)
+const char *
+questions_dtypes(const char *table)
 {
     const struct entry *entry = questions_all();
 
@@ -73,7 +77,7 @@ questions_csv_graph(const struct analytics *analytics, const char *file, bool ke
     (void)snprintf(graph, size,
                    "{\"nodes\": {\"%s\": {\"op\": \"read_csv\", \"path\": \"%s/%s.csv\", \"dtypes\": %s}%s}, "
                    "\"targets\": [\"answer\"]}",
-                   kept ? "rows" : "answer", analytics->data, file, dtypes_of(file),
+                   kept ? "rows" : "answer", analytics->data, file, questions_dtypes(file),
                    kept ? ", \"answer\": {\"op\": \"encode\", \"input\": \"rows\"}" : "");
 }
 

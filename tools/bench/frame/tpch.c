@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/frame/from.h"
 #include "bench/frame/include_file.h"
-#include "bench/frame/questions.h"
 
 #define FIRST_QUERIES(Q)    Q(q01) Q(q02) Q(q03) Q(q04) Q(q05) Q(q06) Q(q07) Q(q08) Q(q09) Q(q10) Q(q11)
 #define LAST_QUERIES(Q)     Q(q12) Q(q13) Q(q14) Q(q15) Q(q16) Q(q17) Q(q18) Q(q19) Q(q20) Q(q21) Q(q22)
@@ -92,7 +92,7 @@ tpch_load(struct analytics *analytics)
     bool fine = true;
 
     for (int t = 0; t < TPCH_TABLES && fine; t++) {
-        fine = questions_load(analytics, tpch_table(t));
+        fine = from_provide(analytics, tpch_table(t));
     }
     return fine;
 }

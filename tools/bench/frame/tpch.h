@@ -18,7 +18,7 @@ const char *tpch_table(int number);
  * there. False: said on stderr. */
 bool tpch_make(const char *directory, double scale);
 
-/* Load them into the instance. False: said on stderr. */
+/* Load them into the instance, or write the files that are asked. False: said on stderr. */
 bool tpch_load(struct analytics *analytics);
 
 #endif

@@ -4,6 +4,7 @@ const {DuckDBInstance} = require('@duckdb/node-api');
 const fs = require('fs');
 const [, , suite, data, runsText, memory] = process.argv;
 const runs = Number(runsText);
+const from = process.env.BENCH_FROM || ''; // ending of the files that are asked; '': tables in memory
 
 const groupby = {
     q1: ['SELECT id1, sum(v1) AS v1 FROM x GROUP BY id1', 'v1'],
@@ -146,7 +147,13 @@ async function main() {
 
     async function load(name, file, columns) {
         const spec = Object.entries(columns).map(([k, v]) => `'${k}': '${v === 'STR' ? 'VARCHAR' : v}'`).join(', ');
+        const path = `${data}/from/${file.replace(/csv$/, from)}`;
 
+        if (from !== '') {
+            await run(`CREATE VIEW ${name} AS SELECT * FROM ` +
+                      (from === 'parquet' ? `'${path}'` : `read_csv('${path}', header = true, columns = {${spec}})`));
+            return;
+        }
         await run(`CREATE TABLE ${name} AS SELECT * FROM read_csv('${data}/${file}', header = true, columns = {${spec}})`);
         for (const column of Object.keys(columns).filter((k) => columns[k] === 'STR')) { // its best: dictionary keys
             await run(`CREATE TYPE ${name}_${column} AS ENUM (SELECT DISTINCT ${column} FROM ${name} ORDER BY 1)`);
@@ -173,11 +180,20 @@ async function main() {
         }, () => first(`SELECT count(*), ${column === '' ? '0' : `sum(${column})::DOUBLE`} FROM answer`));
     }
 
+    async function write(name) {
+        if (from !== '') {
+            await run(`CREATE TABLE written AS SELECT * FROM ${name}`);
+            await measure('write', () => run(`COPY written TO '${data}/from/duckdb.${from}'` +
+                                             (from === 'parquet' ? " (FORMAT parquet, COMPRESSION zstd)" : '')), null);
+        }
+    }
+
     if (suite === 'groupby' || suite === 'frame') {
         await load('x', 'groupby.csv', rows);
         for (const [key, [sql, column]] of Object.entries(suite === 'groupby' ? groupby : frame)) {
             await query(key, sql, column);
         }
+        await write('x');
     }
     if (suite === 'frame') {
         const spec = Object.entries(rows).map(([k, v]) => `'${k}': '${v === 'STR' ? 'VARCHAR' : v}'`).join(', ');
@@ -199,6 +215,7 @@ async function main() {
         for (const [key, [sql, column]] of Object.entries(join)) {
             await query(key, sql, column);
         }
+        await write('x');
     }
     if (suite === 'mix') {
         for (const [name, columns] of Object.entries(tpch)) {
@@ -226,6 +243,7 @@ async function main() {
 
             await query(name.replace('.sql', ''), sql, '');
         }
+        await write('lineitem');
     }
     if (suite === 'spilled') {
         connection.closeSync();
