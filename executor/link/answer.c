@@ -173,7 +173,7 @@ answer_note_op(Granary__Done *done, size_t o, int64_t nanoseconds, size_t first_
     if (o >= done->n_op_nanoseconds) {
         return;
     }
-    done->op_nanoseconds[o] = (uint64_t)nanoseconds;
+    done->op_nanoseconds[o] += (uint64_t)nanoseconds;
     for (size_t i = first_output; i < done->n_outputs; i++) {
         done->op_bytes[o] += done->outputs[i]->bytes;
     }

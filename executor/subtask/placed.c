@@ -22,14 +22,24 @@ passes_on(const Granary__ChunkOp *op)
 }
 
 size_t
-placed_maker(const Granary__Subtask *subtask)
+placed_yielder(const Granary__Subtask *subtask)
 {
     size_t o = subtask->n_ops;
 
-    if (o == 0 || subtask->ops[o - 1]->n_outputs != 1 || subtask->ops[o - 1]->outputs[0].len == 0) {
+    while (o > 0 && subtask->ops[o - 1]->n_outputs == 0) {
+        o--;
+    }
+    return o == 0 ? SIZE_MAX : o - 1;
+}
+
+size_t
+placed_maker(const Granary__Subtask *subtask)
+{
+    size_t o = placed_yielder(subtask);
+
+    if (o == SIZE_MAX || subtask->ops[o]->n_outputs != 1 || subtask->ops[o]->outputs[0].len == 0) {
         return SIZE_MAX;
     }
-    o--;
     while (o > 0 && passes_on(subtask->ops[o]) && subtask->ops[o]->inputs[0]->op == o - 1 &&
            subtask->ops[o - 1]->n_outputs == 1) {
         o--;
@@ -71,9 +81,7 @@ place_bytes(struct gr_place *place, uint64_t size)
 void
 placed_offer(struct placed *placed, struct run *run, struct gr_kernel_call *call)
 {
-    size_t last = run->subtask->n_ops - 1;
-
-    *placed = (struct placed){.run = run, .op = run->subtask->ops[last], .place = {.room = place_bytes}};
+    *placed = (struct placed){.run = run, .op = run->subtask->ops[run->yielder], .place = {.room = place_bytes}};
     if (call->op == placed->op) {
         call->place = place_tensor;
         call->placing = placed;

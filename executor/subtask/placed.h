@@ -21,8 +21,10 @@ struct placed {
     bool in_place; /* it is in place */
 };
 
-/* The operator that makes what the last one yields: that one, or one of which it only passes columns on. SIZE_MAX: the
- * subtask has not one output. */
+/* The last operator with an output: those behind it only tell of what there is. SIZE_MAX: none has one. */
+size_t placed_yielder(const Granary__Subtask *subtask);
+/* The operator that makes what that one yields: that one, or one of which it only passes columns on. SIZE_MAX: it has not
+ * one output that stays. */
 size_t placed_maker(const Granary__Subtask *subtask);
 
 /* Before the kernel of that operator runs, and after. The values it made are to be freed before placed_drop(). */
@@ -30,7 +32,7 @@ void placed_offer(struct placed *placed, struct run *run, struct gr_kernel_call 
 void placed_close(struct placed *placed);
 
 /*
- * When the last operator has run: seal what was made in the store. *ret_sealed: the output is there. A frame that does
+ * When all operators have run: seal what was made in the store. *ret_sealed: the output is there. A frame that does
  * not fit into its place after all is left to be written anew.
  */
 granary_err placed_settle(struct placed *placed, const struct gr_value *value, bool *ret_sealed);

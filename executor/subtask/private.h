@@ -50,6 +50,7 @@ struct run {
     size_t late_count;
     struct gr_value **values; /* values[op][output] */
     struct placed *placed;    /* the output that is made in the store */
+    size_t yielder;           /* the operator whose output that is, the last one that has any */
     size_t maker;             /* the operator that may make it; SIZE_MAX: none */
     granary_view *kept;       /* results of user code that later operators read, leased */
     size_t kept_count;

@@ -64,6 +64,19 @@ is_user_code(const Granary__ChunkOp *op)
     return strcmp(op->op, "call") == 0 || strcmp(op->op, "exec") == 0;
 }
 
+static bool
+is_alias(const Granary__ChunkOp *op)
+{
+    return strcmp(op->op, "alias") == 0;
+}
+
+/* What it yields is in the store when it has run; of the others the last one's output is put there at the end. */
+static bool
+keeps_itself(const Granary__ChunkOp *op)
+{
+    return is_user_code(op) || is_alias(op);
+}
+
 /* It went on as a graph that has ended: its outputs stand for what that made. */
 static granary_err
 run_alias(struct run *run, size_t position)
@@ -109,8 +122,6 @@ run_op(struct run *run, size_t position)
     const Granary__ChunkOp *op = run->subtask->ops[position];
     struct gr_value *inputs = calloc(op->n_inputs + 1, sizeof *inputs);
     struct gr_value *outputs = calloc(op->n_outputs + 1, sizeof *outputs);
-    bool last = position + 1 == run->subtask->n_ops;
-    bool sealed = false;
     granary_err err = GRANARY_OK;
 
     page_phase(&run->host->page, GR_PHASE_RUN);
@@ -134,14 +145,7 @@ run_op(struct run *run, size_t position)
     if (err == GRANARY_OK) {
         err = run_kernel(run, position, inputs, outputs);
     }
-    if (err == GRANARY_OK && last) {
-        err = placed_settle(run->placed, &outputs[0], &sealed);
-    }
-    if (err == GRANARY_OK && !sealed) {
-        /* What is leased cannot be spilled: holding the inputs while waiting for room could wait for ever. */
-        if (last && run_are_owned(outputs, op->n_outputs)) {
-            run_release_inputs(run);
-        }
+    if (err == GRANARY_OK && position != run->yielder) {
         err = run_keep_outputs(run, op, outputs, NULL);
     }
     free(inputs);
@@ -225,7 +229,51 @@ run_any(struct run *run, size_t position)
     if (is_user_code(op)) {
         return run_user_code(run, position);
     }
-    return strcmp(op->op, "alias") == 0 ? run_alias(run, position) : run_op(run, position);
+    return is_alias(op) ? run_alias(run, position) : run_op(run, position);
+}
+
+/* The outputs of the last operator that has any, once those behind it have looked at them: what is sealed may be spilled. */
+static granary_err
+keep_last(struct run *run)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[run->yielder];
+    const struct gr_value *outputs = run->values[run->yielder];
+    const int64_t start = gr_now_ns();
+    const size_t made = run->done->n_outputs;
+    bool sealed = false;
+    granary_err err = placed_settle(run->placed, &outputs[0], &sealed);
+
+    if (err == GRANARY_OK && !sealed) {
+        /* What is leased cannot be spilled: holding the inputs while waiting for room could wait for ever. */
+        if (run_are_owned(outputs, op->n_outputs)) {
+            run_release_inputs(run);
+        }
+        err = run_keep_outputs(run, op, outputs, NULL);
+    }
+    answer_note_op(run->done, run->yielder, gr_now_ns() - start, made, outputs);
+    return err;
+}
+
+/* All operators, one after the other. *ret_op: the one that failed */
+static granary_err
+run_all(struct run *run, const Granary__ChunkOp **ret_op)
+{
+    const Granary__Subtask *subtask = run->subtask;
+    granary_err err = GRANARY_OK;
+
+    for (size_t o = 0; err == GRANARY_OK && o < subtask->n_ops; o++) {
+        int64_t begun = gr_now_ns();
+        size_t made = run->done->n_outputs;
+
+        *ret_op = subtask->ops[o];
+        err = run_any(run, o);
+        answer_note_op(run->done, o, gr_now_ns() - begun, made, run->values[o]);
+    }
+    if (err == GRANARY_OK && run->yielder != SIZE_MAX && !keeps_itself(subtask->ops[run->yielder])) {
+        *ret_op = subtask->ops[run->yielder];
+        err = keep_last(run);
+    }
+    return err;
 }
 
 static void
@@ -279,6 +327,7 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
                       .client = client,
                       .subtask = subtask,
                       .placed = &placed,
+                      .yielder = placed_yielder(subtask),
                       .maker = placed_maker(subtask),
                       .start_ns = gr_now_ns()};
     const Granary__ChunkOp *op = subtask->n_ops > 0 ? subtask->ops[0] : NULL;
@@ -303,14 +352,7 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
         run.done->lease_ns = (uint64_t)(gr_now_ns() - start);
     }
     err = err == GRANARY_OK ? answer_add_ops(run.done, subtask) : err;
-    for (size_t o = 0; err == GRANARY_OK && o < subtask->n_ops; o++) {
-        int64_t begun = gr_now_ns();
-        size_t made = run.done->n_outputs;
-
-        op = subtask->ops[o];
-        err = run_any(&run, o);
-        answer_note_op(run.done, o, gr_now_ns() - begun, made, run.values[o]);
-    }
+    err = err == GRANARY_OK ? run_all(&run, &op) : err;
     err = err == GRANARY_OK && run.late_count > 0 ? run_keep_late(&run) : err;
     err = err == GRANARY_EPERM ? explain_confined(err) : err;
 

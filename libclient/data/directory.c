@@ -45,11 +45,30 @@ gr_directory_begin(const granary_frame *frame, uint64_t data_size, void *meta)
     }
 }
 
+/* Least, most and flags: as they are known, else from the values. */
+static void
+put_zone(const granary_column *column, const struct gr_column_stats *known, struct gr_directory_column *entry)
+{
+    memset(&entry->min, 0, sizeof entry->min);
+    memset(&entry->max, 0, sizeof entry->max);
+    if (entry->null_count == column->rows) {
+        return;
+    }
+    if (known == NULL || !known->has_zone) {
+        zone_of_column(column, entry);
+        return;
+    }
+    memcpy(&entry->min, &known->min, sizeof entry->min);
+    memcpy(&entry->max, &known->max, sizeof entry->max);
+    entry->flags |= (uint16_t)(GR_DIRECTORY_ZONE | (known->has_nan ? GR_DIRECTORY_NAN : 0));
+}
+
 void
 gr_directory_put(const granary_frame *frame, size_t position, const struct gr_directory_column *place, bool counted,
                  void *meta)
 {
     const granary_column *column = &frame->columns[position].view;
+    const struct gr_column_stats *known = gr_frame_stats(frame, position);
     struct gr_directory_column entry = *place;
 
     entry.name_offset = 0;
@@ -62,13 +81,11 @@ gr_directory_put(const granary_frame *frame, size_t position, const struct gr_di
     entry.reserved = 0;
     entry.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
     if (place->flags == 0) {
-        memset(&entry.min, 0, sizeof entry.min);
-        memset(&entry.max, 0, sizeof entry.max);
-        if (entry.null_count < column->rows) {
-            zone_of_column(column, &entry);
-        }
+        put_zone(column, known, &entry);
     }
-    entry.distinct = counted ? distinct_of_column(column, &entry) : 0;
+    entry.distinct = !counted                               ? 0
+                     : known != NULL && known->distinct > 0 ? known->distinct
+                                                            : distinct_of_column(column, &entry);
     memcpy((char *)meta + sizeof(struct gr_directory) + position * sizeof entry, &entry, sizeof entry);
 }
 

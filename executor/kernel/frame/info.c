@@ -59,34 +59,38 @@ column_info(const granary_column *column, const struct gr_column_stats *stats, G
     return info->name == NULL ? gr_no_memory("an answer") : GRANARY_OK;
 }
 
+/* Find out what is known of the columns, so that who writes the frame need not do it again. */
 static granary_err
-frame_info(const granary_frame *frame, Granary__FrameInfo *info)
+learn_stats(granary_frame *frame)
 {
-    bool known = frame->count == 0 || gr_frame_stats(frame, 0) != NULL;
-    void *meta = known ? NULL : directory_of(frame);
-    granary_err err = GRANARY_OK;
+    void *meta = directory_of(frame);
+
+    frame->stats = meta == NULL ? NULL : calloc(frame->count + 1, sizeof *frame->stats);
+    for (size_t c = 0; frame->stats != NULL && c < frame->count; c++) {
+        struct gr_directory_column entry;
+
+        gr_directory_get(meta, c, &entry);
+        frame->stats[c] = gr_directory_stats(&entry);
+    }
+    free(meta);
+    return frame->stats == NULL ? gr_no_memory("an answer") : GRANARY_OK;
+}
+
+static granary_err
+frame_info(granary_frame *frame, Granary__FrameInfo *info)
+{
+    granary_err err = frame->count == 0 || frame->stats != NULL ? GRANARY_OK : learn_stats(frame);
 
     info->rows = frame->rows;
     info->columns = calloc(frame->count + 1, sizeof(Granary__ColumnInfo *));
-    if ((!known && meta == NULL) || info->columns == NULL) {
+    if (err == GRANARY_OK && info->columns == NULL) {
         err = gr_no_memory("an answer");
     }
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
-        struct gr_column_stats stats;
-
-        if (known) {
-            stats = *gr_frame_stats(frame, c);
-        } else {
-            struct gr_directory_column entry;
-
-            gr_directory_get(meta, c, &entry);
-            stats = gr_directory_stats(&entry);
-        }
-        err = column_info(&frame->columns[c].view, &stats, &info->columns[c]);
+        err = column_info(&frame->columns[c].view, &frame->stats[c], &info->columns[c]);
         info->n_columns += info->columns[c] != NULL;
         info->bytes += err == GRANARY_OK ? info->columns[c]->bytes : 0;
     }
-    free(meta);
     return err;
 }
 
