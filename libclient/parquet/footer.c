@@ -310,6 +310,54 @@ read_groups(struct gr_parquet *file, struct thrift_in *in, const struct thrift_f
     return err;
 }
 
+/* ---- key-value pairs ---- */
+
+/* Columns that granary has written as int64, and that are durations. */
+static void
+set_durations(struct gr_parquet *file, struct thrift_bytes positions)
+{
+    size_t leaf = 0;
+    bool any = false;
+
+    for (size_t i = 0; i <= positions.size; i++) {
+        if (i < positions.size && positions.bytes[i] >= '0' && positions.bytes[i] <= '9') {
+            leaf = leaf < file->leaf_count ? leaf * 10 + (positions.bytes[i] - '0') : leaf;
+            any = true;
+            continue;
+        }
+        if (any && leaf < file->leaf_count && file->leaves[leaf].dtype == GRANARY_INT64) {
+            file->leaves[leaf].dtype = GRANARY_DURATION;
+        }
+        leaf = 0;
+        any = false;
+    }
+}
+
+static void
+read_pairs(struct gr_parquet *file, struct thrift_in *in, const struct thrift_field *field)
+{
+    struct thrift_list list = thrift_list(in, field, THRIFT_STRUCT);
+
+    for (size_t i = 0; i < list.count && !in->bad; i++) {
+        struct thrift_field inner = {.id = 0};
+        struct thrift_bytes key = {.size = 0};
+        struct thrift_bytes value = {.size = 0};
+
+        while (thrift_next(in, &inner)) {
+            if (inner.id == 1) {
+                key = thrift_binary(in, &inner);
+            } else if (inner.id == 2) {
+                value = thrift_binary(in, &inner);
+            } else {
+                thrift_skip(in, &inner);
+            }
+        }
+        if (key.size == strlen(GR_PARQUET_DURATIONS) && memcmp(key.bytes, GR_PARQUET_DURATIONS, key.size) == 0) {
+            set_durations(file, value);
+        }
+    }
+}
+
 /* ---- the file ---- */
 
 /* How bounds are ordered, by leaf: field 1 is the order of the type, field 2 IEEE 754's total order. */
@@ -346,6 +394,8 @@ parquet_read_footer(struct gr_parquet *file, size_t size)
             has_schema = true;
         } else if (field.id == 4 && has_schema && file->groups == NULL) {
             err = read_groups(file, &in, &field);
+        } else if (field.id == 5 && has_schema) {
+            read_pairs(file, &in, &field);
         } else if (field.id == 7 && has_schema) {
             read_orders(file, &in, &field);
         } else if (field.id == 8) {

@@ -122,6 +122,9 @@ struct gr_parquet_group {
 
 struct gr_parquet;
 
+/* A key in the footer: positions of leaves that are durations in microseconds, with spaces between. */
+#define GR_PARQUET_DURATIONS "granary.durations"
+
 /*
  * Read the footer of a file of that size. path is for messages.
  *

@@ -47,7 +47,7 @@ class Ends(FramesTest):
     def test_files_come_back(self):
         frame = self.frame()
         plan = gr.from_pandas(frame, pieces=3)
-        for kind in ('csv', 'ndjson', 'arrow'):
+        for kind in ('csv', 'ndjson', 'arrow', 'parquet'):
             with self.subTest(kind=kind):
                 path = self.path(f'a.{kind}')
                 done = getattr(plan, f'sink_{kind}')(path)

@@ -1,4 +1,4 @@
-/* csv_format, file_write, arrow_write, npy_write: a file is written under another name beside its own, which it takes
+/* csv_format, file_write, arrow_write, parquet_write, npy_write: a file is written under another name beside its own, which it takes
  * when it is complete. */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include "data/arrow/arrow.h"
 #include "data/print.h"
 #include "kernel/core/frame_call.h"
+#include "parquet/write/write.h"
 
 /* ---- the file ---- */
 
@@ -153,6 +154,28 @@ kernel_arrow_write(struct gr_kernel_call *call, const struct gr_chunk_arrow_writ
     err = err == GRANARY_OK ? gr_arrow_stream_finish(stream) : err;
     gr_arrow_stream_destroy(stream);
     free(frames);
+    return target_close(&target, call, err);
+}
+
+/* ---- Parquet ---- */
+
+granary_err
+kernel_parquet_write(struct gr_kernel_call *call, const struct gr_chunk_parquet_write *params)
+{
+    struct gr_parquet_writer *writer = NULL;
+    struct target target;
+    granary_err err = target_open(params->path, &target);
+
+    if (err == GRANARY_OK) {
+        err = gr_parquet_writer_create(write_to, &target, &writer);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
+        err = call->inputs[i].kind != GR_VALUE_BYTES
+                  ? gr_fail(GRANARY_ETYPE, "parquet_write: input %zu is no bytes", i)
+                  : gr_parquet_writer_add(writer, call->inputs[i].bytes, call->inputs[i].bytes_size);
+    }
+    err = err == GRANARY_OK ? gr_parquet_writer_finish(writer) : err;
+    gr_parquet_writer_destroy(writer);
     return target_close(&target, call, err);
 }
 

@@ -1,9 +1,16 @@
-/* Parquet files, by room parquet: the footer tells names and rows. */
+/* Parquet files, by room parquet: the footer tells names and rows; a frame is written with LZ4, the one codec that this
+ * library has. */
 #include "parquet/parquet.h"
+
+#include <lz4.h>
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/format.h"
 #include "data/file/regular.h"
+#include "data/frame.h"
+#include "parquet/write/write.h"
 
 static granary_err
 parquet_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
@@ -30,6 +37,54 @@ parquet_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch
     return err;
 }
 
+/* ---- written ---- */
+
+static size_t
+lz4_most(size_t raw_size)
+{
+    return raw_size > LZ4_MAX_INPUT_SIZE ? 0 : (size_t)LZ4_compressBound((int)raw_size);
+}
+
+static size_t
+lz4_pack(void *own, const uint8_t *raw, size_t raw_size, uint8_t *packed, size_t room)
+{
+    (void)own;
+    return raw_size > LZ4_MAX_INPUT_SIZE
+               ? 0
+               : (size_t)LZ4_compress_default((const char *)raw, (char *)packed, (int)raw_size, (int)room);
+}
+
+static granary_err
+add_bytes(void *out, const void *bytes, size_t size)
+{
+    gr_buf_add(out, bytes, size);
+    return gr_buf_ok(out) ? GRANARY_OK : gr_no_memory("a Parquet file");
+}
+
+static granary_err
+parquet_print_frame(const granary_frame *frame, struct gr_buf *out)
+{
+    static const struct gr_parquet_packer packer = {.codec = GR_PARQUET_LZ4_RAW, .most = lz4_most, .pack = lz4_pack};
+    const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
+    struct gr_parquet_writer *writer = NULL;
+    struct gr_buf groups = {0};
+    granary_err err = columns == NULL ? gr_no_memory("a Parquet file") : GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
+        columns[i] = &frame->columns[i].view;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &packer, &groups);
+    }
+    err = err == GRANARY_OK ? gr_parquet_writer_create(add_bytes, out, &writer) : err;
+    err = err == GRANARY_OK ? gr_parquet_writer_add(writer, groups.bytes, groups.size) : err;
+    err = err == GRANARY_OK ? gr_parquet_writer_finish(writer) : err;
+    gr_parquet_writer_destroy(writer);
+    gr_buf_free(&groups);
+    free(columns);
+    return err;
+}
+
 const struct gr_format gr_format_parquet = {
     .name = "parquet",
     .what = "a Parquet file",
@@ -37,4 +92,5 @@ const struct gr_format gr_format_parquet = {
     .magic = "PAR1",
     .mistaken = GR_FORMAT_MISTAKEN "a Parquet file: read_parquet reads it, and so does a name that ends in .parquet",
     .sketch = parquet_sketch,
+    .print_frame = parquet_print_frame,
 };

@@ -111,6 +111,24 @@ check_read(const struct gr_format *format, const Granary__Node *node)
     return err == GRANARY_OK ? check_delimiter(params->delimiter) : err;
 }
 
+/* How hard a codec may try. */
+static granary_err
+check_level(const Granary__Node *node)
+{
+    const struct gr_params_write_parquet *params = GR_NODE_PARAMS(write_parquet, node);
+    bool zstd = strcmp(params->compression, "zstd") == 0;
+    int64_t most = zstd ? 22 : strcmp(params->compression, "gzip") == 0 ? 9 : 0;
+
+    if (params->level >= 0 && params->level <= most) {
+        return GRANARY_OK;
+    }
+    return most == 0 ? gr_fail(GRANARY_EINVAL,
+                               "parameter 'level': '%s' has no levels, but 'zstd' (1 to 22) and 'gzip' (1 to 9) have",
+                               params->compression)
+                     : gr_fail(GRANARY_EINVAL, "parameter 'level' is %lld, and '%s' has 1 to %lld; 0 is its own choice",
+                               (long long)params->level, params->compression, (long long)most);
+}
+
 static granary_err
 check_write(const Granary__Node *node, enum gr_tile_op op)
 {
@@ -118,7 +136,7 @@ check_write(const Granary__Node *node, enum gr_tile_op op)
     const char *null = params->null_value;
     granary_err err = check_delimiter(params->delimiter);
 
-    (void)op;
+    err = err == GRANARY_OK && op == GR_TILE_write_parquet ? check_level(node) : err;
     return err == GRANARY_OK && (strpbrk(null, "\"\r\n") != NULL || strchr(null, params->delimiter[0]) != NULL)
                ? gr_fail(GRANARY_EINVAL,
                          "parameter 'null_value' has a quote, a line end or the delimiter, and could not "

@@ -261,3 +261,72 @@ tile_read_parquet(struct tiling *t, size_t i)
     free(cuts.cuts);
     return err;
 }
+
+/* ---- written ---- */
+
+#define WRITE_BYTES ((uint64_t)32 << 20) /* of what becomes row groups in one operator, about */
+#define WRITE_FEW   (WRITE_BYTES / 2)    /* chunks with fewer are put together, up to so many */
+#define WRITE_ROWS  ((int64_t)1 << 17)   /* of a part, at least */
+
+/* In how many parts a chunk is written. */
+static int64_t
+write_parts(const struct gr_tiled *in, size_t piece)
+{
+    int64_t parts = (int64_t)(in->bytes[piece] / WRITE_BYTES);
+    int64_t most = in->rows[piece] / WRITE_ROWS;
+
+    parts = parts > most ? most : parts;
+    return parts < 1 ? 1 : parts > CUTS_MOST ? CUTS_MOST : parts;
+}
+
+/* How many chunks from there on are written as one. */
+static size_t
+write_together(const struct gr_tiled *in, size_t piece)
+{
+    uint64_t bytes = in->bytes[piece];
+    size_t count = 1;
+
+    while (piece + count < in->count && count < CUTS_MOST && bytes + in->bytes[piece + count] <= WRITE_FEW) {
+        bytes += in->bytes[piece + count++];
+    }
+    return count;
+}
+
+granary_err
+tile_write_parquet(struct tiling *t, size_t i)
+{
+    const struct gr_params_write_parquet *params = GR_STEP_PARAMS(write_parquet, &t->steps->steps[i]);
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    struct gr_chunk_spec spec = {
+        .op = GR_CHUNK_parquet_format, .step = (uint32_t)i, .shared = gr_chunks_attrs(t->chunks), .outputs = 1};
+    size_t most = 0;
+    size_t made = 0;
+    struct gr_piece *groups;
+
+    for (size_t p = 0; p < in->count; p++) {
+        most += (size_t)write_parts(in, p);
+    }
+    groups = tiling_scratch(t, most, sizeof *groups);
+    if (groups == NULL) {
+        return tile_no_memory();
+    }
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("compression", params->compression));
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("level", params->level));
+    for (size_t p = 0; p < in->count; p += spec.input_count) {
+        int64_t parts = write_parts(in, p);
+
+        spec.input_count = (uint32_t)write_together(in, p);
+        spec.inputs = &in->pieces[p];
+        spec.bytes = 0;
+        for (size_t k = 0; k < spec.input_count; k++) {
+            spec.bytes += in->bytes[p + k] / (uint64_t)parts;
+        }
+        for (int64_t part = 0; part < parts; part++) {
+            spec.own = gr_chunks_attrs(t->chunks);
+            gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("part", part));
+            gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("parts", parts));
+            groups[made++] = gr_chunks_add(t->chunks, &spec);
+        }
+    }
+    return file_write_all(t, i, GR_CHUNK_parquet_write, groups, made);
+}

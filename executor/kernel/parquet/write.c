@@ -1,0 +1,66 @@
+/* parquet_format: chunks become row groups, which parquet_write (kernel/file) puts into a file. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "kernel/core/frame_call.h"
+#include "kernel/parquet/pack.h"
+
+/* Part number `part` of so many of the frame's rows. Parts begin where bytes of bitmaps do. */
+static int64_t
+part_begin(int64_t rows, int64_t part, int64_t parts)
+{
+    return part == parts ? rows : rows / parts * part / 64 * 64;
+}
+
+static granary_err
+format_frame(const granary_frame *frame, const struct gr_chunk_parquet_format *params, struct gr_buf *out)
+{
+    const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
+    struct gr_parquet_packer packer = {.own = NULL};
+    int64_t from = part_begin(frame->rows, params->part, params->parts);
+    int64_t to = part_begin(frame->rows, params->part + 1, params->parts);
+    granary_err err =
+        columns == NULL ? gr_no_memory("parquet_format") : pack_open(params->compression, params->level, &packer);
+
+    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
+        columns[i] = &frame->columns[i].view;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_parquet_put_groups(columns, frame->count, from, to - from, &packer, out);
+    }
+    pack_close(&packer);
+    free(columns);
+    return err;
+}
+
+granary_err
+kernel_parquet_format(struct gr_kernel_call *call, const struct gr_chunk_parquet_format *params)
+{
+    const granary_frame **frames;
+    granary_frame *all = NULL;
+    struct gr_buf out = {0};
+    int64_t rows = 0;
+    granary_err err = call_frames_encoded(call, &frames);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (params->part < 0 || params->part >= params->parts) {
+        err = gr_fail(GRANARY_EINVAL, "parquet_format: there is no part %lld of %lld", (long long)params->part,
+                      (long long)params->parts);
+    }
+    if (err == GRANARY_OK && call->input_count > 1) {
+        err = gr_frame_concat(frames, call->input_count, &all);
+    }
+    if (err == GRANARY_OK) {
+        rows = all != NULL ? all->rows : frames[0]->rows;
+        err = format_frame(all != NULL ? all : frames[0], params, &out);
+    }
+    gr_frame_destroy(all);
+    free(frames);
+    if (err != GRANARY_OK) {
+        gr_buf_free(&out);
+        return err;
+    }
+    return call_yield_text(call, 0, &out, rows);
+}

@@ -1,0 +1,32 @@
+/*
+ * The note behind row groups, within one version of the program:
+ *
+ *   struct note_head
+ *   each column: u32 dtype, u32 size, the name
+ *   each row group: struct note_group; each column: struct put_chunk, the bounds, struct put_page of each page, the
+ *   column index
+ *   struct note_end: the file's last bytes
+ */
+#ifndef PARQUET_WRITE_NOTE_H
+#define PARQUET_WRITE_NOTE_H
+
+#include <stdint.h>
+
+#define NOTE_MAGIC UINT64_C(0x31657175726170) /* "parque1" */
+
+struct note_head {
+    uint32_t columns;
+    uint32_t groups;
+};
+
+struct note_group {
+    int64_t rows;
+    int64_t size; /* of all its pages */
+};
+
+struct note_end {
+    uint64_t size; /* of the note, without this */
+    uint64_t magic;
+};
+
+#endif

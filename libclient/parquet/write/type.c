@@ -1,0 +1,51 @@
+/* What dtypes are in a Parquet file. */
+#include "base/error.h"
+#include "parquet/write/private.h"
+
+granary_err
+put_no_memory(void)
+{
+    return gr_fail(GRANARY_ENOMEM, "out of memory for a row group of a Parquet file");
+}
+
+granary_err
+put_type_of(granary_dtype dtype, struct put_type *ret_type)
+{
+    static const struct put_type types[] = {
+        [GRANARY_NULLTYPE] = {PUT_NULLS, GR_PARQUET_INT32, -1, 0, false},
+        [GRANARY_BOOL] = {PUT_BOOL, GR_PARQUET_BOOLEAN, -1, 0, false},
+        [GRANARY_INT64] = {PUT_I64, GR_PARQUET_INT64, -1, 0, false},
+        [GRANARY_FLOAT64] = {PUT_F64, GR_PARQUET_DOUBLE, -1, 0, false},
+        [GRANARY_STRING] = {PUT_TEXT, GR_PARQUET_BYTES, 0, 0, false},
+        [GRANARY_DATE] = {PUT_I32, GR_PARQUET_INT32, 6, 0, false},
+        [GRANARY_TIMESTAMP] = {PUT_I64, GR_PARQUET_INT64, -1, 0, false},
+        [GRANARY_INT32] = {PUT_I32, GR_PARQUET_INT32, -1, 0, false},
+        [GRANARY_FLOAT32] = {PUT_F32, GR_PARQUET_FLOAT, -1, 0, false},
+        [GRANARY_INT8] = {PUT_I32, GR_PARQUET_INT32, 15, 8, true},
+        [GRANARY_INT16] = {PUT_I32, GR_PARQUET_INT32, 16, 16, true},
+        [GRANARY_UINT8] = {PUT_U32, GR_PARQUET_INT32, 11, 8, false},
+        [GRANARY_UINT16] = {PUT_U32, GR_PARQUET_INT32, 12, 16, false},
+        [GRANARY_UINT32] = {PUT_U32, GR_PARQUET_INT32, 13, 32, false},
+        [GRANARY_UINT64] = {PUT_U64, GR_PARQUET_INT64, 14, 64, false},
+        [GRANARY_DURATION] = {PUT_I64, GR_PARQUET_INT64, -1, 0, false},
+        [GRANARY_DECIMAL] = {PUT_DECIMAL, GR_PARQUET_FIXED, 5, 0, false},
+    };
+    unsigned kind = (unsigned)dtype & 0xffU;
+
+    if (kind >= sizeof types / sizeof types[0] || (kind != GRANARY_DECIMAL && kind != (unsigned)dtype)) {
+        return gr_fail(GRANARY_EINVAL, "a dtype that is not known (%u)", (unsigned)dtype);
+    }
+    *ret_type = types[kind];
+    return GRANARY_OK;
+}
+
+size_t
+put_width(enum put_kind kind)
+{
+    static const uint8_t widths[] = {
+        [PUT_NULLS] = 0, [PUT_BOOL] = 0, [PUT_I32] = 4, [PUT_U32] = 4,      [PUT_I64] = 8,
+        [PUT_U64] = 8,   [PUT_F32] = 4,  [PUT_F64] = 8, [PUT_DECIMAL] = 16, [PUT_TEXT] = 0,
+    };
+
+    return widths[kind];
+}
