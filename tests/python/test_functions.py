@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import warnings
 from concurrent.futures.process import BrokenProcessPool
 
@@ -18,6 +19,7 @@ import pandas as pd
 
 import functions_for_tests as f
 from package_test import BIN, PackageTest, granary
+from granary import _lanes
 
 
 class Executors(PackageTest):
@@ -67,6 +69,20 @@ class Executors(PackageTest):
             with self.assertRaisesRegex(granary.SlotDied, words):
                 futures[20].result()
             self.assertEqual([one.result() for i, one in enumerate(futures) if i != 20], list(range(1, 21)) * 2)
+
+    def test_death_before_the_first_call(self):
+        """A slot that ends between its call and the answer to it is replaced."""
+        lend, failed = _lanes._lend_output, []
+
+        def fail_once(sock):
+            if not failed:
+                failed.append(True)
+                raise BrokenPipeError('gone')
+            lend(sock)
+
+        with unittest.mock.patch.object(_lanes, '_lend_output', fail_once), granary.Executor(1) as pool:
+            self.assertEqual(pool.submit(len, 'abc').result(60), 3)
+        self.assertEqual(failed, [True])
 
     def test_memory(self):
         with granary.Executor(max_workers=1, memory=200 << 20) as small:

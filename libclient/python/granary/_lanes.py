@@ -134,8 +134,8 @@ class LaneDispatcher(Dispatcher):
 
     # ---- lanes ----
 
-    def _begin(self) -> Lane:
-        """A lane, of this thread or another one that has begun one: they are alike."""
+    def _order(self) -> None:
+        """One more lane."""
         request = {"do": "serve", "address": self.address, "token": self.token, "initializer": self.initializer,
                    "leaves": self.most is not None}
         key = uuid.uuid4().hex
@@ -143,6 +143,10 @@ class LaneDispatcher(Dispatcher):
         self.client.submit_json(json.dumps(graph), key=key, flags=OWN)
         with self.lock:
             self.begun ^= {key}  # unless another thread has it already
+
+    def _begin(self) -> Lane:
+        """A lane, of this thread or another one that has begun one: they are alike."""
+        self._order()
         while True:
             try:
                 sock, _ = self.listener.accept()
@@ -153,15 +157,20 @@ class LaneDispatcher(Dispatcher):
             try:
                 token, _, theirs = bytes(wire.receive(sock, 65)).decode("ascii", "replace").partition(" ")
             except (EOFError, OSError):
+                token = ""
+            if not secrets.compare_digest(token, self.token):
+                sock.close()
                 continue
-            if secrets.compare_digest(token, self.token):
+            with self.lock:
+                self.begun ^= {theirs}
+            try:
                 secret = bytes(multiprocessing.current_process().authkey)
-                with self.lock:
-                    self.begun ^= {theirs}
                 _lend_output(sock)
                 sock.sendall(_HEAD.pack(_INLINE, len(secret)) + secret)
                 return Lane(sock, theirs)
-            sock.close()
+            except OSError:  # its process has ended since it called; nothing has begun there
+                self._end(Lane(sock, theirs))
+                self._order()
 
     def _look(self) -> None:
         """Raise the error of a lane that has failed before any thread had it."""
