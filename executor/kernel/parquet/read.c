@@ -1,4 +1,7 @@
-/* parquet_read: rows of row groups of a file that the planner has looked at. A file that has changed since gives an error. */
+/*
+ * parquet_read: rows of row groups of a file that the planner has looked at. A file that has changed since gives an error.
+ * With a condition, its columns are read first: where it leaves few rows, the others are read of these alone.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +12,7 @@
 #include "kernel/core/frame_call.h"
 #include "kernel/parquet/codec.h"
 #include "kernel/parquet/column.h"
+#include "kernel/rows/rows.h"
 
 struct reading {
     const char *path;
@@ -24,6 +28,7 @@ struct reading {
     size_t *wanted; /* leaves, by name */
     uint8_t *bytes; /* of a chunk */
     size_t room;
+    granary_frame *tested; /* columns of these rows that were read before; NULL: none */
 };
 
 static granary_err
@@ -160,28 +165,144 @@ read_column(struct reading *reading, size_t leaf, struct gr_column *ret_column)
     return err;
 }
 
-static granary_err
-read_frame(struct reading *reading, granary_frame **ret_frame)
+/* A column that was read before: false: it was not. */
+static bool
+take_tested(const struct reading *reading, const char *name, struct gr_column *ret_column)
 {
-    size_t count = reading->names->n_strings;
-    granary_frame *frame = gr_frame_create(count, reading->rows);
+    int at = reading->tested == NULL ? -1 : gr_frame_find(reading->tested, name);
+    struct gr_column *column = at < 0 ? NULL : &reading->tested->columns[at];
+
+    if (column == NULL) {
+        return false;
+    }
+    *ret_column = *column;
+    *column = (struct gr_column){.view = {.name = column->view.name}};
+    return true;
+}
+
+/* The columns of these names, which stand in the order of those that are wanted. */
+static granary_err
+read_columns(struct reading *reading, const Granary__Attr *names, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(names->n_strings, reading->rows);
     granary_err err = GRANARY_OK;
+    size_t at = 0;
+
+    for (size_t c = 0; frame != NULL && err == GRANARY_OK && c < reading->names->n_strings; c++) {
+        const char *name = reading->names->strings[c];
+        struct gr_column column;
+
+        if (at < names->n_strings && strcmp(name, names->strings[at]) == 0) {
+            err = take_tested(reading, name, &column) ? GRANARY_OK : read_column(reading, reading->wanted[c], &column);
+            err = err == GRANARY_OK ? gr_frame_set(frame, at++, name, &column)
+                                    : gr_fail_in(err, "%s: column '%s'", reading->path, name);
+        }
+    }
+    if (err == GRANARY_OK && frame != NULL && at < names->n_strings) {
+        err = gr_fail(GRANARY_EINVAL, "parquet_read: '%s' is tested, but not read", names->strings[at]);
+    }
+    return gr_frame_give(frame, err, ret_frame);
+}
+
+/* The frame is to be yielded as it is. */
+static void
+expect_all(const struct reading *reading)
+{
     uint64_t bytes = 0;
 
-    for (size_t c = 0; c < count; c++) {
+    for (size_t c = 0; c < reading->names->n_strings; c++) {
         const granary_column like = {.dtype = reading->leaves[reading->wanted[c]].dtype, .rows = reading->rows};
 
         bytes += like.dtype == GRANARY_STRING ? 0 : gr_place_need(&like, reading->rows);
     }
-    gr_place_expect(count, bytes);
-    for (size_t c = 0; frame != NULL && err == GRANARY_OK && c < count; c++) {
-        struct gr_column column;
+    gr_place_expect(reading->names->n_strings, bytes);
+}
 
-        err = read_column(reading, reading->wanted[c], &column);
-        err = err == GRANARY_OK ? gr_frame_set(frame, c, reading->names->strings[c], &column)
-                                : gr_fail_in(err, "%s: column '%s'", reading->path, reading->names->strings[c]);
+/* ---- rows that a condition leaves ---- */
+
+struct found {
+    int64_t first, last;
+    int64_t count;
+};
+
+/* false: it cannot be told, as the reader of all rows will say. */
+static bool
+find_true(const granary_frame *frame, const char *where, struct found *ret_found)
+{
+    const struct rows_spec spec = {.where = where};
+    struct rows_block block = {.count = 1};
+    struct rows *rows = NULL;
+    granary_err err = rows_open(frame, &spec, &rows);
+
+    *ret_found = (struct found){.first = -1};
+    while (err == GRANARY_OK && block.count > 0) {
+        err = rows_next(rows, &block);
+        if (err == GRANARY_OK && block.count > 0) {
+            int64_t first = block.from + (block.selected != NULL ? block.selected[0] : 0);
+
+            ret_found->first = ret_found->first < 0 ? first : ret_found->first;
+            ret_found->last = block.from + (block.selected != NULL ? block.selected[block.count - 1] : block.count - 1);
+            ret_found->count += block.count;
+        }
     }
-    return gr_frame_give(frame, err, ret_frame);
+    rows_close(rows);
+    return err == GRANARY_OK;
+}
+
+/* Read no rows before the first or behind the last that is left, where that spares much. *ret_few: of those that are read so
+ * few are left that the others are not worth to be handed on */
+static granary_err
+narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, bool *ret_few)
+{
+    granary_frame *tested = NULL;
+    granary_err err = read_columns(reading, params->tests, &tested);
+    bool narrower = true;
+    struct found found;
+
+    *ret_few = false;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    *ret_few = find_true(tested, params->where, &found) && found.count < reading->rows / 2;
+    if (*ret_few && found.count == 0) {
+        reading->rows = 0;
+        reading->count = 0;
+    } else if (*ret_few && reading->count == 1 && found.last - found.first < reading->rows / 2) {
+        reading->from += found.first;
+        reading->rows = found.last - found.first + 1;
+    } else {
+        narrower = false;
+    }
+    *ret_few = *ret_few && found.count < reading->rows;
+    if (narrower) {
+        gr_frame_destroy(tested);
+    } else {
+        reading->tested = tested;
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
+read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, granary_frame **ret_frame)
+{
+    const struct rows_spec spec = {.where = params->where,
+                                   .wanted = (const char *const *)params->columns->strings,
+                                   .wanted_count = params->columns->n_strings,
+                                   .stays = true};
+    granary_frame *all = NULL;
+    bool few = false;
+    granary_err err = params->where == NULL || params->tests == NULL || reading->rows == 0
+                          ? GRANARY_OK
+                          : narrow(reading, params, &few);
+
+    if (err == GRANARY_OK && !few) {
+        expect_all(reading);
+        return read_columns(reading, params->columns, ret_frame);
+    }
+    err = err == GRANARY_OK ? read_columns(reading, params->columns, &all) : err;
+    err = err == GRANARY_OK ? rows_frame(all, &spec, spec.wanted, ret_frame) : err; /* a copy: it leaves rows out */
+    gr_frame_destroy(all);
+    return err;
 }
 
 granary_err
@@ -203,9 +324,10 @@ kernel_parquet_read(struct gr_kernel_call *call, const struct gr_chunk_parquet_r
     }
     err = err == GRANARY_OK ? open_file(&reading, params) : err;
     if (err == GRANARY_OK) {
-        err = read_frame(&reading, &frame);
+        err = read_frame(&reading, params, &frame);
         err = call_yield(call, 0, err == GRANARY_OK ? frame : NULL, err);
     }
+    gr_frame_destroy(reading.tested);
     free(reading.bytes);
     free(reading.wanted);
     gr_parquet_close(reading.file);

@@ -11,6 +11,7 @@
 #include "parquet/parquet.h"
 #include "tile/file/parquet_cuts.h"
 #include "tile/file/tiles.h"
+#include "tile/source/choose.h"
 
 #define BYTES_LEAST ((double)(1 << 20)) /* of the columns that are read, unpacked, in a chunk */
 #define ROWS_MOST   ((int64_t)1 << 23)  /* of a chunk, whatever is claimed to be in it */
@@ -214,6 +215,38 @@ check_columns(const struct gr_step *step, const struct gr_file *file)
     return err == GRANARY_OK ? err : gr_fail_in(err, "%s", file->path);
 }
 
+/*
+ * What the only reader asks of rows goes with the reading, which can spare the values of rows that it leaves out. Rows
+ * that may be recalled for others are all read. Returns whether it was added.
+ */
+static bool
+add_condition(struct tiling *t, size_t i, const struct cuts *cuts, gr_attrs attrs)
+{
+    const struct gr_schema *schema = &cuts->step->type->schema;
+    const struct gr_expr *where = cuts->step->spare ? NULL : zone_condition(t, i);
+    bool *used = gr_region_zalloc(t->scratch, schema->count + 1, sizeof *used);
+    char **names = tiling_scratch(t, schema->count, sizeof *names);
+    size_t count = 0;
+
+    if (where == NULL || used == NULL || names == NULL) {
+        return false;
+    }
+    gr_expr_columns(where, schema, used);
+    for (size_t c = 0; c < schema->count; c++) {
+        if (used[c] && !gr_step_yields(cuts->step, c)) {
+            return false;
+        }
+        if (used[c]) {
+            names[count++] = schema->fields[c].name;
+        }
+    }
+    if (count > 0) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_expr("where", where));
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("tests", names, count));
+    }
+    return count > 0;
+}
+
 static granary_err
 add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
 {
@@ -221,6 +254,7 @@ add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
         .op = GR_CHUNK_parquet_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, i)};
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(t, out, cuts->count, true);
+    bool narrowed = add_condition(t, i, cuts, spec.shared);
 
     tiling_add_dtypes(t, cuts->step, spec.shared);
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("size", cuts->file->file_bytes));
@@ -228,7 +262,7 @@ add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
     for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
         const struct cut *cut = &cuts->cuts[p];
 
-        out->rows[p] = cut->rows;
+        out->rows[p] = narrowed ? -1 : cut->rows;
         out->bytes[p] = (uint64_t)cut->bytes;
         spec.bytes = out->bytes[p];
         spec.own = gr_chunks_attrs(t->chunks);

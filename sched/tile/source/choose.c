@@ -49,6 +49,25 @@ zone_choose(const struct tiling *t, size_t i, const struct gr_schema *schema, co
     return err;
 }
 
+const struct gr_expr *
+zone_condition(const struct tiling *t, size_t i)
+{
+    const struct gr_expr *where = NULL;
+    size_t readers = t->steps->steps[i].is_target ? 2 : 0;
+
+    for (size_t r = i + 1; r < t->steps->count; r++) {
+        const struct gr_step *reader = &t->steps->steps[r];
+
+        for (size_t k = 0; k < reader->input_count && !reader->dead; k++) {
+            if (reader->inputs[k] == i) {
+                where = condition_of(reader, k);
+                readers++;
+            }
+        }
+    }
+    return readers == 1 ? where : NULL;
+}
+
 void
 zone_columns(const struct tiling *t, size_t i, const struct gr_schema *schema, bool *used)
 {
