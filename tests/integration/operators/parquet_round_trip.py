@@ -2,6 +2,8 @@
 nothing that is wanted; what cannot be written is refused by name."""
 import itertools
 import os
+import signal
+import threading
 
 import numpy as np
 
@@ -129,3 +131,25 @@ with Instance() as granary:
     granary.fails({'t': table, 'w': {'op': 'write_parquet', 'input': 't', 'path': os.path.join(granary.directory, 'none/x.parquet')}}, 'w', 'No such file')
     assert open(path, 'rb').read() == before
     assert not [name for name in os.listdir(granary.directory) if name.endswith('.part')], os.listdir(granary.directory)
+
+    # The writer is killed in the middle: there is the older file, or the whole new one; and the graph ends well.
+    rows = 1500000
+    columns = {name: Column('int64', random.integers(-2**62, 2**62, rows)) for name in 'abc'}
+    table = {'t': granary.put(columns, 3)}
+    killed = 0
+    for _ in range(20):
+        with open(path, 'wb') as file:
+            file.write(before)
+        writer = threading.Thread(target=granary.run, args=({**table, 'w': {'op': 'write_parquet', 'input': 't', 'path': path, 'compression': 'none'}}, 'w'))
+        writer.start()
+        while writer.is_alive() and not killed:
+            parts = [name for name in os.listdir(granary.directory) if name.startswith('x.parquet.') and name.endswith('.part')]
+            if parts:
+                os.kill(int(parts[0].split('.')[-2]), signal.SIGKILL)
+                with open(path, 'rb') as file:
+                    killed += file.read() == before
+        writer.join()
+        check(columns, 'a killed writer')
+        if killed:
+            break
+    assert killed == 1
