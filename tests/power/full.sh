@@ -216,6 +216,8 @@ cat >"$work/write.json" <<JSON
 {"nodes": {"r": {"op": "read_csv", "path": "$PWD/$birds"}, "w": {"op": "write_csv", "input": "r", "path": "$work/full/o.csv"}}}
 JSON
 expect 5 "write_csv.*$work/full/o.csv: No space left|file_write.*$work/full/o.csv: No space left" granary run "$work/write.json"
+sed -i "s/write_csv/write_parquet/; s/o.csv/o.parquet/; s/\"input\"/\"compression\": \"none\", \"input\"/" "$work/write.json"
+expect 5 "$work/full/o.parquet: No space left" granary run "$work/write.json"
 [ -z "$(ls "$work/full")" ] || fail "left: $(ls "$work/full")"
 kept=$(granary put "$work/o.1")
 expect 5 "$work/full/x: write: No space left" granary get "$kept" -o "$work/full/x"

@@ -298,15 +298,17 @@ tile_read_parquet(struct tiling *t, size_t i)
 
 /* ---- written ---- */
 
-#define WRITE_BYTES ((uint64_t)32 << 20) /* of what becomes row groups in one operator, about */
-#define WRITE_FEW   (WRITE_BYTES / 2)    /* chunks with fewer are put together, up to so many */
-#define WRITE_ROWS  ((int64_t)1 << 17)   /* of a part, at least */
+#define WRITE_MANY                                                                                                     \
+    ((uint64_t)32 << 20) /* a chunk of twice as many bytes is cut; unless the graph says how many a chunk has */
+#define WRITE_FEW  ((uint64_t)16 << 20) /* chunks with fewer bytes are put together, up to so many */
+#define WRITE_ROWS ((int64_t)1 << 17)   /* of a part, at least */
 
 /* In how many parts a chunk is written. */
 static int64_t
-write_parts(const struct gr_tiled *in, size_t piece)
+write_parts(const struct tiling *t, const struct gr_tiled *in, size_t piece)
 {
-    int64_t parts = (int64_t)(in->bytes[piece] / WRITE_BYTES);
+    uint64_t bytes = t->options->chunk_bytes > 0 ? (uint64_t)t->options->chunk_bytes : WRITE_MANY;
+    int64_t parts = (int64_t)(in->bytes[piece] / bytes);
     int64_t most = in->rows[piece] / WRITE_ROWS;
 
     parts = parts > most ? most : parts;
@@ -338,7 +340,7 @@ tile_write_parquet(struct tiling *t, size_t i)
     struct gr_piece *groups;
 
     for (size_t p = 0; p < in->count; p++) {
-        most += (size_t)write_parts(in, p);
+        most += (size_t)write_parts(t, in, p);
     }
     groups = tiling_scratch(t, most, sizeof *groups);
     if (groups == NULL) {
@@ -347,7 +349,7 @@ tile_write_parquet(struct tiling *t, size_t i)
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("compression", params->compression));
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("level", params->level));
     for (size_t p = 0; p < in->count; p += spec.input_count) {
-        int64_t parts = write_parts(in, p);
+        int64_t parts = write_parts(t, in, p);
 
         spec.input_count = (uint32_t)write_together(in, p);
         spec.inputs = &in->pieces[p];

@@ -2,42 +2,27 @@
 nothing that is wanted; what cannot be written is refused by name."""
 import itertools
 import os
+import signal
+import threading
 
 import numpy as np
 
 from edges import edges, same
 from granary_test import Column, Instance
-
-random = np.random.default_rng(11)
-DTYPES = ['bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(2)',
-          'decimal(18)', 'decimal(38)', 'string', 'date', 'timestamp', 'duration']
-CODECS = ['zstd', 'snappy', 'gzip', 'lz4_raw', 'none']
+from parquet_tables import CODECS, DTYPES, repeated, wild
+random = np.random.default_rng(int(os.environ.get('GRANARY_SEED', 11)))
 
 
-def repeated(dtype, rows, valid=None):
-    values = edges(dtype)
-    some = [values[i % len(values)] for i in range(rows)]
-    return Column(dtype, some if isinstance(values, list) else np.array(some, values.dtype), valid)
-
-
-def wild(rows):
-    """Few and many different values, rising ones, text that is short, long, or the same; nulls in stretches and here and there."""
-    def nulls():
-        kind = random.integers(4)
-        return [None, random.random(rows) < 0.9, np.arange(rows) // 700 % 2 == 0, np.zeros(rows, bool)][kind]
-
-    words = [''.join(chr(c) for c in random.choice([65, 122, 228, 0x6f22, 0x1f600, 0xd7ff, 0x10ffff], random.integers(0, 90))) for _ in range(300)]
-    reals = random.choice([0.0, -0.0, 1.5, -2.25, np.inf, -np.inf, np.nan], rows)
-    return {
-        'few': Column('int64', random.integers(-3, 3, rows), nulls()), 'many': Column('int64', random.integers(-2**62, 2**62, rows), nulls()),
-        'rising': Column('int32', (np.arange(rows) * 3).astype(np.int32), nulls()), 'same': Column('string', ['same'] * rows, nulls()),
-        'falling': Column('timestamp', np.arange(rows)[::-1] * 10**6, nulls()), 'real': Column('float64', reals, nulls()),
-        'nan': Column('float32', np.full(rows, np.nan, np.float32), nulls()), 'byte': Column('uint8', random.integers(0, 256, rows).astype(np.uint8), nulls()),
-        'word': Column('string', [words[i] for i in random.integers(0, 300, rows)], nulls()),
-        'key': Column('string', [f'{i * 7919 % rows:040d}{i}' for i in range(rows)], nulls()),
-        'flag': Column('bool', random.random(rows) < 0.5, nulls()), 'money': Column('decimal(2)', [int(v) for v in random.integers(-10**6, 10**6, rows)], nulls()),
-        'a.b': Column('duration', random.integers(-10**12, 10**12, rows), nulls()), 'ä`" ': Column('date', random.integers(-10**5, 10**5, rows).astype(np.int32), nulls()),
-    }
+def literal_of(dtype, value):
+    if dtype == 'string':
+        return f"'{value}'"
+    if dtype == 'timestamp':
+        return f"cast('{np.datetime64(int(value), 'us')}' as timestamp)"
+    if dtype == 'bool':
+        return str(bool(value)).lower()
+    if dtype.startswith('float'):
+        return repr(float(value)) if np.isfinite(value) else '0.0'
+    return f'{value / 100:.2f}' if dtype == 'decimal(2)' else str(value)
 
 
 with Instance() as granary:
@@ -70,6 +55,101 @@ with Instance() as granary:
         columns = {d: repeated(d, rows, np.arange(rows) % 2 == 0) for d in DTYPES}
         write(columns)
         check(columns, f'{rows} rows')
-    for options in ({'level': 19}, {'compression': 'gzip', 'level': 1}):
+    for options in ({'level': 19}, {'level': 1}, {'compression': 'gzip', 'level': 1}):
         write(columns, **options)
         check(columns, options)
+
+    # Columns of every shape, of several row groups and pages; chunks that are put together, and such as are cut.
+    for rows, pieces in ((1000, 1), (25000, 2), (45000, 40)):
+        columns = wild(rows, random)
+        columns['coded'] = Column('string', [f'{i % 900}' for i in range(rows)], np.arange(rows) % 3 > 0, encoded=True)
+        columns['barely'] = Column('string', [f'{i}' for i in range(rows)], encoded=True)
+        write(columns, pieces, compression=random.choice(CODECS))
+        check(columns, f'{rows} rows')
+
+        # Conditions: with statistics, the same rows as of the table itself.
+        table = granary.put(columns, pieces)
+        for _ in range(15):
+            name = str(random.choice(['few', 'many', 'rising', 'byte', 'real', 'nan', 'flag', 'word', 'key', 'money', 'coded', 'falling']))
+            column = columns[name]
+            value = column.values[random.integers(rows)]
+            literal = literal_of(column.dtype, value)
+            where = str(random.choice([f'`{name}` {op} {literal}' for op in (('=', '!=') if name == 'flag' else ('=', '<', '<=', '>', '>=', '!='))] + [f'`{name}` is null', f'`{name}` is not null']))
+            found = [granary.run({'f': source, 'x': {'op': 'filter', 'input': 'f', 'where': where}}, 'x') for source in (read, table)]
+            for key in columns:
+                same(found[0][key], found[1][key], f'{where}: {key!r}')
+
+    # Page by page: a condition on rising values reads some of the pages of one row group, and gives all of its rows. A chunk that is cut
+    # for several executors, and one of more rows than a row group has, is the same file to its readers.
+    for rows, chunk_bytes in ((60000, 0), (300000, 1 << 20), (1100000, 0)):
+        columns = {'n': Column('int64', np.arange(rows)), 'h': Column('int16', (np.arange(rows) % 9000).astype(np.int16), np.arange(rows) % 77 > 0)}
+        if rows < 100000:
+            columns['s'] = Column('string', [f'{i:09d}' * 12 for i in range(rows)])
+        write(columns, chunk_bytes=chunk_bytes)
+        for low, high in ((0, 1), (19999, 20001), (23456, 41000), (rows - 1, rows), (0, rows)):
+            wheres = [f'n >= {low} and n < {high}']
+            if rows < 100000:
+                wheres.append(f"s >= '{columns['s'].values[low]}' and s <= '{columns['s'].values[high - 1]}'")
+            for where in wheres:
+                found = granary.run({'f': read, 'x': {'op': 'filter', 'input': 'f', 'where': where}}, 'x')
+                for name, column in columns.items():
+                    same(found[name], column.slice(low, high), where)
+
+    # A column without values, and one that has some in another chunk. A chunk of the table has other columns than are written.
+    none = {'n': Column('null', [None] * 3, np.zeros(3, bool)), 'a': Column('int64', np.arange(3))}
+    some = {'n': Column('string', ['x', 'y', 'x']), 'a': Column('int64', np.arange(3))}
+    both = {'n': Column('string', ['', '', '', 'x', 'y', 'x'], np.arange(6) > 2), 'a': Column('int64', np.arange(6) % 3)}
+    for pieces, want in (([none], none), ([none, some], both)):
+        source = {f't{i}': granary.put(piece) for i, piece in enumerate(pieces)}
+        source['t'] = {'op': 'concat', 'inputs': list(source)}
+        granary.run({**source, 'w': {'op': 'write_parquet', 'input': 't', 'path': path}}, 'w')
+        check(want, f'{len(pieces)} pieces')
+        node = {'op': 'select', 'input': 't', 'columns': ['n']}
+        granary.run({**source, 's': node, 'w': {'op': 'write_parquet', 'input': 's', 'path': path}}, 'w')
+        check({'n': want['n']}, f'{len(pieces)} pieces')
+
+    # From the command line, by the ending of a name; it is LZ4 there.
+    columns = wild(2000, random)
+    write(columns)
+    printed = os.path.join(granary.directory, 'y.parquet')
+    granary.command('sql', f"SELECT * FROM '{path}'", '-o', printed)
+    read['path'] = printed
+    check(columns, '-o')
+    read['path'] = path
+
+    # What cannot be written is refused, and the older file stays.
+    table = granary.put(columns)
+    before = open(path, 'rb').read()
+    for options, words in (({'compression': 'lzo'}, ("'compression'", "'zstd', 'snappy', 'gzip', 'lz4_raw'", 'none')),
+                           ({'compression': 'ZSTD'}, ("'compression'",)), ({'level': 23}, ("'level' is 23", "'zstd' has 1 to 22")),
+                           ({'level': -1}, ("'level' is -1",)), ({'compression': 'gzip', 'level': 10}, ("'gzip' has 1 to 9",)),
+                           ({'compression': 'snappy', 'level': 1}, ("'snappy' has no levels", "'zstd' (1 to 22)"))):
+        granary.fails({'t': table, 'w': {'op': 'write_parquet', 'input': 't', 'path': path, **options}}, 'w', *words)
+    few = Column('int64', np.arange(3))
+    granary.fails({'t': granary.put({'a': few, '': few}), 'w': {'op': 'write_parquet', 'input': 't', 'path': path}}, 'w', 'column 2 has no name', 'rename it')
+    granary.fails({'t': granary.put({'x' * 5000: few}), 'w': {'op': 'write_parquet', 'input': 't', 'path': path}}, 'w', 'more than 4096 bytes')
+    granary.fails({'t': table, 'w': {'op': 'write_parquet', 'input': 't', 'path': os.path.join(granary.directory, 'none/x.parquet')}}, 'w', 'No such file')
+    assert open(path, 'rb').read() == before
+    assert not [name for name in os.listdir(granary.directory) if name.endswith('.part')], os.listdir(granary.directory)
+
+    # The writer is killed in the middle: there is the older file, or the whole new one; and the graph ends well.
+    rows = 1500000
+    columns = {name: Column('int64', random.integers(-2**62, 2**62, rows)) for name in 'abc'}
+    table = {'t': granary.put(columns, 3)}
+    killed = 0
+    for _ in range(20):
+        with open(path, 'wb') as file:
+            file.write(before)
+        writer = threading.Thread(target=granary.run, args=({**table, 'w': {'op': 'write_parquet', 'input': 't', 'path': path, 'compression': 'none'}}, 'w'))
+        writer.start()
+        while writer.is_alive() and not killed:
+            parts = [name for name in os.listdir(granary.directory) if name.startswith('x.parquet.') and name.endswith('.part')]
+            if parts:
+                os.kill(int(parts[0].split('.')[-2]), signal.SIGKILL)
+                with open(path, 'rb') as file:
+                    killed += file.read() == before
+        writer.join()
+        check(columns, 'a killed writer')
+        if killed:
+            break
+    assert killed == 1

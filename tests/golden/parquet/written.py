@@ -1,0 +1,80 @@
+"""Files that granary has written, read by DuckDB and Polars: written.py SEED TABLES. What they make of them is read again, and has the
+same values, bit for bit; what DuckDB leaves out by their statistics does not fulfil the condition.
+
+Needs node, and @duckdb/node-api in $GRANARY_PEERS/node_modules; 77 (skipped) without. nodejs-polars where it is there.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, '../../support/py'))
+
+
+def module_of(name, peers):
+    if shutil.which('node') is None:
+        return None
+    found = subprocess.run(['node', '-p', f'require("{name}"); require.resolve("{name}")'], cwd=peers, capture_output=True, text=True, check=False)
+    return found.stdout.strip() if found.returncode == 0 else None
+
+
+def conditions(columns, random):
+    """Some that a row fulfils, some that none does."""
+    for name, step in (('few', 1), ('many', 10**9), ('rising', 1)):
+        value = int(columns[name].values[random.integers(len(columns[name]))])
+        yield from (f'"{name}" {op} {value + shift * step}' for op in ('=', '<', '>=') for shift in (-1, 0, 1))
+        yield f'"{name}" IS NULL'
+    for name in ('word', 'key', 'same'):
+        value = columns[name].values[random.integers(len(columns[name]))]
+        yield from (f'"{name}" {op} \'{text}\'' for op in ('=', '<', '>') for text in (value, value[:60], value + 'x'))
+    yield from (f'"real" {op} {value}' for op in ('=', '<=', '>') for value in ('0', "'nan'::DOUBLE", '-2.25', "'inf'::DOUBLE", '-0.0'))
+    yield from ('nan > 0', 'flag', 'NOT flag', 'money = -12.5', 'money >= 9999.99', 'byte = 7', 'byte > 254')
+
+
+def main():
+    peers = os.environ.get('GRANARY_PEERS', HERE)
+    module = module_of('@duckdb/node-api', peers)
+    if module is None:
+        print('skipped: node or @duckdb/node-api is not installed; set GRANARY_PEERS to a directory with its node_modules')
+        return 77
+    import numpy as np
+    from edges import same
+    from granary_test import Column, Instance
+    from parquet_tables import CODECS, DTYPES, repeated, wild
+    seed, count = int(sys.argv[1]), int(sys.argv[2])
+    random = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory(prefix='granary-parquet-') as directory, Instance() as granary:
+        tables = {f't{i}': wild(int(random.choice([1, 9, 1000, 50000, 150000])), random) for i in range(count)}
+        tables['edges'] = {d: repeated(d, 40, np.arange(40) % 5 != 3) for d in DTYPES}
+        tables['none'] = {d: repeated(d, 0) for d in DTYPES}
+        cases = []
+        for name, columns in tables.items():
+            granary.run({'t': granary.put(columns, int(random.integers(1, 4))), 'w': {
+                'op': 'write_parquet', 'input': 't', 'path': f'{directory}/{name}.parquet', 'compression': str(random.choice(CODECS))}}, 'w')
+            if name.startswith('t'):
+                cases += [{'file': f'{name}.parquet', 'where': where} for where in conditions(columns, random)]
+        with open(f'{directory}/cases.json', 'w', encoding='utf-8') as file:
+            json.dump(cases, file)
+        polars = module_of('nodejs-polars', peers)
+        subprocess.run(['node', f'{HERE}/back.mjs', directory], env={**os.environ, 'DUCKDB_MODULE': module, 'POLARS_MODULE': polars or ''}, check=True)
+        for reader in ('duckdb', 'polars') if polars else ('duckdb',):
+            for name, columns in tables.items():
+                back = granary.run({'x': {'op': 'read_parquet', 'path': f'{directory}/{name}.{reader}'}}, 'x')
+                assert list(back) == list(columns), (reader, name, list(back))
+                for key, column in columns.items():
+                    want = Column('int64' if column.dtype == 'duration' else column.dtype, column.values, column.valid)
+                    same(back[key], want, f'{reader}: {name}, {key!r}')
+        with open(f'{directory}/answers.json', encoding='utf-8') as file:
+            answers = json.load(file)
+        assert len(answers) == len(cases)
+        for case, (pruned, all_rows) in zip(cases, answers):
+            assert pruned == all_rows, f'{case}: DuckDB counts {pruned} with statistics and {all_rows} without'
+        print(f'{len(tables)} files, {len(cases)} conditions, {"with" if polars else "without"} Polars')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
