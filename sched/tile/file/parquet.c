@@ -47,8 +47,6 @@ parquet_free(struct gr_file *file)
     gr_parquet_close(file->own);
 }
 
-const struct gr_source gr_source_parquet = {.look = parquet_look, .free_own = parquet_free};
-
 /* ---- the rows of a chunk ---- */
 
 /* Bytes of the columns that are read, as they will be in memory. */
@@ -215,11 +213,10 @@ check_columns(const struct gr_step *step, const struct gr_file *file)
 }
 
 static granary_err
-add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
+add_pieces(struct tiling *t, size_t i, const struct cuts *cuts, struct gr_tiled *out)
 {
     struct gr_chunk_spec spec = {
-        .op = GR_CHUNK_parquet_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, i)};
-    struct gr_tiled *out = &t->tiled[i];
+        .op = GR_CHUNK_parquet_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, cuts->file)};
     granary_err err = tiled_init(t, out, cuts->count, true);
 
     tiling_add_dtypes(t, cuts->step, spec.shared);
@@ -241,11 +238,10 @@ add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
     return err;
 }
 
-granary_err
-tile_read_parquet(struct tiling *t, size_t i)
+static granary_err
+parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
-    const struct gr_file *file = t->sources->files[i];
-    struct cuts cuts = {.file = file, .step = &t->steps->steps[i]};
+    struct cuts cuts = {.file = file, .step = step};
     size_t count = 0;
     granary_err err = check_columns(cuts.step, file);
 
@@ -257,7 +253,9 @@ tile_read_parquet(struct tiling *t, size_t i)
     cuts.groups = gr_parquet_groups(file->own, &cuts.group_count);
     err = parquet_want(t, i, &cuts);
     err = err == GRANARY_OK ? cut_groups(&cuts) : err;
-    err = err == GRANARY_OK ? add_pieces(t, i, &cuts) : err;
+    err = err == GRANARY_OK ? add_pieces(t, i, &cuts, out) : err;
     free(cuts.cuts);
     return err;
 }
+
+const struct gr_source gr_source_parquet = {.look = parquet_look, .tile = parquet_tile, .free_own = parquet_free};
