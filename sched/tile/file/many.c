@@ -248,10 +248,18 @@ static void
 many_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
 {
     const struct many *many = file->own;
+    struct many_group group = {0};
 
     for (size_t p = 0; p < many->count; p++) {
-        if (many->parts[p].file->asks) {
-            gr_file_start(many->parts[p].file, step, chunks);
+        struct gr_file *part = many->parts[p].file;
+
+        if (part->asks) {
+            bool joins = many_group_takes(&group, part->jobs, (uint64_t)part->file_bytes);
+
+            gr_file_start(part, step, chunks);
+            if (joins && part->first_op < chunks->count) {
+                chunks->chunks[part->first_op].joins = true;
+            }
         }
     }
 }

@@ -34,6 +34,26 @@ struct many {
     struct many_column *columns; /* as many as the table has */
 };
 
+/* Small files that follow one another are looked at, and read, in one subtask. */
+struct many_group {
+    size_t count; /* of files */
+    uint64_t bytes;
+};
+#define MANY_GROUP_FILES 24          /* read, projected and put together they are no more than a subtask may have */
+#define MANY_GROUP_BYTES (256 << 10) /* about what is read in the time that a few subtasks cost */
+
+/* Whether the next file, of so many pieces, goes with those before it. */
+static inline bool
+many_group_takes(struct many_group *group, size_t pieces, uint64_t bytes)
+{
+    bool takes =
+        pieces == 1 && group->count > 0 && group->count < MANY_GROUP_FILES && group->bytes + bytes <= MANY_GROUP_BYTES;
+
+    group->bytes = takes ? group->bytes + bytes : bytes;
+    group->count = takes ? group->count + 1 : pieces == 1;
+    return takes;
+}
+
 /* many_wanted.c: flags for the paths that filters above the node do not exclude. Errors: ENOMEM */
 granary_err
 many_wanted(const struct many *many, const struct gr_node *node, const struct gr_graph *graph, bool *wanted);

@@ -182,12 +182,6 @@ add_projection(struct tiling *t, const struct many *many, const struct gr_step *
 
 /* ---- the rule ---- */
 
-/* Pieces of all files so far. */
-struct pieces {
-    struct gr_tiled *of; /* by part; in the tiling's memory */
-    size_t count;
-};
-
 static granary_err
 tile_part(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step,
           const struct many_part *part, struct gr_tiled *out)
@@ -209,37 +203,141 @@ tile_part(struct tiling *t, size_t i, const struct gr_file *file, const struct g
     return err;
 }
 
-/* Nobody wants any of the files: the columns of one, without a row. */
+/* Pieces of all files so far; lists in the rule's own memory. */
+struct pieces {
+    struct gr_piece *pieces;
+    uint64_t *bytes;
+    int64_t *rows;
+    size_t count;
+    size_t room;
+};
+
+static bool
+pieces_room(struct tiling *t, struct pieces *list, size_t more)
+{
+    struct pieces grown = {.count = list->count, .room = 2 * (list->count + more)};
+
+    if (list->count + more <= list->room) {
+        return true;
+    }
+    grown.pieces = tiling_scratch(t, grown.room, sizeof *grown.pieces);
+    grown.bytes = tiling_scratch(t, grown.room, sizeof *grown.bytes);
+    grown.rows = tiling_scratch(t, grown.room, sizeof *grown.rows);
+    if (grown.pieces == NULL || grown.bytes == NULL || grown.rows == NULL) {
+        return false;
+    }
+    if (list->count > 0) {
+        memcpy(grown.pieces, list->pieces, list->count * sizeof *grown.pieces);
+        memcpy(grown.bytes, list->bytes, list->count * sizeof *grown.bytes);
+        memcpy(grown.rows, list->rows, list->count * sizeof *grown.rows);
+    }
+    *list = grown;
+    return true;
+}
+
 static void
-leave_no_row(struct tiling *t, size_t i, struct gr_tiled *only)
+pieces_add(struct pieces *list, struct gr_piece piece, uint64_t bytes, int64_t rows)
+{
+    list->pieces[list->count] = piece;
+    list->bytes[list->count] = bytes;
+    list->rows[list->count++] = rows;
+}
+
+/* A group of small files is one piece. */
+static granary_err
+end_group(struct tiling *t, size_t i, struct pieces *group, struct pieces *all)
+{
+    int64_t rows = 0;
+    uint64_t bytes = bytes_sum(group->bytes, group->count);
+    struct gr_piece piece;
+
+    if (group->count == 0) {
+        return GRANARY_OK;
+    }
+    for (size_t p = 0; p < group->count; p++) {
+        rows = rows < 0 || group->rows[p] < 0 ? -1 : rows + group->rows[p];
+    }
+    if (!pieces_room(t, all, 1)) {
+        return tile_no_memory();
+    }
+    piece = group->count == 1
+                ? group->pieces[0]
+                : tiling_add(t, i, GR_CHUNK_concat, gr_chunks_attrs(t->chunks), group->pieces, group->count, bytes);
+    pieces_add(all, piece, bytes, rows);
+    group->count = 0;
+    return GRANARY_OK;
+}
+
+/* The pieces of one more file. A small one goes with those before it. */
+static granary_err
+add_part(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step,
+         const struct many_part *part, bool joins, struct pieces *group, struct pieces *all)
+{
+    struct gr_tiled tiled;
+    struct pieces *to = group;
+    granary_err err = joins ? GRANARY_OK : end_group(t, i, group, all);
+    uint32_t first = t->chunks->count;
+
+    err = err == GRANARY_OK ? tile_part(t, i, file, step, part, &tiled) : err;
+    if (err == GRANARY_OK && joins && first < t->chunks->count) {
+        t->chunks->chunks[first].joins = true;
+    }
+    if (err == GRANARY_OK && tiled.count != 1) {
+        to = all;
+        err = end_group(t, i, group, all);
+    }
+    if (err == GRANARY_OK && !pieces_room(t, to, tiled.count)) {
+        err = tile_no_memory();
+    }
+    for (size_t p = 0; err == GRANARY_OK && p < tiled.count; p++) {
+        pieces_add(to, tiled.pieces[p], tiled.bytes[p], tiled.rows[p]);
+    }
+    return err;
+}
+
+/* Nobody wants any of the files: the columns of one, without a row. */
+static granary_err
+leave_no_row(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
+    struct gr_tiled one;
+    granary_err err = tile_part(t, i, file, step, &((const struct many *)file->own)->parts[0], &one);
 
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("limit", 0));
-    only->count = 1;
-    only->rows[0] = 0;
-    only->bytes[0] = 1;
-    only->pieces[0] = tiling_add(t, i, GR_CHUNK_concat, attrs, only->pieces, 1, 1);
+    err = err == GRANARY_OK ? tiled_init(t, out, 1, true) : err;
+    if (err == GRANARY_OK) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_int("limit", 0));
+        out->rows[0] = 0;
+        out->bytes[0] = 1;
+        out->pieces[0] = tiling_add(t, i, GR_CHUNK_concat, attrs, one.pieces, 1, 1);
+    }
+    return err;
 }
 
 static granary_err
-join_pieces(struct tiling *t, const struct pieces *pieces, struct gr_tiled *out)
+tile_parts(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, const bool *chosen,
+           struct gr_tiled *out)
 {
-    size_t count = 0;
-    size_t at = 0;
-    granary_err err;
+    const struct many *many = file->own;
+    struct many_group small = {0};
+    struct pieces group = {0};
+    struct pieces all = {0};
+    granary_err err = GRANARY_OK;
 
-    for (size_t k = 0; k < pieces->count; k++) {
-        count += pieces->of[k].count;
+    for (size_t p = 0; p < many->count && err == GRANARY_OK; p++) {
+        const struct many_part *part = &many->parts[p];
+
+        if (chosen[p]) {
+            bool joins = many_group_takes(&small, 1, (uint64_t)part->file->file_bytes);
+
+            err = add_part(t, i, file, step, part, joins, &group, &all);
+        }
     }
-    err = tiled_init(t, out, count, true);
-    for (size_t k = 0; k < pieces->count && err == GRANARY_OK; k++) {
-        const struct gr_tiled *of = &pieces->of[k];
-
-        memcpy(out->pieces + at, of->pieces, of->count * sizeof *of->pieces);
-        memcpy(out->bytes + at, of->bytes, of->count * sizeof *of->bytes);
-        memcpy(out->rows + at, of->rows, of->count * sizeof *of->rows);
-        at += of->count;
+    err = err == GRANARY_OK ? end_group(t, i, &group, &all) : err;
+    err = err == GRANARY_OK ? tiled_init(t, out, all.count, true) : err;
+    if (err == GRANARY_OK) {
+        memcpy(out->pieces, all.pieces, all.count * sizeof *all.pieces);
+        memcpy(out->bytes, all.bytes, all.count * sizeof *all.bytes);
+        memcpy(out->rows, all.rows, all.count * sizeof *all.rows);
     }
     return err;
 }
@@ -263,26 +361,17 @@ many_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct g
 {
     const struct many *many = file->own;
     bool *chosen = tiling_scratch(t, many->count + 1, sizeof *chosen);
-    struct pieces pieces = {.of = tiling_scratch(t, many->count + 1, sizeof *pieces.of)};
     size_t read = 0;
-    granary_err err = chosen == NULL || pieces.of == NULL ? tile_no_memory() : GRANARY_OK;
+    granary_err err;
 
-    if (err == GRANARY_OK) {
-        choose_parts(t, i, many, chosen);
+    if (chosen == NULL) {
+        return tile_no_memory();
     }
-    for (size_t p = 0; p < many->count && err == GRANARY_OK; p++) {
-        if (chosen[p]) {
-            err = tile_part(t, i, file, step, &many->parts[p], &pieces.of[pieces.count++]);
-            read++;
-        }
+    choose_parts(t, i, many, chosen);
+    for (size_t p = 0; p < many->count; p++) {
+        read += chosen[p];
     }
-    if (err == GRANARY_OK && read == 0) {
-        err = tile_part(t, i, file, step, &many->parts[0], &pieces.of[pieces.count++]);
-        if (err == GRANARY_OK) {
-            leave_no_row(t, i, &pieces.of[0]);
-        }
-    }
-    err = err == GRANARY_OK ? join_pieces(t, &pieces, out) : err;
+    err = read > 0 ? tile_parts(t, i, file, step, chosen, out) : leave_no_row(t, i, file, step, out);
     if (err == GRANARY_OK) {
         tell(t, i, many, read);
         err = tiling_join_small(t, i);
