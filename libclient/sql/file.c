@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
+#include "data/file/sketch.h"
 #include "graph/nearest.h"
 #include "graph/ops.h"
 #include "sql/block.h"
@@ -50,6 +52,13 @@ sql_file_format(struct sql_statement *q, const struct sql_file *file, const char
     if (name != NULL) {
         *ret_ending = NULL;
         format = format_named(name);
+    } else if (format == NULL) { /* a folder, or a pattern, whose files tell */
+        granary_err err = gr_format_of_name(path, &format, ret_ending);
+
+        if (err != GRANARY_OK) {
+            (void)sql_fail(q, err, position, "%s", granary_error_message());
+            return NULL;
+        }
     }
     if (format != NULL && format->refusal != NULL) {
         (void)sql_fail(q, GRANARY_EUNSUPPORTED, position, "%s", format->refusal);

@@ -10,7 +10,8 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "data/file/format.h"
+#include "data/file/paths.h"
+#include "data/file/sketch.h"
 #include "granary/mutable.h"
 #include "graph/nearest.h"
 #include "sql/file.h"
@@ -72,9 +73,11 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
 {
     const char *header = sql_file_option(from->file, "header");
     const char *delimiter = sql_file_option(from->file, "delimiter");
+    const char *filename = sql_file_option(from->file, "filename");
     struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
     const struct gr_format_ending *ending = NULL;
     const struct gr_format *format = sql_file_format(q, from->file, from->name, from->position, &ending);
+    bool varies = false;
     granary_err err;
 
     if (format == NULL) {
@@ -86,8 +89,14 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     }
     columns.numbered = header != NULL && strchr("fFnN0oO", header[0]) != NULL && strcasecmp(header, "on") != 0;
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
-    err = format->sketch(from->name, delimiter, &columns.sketch);
+    err = gr_format_sketch(format, from->name, delimiter, &columns.sketch, &varies);
     table->rows = columns.sketch.rows;
+    if (err == GRANARY_OK && filename != NULL && !table_add_column(q, table, filename)) {
+        return false;
+    }
+    if (err == GRANARY_OK && varies) { /* a condition may leave out all files that have a column */
+        granary_node_set_strings(q->graph, table->node, "also", table->columns, table->count);
+    }
     return err == GRANARY_OK ||
            (q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message()));
 }
@@ -99,7 +108,10 @@ is_file(const char *name)
     const struct gr_format_ending *ending;
     const struct gr_format *format = gr_format_of_path(name, &ending);
 
-    return format != NULL && !ending->is_vague && (format->sketch != NULL || format->refusal != NULL);
+    if (format == NULL) { /* a folder, or a pattern whose files tell: a name without a slash is that of a table */
+        return strchr(name, '/') != NULL && gr_path_is_many(NULL, name);
+    }
+    return !ending->is_vague && (format->sketch != NULL || format->refusal != NULL);
 }
 
 static bool
@@ -178,7 +190,8 @@ no_format(struct sql_statement *q, const struct sql_from *from)
         return sql_fail(q, GRANARY_ENOENT, from->position, "%s: %s", from->name, strerror(errno));
     }
     if (S_ISDIR(info.st_mode)) {
-        return sql_fail(q, GRANARY_EINVAL, from->position, "%s: is a directory; name a file", from->name);
+        return sql_fail(q, GRANARY_EINVAL, from->position, "%s: is a directory; write '%s/' for all files in it",
+                        from->name, from->name);
     }
     gr_format_list(has_sketch, false, &endings);
     failed = sql_fail(q, GRANARY_EINVAL, from->position, "%s: its ending must tell the format: %.*s", from->name,
@@ -352,14 +365,20 @@ find_table(struct sql_statement *q, const struct sql_from *from)
     return ok ? table : NULL;
 }
 
-/* "trips" for "dir/trips.csv" */
+/* "trips" for "dir/trips.csv" and "trips/" */
 static const char *
 table_alias(struct sql_statement *q, const struct sql_from *from)
 {
-    const char *slash = strrchr(from->name, '/');
-    const char *begin = slash == NULL ? from->name : slash + 1;
-    const char *dot = strrchr(begin, '.');
+    size_t size = strlen(from->name);
+    const char *name =
+        sql_printf(q, "%.*s", (int)(size > 1 && from->name[size - 1] == '/' ? size - 1 : size), from->name);
+    const char *slash = name == NULL ? NULL : strrchr(name, '/');
+    const char *begin = slash == NULL ? name : slash + 1;
+    const char *dot = begin == NULL ? NULL : strrchr(begin, '.');
 
+    if (begin == NULL) {
+        return NULL;
+    }
     return from->alias != NULL ? from->alias
                                : sql_printf(q, "%.*s", dot == NULL ? (int)strlen(begin) : (int)(dot - begin), begin);
 }

@@ -53,7 +53,7 @@ believe_file(struct gr_plan *plan, size_t node)
     const struct gr_recall *recall = plan->recall;
     struct gr_file *file = plan->sources.files[node];
     const struct gr_schema *schema =
-        recall != NULL && file->asks ? recall->schema(recall->context, file->node->name) : NULL;
+        recall != NULL && file->asks && !file->is_partial ? recall->schema(recall->context, file->node->name) : NULL;
 
     return schema != NULL ? gr_file_believe(file, schema) : GRANARY_OK;
 }
@@ -62,7 +62,8 @@ granary_err
 plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
 {
     const struct gr_graph *graph = plan->graph;
-    struct gr_file_options file_options = {.directory = options->directory,
+    struct gr_file_options file_options = {.graph = graph,
+                                           .directory = options->directory,
                                            .chunk_bytes = options->chunk_bytes,
                                            .slots = options->slots,
                                            .memory_bytes = options->memory_bytes};
@@ -183,7 +184,7 @@ feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryD
     plan->sources.asked[node] = !file->asks;
     plan->sources.unasked += file->asks;
     plan->sources.unready -= file->known;
-    if (file->known && plan->recall != NULL && !file->type.is_tensor) {
+    if (file->known && plan->recall != NULL && !file->type.is_tensor && !file->is_partial) {
         plan->recall->learn(plan->recall->context, file->node->name, &file->type.schema);
     }
     return err;

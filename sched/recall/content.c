@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "base/id.h"
 #include "base/text/buf.h"
+#include "data/file/paths.h"
 #include "graph/graph.h"
 
 enum {
@@ -25,6 +27,14 @@ struct file {
     struct identity identity;
 };
 
+/* What a node reads, where that stands for many files. */
+struct folder {
+    const struct gr_format *format;
+    char **names; /* patterns, folders, files */
+    size_t count;
+    uint64_t found; /* a hash of the names of the files there were */
+};
+
 struct named_key {
     char *name;
     granary_id key;
@@ -36,7 +46,10 @@ struct content {
     struct named_key *targets;
     size_t target_count;
     struct file *files;
-    size_t file_count;
+    size_t file_count, file_room;
+    char *directory; /* relative names start there */
+    struct folder *folders;
+    size_t folder_count, folder_room;
 };
 
 enum state { STATE_NEW, STATE_OPEN, STATE_DONE };
@@ -173,32 +186,97 @@ is_settled(const struct identity *identity, int64_t unix_ms)
     return latest / 1000000 + SETTLED_MS <= unix_ms;
 }
 
-static bool
-add_file(struct work *work, const Granary__Node *node, struct gr_buf *out)
+static void
+folder_free(struct folder *folder)
 {
-    const char *name = gr_attr_string(node->attrs, node->n_attrs, "path", "");
-    const char *directory = work->submit->directory;
-    struct content *content = work->content;
-    struct gr_buf path = {0};
-    struct file *files;
-    struct file file = {.path = NULL};
+    for (size_t i = 0; i < folder->count; i++) {
+        free(folder->names[i]);
+    }
+    free(folder->names);
+}
 
-    gr_buf_addf(&path, "%s%s%s", name[0] == '/' ? "" : directory, name[0] == '/' || directory[0] == '\0' ? "" : "/",
-                name);
-    if (!gr_buf_ok(&path) || !identity_of(path.bytes, &file.identity) || !is_settled(&file.identity, work->unix_ms)) {
-        gr_buf_free(&path);
+/* false: no memory */
+static bool
+folder_init(const Granary__Node *node, struct folder *folder)
+{
+    const Granary__Attr *more = gr_attr_find(node->attrs, node->n_attrs, "paths");
+    size_t count = 1 + (more == NULL ? 0 : more->n_strings);
+    const struct gr_format *const *format = gr_formats;
+
+    while (*format != NULL && strcmp((*format)->name, node->op + strlen("read_")) != 0) {
+        format++;
+    }
+    *folder = (struct folder){.format = *format, .names = calloc(count, sizeof *folder->names)};
+    while (folder->names != NULL && folder->count < count) {
+        const char *name = folder->count == 0 ? gr_attr_string(node->attrs, node->n_attrs, "path", "")
+                                              : more->strings[folder->count - 1];
+
+        if ((folder->names[folder->count] = strdup(name)) == NULL) {
+            break;
+        }
+        folder->count++;
+    }
+    return folder->count == count;
+}
+
+static bool
+folder_find(const struct folder *folder, const char *directory, struct gr_paths *ret_paths, uint64_t *ret_hash)
+{
+    bool found = gr_paths_find(directory, (const char *const *)folder->names, folder->count, folder->format,
+                               ret_paths) == GRANARY_OK;
+
+    *ret_hash = 0;
+    for (size_t i = 0; i < ret_paths->count && found; i++) {
+        *ret_hash = gr_hash64_seeded(ret_paths->names[i], strlen(ret_paths->names[i]) + 1, *ret_hash);
+    }
+    return found;
+}
+
+static bool
+add_one_file(struct work *work, const char *name, struct gr_buf *out)
+{
+    struct content *content = work->content;
+    struct file file = {.path = gr_path_absolute(work->submit->directory, name)};
+    bool good = file.path != NULL && identity_of(file.path, &file.identity) &&
+                is_settled(&file.identity, work->unix_ms) &&
+                gr_grow(&content->files, &content->file_room, content->file_count, sizeof *content->files);
+
+    if (!good) {
+        free(file.path);
         return false;
     }
-    files = reallocarray(content->files, content->file_count + 1, sizeof *files);
-    if (files == NULL) {
-        gr_buf_free(&path);
-        return false;
-    }
-    content->files = files;
-    file.path = gr_buf_take(&path);
-    files[content->file_count++] = file;
+    content->files[content->file_count++] = file;
     gr_buf_add(out, &file.identity, sizeof file.identity);
     return true;
+}
+
+/* The names of many files are among what is read: folders are columns, and their order is that of the rows. */
+static bool
+add_files(struct work *work, const Granary__Node *node, struct gr_buf *out)
+{
+    struct content *content = work->content;
+    struct gr_paths paths = {0};
+    struct folder folder;
+    bool named = gr_attr_find(node->attrs, node->n_attrs, "filename") != NULL ||
+                 gr_attr_find(node->attrs, node->n_attrs, "hive") != NULL;
+    bool good = folder_init(node, &folder) && folder_find(&folder, work->submit->directory, &paths, &folder.found);
+
+    for (size_t i = 0; i < paths.count && good; i++) {
+        good = add_one_file(work, paths.names[i], out);
+        if (paths.many || named) {
+            add_text(out, paths.names[i]);
+        }
+    }
+    if (good && paths.many) { /* later there may be others */
+        good = gr_grow(&content->folders, &content->folder_room, content->folder_count, sizeof *content->folders);
+        if (good) {
+            content->folders[content->folder_count++] = folder;
+            folder = (struct folder){.names = NULL};
+        }
+    }
+    folder_free(&folder);
+    gr_paths_free(&paths);
+    return good;
 }
 
 /* A table that changes, at a moment that is final: no later write comes before it. Both are among the parameters. */
@@ -314,7 +392,7 @@ key_node(struct work *work, size_t at)
                 add_inputs(work, node, &bytes);
     }
     if (known && kind == KIND_FILE) {
-        known = add_file(work, node, &bytes);
+        known = add_files(work, node, &bytes);
     } else if (known && kind == KIND_STORED) {
         known = add_stored(work, node, &bytes);
     } else if (known && kind == KIND_FUNCTION) {
@@ -393,9 +471,10 @@ content_create(const Granary__Submit *submit, int64_t unix_ms, content_origin *o
     work.content = calloc(1, sizeof *work.content);
     if (work.content != NULL) {
         work.content->targets = calloc(graph->n_targets, sizeof *work.content->targets);
+        work.content->directory = strdup(submit->directory);
     }
     if (work.nodes != NULL && work.keys != NULL && work.states != NULL && work.content != NULL &&
-        work.content->targets != NULL) {
+        work.content->targets != NULL && work.content->directory != NULL) {
         for (size_t i = 0; i < work.count; i++) {
             work.nodes[i] = graph->nodes[i];
         }
@@ -428,9 +507,14 @@ content_destroy(struct content *content)
         for (size_t i = 0; i < content->node_count; i++) {
             free(content->nodes[i].name);
         }
+        for (size_t i = 0; i < content->folder_count; i++) {
+            folder_free(&content->folders[i]);
+        }
         free(content->nodes);
         free(content->targets);
         free(content->files);
+        free(content->folders);
+        free(content->directory);
         free(content);
     }
 }
@@ -471,6 +555,16 @@ content_holds(const struct content *content)
         struct identity now;
 
         if (!identity_of(content->files[i].path, &now) || memcmp(&now, &content->files[i].identity, sizeof now) != 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < content->folder_count; i++) {
+        struct gr_paths paths = {0};
+        uint64_t now;
+        bool same = folder_find(&content->folders[i], content->directory, &paths, &now);
+
+        gr_paths_free(&paths);
+        if (!same || now != content->folders[i].found) {
             return false;
         }
     }

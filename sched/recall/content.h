@@ -3,6 +3,7 @@
  * parameters, and the identity of what they read.
  *
  *   a file               device, inode, size, times of its last change (mtime and ctime, in ns)
+ *   a folder, a pattern  the names of its files, and what each of these is
  *   a stored table       the graph that made it, and the ids of its chunks
  *   a table that changes  which one, and the time of the cut: that of its last write
  *

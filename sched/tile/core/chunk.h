@@ -29,7 +29,7 @@ typedef uint32_t gr_attrs;
 
 struct gr_chunk {
     uint8_t op;        /* enum gr_chunk_op */
-    bool joins;        /* user code: of the same subtask as the operator before it */
+    bool joins;        /* of the same subtask as the operator before it: user code, files (it reads what that reads) */
     uint32_t step;     /* of gr_steps */
     uint32_t outputs;  /* how many */
     gr_attrs attrs[2]; /* shared, its own */

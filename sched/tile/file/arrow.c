@@ -58,8 +58,6 @@ arrow_look(struct gr_file *file, int fd)
     return err;
 }
 
-const struct gr_source gr_source_arrow = {.look = arrow_look};
-
 /* The file has columns that cannot be read, one of which is wanted: say which. */
 static granary_err
 refuse_columns(const struct gr_step *step, const char *path)
@@ -101,14 +99,11 @@ check_columns(const struct gr_step *step, const char *path)
     return GRANARY_OK;
 }
 
-granary_err
-tile_read_arrow(struct tiling *t, size_t i)
+static granary_err
+arrow_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
-    const struct gr_file *file = t->sources->files[i];
-    const struct gr_step *step = &t->steps->steps[i];
     struct gr_chunk_spec spec = {
-        .op = GR_CHUNK_arrow_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, i)};
-    struct gr_tiled *out = &t->tiled[i];
+        .op = GR_CHUNK_arrow_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, file)};
     granary_err err = tiled_init(t, out, file->part_count, true);
 
     if (err == GRANARY_OK) {
@@ -128,6 +123,8 @@ tile_read_arrow(struct tiling *t, size_t i)
     }
     return err;
 }
+
+const struct gr_source gr_source_arrow = {.look = arrow_look, .tile = arrow_tile};
 
 granary_err
 tile_write_arrow(struct tiling *t, size_t i)

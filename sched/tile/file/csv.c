@@ -318,5 +318,9 @@ csv_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
     return err == GRANARY_OK && file->waiting == 0 ? enter_known(file) : err;
 }
 
-const struct gr_source gr_source_csv = {
-    .look = csv_look, .start = csv_start, .feed = csv_feed, .tell_odd = csv_tell_odd, .free_own = csv_free};
+const struct gr_source gr_source_csv = {.look = csv_look,
+                                        .tile = csv_tile,
+                                        .start = csv_start,
+                                        .feed = csv_feed,
+                                        .tell_odd = csv_tell_odd,
+                                        .free_own = csv_free};

@@ -30,4 +30,8 @@ granary_err csv_find_known(const struct gr_file *file);
 /* Add the stage's operators. */
 void csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);
 
+/* Its tile rule. */
+granary_err
+csv_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out);
+
 #endif

@@ -81,16 +81,15 @@ add_positions(struct tiling *t, const struct gr_step *step, gr_attrs set)
 }
 
 granary_err
-tile_read_csv(struct tiling *t, size_t i)
+csv_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
-    const struct gr_file *file = t->sources->files[i];
-    const struct gr_step *step = &t->steps->steps[i];
-    gr_attrs shared = file_attrs(file, t->chunks);
+    struct gr_chunk_spec spec = {
+        .op = GR_CHUNK_csv_read, .step = (uint32_t)i, .shared = file_attrs(file, t->chunks), .outputs = 1};
 
-    gr_attrs_add(t->chunks, shared, gr_attr_new_int("fields", (int64_t)file->type.schema.count));
-    tiling_add_dtypes(t, step, shared);
-    add_positions(t, step, shared);
-    return records_tile(t, i, GR_CHUNK_csv_read, shared, range_attrs);
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", (int64_t)file->type.schema.count));
+    tiling_add_dtypes(t, step, spec.shared);
+    add_positions(t, step, spec.shared);
+    return records_tile(t, file, step, &spec, range_attrs, out);
 }
 
 granary_err

@@ -1,7 +1,6 @@
 /* What all formats have in common: the file is found and opened, or its folder is looked at; then its source goes on. */
 #include "tile/file/file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +8,10 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/file/paths.h"
 #include "data/file/regular.h"
+#include "tile/file/many.h"
+#include "tile/file/tiles.h"
 
 #define MIB ((int64_t)1 << 20)
 
@@ -101,17 +103,6 @@ look_at_target(const struct gr_file *file)
     return err;
 }
 
-static char *
-absolute_path(const char *directory, const char *name)
-{
-    char *path = NULL;
-
-    if (name[0] == '/' || directory == NULL || directory[0] == '\0') {
-        return strdup(name);
-    }
-    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
-}
-
 static granary_err
 name_node(const struct gr_file *file, granary_err err)
 {
@@ -130,10 +121,11 @@ gr_file_create(const struct gr_node *node, const struct gr_file_options *options
     file->source = sources[node->op];
     file->node = node->node;
     file->name = GR_NODE_PARAMS(read_csv, node->node)->path; /* all files have one */
-    file->path = absolute_path(options->directory, file->name);
-    err = file->path == NULL     ? tile_no_memory()
-          : file->source == NULL ? look_at_target(file)
-                                 : look_at_source(file, options);
+    file->path = gr_path_absolute(options->directory, file->name);
+    err = file->path == NULL                   ? tile_no_memory()
+          : file->source == NULL               ? look_at_target(file)
+          : many_is_meant(node->node, options) ? many_look(file, node, options)
+                                               : look_at_source(file, options);
     if (err != GRANARY_OK) {
         err = name_node(file, err);
         gr_file_destroy(file);
@@ -141,6 +133,29 @@ gr_file_create(const struct gr_node *node, const struct gr_file_options *options
     }
     file->known = !file->asks;
     file->type.known = file->known && file->source != NULL;
+    *ret_file = file;
+    return GRANARY_OK;
+}
+
+granary_err
+file_create_part(const struct gr_file *many, const struct gr_source *source, const char *name,
+                 const struct gr_file_options *options, struct gr_file **ret_file)
+{
+    struct gr_file *file = calloc(1, sizeof *file);
+    granary_err err;
+
+    if (file == NULL) {
+        return tile_no_memory();
+    }
+    *file = (struct gr_file){.source = source, .node = many->node, .name = name, .of_many = true};
+    file->path = gr_path_absolute(options->directory, name);
+    err = file->path == NULL ? tile_no_memory() : look_at_source(file, options);
+    if (err != GRANARY_OK) {
+        gr_file_destroy(file);
+        return err;
+    }
+    file->known = !file->asks;
+    file->type.known = file->known;
     *ret_file = file;
     return GRANARY_OK;
 }
@@ -159,6 +174,8 @@ void
 gr_file_doubt(struct gr_file *file)
 {
     gr_schema_free(&file->type.schema);
+    free(file->kinds);
+    file->kinds = NULL;
     file->type = (struct gr_node_type){.known = false};
     file->believed = file->known = false;
     file->asks = true;
@@ -174,6 +191,7 @@ gr_file_destroy(struct gr_file *file)
         file->source->free_own(file);
     }
     gr_schema_free(&file->type.schema);
+    free(file->kinds);
     free(file->parts);
     free(file->path);
     free(file);
@@ -205,3 +223,17 @@ gr_file_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
 {
     return file->source != NULL && file->source->tell_odd != NULL && file->source->tell_odd(file, column, out);
 }
+
+/* ---- tile rules ---- */
+
+/* All that can be read is tiled by its source. */
+static granary_err
+tile_source(struct tiling *t, size_t i)
+{
+    const struct gr_file *file = t->sources->files[i];
+
+    return file->source->tile(t, i, file, &t->steps->steps[i], &t->tiled[i]);
+}
+
+#define FORMAT_READ(name, kind) TILE_AS(read_##name, tile_source(t, i))
+#include "contract/formats.def"

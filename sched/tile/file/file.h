@@ -11,9 +11,14 @@
 #include "graph/graph.h"
 #include "tile/core/chunk.h"
 
+struct tiling;
+struct gr_step;
+struct gr_tiled;
+
 struct gr_file_options {
-    const char *directory; /* relative names start here */
-    int64_t chunk_bytes;   /* 0: automatic */
+    const struct gr_graph *graph; /* whose conditions may leave out files of many; NULL: all are read */
+    const char *directory;        /* relative names start here */
+    int64_t chunk_bytes;          /* 0: automatic */
     int slots;
     uint64_t memory_bytes; /* 0: unknown */
 };
@@ -35,9 +40,14 @@ struct gr_file {
     int64_t modified_ns;
     int64_t block_bytes; /* that a chunk should have, about */
 
+    bool of_many;    /* it is one of the files that another one stands for (many.h) */
+    bool is_partial; /* some of the files that it stands for were left out: its type may not be that of all */
+    bool is_recast;  /* its dtypes are not those of the table that it is a part of: its statistics say nothing */
+
     bool known;
     bool believed;              /* its columns are from another time when it was the same; nothing else is known */
     struct gr_node_type type;   /* when known; a file that is written has none */
+    uint32_t *kinds;            /* of text: what was seen of each column (enum gr_kind), when known; else NULL */
     struct gr_file_part *parts; /* of batches */
     size_t part_count;
     uint64_t values_at; /* tensors: where the elements begin */
@@ -54,6 +64,9 @@ struct gr_file {
 struct gr_source {
     /* Look at a file that is open: it is known then, or asks. Errors: EINVAL, ETYPE, ...; with the path */
     granary_err (*look)(struct gr_file *file, int fd);
+    /* Tile step i, or as much of it as `step` says, which yields columns of this file. Errors: as a tile rule */
+    granary_err (*tile)(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step,
+                        struct gr_tiled *out);
 
     /* NULL, all of these, when a look is enough. */
     void (*start)(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);             /* add jobs operators */

@@ -155,9 +155,6 @@ ndjson_free(struct gr_file *file)
     free(file->own);
 }
 
-const struct gr_source gr_source_ndjson = {
-    .look = ndjson_look, .start = ndjson_start, .feed = ndjson_feed, .free_own = ndjson_free};
-
 /* ---- chunks ---- */
 
 /* A range has as many rows as were seen. */
@@ -171,14 +168,18 @@ read_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range)
     return set;
 }
 
-granary_err
-tile_read_ndjson(struct tiling *t, size_t i)
+static granary_err
+ndjson_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
-    gr_attrs shared = file_path_attrs(t, i);
+    struct gr_chunk_spec spec = {
+        .op = GR_CHUNK_ndjson_read, .step = (uint32_t)i, .shared = file_path_attrs(t, file), .outputs = 1};
 
-    tiling_add_dtypes(t, &t->steps->steps[i], shared);
-    return records_tile(t, i, GR_CHUNK_ndjson_read, shared, read_attrs);
+    tiling_add_dtypes(t, step, spec.shared);
+    return records_tile(t, file, step, &spec, read_attrs, out);
 }
+
+const struct gr_source gr_source_ndjson = {
+    .look = ndjson_look, .tile = ndjson_tile, .start = ndjson_start, .feed = ndjson_feed, .free_own = ndjson_free};
 
 granary_err
 tile_write_ndjson(struct tiling *t, size_t i)

@@ -65,22 +65,20 @@ raw_look(struct gr_file *file, int fd)
     return GRANARY_OK;
 }
 
-const struct gr_source gr_source_npy = {.look = npy_look};
-const struct gr_source gr_source_raw = {.look = raw_look};
-
 static granary_err
-tile_file_tensor(struct tiling *t, size_t i)
+npy_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
-    const struct gr_file *file = t->sources->files[i];
-    gr_attrs shared = file_path_attrs(t, i);
+    gr_attrs shared = file_path_attrs(t, file);
 
+    (void)step;
+    (void)out; /* it is step i's */
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(file->type.dtype)));
     gr_attrs_add(t->chunks, shared, gr_attr_new_int("at", (int64_t)file->values_at));
     return tile_tensor_source(t, i, GR_CHUNK_tensor_read, shared);
 }
 
-TILE_AS(read_npy, tile_file_tensor(t, i))
-TILE_AS(read_raw, tile_file_tensor(t, i))
+const struct gr_source gr_source_npy = {.look = npy_look, .tile = npy_tile};
+const struct gr_source gr_source_raw = {.look = raw_look, .tile = npy_tile};
 
 granary_err
 tile_write_npy(struct tiling *t, size_t i)

@@ -48,8 +48,6 @@ parquet_free(struct gr_file *file)
     gr_parquet_close(file->own);
 }
 
-const struct gr_source gr_source_parquet = {.look = parquet_look, .free_own = parquet_free};
-
 /* ---- the rows of a chunk ---- */
 
 /* Bytes of the columns that are read, as they will be in memory. */
@@ -215,15 +213,44 @@ check_columns(const struct gr_step *step, const struct gr_file *file)
     return err == GRANARY_OK ? err : gr_fail_in(err, "%s", file->path);
 }
 
+/* Whether two steps yield columns of the same names and dtypes. */
+static bool
+yields_the_same(const struct gr_step *a, const struct gr_step *b)
+{
+    const struct gr_schema *theirs = &b->type->schema;
+    size_t at = 0;
+
+    for (size_t c = 0; a != b && c < a->type->schema.count; c++) {
+        const struct gr_field *field = &a->type->schema.fields[c];
+
+        if (!gr_step_yields(a, c)) {
+            continue;
+        }
+        while (at < theirs->count && !gr_step_yields(b, at)) {
+            at++;
+        }
+        if (at == theirs->count || strcmp(theirs->fields[at].name, field->name) != 0 ||
+            theirs->fields[at].dtype != field->dtype) {
+            return false;
+        }
+        at++;
+    }
+    while (a != b && at < theirs->count && !gr_step_yields(b, at)) {
+        at++;
+    }
+    return a == b || at == theirs->count;
+}
+
 /*
  * What the only reader asks of rows goes with the reading, which can spare the values of rows that it leaves out. Rows
- * that may be recalled for others are all read. Returns whether it was added.
+ * that may be recalled for others are all read, and so are files whose columns become others. Returns whether it was added.
  */
 static bool
 add_condition(struct tiling *t, size_t i, const struct cuts *cuts, gr_attrs attrs)
 {
     const struct gr_schema *schema = &cuts->step->type->schema;
-    const struct gr_expr *where = cuts->step->spare ? NULL : zone_condition(t, i);
+    const struct gr_expr *where =
+        cuts->step->spare || !yields_the_same(cuts->step, &t->steps->steps[i]) ? NULL : zone_only_condition(t, i);
     bool *used = gr_region_zalloc(t->scratch, schema->count + 1, sizeof *used);
     char **names = tiling_scratch(t, schema->count, sizeof *names);
     size_t count = 0;
@@ -248,11 +275,10 @@ add_condition(struct tiling *t, size_t i, const struct cuts *cuts, gr_attrs attr
 }
 
 static granary_err
-add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
+add_pieces(struct tiling *t, size_t i, const struct cuts *cuts, struct gr_tiled *out)
 {
     struct gr_chunk_spec spec = {
-        .op = GR_CHUNK_parquet_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, i)};
-    struct gr_tiled *out = &t->tiled[i];
+        .op = GR_CHUNK_parquet_read, .step = (uint32_t)i, .outputs = 1, .shared = file_path_attrs(t, cuts->file)};
     granary_err err = tiled_init(t, out, cuts->count, true);
     bool narrowed = add_condition(t, i, cuts, spec.shared);
 
@@ -275,11 +301,10 @@ add_pieces(struct tiling *t, size_t i, const struct cuts *cuts)
     return err;
 }
 
-granary_err
-tile_read_parquet(struct tiling *t, size_t i)
+static granary_err
+parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
-    const struct gr_file *file = t->sources->files[i];
-    struct cuts cuts = {.file = file, .step = &t->steps->steps[i]};
+    struct cuts cuts = {.file = file, .step = step};
     size_t count = 0;
     granary_err err = check_columns(cuts.step, file);
 
@@ -291,10 +316,12 @@ tile_read_parquet(struct tiling *t, size_t i)
     cuts.groups = gr_parquet_groups(file->own, &cuts.group_count);
     err = parquet_want(t, i, &cuts);
     err = err == GRANARY_OK ? cut_groups(&cuts) : err;
-    err = err == GRANARY_OK ? add_pieces(t, i, &cuts) : err;
+    err = err == GRANARY_OK ? add_pieces(t, i, &cuts, out) : err;
     free(cuts.cuts);
     return err;
 }
+
+const struct gr_source gr_source_parquet = {.look = parquet_look, .tile = parquet_tile, .free_own = parquet_free};
 
 /* ---- written ---- */
 

@@ -71,7 +71,11 @@ want_groups(struct tiling *t, size_t i, struct cuts *cuts, size_t *ret_count)
         err = tell_group(t, cuts, &cuts->groups[g], &info);
         infos[g] = info;
     }
-    err = err == GRANARY_OK ? zone_choose(t, i, &cuts->step->type->schema, infos, cuts->group_count, chosen) : err;
+    if (cuts->file->is_recast) {
+        memset(chosen, true, cuts->group_count);
+    } else if (err == GRANARY_OK) {
+        err = zone_choose(t, i, &cuts->step->type->schema, infos, cuts->group_count, chosen);
+    }
     for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
         struct span *span = gr_region_alloc(t->scratch, sizeof *span);
 
@@ -308,6 +312,9 @@ tell(struct tiling *t, size_t i, const struct cuts *cuts, size_t groups, int64_t
     if (groups < cuts->group_count || rows < before) {
         t->steps->steps[i].spare = t->steps->steps[i].wished = false;
     }
+    if (cuts->file->of_many) { /* a line for each would be too many */
+        return;
+    }
     if (groups < cuts->group_count && t->steps->fired != NULL) {
         gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu row groups\n", cuts->step->origin->name,
                     cuts->group_count - groups, cuts->group_count);
@@ -334,7 +341,9 @@ parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
     }
     err = want_groups(t, i, cuts, &groups);
     before = rows_wanted(cuts);
-    zone_columns(t, i, &cuts->step->type->schema, used);
+    if (!cuts->file->is_recast) {
+        zone_columns(t, i, &cuts->step->type->schema, used);
+    }
     for (size_t c = 0; c < cuts->step->type->schema.count; c++) {
         any = any || used[c];
     }

@@ -65,6 +65,15 @@ records_add_column(struct gr_file *file, const char *name, uint32_t kinds)
     if (gr_schema_find(&file->type.schema, name) >= 0) {
         return records_fail(file, 1, "the header names column '%s' twice", name);
     }
+    if ((file->type.schema.count & (file->type.schema.count - 1)) == 0) { /* room for twice as many */
+        uint32_t *room = reallocarray(file->kinds, 2 * file->type.schema.count + 1, sizeof *room);
+
+        if (room == NULL) {
+            return tile_no_memory();
+        }
+        file->kinds = room;
+    }
+    file->kinds[file->type.schema.count] = kinds;
     return gr_schema_add(&file->type.schema, name, gr_dtype_of_kinds(kinds));
 }
 
@@ -75,7 +84,7 @@ records_settle(struct gr_file *file)
     struct gr_schema *schema = &file->type.schema;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; dtypes != NULL && i < dtypes->n_keys && err == GRANARY_OK; i++) {
+    for (size_t i = 0; dtypes != NULL && !file->of_many && i < dtypes->n_keys && err == GRANARY_OK; i++) {
         int at = gr_schema_find(schema, dtypes->keys[i]);
         granary_dtype dtype;
 
@@ -128,22 +137,20 @@ records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size)
 }
 
 granary_err
-records_tile(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, records_attrs *attrs)
+records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step *step, const struct gr_chunk_spec *spec,
+             records_attrs *attrs, struct gr_tiled *out)
 {
-    const struct gr_file *file = t->sources->files[i];
     const struct records *records = file->own;
-    const bool *columns = t->steps->steps[i].present;
-    struct gr_chunk_spec spec = {.op = op, .step = (uint32_t)i, .shared = shared, .outputs = 1};
-    struct gr_tiled *out = &t->tiled[i];
+    struct gr_chunk_spec one = *spec;
     granary_err err = tiled_init(t, out, records->range_count, true);
 
     for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
-        spec.own = attrs(file, t->chunks, r);
-        gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("line", (int64_t)records->ranges[r].line));
-        spec.bytes = estimate_bytes(file, r, columns);
+        one.own = attrs(file, t->chunks, r);
+        gr_attrs_add(t->chunks, one.own, gr_attr_new_int("line", (int64_t)records->ranges[r].line));
+        one.bytes = estimate_bytes(file, r, step->present);
         out->rows[r] = (int64_t)records->types[r]->records;
-        out->bytes[r] = spec.bytes;
-        out->pieces[r] = gr_chunks_add(t->chunks, &spec);
+        out->bytes[r] = one.bytes;
+        out->pieces[r] = gr_chunks_add(t->chunks, &one);
     }
     return err;
 }

@@ -41,6 +41,7 @@ typedef gr_attrs records_attrs(const struct gr_file *file, struct gr_chunks *chu
 /* "offset" and "size". */
 gr_attrs records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size);
 /* An operator a range, which also has the number of its first line. Errors: ENOMEM */
-granary_err records_tile(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, records_attrs *attrs);
+granary_err records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step *step,
+                         const struct gr_chunk_spec *spec, records_attrs *attrs, struct gr_tiled *out);
 
 #endif

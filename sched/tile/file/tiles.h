@@ -5,8 +5,8 @@
 #include "tile/core/rules.h"
 #include "tile/file/file.h"
 
-/* A new set with the path of step i's file. */
-gr_attrs file_path_attrs(struct tiling *t, size_t i);
+/* A new set with the file's path. */
+gr_attrs file_path_attrs(struct tiling *t, const struct gr_file *file);
 
 /* One operator that has all pieces, and makes the file. Errors: ENOMEM */
 granary_err

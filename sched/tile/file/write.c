@@ -2,11 +2,11 @@
 #include "tile/file/tiles.h"
 
 gr_attrs
-file_path_attrs(struct tiling *t, size_t i)
+file_path_attrs(struct tiling *t, const struct gr_file *file)
 {
     gr_attrs set = gr_chunks_attrs(t->chunks);
 
-    gr_attrs_add(t->chunks, set, gr_attr_new_string("path", t->sources->files[i]->path));
+    gr_attrs_add(t->chunks, set, gr_attr_new_string("path", file->path));
     return set;
 }
 
@@ -19,7 +19,7 @@ file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_
     if (err == GRANARY_OK) {
         out->rows[0] = 1;
         out->bytes[0] = 1024;
-        out->pieces[0] = tiling_add(t, i, op, file_path_attrs(t, i), pieces, count, out->bytes[0]);
+        out->pieces[0] = tiling_add(t, i, op, file_path_attrs(t, t->sources->files[i]), pieces, count, out->bytes[0]);
     }
     return err;
 }

@@ -18,9 +18,8 @@ choose_for(const struct gr_schema *schema, const struct gr_expr *where, const Gr
     return err;
 }
 
-/* What rows a reader wants of its input k; NULL: all. */
-static const struct gr_expr *
-condition_of(const struct gr_step *reader, size_t k)
+const struct gr_expr *
+zone_condition(const struct gr_step *reader, size_t k)
 {
     const struct gr_expr *where = reader->within != NULL ? reader->within : k < 2 ? reader->where[k] : NULL;
 
@@ -42,7 +41,7 @@ zone_choose(const struct tiling *t, size_t i, const struct gr_schema *schema, co
 
         for (size_t k = 0; k < reader->input_count && !reader->dead && err == GRANARY_OK; k++) {
             if (reader->inputs[k] == i) {
-                err = choose_for(schema, condition_of(reader, k), infos, count, chosen);
+                err = choose_for(schema, zone_condition(reader, k), infos, count, chosen);
             }
         }
     }
@@ -50,7 +49,7 @@ zone_choose(const struct tiling *t, size_t i, const struct gr_schema *schema, co
 }
 
 const struct gr_expr *
-zone_condition(const struct tiling *t, size_t i)
+zone_only_condition(const struct tiling *t, size_t i)
 {
     const struct gr_expr *where = NULL;
     size_t readers = t->steps->steps[i].is_target ? 2 : 0;
@@ -60,7 +59,7 @@ zone_condition(const struct tiling *t, size_t i)
 
         for (size_t k = 0; k < reader->input_count && !reader->dead; k++) {
             if (reader->inputs[k] == i) {
-                where = condition_of(reader, k);
+                where = zone_condition(reader, k);
                 readers++;
             }
         }
@@ -75,8 +74,8 @@ zone_columns(const struct tiling *t, size_t i, const struct gr_schema *schema, b
         const struct gr_step *reader = &t->steps->steps[r];
 
         for (size_t k = 0; k < reader->input_count && !reader->dead; k++) {
-            if (reader->inputs[k] == i && condition_of(reader, k) != NULL) {
-                gr_expr_columns(condition_of(reader, k), schema, used);
+            if (reader->inputs[k] == i && zone_condition(reader, k) != NULL) {
+                gr_expr_columns(zone_condition(reader, k), schema, used);
             }
         }
     }

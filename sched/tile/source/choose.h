@@ -9,8 +9,10 @@
 granary_err zone_choose(const struct tiling *t, size_t i, const struct gr_schema *schema,
                         const Granary__FrameInfo *const *infos, size_t count, bool *chosen);
 
+/* What rows a reader wants of its input k; NULL: all. Borrowed from the step */
+const struct gr_expr *zone_condition(const struct gr_step *reader, size_t k);
 /* The condition without which nobody reads a row of step i: of its only reader. NULL: there is none. */
-const struct gr_expr *zone_condition(const struct tiling *t, size_t i);
+const struct gr_expr *zone_only_condition(const struct tiling *t, size_t i);
 
 /* Mark the columns of the schema on which conditions of all its readers are. */
 void zone_columns(const struct tiling *t, size_t i, const struct gr_schema *schema, bool *used);

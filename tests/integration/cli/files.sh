@@ -70,7 +70,7 @@ refused "rows.csv: is no Parquet file" '{"op": "read_parquet", "path": "rows.csv
 refused "node 'r' (read_arrow): $work/none: No such file" '{"op": "read_arrow", "path": "none"}'
 refused "not an Arrow file" '{"op": "read_arrow", "path": "rows.csv"}'
 refused "cut short at byte 3000" '{"op": "read_arrow", "path": "short.arrow"}'
-refused "is no regular file" '{"op": "read_arrow", "path": "folder"}'
+refused "the folder has no file that ends in .arrow" '{"op": "read_arrow", "path": "folder"}'
 refused "not an NPY file" '{"op": "read_npy", "path": "rows.csv"}'
 refused "too few for its shape" '{"op": "read_npy", "path": "short.npy"}'
 refused "less than the 800 of its shape" '{"op": "read_raw", "path": "short.npy", "dtype": "int64", "shape": [100]}'

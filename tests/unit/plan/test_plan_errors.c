@@ -53,7 +53,7 @@ files_are_looked_at_when_a_plan_is_made(void **state)
 
     assert_refused(world, READ("none.csv"), GRANARY_ENOENT, "node 'r' (read_csv): /tmp/");
     assert_message("/none.csv: No such file or directory");
-    assert_refused(world, READ("."), GRANARY_EINVAL, "is a directory");
+    assert_refused(world, READ("."), GRANARY_ENOENT, "the folder has no file that ends in .csv");
     assert_refused(world, READ("/dev/null"), GRANARY_EINVAL, "no regular file");
     world_file(world, "empty.csv", "");
     assert_refused(world, READ("empty.csv"), GRANARY_EINVAL, "empty.csv: empty: no header");

@@ -13,6 +13,7 @@
 #include "cli/objects/read_whole.h"
 #include "cli/scheduler/scheduler.h"
 #include "cli/work/progress.h"
+#include "data/file/sketch.h"
 #include "data/frame.h"
 
 #define TARGET      "rows"
@@ -151,12 +152,13 @@ graph_add_file(const struct incoming *incoming, granary_graph *graph, const char
                               .file = &file,
                               .graph = graph,
                               .node = GRANARY_NO_NODE};
+    bool varies;
     granary_err err = files_find(&incoming->files, is_stdin(path) ? incoming->spool : path, &file);
 
     err = err == GRANARY_OK ? check_rows(&file) : err;
     if (err == GRANARY_OK) {
         *ret_node = columns.node = files_add(&incoming->files, &file, graph, NULL);
-        err = file.format->sketch(file.path, file.delimiter, &columns.sketch);
+        err = gr_format_sketch(file.format, file.path, file.delimiter, &columns.sketch, &varies);
     }
     return err;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "data/file/sketch.h"
 #include "graph/ops.h"
 
 #define OP_MAX 64
@@ -44,8 +45,12 @@ granary_err
 files_find(const struct files *files, const char *path, struct file *ret_file)
 {
     const struct gr_format_ending *ending = NULL;
-    const struct gr_format *format = gr_format_of_path(path, &ending);
+    const struct gr_format *format = NULL;
+    granary_err err = gr_format_of_name(path, &format, &ending);
 
+    if (err != GRANARY_OK && files->delimiter == NULL) {
+        return err;
+    }
     if (format == NULL && files->delimiter == NULL) {
         return fail_ending(path);
     }
