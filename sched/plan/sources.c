@@ -123,6 +123,20 @@ start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
     return plan->sources.tables[node]->first_op;
 }
 
+/* The pieces a file's operator makes, which later stages read and those who read its rows; questions make none. */
+static void
+want_pieces(const struct gr_plan *plan, size_t node, uint32_t first, struct gr_wants *wants)
+{
+    const struct gr_file *file = plan->sources.files[node];
+    bool makes = plan->sources.tables[node] == NULL && file->made > 0 && file->made_by == first;
+
+    for (uint32_t i = 0; makes && i < file->made; i++) {
+        wants->roots[i] = (struct gr_piece){.op = first, .output = i};
+    }
+    wants->held = makes ? file->made : 0;
+    wants->count = makes ? file->made : wants->count;
+}
+
 /* Hand them out, a subtask each. */
 static granary_err
 ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
@@ -131,12 +145,14 @@ ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
     uint32_t first = start_source(plan, node, &wants.count);
     granary_err err;
 
-    wants.roots = calloc(wants.count + 1, sizeof *wants.roots);
+    wants.roots = calloc(wants.count + (plan->sources.files[node] == NULL ? 0 : plan->sources.files[node]->made) + 1,
+                         sizeof *wants.roots);
     err = wants.roots == NULL ? plan_no_memory() : gr_chunks_error(&plan->chunks);
     if (err == GRANARY_OK) {
         for (size_t job = 0; job < wants.count; job++) {
             wants.roots[job].op = first + (uint32_t)job;
         }
+        want_pieces(plan, node, first, &wants);
         err = plan_emit(plan, &wants, batch);
         while (err == GRANARY_OK && plan->emitted.emission != NULL) {
             err = plan_emit_more(plan, batch);

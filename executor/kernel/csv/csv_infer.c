@@ -382,7 +382,7 @@ kernel_csv_infer(struct gr_kernel_call *call, const struct gr_chunk_csv_infer *p
 {
     struct csv_infer infer;
     struct csv_text text;
-    granary_err err = csv_text_open(&params->csv, 0, &text);
+    granary_err err = csv_text_open(call, &params->csv, 0, &text);
     void *packed;
 
     if (err != GRANARY_OK) {

@@ -292,7 +292,7 @@ kernel_csv_read(struct gr_kernel_call *call, const struct gr_chunk_csv_read *par
     if (call->output_count != 1) {
         return gr_fail(GRANARY_EINVAL, "one output, not %zu", call->output_count);
     }
-    err = csv_text_open(&params->csv, 0, &reader.text);
+    err = csv_text_open(call, &params->csv, 0, &reader.text);
     if (err != GRANARY_OK) {
         return err;
     }

@@ -34,9 +34,10 @@ struct csv_text {
     bool stops[256];       /* ends a field without quotes */
 };
 
-/* Read the range an operator names, and as many bytes behind it as it says. Errors: EINVAL no regular file, bad
- * delimiter · ENOENT, EPERM, EIO, ENOMEM */
-granary_err csv_text_open(const struct gr_csv_params *params, int64_t behind, struct csv_text *ret_text);
+/* Read the range an operator names, and as many bytes behind it as it says; of a packed file its input. Errors: EINVAL no
+ * regular file, bad delimiter · ENOENT, EPERM, EIO, ENOMEM · ETYPE the input is something else */
+granary_err csv_text_open(const struct gr_kernel_call *call, const struct gr_csv_params *params, int64_t behind,
+                          struct csv_text *ret_text);
 void csv_text_close(struct csv_text *text);
 
 /* Line feeds between the range's first byte and a place in it. */

@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "data/file/format.h"
 #include "data/file/guess.h"
 #include "data/print.h"
+#include "data/text/unpack.h"
 #include "data/value/utf8.h"
 
 #define HEADER_MAX ((size_t)4 << 20)
@@ -73,19 +75,25 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
 static granary_err
 csv_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
 {
-    uint64_t file_size = 0;
-    char *bytes = NULL;
+    enum { PACKED_RATIO = 4 };
+    struct gr_unpack *unpack = NULL;
+    struct stat info = {.st_size = 0};
+    char *bytes = malloc(HEADER_MAX);
     size_t size = 0;
-    granary_err err = gr_format_begin(path, HEADER_MAX, &bytes, &size, &file_size);
+    granary_err err = bytes == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_unpack_open(path, &unpack);
 
+    err = err == GRANARY_OK ? gr_unpack_read(unpack, bytes, HEADER_MAX, &size) : err;
     if (err == GRANARY_OK && size == 0) {
         err = gr_fail(GRANARY_EINVAL, "%s: is empty: no header", path);
     } else if (err == GRANARY_OK && gr_data_guess(bytes, size) != NULL) {
         err = gr_fail(GRANARY_EINVAL, "%s: %s", path, gr_data_guess(bytes, size));
     } else if (err == GRANARY_OK) {
-        sketch->rows = (double)file_size / ROW_BYTES;
-        err = sketch_header(path, bytes, size, size == file_size, delimiter[0], sketch);
+        (void)stat(path, &info);
+        sketch->rows =
+            (double)info.st_size * (gr_unpack_packing(unpack) == GR_PACKING_NONE ? 1 : PACKED_RATIO) / ROW_BYTES;
+        err = sketch_header(path, bytes, size, size < HEADER_MAX, delimiter[0], sketch);
     }
+    gr_unpack_close(unpack);
     free(bytes);
     return err;
 }

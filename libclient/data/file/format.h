@@ -52,7 +52,8 @@ struct gr_format {
 /* Each of them; NULL behind the last. */
 extern const struct gr_format *const gr_formats[];
 
-/* By the ending of a name, in capitals or not; ret_ending may be NULL. Returns NULL when no format has it. */
+/* By the ending of a name, in capitals or not; of text behind it that of a packing (.csv.gz). ret_ending may be NULL.
+ * Returns NULL when no format has it. */
 const struct gr_format *gr_format_of_path(const char *path, const struct gr_format_ending **ret_ending);
 
 /* Append the endings of formats that pass: ".csv, .tsv or .arrow". vague: those that others have, too. */

@@ -88,8 +88,8 @@ csv_look(struct gr_file *file, int fd)
     const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
     struct csv *csv = file->own = calloc(1, sizeof *csv);
     granary_err err;
+    bool is_packed;
 
-    (void)fd;
     if (file->file_bytes == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no header", file->path);
     }
@@ -98,6 +98,10 @@ csv_look(struct gr_file *file, int fd)
     }
     csv->delimiter = params->delimiter;
     csv->header = params->header;
+    err = records_look_packed(file, fd, &is_packed);
+    if (err != GRANARY_OK || is_packed) {
+        return err; /* CSV_UNPACK */
+    }
     err = csv_find_known(file);
     return err == GRANARY_OK ? enter_first(file) : err;
 }
@@ -311,6 +315,10 @@ csv_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
     const struct csv *csv = file->own;
     granary_err err;
 
+    if (csv->stage == CSV_UNPACK) {
+        err = records_take_pieces(file, answer);
+        return err == GRANARY_OK ? enter_infer(file) : err;
+    }
     if (csv->stage == CSV_SPLIT) {
         return feed_split(file, job, answer);
     }

@@ -2,6 +2,7 @@
  * A CSV file on its way to be read: found and sized, cut at records, its columns' types known.
  *
  *   stage    its subtasks                       next
+ *   UNPACK   text_unpack, of a packed file      INFER   (its pieces are ranges)
  *   SPLIT    csv_split, one a block of bytes    INFER   (a file of one block begins with INFER)
  *   INFER    csv_infer, one a range of records  known   (of which csv_split has not told the types already)
  */
@@ -10,7 +11,7 @@
 
 #include "tile/file/records.h"
 
-enum csv_stage { CSV_SPLIT, CSV_INFER };
+enum csv_stage { CSV_UNPACK, CSV_SPLIT, CSV_INFER };
 
 /* gr_file.own */
 struct csv {

@@ -52,14 +52,22 @@ csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
 {
     const struct csv *csv = file->own;
     bool is_split = csv->stage == CSV_SPLIT;
+    struct gr_piece piece;
     struct gr_chunk_spec spec = {
         .op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer, .step = step, .shared = file_attrs(file, chunks)};
 
+    if (csv->stage == CSV_UNPACK) {
+        records_start_unpack(file, step, chunks, csv->delimiter);
+        return;
+    }
     if (csv->known_count > 0) {
         gr_attrs_add(chunks, spec.shared, gr_attr_new_ints("known", csv->known, csv->known_count));
     }
     for (size_t i = 0; i < file->jobs; i++) {
         spec.own = is_split ? block_attrs(file, chunks, i) : range_attrs(file, chunks, csv->job_ranges[i]);
+        if (!is_split) {
+            records_add_input(file, csv->job_ranges[i], &piece, &spec);
+        }
         (void)gr_chunks_add(chunks, &spec);
     }
 }
@@ -102,6 +110,7 @@ tile_write_csv(struct tiling *t, size_t i)
 
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("delimiter", params->delimiter));
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("null_value", params->null_value));
+    file_add_packing(t, shared, params->compression, params->path);
     gr_attrs_add(t->chunks, own[0], gr_attr_new_bool("header", params->header));
     gr_attrs_add(t->chunks, own[1], gr_attr_new_bool("header", false));
     return file_write_texts(t, i, GR_CHUNK_csv_format, shared, own);

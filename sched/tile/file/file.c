@@ -73,6 +73,7 @@ look_at_source(struct gr_file *file, const struct gr_file_options *options)
         file->file_bytes = info.st_size;
         file->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
         file->block_bytes = block_of(file->file_bytes, options);
+        file->memory_bytes = options->memory_bytes;
         err = file->source->look(file, fd);
     }
     gr_fd_close(&fd);

@@ -33,7 +33,8 @@ struct gr_file {
     char *path;                     /* absolute */
     int64_t file_bytes;
     int64_t modified_ns;
-    int64_t block_bytes; /* that a chunk should have, about */
+    int64_t block_bytes;   /* that a chunk should have, about */
+    uint64_t memory_bytes; /* of the store; 0: unknown */
 
     bool known;
     bool believed;              /* its columns are from another time when it was the same; nothing else is known */
@@ -48,6 +49,8 @@ struct gr_file {
     size_t jobs;       /* of the stage */
     size_t waiting;    /* of them, those without an answer */
     uint32_t first_op; /* once they were added, they follow one another from here on */
+    uint32_t made;     /* pieces of text that the first one yields: they are to stay until the file is cut */
+    uint32_t made_by;  /* the operator that yields them; valid when made > 0 */
     void *own;         /* the source's */
 };
 

@@ -135,12 +135,14 @@ records_tile(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, r
     const bool *columns = t->steps->steps[i].present;
     struct gr_chunk_spec spec = {.op = op, .step = (uint32_t)i, .shared = shared, .outputs = 1};
     struct gr_tiled *out = &t->tiled[i];
+    struct gr_piece piece;
     granary_err err = tiled_init(t, out, records->range_count, true);
 
     for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
         spec.own = attrs(file, t->chunks, r);
         gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("line", (int64_t)records->ranges[r].line));
         spec.bytes = estimate_bytes(file, r, columns);
+        records_add_input(file, r, &piece, &spec);
         out->rows[r] = (int64_t)records->types[r]->records;
         out->bytes[r] = spec.bytes;
         out->pieces[r] = gr_chunks_add(t->chunks, &spec);
