@@ -84,6 +84,9 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     if (ending->delimiter != NULL) {
         granary_node_set_string(q->graph, table->node, "delimiter", ending->delimiter);
     }
+    if (columns.sketch.sniffed) {
+        granary_node_set_bool(q->graph, table->node, "sniff", true);
+    }
     return q->err == GRANARY_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_strings.h"
+#include "kernel/csv/csv_style.h"
 #include "kernel/simd/csv.h"
 
 struct reader {
@@ -63,7 +64,9 @@ put_field(const struct reader *reader, const struct csv_builder *builder, const 
         return add_strings(reader, builder, &string, 1);
     }
     if (builder->strings == NULL && !(is_null && !field->quoted) &&
-        csv_put_value(builder, reader->rows, field->bytes, field->size)) {
+        (reader->text.style.is_other
+             ? csv_style_put(&reader->text.style, builder, reader->rows, field->bytes, field->size)
+             : csv_put_value(builder, reader->rows, field->bytes, field->size))) {
         return GRANARY_OK;
     }
     if (!is_null) {

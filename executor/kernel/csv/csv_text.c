@@ -16,6 +16,7 @@
 #include "data/value/utf8.h"
 #include "kernel/core/scratch.h"
 #include "kernel/csv/csv_scan.h"
+#include "kernel/csv/csv_style.h"
 #include "kernel/simd/csv.h"
 
 #define PIECE ((size_t)256 << 10)
@@ -46,7 +47,7 @@ read_options(const struct gr_csv_params *params, struct csv_text *text)
     text->stops[(unsigned char)text->delimiter] = true;
     text->stops['\n'] = true;
     text->stops['\r'] = true;
-    return GRANARY_OK;
+    return csv_style_init(params, &text->style);
 }
 
 /* Each piece is looked at while it is in the cache. */

@@ -11,9 +11,19 @@
 #include "kernel/core/call.h"
 #include "kernel/simd/csv.h"
 
+/* How values are written (csv_style.h). */
+struct csv_style {
+    bool is_other; /* than most are */
+    char decimal;
+    char thousands;          /* '\0': none */
+    const char *date_format; /* borrowed from the operator; NULL: as ISO 8601 */
+    const char *timestamp_format;
+};
+
 struct csv_text {
     const char *path; /* borrowed from the operator */
     char delimiter;
+    struct csv_style style;
     char *memory;           /* of owned, with CSV_PADDING bytes before and behind the text */
     char *owned;            /* the bytes read, a '\n' behind them */
     const char *begin;      /* behind a byte order mark */

@@ -1,6 +1,6 @@
 /*
- * text_unpack: the text of a packed file, in pieces of whole records. It is read once, from its beginning, for a packed
- * file has no other place to begin at. Each piece becomes an object as soon as it is whole, so memory has few of them.
+ * text_unpack: the text of a file that is packed, or in another dialect or encoding, in pieces of whole records. It is
+ * read once, from its beginning, for a packed file has no other place to begin at. Each piece becomes an object as soon as it is whole, so memory has few of them.
  *
  * How many pieces there will be nobody knows before. So the later ones are larger, and what is not needed is empty.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/text/unpack.h"
+#include "data/text/text.h"
 #include "kernel/core/call.h"
 #include "kernel/csv/csv_scan.h"
 
@@ -17,20 +17,14 @@ enum {
     DOUBLED_EVERY = 16 /* pieces, in the later half of them */
 };
 
-/* A piece of text while it grows. */
-struct piece {
-    char *bytes;
-    size_t size;
-    size_t room;
-    size_t cut; /* the last place at which a record begins; 0: none but the first */
-};
-
 struct cutter {
     const struct gr_chunk_text_unpack *params;
     struct gr_kernel_call *call;
-    struct gr_unpack *unpack;
+    struct gr_dialect dialect;
+    struct gr_text *text;
     enum csv_state state;
-    struct piece piece;
+    struct gr_buf piece; /* while it grows */
+    size_t cut;          /* the last place in it at which a record begins; 0: none but the first */
     Granary__TextPieces answer;
 };
 
@@ -46,24 +40,6 @@ piece_bytes(size_t i, size_t count, int64_t first, int64_t most)
     return (size_t)(bytes < most || most < first ? bytes : most);
 }
 
-/* Room for more bytes, and the one that ends a text. */
-static granary_err
-piece_reserve(struct piece *piece, size_t more, const char *path)
-{
-    char *grown;
-
-    if (piece->size + more <= piece->room) {
-        return GRANARY_OK;
-    }
-    grown = realloc(piece->bytes, piece->size + more);
-    if (grown == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "%s: no memory for %zu bytes of its text", path, piece->size + more);
-    }
-    piece->bytes = grown;
-    piece->room = piece->size + more;
-    return GRANARY_OK;
-}
-
 /* Where the last record begins in the bytes that came last. */
 static int64_t
 scan(struct cutter *cutter, const char *bytes, size_t size)
@@ -71,7 +47,7 @@ scan(struct cutter *cutter, const char *bytes, size_t size)
     const char *feed;
 
     if (cutter->params->delimiter != NULL) {
-        return csv_scan_last(bytes, size, cutter->params->delimiter[0], &cutter->state);
+        return csv_scan_last(bytes, size, gr_dialect_delimiter(&cutter->dialect), &cutter->state);
     }
     feed = memrchr(bytes, '\n', size);
     return feed == NULL ? -1 : feed + 1 - bytes;
@@ -81,7 +57,7 @@ scan(struct cutter *cutter, const char *bytes, size_t size)
 static granary_err
 cut_piece(struct cutter *cutter, size_t size)
 {
-    struct piece *piece = &cutter->piece;
+    struct gr_buf *piece = &cutter->piece;
     struct gr_kernel_call *call = cutter->call;
     size_t i = cutter->answer.n_bytes;
     granary_err err = GRANARY_OK;
@@ -110,42 +86,54 @@ cut_piece(struct cutter *cutter, size_t size)
     }
     memmove(piece->bytes, piece->bytes + size, piece->size - size);
     piece->size -= size;
-    piece->cut = 0;
+    cutter->cut = 0;
     return err;
 }
 
 static granary_err
 cut_text(struct cutter *cutter)
 {
-    struct piece *piece = &cutter->piece;
+    struct gr_buf *piece = &cutter->piece;
     const struct gr_chunk_text_unpack *params = cutter->params;
     granary_err err = GRANARY_OK;
     bool more = true;
 
     while (err == GRANARY_OK && more) {
         size_t wanted = piece_bytes(cutter->answer.n_bytes, cutter->call->output_count, params->first, params->most);
-        size_t got = 0;
+        size_t before = piece->size;
         int64_t at;
 
-        if (piece->size >= wanted && piece->cut > 0) {
-            err = cut_piece(cutter, piece->cut);
+        if (before >= wanted && cutter->cut > 0) {
+            err = cut_piece(cutter, cutter->cut);
             continue;
         }
-        if (piece->size >= wanted + (size_t)params->most) {
+        if (before >= wanted + (size_t)params->most) {
             err = gr_fail(GRANARY_EINVAL, "%s: piece %zu of its text: a record of more than %lld bytes", params->path,
                           cutter->answer.n_bytes, (long long)params->most);
             continue;
         }
-        err = piece_reserve(piece, READ, params->path);
-        err = err == GRANARY_OK ? gr_unpack_read(cutter->unpack, piece->bytes + piece->size, READ, &got) : err;
-        if (err == GRANARY_OK) {
-            at = scan(cutter, piece->bytes + piece->size, got);
-            piece->cut = at > 0 ? piece->size + (size_t)at : piece->cut;
-            piece->size += got;
-            more = got == READ;
+        err = gr_text_read(cutter->text, READ, piece, &more);
+        if (err == GRANARY_OK && piece->size > before) {
+            at = scan(cutter, piece->bytes + before, piece->size - before);
+            cutter->cut = at > 0 ? before + (size_t)at : cutter->cut;
         }
     }
     return err == GRANARY_OK && piece->size > 0 ? cut_piece(cutter, piece->size) : err;
+}
+
+static struct gr_dialect
+dialect_of(const struct gr_chunk_text_unpack *params)
+{
+    return (struct gr_dialect){.delimiter = params->delimiter,
+                               .quote = params->quote,
+                               .escape = params->escape,
+                               .comment = params->comment,
+                               .encoding = params->encoding,
+                               .skip = params->skip,
+                               .ragged = strcmp(params->ragged, "fill") == 0  ? GR_RAGGED_FILL
+                                         : strcmp(params->ragged, "cut") == 0 ? GR_RAGGED_CUT
+                                                                              : GR_RAGGED_REFUSE,
+                               .null = params->null};
 }
 
 granary_err
@@ -163,12 +151,15 @@ kernel_text_unpack(struct gr_kernel_call *call, const struct gr_chunk_text_unpac
     if (cutter.answer.bytes == NULL || cutter.answer.lines == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "%s: no memory for its pieces", params->path);
     }
-    err = err == GRANARY_OK ? gr_unpack_open(params->path, &cutter.unpack) : err;
+    cutter.dialect = dialect_of(params);
+    err = err == GRANARY_OK
+              ? gr_text_open(params->path, params->delimiter == NULL ? NULL : &cutter.dialect, &cutter.text)
+              : err;
     err = err == GRANARY_OK ? cut_text(&cutter) : err;
     for (size_t i = cutter.answer.n_bytes; err == GRANARY_OK && i < call->output_count; i++) {
         call->outputs[i] = (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = ""};
     }
-    cutter.answer.packing = cutter.unpack == NULL ? 0 : (uint32_t)gr_unpack_packing(cutter.unpack);
+    cutter.answer.packing = cutter.text == NULL ? 0 : (uint32_t)gr_text_packing(cutter.text);
     packed =
         err == GRANARY_OK ? gr_buf_grow(call->answer, granary__text_pieces__get_packed_size(&cutter.answer)) : NULL;
     if (packed != NULL) {
@@ -176,8 +167,8 @@ kernel_text_unpack(struct gr_kernel_call *call, const struct gr_chunk_text_unpac
     } else if (err == GRANARY_OK) {
         err = gr_fail(GRANARY_ENOMEM, "%s: no memory for the answer", params->path);
     }
-    gr_unpack_close(cutter.unpack);
-    free(cutter.piece.bytes);
+    gr_text_close(cutter.text);
+    gr_buf_free(&cutter.piece);
     free(cutter.answer.bytes);
     free(cutter.answer.lines);
     return err;

@@ -24,11 +24,19 @@ enum { GR_FORMAT_ENDINGS = 4 };
 
 #define GR_FORMAT_MISTAKEN "not text in columns but "
 
+struct gr_dialect;
+
 /* What is told of a file before it is read. */
 struct gr_sketch {
     granary_err (*column)(struct gr_sketch *sketch, const char *name); /* called with each, in order */
     double rows;                                                       /* about so many */
+    const struct gr_dialect *dialect; /* of CSV; NULL: the delimiter, or what is found when there are no commas */
+    bool sniffed;                     /* it was found: the file is to be read with `sniff` */
 };
+
+/* Whether a CSV file of that name has other delimiters than commas, or lines before its header: what is one column by commas
+ * is some by others. */
+bool gr_csv_is_other(const char *path);
 
 struct gr_format {
     const char *name;                                   /* as in read_NAME */

@@ -1,4 +1,6 @@
 /* The operators that split, look at, read and write a CSV file. */
+#include <string.h>
+
 #include "base/error.h"
 #include "tile/file/csv.h"
 
@@ -11,13 +13,25 @@ file_attrs(const struct gr_file *file, struct gr_chunks *chunks)
     static char empty[] = "";
     static char backslash_n[] = "\\N";
     static char *const default_nulls[] = {empty, backslash_n};
-    const Granary__Attr *nulls = GR_NODE_PARAMS(read_csv, file->node)->null_values;
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
+    const struct csv *csv = file->own;
+    const Granary__Attr *nulls = params->null_values;
     gr_attrs set = gr_chunks_attrs(chunks);
 
     gr_attrs_add(chunks, set, gr_attr_new_string("path", file->path));
-    gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", ((const struct csv *)file->own)->delimiter));
+    gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", csv->delimiter));
     gr_attrs_add(chunks, set,
                  nulls == NULL ? gr_attr_new_strings("null_values", default_nulls, 2) : gr_attr_copy(nulls));
+    if (strcmp(csv->decimal, ".") != 0 || csv->thousands[0] != '\0') {
+        gr_attrs_add(chunks, set, gr_attr_new_string("decimal", csv->decimal));
+        gr_attrs_add(chunks, set, gr_attr_new_string("thousands", csv->thousands));
+    }
+    if (params->date_format != NULL) {
+        gr_attrs_add(chunks, set, gr_attr_new_string("date_format", params->date_format));
+    }
+    if (params->timestamp_format != NULL) {
+        gr_attrs_add(chunks, set, gr_attr_new_string("timestamp_format", params->timestamp_format));
+    }
     return set;
 }
 
@@ -57,7 +71,7 @@ csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
         .op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer, .step = step, .shared = file_attrs(file, chunks)};
 
     if (csv->stage == CSV_UNPACK) {
-        records_start_unpack(file, step, chunks, csv->delimiter);
+        records_start_unpack(file, step, chunks, &csv->dialect);
         return;
     }
     if (csv->known_count > 0) {

@@ -43,7 +43,7 @@ ndjson_look(struct gr_file *file, int fd)
     if (count == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no record", file->path);
     }
-    err = records_look_packed(file, fd, &is_packed);
+    err = records_look_packed(file, fd, false, &is_packed);
     if (err != GRANARY_OK || is_packed) {
         return err;
     }

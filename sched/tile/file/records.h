@@ -6,6 +6,7 @@
 #ifndef TILE_FILE_RECORDS_H
 #define TILE_FILE_RECORDS_H
 
+#include "data/text/text.h"
 #include "schema/granary.pb-c.h"
 #include "tile/file/csv_range.h"
 #include "tile/file/tiles.h"
@@ -18,7 +19,7 @@ struct records {
     struct gr_csv_range *ranges;
     size_t range_count;
     Granary__CsvTypes **types; /* by range; NULL: not told yet */
-    bool is_packed;            /* the file: ranges are pieces of its text, and objects */
+    bool is_packed;            /* the file, or another dialect: ranges are pieces of its text, and objects */
     bool is_unpacked;
 };
 
@@ -42,10 +43,11 @@ granary_err records_settle(struct gr_file *file);
  * unpacked.c: a file that is packed. Its first stage is one operator, which yields the pieces of its text; they are the
  * ranges of those that follow.
  */
-/* Whether the file is packed. Then the stage is begun. Errors: EIO */
-granary_err records_look_packed(struct gr_file *file, int fd, bool *ret_packed);
-/* Add the stage's operator. delimiter: of CSV; NULL: each line is a record */
-void records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chunks, const char *delimiter);
+/* Whether the file is packed, or UTF-16; is_other: it is another dialect, anyway. Then the stage is begun. Errors: EIO */
+granary_err records_look_packed(struct gr_file *file, int fd, bool is_other, bool *ret_packed);
+/* Add the stage's operator. dialect: of CSV; NULL: each line is a record */
+void
+records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chunks, const struct gr_dialect *dialect);
 /* Take the answer; the ranges are there then, with their lines. Errors: ENOMEM · EPROTO */
 granary_err records_take_pieces(struct gr_file *file, const ProtobufCBinaryData *answer);
 /* The range as an input of an operator, if it is a piece. piece: memory for it */

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/text/packing.h"
 #include "tile/file/records.h"
 
 enum {
@@ -19,7 +18,7 @@ enum {
 #define PIECE_MOST ((int64_t)64 << 20)
 
 granary_err
-records_look_packed(struct gr_file *file, int fd, bool *ret_packed)
+records_look_packed(struct gr_file *file, int fd, bool is_other, bool *ret_packed)
 {
     struct records *records = file->own;
     char magic[GR_PACKING_MAGIC] = "";
@@ -29,7 +28,8 @@ records_look_packed(struct gr_file *file, int fd, bool *ret_packed)
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "%s", file->path);
     }
-    *ret_packed = records->is_packed = gr_packing_of_bytes(magic, size) != GR_PACKING_NONE;
+    *ret_packed = records->is_packed =
+        is_other || gr_packing_of_bytes(magic, size) != GR_PACKING_NONE || gr_text_is_marked(magic, size);
     if (records->is_packed) {
         file->stage = "being unpacked";
         file->jobs = file->waiting = 1;
@@ -40,7 +40,7 @@ records_look_packed(struct gr_file *file, int fd, bool *ret_packed)
 }
 
 void
-records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chunks, const char *delimiter)
+records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chunks, const struct gr_dialect *dialect)
 {
     struct gr_chunk_spec spec = {.op = GR_CHUNK_text_unpack,
                                  .step = step,
@@ -52,8 +52,18 @@ records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chun
                        : (int64_t)(file->memory_bytes / MEMORY_PARTS);
 
     gr_attrs_add(chunks, spec.shared, gr_attr_new_string("path", file->path));
-    if (delimiter != NULL) {
-        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("delimiter", delimiter));
+    if (dialect != NULL) {
+        static const char *const ragged[] = {
+            [GR_RAGGED_REFUSE] = "refuse", [GR_RAGGED_FILL] = "fill", [GR_RAGGED_CUT] = "cut"};
+
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("delimiter", dialect->delimiter));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("quote", dialect->quote));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("escape", dialect->escape));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("comment", dialect->comment));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_int("skip", dialect->skip));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("ragged", ragged[dialect->ragged]));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("encoding", dialect->encoding));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("null", dialect->null));
     }
     gr_attrs_add(chunks, spec.shared, gr_attr_new_int("first", file->block_bytes));
     gr_attrs_add(chunks, spec.shared, gr_attr_new_int("most", most > file->block_bytes ? most : file->block_bytes));
