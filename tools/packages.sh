@@ -1,7 +1,7 @@
 # Sourced by tools/quickstart and tools/check: install what is missing, saying what. Debian's package names.
 
 # shellcheck disable=SC2034 # for those that source it
-build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libsnappy-dev libzstd-dev libbrotli-dev zlib1g-dev libnuma-dev libxxhash-dev
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libsnappy-dev libzstd-dev libbrotli-dev zlib1g-dev libbz2-dev libnuma-dev libxxhash-dev
 libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev
 libpython3-dev python3-minimal python3-numpy"
 # What each tier of tools/check needs beside those of the tiers before it.

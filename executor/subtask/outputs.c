@@ -184,29 +184,32 @@ keep_spare(struct run *run, const struct gr_value *value, const Granary__ChunkOp
 }
 
 granary_err
+run_keep_output(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, size_t i)
+{
+    uint64_t meta_size;
+    granary_err err = GRANARY_OK;
+    uint64_t size = output_measure(&values[i], &meta_size, &err);
+
+    if (err == GRANARY_OK && op->spare_bytes > 0 &&
+        !keep_spare(run, &values[i], op, id_of(&op->outputs[i]), size, meta_size)) {
+        return GRANARY_OK;
+    }
+    if (err == GRANARY_OK && op->spare_bytes == 0) {
+        err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
+    }
+    return err == GRANARY_OK ? answer_add_output(run->done, &values[i], &op->outputs[i], size) : err;
+}
+
+granary_err
 run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed)
 {
     int64_t start = gr_now_ns();
     granary_err err = GRANARY_OK;
 
     page_phase(&run->host->page, GR_PHASE_STORE);
-    for (size_t i = 0; err == GRANARY_OK && i < op->n_outputs; i++) {
-        uint64_t meta_size;
-        uint64_t size;
-
-        if (op->outputs[i].len == 0 || (sealed != NULL && sealed[i])) {
-            continue;
-        }
-        size = output_measure(&values[i], &meta_size, &err);
-        if (err == GRANARY_OK && op->spare_bytes > 0 &&
-            !keep_spare(run, &values[i], op, id_of(&op->outputs[i]), size, meta_size)) {
-            continue;
-        }
-        if (err == GRANARY_OK && op->spare_bytes == 0) {
-            err = seal_value(run, &values[i], id_of(&op->outputs[i]), size, meta_size);
-        }
-        if (err == GRANARY_OK) {
-            err = answer_add_output(run->done, &values[i], &op->outputs[i], size);
+    for (size_t i = run->kept_outputs; err == GRANARY_OK && i < op->n_outputs; i++) {
+        if (op->outputs[i].len > 0 && (sealed == NULL || !sealed[i])) {
+            err = run_keep_output(run, op, values, i);
         }
     }
     run->store_ns += gr_now_ns() - start;

@@ -51,6 +51,7 @@ struct run {
     struct gr_value **values; /* values[op][output] */
     struct placed *placed;    /* the output that is made in the store */
     size_t yielder;           /* the operator whose output that is, the last one that has any */
+    size_t kept_outputs;      /* of the operator at work: so many of the first are objects already */
     size_t maker;             /* the operator that may make it; SIZE_MAX: none */
     granary_view *kept;       /* results of user code that later operators read, leased */
     size_t kept_count;
@@ -117,6 +118,8 @@ void run_drop_read(struct input *input);
 /* Make objects of those outputs of an operator that are to be. sealed: those that are already; NULL: none */
 granary_err
 run_keep_outputs(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, const bool *sealed);
+/* The same of one, while the operator runs. */
+granary_err run_keep_output(struct run *run, const Granary__ChunkOp *op, const struct gr_value *values, size_t i);
 /* At the end: the inputs go, and what there was no room for is put into the store. Errors: of the store */
 granary_err run_keep_late(struct run *run);
 void run_drop_late(struct run *run);

@@ -25,6 +25,23 @@
 
 /* ---- operators ---- */
 
+/* An output of the operator that runs. */
+static granary_err
+keep_now(struct gr_kernel_call *call, size_t i)
+{
+    struct run *run = call->keeping;
+    int64_t start = gr_now_ns();
+    granary_err err = i != run->kept_outputs          ? gr_fail(GRANARY_EINVAL, "output %zu is not the next", i)
+                      : call->op->outputs[i].len == 0 ? GRANARY_OK
+                                                      : run_keep_output(run, call->op, call->outputs, i);
+
+    gr_value_free(&call->outputs[i]);
+    call->outputs[i] = (struct gr_value){.kind = GR_VALUE_NONE};
+    run->kept_outputs = i + 1;
+    run->store_ns += gr_now_ns() - start;
+    return err;
+}
+
 static granary_err
 run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_value *outputs)
 {
@@ -39,6 +56,8 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         .output_count = op->n_outputs,
         .answer = &answer,
         .client = run->client,
+        .keep = keep_now,
+        .keeping = run,
     };
     granary_err err;
 
@@ -126,6 +145,7 @@ run_op(struct run *run, size_t position)
 
     page_phase(&run->host->page, GR_PHASE_RUN);
     run->values[position] = outputs;
+    run->kept_outputs = op->n_outputs > 0 ? 0 : run->kept_outputs; /* those that look at it come before it is kept */
     if (inputs == NULL || outputs == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "%zu inputs: out of memory", op->n_inputs);
     }

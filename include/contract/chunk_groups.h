@@ -41,6 +41,10 @@
     CHUNK_PARAM(op, null_values, STRINGS, OPTIONAL)                                                                    \
     CHUNK_PARAM(op, offset, INT, DEFAULT("0"))                                                                         \
     CHUNK_PARAM(op, size, INT, REQUIRED)                                                                               \
-    CHUNK_PARAM(op, header, BOOL, DEFAULT("false"))
+    CHUNK_PARAM(op, header, BOOL, DEFAULT("false"))                                                                    \
+    CHUNK_PARAM(op, decimal, STRING, DEFAULT("."))                                                                     \
+    CHUNK_PARAM(op, thousands, STRING, DEFAULT(""))                                                                    \
+    CHUNK_PARAM(op, date_format, STRING, OPTIONAL)                                                                     \
+    CHUNK_PARAM(op, timestamp_format, STRING, OPTIONAL)
 
 #endif

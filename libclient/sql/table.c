@@ -94,6 +94,9 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     if (err == GRANARY_OK && filename != NULL && !table_add_column(q, table, filename)) {
         return false;
     }
+    if (err == GRANARY_OK && columns.sketch.sniffed) {
+        granary_node_set_bool(q->graph, table->node, "sniff", true);
+    }
     if (err == GRANARY_OK && varies) { /* a condition may leave out all files that have a column */
         granary_node_set_strings(q->graph, table->node, "also", table->columns, table->count);
     }

@@ -212,6 +212,7 @@ gr_plan_destroy(struct gr_plan *plan)
     free(plan->key);
     free(plan->directory);
     free(plan->id_key);
+    free(plan->early_id_key);
     free(plan);
 }
 

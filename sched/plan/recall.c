@@ -280,7 +280,9 @@ change_ids(struct gr_plan *plan, const struct gr_buf *decisions)
         asprintf(&id_key, "%s%016" PRIx64, plan->id_key, gr_hash64(decisions->bytes, decisions->size)) < 0) {
         return plan_no_memory();
     }
-    free(plan->id_key);
+    free(plan->early_id_key);
+    plan->early_id_key = plan->id_key;
+    plan->early_ops = plan->emitted.ops;
     plan->id_key = id_key;
     return GRANARY_OK;
 }

@@ -124,20 +124,70 @@ start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
     return plan->sources.tables[node]->first_op;
 }
 
+/* What a stage of a file makes: pieces, and answers. */
+struct stage {
+    uint32_t first;
+    size_t jobs;
+    struct gr_wants *wants; /* NULL: they are only counted */
+    size_t pieces;
+};
+
+/* The pieces an operator makes, which later stages read, and those who read its rows. */
+static void
+want_pieces(void *context, uint32_t op, uint32_t count)
+{
+    struct stage *stage = context;
+
+    for (uint32_t i = 0; op >= stage->first && stage->wants != NULL && i < count; i++) {
+        stage->wants->roots[stage->wants->count++] = (struct gr_piece){.op = op, .output = i};
+    }
+    stage->pieces += op >= stage->first ? count : 0;
+}
+
+/* All that is wanted of a stage: pieces first, which stay; then answers of those that make none. */
+static granary_err
+want_stage(const struct gr_plan *plan, size_t node, struct stage *stage, struct gr_wants *wants)
+{
+    const struct gr_file *file = plan->sources.tables[node] == NULL ? plan->sources.files[node] : NULL;
+    size_t piece = 0;
+
+    if (file != NULL) {
+        gr_file_makers(file, want_pieces, stage);
+    }
+    wants->roots = calloc(stage->jobs + stage->pieces + 1, sizeof *wants->roots);
+    if (wants->roots == NULL) {
+        return plan_no_memory();
+    }
+    stage->wants = wants;
+    if (stage->pieces > 0) {
+        gr_file_makers(file, want_pieces, stage);
+    }
+    wants->held = wants->count;
+    for (size_t job = 0; job < stage->jobs; job++) {
+        const uint32_t op = stage->first + (uint32_t)job;
+
+        while (piece < wants->held && wants->roots[piece].op < op) { /* operators are told in their order */
+            piece++;
+        }
+        if (piece == wants->held || wants->roots[piece].op != op) {
+            wants->roots[wants->count++].op = op;
+        }
+    }
+    return GRANARY_OK;
+}
+
 /* Hand them out, a subtask each. */
 static granary_err
 ask_source(struct gr_plan *plan, size_t node, struct gr_plan_batch *batch)
 {
     struct gr_wants wants = {0};
-    uint32_t first = start_source(plan, node, &wants.count);
+    struct stage stage = {.jobs = 0};
     granary_err err;
 
-    wants.roots = calloc(wants.count + 1, sizeof *wants.roots);
-    err = wants.roots == NULL ? plan_no_memory() : gr_chunks_error(&plan->chunks);
+    stage.first = start_source(plan, node, &stage.jobs);
+    err = gr_chunks_error(&plan->chunks);
+    err = err == GRANARY_OK ? want_stage(plan, node, &stage, &wants) : err;
     if (err == GRANARY_OK) {
-        for (size_t job = 0; job < wants.count; job++) {
-            wants.roots[job].op = first + (uint32_t)job;
-        }
         err = plan_emit(plan, &wants, batch);
         while (err == GRANARY_OK && plan->emitted.emission != NULL) {
             err = plan_emit_more(plan, batch);

@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/id.h"
 #include "tile/core/rules.h"
+#include "tile/file/file.h"
 #include "tile/source/table.h"
 
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
@@ -139,6 +140,8 @@ name_anew(struct tiling *t, size_t i)
     return GRANARY_OK;
 }
 
+static bool list_texts(struct tiling *t);
+
 static granary_err
 tile_step(struct tiling *t, size_t i)
 {
@@ -203,6 +206,8 @@ gr_tiling_go(struct tiling *t, bool *ret_more)
     }
     if (t->begun) {
         from = t->waiting[t->waiting_first++].step;
+    } else if (!list_texts(t)) {
+        return tile_no_memory();
     }
     t->begun = true;
     for (size_t i = from; i < t->steps->count && err == GRANARY_OK; i++) {
@@ -287,6 +292,37 @@ list_held(struct tiling *t, struct pieces *held)
         }
     }
     held->count = kept;
+}
+
+static void
+add_texts(void *texts, uint32_t op, uint32_t count)
+{
+    for (uint32_t p = 0; p < count; p++) {
+        pieces_add(texts, &(struct gr_piece){.op = op, .output = p}, 1);
+    }
+}
+
+/* Pieces of packed files' text were made before there were steps: they are held until those that read the files are cut. */
+static bool
+list_texts(struct tiling *t)
+{
+    struct pieces texts = {0};
+
+    for (size_t i = 0; i < t->steps->count; i++) {
+        const struct gr_step *step = &t->steps->steps[i];
+        const struct gr_file *file =
+            !step->dead && gr_file_asks((int)step->op) && t->sources->files != NULL ? t->sources->files[i] : NULL;
+
+        if (file != NULL) {
+            gr_file_makers(file, add_texts, &texts);
+        }
+    }
+    if (texts.count > 1) {
+        qsort(texts.all, texts.count, sizeof *texts.all, compare_pieces);
+    }
+    t->held = texts.all;
+    t->held_count = texts.count;
+    return !texts.failed;
 }
 
 /* Of two sorted lists, what is in the first alone. */

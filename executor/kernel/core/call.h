@@ -39,6 +39,10 @@ struct gr_kernel_call {
      * NULL: they do. */
     void *(*place)(struct gr_kernel_call *call, const granary_tensor *tensor);
     void *placing; /* the worker's */
+    /* Output i, bytes, becomes an object now, and leaves memory: of many large ones, in order. NULL: all stay until the
+     * end. */
+    granary_err (*keep)(struct gr_kernel_call *call, size_t i);
+    void *keeping; /* the worker's */
 };
 
 /* Output i becomes bytes; *takes* them. */

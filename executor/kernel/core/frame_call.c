@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/text/packing.h"
 #include "kernel/core/frame_call.h"
 
 granary_err
@@ -112,6 +113,27 @@ call_yield_text(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int6
     }
     call_yield_bytes(call, i, text->bytes, text->size);
     return GRANARY_OK;
+}
+
+granary_err
+call_yield_packed(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int64_t rows, const char *packing)
+{
+    enum gr_packing kind = GR_PACKING_NONE;
+    struct gr_buf packed = {0};
+    granary_err err = gr_packing_parse(packing, &kind)
+                          ? GRANARY_OK
+                          : gr_fail(GRANARY_EINVAL, "%s: no packing '%s'", call->op->op, packing);
+
+    if (err == GRANARY_OK && (kind == GR_PACKING_NONE || !gr_buf_ok(text))) {
+        return call_yield_text(call, i, text, rows);
+    }
+    err = err == GRANARY_OK ? gr_pack_text(kind, text->bytes, text->size, &packed) : err;
+    gr_buf_free(text);
+    if (err != GRANARY_OK) {
+        gr_buf_free(&packed);
+        return err;
+    }
+    return call_yield_text(call, i, &packed, rows);
 }
 
 granary_err

@@ -27,8 +27,12 @@ granary_err frame_take_columns(const granary_frame *frame, char *const *names, s
  * err. Errors: EINVAL the call has no such output (the frame is destroyed) */
 granary_err call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame, granary_err err);
 
-/* Output i becomes a text, of so many rows; *takes* it. Errors: EINVAL as call_yield() · ENOMEM the text is cut short */
+/* Output i becomes bytes, of so many rows; *takes* them. Errors: EINVAL as call_yield() · ENOMEM the text is cut short */
 granary_err call_yield_text(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int64_t rows);
+/* Output i becomes a text, of so many rows, packed as a name says (data/text/packing.h); *takes* it. Errors: EINVAL as
+ * call_yield(), there is no such packing · ENOMEM the text is cut short */
+granary_err
+call_yield_packed(struct gr_kernel_call *call, size_t i, struct gr_buf *text, int64_t rows, const char *packing);
 
 /* Output i becomes a frame of one row: a text, then numbers. Errors: EINVAL as call_yield() · ENOMEM */
 struct call_number {

@@ -12,6 +12,7 @@
 #include "graph/schema.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_style.h"
 #include "kernel/csv/csv_values.h"
 
 static granary_err
@@ -149,9 +150,11 @@ static uint32_t
 kind_in_record(const struct csv_text *text, const struct csv_field *field)
 {
     bool is_null = csv_is_null(text, field->bytes, field->size);
-    enum csv_kind kind = is_null && !field->quoted ? CSV_NULL : csv_kind_of(field->bytes, field->size);
+    uint32_t kind = is_null && !field->quoted ? (uint32_t)CSV_NULL
+                    : text->style.is_other    ? csv_style_kind(&text->style, field->bytes, field->size)
+                                              : (uint32_t)csv_kind_of(field->bytes, field->size);
 
-    return (uint32_t)(is_null && kind == CSV_STRING ? CSV_NULL : kind);
+    return is_null && kind == CSV_STRING ? (uint32_t)CSV_NULL : kind;
 }
 
 /* One record; *ret_more: go on with the next. */
@@ -218,6 +221,9 @@ kind_of_field(const struct csv_text *text, const char *bytes, size_t size)
     int64_t integer;
     double real;
 
+    if (text->style.is_other) {
+        return csv_is_null(text, bytes, size) ? CSV_NULL : csv_style_kind(&text->style, bytes, size);
+    }
     return csv_is_null(text, bytes, size)                      ? CSV_NULL
            : size > 0 && csv_fast_int64(bytes, size, &integer) ? CSV_INT64
            : size > 0 && csv_fast_float64(bytes, size, &real)  ? CSV_FLOAT64
@@ -382,7 +388,7 @@ kernel_csv_infer(struct gr_kernel_call *call, const struct gr_chunk_csv_infer *p
 {
     struct csv_infer infer;
     struct csv_text text;
-    granary_err err = csv_text_open(&params->csv, 0, &text);
+    granary_err err = csv_text_open(call, &params->csv, 0, &text);
     void *packed;
 
     if (err != GRANARY_OK) {

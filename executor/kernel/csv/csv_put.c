@@ -12,6 +12,7 @@
 #include "data/value/calendar.h"
 #include "graph/dtype_class.h"
 #include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_style.h"
 #include "kernel/csv/csv_values.h"
 
 /* ---- one value, by the parsers that know everything ---- */
@@ -164,9 +165,28 @@ put_decimals(const struct csv_text *text, const struct csv_builder *builder, con
     return true;
 }
 
+static bool
+put_styled(const struct csv_text *text, const struct csv_builder *builder, const struct csv_block *block, int64_t at)
+{
+    for (int64_t row = 0; row < block->rows; row++) {
+        size_t size;
+        const char *bytes = csv_block_field(block, row, builder->position, &size);
+
+        if (csv_is_null(text, bytes, size)) {
+            (void)csv_put_missing(builder, at + row); /* it fails for strings alone */
+        } else if (!csv_style_put(&text->style, builder, at + row, bytes, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool
 csv_put_block(const struct csv_text *text, const struct csv_builder *builder, const struct csv_block *block, int64_t at)
 {
+    if (text->style.is_other) {
+        return put_styled(text, builder, block, at);
+    }
     switch ((int)gr_dtype_kind(builder->dtype)) {
     case GRANARY_BOOL:
         return put_bools(text, builder, block, at);

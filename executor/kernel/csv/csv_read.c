@@ -10,6 +10,7 @@
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_strings.h"
+#include "kernel/csv/csv_style.h"
 #include "kernel/simd/csv.h"
 
 struct reader {
@@ -63,7 +64,9 @@ put_field(const struct reader *reader, const struct csv_builder *builder, const 
         return add_strings(reader, builder, &string, 1);
     }
     if (builder->strings == NULL && !(is_null && !field->quoted) &&
-        csv_put_value(builder, reader->rows, field->bytes, field->size)) {
+        (reader->text.style.is_other
+             ? csv_style_put(&reader->text.style, builder, reader->rows, field->bytes, field->size)
+             : csv_put_value(builder, reader->rows, field->bytes, field->size))) {
         return GRANARY_OK;
     }
     if (!is_null) {
@@ -292,7 +295,7 @@ kernel_csv_read(struct gr_kernel_call *call, const struct gr_chunk_csv_read *par
     if (call->output_count != 1) {
         return gr_fail(GRANARY_EINVAL, "one output, not %zu", call->output_count);
     }
-    err = csv_text_open(&params->csv, 0, &reader.text);
+    err = csv_text_open(call, &params->csv, 0, &reader.text);
     if (err != GRANARY_OK) {
         return err;
     }

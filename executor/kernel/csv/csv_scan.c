@@ -198,3 +198,38 @@ csv_scan_unquoted(const char *bytes, size_t size, char delimiter, uint64_t line_
     ret_scans[CSV_AT_RECORD].first_record = 0;
     ret_scans[CSV_AFTER_CR].first_record = size > 0 && bytes[0] == '\n' ? 1 : 0;
 }
+
+/* Where the last line end among bytes without quotes ends; a CR at the very end may be half of one. -1: none */
+static int64_t
+last_line_end(const char *bytes, size_t from, size_t to)
+{
+    const char *feed = memrchr(bytes + from, '\n', to - from);
+    const char *mark = feed != NULL ? NULL : memrchr(bytes + from, '\r', to - from);
+
+    return feed != NULL ? feed + 1 - bytes : mark != NULL && mark + 1 < bytes + to ? mark + 1 - bytes : -1;
+}
+
+int64_t
+csv_scan_last(const char *bytes, size_t size, char delimiter, enum csv_state *state)
+{
+    int64_t last = -1;
+    size_t i = 0;
+
+    while (i < size) {
+        const char *quote = memchr(bytes + i, '"', size - i);
+        size_t to = quote == NULL ? size : (size_t)(quote - bytes);
+        bool ends;
+
+        if (*state != CSV_IN_QUOTES && to > i) {
+            int64_t end = last_line_end(bytes, i, to);
+
+            last = end > 0 ? end : last;
+            *state = state_behind(bytes[to - 1], delimiter);
+        }
+        if (to < size) {
+            *state = state_step(*state, '"', delimiter, &ends);
+        }
+        i = to + 1;
+    }
+    return last;
+}

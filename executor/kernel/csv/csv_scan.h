@@ -42,6 +42,9 @@ void csv_scan(const char *bytes, size_t size, char delimiter, struct csv_scan re
 void csv_scan_unquoted(const char *bytes, size_t size, char delimiter, uint64_t line_ends,
                        struct csv_scan ret_scans[CSV_STATES]);
 
+/* Go on from *state, which is true: the last place behind the bytes' first one at which a record may begin; -1: none. */
+int64_t csv_scan_last(const char *bytes, size_t size, char delimiter, enum csv_state *state);
+
 /* Line feeds among bytes. */
 uint64_t csv_count_lines(const char *bytes, size_t size);
 

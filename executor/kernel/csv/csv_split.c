@@ -116,7 +116,7 @@ kernel_csv_split(struct gr_kernel_call *call, const struct gr_chunk_csv_split *p
     struct csv_infer infer;
     struct split split;
     struct csv_text text;
-    granary_err err = csv_text_open(&params->csv, params->behind, &text);
+    granary_err err = csv_text_open(call, &params->csv, params->behind, &text);
     void *packed;
 
     if (err != GRANARY_OK) {

@@ -16,6 +16,7 @@
 #include "data/value/utf8.h"
 #include "kernel/core/scratch.h"
 #include "kernel/csv/csv_scan.h"
+#include "kernel/csv/csv_style.h"
 #include "kernel/simd/csv.h"
 
 #define PIECE ((size_t)256 << 10)
@@ -46,7 +47,7 @@ read_options(const struct gr_csv_params *params, struct csv_text *text)
     text->stops[(unsigned char)text->delimiter] = true;
     text->stops['\n'] = true;
     text->stops['\r'] = true;
-    return GRANARY_OK;
+    return csv_style_init(params, &text->style);
 }
 
 /* Each piece is looked at while it is in the cache. */
@@ -67,6 +68,36 @@ read_pieces(struct csv_text *text, int fd, size_t size, int64_t offset)
 }
 
 static granary_err
+make_room(struct csv_text *text, size_t size)
+{
+    text->memory = scratch_alloc(size + 1 + 2 * (size_t)CSV_PADDING);
+    if (text->memory == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: no memory for %zu bytes", text->path, size);
+    }
+    text->owned = text->memory + CSV_PADDING;
+    memset(text->memory, 0, CSV_PADDING);
+    memset(text->owned + size, 0, CSV_PADDING + 1);
+    return GRANARY_OK;
+}
+
+/* Of a packed file: it was unpacked before. */
+static granary_err
+copy_piece(struct csv_text *text, const struct gr_value *piece, int64_t size)
+{
+    granary_err err = piece->kind != GR_VALUE_BYTES || size < 0 || piece->bytes_size != (uint64_t)size
+                          ? gr_fail(GRANARY_ETYPE, "%s: its text is not as it was unpacked", text->path)
+                          : make_room(text, (size_t)size);
+
+    for (size_t at = 0; err == GRANARY_OK && at < (size_t)size; at += PIECE) {
+        size_t now = (size_t)size - at < PIECE ? (size_t)size - at : PIECE;
+
+        memcpy(text->owned + at, (const char *)piece->bytes + at, now);
+        SIMD_CALL(csv_look)(text->owned + at, now, &text->looks);
+    }
+    return err;
+}
+
+static granary_err
 read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
 {
     struct stat stat;
@@ -82,12 +113,7 @@ read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
                behind > stat.st_size - offset - size) {
         err = gr_fail(GRANARY_EIO, "%s: has %lld bytes now, it was longer when the graph was submitted; submit again",
                       text->path, (long long)stat.st_size);
-    } else if ((text->memory = scratch_alloc((size_t)(size + behind) + 1 + 2 * (size_t)CSV_PADDING)) == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "%s: no memory for %lld bytes", text->path, (long long)size);
-    } else {
-        text->owned = text->memory + CSV_PADDING;
-        memset(text->memory, 0, CSV_PADDING);
-        memset(text->owned + size + behind, 0, CSV_PADDING + 1);
+    } else if ((err = make_room(text, (size_t)(size + behind))) == GRANARY_OK) {
         err = read_pieces(text, fd, (size_t)size, offset);
         if (err == GRANARY_OK && behind > 0) {
             err = gr_pread_all(fd, text->owned + size, (size_t)behind, offset + size);
@@ -101,7 +127,8 @@ read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
 }
 
 granary_err
-csv_text_open(const struct gr_csv_params *params, int64_t behind, struct csv_text *ret_text)
+csv_text_open(const struct gr_kernel_call *call, const struct gr_csv_params *params, int64_t behind,
+              struct csv_text *ret_text)
 {
     int64_t offset = params->offset;
     int64_t size = params->size;
@@ -109,7 +136,8 @@ csv_text_open(const struct gr_csv_params *params, int64_t behind, struct csv_tex
     granary_err err = read_options(params, &text);
 
     if (err == GRANARY_OK) {
-        err = read_range(&text, offset, size, behind);
+        err = call->input_count == 1 ? copy_piece(&text, &call->inputs[0], size)
+                                     : read_range(&text, offset, size, behind);
     }
     if (err != GRANARY_OK) {
         scratch_free(text.memory);

@@ -11,9 +11,19 @@
 #include "kernel/core/call.h"
 #include "kernel/simd/csv.h"
 
+/* How values are written (csv_style.h). */
+struct csv_style {
+    bool is_other; /* than most are */
+    char decimal;
+    char thousands;          /* '\0': none */
+    const char *date_format; /* borrowed from the operator; NULL: as ISO 8601 */
+    const char *timestamp_format;
+};
+
 struct csv_text {
     const char *path; /* borrowed from the operator */
     char delimiter;
+    struct csv_style style;
     char *memory;           /* of owned, with CSV_PADDING bytes before and behind the text */
     char *owned;            /* the bytes read, a '\n' behind them */
     const char *begin;      /* behind a byte order mark */
@@ -34,9 +44,10 @@ struct csv_text {
     bool stops[256];       /* ends a field without quotes */
 };
 
-/* Read the range an operator names, and as many bytes behind it as it says. Errors: EINVAL no regular file, bad
- * delimiter · ENOENT, EPERM, EIO, ENOMEM */
-granary_err csv_text_open(const struct gr_csv_params *params, int64_t behind, struct csv_text *ret_text);
+/* Read the range an operator names, and as many bytes behind it as it says; of a packed file its input. Errors: EINVAL no
+ * regular file, bad delimiter · ENOENT, EPERM, EIO, ENOMEM · ETYPE the input is something else */
+granary_err csv_text_open(const struct gr_kernel_call *call, const struct gr_csv_params *params, int64_t behind,
+                          struct csv_text *ret_text);
 void csv_text_close(struct csv_text *text);
 
 /* Line feeds between the range's first byte and a place in it. */

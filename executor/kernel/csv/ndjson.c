@@ -34,6 +34,19 @@ read_lines(struct gr_lines *lines, struct gr_json_records *records, gr_json_take
     return err;
 }
 
+/* The lines an operator names; of a packed file its input. */
+static granary_err
+open_lines(const struct gr_kernel_call *call, const char *path, int64_t offset, int64_t size, struct gr_lines *lines)
+{
+    if (call->input_count == 0) {
+        return gr_lines_open(lines, path, offset, size);
+    }
+    if (call->inputs[0].kind != GR_VALUE_BYTES || size < 0 || call->inputs[0].bytes_size != (uint64_t)size) {
+        return gr_fail(GRANARY_ETYPE, "%s: its text is not as it was unpacked", path);
+    }
+    return gr_lines_open_bytes(lines, path, offset, call->inputs[0].bytes, (size_t)size);
+}
+
 /* ---- types ---- */
 
 struct infer {
@@ -128,7 +141,7 @@ kernel_ndjson_infer(struct gr_kernel_call *call, const struct gr_chunk_ndjson_in
     struct gr_lines lines = {.fd = -1};
     char message[256] = "";
     granary_err err = infer == NULL ? gr_fail(GRANARY_ENOMEM, "ndjson_infer: out of memory")
-                                    : gr_lines_open(&lines, params->path, params->offset, params->size);
+                                    : open_lines(call, params->path, params->offset, params->size, &lines);
 
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &infer->records, infer_value, infer_end, infer);
@@ -261,7 +274,7 @@ kernel_ndjson_read(struct gr_kernel_call *call, const struct gr_chunk_ndjson_rea
     granary_err err = reader_init(&reader, params);
 
     if (err == GRANARY_OK) {
-        err = gr_lines_open(&lines, params->path, params->offset, params->size);
+        err = open_lines(call, params->path, params->offset, params->size, &lines);
     }
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &reader.records, read_value, end_record, &reader);
@@ -287,10 +300,9 @@ kernel_ndjson_format(struct gr_kernel_call *call, const struct gr_chunk_ndjson_f
     struct gr_buf text = {0};
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    (void)params;
     if (err != GRANARY_OK) {
         return err;
     }
     gr_print_json_lines(frame, &text);
-    return call_yield_text(call, 0, &text, frame->rows);
+    return call_yield_packed(call, 0, &text, frame->rows, params->packing);
 }

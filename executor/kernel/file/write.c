@@ -101,7 +101,7 @@ kernel_csv_format(struct gr_kernel_call *call, const struct gr_chunk_csv_format 
         return err;
     }
     gr_print_csv_style(frame, &style, &text);
-    return call_yield_text(call, 0, &text, frame->rows);
+    return call_yield_packed(call, 0, &text, frame->rows, params->packing);
 }
 
 granary_err

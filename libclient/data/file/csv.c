@@ -2,15 +2,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "data/file/format.h"
 #include "data/file/guess.h"
+#include "data/file/names.h"
 #include "data/print.h"
+#include "data/text/sniff.h"
 #include "data/value/utf8.h"
 
 #define HEADER_MAX ((size_t)4 << 20)
 #define ROW_BYTES  100 /* about */
+#define SNIFF      ((size_t)64 << 10)
 
 /* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, a line end, or 0. */
 static char
@@ -38,15 +42,18 @@ next_field(const char **at, const char *end, char delimiter, char *text)
 }
 
 static granary_err
-tell_column(const char *path, size_t position, const char *text, struct gr_sketch *sketch)
+tell_column(const char *path, size_t position, const char *text, struct gr_texts *names, struct gr_sketch *sketch)
 {
-    char number[32];
+    char *name = NULL;
+    granary_err err;
 
     if (utf8_first_invalid(text, strlen(text)) != NULL) { /* only text can stand in a statement */
         return gr_fail(GRANARY_EINVAL, "%s:1: %s", path, GR_DATA_NOT_UTF8);
     }
-    (void)snprintf(number, sizeof number, "c%zu", position);
-    return sketch->column(sketch, text[0] == '\0' ? number : text);
+    err = gr_column_name(names, position, text, strlen(text), &name);
+    err = err == GRANARY_OK ? sketch->column(sketch, name) : err;
+    free(name);
+    return err;
 }
 
 static granary_err
@@ -54,6 +61,7 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
 {
     const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
     char *text = malloc(size + 1);
+    struct gr_texts names = {0};
     char stop = delimiter;
     granary_err err = text == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
@@ -64,29 +72,91 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
         stop = next_field(&at, bytes + size, delimiter, text);
         err = stop == '\0' && !whole
                   ? gr_fail(GRANARY_EINVAL, "%s:1: the header is longer than %zu MiB", path, HEADER_MAX >> 20)
-                  : tell_column(path, position, text, sketch);
+                  : tell_column(path, position, text, &names, sketch);
     }
+    gr_texts_free(&names);
     free(text);
     return err;
+}
+
+/* By commas it is one column, but some by something else. */
+static bool
+is_other(const char *path, struct gr_sniffed *sniffed)
+{
+    struct gr_dialect plain = GR_DIALECT_PLAIN;
+    struct gr_text *text;
+    struct gr_buf bytes = {0};
+    bool more = true;
+    bool other = false;
+
+    if (gr_text_open(path, &plain, &text) == GRANARY_OK) {
+        if (gr_text_read(text, SNIFF, &bytes, &more) == GRANARY_OK && bytes.size > 0) {
+            size_t line = strspn(bytes.bytes, "\r\n");
+
+            line += strcspn(bytes.bytes + line, "\r\n");
+            if (memchr(bytes.bytes, ',', line) == NULL && gr_data_guess(bytes.bytes, bytes.size) == NULL) {
+                gr_sniff_bytes(bytes.bytes, bytes.size, !more, sniffed);
+                other = sniffed->delimiter[0] != ',' || sniffed->skip > 0 || sniffed->comment[0] != '\0';
+            }
+        }
+        gr_text_close(text);
+        gr_buf_free(&bytes);
+    }
+    return other;
+}
+
+bool
+gr_csv_is_other(const char *path)
+{
+    struct gr_sniffed sniffed;
+
+    return is_other(path, &sniffed);
+}
+
+/* What the sketch says, or its delimiter, or what is found. */
+static struct gr_dialect
+dialect_of(const char *path, const char *delimiter, struct gr_sniffed *sniffed, struct gr_sketch *sketch)
+{
+    struct gr_dialect dialect = GR_DIALECT_PLAIN;
+
+    if (sketch->dialect != NULL) {
+        return *sketch->dialect;
+    }
+    dialect.delimiter = delimiter;
+    sketch->sniffed = strcmp(delimiter, ",") == 0 && is_other(path, sniffed);
+    if (sketch->sniffed) {
+        dialect.delimiter = sniffed->delimiter;
+        dialect.quote = sniffed->quote;
+        dialect.comment = sniffed->comment;
+        dialect.skip = sniffed->skip;
+    }
+    return dialect;
 }
 
 static granary_err
 csv_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
 {
-    uint64_t file_size = 0;
-    char *bytes = NULL;
-    size_t size = 0;
-    granary_err err = gr_format_begin(path, HEADER_MAX, &bytes, &size, &file_size);
+    enum { PACKED_RATIO = 4 };
+    struct gr_sniffed sniffed;
+    struct gr_dialect dialect = dialect_of(path, delimiter, &sniffed, sketch);
+    struct gr_text *text = NULL;
+    struct stat info = {.st_size = 0};
+    struct gr_buf bytes = {0};
+    bool more = true;
+    granary_err err = gr_text_open(path, &dialect, &text);
 
-    if (err == GRANARY_OK && size == 0) {
+    err = err == GRANARY_OK ? gr_text_read(text, HEADER_MAX, &bytes, &more) : err;
+    if (err == GRANARY_OK && bytes.size == 0) {
         err = gr_fail(GRANARY_EINVAL, "%s: is empty: no header", path);
-    } else if (err == GRANARY_OK && gr_data_guess(bytes, size) != NULL) {
-        err = gr_fail(GRANARY_EINVAL, "%s: %s", path, gr_data_guess(bytes, size));
+    } else if (err == GRANARY_OK && gr_data_guess(bytes.bytes, bytes.size) != NULL) {
+        err = gr_fail(GRANARY_EINVAL, "%s: %s", path, gr_data_guess(bytes.bytes, bytes.size));
     } else if (err == GRANARY_OK) {
-        sketch->rows = (double)file_size / ROW_BYTES;
-        err = sketch_header(path, bytes, size, size == file_size, delimiter[0], sketch);
+        (void)stat(path, &info);
+        sketch->rows = (double)info.st_size * (gr_text_packing(text) == GR_PACKING_NONE ? 1 : PACKED_RATIO) / ROW_BYTES;
+        err = sketch_header(path, bytes.bytes, bytes.size, !more, gr_dialect_delimiter(&dialect), sketch);
     }
-    free(bytes);
+    gr_text_close(text);
+    gr_buf_free(&bytes);
     return err;
 }
 

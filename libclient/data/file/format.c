@@ -8,27 +8,32 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/regular.h"
+#include "data/text/packing.h"
 
 const struct gr_format *const gr_formats[] = {
 #define FORMAT(name) &gr_format_##name,
 #include "contract/formats.def"
     NULL};
 
+/* The first `length` bytes of the path. */
 static bool
-path_ends_with(const char *path, const char *ending)
+path_ends_with(const char *path, size_t length, const char *ending)
 {
-    size_t length = strlen(path);
     size_t size = strlen(ending);
 
-    return length > size && strcasecmp(path + length - size, ending) == 0;
+    return length > size && strncasecmp(path + length - size, ending, size) == 0;
 }
 
 const struct gr_format *
 gr_format_of_path(const char *path, const struct gr_format_ending **ret_ending)
 {
+    size_t length = strlen(path);
+    size_t stem;
+
+    (void)gr_packing_of_path(path, &stem);
     for (const struct gr_format *const *format = gr_formats; *format != NULL; format++) {
         for (int i = 0; i < GR_FORMAT_ENDINGS && (*format)->endings[i].text != NULL; i++) {
-            if (path_ends_with(path, (*format)->endings[i].text)) {
+            if (path_ends_with(path, (*format)->is_text ? stem : length, (*format)->endings[i].text)) {
                 if (ret_ending != NULL) {
                     *ret_ending = &(*format)->endings[i];
                 }

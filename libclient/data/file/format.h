@@ -24,11 +24,19 @@ enum { GR_FORMAT_ENDINGS = 4 };
 
 #define GR_FORMAT_MISTAKEN "not text in columns but "
 
+struct gr_dialect;
+
 /* What is told of a file before it is read. */
 struct gr_sketch {
     granary_err (*column)(struct gr_sketch *sketch, const char *name); /* called with each, in order */
     double rows;                                                       /* about so many */
+    const struct gr_dialect *dialect; /* of CSV; NULL: the delimiter, or what is found when there are no commas */
+    bool sniffed;                     /* it was found: the file is to be read with `sniff` */
 };
+
+/* Whether a CSV file of that name has other delimiters than commas, or lines before its header: what is one column by commas
+ * is some by others. */
+bool gr_csv_is_other(const char *path);
 
 struct gr_format {
     const char *name;                                   /* as in read_NAME */
@@ -52,7 +60,8 @@ struct gr_format {
 /* Each of them; NULL behind the last. */
 extern const struct gr_format *const gr_formats[];
 
-/* By the ending of a name, in capitals or not; ret_ending may be NULL. Returns NULL when no format has it. */
+/* By the ending of a name, in capitals or not; of text behind it that of a packing (.csv.gz). ret_ending may be NULL.
+ * Returns NULL when no format has it. */
 const struct gr_format *gr_format_of_path(const char *path, const struct gr_format_ending **ret_ending);
 
 /* Append the endings of formats that pass: ".csv, .tsv or .arrow". vague: those that others have, too. */

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/regular.h"
+#include "data/text/unpack.h"
 
 enum { PADDING = 16, WINDOW_FIRST = 1 << 20 };
 
@@ -42,6 +43,18 @@ fill_window(struct gr_lines *lines)
         }
         lines->window = memory + PADDING;
         lines->room *= 2;
+    }
+    if (lines->unpack != NULL) {
+        size_t more;
+        granary_err err = gr_unpack_read(lines->unpack, lines->window + lines->size, lines->room - lines->size, &more);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        lines->whole = lines->size + more < lines->room;
+        lines->size += more;
+        memset(lines->window + lines->size, 0, PADDING);
+        return GRANARY_OK;
     }
     do {
         got = pread(lines->fd, lines->window + lines->size, lines->room - lines->size,
@@ -147,9 +160,47 @@ gr_lines_open(struct gr_lines *lines, const char *path, int64_t offset, int64_t 
     return err;
 }
 
+granary_err
+gr_lines_open_text(struct gr_lines *lines, const char *path)
+{
+    char *memory = calloc(1, WINDOW_FIRST + 2 * (size_t)PADDING);
+
+    *lines = (struct gr_lines){.path = path,
+                               .fd = -1,
+                               .end = INT64_MAX,
+                               .window = memory == NULL ? NULL : memory + PADDING,
+                               .room = WINDOW_FIRST};
+    return memory == NULL ? gr_fail(GRANARY_ENOMEM, "%s: no memory for its lines", path)
+                          : gr_unpack_open(path, &lines->unpack);
+}
+
+granary_err
+gr_lines_open_bytes(struct gr_lines *lines, const char *path, int64_t offset, const void *bytes, size_t size)
+{
+    char *memory = malloc(size + 2 * (size_t)PADDING);
+
+    *lines = (struct gr_lines){.path = path,
+                               .fd = -1,
+                               .end = offset + (int64_t)size,
+                               .at = offset,
+                               .window = memory == NULL ? NULL : memory + PADDING,
+                               .room = size,
+                               .size = size,
+                               .whole = true};
+    if (memory == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: no memory for its lines", path);
+    }
+    memset(memory, 0, PADDING);
+    memcpy(lines->window, bytes, size);
+    memset(lines->window + size, 0, PADDING);
+    return GRANARY_OK;
+}
+
 void
 gr_lines_close(struct gr_lines *lines)
 {
+    gr_unpack_close(lines->unpack);
+    lines->unpack = NULL;
     gr_fd_close(&lines->fd);
     free(lines->window == NULL ? NULL : lines->window - PADDING);
     lines->window = NULL;

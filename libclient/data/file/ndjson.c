@@ -73,18 +73,10 @@ ndjson_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
 {
     struct columns *columns = calloc(1, sizeof *columns);
     struct gr_lines lines = {.fd = -1};
-    uint64_t file_size = 0;
-    char *bytes = NULL;
-    size_t size;
-    granary_err err = columns == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
-                                      : gr_format_begin(path, 0, &bytes, &size, &file_size);
+    granary_err err = columns == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_lines_open_text(&lines, path);
 
     (void)delimiter;
-    free(bytes);
-    if (err == GRANARY_OK) {
-        err = gr_lines_open(&lines, path, 0, (int64_t)file_size);
-        err = err == GRANARY_OK ? read_lines(&lines, columns, sketch) : err;
-    }
+    err = err == GRANARY_OK ? read_lines(&lines, columns, sketch) : err;
     if (err == GRANARY_OK) {
         err = columns->records.names.count == 0 ? gr_fail(GRANARY_EINVAL, "%s: no record with a value", path)
                                                 : tell_columns(columns, sketch);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/file/names.h"
 
 static granary_err enter_known(struct gr_file *file);
 
@@ -82,22 +83,73 @@ enter_first(struct gr_file *file)
     return csv->splits == NULL ? tile_no_memory() : GRANARY_OK;
 }
 
+/* What the user has not said is what was found. */
+static void
+use_sniffed(struct csv *csv)
+{
+    const struct gr_sniffed *sniffed = &csv->sniffed;
+    struct gr_dialect *dialect = &csv->dialect;
+
+    dialect->delimiter = strcmp(dialect->delimiter, ",") == 0 ? sniffed->delimiter : dialect->delimiter;
+    dialect->quote = strcmp(dialect->quote, "\"") == 0 ? sniffed->quote : dialect->quote;
+    dialect->comment = dialect->comment[0] == '\0' ? sniffed->comment : dialect->comment;
+    dialect->skip = dialect->skip == 0 ? sniffed->skip : dialect->skip;
+    if (strcmp(csv->decimal, ".") == 0 && csv->thousands[0] == '\0') {
+        csv->decimal = sniffed->decimal;
+        csv->thousands = sniffed->thousands;
+    }
+}
+
+static granary_err
+find_dialect(struct gr_file *file)
+{
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
+    const Granary__Attr *nulls = params->null_values;
+    struct csv *csv = file->own;
+    granary_err err = GRANARY_OK;
+
+    csv->decimal = params->decimal;
+    csv->thousands = params->thousands;
+    csv->dialect = (struct gr_dialect){.delimiter = params->delimiter,
+                                       .quote = params->quote,
+                                       .escape = params->escape,
+                                       .comment = params->comment,
+                                       .encoding = params->encoding,
+                                       .skip = params->skip,
+                                       .ragged = strcmp(params->ragged, "fill") == 0  ? GR_RAGGED_FILL
+                                                 : strcmp(params->ragged, "cut") == 0 ? GR_RAGGED_CUT
+                                                                                      : GR_RAGGED_REFUSE,
+                                       .null = nulls != NULL && nulls->n_strings > 0 ? nulls->strings[0] : ""};
+    if (params->sniff) {
+        err = gr_sniff(file->path, params->encoding, &csv->sniffed);
+        if (err == GRANARY_OK) {
+            use_sniffed(csv);
+        }
+    }
+    err = err == GRANARY_OK ? gr_dialect_check(&csv->dialect) : err;
+    csv->delimiter[0] = err == GRANARY_OK ? gr_dialect_delimiter(&csv->dialect) : ',';
+    return err;
+}
+
 static granary_err
 csv_look(struct gr_file *file, int fd)
 {
-    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
     struct csv *csv = file->own = calloc(1, sizeof *csv);
+    bool must_unpack = false;
     granary_err err;
 
-    (void)fd;
     if (file->file_bytes == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no header", file->path);
     }
     if (csv == NULL) {
         return tile_no_memory();
     }
-    csv->delimiter = params->delimiter;
-    csv->header = params->header;
+    csv->header = GR_NODE_PARAMS(read_csv, file->node)->header;
+    err = find_dialect(file);
+    err = err == GRANARY_OK ? records_look_packed(file, fd, !gr_dialect_is_plain(&csv->dialect), &must_unpack) : err;
+    if (err != GRANARY_OK || must_unpack) {
+        return err; /* CSV_UNPACK */
+    }
     err = csv_find_known(file);
     return err == GRANARY_OK ? enter_first(file) : err;
 }
@@ -121,6 +173,7 @@ csv_free(struct gr_file *file)
 
     splits_free(file);
     records_fini(&csv->records);
+    gr_texts_free(&csv->names);
     free(csv->job_ranges);
     free(csv->known);
     free(csv);
@@ -178,25 +231,19 @@ joined_kinds(const struct gr_file *file, size_t column)
 static granary_err
 add_column(struct gr_file *file, size_t column)
 {
-    const struct csv *csv = file->own;
+    struct csv *csv = file->own;
     const Granary__CsvTypes *first = csv->records.types[0];
     char *name = NULL;
     granary_err err = GRANARY_OK;
 
-    if (!csv->header) {
-        char text[32];
-
-        (void)snprintf(text, sizeof text, "c%zu", column);
-        name = strdup(text);
-    } else if (first->names[column].len == 0) { /* its data may be NULL */
-        name = strdup("");
-    } else if (memchr(first->names[column].data, '\0', first->names[column].len) != NULL) {
+    if (csv->header && memchr(first->names[column].len == 0 ? (const uint8_t *)"" : first->names[column].data, '\0',
+                              first->names[column].len) != NULL) {
         return records_fail(file, 1, "the name of column %zu in the header has a zero byte", column + 1);
-    } else {
-        name = strndup((const char *)first->names[column].data, first->names[column].len);
     }
-    if (name == NULL) {
-        return tile_no_memory();
+    err = gr_column_name(&csv->names, column, csv->header ? (const char *)first->names[column].data : "",
+                         csv->header ? first->names[column].len : 0, &name);
+    if (err != GRANARY_OK) {
+        return err;
     }
     err = records_add_column(file, name, joined_kinds(file, column));
     free(name);
@@ -311,6 +358,10 @@ csv_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
     const struct csv *csv = file->own;
     granary_err err;
 
+    if (csv->stage == CSV_UNPACK) {
+        err = records_take_pieces(file, answer);
+        return err == GRANARY_OK ? enter_infer(file) : err;
+    }
     if (csv->stage == CSV_SPLIT) {
         return feed_split(file, job, answer);
     }

@@ -2,22 +2,31 @@
  * A CSV file on its way to be read: found and sized, cut at records, its columns' types known.
  *
  *   stage    its subtasks                       next
+ *   UNPACK   text_unpack, of a packed file,     INFER   (its pieces are ranges)
+ *            or one of another dialect
  *   SPLIT    csv_split, one a block of bytes    INFER   (a file of one block begins with INFER)
  *   INFER    csv_infer, one a range of records  known   (of which csv_split has not told the types already)
  */
 #ifndef TILE_FILE_CSV_H
 #define TILE_FILE_CSV_H
 
+#include "data/text/sniff.h"
+#include "data/texts.h"
 #include "tile/file/records.h"
 
-enum csv_stage { CSV_SPLIT, CSV_INFER };
+enum csv_stage { CSV_UNPACK, CSV_SPLIT, CSV_INFER };
 
 /* gr_file.own */
 struct csv {
     struct records records;
     enum csv_stage stage;
-    const char *delimiter; /* borrowed from the node */
+    struct gr_dialect dialect; /* borrowed from the node, or from what was found */
+    struct gr_sniffed sniffed;
+    char delimiter[2]; /* of ranges */
+    const char *decimal;
+    const char *thousands;
     bool header;
+    struct gr_texts names;      /* of columns */
     Granary__CsvSplit **splits; /* jobs answers while in SPLIT */
     size_t *job_ranges;         /* INFER: the range of each job */
     int64_t *known;             /* positions of columns whose dtypes the user gives; perhaps not all of them */

@@ -1,4 +1,6 @@
 /* The operators that split, look at, read and write a CSV file. */
+#include <string.h>
+
 #include "base/error.h"
 #include "tile/file/csv.h"
 
@@ -11,13 +13,25 @@ file_attrs(const struct gr_file *file, struct gr_chunks *chunks)
     static char empty[] = "";
     static char backslash_n[] = "\\N";
     static char *const default_nulls[] = {empty, backslash_n};
-    const Granary__Attr *nulls = GR_NODE_PARAMS(read_csv, file->node)->null_values;
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
+    const struct csv *csv = file->own;
+    const Granary__Attr *nulls = params->null_values;
     gr_attrs set = gr_chunks_attrs(chunks);
 
     gr_attrs_add(chunks, set, gr_attr_new_string("path", file->path));
-    gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", ((const struct csv *)file->own)->delimiter));
+    gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", csv->delimiter));
     gr_attrs_add(chunks, set,
                  nulls == NULL ? gr_attr_new_strings("null_values", default_nulls, 2) : gr_attr_copy(nulls));
+    if (strcmp(csv->decimal, ".") != 0 || csv->thousands[0] != '\0') {
+        gr_attrs_add(chunks, set, gr_attr_new_string("decimal", csv->decimal));
+        gr_attrs_add(chunks, set, gr_attr_new_string("thousands", csv->thousands));
+    }
+    if (params->date_format != NULL) {
+        gr_attrs_add(chunks, set, gr_attr_new_string("date_format", params->date_format));
+    }
+    if (params->timestamp_format != NULL) {
+        gr_attrs_add(chunks, set, gr_attr_new_string("timestamp_format", params->timestamp_format));
+    }
     return set;
 }
 
@@ -52,14 +66,22 @@ csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
 {
     const struct csv *csv = file->own;
     bool is_split = csv->stage == CSV_SPLIT;
+    struct gr_piece piece;
     struct gr_chunk_spec spec = {
         .op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer, .step = step, .shared = file_attrs(file, chunks)};
 
+    if (csv->stage == CSV_UNPACK) {
+        records_start_unpack(file, step, chunks, &csv->dialect);
+        return;
+    }
     if (csv->known_count > 0) {
         gr_attrs_add(chunks, spec.shared, gr_attr_new_ints("known", csv->known, csv->known_count));
     }
     for (size_t i = 0; i < file->jobs; i++) {
         spec.own = is_split ? block_attrs(file, chunks, i) : range_attrs(file, chunks, csv->job_ranges[i]);
+        if (!is_split) {
+            records_add_input(file, csv->job_ranges[i], &piece, &spec);
+        }
         (void)gr_chunks_add(chunks, &spec);
     }
 }
@@ -101,6 +123,7 @@ tile_write_csv(struct tiling *t, size_t i)
 
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("delimiter", params->delimiter));
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("null_value", params->null_value));
+    file_add_packing(t, shared, params->compression, params->path);
     gr_attrs_add(t->chunks, own[0], gr_attr_new_bool("header", params->header));
     gr_attrs_add(t->chunks, own[1], gr_attr_new_bool("header", false));
     return file_write_texts(t, i, GR_CHUNK_csv_format, shared, own);

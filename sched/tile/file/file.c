@@ -75,6 +75,7 @@ look_at_source(struct gr_file *file, const struct gr_file_options *options)
         file->file_bytes = info.st_size;
         file->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
         file->block_bytes = block_of(file->file_bytes, options);
+        file->memory_bytes = options->memory_bytes;
         err = file->source->look(file, fd);
     }
     gr_fd_close(&fd);
@@ -203,6 +204,16 @@ gr_file_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
     file->first_op = chunks->count;
     file->asks = false;
     file->source->start(file, step, chunks);
+}
+
+void
+gr_file_makers(const struct gr_file *file, gr_file_maker *tell, void *context)
+{
+    if (file->source != NULL && file->source->makers != NULL) {
+        file->source->makers(file, tell, context);
+    } else if (file->made > 0 && !file->asks) {
+        tell(context, file->made_by, file->made);
+    }
 }
 
 granary_err

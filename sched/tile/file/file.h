@@ -38,7 +38,8 @@ struct gr_file {
     char *path;                     /* absolute */
     int64_t file_bytes;
     int64_t modified_ns;
-    int64_t block_bytes; /* that a chunk should have, about */
+    int64_t block_bytes;   /* that a chunk should have, about */
+    uint64_t memory_bytes; /* of the store; 0: unknown */
 
     bool of_many;    /* it is one of the files that another one stands for (many.h) */
     bool is_partial; /* some of the files that it stands for were left out: its type may not be that of all */
@@ -58,8 +59,13 @@ struct gr_file {
     size_t jobs;       /* of the stage */
     size_t waiting;    /* of them, those without an answer */
     uint32_t first_op; /* once they were added, they follow one another from here on */
+    uint32_t made;     /* pieces of text that the first one yields: they are to stay until the file is cut */
+    uint32_t made_by;  /* the operator that yields them; valid when made > 0 */
     void *own;         /* the source's */
 };
+
+/* An operator of a file yields so many pieces of text, which are to stay until the file is cut. */
+typedef void gr_file_maker(void *context, uint32_t op, uint32_t count);
 
 struct gr_source {
     /* Look at a file that is open: it is known then, or asks. Errors: EINVAL, ETYPE, ...; with the path */
@@ -67,6 +73,9 @@ struct gr_source {
     /* Tile step i, or as much of it as `step` says, which yields columns of this file. Errors: as a tile rule */
     granary_err (*tile)(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step,
                         struct gr_tiled *out);
+
+    /* Of a source of many files: tell of each (gr_file_makers()). NULL: it is of one. */
+    void (*makers)(const struct gr_file *file, gr_file_maker *tell, void *context);
 
     /* NULL, all of these, when a look is enough. */
     void (*start)(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);             /* add jobs operators */
@@ -96,6 +105,8 @@ granary_err gr_file_believe(struct gr_file *file, const struct gr_schema *schema
 void gr_file_doubt(struct gr_file *file);   /* as if it had not been */
 void gr_file_destroy(struct gr_file *file); /* NULL is fine */
 
+/* Tell the operators of the stages so far that yield pieces of text, in their order. */
+void gr_file_makers(const struct gr_file *file, gr_file_maker *tell, void *context);
 /* Of a file that asks: add the stage's operators, one after the other. */
 void gr_file_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks);
 

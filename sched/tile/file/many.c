@@ -132,7 +132,8 @@ look_at_parts(struct gr_file *file, const bool *wanted, const struct gr_file_opt
     granary_err err = GRANARY_OK;
 
     many->parts = calloc(many->paths.count, sizeof *many->parts);
-    if (many->parts == NULL) {
+    many->stage = calloc(many->paths.count, sizeof(struct gr_file *));
+    if (many->parts == NULL || many->stage == NULL) {
         return tile_no_memory();
     }
     for (int round = 0; round < 3 && many->count == 0 && err == GRANARY_OK; round++) {
@@ -234,6 +235,7 @@ many_free(struct gr_file *file)
         gr_expr_destroy(many->literals[l]);
     }
     free(many->parts);
+    free(many->stage);
     free(many->literals);
     free(many->key_dtypes);
     free(many->columns);
@@ -247,13 +249,15 @@ many_free(struct gr_file *file)
 static void
 many_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
 {
-    const struct many *many = file->own;
+    struct many *many = file->own;
     struct many_group group = {0};
 
+    many->stage_count = 0;
     for (size_t p = 0; p < many->count; p++) {
         struct gr_file *part = many->parts[p].file;
 
         if (part->asks) {
+            many->stage[many->stage_count++] = part;
             bool joins = many_group_takes(&group, part->jobs, (uint64_t)part->file_bytes);
 
             gr_file_start(part, step, chunks);
@@ -264,18 +268,17 @@ many_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
     }
 }
 
-/* The part whose operators begin last before that one, among those of this stage. */
+/* The part of the stage whose operators begin last before that one. */
 static struct gr_file *
 part_of(const struct many *many, uint32_t op)
 {
     struct gr_file *found = NULL;
 
-    for (size_t low = 0, high = many->count; low < high;) {
+    for (size_t low = 0, high = many->stage_count; low < high;) {
         size_t middle = low + (high - low) / 2;
 
-        /* Those that are known have older operators, or none: their place among the others does not matter. */
-        if (many->parts[middle].file->first_op <= op) {
-            found = many->parts[middle].file;
+        if (many->stage[middle]->first_op <= op) {
+            found = many->stage[middle];
             low = middle + 1;
         } else {
             high = middle;
@@ -304,6 +307,16 @@ many_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
     return err;
 }
 
+static void
+many_makers(const struct gr_file *file, gr_file_maker *tell, void *context)
+{
+    const struct many *many = file->own;
+
+    for (size_t p = 0; p < many->count; p++) {
+        gr_file_makers(many->parts[p].file, tell, context);
+    }
+}
+
 static bool
 many_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
 {
@@ -321,8 +334,12 @@ many_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
     return told;
 }
 
-static const struct gr_source source_many = {
-    .tile = many_tile, .start = many_start, .feed = many_feed, .tell_odd = many_tell_odd, .free_own = many_free};
+static const struct gr_source source_many = {.tile = many_tile,
+                                             .makers = many_makers,
+                                             .start = many_start,
+                                             .feed = many_feed,
+                                             .tell_odd = many_tell_odd,
+                                             .free_own = many_free};
 
 /* ---- columns ---- */
 

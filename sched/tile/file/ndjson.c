@@ -19,18 +19,33 @@ range_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range)
     return records_bytes_attrs(chunks, records->ranges[range].offset, records->ranges[range].size);
 }
 
+static void
+enter_infer(struct gr_file *file)
+{
+    const struct records *records = file->own;
+
+    file->jobs = file->waiting = records->range_count;
+    file->stage = "being looked at for types";
+    file->asks = true;
+}
+
 static granary_err
 ndjson_look(struct gr_file *file, int fd)
 {
     struct records *records = file->own = calloc(1, sizeof *records);
     size_t count = (size_t)((file->file_bytes + file->block_bytes - 1) / file->block_bytes);
+    bool is_packed;
+    granary_err err;
 
-    (void)fd;
     if (records == NULL) {
         return tile_no_memory();
     }
     if (count == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no record", file->path);
+    }
+    err = records_look_packed(file, fd, false, &is_packed);
+    if (err != GRANARY_OK || is_packed) {
+        return err;
     }
     records->ranges = calloc(count, sizeof *records->ranges);
     records->types = calloc(count, sizeof(Granary__CsvTypes *));
@@ -44,20 +59,27 @@ ndjson_look(struct gr_file *file, int fd)
         records->ranges[i].offset = offset;
         records->ranges[i].size = left < file->block_bytes ? left : file->block_bytes;
     }
-    records->range_count = file->jobs = file->waiting = count;
-    file->stage = "being looked at for types";
-    file->asks = true;
+    records->range_count = count;
+    enter_infer(file);
     return GRANARY_OK;
 }
 
 static void
 ndjson_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
 {
-    struct gr_chunk_spec spec = {.op = GR_CHUNK_ndjson_infer, .step = step, .shared = gr_chunks_attrs(chunks)};
+    const struct records *records = file->own;
+    struct gr_chunk_spec spec = {.op = GR_CHUNK_ndjson_infer, .step = step};
+    struct gr_piece piece;
 
+    if (records->is_packed && !records->is_unpacked) {
+        records_start_unpack(file, step, chunks, NULL);
+        return;
+    }
+    spec.shared = gr_chunks_attrs(chunks);
     gr_attrs_add(chunks, spec.shared, gr_attr_new_string("path", file->path));
     for (size_t i = 0; i < file->jobs; i++) {
         spec.own = range_attrs(file, chunks, i);
+        records_add_input(file, i, &piece, &spec);
         (void)gr_chunks_add(chunks, &spec);
     }
 }
@@ -132,9 +154,18 @@ add_columns(struct gr_file *file, struct union_of_names *all)
 static granary_err
 ndjson_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
 {
+    const struct records *records = file->own;
     struct union_of_names *all;
-    granary_err err = records_take(file, "ndjson_infer", job, answer);
+    granary_err err;
 
+    if (records->is_packed && !records->is_unpacked) {
+        err = records_take_pieces(file, answer);
+        if (err == GRANARY_OK) {
+            enter_infer(file);
+        }
+        return err;
+    }
+    err = records_take(file, "ndjson_infer", job, answer);
     if (err != GRANARY_OK || file->waiting > 0) {
         return err;
     }
@@ -184,5 +215,9 @@ const struct gr_source gr_source_ndjson = {
 granary_err
 tile_write_ndjson(struct tiling *t, size_t i)
 {
-    return file_write_texts(t, i, GR_CHUNK_ndjson_format, 0, (const gr_attrs[2]){0, 0});
+    const struct gr_params_write_ndjson *params = GR_STEP_PARAMS(write_ndjson, &t->steps->steps[i]);
+    gr_attrs shared = gr_chunks_attrs(t->chunks);
+
+    file_add_packing(t, shared, params->compression, params->path);
+    return file_write_texts(t, i, GR_CHUNK_ndjson_format, shared, (const gr_attrs[2]){0, 0});
 }

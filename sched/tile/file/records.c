@@ -142,12 +142,14 @@ records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step 
 {
     const struct records *records = file->own;
     struct gr_chunk_spec one = *spec;
+    struct gr_piece piece;
     granary_err err = tiled_init(t, out, records->range_count, true);
 
     for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
         one.own = attrs(file, t->chunks, r);
         gr_attrs_add(t->chunks, one.own, gr_attr_new_int("line", (int64_t)records->ranges[r].line));
         one.bytes = estimate_bytes(file, r, step->present);
+        records_add_input(file, r, &piece, &one);
         out->rows[r] = (int64_t)records->types[r]->records;
         out->bytes[r] = one.bytes;
         out->pieces[r] = gr_chunks_add(t->chunks, &one);

@@ -6,6 +6,7 @@
 #ifndef TILE_FILE_RECORDS_H
 #define TILE_FILE_RECORDS_H
 
+#include "data/text/text.h"
 #include "schema/granary.pb-c.h"
 #include "tile/file/csv_range.h"
 #include "tile/file/tiles.h"
@@ -18,6 +19,8 @@ struct records {
     struct gr_csv_range *ranges;
     size_t range_count;
     Granary__CsvTypes **types; /* by range; NULL: not told yet */
+    bool is_packed;            /* the file, or another dialect: ranges are pieces of its text, and objects */
+    bool is_unpacked;
 };
 
 void records_fini(struct records *records);
@@ -35,6 +38,20 @@ granary_err records_add_column(struct gr_file *file, const char *name, uint32_t 
 /* All columns are there: what the user says about dtypes wins over what was seen. The file is known then. Errors:
  * ENOENT, EINVAL */
 granary_err records_settle(struct gr_file *file);
+
+/*
+ * unpacked.c: a file that is packed. Its first stage is one operator, which yields the pieces of its text; they are the
+ * ranges of those that follow.
+ */
+/* Whether the file is packed, or UTF-16; is_other: it is another dialect, anyway. Then the stage is begun. Errors: EIO */
+granary_err records_look_packed(struct gr_file *file, int fd, bool is_other, bool *ret_packed);
+/* Add the stage's operator. dialect: of CSV; NULL: each line is a record */
+void
+records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chunks, const struct gr_dialect *dialect);
+/* Take the answer; the ranges are there then, with their lines. Errors: ENOMEM · EPROTO */
+granary_err records_take_pieces(struct gr_file *file, const ProtobufCBinaryData *answer);
+/* The range as an input of an operator, if it is a piece. piece: memory for it */
+void records_add_input(const struct gr_file *file, size_t range, struct gr_piece *piece, struct gr_chunk_spec *spec);
 
 /* The attributes of an operator on a range, "offset", "size" and what else the format needs. */
 typedef gr_attrs records_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range);

@@ -1,6 +1,8 @@
 /* What the tile rules of files share: what names a file, and how one file is made of many chunks. */
 #include "tile/file/tiles.h"
 
+#include "data/text/packing.h"
+
 gr_attrs
 file_path_attrs(struct tiling *t, const struct gr_file *file)
 {
@@ -22,6 +24,16 @@ file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_
         out->pieces[0] = tiling_add(t, i, op, file_path_attrs(t, t->sources->files[i]), pieces, count, out->bytes[0]);
     }
     return err;
+}
+
+void
+file_add_packing(struct tiling *t, gr_attrs set, const char *compression, const char *path)
+{
+    size_t stem;
+
+    gr_attrs_add(t->chunks, set,
+                 gr_attr_new_string("packing", compression != NULL ? compression
+                                                                   : gr_packing_name(gr_packing_of_path(path, &stem))));
 }
 
 granary_err

@@ -3,6 +3,7 @@
 
     files.py BIN_DIRECTORY
 """
+import gzip
 import json
 import os
 import pathlib
@@ -77,7 +78,7 @@ def check_options(files, known):
             if parameter == 'path':
                 continue
             files.sql(f"copy t to 'all.{form}'") if f'write_{form}' in known else None
-            text = f"select * from {name}('all.{form}', {parameter} => {VALUES[kind]})" if verb == 'read' else \
+            text = f"select * from {name}('all.{form}', \"{parameter}\" => {VALUES[kind]})" if verb == 'read' else \
                 f"copy t to 'other' (format {form}, {parameter} {VALUES[kind].replace('array', '').replace('[', '(').replace(']', ')')})"
             ended = files.call('sql', text)
             assert 'has no option' not in ended.stderr and 'syntax' not in ended.stderr, f'{text}: {ended.stderr}'
@@ -100,6 +101,21 @@ def check_csv(files, known):
     assert files.rows('select * from u') == [(None, 2), (None, 3)]
     assert files.sql("copy u from 'x.csv' delimiter '|' null 'NULL'") == 'INSERT 0 2\n'  # the first line is the header
     files.sql('drop table u')
+
+
+def check_folder(files, known):
+    """Files of one folder that are known after different stages: packed, small, large."""
+    folder = os.path.join(files.base, 'folder')
+    os.mkdir(folder)
+    total = 0
+    for i, count in enumerate([5, 200000, 3, 7, 90000, 2, 1]):
+        packed = i % 3 == 0
+        with (gzip.open if packed else open)(f'{folder}/{i}.csv{".gz" if packed else ""}', 'wt', encoding='utf-8') as file:
+            file.write('n,s\n' + ''.join(f'{n},{n % 7}\n' for n in range(count)))
+        total += count * (count - 1) // 2
+    assert files.rows("select sum(n), count(*) from 'folder/*'") == [(total, 290018)]
+    assert files.rows("select n, s from 'folder/' where n >= 199999") == [(199999, 199999 % 7)]
+    assert files.rows("select count(*) from read_csv('folder/*.csv', filename => 'file') where file like '%/5.csv'") == [(2,)]
 
 
 def check_refusals(files, known):
@@ -135,5 +151,5 @@ def check_nothing_left(files, known):
 
 known = operators()
 with Files(binaries) as files:
-    for check in (check_round_trips, check_options, check_csv, check_refusals, check_nothing_left):
+    for check in (check_round_trips, check_options, check_csv, check_folder, check_refusals, check_nothing_left):
         check(files, known)

@@ -135,7 +135,7 @@ for ending in txt csv tsv; do
 done
 expect 2 "cars.json:1: $json" granary load --delimiter ';' gone "$work/cars.json"
 expect 2 "cars.csv: $json" granary sql "select * from '$work/cars.csv'"
-gzip -c "$work/a.csv" >"$work/packed.csv"
+gzip -c "$work/a.csv" | gzip -c >"$work/packed.csv"
 expect 2 "packed.csv:1: not text in columns but a file packed by gzip: unpack it first" granary load gone "$work/packed.csv"
 granary sql -o "$work/arrow.arrow" 'select 1 as one'
 cp "$work/arrow.arrow" "$work/arrow.csv"

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "data/text/packing.h"
 #include "kernel/simd/simd.h"
 #include "unit/executor/op.h"
 
@@ -681,6 +682,104 @@ errors_in_blocks_are_those_of_their_record(void **state)
     gr_buf_free(&text);
 }
 
+/* ---- text_unpack ---- */
+
+static uint64_t
+count_char(const char *bytes, size_t size, char what)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        count += bytes[i] == what;
+    }
+    return count;
+}
+
+enum { PIECES = 40 };
+
+/* Records, some with line ends in quotes, of several pieces. */
+static void
+make_text(struct gr_buf *text)
+{
+    for (int i = 0; text->size < (5 << 20); i++) {
+        gr_buf_addf(text, "%d,\"say \"\"%d\"\"%s\",%d%s", i, i % 10, i % 3 == 0 ? "\n,\r\n" : "", i * 7,
+                    i % 2 == 0 ? "\n" : "\r\n");
+    }
+}
+
+static void
+a_packed_text_is_cut_at_records(void **state)
+{
+    struct gr_value outputs[PIECES] = {{0}};
+    struct gr_buf text = {0};
+    struct gr_buf packed = {0};
+    struct gr_buf answer = {0};
+    Granary__ChunkOp *op = op_new("text_unpack");
+    Granary__TextPieces *pieces;
+    uint64_t lines = 0;
+    size_t at = 0;
+    char *path;
+
+    (void)state;
+    make_text(&text);
+    assert_int_equal(gr_pack_text(GR_PACKING_ZSTD, text.bytes, text.size / 3, &packed), GRANARY_OK);
+    assert_int_equal(gr_pack_text(GR_PACKING_ZSTD, text.bytes + text.size / 3, text.size - text.size / 3, &packed),
+                     GRANARY_OK);
+    path = file_write(packed.bytes, packed.size);
+    op_attr(op, gr_attr_new_string("path", path));
+    op_attr(op, gr_attr_new_string("delimiter", ","));
+    op_attr(op, gr_attr_new_int("first", 100000));
+    op_attr(op, gr_attr_new_int("most", 1 << 20));
+    assert_int_equal(op_run(run_text_unpack, op, NULL, 0, outputs, PIECES, &answer), GRANARY_OK);
+    pieces = granary__text_pieces__unpack(NULL, answer.size, (const uint8_t *)answer.bytes);
+    assert_non_null(pieces);
+    assert_true(pieces->n_bytes > 3 && pieces->n_bytes < PIECES);
+    assert_int_equal(pieces->n_lines, pieces->n_bytes);
+    for (size_t i = 0; i < pieces->n_bytes; i++) {
+        Granary__ChunkOp *infer_op = range_op("csv_infer", path, at, pieces->bytes[i]);
+        struct gr_buf told = {0};
+        Granary__CsvTypes *types;
+
+        assert_int_equal(outputs[i].bytes_size, pieces->bytes[i]);
+        assert_memory_equal(outputs[i].bytes, text.bytes + at, pieces->bytes[i]);
+        assert_int_equal(op_run(run_csv_infer, infer_op, &outputs[i], 1, NULL, 0, &told), GRANARY_OK);
+        types = granary__csv_types__unpack(NULL, told.size, (const uint8_t *)told.bytes);
+        assert_non_null(types);
+        assert_string_equal(types->error, "");
+        assert_true(!types->ragged && types->fields == 3 && types->records > 0);
+        granary__csv_types__free_unpacked(types, NULL);
+        granary__chunk_op__free_unpacked(infer_op, NULL);
+        gr_buf_free(&told);
+        at += pieces->bytes[i];
+        lines += pieces->lines[i];
+    }
+    assert_int_equal(at, text.size);
+    assert_int_equal(lines, count_char(text.bytes, text.size, '\n'));
+    for (size_t i = 0; i < PIECES; i++) {
+        assert_true(i < pieces->n_bytes || outputs[i].bytes_size == 0);
+        gr_value_free(&outputs[i]);
+    }
+    granary__text_pieces__free_unpacked(pieces, NULL);
+    gr_buf_free(&answer);
+
+    /* Too few outputs for it all, and a piece that is not what was asked for. */
+    assert_int_equal(op_run(run_text_unpack, op, NULL, 0, outputs, 2, &answer), GRANARY_EFULL);
+    assert_non_null(strstr(granary_error_message(), "unpack it first"));
+    for (size_t i = 0; i < 2; i++) {
+        gr_value_free(&outputs[i]);
+    }
+    gr_buf_free(&answer);
+    granary__chunk_op__free_unpacked(op, NULL);
+    op = range_op("csv_infer", path, 0, 10);
+    outputs[0] = (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = "a,b\n", .bytes_size = 4};
+    assert_int_equal(op_run(run_csv_infer, op, outputs, 1, NULL, 0, NULL), GRANARY_ETYPE);
+    granary__chunk_op__free_unpacked(op, NULL);
+    (void)unlink(path);
+    free(path);
+    gr_buf_free(&text);
+    gr_buf_free(&packed);
+}
+
 int
 main(void)
 {
@@ -705,6 +804,7 @@ main(void)
         cmocka_unit_test(random_files_are_read_the_same_in_any_blocks),
         cmocka_unit_test(split_counts_records_and_lines),
         cmocka_unit_test(bad_options_are_errors),
+        cmocka_unit_test(a_packed_text_is_cut_at_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/print.h"
+#include "data/text/packing.h"
 
 /* A table on a terminal shows the ends of a long result; files and --csv get all. */
 #define ARROW_MAGIC     "ARROW1"
@@ -90,12 +91,17 @@ list_formats(bool frames, bool tensors, struct gr_buf *out)
 granary_err
 output_format_of(const char *path, const struct gr_format **ret_format)
 {
-    const char *dot = strrchr(path, '.');
+    size_t stem;
+    enum gr_packing packing = gr_packing_of_path(path, &stem);
+    const char *dot = memrchr(path, '.', stem);
     struct gr_buf endings = {0};
     granary_err err;
 
     for (size_t i = 0; dot != NULL && i < sizeof output_formats / sizeof output_formats[0]; i++) {
-        if (strcmp(dot + 1, output_formats[i]->name) == 0) {
+        size_t size = strlen(output_formats[i]->name);
+
+        if ((size_t)(path + stem - dot - 1) == size && memcmp(dot + 1, output_formats[i]->name, size) == 0 &&
+            (packing == GR_PACKING_NONE || output_formats[i]->is_text)) {
             *ret_format = output_formats[i];
             return GRANARY_OK;
         }
@@ -103,6 +109,23 @@ output_format_of(const char *path, const struct gr_format **ret_format)
     list_formats(true, true, &endings);
     err = gr_fail(GRANARY_EINVAL, "%s: the ending tells the format:%.*s", path, (int)endings.size, endings.bytes);
     gr_buf_free(&endings);
+    return err;
+}
+
+granary_err
+output_pack(const char *path, struct gr_buf *out)
+{
+    struct gr_buf packed = {0};
+    size_t stem;
+    enum gr_packing packing = gr_packing_of_path(path, &stem);
+    granary_err err;
+
+    if (packing == GR_PACKING_NONE) {
+        return GRANARY_OK;
+    }
+    err = gr_pack_text(packing, out->bytes, out->size, &packed);
+    gr_buf_free(out);
+    *out = packed;
     return err;
 }
 

@@ -15,8 +15,11 @@ extern const struct gr_format output_schema;
 /* Help of an option: the endings that output_format_of() knows. */
 extern const char output_help[];
 
-/* The format a file name asks for by its ending: .NAME of one that is written, .json, .txt. Errors: EINVAL */
+/* The format a file name asks for by its ending: .NAME of one that is written, .json, .txt; of text one of a packing may be
+ * behind it (.csv.gz). Errors: EINVAL */
 granary_err output_format_of(const char *path, const struct gr_format **ret_format);
+/* What is to be written there becomes packed, as the ending says. Errors: ENOMEM */
+granary_err output_pack(const char *path, struct gr_buf *out);
 
 /* Append a frame or a tensor to out. Errors: ETYPE it cannot be had in that format */
 granary_err output_add_frame(const granary_frame *frame, const struct gr_format *format, struct gr_buf *out);

@@ -2,6 +2,7 @@
 #include "cli/work/files.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "data/file/sketch.h"
@@ -81,6 +82,9 @@ files_add(const struct files *files, const struct file *file, granary_graph *gra
     granary_node_set_string(graph, node, "path", file->path);
     if (gr_param_find(op, "delimiter") != NULL) {
         granary_node_set_string(graph, node, "delimiter", file->delimiter);
+        if (files->delimiter == NULL && strcmp(file->delimiter, ",") == 0 && gr_csv_is_other(file->path)) {
+            granary_node_set_bool(graph, node, "sniff", true);
+        }
     }
     if (files->null_count > 0 && gr_param_find(op, "null_values") != NULL) {
         granary_node_set_strings(graph, node, "null_values", files->nulls, files->null_count);

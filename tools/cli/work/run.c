@@ -404,6 +404,8 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         }
         if (err != GRANARY_OK) {
             status = cli_fail(err, "target %s", target);
+        } else if (path != NULL && (err = output_pack(path, &out)) != GRANARY_OK) {
+            status = cli_fail(err, "%s", path);
         } else {
             status = cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
             printed += path == NULL;

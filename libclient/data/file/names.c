@@ -1,0 +1,35 @@
+/* A number behind a name that is taken: the first that nobody has. */
+#include "data/file/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+granary_err
+gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t size, char **ret_name)
+{
+    char *name = NULL;
+    uint32_t number;
+    granary_err err;
+
+    if (size > 0 ? (name = strndup(text, size)) == NULL : asprintf(&name, "c%zu", position) < 0) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
+    }
+    for (unsigned i = 1; gr_texts_find(taken, name, strlen(name)) != GR_TEXTS_NONE; i++) {
+        free(name);
+        name = NULL;
+        if (size > 0 ? asprintf(&name, "%.*s_%u", (int)size, text, i) < 0
+                     : asprintf(&name, "c%zu_%u", position, i) < 0) {
+            return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
+        }
+    }
+    err = gr_texts_add(taken, name, strlen(name), &number);
+    if (err != GRANARY_OK) {
+        free(name);
+        return err;
+    }
+    *ret_name = name;
+    return GRANARY_OK;
+}

@@ -1,0 +1,236 @@
+/*
+ * Each delimiter and quote is tried: the one by which the most records in a row, up to the last, have as many fields, and at
+ * least two. What stands before those records is left out.
+ */
+#include "data/text/sniff.h"
+
+#include <string.h>
+
+enum { LOOK = 64 << 10, RECORDS = 500, SKIP_MOST = 20 };
+
+/* The records of a text by one delimiter and one quote. */
+struct trial {
+    char delimiter;
+    char quote;
+    size_t count; /* of records, without empty lines and comments */
+    size_t fields[RECORDS];
+    int64_t lines[RECORDS]; /* before each */
+    bool has_quotes;        /* some field begins and ends with the quote */
+    size_t first;           /* from here on all have as many fields */
+};
+
+/* Go behind one field. *ret_quoted: in quotes that end where it does; *ret_bad: quotes that do not end, or end within */
+static const char *
+behind_field(const struct trial *trial, const char *at, const char *end, bool *ret_quoted, bool *ret_bad)
+{
+    *ret_quoted = *ret_bad = false;
+    if (at < end && *at == trial->quote) {
+        for (at++; at < end && (*at != trial->quote || (at + 1 < end && at[1] == trial->quote)); at++) {
+            at += *at == trial->quote;
+        }
+        *ret_bad = at == end || (at + 1 < end && strchr("\r\n", at[1]) == NULL && at[1] != trial->delimiter);
+        *ret_quoted = !*ret_bad;
+        at += at < end;
+    }
+    while (at < end && *at != trial->delimiter && *at != '\n' && *at != '\r') {
+        at++;
+    }
+    return at;
+}
+
+static int64_t
+lines_between(const char *from, const char *to)
+{
+    int64_t lines = 0;
+
+    for (; from < to; from++) {
+        lines += *from == '\n' || (*from == '\r' && (from + 1 == to || from[1] != '\n'));
+    }
+    return lines;
+}
+
+/* Read records. Returns false when quotes are not as the trial has them. whole: the last one is all there */
+static bool
+read_records(struct trial *trial, const char *bytes, size_t size, bool whole, char comment)
+{
+    const char *end = bytes + size;
+    const char *at = bytes;
+    int64_t line = 0;
+
+    while (at < end && trial->count < RECORDS) {
+        const char *from = at;
+        size_t fields = 0;
+        bool ends = false;
+        bool leave_out = *at == '\n' || *at == '\r' || (comment != '\0' && *at == comment);
+
+        while (leave_out && at < end && *at != '\n' && *at != '\r') {
+            at++;
+        }
+        while (!leave_out && !ends) {
+            bool quoted, bad;
+
+            at = behind_field(trial, at, end, &quoted, &bad);
+            if (bad && (at < end || whole || trial->count == 0)) {
+                return false;
+            }
+            trial->has_quotes = trial->has_quotes || quoted;
+            fields++;
+            ends = at == end || *at != trial->delimiter;
+            at += !ends;
+        }
+        if (at == end && !whole) {
+            break;
+        }
+        at += at < end && *at == '\r' && at + 1 < end && at[1] == '\n' ? 2 : at < end;
+        if (!leave_out) {
+            trial->lines[trial->count] = line;
+            trial->fields[trial->count++] = fields;
+        }
+        line += lines_between(from, at);
+    }
+    trial->first = trial->count;
+    while (trial->first > 0 && trial->fields[trial->first - 1] == trial->fields[trial->count - 1]) {
+        trial->first--;
+    }
+    return true;
+}
+
+/* Whether the records fit: few are left out, and there are columns. */
+static bool
+is_table(const struct trial *trial)
+{
+    return trial->count > 0 && trial->fields[trial->count - 1] > 1 && trial->first <= SKIP_MOST &&
+           (trial->first == 0 || trial->count - trial->first >= 2);
+}
+
+static bool
+is_better(const struct trial *trial, const struct trial *than)
+{
+    size_t fields = trial->count == 0 ? 0 : trial->fields[trial->count - 1];
+    size_t others = than->count == 0 ? 0 : than->fields[than->count - 1];
+
+    return trial->first != than->first ? trial->first < than->first : fields > others;
+}
+
+/* Lines that begin with # before the table, of which not one is its header. */
+static char
+find_comment(const char *bytes, size_t size)
+{
+    const char *second = size == 0 || bytes[0] != '#' ? NULL : memchr(bytes, '\n', size);
+    size_t left = second == NULL ? 0 : (size_t)(bytes + size - second - 1);
+
+    if (left == 0) {
+        return '\0';
+    }
+    if (second[1] == '#') {
+        return '#';
+    }
+    for (const char *d = ",;\t|"; *d != '\0'; d++) { /* a header that begins so has its delimiters */
+        if (memchr(bytes, *d, (size_t)(second - bytes)) != NULL && memchr(second, *d, left) != NULL) {
+            return '\0';
+        }
+    }
+    return '#';
+}
+
+/* ---- numbers ---- */
+
+/* "1.234,5": bit 0: a comma stands before a fraction, bit 1: points group; bit 2: a point stands before a fraction */
+static int
+look_at_number(const char *bytes, size_t size)
+{
+    size_t commas = 0, points = 0, comma_at = 0, point_at = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] == ',') {
+            commas++;
+            comma_at = i;
+        } else if (bytes[i] == '.') {
+            points++;
+            point_at = i;
+        } else if ((bytes[i] < '0' || bytes[i] > '9') && (i > 0 || bytes[i] != '-')) {
+            return 0;
+        }
+    }
+    if (commas == 1 && comma_at + 1 < size && comma_at > 0) {
+        return points == 0 ? 1 : point_at + 4 == comma_at ? 1 | 2 : 0;
+    }
+    return commas == 0 && points == 1 && point_at + 1 < size ? 4 : 0;
+}
+
+static void
+find_decimal(const struct trial *trial, const char *bytes, size_t size, struct gr_sniffed *sniffed)
+{
+    const char *end = bytes + size;
+    const char *at = bytes;
+    int seen = 0;
+
+    while (at < end) {
+        bool quoted, bad;
+        const char *to = behind_field(trial, at, end, &quoted, &bad);
+
+        seen |= quoted || to == end ? 0 : look_at_number(at, (size_t)(to - at));
+        at = to + (to < end);
+    }
+    if ((seen & 1) != 0 && (seen & 4) == 0) {
+        sniffed->decimal[0] = ',';
+        sniffed->thousands[0] = (seen & 2) != 0 ? '.' : '\0';
+    }
+}
+
+void
+gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed)
+{
+    static const char delimiters[] = {',', ';', '\t', '|'};
+    static const char quotes[] = {'"', '\''};
+    struct trial best = {.delimiter = ',', .quote = '"', .first = SIZE_MAX};
+    char comment = find_comment(bytes, size);
+    bool found = false;
+
+    *ret_sniffed = (struct gr_sniffed){.delimiter = ",", .quote = "\"", .decimal = "."};
+    for (size_t q = 0; q < sizeof quotes; q++) {
+        for (size_t d = 0; d < sizeof delimiters; d++) {
+            struct trial trial = {.delimiter = delimiters[d], .quote = quotes[q]};
+
+            /* The other quote must be seen as one. */
+            if (read_records(&trial, bytes, size, whole, comment) && is_table(&trial) &&
+                (q == 0 || (trial.has_quotes && !best.has_quotes)) && (!found || is_better(&trial, &best) || q == 1)) {
+                best = trial;
+                found = true;
+            }
+        }
+    }
+    if (!found) {
+        return;
+    }
+    ret_sniffed->delimiter[0] = best.delimiter;
+    ret_sniffed->quote[0] = best.quote;
+    ret_sniffed->comment[0] = comment;
+    ret_sniffed->skip = best.first > 0 ? best.lines[best.first] : 0;
+    if (best.delimiter != ',') {
+        find_decimal(&best, bytes, size, ret_sniffed);
+    }
+}
+
+granary_err
+gr_sniff(const char *path, const char *encoding, struct gr_sniffed *ret_sniffed)
+{
+    struct gr_dialect dialect = GR_DIALECT_PLAIN;
+    struct gr_text *text;
+    struct gr_buf bytes = {0};
+    bool more = true;
+    granary_err err;
+
+    dialect.encoding = encoding;
+    err = gr_text_open(path, &dialect, &text);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    err = gr_text_read(text, LOOK, &bytes, &more);
+    if (err == GRANARY_OK) {
+        gr_sniff_bytes(bytes.size == 0 ? "" : bytes.bytes, bytes.size, !more, ret_sniffed);
+    }
+    gr_text_close(text);
+    gr_buf_free(&bytes);
+    return err;
+}
