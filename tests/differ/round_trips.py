@@ -1,4 +1,4 @@
-"""Random tables through CSV, JSON lines, Arrow and NPY files and back: what is written and read again is what it was, to the last bit.
+"""Random tables through CSV, JSON lines, Arrow, Parquet and NPY files and back: what is written and read again is what it was, to the last bit.
 
 Files in other writers' forms (delimiters, names and nulls of one's own, quoting, line ends) are written here and read by granary, and what granary
 writes as CSV is read by Python's csv module, too.
@@ -28,7 +28,7 @@ class Part:
         return name.startswith(Part.covers)
 
     def make(self, draw, number, want=None):
-        kind = ('csv', 'arrow', 'npy', 'csv_theirs', 'raw', 'ndjson')[number % 6]
+        kind = ('csv', 'arrow', 'npy', 'csv_theirs', 'raw', 'ndjson', 'parquet')[number % 7]
         if want:  # op:read_csv, param:write_csv.header
             word, _, draw.want = want.split('_', 1)[1].partition('.')
             kind = draw.choice(['csv', 'csv', 'csv_theirs']) if word == 'csv' and 'read' in want else word
@@ -58,12 +58,18 @@ class Part:
                 spec['all_quoted'] = draw.chance(0.2)
             named = list(spec['frame']) if spec['read'].get('header', True) else [f'c{i}' for i in range(len(names))]
             spec['read']['dtypes'] = {n: c['dtype'] for n, c in zip(named, spec['frame'].values())}
+        elif kind == 'parquet':
+            if draw.likely(0.7, 'compression', 'level'):
+                codec = draw.choice(['zstd', 'snappy', 'gzip', 'lz4_raw', 'none'])
+                spec['parameters']['compression'] = codec
+                if codec in ('zstd', 'gzip') and draw.likely(0.5, 'level'):
+                    spec['parameters']['level'] = draw.randint(1, 9)
         elif kind == 'ndjson':
             spec['read']['dtypes'] = {n: c['dtype'] for n, c in spec['frame'].items()}
         return spec
 
     def hits(self, spec):
-        word = {'csv': 'csv', 'csv_theirs': 'csv', 'arrow': 'arrow', 'ndjson': 'ndjson', 'npy': 'npy', 'raw': 'raw'}[spec['kind']]
+        word = {'csv': 'csv', 'csv_theirs': 'csv', 'arrow': 'arrow', 'ndjson': 'ndjson', 'npy': 'npy', 'raw': 'raw', 'parquet': 'parquet'}[spec['kind']]
         found = [f'op:read_{word}', f'param:read_{word}.path'] + [f'param:read_{word}.{n}' for n in spec['read']]
         if spec['kind'] not in ('raw', 'csv_theirs'):
             found += [f'op:write_{word}', f'param:write_{word}.path'] + [f'param:write_{word}.{n}' for n in spec['parameters']]

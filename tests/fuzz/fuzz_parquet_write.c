@@ -247,6 +247,12 @@ check_value(const granary_column *column, int64_t row, const struct gr_parquet_s
     }
 }
 
+/* Rows of a frame that are a row group. */
+struct rows {
+    int64_t from;
+    int64_t count;
+};
+
 /* Of rows [from, to). */
 static void
 check_stats(const granary_column *column, const struct gr_parquet_leaf *leaf, const struct gr_parquet_stats *stats,
@@ -278,14 +284,14 @@ check_stats(const granary_column *column, const struct gr_parquet_leaf *leaf, co
 
 static void
 check_pages(const granary_column *column, const struct gr_parquet_leaf *leaf, const struct gr_parquet_chunk *chunk,
-            const uint8_t *file)
+            const struct rows *rows, const uint8_t *file)
 {
     struct gr_parquet_place *places = NULL;
     struct gr_parquet_stats *stats = NULL;
     bool *all_null = NULL;
     size_t count = 0;
 
-    must(gr_parquet_offset_index(file + chunk->offset_index_at, (size_t)chunk->offset_index_size, chunk, column->rows,
+    must(gr_parquet_offset_index(file + chunk->offset_index_at, (size_t)chunk->offset_index_size, chunk, rows->count,
                                  &places, &count) == GRANARY_OK);
     must(count == (size_t)chunk->data_pages);
     for (size_t i = 0; i < count; i++) {
@@ -293,18 +299,18 @@ check_pages(const granary_column *column, const struct gr_parquet_leaf *leaf, co
 
         must(gr_parquet_page_read(file + places[i].at, places[i].size, &page) == GRANARY_OK);
         must(page.type == GR_PARQUET_PAGE_DATA && page.head + page.size == places[i].size);
-        must((int64_t)page.values == (i + 1 < count ? places[i + 1].first_row : column->rows) - places[i].first_row);
+        must((int64_t)page.values == (i + 1 < count ? places[i + 1].first_row : rows->count) - places[i].first_row);
     }
     if (chunk->column_index_size > 0) {
         must(gr_parquet_column_index(file + chunk->column_index_at, (size_t)chunk->column_index_size, count, &stats,
                                      &all_null) == GRANARY_OK);
     }
     for (size_t i = 0; stats != NULL && i < count; i++) {
-        int64_t to = i + 1 < count ? places[i + 1].first_row : column->rows;
+        int64_t to = i + 1 < count ? places[i + 1].first_row : rows->count;
 
         must(all_null[i] == (stats[i].nulls == to - places[i].first_row));
         if (!all_null[i]) {
-            check_stats(column, leaf, &stats[i], places[i].first_row, to);
+            check_stats(column, leaf, &stats[i], rows->from + places[i].first_row, rows->from + to);
         }
     }
     free(places);
@@ -315,9 +321,9 @@ check_pages(const granary_column *column, const struct gr_parquet_leaf *leaf, co
 /* ---- there and back ---- */
 
 static void
-print_rows(const granary_column *column, struct gr_buf *out)
+print_rows(const granary_column *column, const struct rows *rows, struct gr_buf *out)
 {
-    for (int64_t i = 0; i < column->rows; i++) {
+    for (int64_t i = rows->from; i < rows->from + rows->count; i++) {
         gr_buf_addf(out, "%d", gr_is_null(column, i));
         gr_value_format(column, i, out);
         gr_buf_addf(out, "\n");
@@ -326,7 +332,7 @@ print_rows(const granary_column *column, struct gr_buf *out)
 
 static void
 check_column(const granary_column *column, const struct gr_parquet_leaf *leaf, const struct gr_parquet_chunk *chunk,
-             const uint8_t *file)
+             const struct rows *rows, const uint8_t *file)
 {
     uint8_t *bytes = calloc(1, (size_t)chunk->size + PAGE_SLACK);
     struct gr_buf want = {0};
@@ -335,12 +341,12 @@ check_column(const granary_column *column, const struct gr_parquet_leaf *leaf, c
     must(bytes != NULL);
     memcpy(bytes, file + chunk->at, (size_t)chunk->size);
     must(leaf->dtype == column->dtype);
-    check_stats(column, leaf, &chunk->stats, 0, column->rows);
-    check_pages(column, leaf, chunk, file);
+    check_stats(column, leaf, &chunk->stats, rows->from, rows->from + rows->count);
+    check_pages(column, leaf, chunk, rows, file);
     if (column->dtype != GRANARY_NULLTYPE) {
-        print_rows(column, &want);
+        print_rows(column, rows, &want);
         must(rows_read(leaf, (struct pages){.bytes = bytes, .size = (size_t)chunk->size, .codec = chunk->codec},
-                       column->rows, 0, column->rows, &got));
+                       rows->count, 0, rows->count, &got));
         must(got.size == want.size && memcmp(got.bytes, want.bytes, got.size) == 0);
     }
     gr_buf_free(&want);
@@ -356,29 +362,32 @@ add(void *out, const void *bytes, size_t size)
 }
 
 static void
-write_frame(const granary_frame *frame, const char *codec, struct gr_buf *out)
+write_frame(const granary_frame *frame, int64_t first, const char *codec, struct gr_buf *out)
 {
     const granary_column *columns[COLUMNS_MAX];
     struct gr_parquet_packer packer;
     struct gr_parquet_writer *writer = NULL;
-    struct gr_buf groups = {0};
+    struct gr_buf groups[2] = {{0}, {0}};
 
     for (size_t i = 0; i < frame->count; i++) {
         columns[i] = &frame->columns[i].view;
     }
     must(pack_open(codec, 0, &packer) == GRANARY_OK);
-    must(gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &packer, &groups) == GRANARY_OK);
+    must(gr_parquet_put_groups(columns, frame->count, 0, first, &packer, &groups[0]) == GRANARY_OK);
+    must(gr_parquet_put_groups(columns, frame->count, first, frame->rows - first, &packer, &groups[1]) == GRANARY_OK);
     must(gr_parquet_writer_create(add, out, &writer) == GRANARY_OK);
-    must(gr_parquet_writer_add(writer, groups.bytes, groups.size) == GRANARY_OK);
+    must(gr_parquet_writer_add(writer, groups[0].bytes, groups[0].size) == GRANARY_OK);
+    must(gr_parquet_writer_add(writer, groups[1].bytes, groups[1].size) == GRANARY_OK);
     must(gr_parquet_writer_finish(writer) == GRANARY_OK);
     must(gr_buf_ok(out));
     gr_parquet_writer_destroy(writer);
-    gr_buf_free(&groups);
+    gr_buf_free(&groups[0]);
+    gr_buf_free(&groups[1]);
     pack_close(&packer);
 }
 
 static void
-check_file(const granary_frame *frame, const struct gr_buf *bytes)
+check_file(const granary_frame *frame, int64_t first, const struct gr_buf *bytes)
 {
     struct gr_parquet *file = NULL;
     const struct gr_parquet_group *groups;
@@ -391,10 +400,17 @@ check_file(const granary_frame *frame, const struct gr_buf *bytes)
     must(gr_parquet_open(fd, bytes->size, "fuzz", &file) == GRANARY_OK);
     leaves = gr_parquet_leaves(file, &count);
     groups = gr_parquet_groups(file, &group_count);
-    must(count == frame->count && gr_parquet_rows(file) == frame->rows && group_count == (frame->rows > 0));
-    for (size_t i = 0; i < count && group_count > 0; i++) {
-        must(strcmp(gr_parquet_columns(file, &count)[i].name, frame->columns[i].view.name) == 0);
-        check_column(&frame->columns[i].view, &leaves[i], &groups[0].chunks[i], (const uint8_t *)bytes->bytes);
+    must(count == frame->count && gr_parquet_rows(file) == frame->rows);
+    must(group_count == (size_t)(first > 0) + (size_t)(frame->rows > first));
+    for (size_t g = 0; g < group_count; g++) {
+        struct rows rows = {.from = g > 0 || first == 0 ? first : 0, .count = groups[g].rows};
+
+        must(rows.count == (rows.from == 0 && first > 0 ? first : frame->rows - first));
+        for (size_t i = 0; i < count; i++) {
+            must(strcmp(gr_parquet_columns(file, &count)[i].name, frame->columns[i].view.name) == 0);
+            check_column(&frame->columns[i].view, &leaves[i], &groups[g].chunks[i], &rows,
+                         (const uint8_t *)bytes->bytes);
+        }
     }
     gr_parquet_close(file);
     (void)close(fd);
@@ -408,9 +424,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *codec = codecs[next(&in) % 5];
     granary_frame *frame = make_frame(&in);
     struct gr_buf out = {0};
+    int64_t first = (int64_t)next(&in) * frame->rows / 255;
 
-    write_frame(frame, codec, &out);
-    check_file(frame, &out);
+    write_frame(frame, first, codec, &out);
+    check_file(frame, first, &out);
     gr_buf_free(&out);
     gr_frame_destroy(frame);
     return 0;

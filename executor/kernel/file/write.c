@@ -1,7 +1,6 @@
 /* csv_format, file_write, arrow_write, parquet_write, npy_write: a file is written under another name beside its own, which it takes
  * when it is complete. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "data/arrow/arrow.h"
 #include "data/print.h"
 #include "kernel/core/frame_call.h"
+#include "kernel/file/parts.h"
 #include "parquet/write/write.h"
 
 /* ---- the file ---- */
@@ -28,12 +28,7 @@ static granary_err
 target_open(const char *path, struct target *target)
 {
     *target = (struct target){.path = path, .fd = -1};
-    if (asprintf(&target->other, "%s.%d.part", target->path, (int)getpid()) < 0) {
-        target->other = NULL;
-        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", target->path);
-    }
-    target->fd = open(target->other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    return target->fd < 0 ? gr_fail_errno("%s", target->other) : GRANARY_OK;
+    return part_create(path, &target->other, &target->fd);
 }
 
 static granary_err

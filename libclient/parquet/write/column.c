@@ -8,6 +8,8 @@
 #include "parquet/write/private.h"
 #include "parquet/write/thrift_out.h"
 
+#define RANKED_MOST ((uint32_t)1 << 17) /* entries of text: to order more takes longer than to compare values */
+
 /* Bounds of a page, within those of all pages. */
 struct page_bounds {
     size_t min_at, min_size;
@@ -325,7 +327,9 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
         unsigned bits = put_bits_for(writing.dictionary.count - 1);
 
         writing.bits = bits > 0 ? bits : 1;
-        err = type->kind == PUT_TEXT ? put_dictionary_rank(&writing.dense, &writing.dictionary) : GRANARY_OK;
+        err = type->kind == PUT_TEXT && writing.dictionary.count <= RANKED_MOST
+                  ? put_dictionary_rank(&writing.dense, &writing.dictionary)
+                  : GRANARY_OK;
     }
     err = err == GRANARY_OK ? add_pages(&writing) : err;
     if (err == GRANARY_OK) {

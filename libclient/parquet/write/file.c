@@ -207,12 +207,12 @@ gr_parquet_writer_add(struct gr_parquet_writer *writer, const void *bytes, size_
     memcpy(note, (const uint8_t *)bytes + size, (size_t)end.size);
     in = (struct cursor){.at = note, .left = (size_t)end.size};
     take_into(&in, &head, sizeof head);
-    err = take_fields(writer, &in, head.columns);
+    err = in.bad ? fail_note() : take_fields(writer, &in, head.columns);
     for (uint32_t g = 0; err == GRANARY_OK && g < head.groups; g++) {
         err = take_group(writer, &in, at);
         at += err == GRANARY_OK ? writer->groups[writer->group_count - 1].size : 0;
     }
-    if (err == GRANARY_OK && at - writer->at != (int64_t)size) {
+    if (err == GRANARY_OK && (in.left > 0 || at - writer->at != (int64_t)size)) {
         err = fail_note();
     }
     return err == GRANARY_OK ? give(writer, bytes, size) : err;

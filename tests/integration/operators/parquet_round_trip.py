@@ -60,7 +60,7 @@ with Instance() as granary:
         check(columns, options)
 
     # Columns of every shape, of several row groups and pages; chunks that are put together, and such as are cut.
-    for rows, pieces in ((1000, 1), (25000, 2), (45000, 40)):
+    for rows, pieces in ((1000, 1), (45000, 40)):
         columns = wild(rows, random)
         columns['coded'] = Column('string', [f'{i % 900}' for i in range(rows)], np.arange(rows) % 3 > 0, encoded=True)
         columns['barely'] = Column('string', [f'{i}' for i in range(rows)], encoded=True)
@@ -133,6 +133,7 @@ with Instance() as granary:
     assert not [name for name in os.listdir(granary.directory) if name.endswith('.part')], os.listdir(granary.directory)
 
     # The writer is killed in the middle: there is the older file, or the whole new one; and the graph ends well.
+    # What the killed one has left is removed by the next.
     rows = 1500000
     columns = {name: Column('int64', random.integers(-2**62, 2**62, rows)) for name in 'abc'}
     table = {'t': granary.put(columns, 3)}
@@ -143,9 +144,9 @@ with Instance() as granary:
         writer = threading.Thread(target=granary.run, args=({**table, 'w': {'op': 'write_parquet', 'input': 't', 'path': path, 'compression': 'none'}}, 'w'))
         writer.start()
         while writer.is_alive() and not killed:
-            parts = [name for name in os.listdir(granary.directory) if name.startswith('x.parquet.') and name.endswith('.part')]
+            parts = [name for name in os.listdir(granary.directory) if name.startswith('x.parquet.granary-')]
             if parts:
-                os.kill(int(parts[0].split('.')[-2]), signal.SIGKILL)
+                os.kill(int(parts[0].split('-')[-1].split('.')[0]), signal.SIGKILL)
                 with open(path, 'rb') as file:
                     killed += file.read() == before
         writer.join()
@@ -153,3 +154,4 @@ with Instance() as granary:
         if killed:
             break
     assert killed == 1
+    assert not [name for name in os.listdir(granary.directory) if name.endswith('.part')], os.listdir(granary.directory)

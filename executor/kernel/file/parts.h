@@ -1,0 +1,15 @@
+/* Files that are not complete: each has another name beside its own, and is locked by who writes it. */
+#ifndef KERNEL_FILE_PARTS_H
+#define KERNEL_FILE_PARTS_H
+
+#include "granary/types.h"
+
+/*
+ * Create one for the file of that path, and remove those of writers that are gone: of executors that were killed.
+ *
+ * ret_name  of the part, to be freed
+ * Errors    EIO, ENOENT, EPERM, ... with the name · ENOMEM
+ */
+granary_err part_create(const char *path, char **ret_name, int *ret_fd);
+
+#endif
