@@ -16,13 +16,14 @@
 #define ALTERNATIVES_MOST 1024    /* that braces may make of a pattern */
 #define PATTERN_MOST      8192    /* bytes */
 #define DEPTH_MOST        128     /* folders within each other */
-#define FILES_MOST        1000000 /* more are not held in memory */
+#define NAMES_MOST        1000000 /* that are looked at: whoever walks a whole disk holds others up */
 
 struct search {
     const char *directory;
     const struct gr_format *format;
     struct gr_paths *found;
     size_t room;
+    size_t seen; /* names in folders */
 };
 
 /* ---- names ---- */
@@ -49,9 +50,6 @@ add_name(struct search *search, const char *name)
 {
     struct gr_paths *found = search->found;
 
-    if (found->count == FILES_MOST) {
-        return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MOST);
-    }
     if (!gr_grow(&found->names, &search->room, found->count, sizeof *found->names) ||
         (found->names[found->count] = strdup(name)) == NULL) {
         return no_memory();
@@ -141,7 +139,7 @@ add_entry(struct entries *entries, const struct dirent *entry, int folder)
 
 /* What is in a folder, but `.` and `..`. */
 static granary_err
-read_folder(const struct search *search, const char *name, struct entries *entries)
+read_folder(struct search *search, const char *name, struct entries *entries)
 {
     char *path = gr_path_absolute(search->directory, name[0] == '\0' ? "." : name);
     DIR *folder = path == NULL ? NULL : opendir(path);
@@ -151,7 +149,9 @@ read_folder(const struct search *search, const char *name, struct entries *entri
     errno = 0;
     while (err == GRANARY_OK && (entry = readdir(folder)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            err = add_entry(entries, entry, dirfd(folder));
+            err = search->seen++ < NAMES_MOST
+                      ? add_entry(entries, entry, dirfd(folder))
+                      : gr_fail(GRANARY_EINVAL, "more than %d names in the folders: name less of them", NAMES_MOST);
         }
         errno = 0;
     }
