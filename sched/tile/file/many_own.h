@@ -31,6 +31,8 @@ struct many {
     struct gr_expr **literals; /* of hive's values; NULL: there are none */
     struct many_part *parts;
     size_t count;
+    size_t *stage; /* parts that were asked last, in order; room for all */
+    size_t stage_count;
     struct many_column *columns; /* as many as the table has */
 };
 

@@ -174,6 +174,18 @@ with Instance() as granary:
     shutil.copy(path('5.csv'), path('9.parquet'))
     fails('parquet', top, '9.parquet')
 
+    # Files of few and of many chunks, whose types are found in one stage and in two.
+    fresh()
+    for number, count in enumerate([1, 2000, 3, 2500, 1800, 1]):
+        write_csv(path(f'{number}.csv'), [{'a': i, 's': f'"{i % 7},\n"', 'f': i / 4 if number == 3 else i} for i in range(count)], ['a', 's', 'f'])
+        write_ndjson(path(f'{number}.ndjson'), [{'a': i, 's': f'{i % 7},\n', 'f': i / 4 if number == 3 else i} for i in range(count)], ['f', 's', 'a'])
+    for op in ('csv', 'ndjson'):
+        node = {'op': f'read_{op}', 'path': top}
+        whole = granary.run({'x': node}, 'x')
+        assert whole['f'].dtype == 'float64' and len(whole['a']) == 6305
+        for chunk_bytes in (4096, 20000):
+            assert rows_of(granary.run({'x': node}, 'x', chunk_bytes)) == rows_of(whole), (op, chunk_bytes)
+
     # ---- folders that are columns ----
     fresh()
     odd = {'k=%20a%2Fb': ' a/b', 'k=__HIVE_DEFAULT_PARTITION__': None, 'k=ä': 'ä', 'k=': '', "k=it's": "it's", 'k=100%': '100%'}
