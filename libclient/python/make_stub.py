@@ -68,7 +68,10 @@ def main() -> None:
 
     def types_of(op: Any) -> Dict[str, str]:
         made = {p.name: "Any" if p.expression or (op.name, p.name) in VALUES else KINDS[p.kind] for p in op.parameters.values()}
-        return {**made, **({"path": "Union[str, os.PathLike[str]]"} if "path" in made else {})}
+        one = "Union[str, os.PathLike[str]]"
+        if "paths" in made:
+            return {**made, "path": f"Union[{one}, Sequence[{one}]]", "paths": f"Sequence[{one}]", "hive": "Union[bool, str]"}
+        return {**made, **({"path": one} if "path" in made else {})}
 
     text = HEAD
     for owner, methods in (("ExprMethods", expr.Expr), ("StrMethods", None), ("DtMethods", None)):

@@ -7,6 +7,7 @@
 #define NODES_SHOWN    200
 #define SUBTASKS_SHOWN 200
 #define IDS_SHOWN      8
+#define OPS_SHOWN      24
 
 static void
 print_id(const ProtobufCBinaryData *bytes, struct gr_buf *out)
@@ -76,6 +77,10 @@ plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask
         gr_buf_addf(out, ", ... %zu in all", subtask->after_count);
     }
     for (size_t i = 0; i < message->n_ops; i++) {
+        if (message->n_ops > OPS_SHOWN && i == OPS_SHOWN / 2) { /* of many alike, as files that are read together */
+            gr_buf_addf(out, "; ... %zu in all", message->n_ops);
+            i = message->n_ops - OPS_SHOWN / 4;
+        }
         gr_buf_addf(out, "%s%s(", i == 0 ? " " : "; ", message->ops[i]->op);
         print_inputs(message->ops[i], out);
         gr_buf_addf(out, ")");

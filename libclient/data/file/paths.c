@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,14 @@
 #define ALTERNATIVES_MOST 1024    /* that braces may make of a pattern */
 #define PATTERN_MOST      8192    /* bytes */
 #define DEPTH_MOST        128     /* folders within each other */
-#define FILES_MOST        1000000 /* more are not held in memory */
+#define NAMES_MOST        1000000 /* that are looked at: whoever walks a whole disk holds others up */
 
 struct search {
     const char *directory;
     const struct gr_format *format;
     struct gr_paths *found;
     size_t room;
+    size_t seen; /* names in folders */
 };
 
 /* ---- names ---- */
@@ -49,9 +51,6 @@ add_name(struct search *search, const char *name)
 {
     struct gr_paths *found = search->found;
 
-    if (found->count == FILES_MOST) {
-        return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MOST);
-    }
     if (!gr_grow(&found->names, &search->room, found->count, sizeof *found->names) ||
         (found->names[found->count] = strdup(name)) == NULL) {
         return no_memory();
@@ -73,26 +72,27 @@ has_wildcard(const char *text, size_t size)
 
 enum what { IS_NOTHING, IS_FILE, IS_FOLDER };
 
-/* follow: what a link leads to. Something that is neither is taken for a file: who opens it says what is wrong. */
+/* Of a link, what it leads to. Something that is neither is taken for a file: who opens it says what is wrong. */
 static enum what
-what_is(const struct search *search, const char *name, bool follow)
+what_is(const struct search *search, const char *name)
 {
-    char *path = gr_path_absolute(search->directory, name);
+    bool is_whole = name[0] == '/' || search->directory == NULL || search->directory[0] == '\0';
+    char path[PATH_MAX]; /* a longer one is none that can be opened */
     struct stat info;
-    enum what what = IS_NOTHING;
 
-    if (path != NULL && (follow ? stat(path, &info) : lstat(path, &info)) == 0) {
-        what = S_ISDIR(info.st_mode) ? IS_FOLDER : IS_FILE;
+    if (snprintf(path, sizeof path, "%s%s%s", is_whole ? "" : search->directory, is_whole ? "" : "/", name) >=
+            (int)sizeof path ||
+        stat(path, &info) != 0) {
+        return IS_NOTHING;
     }
-    free(path);
-    return what;
+    return S_ISDIR(info.st_mode) ? IS_FOLDER : IS_FILE;
 }
 
 bool
 gr_path_is_many(const char *directory, const char *name)
 {
     struct search search = {.directory = directory};
-    enum what what = what_is(&search, name, true);
+    enum what what = what_is(&search, name);
 
     return what == IS_FOLDER || (what == IS_NOTHING && has_wildcard(name, strlen(name)));
 }
@@ -141,7 +141,7 @@ add_entry(struct entries *entries, const struct dirent *entry, int folder)
 
 /* What is in a folder, but `.` and `..`. */
 static granary_err
-read_folder(const struct search *search, const char *name, struct entries *entries)
+read_folder(struct search *search, const char *name, struct entries *entries)
 {
     char *path = gr_path_absolute(search->directory, name[0] == '\0' ? "." : name);
     DIR *folder = path == NULL ? NULL : opendir(path);
@@ -151,7 +151,9 @@ read_folder(const struct search *search, const char *name, struct entries *entri
     errno = 0;
     while (err == GRANARY_OK && (entry = readdir(folder)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            err = add_entry(entries, entry, dirfd(folder));
+            err = search->seen++ < NAMES_MOST
+                      ? add_entry(entries, entry, dirfd(folder))
+                      : gr_fail(GRANARY_EINVAL, "more than %d names in the folders: name less of them", NAMES_MOST);
         }
         errno = 0;
     }
@@ -208,7 +210,7 @@ take_all(struct search *search, const char *folder, int depth)
             err = entry->name[0] == '.' || entry->name[0] == '_' ? GRANARY_OK : no_memory();
         } else if (entry->is_folder) {
             err = take_all(search, path, depth + 1);
-        } else if (has_ending(search, path) && !(entry->is_link && what_is(search, path, true) == IS_FOLDER)) {
+        } else if (has_ending(search, path) && !(entry->is_link && what_is(search, path) == IS_FOLDER)) {
             err = add_name(search, path);
         }
         free(path);
@@ -221,7 +223,7 @@ take_all(struct search *search, const char *folder, int depth)
 static granary_err
 take(struct search *search, const char *path, int depth)
 {
-    enum what what = what_is(search, path, true);
+    enum what what = what_is(search, path);
     char *folder;
     granary_err err;
 
@@ -251,7 +253,7 @@ match_part(struct search *search, const char *folder, const char *part, const ch
         path = join(folder, entry->name, rest != NULL ? "/" : "");
         if (path == NULL) {
             err = no_memory();
-        } else if (!entry->is_folder && !(entry->is_link && what_is(search, path, true) == IS_FOLDER)) {
+        } else if (!entry->is_folder && !(entry->is_link && what_is(search, path) == IS_FOLDER)) {
             err = rest == NULL ? add_name(search, path) : GRANARY_OK;
         } else if (rest != NULL) { /* else it is no file: its files need a further part */
             err = rest[0] == '\0' ? take_all(search, path, depth) : walk(search, path, rest, depth + 1);
@@ -272,13 +274,13 @@ match_depths(struct search *search, const char *folder, const char *rest, int de
 
     err = err == GRANARY_OK ? read_folder(search, folder, &entries) : err;
     for (size_t i = 0; i < entries.count && err == GRANARY_OK; i++) {
-        char *path = entries.items[i].is_folder && entries.items[i].name[0] != '.'
-                         ? join(folder, entries.items[i].name, "/")
-                         : NULL;
+        char *path;
 
-        if (path != NULL) {
-            err = match_depths(search, path, rest, depth + 1);
+        if (!entries.items[i].is_folder || entries.items[i].name[0] == '.') {
+            continue;
         }
+        path = join(folder, entries.items[i].name, "/");
+        err = path == NULL ? no_memory() : match_depths(search, path, rest, depth + 1);
         free(path);
     }
     entries_free(&entries);
@@ -305,10 +307,10 @@ walk(struct search *search, const char *folder, const char *rest, int depth)
         err = match_part(search, folder, part, slash == NULL ? NULL : next, depth);
     } else { /* named: no folder needs to be read */
         path = join(folder, part, slash == NULL ? "" : "/");
-        err = path == NULL                               ? no_memory()
-              : next[0] == '\0'                          ? take(search, path, depth)
-              : what_is(search, path, true) != IS_FOLDER ? GRANARY_OK
-                                                         : walk(search, path, next, depth);
+        err = path == NULL                         ? no_memory()
+              : next[0] == '\0'                    ? take(search, path, depth)
+              : what_is(search, path) != IS_FOLDER ? GRANARY_OK
+                                                   : walk(search, path, next, depth);
     }
     free(path);
     free(part);
@@ -410,7 +412,7 @@ nothing_found(const struct search *search, const char *name, bool is_folder)
 static granary_err
 find_one(struct search *search, const char *name)
 {
-    enum what what = what_is(search, name, true);
+    enum what what = what_is(search, name);
     size_t first = search->found->count;
     size_t left = ALTERNATIVES_MOST;
     granary_err err;

@@ -16,6 +16,14 @@
 
 /* ---- values ---- */
 
+/* A number in digits: no blank, no hexadecimal, no name. */
+static bool
+is_real(const char *text, double *ret_value)
+{
+    return strchr("+-.0123456789", text[0]) != NULL && strpbrk(text, "0123456789") != NULL &&
+           gr_real_parse(text, strlen(text), ret_value);
+}
+
 static bool
 is_bool(const char *text)
 {
@@ -46,7 +54,7 @@ constant_kind(const char *text)
     if (gr_timestamp_parse(text, size, &microseconds)) {
         return GR_KIND_TIMESTAMP;
     }
-    return strpbrk(text, "0123456789") != NULL && gr_real_parse(text, size, &real) ? GR_KIND_FLOAT64 : GR_KIND_STRING;
+    return is_real(text, &real) ? GR_KIND_FLOAT64 : GR_KIND_STRING;
 }
 
 static void
@@ -80,7 +88,7 @@ is_of(const char *text, granary_dtype dtype)
         return gr_decimal_parse(text, size, gr_dtype_scale(dtype), &integer);
     case GRANARY_FLOAT32:
     case GRANARY_FLOAT64:
-        return strpbrk(text, "0123456789") != NULL && gr_real_parse(text, size, &real);
+        return is_real(text, &real);
     default:
         return gr_dtype_is_integer(dtype) && gr_integer_parse(text, size, &integer) && gr_dtype_fits(dtype, integer);
     }
@@ -90,7 +98,7 @@ granary_err
 constant_text(const char *text, granary_dtype dtype, char **ret_text)
 {
     struct gr_buf out = {0};
-    bool is_moment = dtype == GRANARY_DATE || dtype == GRANARY_TIMESTAMP;
+    double real;
 
     if (text != NULL && dtype != GRANARY_STRING && !is_of(text, dtype)) {
         return gr_fail(GRANARY_EINVAL, "'%.100s' is no %s", text, granary_dtype_name(dtype));
@@ -98,10 +106,13 @@ constant_text(const char *text, granary_dtype dtype, char **ret_text)
     gr_buf_addf(&out, "cast(");
     if (text == NULL) {
         gr_buf_addf(&out, "null");
-    } else if (dtype == GRANARY_STRING || is_moment) {
-        print_text(text, &out);
-    } else {
+    } else if (gr_dtype_is_float(dtype) && is_real(text, &real)) {
+        gr_buf_addf(&out, "%.17g", real);
+    } else if (dtype == GRANARY_BOOL || gr_dtype_is_integer(dtype) ||
+               (gr_dtype_kind(dtype) == GRANARY_DECIMAL && text[strspn(text, "+-0123456789")] == '\0')) {
         gr_buf_addf(&out, "%s", text + (text[0] == '+'));
+    } else {
+        print_text(text, &out);
     }
     gr_buf_addf(&out, " as %s)", granary_dtype_name(dtype));
     *ret_text = gr_buf_take(&out);

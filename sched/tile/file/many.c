@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "data/frame.h"
 #include "graph/concat.h"
 #include "tile/file/many_own.h"
 #include "tile/file/records.h"
@@ -132,7 +133,7 @@ look_at_parts(struct gr_file *file, const bool *wanted, const struct gr_file_opt
     granary_err err = GRANARY_OK;
 
     many->parts = calloc(many->paths.count, sizeof *many->parts);
-    many->stage = calloc(many->paths.count, sizeof(struct gr_file *));
+    many->stage = calloc(many->paths.count, sizeof *many->stage);
     if (many->parts == NULL || many->stage == NULL) {
         return tile_no_memory();
     }
@@ -257,9 +258,9 @@ many_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
         struct gr_file *part = many->parts[p].file;
 
         if (part->asks) {
-            many->stage[many->stage_count++] = part;
             bool joins = many_group_takes(&group, part->jobs, (uint64_t)part->file_bytes);
 
+            many->stage[many->stage_count++] = p;
             gr_file_start(part, step, chunks);
             if (joins && part->first_op < chunks->count) {
                 chunks->chunks[part->first_op].joins = true;
@@ -268,7 +269,7 @@ many_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
     }
 }
 
-/* The part of the stage whose operators begin last before that one. */
+/* The part that an operator of this stage is on. */
 static struct gr_file *
 part_of(const struct many *many, uint32_t op)
 {
@@ -276,9 +277,10 @@ part_of(const struct many *many, uint32_t op)
 
     for (size_t low = 0, high = many->stage_count; low < high;) {
         size_t middle = low + (high - low) / 2;
+        struct gr_file *part = many->parts[many->stage[middle]].file;
 
-        if (many->stage[middle]->first_op <= op) {
-            found = many->stage[middle];
+        if (part->first_op <= op) {
+            found = part;
             low = middle + 1;
         } else {
             high = middle;
@@ -388,10 +390,12 @@ unify(struct table *table, size_t part, const struct gr_field *field, size_t at)
     if (field->dtype == fields[0].dtype) {
         return GRANARY_OK;
     }
+    if (!gr_field_is_readable(&fields[0]) || !gr_field_is_readable(&fields[1])) { /* an error when it is wanted */
+        table->schema->fields[at].dtype = GR_DTYPE_OTHER;
+        return GRANARY_OK;
+    }
     fields[1].name = fields[0].name;
-    err = gr_field_is_readable(&fields[0]) && gr_field_is_readable(&fields[1])
-              ? gr_concat_schema(&below, (const struct gr_schema *const[]){&one, &other}, 2, &both)
-              : GRANARY_ETYPE;
+    err = gr_concat_schema(&below, (const struct gr_schema *const[]){&one, &other}, 2, &both);
     if (err == GRANARY_OK && both.fields[0].dtype != fields[0].dtype) {
         table->schema->fields[at].dtype = both.fields[0].dtype;
         column->file = part;

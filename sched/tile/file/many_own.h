@@ -31,7 +31,7 @@ struct many {
     struct gr_expr **literals; /* of hive's values; NULL: there are none */
     struct many_part *parts;
     size_t count;
-    struct gr_file **stage; /* parts whose operators are those of the stage, in their order */
+    size_t *stage; /* parts that were asked last, in order; room for all */
     size_t stage_count;
     struct many_column *columns; /* as many as the table has */
 };

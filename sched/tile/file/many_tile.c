@@ -295,6 +295,31 @@ add_part(struct tiling *t, size_t i, const struct gr_file *file, const struct gr
     return err;
 }
 
+/* A column that cannot be read is wanted: the first file that has such a one refuses. */
+static granary_err
+check_columns(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step)
+{
+    const struct many *many = file->own;
+    const struct gr_schema *table = &step->type->schema;
+    struct gr_tiled refused;
+    granary_err err = GRANARY_OK;
+
+    for (size_t c = 0; c < table->count && err == GRANARY_OK; c++) {
+        bool is_wanted = gr_step_yields(step, c) && many->columns[c].key < 0;
+
+        for (size_t p = 0; is_wanted && !gr_field_is_readable(&table->fields[c]) && p < many->count; p++) {
+            const struct gr_schema *own = &many->parts[p].file->type.schema;
+
+            for (size_t k = 0; k < own->count && err == GRANARY_OK; k++) {
+                if (many->parts[p].to[k] == c && !gr_field_is_readable(&own->fields[k])) {
+                    err = tile_part(t, i, file, step, &many->parts[p], &refused);
+                }
+            }
+        }
+    }
+    return err;
+}
+
 /* Nobody wants any of the files: the columns of one, without a row. */
 static granary_err
 leave_no_row(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
@@ -366,6 +391,10 @@ many_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct g
 
     if (chosen == NULL) {
         return tile_no_memory();
+    }
+    err = check_columns(t, i, file, step);
+    if (err != GRANARY_OK) {
+        return err;
     }
     choose_parts(t, i, many, chosen);
     for (size_t p = 0; p < many->count; p++) {

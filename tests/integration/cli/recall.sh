@@ -69,6 +69,35 @@ printf 'n\n1\n7\n' >"$work/small.csv" # as large, within a tick or not
 printf 'n\n5\n7\n' >"$work/small.csv"
 [ "$(sql "$sum" | tail -1)" = 12 ] || fail "a file that was read within 2 s of a change was recalled"
 
+# A folder is the names of its files, and what each of these is.
+mkdir -p "$work/folder/k=1" "$work/folder/k=2"
+printf 'n\n1\n' >"$work/folder/k=1/a.csv"
+printf 'n\n2\n' >"$work/folder/k=2/a.csv"
+total="select sum(n * k) as s from '$work/folder/*/*.csv'"
+one="select sum(n * k) as s from '$work/folder/' where k = 1"
+sleep_until_settled "$work"/folder/*/*
+[ "$(sql "$total" | tail -1)" = 5 ] || fail "the sum of a folder"
+[ "$(sql "$one" | tail -1)" = 1 ] || fail "the sum of a part of a folder"
+recalled 1 sql "$total"
+recalled 1 sql "$one"
+[ "$(tail -1 "$work/out")" = 1 ] || fail "the sum of a part of a folder, recalled"
+printf 'n\n5\n' >"$work/folder/k=1/b.csv"
+sleep_until_settled "$work"/folder/*/*
+recalled 0 sql "$total"
+[ "$(tail -1 "$work/out")" = 10 ] || fail "a folder with another file was recalled"
+recalled 1 sql "$total"
+printf 'n\n7\n' >"$work/folder/k=1/b.csv"
+sleep_until_settled "$work"/folder/*/*
+recalled 0 sql "$total"
+[ "$(tail -1 "$work/out")" = 12 ] || fail "a folder with a changed file was recalled"
+mv "$work/folder/k=1/b.csv" "$work/folder/k=2/b.csv"
+sleep_until_settled "$work"/folder/*/*
+recalled 0 sql "$total"
+[ "$(tail -1 "$work/out")" = 19 ] || fail "a folder whose file has moved was recalled"
+rm "$work/folder/k=2/b.csv"
+recalled 1 sql "$total" # as it was at first
+[ "$(tail -1 "$work/out")" = 5 ] || fail "a folder without a file was recalled"
+
 # Tables: their own rows, others of the same name, two loads of one file.
 granary load t "$work/moved.csv" >/dev/null
 recalled 1 granary load u "$work/moved.csv"

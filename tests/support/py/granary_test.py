@@ -345,16 +345,25 @@ class Instance:
 
     # ---- graphs ----
 
-    def submit(self, nodes, targets, chunk_bytes=0, key=None, level='tileable'):
+    def begin(self, nodes, targets, chunk_bytes=0, key=None, level='tileable'):
+        """Submit a graph; its key, to wait() for."""
         graph = json.dumps({'nodes': nodes, 'targets': targets, 'level': level}).encode()
         options = _GraphOptions(key=key.encode() if key else None, chunk_bytes=chunk_bytes)
         made = ctypes.create_string_buffer(64)
         _check(_library.granary_graph_submit_json(self.client, graph, ctypes.c_size_t(len(graph)), ctypes.byref(options), made))
+        return made
+
+    def wait(self, key):
+        """A graph that fails is deleted."""
         try:
-            _check(_library.granary_graph_wait(self.client, made, -1, None))
+            _check(_library.granary_graph_wait(self.client, key, -1, None))
         except GranaryError:
-            _library.granary_graph_delete(self.client, made)
+            _library.granary_graph_delete(self.client, key)
             raise
+
+    def submit(self, nodes, targets, chunk_bytes=0, key=None, level='tileable'):
+        made = self.begin(nodes, targets, chunk_bytes, key, level)
+        self.wait(made)
         return made
 
     def delete(self, key):

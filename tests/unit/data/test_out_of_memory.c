@@ -11,6 +11,8 @@
 
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
+#include "data/file/hive.h"
+#include "data/file/paths.h"
 #include "data/print.h"
 #include "data/tensor.h"
 #include "frames.h"
@@ -238,12 +240,43 @@ do_print(void)
     return err;
 }
 
+/* A pattern with all that patterns have, and a folder. */
+static granary_err
+do_paths(void)
+{
+    static const char *const names[] = {"tests/golden/{npy,arr*}/**/*.arrow", "tests/golden/"};
+    struct gr_paths paths = {0};
+    granary_err err = gr_paths_find(getenv("GRANARY_SOURCE"), names, 2, NULL, &paths);
+
+    assert_true(err != GRANARY_OK || paths.count > 1);
+    gr_paths_free(&paths);
+    return err;
+}
+
+static granary_err
+do_hive(void)
+{
+    char first[] = "x/k=1/m=%41/a.csv";
+    char second[] = "x/m=__HIVE_DEFAULT_PARTITION__/k=2/b.csv";
+    char *names[] = {first, second};
+    struct gr_hive hive = {0};
+    granary_err err = gr_hive_read(names, 2, true, &hive);
+
+    if (err == GRANARY_OK) {
+        assert_string_equal(hive.values[1], "A");
+        assert_string_equal(hive.values[2], "2");
+        assert_null(hive.values[3]);
+    }
+    gr_hive_free(&hive);
+    return err;
+}
+
 static void
 each_missing_allocation_is_an_error(void **state)
 {
-    static granary_err (*const works[])(void) = {do_take,   do_slice,        do_concat, do_read_directory, do_read_file,
-                                                 do_tensor, do_print,        do_encode, do_unify,          do_mix,
-                                                 do_decode, do_read_encoded, do_stream, do_read_parts};
+    static granary_err (*const works[])(void) = {
+        do_take,  do_slice, do_concat, do_read_directory, do_read_file, do_tensor,     do_print, do_encode,
+        do_unify, do_mix,   do_decode, do_read_encoded,   do_stream,    do_read_parts, do_paths, do_hive};
 
     (void)state;
     for (size_t i = 0; i < sizeof works / sizeof works[0]; i++) {

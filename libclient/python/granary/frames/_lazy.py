@@ -29,7 +29,17 @@ def _text_of(value: Any) -> str:
 _checker = Checker(lambda v: isinstance(v, Expr), _steps.single, _column_of, _text_of)
 
 
+def _many_files(given: Dict[str, Any]) -> Dict[str, Any]:
+    """Several paths are the first and the others; hive may be a bool."""
+    path, hive = given.get("path"), given.get("hive")
+    if isinstance(path, (list, tuple)) and path:
+        others = list(path[1:]) + list(given.get("paths") or [])
+        given = {**given, "path": path[0], "paths": others or None}
+    return {**given, "hive": str(hive).lower()} if isinstance(hive, bool) else given
+
+
 def make_source(op: Operator, given: Dict[str, Any]) -> LazyFrame:
+    given = _many_files(given) if "paths" in op.parameters else given
     parameters = _checker.check(op, given)
     return LazyFrame(Node(op.name, (), parameters))
 
