@@ -68,10 +68,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (err != GRANARY_OK && err != GRANARY_EINVAL && err != GRANARY_ENOMEM) {
         abort();
     }
-    gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, &sniffed);
+    (void)gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, &sniffed);
     dialect = (struct gr_dialect)GR_DIALECT_PLAIN;
     dialect.delimiter = sniffed.delimiter;
     dialect.quote = sniffed.quote;
+    dialect.escape = sniffed.escape;
     dialect.comment = sniffed.comment;
     dialect.skip = sniffed.skip;
     if (gr_dialect_check(&dialect) != GRANARY_OK) {

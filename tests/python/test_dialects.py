@@ -114,13 +114,14 @@ class Dialects(FramesTest):
                 '# made in May\n# by hand\na\tb\n1\tx\n': {'a': [1], 'b': ['x']},
                 'All of May\n\na,b\n1,x\n2,y\n': {'a': [1, 2], 'b': ['x', 'y']},
                 'a,b\n1,x\n': {'a': [1], 'b': ['x']},
+                'a|b\n1|"x\\"y"\n': {'a': [1], 'b': ['x"y']},
                 'a\n1\n': {'a': [1]}}
         for text, want in ways.items():
             with self.subTest(text=text):
                 self.assertEqual(self.read('s.csv', text, sniff=True), want)
                 path = self.write('s.csv', text)
                 self.assertEqual(gr.sql(f"SELECT * FROM '{path}'").to_dict(), want)
-        # a file with commas in its first line is read as it always was
+        # a file that is a table by commas is read as it always was
         path = self.write('s.csv', 'a,b;c\n1,2;3\n')
         self.assertEqual(gr.sql(f"SELECT * FROM '{path}'").to_dict(), {'a': [1], 'b;c': ['2;3']})
 

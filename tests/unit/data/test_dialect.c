@@ -166,6 +166,9 @@ dialects_are_sniffed(void **state)
         {"#a;b\n1;2\n", ";\"-.-0"},
         {"a\n1\n2\n", ",\"-.-0"},
         {"", ",\"-.-0"},
+        {"a,b\n1,2,3\n4,5,6\n", ",\"-.-0"}, /* a header that is too short is not left out */
+        {"\"a\"\t\"b, c\"\n1\t2\n", "\t\"-.-0"},
+        {"a|b\n\"x\\\"|y\"|2\n", "|\"-.-0"},
         {"a;b\n\"x\n;\";2\n3;\"", ";\"-.-0"},
     };
 
@@ -174,7 +177,7 @@ dialects_are_sniffed(void **state)
         struct gr_sniffed sniffed;
         char told[64];
 
-        gr_sniff_bytes(cases[i].text, strlen(cases[i].text), i + 1 < sizeof cases / sizeof cases[0], &sniffed);
+        (void)gr_sniff_bytes(cases[i].text, strlen(cases[i].text), i + 1 < sizeof cases / sizeof cases[0], &sniffed);
         (void)snprintf(told, sizeof told, "%s%s%s%s%s%lld", sniffed.delimiter, sniffed.quote,
                        sniffed.comment[0] == '\0' ? "-" : sniffed.comment, sniffed.decimal,
                        sniffed.thousands[0] == '\0' ? "-" : sniffed.thousands, (long long)sniffed.skip);
