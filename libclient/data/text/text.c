@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/text/array.h"
 #include "data/text/encoding.h"
 
 enum {
@@ -20,7 +21,9 @@ enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, B
 
 struct gr_text {
     char *path;
-    const struct gr_dialect *dialect; /* NULL: lines */
+    const struct gr_dialect *dialect; /* NULL: JSON */
+    bool is_array;                    /* of JSON: a list */
+    struct gr_array array;
     struct gr_unpack *unpack;
     enum gr_encoding encoding;
     bool begun;
@@ -208,6 +211,7 @@ fill(struct gr_text *text)
     size_t got = 0;
     size_t from = 0;
     size_t used = 0;
+    bool is_first = !text->begun;
     granary_err err;
 
     if (text->next > 0) {
@@ -226,6 +230,8 @@ fill(struct gr_text *text)
         return fail_at(text, text->line + lines_in(text->in.bytes, text->in.size),
                        "half a character of UTF-16: is the `encoding` another one?");
     }
+    text->is_array = text->is_array || (is_first && text->dialect == NULL && text->in.size > 0 &&
+                                        gr_array_is(text->in.bytes, text->in.size));
     memmove(text->raw, text->raw + from + used, text->raw_size - from - used);
     text->raw_size -= from + used;
     return gr_buf_ok(&text->in) ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "%s: no memory for its text", text->path);
@@ -453,6 +459,16 @@ rewrite(struct gr_text *text, struct gr_buf *out)
     return gr_buf_ok(&text->field) ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "%s: no memory for a field", text->path);
 }
 
+static granary_err
+list_records(struct gr_text *text, struct gr_buf *out)
+{
+    const char *wrong =
+        gr_array_lines(&text->array, text->in.size == 0 ? "" : text->in.bytes, text->in.size, text->whole, out);
+
+    text->next = text->in.size;
+    return wrong == NULL ? GRANARY_OK : fail_at(text, text->array.line + 1, wrong);
+}
+
 /* What needs no change goes where it is to be. */
 static granary_err
 take_all(struct gr_text *text, size_t about, struct gr_buf *out)
@@ -474,12 +490,14 @@ gr_text_read(struct gr_text *text, size_t about, struct gr_buf *out, bool *ret_m
     granary_err err = GRANARY_OK;
 
     while (err == GRANARY_OK && !text->whole && out->size - before < about) {
-        if (text->begun && !text->rewrites && text->encoding == GR_UTF_8 && text->raw_size == 0) {
+        if (text->begun && !text->rewrites && !text->is_array && text->encoding == GR_UTF_8 && text->raw_size == 0) {
             err = take_all(text, about, out);
             continue;
         }
         err = fill(text);
-        if (err == GRANARY_OK && text->rewrites) {
+        if (err == GRANARY_OK && text->is_array) {
+            err = list_records(text, out);
+        } else if (err == GRANARY_OK && text->rewrites) {
             err = rewrite(text, out);
         } else if (err == GRANARY_OK) {
             text->line += lines_in(text->in.size == 0 ? "" : text->in.bytes, text->in.size);
