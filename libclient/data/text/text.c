@@ -28,6 +28,7 @@ struct gr_text {
     enum gr_encoding encoding;
     bool begun;
     bool rewrites; /* fields are written anew */
+    bool copies;   /* a field without quotes is as it is, whichever it is */
     bool whole;    /* all is unpacked */
     char *raw;     /* RAW bytes */
     size_t raw_size;
@@ -135,6 +136,8 @@ gr_text_open(const char *path, const struct gr_dialect *dialect, struct gr_text 
         (void)gr_encoding_parse(dialect->encoding, &text->encoding);
         plain.encoding = "";
         text->rewrites = !gr_dialect_is_plain(&plain);
+        text->copies = is_byte(dialect->delimiter) && dialect->delimiter[0] == gr_dialect_delimiter(dialect) &&
+                       dialect->ragged != GR_RAGGED_CUT;
         text->skip = dialect->skip;
         text->place = dialect->skip > 0 ? AT_SKIPPED : AT_RECORD;
         text->special['\n'] = text->special['\r'] = true;
@@ -365,6 +368,14 @@ take_field(struct gr_text *text, const char *at, const char *end, struct gr_buf 
 
     while (at < end && !text->special[(unsigned char)*at]) {
         at++;
+    }
+    if (at > from && at < end && text->copies && *at == dialect->delimiter[0] && text->field.size == 0 &&
+        !text->quoted && *from != '"') { /* most fields */
+        gr_buf_add(out, dialect->delimiter, text->fields > 0);
+        gr_buf_add(out, from, (size_t)(at - from));
+        text->fields++;
+        text->place = AT_FIELD;
+        return at + 1;
     }
     gr_buf_add(&text->field, from, (size_t)(at - from));
     if (at > from) {
