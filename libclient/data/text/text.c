@@ -28,9 +28,11 @@ struct gr_text {
     enum gr_encoding encoding;
     bool begun;
     bool rewrites; /* fields are written anew */
-    bool copies;   /* a field without quotes is as it is, whichever it is */
-    bool whole;    /* all is unpacked */
-    char *raw;     /* RAW bytes */
+    size_t delimiter_size;
+    size_t comment_size;
+    bool copies; /* a field without quotes is as it is, whichever it is */
+    bool whole;  /* all is unpacked */
+    char *raw;   /* RAW bytes */
     size_t raw_size;
     struct gr_buf in; /* decoded */
     size_t next;
@@ -136,6 +138,8 @@ gr_text_open(const char *path, const struct gr_dialect *dialect, struct gr_text 
         (void)gr_encoding_parse(dialect->encoding, &text->encoding);
         plain.encoding = "";
         text->rewrites = !gr_dialect_is_plain(&plain);
+        text->delimiter_size = strlen(dialect->delimiter);
+        text->comment_size = strlen(dialect->comment);
         text->copies = is_byte(dialect->delimiter) && dialect->delimiter[0] == gr_dialect_delimiter(dialect) &&
                        dialect->ragged != GR_RAGGED_CUT;
         text->skip = dialect->skip;
@@ -362,7 +366,7 @@ static const char *
 take_field(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
 {
     const struct gr_dialect *dialect = text->dialect;
-    const size_t delimiter_size = strlen(dialect->delimiter);
+    const size_t delimiter_size = text->delimiter_size;
     const char *from = at;
     size_t size;
 
@@ -425,7 +429,7 @@ take(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
         if (size > 0) {
             return take_line_end(text, at, size, out);
         }
-        if (dialect->comment[0] != '\0' && begins_with(at, end, dialect->comment, strlen(dialect->comment))) {
+        if (text->comment_size > 0 && begins_with(at, end, dialect->comment, text->comment_size)) {
             text->place = IN_COMMENT;
             return at + 1;
         }
