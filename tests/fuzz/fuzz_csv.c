@@ -1,5 +1,6 @@
 /* Any bytes as a CSV file: looked at, then read with the dtypes that were seen, whole and in two parts. What could be
- * looked at can be read, and is the same however it is cut. The first byte: delimiter, header, where it is cut. */
+ * looked at can be read, and is the same however it is cut. The first byte: delimiter, header, where it is cut. With some
+ * delimiters, numbers, dates and timestamps are written in other styles. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,14 @@ range_op(const struct file *file, const char *name, size_t offset, size_t size)
     op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
     op_attr(op, gr_attr_new_int("size", (int64_t)size));
     op_attr(op, gr_attr_new_bool("header", file->header && offset == 0));
+    if (file->delimiter[0] == ';') {
+        op_attr(op, gr_attr_new_string("decimal", ","));
+        op_attr(op, gr_attr_new_string("thousands", "."));
+    } else if (file->delimiter[0] == '|') {
+        op_attr(op, gr_attr_new_string("thousands", " "));
+        op_attr(op, gr_attr_new_string("date_format", "%d.%m.%Y"));
+        op_attr(op, gr_attr_new_string("timestamp_format", "%d %b %y %I:%M:%S.%f %p"));
+    }
     return op;
 }
 

@@ -42,6 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct gr_buf steps = {0};
     char path[64];
     granary_err err;
+    bool json;
     int fd;
 
     if (size < 2) {
@@ -60,18 +61,20 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     }
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    err = read_all(path, &dialect, 1 << 20, &whole);
-    if (err != read_all(path, &dialect, 1, &steps) || whole.size != steps.size ||
+    json = (bytes[1] & 0x80) != 0;
+    err = read_all(path, json ? NULL : &dialect, 1 << 20, &whole);
+    if (err != read_all(path, json ? NULL : &dialect, 1, &steps) || whole.size != steps.size ||
         (whole.size > 0 && memcmp(whole.bytes, steps.bytes, whole.size) != 0)) {
         abort();
     }
     if (err != GRANARY_OK && err != GRANARY_EINVAL && err != GRANARY_ENOMEM) {
         abort();
     }
-    gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, &sniffed);
+    (void)gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, &sniffed);
     dialect = (struct gr_dialect)GR_DIALECT_PLAIN;
     dialect.delimiter = sniffed.delimiter;
     dialect.quote = sniffed.quote;
+    dialect.escape = sniffed.escape;
     dialect.comment = sniffed.comment;
     dialect.skip = sniffed.skip;
     if (gr_dialect_check(&dialect) != GRANARY_OK) {

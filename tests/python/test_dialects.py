@@ -2,6 +2,7 @@
 import csv
 import datetime
 import gzip
+import json
 import os
 import random
 import tempfile
@@ -114,15 +115,28 @@ class Dialects(FramesTest):
                 '# made in May\n# by hand\na\tb\n1\tx\n': {'a': [1], 'b': ['x']},
                 'All of May\n\na,b\n1,x\n2,y\n': {'a': [1, 2], 'b': ['x', 'y']},
                 'a,b\n1,x\n': {'a': [1], 'b': ['x']},
+                'a|b\n1|"x\\"y"\n': {'a': [1], 'b': ['x"y']},
                 'a\n1\n': {'a': [1]}}
         for text, want in ways.items():
             with self.subTest(text=text):
                 self.assertEqual(self.read('s.csv', text, sniff=True), want)
                 path = self.write('s.csv', text)
                 self.assertEqual(gr.sql(f"SELECT * FROM '{path}'").to_dict(), want)
-        # a file with commas in its first line is read as it always was
+        # a file that is a table by commas is read as it always was
         path = self.write('s.csv', 'a,b;c\n1,2;3\n')
         self.assertEqual(gr.sql(f"SELECT * FROM '{path}'").to_dict(), {'a': [1], 'b;c': ['2;3']})
+
+    def test_lists_of_records(self):
+        rows = [{'n': i, 's': f'[{i % 7}, "x"]}}', 'o': {'d': i / 4}} for i in range(30000)]
+        for indent in (None, 1):
+            path = self.write('l.json', gzip.compress(json.dumps(rows, indent=indent).encode()))
+            found = gr.scan_ndjson(path).collect().to_dict()
+            self.assertEqual(found, {'n': [row['n'] for row in rows], 's': [row['s'] for row in rows], 'o.d': [row['o']['d'] for row in rows]})
+            self.assertEqual(gr.sql(f"SELECT count(*) AS n, max(n) AS m FROM '{path}'").to_dict(), {'n': [30000], 'm': [29999]})
+        for text, said in (('[{"a": 1},\n{"a": 2}\n{"a": 3}]', 'l.json:3: no comma stands'), ('[\n{"a": 1},\n\n7]', 'l.json:4: '),
+                           ('[{"a": 1}', 'l.json:1: the list does not end'), ('[{"a": 1},\n{"a": tru}]', 'l.json:2: ')):
+            with self.assertRaisesRegex(granary.Error, said):
+                gr.scan_ndjson(self.write('l.json', text)).collect()
 
     def test_errors_name_file_and_line(self):
         self.refused("e.csv:3: the quotes that begin here do not end", 'e.csv', "a;b\n1;2\n3;'x\n;\n", delimiter=';', quote="'")

@@ -112,7 +112,7 @@ cut_text(struct cutter *cutter)
                           cutter->answer.n_bytes, (long long)params->most);
             continue;
         }
-        err = gr_text_read(cutter->text, READ, piece, &more);
+        err = gr_text_read(cutter->text, wanted < READ ? wanted : READ, piece, &more);
         if (err == GRANARY_OK && piece->size > before) {
             at = scan(cutter, piece->bytes + before, piece->size - before);
             cutter->cut = at > 0 ? before + (size_t)at : cutter->cut;

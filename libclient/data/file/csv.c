@@ -79,7 +79,7 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
     return err;
 }
 
-/* By commas it is one column, but some by something else. */
+/* By commas it is no table, but by something else. */
 static bool
 is_other(const char *path, struct gr_sniffed *sniffed)
 {
@@ -91,13 +91,8 @@ is_other(const char *path, struct gr_sniffed *sniffed)
 
     if (gr_text_open(path, &plain, &text) == GRANARY_OK) {
         if (gr_text_read(text, SNIFF, &bytes, &more) == GRANARY_OK && bytes.size > 0) {
-            size_t line = strspn(bytes.bytes, "\r\n");
-
-            line += strcspn(bytes.bytes + line, "\r\n");
-            if (memchr(bytes.bytes, ',', line) == NULL && gr_data_guess(bytes.bytes, bytes.size) == NULL) {
-                gr_sniff_bytes(bytes.bytes, bytes.size, !more, sniffed);
-                other = sniffed->delimiter[0] != ',' || sniffed->skip > 0 || sniffed->comment[0] != '\0';
-            }
+            other = gr_data_guess(bytes.bytes, bytes.size) == NULL &&
+                    gr_sniff_bytes(bytes.bytes, bytes.size, !more, sniffed);
         }
         gr_text_close(text);
         gr_buf_free(&bytes);
@@ -127,6 +122,7 @@ dialect_of(const char *path, const char *delimiter, struct gr_sniffed *sniffed, 
     if (sketch->sniffed) {
         dialect.delimiter = sniffed->delimiter;
         dialect.quote = sniffed->quote;
+        dialect.escape = sniffed->escape;
         dialect.comment = sniffed->comment;
         dialect.skip = sniffed->skip;
     }

@@ -34,8 +34,7 @@ struct gr_sketch {
     bool sniffed;                     /* it was found: the file is to be read with `sniff` */
 };
 
-/* Whether a CSV file of that name has other delimiters than commas, or lines before its header: what is one column by commas
- * is some by others. */
+/* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header. */
 bool gr_csv_is_other(const char *path);
 
 struct gr_format {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/regular.h"
-#include "data/text/unpack.h"
+#include "data/text/text.h"
 
 enum { PADDING = 16, WINDOW_FIRST = 1 << 20 };
 
@@ -22,11 +22,52 @@ fail_length(void)
     return gr_fail(GRANARY_EINVAL, "the line is longer than %zu MiB", GR_LINE_MAX >> 20);
 }
 
+/* Room for more bytes in the window. */
+static granary_err
+reserve(struct gr_lines *lines, size_t more)
+{
+    size_t room = lines->room;
+    char *memory;
+
+    while (room - lines->size < more) {
+        room *= 2;
+    }
+    if (room == lines->room) {
+        return GRANARY_OK;
+    }
+    memory = realloc(lines->window - PADDING, room + 2 * (size_t)PADDING);
+    if (memory == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: no memory for a line", lines->path);
+    }
+    lines->window = memory + PADDING;
+    lines->room = room;
+    return GRANARY_OK;
+}
+
+static granary_err
+fill_from_text(struct gr_lines *lines)
+{
+    struct gr_buf bytes = {0};
+    bool more = true;
+    granary_err err = gr_text_read(lines->text, WINDOW_FIRST, &bytes, &more);
+
+    err = err == GRANARY_OK ? reserve(lines, bytes.size) : err;
+    if (err == GRANARY_OK && bytes.size > 0) {
+        memcpy(lines->window + lines->size, bytes.bytes, bytes.size);
+        lines->size += bytes.size;
+        memset(lines->window + lines->size, 0, PADDING);
+    }
+    lines->whole = !more;
+    gr_buf_free(&bytes);
+    return err;
+}
+
 /* Read more behind what is left of the window. */
 static granary_err
 fill_window(struct gr_lines *lines)
 {
     ssize_t got;
+    granary_err err;
 
     memmove(lines->window, lines->window + lines->next, lines->size - lines->next);
     lines->at += (int64_t)lines->next;
@@ -35,26 +76,12 @@ fill_window(struct gr_lines *lines)
     if (lines->size > GR_LINE_MAX) {
         return fail_length();
     }
-    if (lines->size == lines->room) {
-        char *memory = realloc(lines->window - PADDING, 2 * lines->room + 2 * (size_t)PADDING);
-
-        if (memory == NULL) {
-            return gr_fail(GRANARY_ENOMEM, "%s: no memory for a line", lines->path);
-        }
-        lines->window = memory + PADDING;
-        lines->room *= 2;
+    if (lines->text != NULL) {
+        return fill_from_text(lines);
     }
-    if (lines->unpack != NULL) {
-        size_t more;
-        granary_err err = gr_unpack_read(lines->unpack, lines->window + lines->size, lines->room - lines->size, &more);
-
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        lines->whole = lines->size + more < lines->room;
-        lines->size += more;
-        memset(lines->window + lines->size, 0, PADDING);
-        return GRANARY_OK;
+    err = reserve(lines, 1);
+    if (err != GRANARY_OK) {
+        return err;
     }
     do {
         got = pread(lines->fd, lines->window + lines->size, lines->room - lines->size,
@@ -171,7 +198,7 @@ gr_lines_open_text(struct gr_lines *lines, const char *path)
                                .window = memory == NULL ? NULL : memory + PADDING,
                                .room = WINDOW_FIRST};
     return memory == NULL ? gr_fail(GRANARY_ENOMEM, "%s: no memory for its lines", path)
-                          : gr_unpack_open(path, &lines->unpack);
+                          : gr_text_open(path, NULL, &lines->text);
 }
 
 granary_err
@@ -199,8 +226,8 @@ gr_lines_open_bytes(struct gr_lines *lines, const char *path, int64_t offset, co
 void
 gr_lines_close(struct gr_lines *lines)
 {
-    gr_unpack_close(lines->unpack);
-    lines->unpack = NULL;
+    gr_text_close(lines->text);
+    lines->text = NULL;
     gr_fd_close(&lines->fd);
     free(lines->window == NULL ? NULL : lines->window - PADDING);
     lines->window = NULL;

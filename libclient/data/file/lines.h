@@ -12,11 +12,11 @@
 
 #define GR_LINE_MAX ((size_t)16 << 20) /* a longer one is an error */
 
-struct gr_unpack;
+struct gr_text;
 
 struct gr_lines {
-    const char *path;         /* borrowed */
-    struct gr_unpack *unpack; /* the file is packed: what is read comes from here */
+    const char *path;     /* borrowed */
+    struct gr_text *text; /* what is read comes from here; NULL: from the file */
     int fd;
     int64_t end;  /* of the range, in the file */
     int64_t at;   /* in the file, of the window's first byte */
@@ -31,7 +31,7 @@ struct gr_lines {
 /* Open [offset, offset + size) of a file. Errors: ENOENT, EPERM · EINVAL no regular file · EIO it has fewer bytes ·
  * ENOMEM */
 granary_err gr_lines_open(struct gr_lines *lines, const char *path, int64_t offset, int64_t size);
-/* Open all of a file, which may be packed. Errors: as gr_unpack_open() */
+/* Open all of a file, which may be packed, or a list of records. Errors: as gr_text_open() */
 granary_err gr_lines_open_text(struct gr_lines *lines, const char *path);
 /* Open bytes, copied: whole lines of a text, so many bytes behind its beginning. Errors: ENOMEM */
 granary_err

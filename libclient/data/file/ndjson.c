@@ -91,8 +91,8 @@ ndjson_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
 
 const struct gr_format gr_format_ndjson = {
     .name = "ndjson",
-    .what = "a file of JSON lines",
-    .endings = {{.text = ".ndjson"}, {.text = ".jsonl"}},
+    .what = "a file of JSON records",
+    .endings = {{.text = ".ndjson"}, {.text = ".jsonl"}, {.text = ".json"}},
     .is_text = true,
     .sketch = ndjson_sketch,
     .print_frame = gr_print_json_lines,

@@ -95,6 +95,23 @@ take_utf_16(enum gr_encoding encoding, const char *bytes, size_t size, uint32_t 
     return 4;
 }
 
+/* Bytes of ASCII from one on, by eights. */
+static size_t
+ascii_run(const char *bytes, size_t size)
+{
+    size_t run = 0;
+    uint64_t word;
+
+    while (run + sizeof word <= size) {
+        memcpy(&word, bytes + run, sizeof word);
+        if ((word & 0x8080808080808080u) != 0) {
+            break;
+        }
+        run += sizeof word;
+    }
+    return run;
+}
+
 bool
 gr_encoding_decode(enum gr_encoding encoding, const char *bytes, size_t size, bool last, struct gr_buf *out,
                    size_t *ret_used)
@@ -114,8 +131,15 @@ gr_encoding_decode(enum gr_encoding encoding, const char *bytes, size_t size, bo
     to = at = gr_buf_grow(out, room);
     while (to != NULL && used < size) {
         uint32_t character = (unsigned char)bytes[used];
+        size_t run = encoding >= GR_UTF_16LE ? 0 : ascii_run(bytes + used, size - used);
         int taken = 1;
 
+        if (run > 0) {
+            memcpy(at, bytes + used, run);
+            at += run;
+            used += run;
+            continue;
+        }
         if (encoding >= GR_UTF_16LE) {
             taken = take_utf_16(encoding, bytes + used, size - used, &character);
         } else if (encoding == GR_WINDOWS_1252 && character >= 0x80 && character < 0xa0) {

@@ -1,6 +1,6 @@
 /*
- * Each delimiter and quote is tried: the one by which the most records in a row, up to the last, have as many fields, and at
- * least two. What stands before those records is left out.
+ * Each delimiter, quote and escape is tried: the one by which the most records in a row, up to the last, have as many fields,
+ * and at least two. What stands before those records is left out.
  */
 #include "data/text/sniff.h"
 
@@ -12,6 +12,7 @@ enum { LOOK = 64 << 10, RECORDS = 500, SKIP_MOST = 20 };
 struct trial {
     char delimiter;
     char quote;
+    char escape;  /* '\0': none */
     size_t count; /* of records, without empty lines and comments */
     size_t fields[RECORDS];
     int64_t lines[RECORDS]; /* before each */
@@ -26,7 +27,7 @@ behind_field(const struct trial *trial, const char *at, const char *end, bool *r
     *ret_quoted = *ret_bad = false;
     if (at < end && *at == trial->quote) {
         for (at++; at < end && (*at != trial->quote || (at + 1 < end && at[1] == trial->quote)); at++) {
-            at += *at == trial->quote;
+            at += *at == trial->quote || (trial->escape != '\0' && *at == trial->escape && at + 1 < end);
         }
         *ret_bad = at == end || (at + 1 < end && strchr("\r\n", at[1]) == NULL && at[1] != trial->delimiter);
         *ret_quoted = !*ret_bad;
@@ -95,12 +96,17 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole, ch
     return true;
 }
 
-/* Whether the records fit: few are left out, and there are columns. */
+/* Whether the records fit: there are columns, and what is left out are few lines without any: a header is none. */
 static bool
 is_table(const struct trial *trial)
 {
-    return trial->count > 0 && trial->fields[trial->count - 1] > 1 && trial->first <= SKIP_MOST &&
-           (trial->first == 0 || trial->count - trial->first >= 2);
+    bool is = trial->count > 0 && trial->fields[trial->count - 1] > 1 && trial->first <= SKIP_MOST &&
+              (trial->first == 0 || trial->count - trial->first >= 2);
+
+    for (size_t i = 0; is && i < trial->first; i++) {
+        is = trial->fields[i] == 1;
+    }
+    return is;
 }
 
 static bool
@@ -178,38 +184,67 @@ find_decimal(const struct trial *trial, const char *bytes, size_t size, struct g
     }
 }
 
-void
+/* A backslash before a quote. */
+static bool
+has_escapes(const char *bytes, size_t size)
+{
+    const char *end = bytes + size;
+    const char *at = size == 0 ? NULL : memchr(bytes, '\\', size);
+
+    while (at != NULL && at + 1 < end && at[1] != '"' && at[1] != '\'') {
+        at = memchr(at + 1, '\\', (size_t)(end - at - 1));
+    }
+    return at != NULL && at + 1 < end;
+}
+
+/* By commas it is a table: it is read as it stands, whatever else it could be. */
+static bool
+is_plain(const char *bytes, size_t size, bool whole)
+{
+    struct trial trial = {.delimiter = ',', .quote = '"'};
+
+    return read_records(&trial, bytes, size, whole, '\0') && is_table(&trial) && trial.first == 0;
+}
+
+bool
 gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed)
 {
     static const char delimiters[] = {',', ';', '\t', '|'};
     static const char quotes[] = {'"', '\''};
+    const bool escapes = has_escapes(bytes, size);
     struct trial best = {.delimiter = ',', .quote = '"', .first = SIZE_MAX};
     char comment = find_comment(bytes, size);
     bool found = false;
 
     *ret_sniffed = (struct gr_sniffed){.delimiter = ",", .quote = "\"", .decimal = "."};
-    for (size_t q = 0; q < sizeof quotes; q++) {
-        for (size_t d = 0; d < sizeof delimiters; d++) {
-            struct trial trial = {.delimiter = delimiters[d], .quote = quotes[q]};
+    if (is_plain(bytes, size, whole)) {
+        return false;
+    }
+    for (size_t q = 0; q < 2 * sizeof quotes; q++) { /* without an escape, and with one where that gave nothing */
+        for (size_t d = 0; d < sizeof delimiters && (q < 2 || (escapes && !found)); d++) {
+            struct trial trial = {.delimiter = delimiters[d], .quote = quotes[q % 2], .escape = q < 2 ? '\0' : '\\'};
 
             /* The other quote must be seen as one. */
             if (read_records(&trial, bytes, size, whole, comment) && is_table(&trial) &&
-                (q == 0 || (trial.has_quotes && !best.has_quotes)) && (!found || is_better(&trial, &best) || q == 1)) {
+                (q % 2 == 0 || (trial.has_quotes && !best.has_quotes)) &&
+                (!found || is_better(&trial, &best) || q % 2 == 1)) {
                 best = trial;
                 found = true;
             }
         }
     }
     if (!found) {
-        return;
+        return false;
     }
     ret_sniffed->delimiter[0] = best.delimiter;
     ret_sniffed->quote[0] = best.quote;
+    ret_sniffed->escape[0] = best.escape;
     ret_sniffed->comment[0] = comment;
     ret_sniffed->skip = best.first > 0 ? best.lines[best.first] : 0;
     if (best.delimiter != ',') {
         find_decimal(&best, bytes, size, ret_sniffed);
     }
+    return true;
 }
 
 granary_err
@@ -228,7 +263,7 @@ gr_sniff(const char *path, const char *encoding, struct gr_sniffed *ret_sniffed)
     }
     err = gr_text_read(text, LOOK, &bytes, &more);
     if (err == GRANARY_OK) {
-        gr_sniff_bytes(bytes.size == 0 ? "" : bytes.bytes, bytes.size, !more, ret_sniffed);
+        (void)gr_sniff_bytes(bytes.size == 0 ? "" : bytes.bytes, bytes.size, !more, ret_sniffed);
     }
     gr_text_close(text);
     gr_buf_free(&bytes);

@@ -8,6 +8,7 @@
 struct gr_sniffed {
     char delimiter[2];
     char quote[2];
+    char escape[2];
     char comment[2];
     char decimal[2];
     char thousands[2];
@@ -21,7 +22,7 @@ struct gr_sniffed {
  * Errors    as gr_text_open(), gr_text_read()
  */
 granary_err gr_sniff(const char *path, const char *encoding, struct gr_sniffed *ret_sniffed);
-/* The same of bytes; whole: they are all. */
-void gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed);
+/* The same of bytes; whole: they are all. Whether it is another dialect than the plain one. */
+bool gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/text/array.h"
 #include "data/text/encoding.h"
 
 enum {
@@ -20,13 +21,18 @@ enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, B
 
 struct gr_text {
     char *path;
-    const struct gr_dialect *dialect; /* NULL: lines */
+    const struct gr_dialect *dialect; /* NULL: JSON */
+    bool is_array;                    /* of JSON: a list */
+    struct gr_array array;
     struct gr_unpack *unpack;
     enum gr_encoding encoding;
     bool begun;
     bool rewrites; /* fields are written anew */
-    bool whole;    /* all is unpacked */
-    char *raw;     /* RAW bytes */
+    size_t delimiter_size;
+    size_t comment_size;
+    bool copies; /* a field without quotes is as it is, whichever it is */
+    bool whole;  /* all is unpacked */
+    char *raw;   /* RAW bytes */
     size_t raw_size;
     struct gr_buf in; /* decoded */
     size_t next;
@@ -132,6 +138,10 @@ gr_text_open(const char *path, const struct gr_dialect *dialect, struct gr_text 
         (void)gr_encoding_parse(dialect->encoding, &text->encoding);
         plain.encoding = "";
         text->rewrites = !gr_dialect_is_plain(&plain);
+        text->delimiter_size = strlen(dialect->delimiter);
+        text->comment_size = strlen(dialect->comment);
+        text->copies = is_byte(dialect->delimiter) && dialect->delimiter[0] == gr_dialect_delimiter(dialect) &&
+                       dialect->ragged != GR_RAGGED_CUT;
         text->skip = dialect->skip;
         text->place = dialect->skip > 0 ? AT_SKIPPED : AT_RECORD;
         text->special['\n'] = text->special['\r'] = true;
@@ -208,6 +218,7 @@ fill(struct gr_text *text)
     size_t got = 0;
     size_t from = 0;
     size_t used = 0;
+    bool is_first = !text->begun;
     granary_err err;
 
     if (text->next > 0) {
@@ -226,6 +237,8 @@ fill(struct gr_text *text)
         return fail_at(text, text->line + lines_in(text->in.bytes, text->in.size),
                        "half a character of UTF-16: is the `encoding` another one?");
     }
+    text->is_array = text->is_array || (is_first && text->dialect == NULL && text->in.size > 0 &&
+                                        gr_array_is(text->in.bytes, text->in.size));
     memmove(text->raw, text->raw + from + used, text->raw_size - from - used);
     text->raw_size -= from + used;
     return gr_buf_ok(&text->in) ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "%s: no memory for its text", text->path);
@@ -353,12 +366,20 @@ static const char *
 take_field(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
 {
     const struct gr_dialect *dialect = text->dialect;
-    const size_t delimiter_size = strlen(dialect->delimiter);
+    const size_t delimiter_size = text->delimiter_size;
     const char *from = at;
     size_t size;
 
     while (at < end && !text->special[(unsigned char)*at]) {
         at++;
+    }
+    if (at > from && at < end && text->copies && *at == dialect->delimiter[0] && text->field.size == 0 &&
+        !text->quoted && *from != '"') { /* most fields */
+        gr_buf_add(out, dialect->delimiter, text->fields > 0);
+        gr_buf_add(out, from, (size_t)(at - from));
+        text->fields++;
+        text->place = AT_FIELD;
+        return at + 1;
     }
     gr_buf_add(&text->field, from, (size_t)(at - from));
     if (at > from) {
@@ -408,7 +429,7 @@ take(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
         if (size > 0) {
             return take_line_end(text, at, size, out);
         }
-        if (dialect->comment[0] != '\0' && begins_with(at, end, dialect->comment, strlen(dialect->comment))) {
+        if (text->comment_size > 0 && begins_with(at, end, dialect->comment, text->comment_size)) {
             text->place = IN_COMMENT;
             return at + 1;
         }
@@ -453,6 +474,16 @@ rewrite(struct gr_text *text, struct gr_buf *out)
     return gr_buf_ok(&text->field) ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "%s: no memory for a field", text->path);
 }
 
+static granary_err
+list_records(struct gr_text *text, struct gr_buf *out)
+{
+    const char *wrong =
+        gr_array_lines(&text->array, text->in.size == 0 ? "" : text->in.bytes, text->in.size, text->whole, out);
+
+    text->next = text->in.size;
+    return wrong == NULL ? GRANARY_OK : fail_at(text, text->array.line + 1, wrong);
+}
+
 /* What needs no change goes where it is to be. */
 static granary_err
 take_all(struct gr_text *text, size_t about, struct gr_buf *out)
@@ -474,12 +505,14 @@ gr_text_read(struct gr_text *text, size_t about, struct gr_buf *out, bool *ret_m
     granary_err err = GRANARY_OK;
 
     while (err == GRANARY_OK && !text->whole && out->size - before < about) {
-        if (text->begun && !text->rewrites && text->encoding == GR_UTF_8 && text->raw_size == 0) {
+        if (text->begun && !text->rewrites && !text->is_array && text->encoding == GR_UTF_8 && text->raw_size == 0) {
             err = take_all(text, about, out);
             continue;
         }
         err = fill(text);
-        if (err == GRANARY_OK && text->rewrites) {
+        if (err == GRANARY_OK && text->is_array) {
+            err = list_records(text, out);
+        } else if (err == GRANARY_OK && text->rewrites) {
             err = rewrite(text, out);
         } else if (err == GRANARY_OK) {
             text->line += lines_in(text->in.size == 0 ? "" : text->in.bytes, text->in.size);

@@ -37,7 +37,7 @@ bool gr_text_is_marked(const char *bytes, size_t size);
 
 struct gr_text;
 
-/* dialect: borrowed; NULL: lines of UTF-8, as they are. Errors: as gr_unpack_open() */
+/* dialect: borrowed; NULL: lines of JSON, or a list of records, which become lines. Errors: as gr_unpack_open() */
 granary_err gr_text_open(const char *path, const struct gr_dialect *dialect, struct gr_text **ret_text);
 void gr_text_close(struct gr_text *text); /* NULL is fine */
 enum gr_packing gr_text_packing(const struct gr_text *text);

@@ -92,6 +92,7 @@ use_sniffed(struct csv *csv)
 
     dialect->delimiter = strcmp(dialect->delimiter, ",") == 0 ? sniffed->delimiter : dialect->delimiter;
     dialect->quote = strcmp(dialect->quote, "\"") == 0 ? sniffed->quote : dialect->quote;
+    dialect->escape = dialect->escape[0] == '\0' ? sniffed->escape : dialect->escape;
     dialect->comment = dialect->comment[0] == '\0' ? sniffed->comment : dialect->comment;
     dialect->skip = dialect->skip == 0 ? sniffed->skip : dialect->skip;
     if (strcmp(csv->decimal, ".") == 0 && csv->thousands[0] == '\0') {

@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "data/file/json_record.h"
+#include "data/text/array.h"
 #include "tile/file/records.h"
+
+enum { BEGIN_MAX = 4096 }; /* white space before a list may be so long */
 
 /* ---- ranges ---- */
 
@@ -34,16 +38,21 @@ ndjson_look(struct gr_file *file, int fd)
 {
     struct records *records = file->own = calloc(1, sizeof *records);
     size_t count = (size_t)((file->file_bytes + file->block_bytes - 1) / file->block_bytes);
+    char begin[BEGIN_MAX];
+    size_t size = file->file_bytes < BEGIN_MAX ? (size_t)file->file_bytes : BEGIN_MAX;
     bool is_packed;
-    granary_err err;
+    granary_err err = gr_pread_all(fd, begin, size, 0);
 
+    if (err != GRANARY_OK) {
+        return gr_fail_in(err, "%s", file->path);
+    }
     if (records == NULL) {
         return tile_no_memory();
     }
     if (count == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no record", file->path);
     }
-    err = records_look_packed(file, fd, false, &is_packed);
+    err = records_look_packed(file, fd, gr_array_is(begin, size), &is_packed);
     if (err != GRANARY_OK || is_packed) {
         return err;
     }

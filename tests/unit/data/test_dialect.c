@@ -166,6 +166,9 @@ dialects_are_sniffed(void **state)
         {"#a;b\n1;2\n", ";\"-.-0"},
         {"a\n1\n2\n", ",\"-.-0"},
         {"", ",\"-.-0"},
+        {"a,b\n1,2,3\n4,5,6\n", ",\"-.-0"}, /* a header that is too short is not left out */
+        {"\"a\"\t\"b, c\"\n1\t2\n", "\t\"-.-0"},
+        {"a|b\n\"x\\\"|y\"|2\n", "|\"-.-0"},
         {"a;b\n\"x\n;\";2\n3;\"", ";\"-.-0"},
     };
 
@@ -174,7 +177,7 @@ dialects_are_sniffed(void **state)
         struct gr_sniffed sniffed;
         char told[64];
 
-        gr_sniff_bytes(cases[i].text, strlen(cases[i].text), i + 1 < sizeof cases / sizeof cases[0], &sniffed);
+        (void)gr_sniff_bytes(cases[i].text, strlen(cases[i].text), i + 1 < sizeof cases / sizeof cases[0], &sniffed);
         (void)snprintf(told, sizeof told, "%s%s%s%s%s%lld", sniffed.delimiter, sniffed.quote,
                        sniffed.comment[0] == '\0' ? "-" : sniffed.comment, sniffed.decimal,
                        sniffed.thousands[0] == '\0' ? "-" : sniffed.thousands, (long long)sniffed.skip);
@@ -182,14 +185,51 @@ dialects_are_sniffed(void **state)
     }
 }
 
+static void
+a_list_of_records_becomes_lines(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *lines; /* where it begins with '!', what is in the message */
+    } cases[] = {
+        {"[]", "\n"},
+        {" [{\"a\":1}]\n", "{\"a\":1}\n"},
+        {"[{\"a\":1},{\"a\":2}]", "{\"a\":1}\n{\"a\":2}\n"},
+        {"[\n {\"a\": [1,\n2]},\n\n {\"b\": \"],[\\\"\"}\n]\n", "\n{\"a\": [1, 2]}\n\n\n{\"b\": \"],[\\\"\"}\n"},
+        {"[1, \"x\", {}]", "1\n\"x\"\n{}\n"},
+        {"{\"a\":1}\n", "{\"a\":1}\n"},
+        {"[{}\n{}]", "!:2: no comma stands between two records"},
+        {"[{},]", "!:1: a comma stands before the end of the list"},
+        {"[,{}]", "!:1: a comma stands where a record should begin"},
+        {"[{}]\n\nx", "!:3: something stands outside of the list"},
+        {"[{}", "!:1: the list does not end"},
+        {"[{\"a", "!:1: the list does not end"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gr_buf out = {0};
+        granary_err err = read_all(cases[i].text, strlen(cases[i].text), NULL, &out);
+
+        if (cases[i].lines[0] == '!') {
+            assert_int_equal(err, GRANARY_EINVAL);
+            assert_non_null(strstr(granary_error_message(), cases[i].lines + 1));
+        } else {
+            assert_int_equal(err, GRANARY_OK);
+            gr_buf_add(&out, "", 1);
+            assert_string_equal(out.bytes, cases[i].lines);
+        }
+        gr_buf_free(&out);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_dialect_becomes_the_plain_one),
-        cmocka_unit_test(utf_16_is_told_by_its_mark),
-        cmocka_unit_test(long_texts_are_cut_nowhere),
-        cmocka_unit_test(dialects_are_sniffed),
+        cmocka_unit_test(each_dialect_becomes_the_plain_one), cmocka_unit_test(utf_16_is_told_by_its_mark),
+        cmocka_unit_test(long_texts_are_cut_nowhere),         cmocka_unit_test(dialects_are_sniffed),
+        cmocka_unit_test(a_list_of_records_becomes_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
