@@ -3,6 +3,7 @@
 #define SQL_FILE_H
 
 #include "data/file/format.h"
+#include "data/text/text.h"
 #include "sql/statement.h"
 
 /* The format that is said, else that of the name's ending, which goes to ret_ending when it tells more. NULL: the statement
@@ -22,5 +23,8 @@ granary_node sql_file_node(struct sql_statement *q, const char *verb, const stru
 
 /* What an option is set to, under its own name: one text. NULL: it is not given. */
 const char *sql_file_option(const struct sql_file *file, const char *name);
+
+/* How text in columns is written, as options say it. false: that is to be found out. */
+bool sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_dialect *ret_dialect);
 
 #endif

@@ -77,6 +77,7 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
     const struct gr_format_ending *ending = NULL;
     const struct gr_format *format = sql_file_format(q, from->file, from->name, from->position, &ending);
+    struct gr_dialect dialect;
     bool varies = false;
     granary_err err;
 
@@ -89,6 +90,9 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     }
     columns.numbered = header != NULL && strchr("fFnN0oO", header[0]) != NULL && strcasecmp(header, "on") != 0;
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
+    if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {
+        columns.sketch.dialect = &dialect;
+    }
     err = gr_format_sketch(format, from->name, delimiter, &columns.sketch, &varies);
     table->rows = columns.sketch.rows;
     if (err == GRANARY_OK && filename != NULL && !table_add_column(q, table, filename)) {

@@ -90,6 +90,11 @@ def check_csv(files, known):
     assert files.rows("select n from read_csv('s.csv', delim = ';') as u where s = 'NA'") == [(2,)]
     assert files.rows("select c1, c0 from read_csv('s.csv', sep = ';', header = false)") == [('s', 'n'), ('a', '1'), ('NA', '2'), ('-', '3')]
     assert files.rows("select * from read_csv('s.csv', delimiter => ';', dtypes => array['n float64'])")[0] == (1.0, 'a')
+    files.write('d.csv', "made by hand\n# more\nn|s\n1|'a|b'\n2\n")
+    assert files.rows("select * from read_csv('d.csv', delim => '|', quote => '''', skip => 1, comment => '#', ragged => 'fill')") == [
+        (1, 'a|b'), (2, None)]
+    files.write('e.csv', 'n;x\n1;2,5\n2;3,25\n')
+    assert files.rows("select sum(x) from read_csv('e.csv', sniff => true)") == [(5.75,)]
     # One file read in two ways is two tables.
     assert files.rows("select count(*) from read_csv('s.csv', delim = ';') a, read_csv('s.csv', delim = ';', header = false) b") == [(12,)]
     files.sql("copy t (x, n) to 'x.csv' (delimiter '|', null 'NULL', header off)")
