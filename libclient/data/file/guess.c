@@ -61,6 +61,5 @@ gr_data_guess(const char *bytes, size_t size)
             return others[i].mistaken;
         }
     }
-    return is_json(bytes, size) ? NOT "JSON: name it .json, or .ndjson when each line is an object"
-                                : NULL;
+    return is_json(bytes, size) ? NOT "JSON: name it .json, or .ndjson when each line is an object" : NULL;
 }
