@@ -103,13 +103,14 @@ groups_estimate(struct tiling *t, size_t i, const struct gr_tiled *in)
                : bound;
 }
 
-/* In no order of the keys'. */
+/* In no order of the keys'. The one group of all rows has no keys to tell parts by. */
 static bool
 by_hash(const struct tiling *t, size_t i)
 {
     const Granary__Attr *sort = gr_step_attr(&t->steps->steps[i], "sort");
 
-    return sort != NULL && sort->n_ints > 0 && sort->ints[0] == 0;
+    return sort != NULL && sort->n_ints > 0 && sort->ints[0] == 0 &&
+           gr_step_attr(&t->steps->steps[i], "keys")->n_strings > 0;
 }
 
 /* Into how many parts tables are cut, or, *ret_rows, the rows; 0: TILE_WAIT. */

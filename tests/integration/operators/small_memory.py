@@ -37,6 +37,7 @@ def frame_graphs():
         'groupby many': one('groupby', keys=['id'], aggregate=sums),
         'groupby median': one('groupby', keys=['m'], aggregate={'a': 'median(f)', 'b': 'quantile(g, 0.3)'}),
         'groupby unsorted': one('groupby', keys=['id', 'k'], aggregate={'a': 'sum(f)'}, sort=False),
+        'groupby nothing': one('groupby', keys=[], aggregate={'a': 'nunique(s)', 'b': 'median(f)', 'c': 'nunique(id)'}, sort=False),
         'aggregate': one('aggregate', aggregate={'a': 'sum(f)', 'b': 'median(g)', 'c': 'nunique(id)', 'd': 'quantile(f, 0.9)'}),
         'distinct all': one('distinct'),
         'duplicated': one('duplicated', subset=['s', 'b']),
