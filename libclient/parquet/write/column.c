@@ -240,7 +240,8 @@ boundary_order(const struct writing *writing)
 static void
 note_index(struct writing *writing, struct gr_buf *out)
 {
-    const char *bytes = writing->scratch->bounds.bytes;
+    /* Without a bound there may be no bytes, but a place that is not null. */
+    const char *bytes = writing->scratch->bounds.bytes != NULL ? writing->scratch->bounds.bytes : "";
     size_t count = writing->chunk.pages;
     struct thrift_out index = {.buf = out};
 
