@@ -28,13 +28,17 @@ def runs(end, fds=()):
     return done.wait(), (directory, prefix)
 
 
+def pgrep(pattern):
+    """Numbers of the processes whose command line matches. Below a preloaded libasan it would hang."""
+    plain = {name: value for name, value in os.environ.items() if name != 'LD_PRELOAD'}
+    return subprocess.run(['pgrep', '-f', pattern], capture_output=True, text=True, env=plain).stdout.split()
+
+
 class Ends(unittest.TestCase):
     def gone(self, place):
         """Until its guard has ended it."""
         directory, prefix = place
-        guard = subprocess.run(['pgrep', '-f', f'granary down --instance {directory}|/bin/sh.*{directory}'], capture_output=True,
-                               text=True).stdout.split()
-        for pid in guard:
+        for pid in pgrep(f'granary down --instance {directory}|/bin/sh.*{directory}'):
             try:
                 fd = os.pidfd_open(int(pid))
             except ProcessLookupError:
@@ -43,7 +47,7 @@ class Ends(unittest.TestCase):
             os.close(fd)
         self.assertFalse(os.path.exists(directory))
         self.assertEqual([one for one in os.listdir('/dev/shm') if one.startswith(prefix.strip('/'))], [])
-        self.assertEqual(subprocess.run(['pgrep', '-f', f'granary-store.*--instance {directory}'], capture_output=True).stdout, b'')
+        self.assertEqual(pgrep(f'granary-store.*--instance {directory}'), [])
 
     def test_killed(self):
         status, place = runs('os.kill(os.getpid(), signal.SIGKILL)')

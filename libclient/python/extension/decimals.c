@@ -56,11 +56,11 @@ parse(const char *text, struct number *number)
             point = true;
             continue;
         }
-        number->digits = 10 * number->digits + (*text - '0');
-        number->behind += point;
-        if (number->digits >= most || number->behind > DIGITS_MOST) {
+        if (number->digits > (most - 1 - (*text - '0')) / 10 || number->behind + point > DIGITS_MOST) {
             return false;
         }
+        number->digits = 10 * number->digits + (*text - '0');
+        number->behind += point;
     }
     if (*text == 'E') {
         char *end;
