@@ -15,7 +15,8 @@ sys.path[:0] = {path!r}
 import granary
 session = granary.up(executors=1, memory='64M')
 session.put(b'something', 'name')
-print(session.instance, json.load(open(session.instance + '/instance.json'))['shm_prefix'], flush=True)
+session.put(b'on disk', 'kept', persist=True)
+print(session.instance, json.load(open(session.instance + '/instance.json'))['shm_prefix'], *session._directories[1:], flush=True)
 {end}
 '''
 
@@ -23,9 +24,9 @@ print(session.instance, json.load(open(session.instance + '/instance.json'))['sh
 def runs(end, fds=()):
     """Run a program that has an instance; its exit status, the instance's directory and the prefix of its memory's names."""
     done = subprocess.Popen([sys.executable, '-c', PROGRAM.format(path=sys.path, end=end)], stdout=subprocess.PIPE, text=True, pass_fds=fds)
-    directory, prefix = done.stdout.readline().split()
+    place = done.stdout.readline().split()
     done.stdout.close()
-    return done.wait(), (directory, prefix)
+    return done.wait(), place
 
 
 def pgrep(pattern):
@@ -37,7 +38,7 @@ def pgrep(pattern):
 class Ends(unittest.TestCase):
     def gone(self, place):
         """Until its guard has ended it."""
-        directory, prefix = place
+        directory, prefix, spill = place
         for pid in pgrep(f'granary down --instance {directory}|/bin/sh.*{directory}'):
             try:
                 fd = os.pidfd_open(int(pid))
@@ -45,7 +46,7 @@ class Ends(unittest.TestCase):
                 continue
             self.assertTrue(select.select([fd], [], [], 60)[0], 'its guard still runs')
             os.close(fd)
-        self.assertFalse(os.path.exists(directory))
+        self.assertFalse(os.path.exists(directory) or os.path.exists(spill))
         self.assertEqual([one for one in os.listdir('/dev/shm') if one.startswith(prefix.strip('/'))], [])
         self.assertEqual(pgrep(f'granary-store.*--instance {directory}'), [])
 

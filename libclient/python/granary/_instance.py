@@ -13,6 +13,8 @@ from ._errors import Unreachable
 from ._log import logger
 from ._session import Session
 
+_SPILL = "/var/tmp"  # as granary has it
+
 
 def program() -> str:
     """The command `granary`: $GRANARY_BIN/granary, that of the tree or wheel the package is in, or the first in $PATH."""
@@ -32,8 +34,11 @@ class Instance(Session):
     """A private instance and a session of it; when the block is left, both have gone with all that was in them."""
 
     def __init__(self, arguments: list[str], directory: Optional[str]) -> None:
-        self._directory = directory or tempfile.mkdtemp(prefix="granary-")
-        self._is_own = directory is None
+        self._directories = [] if directory else [tempfile.mkdtemp(prefix="granary-")]  # directories that go with it
+        self._directory = directory or self._directories[0]
+        if self._directories and not any(one.startswith("--spill-dir") for one in arguments):
+            self._directories.append(tempfile.mkdtemp(prefix="granary-spill-", dir=_SPILL))  # what persists there is nobody's later
+            arguments = [*arguments, "--spill-dir", self._directories[1]]
         self._up = False
         self._pid = os.getpid()
         command = [program(), "up", "--instance", self._directory, *arguments]
@@ -51,14 +56,13 @@ class Instance(Session):
 
     def _guarded(self) -> "subprocess.Popen[bytes]":
         """A process that ends the instance when this one is killed: then nobody can write to its pipe any more."""
-        remove = '&& rm -rf -- "$1"' if self._is_own else ""
-        script = f'read -r word; test "$word" = down || {{ "$0" down --instance "$1" {remove}; }}'
-        return subprocess.Popen(["/bin/sh", "-c", script, program(), self._directory], stdin=subprocess.PIPE,
+        script = 'read -r word; test "$word" = down || { "$0" down --instance "$1" && shift && rm -rf -- "$@"; }'
+        return subprocess.Popen(["/bin/sh", "-c", script, program(), self._directory, *self._directories], stdin=subprocess.PIPE,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True)
 
     def _remove(self) -> None:
-        if self._is_own:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        for one in self._directories:
+            shutil.rmtree(one, ignore_errors=True)
 
     def down(self) -> None:
         """Stop it: what is there goes, arrays that you have stay valid."""
