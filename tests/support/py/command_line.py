@@ -1,7 +1,9 @@
 """A private instance for tests that run commands, and need nothing else: up on entry, down and removed whatever happens."""
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 
 
@@ -13,6 +15,7 @@ class CommandLine:
         self.environment = {**os.environ, 'GRANARY_INSTANCE': os.path.join(self.base, 'i')}
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that a run that is told to end leaves nothing
         try:
             self.up()
             self.ready()
