@@ -9,19 +9,13 @@ import decimal
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-
-
-def module_of(peers):
-    if shutil.which('node') is None:
-        return None
-    found = subprocess.run(['node', '-p', 'require.resolve("@duckdb/node-api")'], cwd=peers, capture_output=True, text=True, check=False)
-    return found.stdout.strip() if found.returncode == 0 else None
+sys.path.insert(0, os.path.join(HERE, '../../support/py'))
+from node_module import module_of
 
 
 def parsed(text, dtype):
@@ -70,7 +64,7 @@ def check_conditions(gr, directory, case):
 
 
 def main():
-    module = module_of(os.environ.get('GRANARY_PEERS', HERE))
+    module = module_of('@duckdb/node-api', os.environ.get('GRANARY_PEERS', HERE))
     if module is None:
         print('skipped: node or @duckdb/node-api is not installed; set GRANARY_PEERS to a directory with its node_modules')
         return 77

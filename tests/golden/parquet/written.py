@@ -5,20 +5,13 @@ Needs node, and @duckdb/node-api in $GRANARY_PEERS/node_modules; 77 (skipped) wi
 """
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../../support/py'))
-
-
-def module_of(name, peers):
-    if shutil.which('node') is None:
-        return None
-    found = subprocess.run(['node', '-p', f'require("{name}"); require.resolve("{name}")'], cwd=peers, capture_output=True, text=True, check=False)
-    return found.stdout.strip() if found.returncode == 0 else None
+from node_module import module_of
 
 
 def conditions(columns, random):
