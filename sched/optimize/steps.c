@@ -130,6 +130,32 @@ gr_step_width(const struct gr_step *step)
     return width;
 }
 
+/* The first column that it yields from there on, or how many there are. */
+static size_t
+next_yielded(const struct gr_step *step, size_t at)
+{
+    while (at < step->type->schema.count && !gr_step_yields(step, at)) {
+        at++;
+    }
+    return at;
+}
+
+bool
+gr_step_yields_as(const struct gr_step *step, const struct gr_step *other)
+{
+    const struct gr_schema *ours = &step->type->schema;
+    const struct gr_schema *theirs = &other->type->schema;
+    size_t a = next_yielded(step, 0);
+    size_t b = next_yielded(other, 0);
+
+    while (step != other && a < ours->count && b < theirs->count && ours->fields[a].dtype == theirs->fields[b].dtype &&
+           strcmp(ours->fields[a].name, theirs->fields[b].name) == 0) {
+        a = next_yielded(step, a + 1);
+        b = next_yielded(other, b + 1);
+    }
+    return step == other || (a == ours->count && b == theirs->count);
+}
+
 void
 gr_step_clear_attrs(struct gr_step *step)
 {

@@ -106,6 +106,8 @@ gr_step_yields(const struct gr_step *step, size_t column)
 }
 /* How many columns it yields. */
 size_t gr_step_width(const struct gr_step *step);
+/* Whether they are those of another step: names and dtypes, in order. */
+bool gr_step_yields_as(const struct gr_step *step, const struct gr_step *other);
 
 /* Replace an attribute (*takes* attr, NULL fails) in the step's own copy of them. Errors: ENOMEM */
 granary_err gr_step_set_attr(struct gr_step *step, Granary__Attr *attr);

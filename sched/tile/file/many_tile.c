@@ -81,13 +81,11 @@ make_step(struct tiling *t, const struct gr_file *file, const struct gr_step *wh
     struct gr_field *fields = tiling_scratch(t, own->count + 1, sizeof *fields);
     bool *present = tiling_scratch(t, own->count + 1, sizeof *present);
     size_t width = 0;
-    size_t last = 0;
-    bool in_order = true;
 
     if (fields == NULL || present == NULL) {
         return tile_no_memory();
     }
-    *made = (struct part_step){.step = *whole, .type = part->file->type, .is_bare = true};
+    *made = (struct part_step){.step = *whole, .type = part->file->type};
     for (size_t c = 0; c < own->count; c++) {
         size_t to = part->to[c];
 
@@ -96,20 +94,15 @@ make_step(struct tiling *t, const struct gr_file *file, const struct gr_step *wh
         if (many->source->start != NULL) { /* text is read as what the table has */
             fields[c].dtype = table->fields[to].dtype;
         }
-        if (present[c]) {
-            in_order = in_order && to >= last && strcmp(fields[c].name, table->fields[to].name) == 0 &&
-                       fields[c].dtype == table->fields[to].dtype;
-            last = to + 1;
-            width++;
-        }
-    }
-    made->is_bare = in_order && width == gr_step_width(whole);
-    if (width == 0 && own->count > 0) {
-        present[any_column(own)] = true;
+        width += present[c];
     }
     made->type.schema = (struct gr_schema){.count = own->count, .fields = fields};
     made->step.type = &made->type;
     made->step.present = present;
+    made->is_bare = gr_step_yields_as(&made->step, whole);
+    if (width == 0 && own->count > 0) {
+        present[any_column(own)] = true;
+    }
     return GRANARY_OK;
 }
 

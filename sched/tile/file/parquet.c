@@ -213,34 +213,6 @@ check_columns(const struct gr_step *step, const struct gr_file *file)
     return err == GRANARY_OK ? err : gr_fail_in(err, "%s", file->path);
 }
 
-/* Whether two steps yield columns of the same names and dtypes. */
-static bool
-yields_the_same(const struct gr_step *a, const struct gr_step *b)
-{
-    const struct gr_schema *theirs = &b->type->schema;
-    size_t at = 0;
-
-    for (size_t c = 0; a != b && c < a->type->schema.count; c++) {
-        const struct gr_field *field = &a->type->schema.fields[c];
-
-        if (!gr_step_yields(a, c)) {
-            continue;
-        }
-        while (at < theirs->count && !gr_step_yields(b, at)) {
-            at++;
-        }
-        if (at == theirs->count || strcmp(theirs->fields[at].name, field->name) != 0 ||
-            theirs->fields[at].dtype != field->dtype) {
-            return false;
-        }
-        at++;
-    }
-    while (a != b && at < theirs->count && !gr_step_yields(b, at)) {
-        at++;
-    }
-    return a == b || at == theirs->count;
-}
-
 /*
  * What the only reader asks of rows goes with the reading, which can spare the values of rows that it leaves out. Rows
  * that may be recalled for others are all read, and so are files whose columns become others. Returns whether it was added.
@@ -250,7 +222,7 @@ add_condition(struct tiling *t, size_t i, const struct cuts *cuts, gr_attrs attr
 {
     const struct gr_schema *schema = &cuts->step->type->schema;
     const struct gr_expr *where =
-        cuts->step->spare || !yields_the_same(cuts->step, &t->steps->steps[i]) ? NULL : zone_only_condition(t, i);
+        cuts->step->spare || !gr_step_yields_as(cuts->step, &t->steps->steps[i]) ? NULL : zone_only_condition(t, i);
     bool *used = gr_region_zalloc(t->scratch, schema->count + 1, sizeof *used);
     char **names = tiling_scratch(t, schema->count, sizeof *names);
     size_t count = 0;
