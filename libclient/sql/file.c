@@ -284,6 +284,15 @@ sql_file_node(struct sql_statement *q, const char *verb, const struct gr_format 
     return q->err == GRANARY_OK ? node : GRANARY_NO_NODE;
 }
 
+bool
+sql_file_flag(const struct sql_file *file, const char *name, bool otherwise)
+{
+    const char *text = sql_file_option(file, name);
+    bool flag = otherwise;
+
+    return text != NULL && parse_flag(text, &flag) ? flag : otherwise;
+}
+
 /* ---- text in columns ---- */
 
 static const char *
@@ -298,18 +307,14 @@ bool
 sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_dialect *ret_dialect)
 {
     const struct gr_dialect plain = GR_DIALECT_PLAIN;
-    const char *ragged = option_or(file, "ragged", "refuse");
-    bool sniff = false;
 
     *ret_dialect = (struct gr_dialect){.delimiter = delimiter,
                                        .quote = option_or(file, "quote", plain.quote),
                                        .escape = option_or(file, "escape", plain.escape),
                                        .comment = option_or(file, "comment", plain.comment),
                                        .encoding = option_or(file, "encoding", plain.encoding),
-                                       .ragged = strcmp(ragged, "fill") == 0  ? GR_RAGGED_FILL
-                                                 : strcmp(ragged, "cut") == 0 ? GR_RAGGED_CUT
-                                                                              : GR_RAGGED_REFUSE,
+                                       .ragged = gr_ragged_of(option_or(file, "ragged", "refuse")),
                                        .null = plain.null};
     (void)parse_integer(option_or(file, "skip", "0"), &ret_dialect->skip);
-    return file != NULL && !(parse_flag(option_or(file, "sniff", "false"), &sniff) && sniff);
+    return file != NULL && !sql_file_flag(file, "sniff", false);
 }

@@ -11,6 +11,9 @@
 const struct gr_format *sql_file_format(struct sql_statement *q, const struct sql_file *file, const char *path,
                                         int position, const struct gr_format_ending **ret_ending);
 
+/* A flag, where it is given as one; else as it is without. */
+bool sql_file_flag(const struct sql_file *file, const char *name, bool otherwise);
+
 /*
  * A node of read_NAME or write_NAME with the file's path and options.
  *

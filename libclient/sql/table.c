@@ -71,7 +71,6 @@ take_column(struct gr_sketch *sketch, const char *name)
 static bool
 open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
-    const char *header = sql_file_option(from->file, "header");
     const char *delimiter = sql_file_option(from->file, "delimiter");
     const char *filename = sql_file_option(from->file, "filename");
     struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
@@ -88,7 +87,7 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     if (q->err != GRANARY_OK) {
         return false;
     }
-    columns.numbered = header != NULL && strchr("fFnN0oO", header[0]) != NULL && strcasecmp(header, "on") != 0;
+    columns.numbered = !sql_file_flag(from->file, "header", true);
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
     if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {
         columns.sketch.dialect = &dialect;

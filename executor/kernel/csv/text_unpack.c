@@ -130,9 +130,7 @@ dialect_of(const struct gr_chunk_text_unpack *params)
                                .comment = params->comment,
                                .encoding = params->encoding,
                                .skip = params->skip,
-                               .ragged = strcmp(params->ragged, "fill") == 0  ? GR_RAGGED_FILL
-                                         : strcmp(params->ragged, "cut") == 0 ? GR_RAGGED_CUT
-                                                                              : GR_RAGGED_REFUSE,
+                               .ragged = gr_ragged_of(params->ragged),
                                .null = params->null};
 }
 

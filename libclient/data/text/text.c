@@ -75,6 +75,25 @@ gr_dialect_delimiter(const struct gr_dialect *dialect)
     return is_byte(dialect->delimiter) && dialect->delimiter[0] != '"' ? dialect->delimiter[0] : ',';
 }
 
+static const char *const ragged_words[] = {
+    [GR_RAGGED_REFUSE] = "refuse", [GR_RAGGED_FILL] = "fill", [GR_RAGGED_CUT] = "cut"};
+
+enum gr_ragged
+gr_ragged_of(const char *word)
+{
+    size_t i = sizeof ragged_words / sizeof ragged_words[0];
+
+    while (--i > 0 && strcmp(ragged_words[i], word) != 0) {
+    }
+    return (enum gr_ragged)i;
+}
+
+const char *
+gr_ragged_word(enum gr_ragged ragged)
+{
+    return ragged_words[ragged];
+}
+
 granary_err
 gr_dialect_check(const struct gr_dialect *dialect)
 {

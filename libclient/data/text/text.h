@@ -9,6 +9,10 @@
 
 enum gr_ragged { GR_RAGGED_REFUSE, GR_RAGGED_FILL, GR_RAGGED_CUT };
 
+/* By the word of read_csv's parameter, "refuse" and so on; REFUSE for any other, which the parameter's rule refuses. */
+enum gr_ragged gr_ragged_of(const char *word);
+const char *gr_ragged_word(enum gr_ragged ragged);
+
 struct gr_dialect {
     const char *delimiter; /* a byte or more */
     const char *quote;     /* a byte; "": none */

@@ -117,9 +117,7 @@ find_dialect(struct gr_file *file)
                                        .comment = params->comment,
                                        .encoding = params->encoding,
                                        .skip = params->skip,
-                                       .ragged = strcmp(params->ragged, "fill") == 0  ? GR_RAGGED_FILL
-                                                 : strcmp(params->ragged, "cut") == 0 ? GR_RAGGED_CUT
-                                                                                      : GR_RAGGED_REFUSE,
+                                       .ragged = gr_ragged_of(params->ragged),
                                        .null = nulls != NULL && nulls->n_strings > 0 ? nulls->strings[0] : ""};
     if (params->sniff) {
         err = gr_sniff(file->path, params->encoding, &csv->sniffed);

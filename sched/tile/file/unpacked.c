@@ -63,15 +63,12 @@ records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chun
 
     gr_attrs_add(chunks, spec.shared, gr_attr_new_string("path", file->path));
     if (dialect != NULL) {
-        static const char *const ragged[] = {
-            [GR_RAGGED_REFUSE] = "refuse", [GR_RAGGED_FILL] = "fill", [GR_RAGGED_CUT] = "cut"};
-
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("delimiter", dialect->delimiter));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("quote", dialect->quote));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("escape", dialect->escape));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("comment", dialect->comment));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_int("skip", dialect->skip));
-        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("ragged", ragged[dialect->ragged]));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_string("ragged", gr_ragged_word(dialect->ragged)));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("encoding", dialect->encoding));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("null", dialect->null));
     }
