@@ -77,18 +77,30 @@ watch(struct owners *owners, int64_t pid, uint64_t start_time)
     return 0;
 }
 
+/* When a process that is watched and lives has started; 0: it is none of them, and its number may be another's by now. */
+static uint64_t
+start_time_of(const struct owners *owners, int64_t pid)
+{
+    for (size_t i = 0; i < owners->count; i++) {
+        if (owners->items[i].pid == pid && !gr_pidfd_ended(owners->items[i].pidfd)) {
+            return owners->items[i].start_time;
+        }
+    }
+    return 0;
+}
+
 bool
 owners_sign(struct owners *owners, int64_t pid, Granary__Submit *submit)
 {
-    uint64_t start_time;
-    int error = EINVAL; /* the kernel tells no process */
+    uint64_t start_time = submit->owned ? start_time_of(owners, pid) : 0;
+    int error = start_time != 0 ? 0 : EINVAL; /* the kernel tells no process */
 
     submit->owner_pid = 0;
     submit->owner_start = 0;
     if (!submit->owned) {
         return true;
     }
-    if (pid > 0 && pid <= INT32_MAX) {
+    if (start_time == 0 && pid > 0 && pid <= INT32_MAX) {
         start_time = gr_process_start_time((pid_t)pid);
         error = start_time == 0 ? errno : watch(owners, pid, start_time);
     }
