@@ -71,7 +71,7 @@ class Cases(PackageTest):
     def refused(self, source, words, error=granary.Invalid):
         with self.assertRaisesRegex(error, words):
             granary.from_arrow(source)
-        self.assertEqual(len(self.session.objects()), self.before)
+        self.assertEqual(self.count(), self.before)
 
     # ---- capsules ----
 
