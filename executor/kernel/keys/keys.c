@@ -18,20 +18,26 @@ static granary_err
 text_codes(struct key_part *part, const struct rows_vector *vector, int64_t n, uint64_t *codes)
 {
     const struct rows_text *texts = vector->values;
+    granary_err err = GRANARY_OK;
 
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t code = 0;
+    for (int64_t i = 0; i < n && err == GRANARY_OK;) {
+        struct gr_text block[GR_TEXTS_BLOCK];
+        uint32_t numbers[GR_TEXTS_BLOCK];
+        int64_t rows[GR_TEXTS_BLOCK];
+        size_t count = 0;
 
-        if (vector->valid == NULL || vector->valid[i]) {
-            granary_err err = gr_texts_add(&part->texts, texts[i].bytes, texts[i].size, &code);
-
-            if (err != GRANARY_OK) {
-                return err;
-            }
+        for (; i < n && count < GR_TEXTS_BLOCK; i++) {
+            codes[i] = 0;
+            rows[count] = i;
+            block[count] = (struct gr_text){texts[i].bytes, texts[i].size};
+            count += vector->valid == NULL || vector->valid[i];
         }
-        codes[i] = code;
+        err = gr_texts_add_block(&part->texts, block, count, numbers);
+        for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+            codes[rows[k]] = numbers[k];
+        }
     }
-    return GRANARY_OK;
+    return err;
 }
 
 /* What stands for the values of a key: keys->codes, and keys->high for the
