@@ -252,7 +252,7 @@ keys_grow(struct group_keys *keys)
         keys->values = values;
         keys->values_room = room;
     }
-    while (keys->slot_count / 2 < keys->room + ROWS_BLOCK) {
+    while (!keys->in_order && keys->slot_count / 2 < keys->room + ROWS_BLOCK) {
         granary_err err = slots_grow(keys);
 
         if (err != GRANARY_OK) {
@@ -319,6 +319,34 @@ look_up(struct group_keys *keys, int64_t n, unsigned words, uint32_t *ids)
     keys->room = room;
 }
 
+/* Texts are numbered as they come, and so are groups. Behind the null, if it is one, there is one more. */
+static void
+find_in_order(struct group_keys *keys, int64_t n, uint32_t *ids)
+{
+    const struct key_part *part = &keys->parts[0];
+    uint32_t room = keys->room;
+
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t code = keys->packed[i];
+
+        if (keys->drop[i]) {
+            ids[i] = GROUP_NONE_ID;
+            continue;
+        }
+        if (part->has_null && code == part->size - 1) {
+            keys->null_id = keys->null_id == 0 ? room : keys->null_id;
+            ids[i] = keys->null_id;
+        } else {
+            ids[i] = (uint32_t)code + 1;
+            ids[i] += keys->null_id != 0 && ids[i] >= keys->null_id;
+        }
+        if (ids[i] == room) {
+            keys->values[room++] = code;
+        }
+    }
+    keys->room = room;
+}
+
 granary_err
 group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t *ret_ids)
 {
@@ -335,7 +363,9 @@ group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t 
     if (err != GRANARY_OK) {
         return err;
     }
-    if (keys->words == 1) {
+    if (keys->in_order) {
+        find_in_order(keys, count, ret_ids);
+    } else if (keys->words == 1) {
         look_up(keys, count, 1, ret_ids);
     } else {
         look_up(keys, count, keys->words, ret_ids);
