@@ -32,7 +32,9 @@
 #define GR_MOMENT_DTYPES(X)                                                                                            \
     X(DATE, int32_t, 4, MOMENT, "date", NULL)                                                                          \
     X(TIMESTAMP, int64_t, 8, MOMENT, "timestamp", NULL)                                                                \
-    X(DURATION, int64_t, 8, DURATION, "duration", NULL)
+    X(DURATION, int64_t, 8, DURATION, "duration", NULL)                                                                \
+    X(TIME, int64_t, 8, MOMENT, "time", NULL)                                                                          \
+    X(TIMESTAMPTZ, int64_t, 8, MOMENT, "timestamptz", NULL)
 
 #define GR_REAL_DTYPES(X)                                                                                              \
     X(FLOAT32, float, 4, REAL, "float32", "<f4")                                                                       \
@@ -79,6 +81,8 @@
     X("boolean", BOOL)                                                                                                 \
     X("text", STRING)                                                                                                  \
     X("varchar", STRING)                                                                                               \
-    X("str", STRING)
+    X("str", STRING)                                                                                                   \
+    X("datetime", TIMESTAMP)                                                                                           \
+    X("timestamp_tz", TIMESTAMPTZ)
 
 #endif

@@ -27,8 +27,10 @@ typedef enum granary_dtype {
     GRANARY_UINT16 = 12,
     GRANARY_UINT32 = 13,
     GRANARY_UINT64 = 14,
-    GRANARY_DURATION = 15, /* int64 microseconds */
-    GRANARY_DECIMAL = 16,  /* the kind: a column's dtype is GRANARY_DECIMAL(scale) */
+    GRANARY_DURATION = 15,    /* int64 microseconds */
+    GRANARY_DECIMAL = 16,     /* the kind: a column's dtype is GRANARY_DECIMAL(scale) */
+    GRANARY_TIME = 17,        /* int64 microseconds since midnight, below those of a day */
+    GRANARY_TIMESTAMPTZ = 18, /* an instant: int64 microseconds since 1970-01-01T00:00:00 UTC */
 } granary_dtype;
 
 /* Exact decimals: 16-byte little-endian two's complement integers, 10^-scale each, of at most 38 digits; 0 <= scale <=

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "data/value/utf8.h"
 
+#define DAY_US INT64_C(86400000000)
+
 /* ---- checks ---- */
 
 static granary_err
@@ -77,6 +79,22 @@ check_codes(const granary_column *column, int64_t rows)
     return err;
 }
 
+/* Each within a day. */
+static granary_err
+check_times(const granary_column *column, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t value;
+
+        memcpy(&value, (const char *)column->values + (size_t)i * sizeof value, sizeof value);
+        if ((column->validity == NULL || gr_bit(column->validity, i)) && (value < 0 || value >= DAY_US)) {
+            return gr_fail(GRANARY_EINVAL, "column '%s': the time in row %lld is not within a day", column->name,
+                           (long long)i);
+        }
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 gr_caller_check_values(const granary_column *column, int64_t rows)
 {
@@ -91,6 +109,9 @@ gr_caller_check_values(const granary_column *column, int64_t rows)
     }
     if (rows > 0 && column->values == NULL) {
         return fail_column(column, "its values are missing");
+    }
+    if (column->dtype == GRANARY_TIME) {
+        return check_times(column, rows);
     }
     return column->dictionary != NULL ? check_codes(column, rows) : GRANARY_OK;
 }

@@ -144,18 +144,26 @@ format_point(char *text)
     }
 }
 
+/* hh:mm:ss[.ffffff] */
+static void
+format_clock(int64_t us, struct gr_buf *out)
+{
+    int64_t seconds = us / 1000000;
+
+    gr_buf_addf(out, "%02d:%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+    if (us % 1000000 != 0) {
+        gr_buf_addf(out, ".%06d", (int)(us % 1000000));
+    }
+}
+
 static void
 format_timestamp(int64_t us, struct gr_buf *out)
 {
     int64_t days = us / DAY_US - (us % DAY_US < 0);
-    int64_t rest = us % DAY_US + (us % DAY_US < 0 ? DAY_US : 0);
-    int seconds = (int)(rest / 1000000);
 
     gr_date_format(days, out);
-    gr_buf_addf(out, "T%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if (rest % 1000000 != 0) {
-        gr_buf_addf(out, ".%06d", (int)(rest % 1000000));
-    }
+    gr_buf_add(out, "T", 1);
+    format_clock(us % DAY_US + (us % DAY_US < 0 ? DAY_US : 0), out);
 }
 
 static void
@@ -163,17 +171,12 @@ format_duration(int64_t us, struct gr_buf *out)
 {
     uint64_t size = us < 0 ? -(uint64_t)us : (uint64_t)us;
     uint64_t days = size / DAY_US;
-    uint64_t rest = size % DAY_US;
-    int seconds = (int)(rest / 1000000);
 
     gr_buf_addf(out, "%s", us < 0 ? "-" : "");
     if (days > 0) {
         gr_buf_addf(out, "%llud ", (unsigned long long)days);
     }
-    gr_buf_addf(out, "%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if (rest % 1000000 != 0) {
-        gr_buf_addf(out, ".%06d", (int)(rest % 1000000));
-    }
+    format_clock((int64_t)(size % DAY_US), out);
 }
 
 /* value * 10^-scale, with scale digits behind the point: 12.30 */
@@ -237,6 +240,13 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
         return;
     case GRANARY_TIMESTAMP:
         format_timestamp(((const int64_t *)column->values)[row], out);
+        return;
+    case GRANARY_TIMESTAMPTZ:
+        format_timestamp(((const int64_t *)column->values)[row], out);
+        gr_buf_add(out, "Z", 1);
+        return;
+    case GRANARY_TIME:
+        format_clock(((const int64_t *)column->values)[row], out);
         return;
     case GRANARY_DURATION:
         format_duration(((const int64_t *)column->values)[row], out);

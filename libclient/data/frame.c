@@ -34,7 +34,7 @@ static const char *const decimals[GRANARY_DECIMAL_SCALE_MOST + 1] = {
 bool
 gr_dtype_is(unsigned number)
 {
-    return number < GRANARY_DECIMAL ||
+    return (number < DTYPES && dtypes[number].name != NULL) ||
            ((number & 0xffu) == GRANARY_DECIMAL && number >> 8 <= GRANARY_DECIMAL_SCALE_MOST);
 }
 
@@ -56,8 +56,8 @@ gr_dtype_size(granary_dtype dtype)
 granary_dtype
 gr_dtype_parse(const char *name)
 {
-    for (size_t i = 0; i < GRANARY_DECIMAL; i++) {
-        if (strcmp(name, dtypes[i].name) == 0) {
+    for (size_t i = 0; i < DTYPES; i++) {
+        if (i != GRANARY_DECIMAL && dtypes[i].name != NULL && strcmp(name, dtypes[i].name) == 0) {
             return (granary_dtype)i;
         }
     }

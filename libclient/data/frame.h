@@ -114,7 +114,7 @@ struct gr_column_stats {
     uint64_t bytes; /* of its buffers, with the dictionary's; 0: unknown */
     bool has_zone;  /* min and max are there: of the values that are neither null nor NaN */
     bool has_nan;
-    /* Integers of all kinds, dates, timestamps, durations, bools: integer (uint64 beyond INT64_MAX: there is no zone).
+    /* Integers of all kinds, dates, times, timestamps, durations, bools: integer (uint64 beyond INT64_MAX: there is no zone).
      * Floats, decimals: real (decimals: rounded outwards, in units of 10^-scale). Strings: the first 8 bytes, padded
      * with zeros: no value is less than min, and none's first 8 bytes are more than max. */
     union gr_zone_bound min, max;
@@ -244,8 +244,8 @@ gr_text_at(const granary_column *column, int64_t row, size_t *ret_length)
 }
 
 /* One value as text (no quotes; a null gives nothing): int 12, float shortest form that reads back, true/false,
- * 2020-01-31, 2020-01-31T12:00:00[.ffffff], durations [-]1d 02:03:04[.ffffff], decimals with all digits of their
- * scale, strings as they are. */
+ * 2020-01-31, 2020-01-31T12:00:00[.ffffff], instants the same with a Z, times 12:00:00[.ffffff], durations
+ * [-]1d 02:03:04[.ffffff], decimals with all digits of their scale, strings as they are. */
 void gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out);
 
 #endif

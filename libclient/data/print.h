@@ -33,7 +33,7 @@ struct gr_csv_style {
 void gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style, struct gr_buf *out);
 /*
  * Records, a row each on a line of its own: [{"NAME":VALUE,..},..]. Every record has every column, in the frame's
- * order; null is null, non-finite numbers, decimals, dates, timestamps and durations are strings.
+ * order; null is null, non-finite numbers, decimals, dates, times, timestamps and durations are strings.
  */
 granary_err gr_print_json(const granary_frame *frame, struct gr_buf *out);
 /* The same records, each with a line end and nothing else between them. */

@@ -15,7 +15,8 @@ granary.granary_dtype_name.restype = ctypes.c_char_p
 
 ENOENT = -4  # granary/types.h
 NUMPY = {"int8": "i1", "int16": "i2", "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8",
-         "float32": "f4", "float64": "f8", "date": "i4", "timestamp": "M8[us]", "duration": "m8[us]"}
+         "float32": "f4", "float64": "f8", "date": "i4", "timestamp": "M8[us]", "duration": "m8[us]", "time": "m8[us]",
+         "timestamptz": "M8[us]"}
 
 
 class Id(ctypes.Structure):

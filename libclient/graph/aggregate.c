@@ -313,7 +313,7 @@ takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
     case VALUES_ADDABLE:
         return kind != GR_CLASS_MOMENT && kind != GR_CLASS_TEXT;
     case VALUES_AVERAGED:
-        return dtype == GRANARY_TIMESTAMP || takes(VALUES_ADDABLE, kind, dtype);
+        return (kind == GR_CLASS_MOMENT && dtype != GRANARY_DATE) || takes(VALUES_ADDABLE, kind, dtype);
     case VALUES_NUMBER:
         return kind <= GR_CLASS_DECIMAL;
     case VALUES_BETWEEN:
@@ -346,7 +346,7 @@ dtype_given(enum gives gives, enum gr_dtype_class kind, granary_dtype dtype)
     case GIVES_MEAN:
         return stays || kind == GR_CLASS_MOMENT ? dtype : GRANARY_FLOAT64;
     case GIVES_BETWEEN: /* two dates is a time of day */
-        return kind == GR_CLASS_MOMENT ? GRANARY_TIMESTAMP : stays ? dtype : GRANARY_FLOAT64;
+        return dtype == GRANARY_DATE ? GRANARY_TIMESTAMP : stays || kind == GR_CLASS_MOMENT ? dtype : GRANARY_FLOAT64;
     case GIVES_SPREAD:
         return dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
     case GIVES_REAL:

@@ -62,6 +62,9 @@ _Static_assert(GRANARY_DECIMAL_DIGITS == 38, "DECIMAL_MOST has as many digits as
 struct gr_limits
 gr_dtype_limits(granary_dtype dtype)
 {
+    if (dtype == GRANARY_TIME) {
+        return (struct gr_limits){0, INT64_C(86400000000) - 1};
+    }
     switch (gr_dtype_kind(dtype)) {
 #define ROW(name, type, ...)                                                                                           \
     case GRANARY_##name:                                                                                               \

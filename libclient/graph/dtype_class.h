@@ -16,7 +16,7 @@ enum gr_dtype_class {
     GR_CLASS_REAL,
     GR_CLASS_DECIMAL,
     GR_CLASS_DURATION,
-    GR_CLASS_MOMENT, /* date, timestamp */
+    GR_CLASS_MOMENT, /* date, time of day, timestamps */
     GR_CLASS_TEXT
 };
 

@@ -15,6 +15,7 @@
  *   product := unary { ("*" | "/" | "//" | "%") unary }
  *   unary   := "-" unary | primary
  *   primary := number | 'text' | "text" | true | false | null | date 'YYYY-MM-DD' | timestamp 'YYYY-MM-DD hh:mm:ss'
+ *            | time 'hh:mm:ss' | timestamptz 'YYYY-MM-DD hh:mm:ss+hh:mm'
  *            | interval '3' month | interval '1 year 2 days' | name | `any name` | "(" expr ")"
  *            | "case" [expr] "when" expr "then" expr { ... } ["else" expr] "end"
  *            | ("cast" | "try_cast") "(" expr "as" dtype ")" | "extract" "(" part "from" expr ")"
@@ -75,7 +76,7 @@ struct gr_expr {
     int months;    /* of an interval (dtype DURATION), which has value.i microseconds, too */
     bool is_interval;
     struct {
-        /* integers, BOOL (0/1), DATE, TIMESTAMP, DURATION, DECIMAL (times 10^scale of the dtype); beyond int64 only of
+        /* integers, BOOL (0/1), moments, DURATION, DECIMAL (times 10^scale of the dtype); beyond int64 only of
          * UINT64, DECIMAL and numbers as written */
         gr_int128 i;
         double d; /* FLOAT64, FLOAT32 */

@@ -124,6 +124,13 @@ gr_dtype_of_kinds(uint32_t kinds)
     case GR_KIND_TIMESTAMP:
     case GR_KIND_DATE | GR_KIND_TIMESTAMP:
         return GRANARY_TIMESTAMP;
+    case GR_KIND_TIME:
+        return GRANARY_TIME;
+    case GR_KIND_TIMESTAMPTZ:
+    case GR_KIND_TIMESTAMPTZ | GR_KIND_TIMESTAMP:
+    case GR_KIND_TIMESTAMPTZ | GR_KIND_DATE:
+    case GR_KIND_TIMESTAMPTZ | GR_KIND_TIMESTAMP | GR_KIND_DATE:
+        return GRANARY_TIMESTAMPTZ;
     default:
         return GRANARY_STRING;
     }

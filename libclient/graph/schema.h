@@ -40,6 +40,8 @@ enum gr_kind {
     GR_KIND_TIMESTAMP = 32,
     GR_KIND_STRING = 64,
     GR_KIND_WIDE = 128, /* an integer beyond int64 that decimal(38,0) holds */
+    GR_KIND_TIME = 256,
+    GR_KIND_TIMESTAMPTZ = 512,
 };
 
 /*
@@ -47,9 +49,9 @@ enum gr_kind {
  *
  *   nothing but nulls                STRING       date                          DATE
  *   bool                             BOOL         timestamp, date + timestamp   TIMESTAMP
- *   int64                            INT64        any other mixture             STRING
- *   float64, perhaps integers        FLOAT64
- *   wide, perhaps int64              DECIMAL(0)
+ *   int64                            INT64        the same, some with an offset TIMESTAMPTZ
+ *   float64, perhaps integers        FLOAT64      time of day                   TIME
+ *   wide, perhaps int64              DECIMAL(0)   any other mixture             STRING
  */
 granary_dtype gr_dtype_of_kinds(uint32_t kinds);
 
@@ -59,7 +61,7 @@ bool gr_kinds_are_text(uint32_t kinds);
 /* The dtypes a column can be told to have, for messages. */
 #define GR_CSV_DTYPES                                                                                                  \
     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, decimal(0) to decimal(38), "    \
-    "string, date, timestamp, duration"
+    "string, date, time, timestamp, timestamptz, duration"
 /* The dtype of that name among those. false: it is none of them. */
 bool gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype);
 

@@ -46,8 +46,18 @@ type_moment(const struct parquet_element *element, struct gr_parquet_leaf *leaf)
                        : element->unit == UNIT_MICROS ? 1000000
                        : element->unit == UNIT_NANOS  ? 1000000000
                                                       : 0;
-    set(leaf, GR_PARQUET_MOMENT, GRANARY_TIMESTAMP);
+    set(leaf, GR_PARQUET_MOMENT, element->is_utc ? GRANARY_TIMESTAMPTZ : GRANARY_TIMESTAMP);
     return leaf->physical == GR_PARQUET_INT64 && leaf->per_second > 0;
+}
+
+/* Of the day, whose clock it is does not matter. */
+static bool
+type_time(const struct parquet_element *element, struct gr_parquet_leaf *leaf)
+{
+    bool fits = type_moment(element, leaf);
+
+    leaf->dtype = GRANARY_TIME;
+    return leaf->per_second == 1000 ? leaf->physical == GR_PARQUET_INT32 : fits;
 }
 
 static bool
@@ -114,6 +124,8 @@ type_logical(const struct parquet_element *element, struct gr_parquet_leaf *leaf
         return leaf->physical == GR_PARQUET_INT32;
     case LOGICAL_TIMESTAMP:
         return type_moment(element, leaf);
+    case LOGICAL_TIME:
+        return type_time(element, leaf);
     case LOGICAL_INTEGER:
         return type_integer(element, leaf);
     case LOGICAL_UNKNOWN:
@@ -122,7 +134,6 @@ type_logical(const struct parquet_element *element, struct gr_parquet_leaf *leaf
     case LOGICAL_FLOAT16:
         set(leaf, GR_PARQUET_HALF, GRANARY_FLOAT32);
         return leaf->physical == GR_PARQUET_FIXED && leaf->length == 2;
-    case LOGICAL_TIME:
     case LOGICAL_BSON:
     case LOGICAL_UUID:
     case LOGICAL_GEOMETRY:

@@ -56,7 +56,7 @@ enum gr_parquet_form {
     GR_PARQUET_INTEGER, /* of dtype, also dates */
     GR_PARQUET_REAL,    /* as they lie there */
     GR_PARQUET_HALF,    /* float16, which becomes float32 */
-    GR_PARQUET_MOMENT,  /* timestamps, of which `per_second` are a second */
+    GR_PARQUET_MOMENT,  /* timestamps and times of day, of which `per_second` are a second */
     GR_PARQUET_MOMENT96,
     GR_PARQUET_DECIMAL,
     GR_PARQUET_TEXT,
@@ -147,7 +147,7 @@ granary_err gr_parquet_check(const struct gr_parquet *file, const bool *wanted);
 
 /* ---- statistics ---- */
 
-/* Integers of all kinds, dates, timestamps, bools: integer. Floats, decimals: real (decimals: rounded outwards, in units
+/* Integers of all kinds, dates, times, timestamps, bools: integer. Floats, decimals: real (decimals: rounded outwards, in units
  * of 10^-scale). Text: the first 8 bytes, padded with zeros. As data/frame.h has them. */
 union gr_parquet_bound {
     int64_t integer;

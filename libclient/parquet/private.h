@@ -57,6 +57,7 @@ struct parquet_element {
     int32_t unit;
     int32_t bits;
     bool is_signed;
+    bool is_utc; /* timestamps: instants */
     int32_t scale;
     int32_t precision;
 };

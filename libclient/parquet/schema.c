@@ -45,6 +45,8 @@ read_logical_options(struct thrift_in *in, struct parquet_element *element)
             element->bits = (int32_t)thrift_int(in, &field);
         } else if (element->logical == LOGICAL_INTEGER && field.id == 2) {
             element->is_signed = thrift_bool(in, &field);
+        } else if (element->logical == LOGICAL_TIMESTAMP && field.id == 1) {
+            element->is_utc = thrift_bool(in, &field);
         } else if ((element->logical == LOGICAL_TIME || element->logical == LOGICAL_TIMESTAMP) && field.id == 2 &&
                    thrift_struct(in, &field)) {
             element->unit = read_unit(in);

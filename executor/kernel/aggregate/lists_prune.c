@@ -105,6 +105,15 @@ first_pairs(struct rows *rows, int64_t count, int64_t *kept, size_t *ret_count)
     return err;
 }
 
+/* Moments and durations of 64 bits. */
+static bool
+is_clock(granary_dtype dtype)
+{
+    enum gr_dtype_class class = gr_dtype_class(dtype);
+
+    return (class == GR_CLASS_MOMENT && dtype != GRANARY_DATE) || class == GR_CLASS_DURATION;
+}
+
 /*
  * Integers of 64 bits that lie near each other, as one group's: the first row of each. false: they are none, and kept is
  * not set.
@@ -113,8 +122,8 @@ static bool
 first_near(const granary_column *column, int64_t *kept, size_t *ret_count)
 {
     granary_dtype kind = gr_dtype_kind(column->dtype);
-    bool integers = kind == GRANARY_INT64 || kind == GRANARY_UINT64 || kind == GRANARY_TIMESTAMP ||
-                    kind == GRANARY_DURATION; /* a uint64_t beyond these is far from the others, at worst */
+    /* A uint64_t beyond these is far from the others, at worst. */
+    bool integers = kind == GRANARY_INT64 || kind == GRANARY_UINT64 || is_clock(kind);
     const int64_t *values = column->values;
     int64_t least = INT64_MAX;
     int64_t most = INT64_MIN;
@@ -214,8 +223,7 @@ best_numbers(const granary_column *column, bool top, int64_t **ret_numbers)
     int64_t *numbers;
 
     *ret_numbers = NULL;
-    if (!real && column->dtype != GRANARY_INT64 && column->dtype != GRANARY_TIMESTAMP &&
-        column->dtype != GRANARY_DURATION) {
+    if (!real && column->dtype != GRANARY_INT64 && !is_clock(column->dtype)) {
         return true;
     }
     numbers = malloc((size_t)column->rows * sizeof *numbers + 1);

@@ -22,6 +22,7 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
 {
     int64_t integer;
     bool truth;
+    bool told;
 
     switch (gr_dtype_kind(builder->dtype)) {
 #define PUT(name, type, ...)                                                                                           \
@@ -46,6 +47,10 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
         return gr_date_parse(bytes, size, (int32_t *)builder->values + row);
     case GRANARY_TIMESTAMP:
         return gr_timestamp_parse(bytes, size, (int64_t *)builder->values + row);
+    case GRANARY_TIMESTAMPTZ:
+        return gr_instant_parse(bytes, size, (int64_t *)builder->values + row, &told);
+    case GRANARY_TIME:
+        return gr_time_parse(bytes, size, (int64_t *)builder->values + row, &told);
     case GRANARY_DURATION:
         return gr_span_parse(bytes, size, (int64_t *)builder->values + row);
     case GRANARY_BOOL:

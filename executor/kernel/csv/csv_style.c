@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/value/calendar.h"
+#include "graph/dtype_class.h"
 #include "kernel/csv/csv_values.h"
 
 enum { PLAIN_MAX = 128 };
@@ -261,7 +262,7 @@ csv_style_kind(const struct csv_style *style, const char *bytes, size_t size)
     kind = (uint32_t)csv_kind_of(bytes, size);
     return ((kind & (CSV_INT64 | CSV_WIDE | CSV_FLOAT64)) != 0 && size > 0 && memchr(bytes, '.', size) != NULL) ||
                    (kind == CSV_DATE && style->date_format != NULL) ||
-                   (kind == CSV_TIMESTAMP && style->timestamp_format != NULL)
+                   ((kind & (CSV_TIMESTAMP | CSV_TIMESTAMPTZ)) != 0 && style->timestamp_format != NULL)
                ? (uint32_t)CSV_STRING
                : kind;
 }
@@ -284,7 +285,8 @@ csv_style_put(const struct csv_style *style, const struct csv_builder *builder, 
         return made > 0 ? csv_put_value(builder, row, plain, made)
                         : format == NULL && csv_put_value(builder, row, bytes, size);
     }
-    if (builder->dtype == GRANARY_BOOL || builder->dtype == GRANARY_DURATION) {
+    if (builder->dtype == GRANARY_BOOL || gr_dtype_class(builder->dtype) == GR_CLASS_DURATION ||
+        gr_dtype_class(builder->dtype) == GR_CLASS_MOMENT) {
         return csv_put_value(builder, row, bytes, size);
     }
     made = plain_number(style, bytes, size, plain);

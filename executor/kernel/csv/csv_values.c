@@ -293,6 +293,7 @@ csv_kind_of(const char *text, size_t size)
     bool truth;
     int32_t days;
     int64_t microseconds;
+    bool told;
     char first = size == 0 ? '\0' : text[0];
 
     if (size == 10 && text[4] == '-' && text[7] == '-' && gr_date_parse(text, size, &days)) {
@@ -311,7 +312,10 @@ csv_kind_of(const char *text, size_t size)
         if (gr_date_parse(text, size, &days)) {
             return CSV_DATE;
         }
-        return gr_timestamp_parse(text, size, &microseconds) ? CSV_TIMESTAMP : CSV_STRING;
+        if (gr_instant_parse(text, size, &microseconds, &told)) {
+            return told ? CSV_TIMESTAMPTZ : CSV_TIMESTAMP;
+        }
+        return gr_time_parse(text, size, &microseconds, &told) && told ? CSV_TIME : CSV_STRING;
     }
     return csv_parse_bool(text, size, &truth) ? CSV_BOOL : CSV_STRING;
 }

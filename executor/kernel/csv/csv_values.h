@@ -18,6 +18,8 @@ enum csv_kind {
     CSV_TIMESTAMP = 32,
     CSV_STRING = 64,
     CSV_WIDE = 128, /* an integer beyond int64, of at most 38 digits */
+    CSV_TIME = 256,
+    CSV_TIMESTAMPTZ = 512, /* with a Z or an offset from UTC */
 };
 
 /* The narrowest kind of a field that is not null. */

@@ -66,7 +66,8 @@ kind_of_text(const char *bytes, size_t size)
             return CSV_FLOAT64;
         }
     }
-    return kind == CSV_DATE || kind == CSV_TIMESTAMP ? (uint32_t)kind : (uint32_t)CSV_STRING;
+    return (kind & (CSV_DATE | CSV_TIME | CSV_TIMESTAMP | CSV_TIMESTAMPTZ)) != 0 ? (uint32_t)kind
+                                                                                 : (uint32_t)CSV_STRING;
 }
 
 static granary_err

@@ -86,6 +86,8 @@ hash_directly(const granary_column *column, const uint64_t *of_codes, uint64_t *
         HASH_VALUES(int32_t, (uint64_t)(int64_t)value_);
     case GRANARY_INT64:
     case GRANARY_TIMESTAMP:
+    case GRANARY_TIMESTAMPTZ:
+    case GRANARY_TIME:
     case GRANARY_DURATION:
         HASH_VALUES(int64_t, (uint64_t)value_);
     default:

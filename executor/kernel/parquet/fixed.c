@@ -22,7 +22,7 @@ fixed_is_same(const struct gr_parquet_leaf *leaf)
     case GR_PARQUET_INTEGER:
         return values_width(leaf) == gr_dtype_size(leaf->dtype);
     case GR_PARQUET_MOMENT:
-        return leaf->per_second == 1000000;
+        return leaf->per_second == 1000000 && leaf->dtype != GRANARY_TIME; /* whose range is looked at */
     default:
         return false;
     }
@@ -62,17 +62,25 @@ convert_narrow(const struct gr_parquet_leaf *leaf, const uint8_t *from, size_t c
 static granary_err
 convert_moment(const struct gr_parquet_leaf *leaf, const uint8_t *from, size_t count, int64_t *to)
 {
+    size_t width = values_width(leaf);
     bool bad = false;
 
     for (size_t i = 0; i < count; i++) {
-        int64_t value;
+        int64_t value = 0;
+        int32_t narrow;
 
-        memcpy(&value, from + i * sizeof value, sizeof value);
+        if (width == sizeof narrow) { /* times of day */
+            memcpy(&narrow, from + i * sizeof narrow, sizeof narrow);
+            value = narrow;
+        } else {
+            memcpy(&value, from + i * sizeof value, sizeof value);
+        }
         if (leaf->per_second > 1000000) {
             to[i] = value / 1000 - (value % 1000 < 0);
         } else {
             bad |= __builtin_mul_overflow(value, 1000000 / leaf->per_second, &to[i]);
         }
+        bad |= leaf->dtype == GRANARY_TIME && (to[i] < 0 || to[i] >= DAY_US);
     }
     return bad ? out_of_range(leaf) : GRANARY_OK;
 }

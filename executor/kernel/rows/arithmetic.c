@@ -276,12 +276,30 @@ arithmetic_real(struct node *node, int64_t n)
     node_round_to_float32(node, n);
 }
 
+/* A time of day with a duration, around the clock. */
+static void
+time_shifted(struct node *node, int64_t n)
+{
+    const int64_t *at = node->operands[0]->values;
+    const int64_t *by = node->operands[1]->values;
+    int64_t *out = node_room(node, ROWS_INT);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = by[i] % DAY_US;
+        int64_t clock = (at[i] % DAY_US + (node->op == GR_OP_ADD ? rest : -rest)) % DAY_US;
+
+        out[i] = clock < 0 ? clock + DAY_US : clock;
+    }
+}
+
 granary_err
 op_arithmetic(struct node *node, int64_t n)
 {
     node_strict(node, n);
-    if (node->dtype == GRANARY_DURATION && (node->op == GR_OP_DIVIDE || node->operands[0]->base == ROWS_DOUBLE ||
-                                            node->operands[node->count - 1]->base == ROWS_DOUBLE)) {
+    if (node->dtype == GRANARY_TIME) {
+        time_shifted(node, n);
+    } else if (node->dtype == GRANARY_DURATION && (node->op == GR_OP_DIVIDE || node->operands[0]->base == ROWS_DOUBLE ||
+                                                   node->operands[node->count - 1]->base == ROWS_DOUBLE)) {
         duration_scaled(node, n);
     } else if (node->base == ROWS_DOUBLE) {
         arithmetic_real(node, n);

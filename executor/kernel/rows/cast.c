@@ -5,6 +5,7 @@
 #include "contract/int128.h"
 #include "data/value/calendar.h"
 #include "data/value/number.h"
+#include "graph/dtype_class.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 
@@ -59,6 +60,27 @@ exact_to_exact(struct node *node, int64_t n, gr_int128 factor, gr_int128 divisor
         }
     }
     node_settle_exact(node, n);
+}
+
+/* The time of day of timestamps. */
+static void
+clock_of_days(struct node *node, int64_t n)
+{
+    const int64_t *from = node->operands[0]->values;
+    int64_t *out = node_room(node, ROWS_INT);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t clock = from[i] % DAY_US;
+
+        out[i] = clock < 0 ? clock + DAY_US : clock;
+    }
+}
+
+/* Timestamps of both kinds. */
+static bool
+is_clock(granary_dtype dtype)
+{
+    return dtype == GRANARY_TIMESTAMP || dtype == GRANARY_TIMESTAMPTZ;
 }
 
 /* Integers up to 2^53 and powers of ten up to 10^22 are float64s, so that their quotient is rounded once. */
@@ -171,6 +193,14 @@ read_one(struct node *node, const char *text, size_t size, int64_t i)
         return done;
     case GRANARY_TIMESTAMP:
         done = gr_timestamp_parse(text, size, &at);
+        exact[i] = at;
+        return done;
+    case GRANARY_TIMESTAMPTZ:
+        done = gr_instant_parse(text, size, &at, &truth);
+        exact[i] = at;
+        return done;
+    case GRANARY_TIME:
+        done = gr_time_parse(text, size, &at, &truth);
         exact[i] = at;
         return done;
     case GRANARY_DURATION:
@@ -287,9 +317,11 @@ cast_convert(struct node *node, int64_t n)
         real_to_exact(node, n);
     } else if (rows_class_of_dtype(node->dtype) == ROWS_DOUBLE) {
         exact_to_real(node, n);
+    } else if (to == GRANARY_TIME && gr_dtype_class(from) == GR_CLASS_MOMENT) {
+        clock_of_days(node, n);
     } else {
-        exact_to_exact(node, n, from == GRANARY_DATE && to == GRANARY_TIMESTAMP ? DAY_US : 1,
-                       from == GRANARY_TIMESTAMP && to == GRANARY_DATE ? DAY_US : 1);
+        exact_to_exact(node, n, from == GRANARY_DATE && is_clock(to) ? DAY_US : 1,
+                       is_clock(from) && to == GRANARY_DATE ? DAY_US : 1);
     }
     return GRANARY_OK;
 }

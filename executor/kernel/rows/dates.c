@@ -103,7 +103,7 @@ op_date_part(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
     const int64_t *at = a->values;
-    bool clock = a->dtype == GRANARY_TIMESTAMP;
+    bool clock = a->dtype != GRANARY_DATE;
     void *room = node_room(node, node->base);
     int64_t *out = room;
 
@@ -152,7 +152,7 @@ static bool
 truncate_one(const struct node *node, int64_t at, int64_t *ret_value)
 {
     const char *unit = node->operands[0]->expr->text;
-    bool clock = node->dtype == GRANARY_TIMESTAMP;
+    bool clock = node->dtype != GRANARY_DATE;
     int64_t days = clock ? floor_divide(at, DAY_US) : at;
     int64_t step = strcmp(unit, "hour") == 0     ? INT64_C(3600000000)
                    : strcmp(unit, "minute") == 0 ? 60000000
@@ -172,10 +172,14 @@ static bool
 add_interval_one(const struct node *node, int64_t at, int64_t *ret_value)
 {
     const struct gr_expr *by = node->operands[1]->expr;
-    bool clock = node->operands[0]->dtype == GRANARY_TIMESTAMP;
+    bool clock = node->operands[0]->dtype != GRANARY_DATE;
     int64_t days = clock ? floor_divide(at, DAY_US) : at;
     int64_t rest = clock ? clock_of(at) : 0;
 
+    if (node->dtype == GRANARY_TIME) { /* around the clock */
+        *ret_value = clock_of(rest + (int64_t)(by->value.i % DAY_US));
+        return true;
+    }
     if (clock && by->months == 0) {
         return !__builtin_add_overflow(at, by->value.i, ret_value);
     }

@@ -207,6 +207,8 @@ load_values(struct node *node, const struct extent *extent)
         return;
     case GRANARY_INT64:
     case GRANARY_TIMESTAMP:
+    case GRANARY_TIMESTAMPTZ:
+    case GRANARY_TIME:
     case GRANARY_DURATION:
     case GRANARY_FLOAT64:
         if (extent->selected == NULL) {

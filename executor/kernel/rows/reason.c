@@ -61,7 +61,7 @@ reason_of(const struct node *node)
     if (reason != NULL) {
         return reason;
     }
-    return node->dtype == GRANARY_DATE || node->dtype == GRANARY_TIMESTAMP ? beyond : overflow;
+    return gr_dtype_class(node->dtype) == GR_CLASS_MOMENT ? beyond : overflow;
 }
 
 static bool

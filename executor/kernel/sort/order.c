@@ -121,6 +121,8 @@ order_is_numbers(const struct order *order, const granary_frame *frame)
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_INT64:
     case GRANARY_TIMESTAMP:
+    case GRANARY_TIMESTAMPTZ:
+    case GRANARY_TIME:
     case GRANARY_DURATION:
     case GRANARY_UINT64:
         return true;

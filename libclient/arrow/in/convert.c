@@ -8,6 +8,8 @@
 #include "contract/int128.h"
 #include "data/arrow/read.h"
 
+#define DAY_US INT64_C(86400000000)
+
 static bool
 is_there(const struct in_rows *rows, int64_t i)
 {
@@ -59,15 +61,29 @@ convert_halves(const struct in_rows *rows, void *values)
     return GRANARY_OK;
 }
 
+/* Of 32 or 64 bits. */
+static int64_t
+time_at(const struct in_rows *rows, int64_t i)
+{
+    int64_t value = 0;
+    int32_t narrow;
+
+    if (rows->type.width == sizeof narrow) {
+        memcpy(&narrow, value_at(rows, i), sizeof narrow);
+        return narrow;
+    }
+    memcpy(&value, value_at(rows, i), sizeof value);
+    return value;
+}
+
 static granary_err
 convert_times(const struct in_rows *rows, void *values)
 {
     int64_t *to = values;
 
     for (int64_t i = 0; i < rows->rows; i++) {
-        int64_t value;
+        int64_t value = time_at(rows, i);
 
-        memcpy(&value, value_at(rows, i), sizeof value);
         if (!is_there(rows, i)) {
             continue;
         }
@@ -76,6 +92,9 @@ convert_times(const struct in_rows *rows, void *values)
         }
         if (__builtin_mul_overflow(value / rows->type.per, rows->type.times, &to[i])) {
             return fail_row(rows, i, "is out of range: microseconds since 1970 fit into 64 bits");
+        }
+        if (rows->type.dtype == GRANARY_TIME && (to[i] < 0 || to[i] >= DAY_US)) {
+            return fail_row(rows, i, "is out of range: a day has 24 hours");
         }
     }
     return GRANARY_OK;

@@ -10,27 +10,19 @@ static const struct {
     const char *format;
     struct in_type type;
 } whole[] = {
-    {"n", {IN_NULL, GRANARY_NULLTYPE, 0, 0, 1, 1}},
-    {"b", {IN_BOOL, GRANARY_BOOL, 0, 2, 1, 1}},
-    {"c", {IN_FIXED, GRANARY_INT8, 1, 2, 1, 1}},
-    {"C", {IN_FIXED, GRANARY_UINT8, 1, 2, 1, 1}},
-    {"s", {IN_FIXED, GRANARY_INT16, 2, 2, 1, 1}},
-    {"S", {IN_FIXED, GRANARY_UINT16, 2, 2, 1, 1}},
-    {"i", {IN_FIXED, GRANARY_INT32, 4, 2, 1, 1}},
-    {"I", {IN_FIXED, GRANARY_UINT32, 4, 2, 1, 1}},
-    {"l", {IN_FIXED, GRANARY_INT64, 8, 2, 1, 1}},
-    {"L", {IN_FIXED, GRANARY_UINT64, 8, 2, 1, 1}},
-    {"e", {IN_HALF, GRANARY_FLOAT32, 2, 2, 1, 1}},
-    {"f", {IN_FIXED, GRANARY_FLOAT32, 4, 2, 1, 1}},
-    {"g", {IN_FIXED, GRANARY_FLOAT64, 8, 2, 1, 1}},
-    {"u", {IN_TEXT, GRANARY_STRING, 0, 3, 1, 1}},
-    {"U", {IN_LARGE_TEXT, GRANARY_STRING, 0, 3, 1, 1}},
-    {"vu", {IN_VIEWS, GRANARY_STRING, 0, 3, 1, 1}},
-    {"tdD", {IN_FIXED, GRANARY_DATE, 4, 2, 1, 1}},
-    {"tdm", {IN_DATE_MS, GRANARY_DATE, 8, 2, 1, 86400000}},
-    {"tDs", {IN_TIME, GRANARY_DURATION, 8, 2, 1000000, 1}},
-    {"tDm", {IN_TIME, GRANARY_DURATION, 8, 2, 1000, 1}},
-    {"tDu", {IN_FIXED, GRANARY_DURATION, 8, 2, 1, 1}},
+    {"n", {IN_NULL, GRANARY_NULLTYPE, 0, 0, 1, 1}},      {"b", {IN_BOOL, GRANARY_BOOL, 0, 2, 1, 1}},
+    {"c", {IN_FIXED, GRANARY_INT8, 1, 2, 1, 1}},         {"C", {IN_FIXED, GRANARY_UINT8, 1, 2, 1, 1}},
+    {"s", {IN_FIXED, GRANARY_INT16, 2, 2, 1, 1}},        {"S", {IN_FIXED, GRANARY_UINT16, 2, 2, 1, 1}},
+    {"i", {IN_FIXED, GRANARY_INT32, 4, 2, 1, 1}},        {"I", {IN_FIXED, GRANARY_UINT32, 4, 2, 1, 1}},
+    {"l", {IN_FIXED, GRANARY_INT64, 8, 2, 1, 1}},        {"L", {IN_FIXED, GRANARY_UINT64, 8, 2, 1, 1}},
+    {"e", {IN_HALF, GRANARY_FLOAT32, 2, 2, 1, 1}},       {"f", {IN_FIXED, GRANARY_FLOAT32, 4, 2, 1, 1}},
+    {"g", {IN_FIXED, GRANARY_FLOAT64, 8, 2, 1, 1}},      {"u", {IN_TEXT, GRANARY_STRING, 0, 3, 1, 1}},
+    {"U", {IN_LARGE_TEXT, GRANARY_STRING, 0, 3, 1, 1}},  {"vu", {IN_VIEWS, GRANARY_STRING, 0, 3, 1, 1}},
+    {"tdD", {IN_FIXED, GRANARY_DATE, 4, 2, 1, 1}},       {"tdm", {IN_DATE_MS, GRANARY_DATE, 8, 2, 1, 86400000}},
+    {"tts", {IN_TIME, GRANARY_TIME, 4, 2, 1000000, 1}},  {"ttm", {IN_TIME, GRANARY_TIME, 4, 2, 1000, 1}},
+    {"ttu", {IN_TIME, GRANARY_TIME, 8, 2, 1, 1}}, /* by value: they are within a day */
+    {"ttn", {IN_TIME, GRANARY_TIME, 8, 2, 1, 1000}},     {"tDs", {IN_TIME, GRANARY_DURATION, 8, 2, 1000000, 1}},
+    {"tDm", {IN_TIME, GRANARY_DURATION, 8, 2, 1000, 1}}, {"tDu", {IN_FIXED, GRANARY_DURATION, 8, 2, 1, 1}},
     {"tDn", {IN_TIME, GRANARY_DURATION, 8, 2, 1, 1000}},
 };
 
@@ -43,7 +35,6 @@ static const struct {
     {"Z", "large binary"},
     {"vz", "binary view"},
     {"w:", "fixed-size binary"},
-    {"tt", "a time of day"},
     {"ti", "an interval"},
     {"+l", "a list"},
     {"+L", "a large list"},
@@ -127,18 +118,16 @@ decimal_type(const char *name, const char *format, struct in_type *ret_type)
     return GRANARY_OK;
 }
 
-/* "tsu:" and perhaps a zone. */
+/* "tsu:" and perhaps a zone: whichever it is, the values are in UTC. */
 static granary_err
 timestamp_type(const char *name, const char *format, struct in_type *ret_type)
 {
-    static const char *const utc[] = {"", "UTC", "Etc/UTC", "Z", "+00:00"};
     static const struct {
         char unit;
         int64_t times;
         int64_t per;
     } units[] = {{'s', 1000000, 1}, {'m', 1000, 1}, {'u', 1, 1}, {'n', 1, 1000}};
     const char *zone = format + 4;
-    bool is_utc = false;
     char text[48];
     size_t unit = 0;
 
@@ -149,17 +138,8 @@ timestamp_type(const char *name, const char *format, struct in_type *ret_type)
         return gr_fail(GRANARY_EINVAL, "column '%s': the format '%s' is no timestamp", name,
                        in_type_shown(format, text));
     }
-    for (size_t i = 0; i < sizeof utc / sizeof utc[0]; i++) {
-        is_utc = is_utc || strcmp(zone, utc[i]) == 0;
-    }
-    if (!is_utc) {
-        return gr_fail(GRANARY_EUNSUPPORTED,
-                       "column '%s': timestamps of the zone '%s': granary's have no zone; make it UTC, or cast them to "
-                       "timestamps without a zone",
-                       name, in_type_shown(zone, text));
-    }
     *ret_type = (struct in_type){units[unit].times == 1 && units[unit].per == 1 ? IN_FIXED : IN_TIME,
-                                 GRANARY_TIMESTAMP,
+                                 zone[0] == '\0' ? GRANARY_TIMESTAMP : GRANARY_TIMESTAMPTZ,
                                  8,
                                  2,
                                  units[unit].times,

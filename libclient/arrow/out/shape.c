@@ -93,10 +93,12 @@ schema_create(size_t below, const char *name, const char *format, int64_t flags,
 }
 
 static const char *const formats[] = {
-    [GRANARY_NULLTYPE] = "n", [GRANARY_BOOL] = "b",   [GRANARY_INT8] = "c",         [GRANARY_UINT8] = "C",
-    [GRANARY_INT16] = "s",    [GRANARY_UINT16] = "S", [GRANARY_INT32] = "i",        [GRANARY_UINT32] = "I",
-    [GRANARY_INT64] = "l",    [GRANARY_UINT64] = "L", [GRANARY_FLOAT32] = "f",      [GRANARY_FLOAT64] = "g",
-    [GRANARY_STRING] = "u",   [GRANARY_DATE] = "tdD", [GRANARY_TIMESTAMP] = "tsu:", [GRANARY_DURATION] = "tDu",
+    [GRANARY_NULLTYPE] = "n",   [GRANARY_BOOL] = "b",    [GRANARY_INT8] = "c",
+    [GRANARY_UINT8] = "C",      [GRANARY_INT16] = "s",   [GRANARY_UINT16] = "S",
+    [GRANARY_INT32] = "i",      [GRANARY_UINT32] = "I",  [GRANARY_INT64] = "l",
+    [GRANARY_UINT64] = "L",     [GRANARY_FLOAT32] = "f", [GRANARY_FLOAT64] = "g",
+    [GRANARY_STRING] = "u",     [GRANARY_DATE] = "tdD",  [GRANARY_TIMESTAMP] = "tsu:",
+    [GRANARY_DURATION] = "tDu", [GRANARY_TIME] = "ttu",  [GRANARY_TIMESTAMPTZ] = "tsu:UTC",
 };
 
 bool

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "data/value/bits.h"
 
+#define DAY_US INT64_C(86400000000)
+
 static const int32_t no_offsets[1] = {0};
 
 static granary_err
@@ -66,14 +68,17 @@ floor_div(int64_t value, int64_t by)
 static size_t
 width_of(const struct arrow_field *field)
 {
-    return field->layout == LAYOUT_FIXED ? gr_dtype_size(field->dtype) : 8;
+    return field->layout == LAYOUT_FIXED                                    ? gr_dtype_size(field->dtype)
+           : field->dtype == GRANARY_TIME && field->unit < TIME_MICROSECOND ? 4
+                                                                            : 8;
 }
 
 /* One value as ours; false: it does not fit. */
 static bool
 convert(const struct arrow_field *field, const uint8_t *at, int64_t *ret_value)
 {
-    int64_t value = load_integer(at, 64, true);
+    static const int64_t per_unit[] = {[TIME_SECOND] = 1000000, [TIME_MILLISECOND] = 1000, [TIME_MICROSECOND] = 1};
+    int64_t value = load_integer(at, (int)(8 * width_of(field)), true);
 
     if (field->layout == LAYOUT_DATE_MS) {
         value = floor_div(value, 86400000);
@@ -82,9 +87,10 @@ convert(const struct arrow_field *field, const uint8_t *at, int64_t *ret_value)
     }
     if (field->unit == TIME_NANOSECOND) {
         *ret_value = floor_div(value, 1000);
-        return true;
+    } else if (__builtin_mul_overflow(value, per_unit[field->unit], ret_value)) {
+        return false;
     }
-    return !__builtin_mul_overflow(value, field->unit == TIME_SECOND ? 1000000 : 1000, ret_value);
+    return field->dtype != GRANARY_TIME || (*ret_value >= 0 && *ret_value < DAY_US);
 }
 
 static granary_err

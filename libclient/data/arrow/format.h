@@ -55,6 +55,8 @@ enum footer_field { FOOTER_VERSION, FOOTER_SCHEMA, FOOTER_DICTIONARIES, FOOTER_B
 enum union_field { UNION_MODE };
 enum union_mode { UNION_SPARSE = 0, UNION_DENSE = 1 };
 enum int_field { INT_BIT_WIDTH, INT_IS_SIGNED };
+enum time_field { TIME_UNIT, TIME_BIT_WIDTH };
+enum timestamp_field { TIMESTAMP_UNIT, TIMESTAMP_ZONE };
 enum decimal_field { DECIMAL_PRECISION, DECIMAL_SCALE, DECIMAL_BIT_WIDTH };
 
 /* Structs as they lie in vectors. */

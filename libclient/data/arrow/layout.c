@@ -97,6 +97,30 @@ put_unit_type(struct flat_out *out, uint64_t unit)
 }
 
 static size_t
+put_timestamp_type(struct flat_out *out, bool has_zone)
+{
+    const uint8_t sizes[] = {[TIMESTAMP_UNIT] = 2, [TIMESTAMP_ZONE] = has_zone ? 4 : 0};
+    size_t table = flat_put_table(out, sizes, has_zone ? 2 : 1);
+
+    flat_set(out, table, TIMESTAMP_UNIT, TIME_MICROSECOND, 2);
+    if (has_zone) {
+        flat_refer(out, table, TIMESTAMP_ZONE, flat_put_string(out, "UTC", 3));
+    }
+    return table;
+}
+
+static size_t
+put_time_type(struct flat_out *out)
+{
+    static const uint8_t sizes[] = {[TIME_UNIT] = 2, [TIME_BIT_WIDTH] = 4};
+    size_t table = flat_put_table(out, sizes, sizeof sizes);
+
+    flat_set(out, table, TIME_UNIT, TIME_MICROSECOND, 2);
+    flat_set(out, table, TIME_BIT_WIDTH, 64, 4);
+    return table;
+}
+
+static size_t
 put_decimal_type(struct flat_out *out, int scale)
 {
     static const uint8_t sizes[] = {[DECIMAL_PRECISION] = 4, [DECIMAL_SCALE] = 4, [DECIMAL_BIT_WIDTH] = 4};
@@ -126,8 +150,12 @@ put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
         *ret_table = put_unit_type(out, DATE_DAY);
         return TYPE_DATE;
     case GRANARY_TIMESTAMP:
-        *ret_table = put_unit_type(out, TIME_MICROSECOND);
+    case GRANARY_TIMESTAMPTZ:
+        *ret_table = put_timestamp_type(out, dtype == GRANARY_TIMESTAMPTZ);
         return TYPE_TIMESTAMP;
+    case GRANARY_TIME:
+        *ret_table = put_time_type(out);
+        return TYPE_TIME;
     case GRANARY_DURATION:
         *ret_table = put_unit_type(out, TIME_MICROSECOND);
         return TYPE_DURATION;

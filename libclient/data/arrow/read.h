@@ -14,7 +14,7 @@ enum arrow_layout {
     LAYOUT_BOOL,
     LAYOUT_FIXED,      /* as ours: integers, floats, decimal128, date32, timestamps and durations in microseconds */
     LAYOUT_DATE_MS,    /* int64 milliseconds: becomes days */
-    LAYOUT_TIME,       /* timestamp or duration of another unit: becomes microseconds */
+    LAYOUT_TIME,       /* time, timestamp or duration of another unit: becomes microseconds */
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
     LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */

@@ -60,6 +60,29 @@ decimal_type(struct flat_in *in, struct flat_table type, struct arrow_field *fie
     set_layout(field, LAYOUT_FIXED, GRANARY_DECIMAL(scale));
 }
 
+/* Whichever it is, the values are in UTC. */
+static bool
+has_zone(struct flat_in *in, struct flat_table type)
+{
+    const char *zone = flat_string(in, type, TIMESTAMP_ZONE);
+
+    return zone != NULL && zone[0] != '\0';
+}
+
+/* Of 32 bits in seconds and milliseconds, of 64 in the others. */
+static void
+time_type(struct flat_in *in, struct flat_table type, struct arrow_field *field)
+{
+    uint64_t bits = flat_uint(in, type, TIME_BIT_WIDTH, 4, 32);
+
+    field->unit = (enum arrow_time_unit)(flat_uint(in, type, TIME_UNIT, 2, TIME_MILLISECOND) & 3);
+    if (bits != (field->unit < TIME_MICROSECOND ? 32 : 64)) {
+        set_other(field, "Time of an odd width");
+        return;
+    }
+    set_layout(field, LAYOUT_TIME, GRANARY_TIME);
+}
+
 /* Number of an Arrow type -> its name, for messages. */
 static const char *
 type_name(uint64_t type)
@@ -140,7 +163,11 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
         return;
     case TYPE_TIMESTAMP:
         field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_SECOND) & 3);
-        set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME, GRANARY_TIMESTAMP);
+        set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME,
+                   has_zone(in, type) ? GRANARY_TIMESTAMPTZ : GRANARY_TIMESTAMP);
+        return;
+    case TYPE_TIME:
+        time_type(in, type, field);
         return;
     case TYPE_DURATION:
         field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_MILLISECOND) & 3);

@@ -189,29 +189,128 @@ gr_date_parse(const char *text, size_t size, int32_t *ret_days)
     return true;
 }
 
+/* "hh:mm[:ss[.f]]" */
+static bool
+take_clock(struct rest *rest, int64_t *ret_microseconds)
+{
+    int64_t hours, below;
+
+    if (!take_digits(rest, 2, 2, &hours) || hours > 23 || !take_minutes(rest, &below)) {
+        return false;
+    }
+    *ret_microseconds = hours * 3600000000 + below;
+    return true;
+}
+
+/* "YYYY-MM-DD[Thh:mm[:ss[.f]]]"; *ret_clock is whether there was a time of day. */
+static bool
+take_moment(struct rest *rest, gr_int128 *ret_moment, bool *ret_clock)
+{
+    int64_t days, clock = 0;
+
+    if (!take_date(rest, &days)) {
+        return false;
+    }
+    *ret_clock = take_char(rest, 'T') || take_char(rest, ' ');
+    if (*ret_clock && !take_clock(rest, &clock)) {
+        return false;
+    }
+    *ret_moment = (gr_int128)days * DAY_US + clock;
+    return true;
+}
+
+/* Nothing is left, and it fits. */
+static bool
+end_moment(const struct rest *rest, gr_int128 moment, int64_t *ret_microseconds)
+{
+    if (rest->size > 0 || moment < INT64_MIN || moment > INT64_MAX) {
+        return false;
+    }
+    *ret_microseconds = (int64_t)moment;
+    return true;
+}
+
 bool
 gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds)
 {
     struct rest rest = {text, size};
-    int64_t days, hours, below, clock = 0;
     gr_int128 moment;
+    bool clock;
 
-    if (!take_date(&rest, &days)) {
+    if (!take_moment(&rest, &moment, &clock)) {
         return false;
     }
-    if (rest.size > 0) {
-        if ((!take_char(&rest, 'T') && !take_char(&rest, ' ')) || !take_digits(&rest, 2, 2, &hours) || hours > 23 ||
-            !take_minutes(&rest, &below)) {
+    if (clock) {
+        (void)take_char(&rest, 'Z');
+    }
+    return end_moment(&rest, moment, ret_microseconds);
+}
+
+/* "+hh", "+hhmm" or "+hh:mm[:ss]", below a day, as in ISO 8601 and PostgreSQL. */
+static bool
+take_offset(struct rest *rest, int64_t *ret_microseconds)
+{
+    int64_t sign = take_char(rest, '+') ? 1 : take_char(rest, '-') ? -1 : 0;
+    int64_t hours, minutes = 0, seconds = 0;
+    bool colon;
+
+    if (sign == 0 || rest->size < 2) {
+        return false;
+    }
+    if (rest->size == 4 && rest->at[2] != ':') { /* hhmm */
+        if (!take_digits(rest, 4, 4, &hours)) {
             return false;
         }
-        (void)take_char(&rest, 'Z');
-        clock = hours * 3600000000 + below;
+        minutes = hours % 100;
+        hours /= 100;
+    } else {
+        if (!take_digits(rest, 2, 2, &hours)) {
+            return false;
+        }
+        colon = take_char(rest, ':');
+        if ((colon && !take_digits(rest, 2, 2, &minutes)) ||
+            (colon && take_char(rest, ':') && !take_digits(rest, 2, 2, &seconds))) {
+            return false;
+        }
     }
-    moment = (gr_int128)days * DAY_US + clock;
-    if (rest.size > 0 || moment < INT64_MIN || moment > INT64_MAX) {
+    *ret_microseconds = sign * ((hours * 60 + minutes) * 60 + seconds) * 1000000;
+    return hours < 24 && minutes < 60 && seconds < 60;
+}
+
+bool
+gr_instant_parse(const char *text, size_t size, int64_t *ret_microseconds, bool *ret_told)
+{
+    struct rest rest = {text, size};
+    gr_int128 moment;
+    int64_t offset = 0;
+    bool clock;
+
+    if (!take_moment(&rest, &moment, &clock)) {
         return false;
     }
-    *ret_microseconds = (int64_t)moment;
+    *ret_told = clock && rest.size > 0;
+    if (*ret_told) {
+        (void)take_char(&rest, ' ');
+        if (rest.size == 3 && rest.at[0] == 'U' && rest.at[1] == 'T' && rest.at[2] == 'C') {
+            rest.size = 0;
+        } else if (!take_char(&rest, 'Z') && !take_offset(&rest, &offset)) {
+            return false;
+        }
+    }
+    return end_moment(&rest, moment - offset, ret_microseconds);
+}
+
+bool
+gr_time_parse(const char *text, size_t size, int64_t *ret_microseconds, bool *ret_seconds)
+{
+    struct rest rest = {text, size};
+    int64_t clock;
+
+    if (!take_clock(&rest, &clock) || rest.size > 0) {
+        return false;
+    }
+    *ret_seconds = size > 5;
+    *ret_microseconds = clock;
     return true;
 }
 

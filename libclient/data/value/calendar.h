@@ -1,4 +1,4 @@
-/* The calendar: days, and dates, timestamps and durations as text. Proleptic Gregorian; year 0 is the one before
+/* The calendar: days, and dates, times, timestamps and durations as text. Proleptic Gregorian; year 0 is the one before
  * year 1. */
 #ifndef DATA_VALUE_CALENDAR_H
 #define DATA_VALUE_CALENDAR_H
@@ -30,6 +30,11 @@ bool gr_date_parse(const char *text, size_t size, int32_t *ret_days);
 /* Microseconds since 1970-01-01T00:00:00 of a date, or "YYYY-MM-DDThh:mm[:ss[.f]][Z]" with "T" or a space and 1 to 9
  * digits f, of which those behind the sixth are cut off. */
 bool gr_timestamp_parse(const char *text, size_t size, int64_t *ret_microseconds);
+/* The same in UTC of "Z", "UTC" or an offset "+hh", "+hhmm", "+hh:mm[:ss]" behind it, which a space may precede. Without
+ * one it is UTC already; *ret_told is whether there was one. */
+bool gr_instant_parse(const char *text, size_t size, int64_t *ret_microseconds, bool *ret_told);
+/* Microseconds since midnight of "hh:mm[:ss[.f]]"; *ret_seconds is whether seconds were written. */
+bool gr_time_parse(const char *text, size_t size, int64_t *ret_microseconds, bool *ret_seconds);
 /* Microseconds of "[-][N d ]hh:mm[:ss[.f]]" or "[-]N d", with 'd', 'day' or 'days' and a space before it or not. */
 bool gr_span_parse(const char *text, size_t size, int64_t *ret_microseconds);
 

@@ -32,10 +32,17 @@ expr_is_numeric(granary_dtype dtype)
 {
     return gr_dtype_is_number(dtype);
 }
+/* Those that meet each other. */
 static inline bool
 expr_is_temporal(granary_dtype dtype)
 {
     return dtype == GRANARY_DATE || dtype == GRANARY_TIMESTAMP;
+}
+/* Those that have a day. */
+static inline bool
+expr_has_day(granary_dtype dtype)
+{
+    return expr_is_temporal(dtype) || dtype == GRANARY_TIMESTAMPTZ;
 }
 static inline bool
 expr_is_literal(const struct gr_expr *expr)
@@ -47,6 +54,11 @@ expr_is_weak(const struct gr_expr *expr)
 {
     return expr_is_literal(expr) && expr->is_number;
 }
+
+/* How a text of that dtype is written, behind a message that it is none; "": as anybody would. */
+const char *expr_form_of(granary_dtype dtype);
+/* What a text says as microseconds: a timestamp, instant or time. false: it is none of that dtype */
+bool expr_read_clock(granary_dtype dtype, const char *text, size_t size, int64_t *ret_microseconds);
 
 /* Of an interval: from year 0 to 9999. */
 enum { EXPR_MONTHS_MOST = 120000 };

@@ -62,7 +62,21 @@ check_two_numbers(struct gr_expr *expr)
     return err;
 }
 
-/* Dates, timestamps and durations in sums. Not handled: *ret_done false. */
+/* What a day, an instant or a time of day is when so much is added to it. */
+static granary_dtype
+shifted_dtype(granary_dtype at, bool whole_days)
+{
+    return at == GRANARY_DATE && !whole_days ? GRANARY_TIMESTAMP : at;
+}
+
+/* In a sum of two the one that stays comes first: days, then times of day. */
+static int
+place_in_sum(granary_dtype dtype)
+{
+    return expr_has_day(dtype) ? 2 : dtype == GRANARY_TIME;
+}
+
+/* Dates, times, timestamps and durations in sums. Not handled: *ret_done false. */
 static granary_err
 check_temporal_sum(struct gr_expr *expr, bool *ret_done)
 {
@@ -71,25 +85,33 @@ check_temporal_sum(struct gr_expr *expr, bool *ret_done)
     bool minus = expr->op == GR_OP_SUBTRACT;
 
     *ret_done = true;
-    if (!minus && (expr_is_temporal(b->dtype) && !expr_is_temporal(a->dtype))) {
+    if (!minus && place_in_sum(b->dtype) > place_in_sum(a->dtype)) {
         expr->operands[0] = b;
         expr->operands[1] = a;
         a = expr->operands[0];
         b = expr->operands[1];
     }
-    if (expr_is_temporal(a->dtype) && b->is_interval) {
+    if (place_in_sum(a->dtype) > 0 && b->is_interval) {
         expr->op = GR_OP_ADD_INTERVAL;
         if (minus) {
             b->months = -b->months;
             b->value.i = b->value.i == INT64_MIN ? INT64_MAX : -b->value.i;
         }
-        expr->dtype = b->value.i % 86400000000 != 0 ? GRANARY_TIMESTAMP : a->dtype;
+        expr->dtype = shifted_dtype(a->dtype, b->value.i % 86400000000 == 0);
         expr_fold(expr);
         return GRANARY_OK;
     }
-    if (expr_is_temporal(a->dtype) && b->dtype == GRANARY_DURATION) {
+    if (place_in_sum(a->dtype) > 0 && b->dtype == GRANARY_DURATION) {
+        expr->dtype = shifted_dtype(a->dtype, false);
+        return expr_convert(&expr->operands[0], expr->dtype);
+    }
+    if (!minus && a->dtype == GRANARY_DATE && b->dtype == GRANARY_TIME) {
         expr->dtype = GRANARY_TIMESTAMP;
         return expr_convert(&expr->operands[0], GRANARY_TIMESTAMP);
+    }
+    if (minus && a->dtype == b->dtype && (a->dtype == GRANARY_TIME || a->dtype == GRANARY_TIMESTAMPTZ)) {
+        expr->dtype = GRANARY_DURATION;
+        return GRANARY_OK;
     }
     if (a->dtype == GRANARY_DATE && expr_is_integer(b->dtype)) {
         expr->dtype = GRANARY_DATE;
@@ -115,10 +137,10 @@ expr_check_add_interval(struct gr_expr *expr)
     /* An earlier check made it; its operands may be other ones now. */
     const struct gr_expr *by = expr->operands[1];
 
-    if (!expr_is_temporal(expr->operands[0]->dtype)) {
-        return expr_wrong_type(expr, "a date or timestamp");
+    if (place_in_sum(expr->operands[0]->dtype) == 0) {
+        return expr_wrong_type(expr, "a date, time or timestamp");
     }
-    expr->dtype = by->value.i % 86400000000 != 0 ? GRANARY_TIMESTAMP : expr->operands[0]->dtype;
+    expr->dtype = shifted_dtype(expr->operands[0]->dtype, by->value.i % 86400000000 == 0);
     expr_fold(expr);
     return GRANARY_OK;
 }
@@ -137,9 +159,9 @@ expr_months_alone(const struct gr_expr *expr)
 granary_err
 expr_check_months(struct gr_expr *expr)
 {
-    bool dates = (expr->op == GR_OP_ADD || expr->op == GR_OP_SUBTRACT || expr->op == GR_OP_ADD_INTERVAL) &&
-                 (expr_is_temporal(expr->operands[0]->dtype) ||
-                  (expr->op == GR_OP_ADD && expr_is_temporal(expr->operands[1]->dtype)));
+    bool dates =
+        (expr->op == GR_OP_ADD || expr->op == GR_OP_SUBTRACT || expr->op == GR_OP_ADD_INTERVAL) &&
+        (expr_has_day(expr->operands[0]->dtype) || (expr->op == GR_OP_ADD && expr_has_day(expr->operands[1]->dtype)));
 
     expr_fold_intervals(expr);
     for (size_t i = 0; i < expr->operand_count && !dates; i++) {
@@ -165,7 +187,7 @@ read_summands(struct gr_expr *expr)
     bool either = false;
 
     for (size_t i = 0; i < expr->operand_count; i++) {
-        either = either || (expr->op == GR_OP_ADD && expr_is_temporal(expr->operands[i]->dtype));
+        either = either || (expr->op == GR_OP_ADD && place_in_sum(expr->operands[i]->dtype) > 0);
     }
     if (expr->operand_count == 1 && expr->op != GR_OP_NEGATE && expr_is_text(expr->operands[0])) {
         return expr_read_argument(expr, expr->operands[0], GRANARY_FLOAT64);
@@ -189,7 +211,7 @@ expr_check_arithmetic(struct gr_expr *expr)
     }
     a = expr->operands[0]->dtype;
     b = expr->operands[expr->operand_count - 1]->dtype;
-    if (sum && (expr_is_temporal(a) || expr_is_temporal(b) || a == GRANARY_DURATION || b == GRANARY_DURATION)) {
+    if (sum && (place_in_sum(a) > 0 || place_in_sum(b) > 0 || a == GRANARY_DURATION || b == GRANARY_DURATION)) {
         err = check_temporal_sum(expr, &done);
         if (done || err != GRANARY_OK) {
             return err;

@@ -75,7 +75,10 @@ expr_check_equal(struct gr_expr *expr)
     } else if (expr_is_temporal(a) && expr_is_temporal(b)) {
         err = a == b ? GRANARY_OK : expr_convert_both(expr, GRANARY_TIMESTAMP);
     } else if (a != b) {
-        return expr_wrong_type(expr, "two values that compare");
+        bool zones = expr_has_day(a) && expr_has_day(b);
+
+        return expr_wrong_type(expr, zones ? "two values that compare (cast one to timestamptz, which takes it as UTC)"
+                                           : "two values that compare");
     }
     if (err == GRANARY_OK) {
         prefer_plain(expr);

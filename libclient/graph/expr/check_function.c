@@ -4,6 +4,13 @@
 #include "base/error.h"
 #include "graph/expr/check.h"
 
+/* Counted in days or microseconds. */
+static bool
+is_of_units(granary_dtype dtype)
+{
+    return gr_dtype_class(dtype) == GR_CLASS_MOMENT || gr_dtype_class(dtype) == GR_CLASS_DURATION;
+}
+
 granary_err
 expr_check_cast(struct gr_expr *expr)
 {
@@ -12,9 +19,9 @@ expr_check_cast(struct gr_expr *expr)
     bool numbers = expr_is_numeric(from) && expr_is_numeric(to);
     bool texts = from == GRANARY_STRING || to == GRANARY_STRING;
     bool bools = (from == GRANARY_BOOL && expr_is_numeric(to)) || (to == GRANARY_BOOL && expr_is_numeric(from));
-    bool times = (expr_is_temporal(from) && expr_is_temporal(to)) ||
-                 (expr_is_integer(from) && (expr_is_temporal(to) || to == GRANARY_DURATION)) ||
-                 (expr_is_integer(to) && (expr_is_temporal(from) || from == GRANARY_DURATION));
+    bool times = (expr_has_day(from) && expr_has_day(to)) || (expr_is_integer(from) && is_of_units(to)) ||
+                 (expr_is_integer(to) && is_of_units(from)) ||
+                 (to == GRANARY_TIME && (from == GRANARY_TIMESTAMP || from == GRANARY_TIMESTAMPTZ));
     struct expr_shown shown;
 
     if (from == GRANARY_NULLTYPE) {
@@ -46,7 +53,7 @@ expr_check_date_trunc(struct gr_expr *expr)
     if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
         expr_become_null(expr->operands[1], GRANARY_DATE);
     }
-    if (!expr_is_temporal(expr->operands[1]->dtype)) {
+    if (!expr_has_day(expr->operands[1]->dtype)) {
         return expr_wrong_operand(expr, 1, "a date or timestamp");
     }
     static const char *const names[] = {"year", "quarter", "month", "week", "day", "hour", "minute", "second"};
@@ -67,8 +74,13 @@ static const struct {
     const char *wants;
     granary_dtype alone;
 } letters[] = {
-    {'s', "a string", GRANARY_STRING},  {'i', "an integer", GRANARY_INT64},         {'n', "a number", GRANARY_FLOAT64},
-    {'x', "a number", GRANARY_FLOAT64}, {'t', "a date or timestamp", GRANARY_DATE}, {'*', "a value", GRANARY_STRING},
+    {'s', "a string", GRANARY_STRING},
+    {'i', "an integer", GRANARY_INT64},
+    {'n', "a number", GRANARY_FLOAT64},
+    {'x', "a number", GRANARY_FLOAT64},
+    {'t', "a date or timestamp", GRANARY_DATE},
+    {'*', "a value", GRANARY_STRING},
+    {'c', "a date, time or timestamp", GRANARY_TIMESTAMP},
 };
 
 static bool
@@ -83,7 +95,9 @@ letter_takes(char letter, const struct gr_expr *expr)
     case 'x':
         return expr_is_numeric(expr->dtype);
     case 't':
-        return expr_is_temporal(expr->dtype);
+        return expr_has_day(expr->dtype);
+    case 'c':
+        return expr_has_day(expr->dtype) || expr->dtype == GRANARY_TIME;
     default:
         return true;
     }

@@ -121,7 +121,7 @@ fold_interval(struct gr_expr *expr)
     const struct gr_expr *at = expr->operands[0];
     const struct gr_expr *by = expr->operands[1];
     granary_dtype dtype = expr->dtype;
-    int64_t unit = at->dtype == GRANARY_TIMESTAMP ? DAY_US : 1;
+    int64_t unit = at->dtype == GRANARY_DATE ? 1 : DAY_US;
     int64_t days;
     int64_t clock;
     int64_t value;
@@ -131,6 +131,11 @@ fold_interval(struct gr_expr *expr)
     }
     days = at->value.i / unit - (at->value.i % unit < 0);
     clock = at->value.i - days * unit;
+    if (dtype == GRANARY_TIME) { /* around the clock */
+        clock = (clock + (int64_t)(by->value.i % DAY_US) + DAY_US) % DAY_US;
+        become_literal(expr, dtype)->value.i = clock;
+        return;
+    }
     days = gr_date_add_months(days, by->months);
     /* Years 1 to 9999 can be written; beyond them it is left to the kernels. */
     if (dtype == GRANARY_DATE) {
@@ -284,6 +289,13 @@ fold_number_cast(struct gr_expr *expr)
     }
 }
 
+/* Moments in microseconds. */
+static bool
+is_clock(granary_dtype dtype)
+{
+    return dtype == GRANARY_TIMESTAMP || dtype == GRANARY_TIMESTAMPTZ || dtype == GRANARY_TIME;
+}
+
 static void
 fold_cast(struct gr_expr *expr)
 {
@@ -298,13 +310,17 @@ fold_cast(struct gr_expr *expr)
         fold_number_cast(expr);
     } else if (a->text != NULL && expr->target == GRANARY_DATE && gr_date_parse(a->text, a->text_size, &days)) {
         become_literal(expr, GRANARY_DATE)->value.i = days;
-    } else if (a->text != NULL && expr->target == GRANARY_TIMESTAMP &&
-               gr_timestamp_parse(a->text, a->text_size, &microseconds)) {
-        become_literal(expr, GRANARY_TIMESTAMP)->value.i = microseconds;
-    } else if (a->dtype == GRANARY_DATE && expr->target == GRANARY_TIMESTAMP) {
+    } else if (a->text != NULL && is_clock(expr->target) &&
+               expr_read_clock(expr->target, a->text, a->text_size, &microseconds)) {
+        become_literal(expr, expr->target)->value.i = microseconds;
+    } else if (a->dtype == GRANARY_DATE && is_clock(expr->target) && expr->target != GRANARY_TIME) {
         int64_t value = (int64_t)a->value.i * DAY_US;
 
-        become_literal(expr, GRANARY_TIMESTAMP)->value.i = value;
+        become_literal(expr, expr->target)->value.i = value;
+    } else if (expr_has_day(a->dtype) && is_clock(a->dtype) && expr_has_day(expr->target) && is_clock(expr->target)) {
+        int64_t value = (int64_t)a->value.i;
+
+        become_literal(expr, expr->target)->value.i = value;
     } else if (a->dtype == expr->target && expr->digits == 0) {
         become_operand(expr, 0);
     }

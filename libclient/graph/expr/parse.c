@@ -28,6 +28,7 @@ is_reserved(const struct parser *parser, const struct token *token)
 static granary_err
 parse_word(struct parser *parser, struct gr_expr **ret_expr)
 {
+    static const granary_dtype moments[] = {GRANARY_DATE, GRANARY_TIMESTAMP, GRANARY_TIMESTAMPTZ, GRANARY_TIME};
     const struct token word = parser->lexer.token;
     granary_err err = lexer_next(&parser->lexer);
 
@@ -37,8 +38,10 @@ parse_word(struct parser *parser, struct gr_expr **ret_expr)
     if (token_is(&word, "true") || token_is(&word, "false") || token_is(&word, "null")) {
         return parse_constant(parser, &word, ret_expr);
     }
-    if (parser->lexer.token.kind == TOKEN_TEXT && (token_is(&word, "date") || token_is(&word, "timestamp"))) {
-        return parse_text(parser, token_is(&word, "date") ? GRANARY_DATE : GRANARY_TIMESTAMP, word.position, ret_expr);
+    for (size_t i = 0; parser->lexer.token.kind == TOKEN_TEXT && i < sizeof moments / sizeof moments[0]; i++) {
+        if (token_is(&word, granary_dtype_name(moments[i]))) {
+            return parse_text(parser, moments[i], word.position, ret_expr);
+        }
     }
     if (token_is(&word, "interval") &&
         (parser->lexer.token.kind == TOKEN_TEXT || parser->lexer.token.kind == TOKEN_INT)) {

@@ -124,9 +124,10 @@ parse_text(struct parser *parser, granary_dtype dtype, int position, struct gr_e
             err = lexer_fail(&parser->lexer, token.position, "'%s' is no date: YYYY-MM-DD", expr->text);
         }
         expr->value.i = days;
-    } else if (dtype == GRANARY_TIMESTAMP) {
-        if (!gr_timestamp_parse(expr->text, expr->text_size, &microseconds)) {
-            err = lexer_fail(&parser->lexer, token.position, "'%s' is no timestamp: YYYY-MM-DD hh:mm:ss", expr->text);
+    } else if (dtype != GRANARY_STRING) {
+        if (!expr_read_clock(dtype, expr->text, expr->text_size, &microseconds)) {
+            err = lexer_fail(&parser->lexer, token.position, "'%s' is no %s%s", expr->text, granary_dtype_name(dtype),
+                             expr_form_of(dtype));
         }
         expr->value.i = microseconds;
     }

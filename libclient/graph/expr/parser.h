@@ -76,7 +76,7 @@ parse_fn parse_sum;
 /* The token is a number; the sign stood before it: -9223372036854775808 has no positive twin. */
 granary_err parse_number(struct parser *parser, bool negative, int position, struct gr_expr **ret_expr);
 
-/* The token is a text, to be string, date or timestamp. */
+/* The token is a text, to be string, date, time or one of the timestamps. */
 granary_err parse_text(struct parser *parser, granary_dtype dtype, int position, struct gr_expr **ret_expr);
 
 /* The name was read. */

@@ -92,15 +92,20 @@ put_double(struct gr_buf *out, double value)
     put(out, text);
 }
 
+/* A word and the moment in quotes. */
 static void
-put_timestamp(struct gr_buf *out, int64_t at)
+put_moment(struct gr_buf *out, granary_dtype dtype, int64_t at)
 {
     int64_t days = at / 86400000000 - (at % 86400000000 < 0);
     int64_t clock = at - days * 86400000000;
 
-    gr_date_format(days, out);
-    gr_buf_addf(out, " %02d:%02d:%02d.%06d", (int)(clock / 3600000000), (int)(clock / 60000000 % 60),
-                (int)(clock / 1000000 % 60), (int)(clock % 1000000));
+    gr_buf_addf(out, "%s '", granary_dtype_name(dtype));
+    if (dtype != GRANARY_TIME) {
+        gr_date_format(days, out);
+        put(out, " ");
+    }
+    gr_buf_addf(out, "%02d:%02d:%02d.%06d%s'", (int)(clock / 3600000000), (int)(clock / 60000000 % 60),
+                (int)(clock / 1000000 % 60), (int)(clock % 1000000), dtype == GRANARY_TIMESTAMPTZ ? "Z" : "");
 }
 
 static void
@@ -132,9 +137,9 @@ print_literal(const struct gr_expr *expr, struct gr_buf *out)
         put(out, "'");
         return;
     case GRANARY_TIMESTAMP:
-        put(out, "timestamp '");
-        put_timestamp(out, (int64_t)expr->value.i);
-        put(out, "'");
+    case GRANARY_TIMESTAMPTZ:
+    case GRANARY_TIME:
+        put_moment(out, expr->dtype, (int64_t)expr->value.i);
         return;
     case GRANARY_DURATION:
         gr_buf_addf(out, "interval '%d months %lld microseconds'", expr->months, (long long)expr->value.i);

@@ -273,6 +273,26 @@ read_temporal(struct gr_expr *text, const char *digits, size_t size)
     return true;
 }
 
+const char *
+expr_form_of(granary_dtype dtype)
+{
+    return dtype == GRANARY_DATE          ? ": YYYY-MM-DD"
+           : dtype == GRANARY_TIMESTAMP   ? ": YYYY-MM-DD hh:mm:ss"
+           : dtype == GRANARY_TIMESTAMPTZ ? ": YYYY-MM-DD hh:mm:ss+hh:mm"
+           : dtype == GRANARY_TIME        ? ": hh:mm:ss"
+                                          : "";
+}
+
+bool
+expr_read_clock(granary_dtype dtype, const char *text, size_t size, int64_t *ret_microseconds)
+{
+    bool told;
+
+    return dtype == GRANARY_TIMESTAMPTZ ? gr_instant_parse(text, size, ret_microseconds, &told)
+           : dtype == GRANARY_TIME      ? gr_time_parse(text, size, ret_microseconds, &told)
+                                        : gr_timestamp_parse(text, size, ret_microseconds);
+}
+
 /* The value and its dtype. false: the text is none of that dtype. */
 static bool
 read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t size)
@@ -302,8 +322,8 @@ read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t s
         text->value.i = truth;
         return done;
     }
-    done = gr_span_parse(from, size, &span);
-    text->is_interval = true;
+    done = dtype == GRANARY_DURATION ? gr_span_parse(from, size, &span) : expr_read_clock(dtype, from, size, &span);
+    text->is_interval = dtype == GRANARY_DURATION;
     text->value.i = span;
     return done;
 }
@@ -330,7 +350,7 @@ expr_read_text(struct gr_expr *text, granary_dtype dtype, const char *beside)
     if (!read_value(&read, dtype, from, size)) {
         return gr_fail(GRANARY_EINVAL, "position %d: '%.100s' meets %s, but is no %s%s", text->position, text->text,
                        beside, granary_dtype_name(dtype),
-                       expr_is_temporal(dtype) ? ": YYYY-MM-DD or YYYY-MM-DD hh:mm:ss" : "");
+                       expr_is_temporal(dtype) ? ": YYYY-MM-DD or YYYY-MM-DD hh:mm:ss" : expr_form_of(dtype));
     }
     *text = read;
     free(text->text);

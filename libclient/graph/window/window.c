@@ -347,7 +347,7 @@ sum_dtype(granary_dtype dtype)
 static granary_dtype
 difference_dtype(granary_dtype dtype)
 {
-    return dtype == GRANARY_TIMESTAMP || dtype == GRANARY_DATE     ? GRANARY_DURATION
+    return gr_dtype_class(dtype) == GR_CLASS_MOMENT                ? GRANARY_DURATION
            : gr_dtype_is_integer(dtype) && dtype != GRANARY_UINT64 ? GRANARY_INT64
                                                                    : sum_dtype(dtype);
 }

@@ -60,8 +60,10 @@ writer_put_index(struct gr_parquet_writer *writer)
 static void
 put_logical(struct thrift_out *out, const struct field *field, const struct put_type *type)
 {
+    unsigned kind = (unsigned)field->dtype & 0xffU;
+
     thrift_put_struct(out, 10);
-    switch ((unsigned)field->dtype & 0xffU) {
+    switch (kind) {
     case GRANARY_STRING:
         thrift_put_struct(out, 1);
         break;
@@ -73,9 +75,11 @@ put_logical(struct thrift_out *out, const struct field *field, const struct put_
     case GRANARY_DATE:
         thrift_put_struct(out, 6);
         break;
+    case GRANARY_TIME:
     case GRANARY_TIMESTAMP:
-        thrift_put_struct(out, 8);
-        thrift_put_bool(out, 1, false); /* not of a place in time: no zone */
+    case GRANARY_TIMESTAMPTZ:
+        thrift_put_struct(out, kind == GRANARY_TIME ? 7 : 8);
+        thrift_put_bool(out, 1, kind == GRANARY_TIMESTAMPTZ); /* whether it is a place in time: of UTC */
         thrift_put_struct(out, 2);
         thrift_put_struct(out, 2); /* microseconds */
         thrift_end(out);

@@ -28,6 +28,8 @@ put_type_of(granary_dtype dtype, struct put_type *ret_type)
         [GRANARY_UINT32] = {PUT_U32, GR_PARQUET_INT32, 13, 32, false},
         [GRANARY_UINT64] = {PUT_U64, GR_PARQUET_INT64, 14, 64, false},
         [GRANARY_DURATION] = {PUT_I64, GR_PARQUET_INT64, -1, 0, false},
+        [GRANARY_TIME] = {PUT_I64, GR_PARQUET_INT64, 8, 0, false},
+        [GRANARY_TIMESTAMPTZ] = {PUT_I64, GR_PARQUET_INT64, 10, 0, false},
         [GRANARY_DECIMAL] = {PUT_DECIMAL, GR_PARQUET_FIXED, 5, 0, false},
     };
     unsigned kind = (unsigned)dtype & 0xffU;

@@ -207,7 +207,7 @@ dtype_parse(const char *name, granary_dtype *ret_dtype)
 {
     int scale;
 
-    for (unsigned i = 0; i < GRANARY_DECIMAL; i++) {
+    for (unsigned i = 0; i < 0xff; i++) { /* a number that is none is called '?' */
         if (strcmp(granary_dtype_name((granary_dtype)i), name) == 0) {
             *ret_dtype = (granary_dtype)i;
             return true;

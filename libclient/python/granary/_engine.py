@@ -16,6 +16,7 @@ from .frames._run import Column, Result
 _NUMPY = {
     "int8": "i1", "int16": "i2", "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8",
     "float32": "f4", "float64": "f8", "date": "i4", "timestamp": "i8", "duration": "i8",
+    "timestamptz": "i8", "time": "i8",
 }  # fmt: skip
 
 _LOOK = 0.1  # seconds between two looks at how far a graph is

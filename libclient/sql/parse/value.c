@@ -63,16 +63,19 @@ static const struct {
     const char *sql;
     const char *dtype;
 } types[] = {
-    {"bool", "bool"},        {"boolean", "bool"},    {"int1", "int8"},           {"tinyint", "int8"},
-    {"int2", "int16"},       {"smallint", "int16"},  {"int4", "int32"},          {"integer", "int32"},
-    {"int", "int32"},        {"int8", "int64"},      {"bigint", "int64"},        {"utinyint", "uint8"},
-    {"usmallint", "uint16"}, {"uinteger", "uint32"}, {"ubigint", "uint64"},      {"float4", "float32"},
-    {"real", "float32"},     {"float", "float32"},   {"float8", "float64"},      {"double", "float64"},
-    {"text", "string"},      {"varchar", "string"},  {"bpchar", "string"},       {"char", "string"},
-    {"string", "string"},    {"date", "date"},       {"timestamp", "timestamp"}, {"datetime", "timestamp"},
-    {"float64", "float64"},  {"float32", "float32"}, {"int64", "int64"},         {"int32", "int32"},
-    {"int16", "int16"},      {"uint8", "uint8"},     {"uint16", "uint16"},       {"uint32", "uint32"},
-    {"uint64", "uint64"},
+    {"bool", "bool"},          {"boolean", "bool"},    {"int1", "int8"},
+    {"tinyint", "int8"},       {"int2", "int16"},      {"smallint", "int16"},
+    {"int4", "int32"},         {"integer", "int32"},   {"int", "int32"},
+    {"int8", "int64"},         {"bigint", "int64"},    {"utinyint", "uint8"},
+    {"usmallint", "uint16"},   {"uinteger", "uint32"}, {"ubigint", "uint64"},
+    {"float4", "float32"},     {"real", "float32"},    {"float", "float32"},
+    {"float8", "float64"},     {"double", "float64"},  {"text", "string"},
+    {"varchar", "string"},     {"bpchar", "string"},   {"char", "string"},
+    {"string", "string"},      {"date", "date"},       {"timestamp", "timestamp"},
+    {"datetime", "timestamp"}, {"float64", "float64"}, {"float32", "float32"},
+    {"int64", "int64"},        {"int32", "int32"},     {"int16", "int16"},
+    {"uint8", "uint8"},        {"uint16", "uint16"},   {"uint32", "uint32"},
+    {"uint64", "uint64"},      {"time", "time"},       {"timestamptz", "timestamptz"},
 };
 
 /* What stands in brackets behind a type: its i-th number. */
@@ -118,7 +121,7 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
     }
     (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
                    "type '%s' is not supported: boolean, smallint, integer, bigint, real, double precision, "
-                   "decimal(p, s), text, date and timestamp are",
+                   "decimal(p, s), text, date, time, timestamp and timestamptz are",
                    name);
     return NULL;
 }
@@ -141,6 +144,19 @@ interval_unit(struct parse *p, const PgQuery__TypeName *type)
         }
     }
     return NULL;
+}
+
+/* Whether a text in quotes behind it is a value as it is written. */
+static bool
+is_literal_of(const char *dtype)
+{
+    static const char *const names[] = {"date", "time", "timestamp", "timestamptz"};
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof names[0] && strcmp(dtype, names[i]) != 0) {
+        i++;
+    }
+    return i < sizeof names / sizeof names[0];
 }
 
 struct sql_expr *
@@ -176,7 +192,7 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     if (dtype == NULL) {
         return NULL;
     }
-    if (string != NULL && !tries && (strcmp(dtype, "date") == 0 || strcmp(dtype, "timestamp") == 0)) {
+    if (string != NULL && !tries && is_literal_of(dtype)) {
         parse_take(p, &value->sval->sval);
         return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, quote(p, string)), 0);
     }

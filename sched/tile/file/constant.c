@@ -38,6 +38,7 @@ constant_kind(const char *text)
     int64_t microseconds;
     int32_t days;
     double real;
+    bool told;
 
     if (text == NULL) {
         return GR_KIND_NULL;
@@ -51,8 +52,11 @@ constant_kind(const char *text)
     if (gr_date_parse(text, size, &days)) {
         return GR_KIND_DATE;
     }
-    if (gr_timestamp_parse(text, size, &microseconds)) {
-        return GR_KIND_TIMESTAMP;
+    if (gr_instant_parse(text, size, &microseconds, &told)) {
+        return told ? GR_KIND_TIMESTAMPTZ : GR_KIND_TIMESTAMP;
+    }
+    if (gr_time_parse(text, size, &microseconds, &told) && told) {
+        return GR_KIND_TIME;
     }
     return is_real(text, &real) ? GR_KIND_FLOAT64 : GR_KIND_STRING;
 }
@@ -76,6 +80,7 @@ is_of(const char *text, granary_dtype dtype)
     int64_t microseconds;
     int32_t days;
     double real;
+    bool told;
 
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_BOOL:
@@ -84,6 +89,10 @@ is_of(const char *text, granary_dtype dtype)
         return gr_date_parse(text, size, &days);
     case GRANARY_TIMESTAMP:
         return gr_timestamp_parse(text, size, &microseconds);
+    case GRANARY_TIMESTAMPTZ:
+        return gr_instant_parse(text, size, &microseconds, &told);
+    case GRANARY_TIME:
+        return gr_time_parse(text, size, &microseconds, &told);
     case GRANARY_DECIMAL:
         return gr_decimal_parse(text, size, gr_dtype_scale(dtype), &integer);
     case GRANARY_FLOAT32:

@@ -10,7 +10,8 @@ from granary_test import Column, Instance
 
 with Instance() as granary:
     dtypes = ['bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(18)',
-              'string', 'date', 'timestamp', 'duration']
+              'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz']
+    moments = ('date', 'timestamp', 'duration', 'time', 'timestamptz')
     rows = 2 * max(len(edges(d)) for d in dtypes)
     columns = {}
     for d in dtypes:
@@ -41,12 +42,12 @@ with Instance() as granary:
     same(frame['q'], Column('string', ['', '', '']), 'q')
 
     # CAST has the same calendar: what is written as text is read from text, with Z and nine digits, too.
-    texts = {f'{d}_text': f'cast(`{d}` as string)' for d in ('date', 'timestamp', 'duration')}
-    values = {d: f'cast(`{d}_text` as {d})' for d in ('date', 'timestamp', 'duration')}
+    texts = {f'{d}_text': f'cast(`{d}` as string)' for d in moments}
+    values = {d: f'cast(`{d}_text` as {d})' for d in moments}
     values |= {'z': "cast('2020-01-31T12:00:00.123456789Z' as timestamp)", 'column': "cast(concat('2020-01-31 12:00Z', s) as timestamp)"}
     frame = granary.run({'t': granary.put({**columns, 's': Column('string', [''] * rows)}), 'a': {'op': 'assign', 'input': 't', 'columns': texts},
                          'x': {'op': 'project', 'input': 'a', 'columns': values}}, 'x')
-    for d in ('date', 'timestamp', 'duration'):
+    for d in moments:
         same(frame[d], columns[d], f'cast of {d}')
     assert set(frame['z'].values) == {1580472000123456} and set(frame['column'].values) == {1580472000000000}
 

@@ -39,7 +39,9 @@ with Instance() as granary:
             (['true', '1'], 'string', ['true', '1']),
             (['"12"', '13'], 'string', ['12', '13']),
             (['"2020-01-31"', 'null'], 'date', [18292, None]),
-            (['"2020-01-31"', '"2020-01-31T00:00:01Z"'], 'timestamp', [1580428800000000, 1580428801000000]),
+            (['"2020-01-31"', '"2020-01-31T00:00:01"'], 'timestamp', [1580428800000000, 1580428801000000]),
+            (['"2020-01-31"', '"2020-01-31T01:00:01+01:00"'], 'timestamptz', [1580428800000000, 1580428801000000]),
+            (['"00:00:01.5"', 'null'], 'time', [1500000, None]),
             (['"2020-01-31"', '"x"'], 'string', ['2020-01-31', 'x']),
             (['null', 'null'], 'string', [None, None]),
             ([r'"\u00e9\ud83d\ude00\n\"\\\/\u0000"', '""'], 'string', ['é😀\n"\\/\0', '']),
@@ -103,7 +105,7 @@ with Instance() as granary:
         granary.fails({'x': {'op': 'read_ndjson', 'path': path}}, 'x', 'x.ndjson', 'no record')
 
     # There and back.
-    dtypes = ['bool', 'int8', 'int64', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(18)', 'string', 'date', 'timestamp', 'duration']
+    dtypes = ['bool', 'int8', 'int64', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(18)', 'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz']
     rows = 2 * max(len(edges(d)) for d in dtypes)
     columns = {}
     for d in dtypes:

@@ -143,7 +143,7 @@ def check_other_types(granary):
     text = granary.command('sql', '--discard', '--csv', f"SELECT sum(number) AS s, count(*) AS n FROM '{path}' WHERE NOT last")
     assert text.split() == ['s,n', '4.5,3'], text
     assert granary.command('sql', '--discard', '--csv', f"SELECT count(*) AS n FROM '{path}'").split() == ['n', '6']
-    for node, *words in (({'op': 'select', 'input': 'f', 'columns': ['text', 'list', 'time']}, "'list' (List), 'time' (Time)", "'first', 'text'"),
+    for node, *words in (({'op': 'select', 'input': 'f', 'columns': ['text', 'list', 'map']}, "'list' (List), 'map' (Map)", "'first', 'text'"),
                          ({'op': 'filter', 'input': 'f', 'where': 'struct is null'}, "'struct' (Struct)"),
                          ({'op': 'aggregate', 'input': 'f', 'aggregate': {'n': 'count(map)'}}, "'map' (Map)"),
                          ({'op': 'assign', 'input': 'f', 'columns': {'x': 'binary = binary'}}, "'binary' (Binary)"),

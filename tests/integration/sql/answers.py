@@ -53,6 +53,36 @@ select case when i = 1 then 1.5 else '2.25' end, coalesce(null::decimal(3, 1), '
 1.50,1.55
 2.25,1.55
 
+select time '12:30', '23:59:59.5'::time, time '23:00' + interval '90 minutes', time '00:30' - interval '1 hour', date '2024-02-29' + time '01:02:03'
+12:30:00,23:59:59.500000,00:30:00,23:30:00,2024-02-29T01:02:03
+
+select extract(hour from time '12:34:56.5'), extract(minute from time '12:34:56.5'), extract(second from time '12:34:56.5'), time '10:00' - time '12:00'
+12,34,56,-02:00:00
+
+select timestamptz '2024-01-31 12:00:00+02:00', '2024-01-31T12:00Z'::timestamptz, timestamptz '2024-01-31 23:30+00' + interval '1 month', cast(timestamptz '2024-01-31 12:00+02' as timestamp)
+2024-01-31T10:00:00Z,2024-01-31T12:00:00Z,2024-02-29T23:30:00Z,2024-01-31T10:00:00
+
+select timestamptz '2024-01-31 12:00+02' = timestamptz '2024-01-31 10:00Z', timestamptz '2024-01-31 12:00+02' < '2024-01-31 10:00:01Z', cast(timestamptz '2024-01-31 12:00Z' as time), date_trunc('month', timestamptz '2024-02-01 00:30+01')
+true,true,12:00:00,2024-01-01T00:00:00Z
+
+select i from whole where time '12:00' = timestamp '2024-01-31 12:00'
+error: needs two values that compare
+
+select timestamp '2024-01-31 12:00' = timestamptz '2024-01-31 12:00Z'
+error: cast one to timestamptz, which takes it as UTC
+
+select extract(year from time '12:00')
+error: needs a date or timestamp, not time
+
+select time '12:00' + interval '1 month'
+error: months and years are added to a date or timestamp only
+
+select time '24:00'
+error: is no time: hh:mm:ss
+
+select time '12:00' + 1
+error: needs numbers, or dates with intervals, not time and int64
+
 select i from whole where i in ('2', '3') or i = ' 1 '
 1
 2

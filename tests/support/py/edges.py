@@ -17,8 +17,10 @@ def edges(dtype):
         return [0, 1, -1, 10**37, -10**38 + 1, 10**38 - 1]
     if dtype == 'string':
         return TEXTS
+    if dtype == 'time':
+        return np.array([0, 1, 86399999999, 43200000000, 3600000000, 59999999], 'i8')
     limits = np.iinfo(NUMPY[dtype])
-    return np.array([0, 1, limits.min + (dtype in ('timestamp', 'duration')), limits.max, limits.max // 2, 86400000000 % limits.max], NUMPY[dtype])
+    return np.array([0, 1, limits.min + (dtype in ('timestamp', 'timestamptz', 'duration')), limits.max, limits.max // 2, 86400000000 % limits.max], NUMPY[dtype])
 
 
 def same(read, column, what):

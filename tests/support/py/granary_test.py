@@ -35,10 +35,13 @@ def _preload_sanitizer():
 _preload_sanitizer()
 
 DTYPES = {'null': 0, 'bool': 1, 'int64': 2, 'float64': 3, 'string': 4, 'date': 5, 'timestamp': 6, 'int32': 7, 'float32': 8,
-          'int8': 9, 'int16': 10, 'uint8': 11, 'uint16': 12, 'uint32': 13, 'uint64': 14, 'duration': 15, 'decimal': 16}
+          'int8': 9, 'int16': 10, 'uint8': 11, 'uint16': 12, 'uint32': 13, 'uint64': 14, 'duration': 15, 'decimal': 16,
+          'time': 17, 'timestamptz': 18}
 NAMES = {number: name for name, number in DTYPES.items()}
 NUMPY = {'int64': 'i8', 'float64': 'f8', 'date': 'i4', 'timestamp': 'i8', 'int32': 'i4', 'float32': 'f4', 'int8': 'i1',
-         'int16': 'i2', 'uint8': 'u1', 'uint16': 'u2', 'uint32': 'u4', 'uint64': 'u8', 'duration': 'i8'}
+         'int16': 'i2', 'uint8': 'u1', 'uint16': 'u2', 'uint32': 'u4', 'uint64': 'u8', 'duration': 'i8',
+         'time': 'i8', 'timestamptz': 'i8'}
+MOMENTS = ('date', 'time', 'timestamp', 'timestamptz', 'duration')
 
 
 class GranaryError(Exception):
@@ -131,6 +134,8 @@ class Column:
         dtype = str(series.dtype).lower()
         if dtype == 'datetime64[ns]':
             return Column('timestamp', series.to_numpy().astype('datetime64[us]').astype('i8'), series.notna().to_numpy())
+        if dtype == 'datetime64[ns, utc]':
+            return Column('timestamptz', series.dt.tz_localize(None).to_numpy().astype('datetime64[us]').astype('i8'), series.notna().to_numpy())
         if dtype == 'timedelta64[ns]':
             return Column('duration', series.to_numpy().astype('timedelta64[us]').astype('i8'), series.notna().to_numpy())
         if dtype in ('object', 'string', 'category'):
@@ -146,16 +151,18 @@ class Column:
         return Column(self.dtype, self.values[start:stop], None if self.valid is None else self.valid[start:stop], self.encoded)
 
     def to_pandas(self):
-        """Nulls as pandas' nullable dtypes have them; strings as objects with None; dates as datetime64."""
+        """Nulls as pandas' nullable dtypes have them; strings as objects with None; dates as datetime64, times as timedelta64."""
         import pandas as pd
         valid = np.ones(len(self), bool) if self.valid is None else self.valid
         if self.dtype == 'string':
             return pd.Series([v if ok else None for v, ok in zip(self.values, valid)], dtype=object)
-        if self.dtype in ('date', 'timestamp', 'duration'):
-            kind = 'timedelta64[us]' if self.dtype == 'duration' else 'datetime64[D]' if self.dtype == 'date' else 'datetime64[us]'
+        if self.dtype in MOMENTS:
+            span = self.dtype in ('duration', 'time')
+            kind = 'timedelta64[us]' if span else 'datetime64[D]' if self.dtype == 'date' else 'datetime64[us]'
             values = np.asarray(self.values).astype(kind)
             values[~valid] = 'NaT'
-            return pd.Series(values.astype('timedelta64[ns]' if self.dtype == 'duration' else 'datetime64[ns]'))
+            series = pd.Series(values.astype('timedelta64[ns]' if span else 'datetime64[ns]'))
+            return series.dt.tz_localize('UTC') if self.dtype == 'timestamptz' else series
         if self.dtype.startswith('decimal'):
             return pd.Series([v if ok else None for v, ok in zip(self.values, valid)], dtype=object)
         if self.valid is None:
@@ -337,7 +344,7 @@ class Instance:
         """Put a NumPy array; gives its id."""
         array = np.asarray(array, order='C')
         name = next(n for n, code in {**NUMPY, 'bool': '?'}.items() if np.dtype(code) == array.dtype and n not in
-                    ('date', 'timestamp', 'duration'))
+                    MOMENTS)
         tensor = _Tensor(dtype=DTYPES[name], dims=array.ndim, shape=(ctypes.c_int64 * 8)(*array.shape), values=array.ctypes.data)
         identity = _Id()
         _check(_library.granary_tensor_put(self.client, ctypes.byref(tensor), ctypes.byref(identity)))

@@ -279,9 +279,11 @@ moments_are_taken(void **state)
     } rows[] = {
         {"tdm", 86400000, "1970-01-09"},
         {"tss:", 1, "1970-01-01T00:00:08"},
-        {"tsm:UTC", 1000, "1970-01-01T00:00:08"},
-        {"tsu:Z", 1000000, "1970-01-01T00:00:08"},
-        {"tsn:+00:00", 1000, "1970-01-01T00:00:00.000008"},
+        {"tsm:UTC", 1000, "1970-01-01T00:00:08Z"},
+        {"tsu:Europe/Berlin", 1000000, "1970-01-01T00:00:08Z"},
+        {"tsn:+00:00", 1000, "1970-01-01T00:00:00.000008Z"},
+        {"ttu", 1000000, "00:00:08"},
+        {"ttn", 1000, "00:00:00.000008"},
         {"tDs", 1, "00:00:08"},
         {"tDm", 1, "00:00:00.008"},
         {"tDu", 1, "00:00:00.000008"},
@@ -306,6 +308,15 @@ moments_are_taken(void **state)
     take(&taken);
     assert_string_equal(text_at(taken.frame, "c", 8), "1970-01-09");
     done(&taken);
+    for (int milli = 0; milli < 2; milli++) {
+        int32_t clocks[ALL] = {0};
+
+        clocks[AT + CHILD + 8] = 86399;
+        fixed(&taken, milli ? "ttm" : "tts", clocks, 4);
+        take(&taken);
+        assert_string_equal(text_at(taken.frame, "c", 8), milli ? "00:01:26.399000" : "23:59:59");
+        done(&taken);
+    }
 }
 
 static void
@@ -600,9 +611,7 @@ types_that_are_not_there_are_named(void **state)
         {"z", GRANARY_EUNSUPPORTED, "binary"},
         {"vz", GRANARY_EUNSUPPORTED, "binary view"},
         {"w:16", GRANARY_EUNSUPPORTED, "fixed-size binary"},
-        {"ttu", GRANARY_EUNSUPPORTED, "a time of day"},
         {"tiM", GRANARY_EUNSUPPORTED, "an interval"},
-        {"tsu:Europe/Berlin", GRANARY_EUNSUPPORTED, "'Europe/Berlin'"},
         {"d:38,-2", GRANARY_EUNSUPPORTED, "scale -2"},
         {"d:60,39,256", GRANARY_EUNSUPPORTED, "scale 39"},
         {"d:", GRANARY_EINVAL, "no decimal"},
@@ -696,6 +705,9 @@ values_that_do_not_fit_name_their_row(void **state)
     } rows[] = {
         {"tsn:", 1001, "the timestamp in row 2 is no whole microsecond"},
         {"tDn", -1, "the duration in row 2 is no whole microsecond"},
+        {"ttn", 999, "the time in row 2 is no whole microsecond"},
+        {"ttu", -1, "the time in row 2 is out of range: a day has 24 hours"},
+        {"ttu", 86400000000, "the time in row 2 is out of range: a day has 24 hours"},
         {"tss:", INT64_MAX / 1000, "out of range"},
         {"tdm", 5, "the date in row 2 is no whole day"},
         {"tdm", 86400000ll * INT32_MAX + 86400000ll, "out of range"},

@@ -98,6 +98,84 @@ timestamps_are_read_to_the_microsecond(void **state)
     }
 }
 
+/* In UTC, and whether the text told of an offset from it. */
+static void
+instants_are_read_in_utc(void **state)
+{
+    static const struct {
+        struct text_case text;
+        bool told;
+    } cases[] = {
+        {{"1970-01-01", 0}, false},
+        {{"1970-01-01T00:00", 0}, false},
+        {{"1970-01-01T00:00Z", 0}, true},
+        {{"1970-01-01 00:00:00.5 UTC", 500000}, true},
+        {{"1970-01-01T02:00:00+02:00", 0}, true},
+        {{"1970-01-01T02:00:00+02", 0}, true},
+        {{"1970-01-01 02:30:00 +0230", 0}, true},
+        {{"1969-12-31T18:30:00-05:30", 0}, true},
+        {{"1970-01-01T00:00:28+00:00:28", 0}, true},
+        {{"294247-01-10T04:00:54.775807Z", INT64_MAX}, true},
+        {{"294247-01-10T04:00:54.775807-00:01", NONE}, false},
+        {{"1970-01-01T00:00+24:00", NONE}, false},
+        {{"1970-01-01T00:00+00:60", NONE}, false},
+        {{"1970-01-01T00:00+1", NONE}, false},
+        {{"1970-01-01T00:00+", NONE}, false},
+        {{"1970-01-01T00:00+1:00", NONE}, false},
+        {{"1970-01-01T00:00+01:", NONE}, false},
+        {{"1970-01-01T00:00+010", NONE}, false},
+        {{"1970-01-01T00:00+01:00Z", NONE}, false},
+        {{"1970-01-01T00:00 CET", NONE}, false},
+        {{"1970-01-01Z", NONE}, false},
+        {{"1970-01-01+01:00", NONE}, false},
+        {{"12:00Z", NONE}, false},
+        {{"", NONE}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct text_case *of = &cases[i].text;
+        int64_t got = NONE;
+        bool told = false;
+
+        assert_int_equal(gr_instant_parse(of->text, strlen(of->text), &got, &told), of->want != NONE);
+        assert_true(got == of->want);
+        assert_int_equal(of->want != NONE && told, cases[i].told);
+    }
+}
+
+static void
+times_are_read_to_the_microsecond(void **state)
+{
+    static const struct text_case cases[] = {
+        {"00:00", 0},
+        {"00:00:00", 0},
+        {"12:34:56", 45296000000},
+        {"12:34:56.7", 45296700000},
+        {"23:59:59.999999", 86399999999},
+        {"23:59:59.9999999", 86399999999},
+        {"24:00:00", NONE},
+        {"12:60", NONE},
+        {"12:00:60", NONE},
+        {"12", NONE},
+        {"1:00", NONE},
+        {"12:0", NONE},
+        {"12:00:00Z", NONE},
+        {"-01:00", NONE},
+        {"", NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t got = NONE;
+        bool seconds = false;
+
+        assert_int_equal(gr_time_parse(cases[i].text, strlen(cases[i].text), &got, &seconds), cases[i].want != NONE);
+        assert_true(got == cases[i].want);
+        assert_int_equal(seconds, got != NONE && strlen(cases[i].text) > 5);
+    }
+}
+
 static void
 durations_are_read_to_the_microsecond(void **state)
 {
@@ -179,6 +257,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_are_read_to_the_day),
         cmocka_unit_test(timestamps_are_read_to_the_microsecond),
+        cmocka_unit_test(instants_are_read_in_utc),
+        cmocka_unit_test(times_are_read_to_the_microsecond),
         cmocka_unit_test(durations_are_read_to_the_microsecond),
         cmocka_unit_test(what_is_written_is_read),
     };

@@ -138,7 +138,7 @@ static void
 kinds_give_one_dtype(void **state)
 {
     (void)state;
-    for (uint32_t kinds = 0; kinds < 256; kinds++) {
+    for (uint32_t kinds = 0; kinds < 1024; kinds++) {
         granary_dtype want = GRANARY_STRING;
 
         switch (kinds & ~1u) {
@@ -165,6 +165,15 @@ kinds_give_one_dtype(void **state)
         case 16 | 32:
             want = GRANARY_TIMESTAMP;
             break;
+        case 256:
+            want = GRANARY_TIME;
+            break;
+        case 512:
+        case 512 | 16:
+        case 512 | 32:
+        case 512 | 32 | 16:
+            want = GRANARY_TIMESTAMPTZ;
+            break;
         default:
             break;
         }
@@ -175,8 +184,9 @@ kinds_give_one_dtype(void **state)
 static void
 dtypes_of_csv_columns_have_names(void **state)
 {
-    static const char *const names[] = {"bool",   "int64",   "float64",   "string",     "date",    "int8",
-                                        "uint64", "float32", "timestamp", "decimal(2)", "duration"};
+    static const char *const names[] = {"bool",     "int64",  "float64",    "string",    "date",
+                                        "int8",     "uint64", "float32",    "timestamp", "decimal(2)",
+                                        "duration", "time",   "timestamptz"};
     granary_dtype dtype = GRANARY_NULLTYPE;
 
     (void)state;

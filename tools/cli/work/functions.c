@@ -27,8 +27,8 @@ static const struct row aggregates[] = {
 #define SUM     "int64 of bools and integers, uint64 of unsigned ones, else that of x"
 #define PRODUCT "as sum; of decimals float64"
 #define SAME    "that of x"
-#define MEAN    "float64; of float32, duration, timestamp that"
-#define BETWEEN "float64; of date, timestamp timestamp; of float32, duration that"
+#define MEAN    "float64; of float32, duration, time, timestamp that"
+#define BETWEEN "float64; of date timestamp; of float32, duration, time, timestamp that"
 #define SPREAD  "float64; of float32 that"
 #define REAL    "float64"
 
@@ -42,7 +42,7 @@ static const struct row windows[] = {
 #define FLOAT   "float64"
 #define PRODUCT SUM
 #define MEAN    "float64; of float32, duration that"
-#define DIFF    "of integers int64 (uint64 of that), of dates and timestamps duration, else that of x"
+#define DIFF    "of integers int64 (uint64 of that), of dates, times and timestamps duration, else that of x"
 #define RANK    "float64; without x int64"
 
 #define WINDOW(id, text, value, literals, gives, sees, kernel, summary) {text, literals, value, gives, summary},

@@ -1,7 +1,8 @@
 """Columns of chunks as NumPy arrays, Python values and pandas Series; and back.
 
 Numbers without nulls stay where they lie. With nulls, floats have NaN, times NaT, integers and bools are NumPy's masked arrays, for no
-other dtype holds all their digits; strings and decimals are objects with None.
+other dtype holds all their digits; strings, times of day and decimals are objects with None. NumPy has no zones: instants are
+M8[us] of UTC there.
 """
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from .._granary import decimals_of_list, texts_of_list
 from ._run import Array, Column
 
 NUMPY = {"int8": "i1", "int16": "i2", "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8",
-         "float32": "f4", "float64": "f8", "date": "i4", "timestamp": "M8[us]", "duration": "m8[us]"}
+         "float32": "f4", "float64": "f8", "date": "i4", "timestamp": "M8[us]", "duration": "m8[us]", "timestamptz": "M8[us]",
+         "time": "i8"}
+_MOMENTS = ("date", "timestamp", "duration", "timestamptz", "time")
 _US_A_DAY = 86400 * 10**6
 _EXACT = decimal.Context(prec=60)
 
@@ -95,6 +98,8 @@ def to_numpy(columns: Sequence[Column]) -> Array:
     made, there = joined(columns)
     if dtype == "date":
         made = made.astype("M8[D]")
+    elif dtype == "time":
+        made = _clocks(made, there)
     if there is None:
         return made
     if made.dtype == object:
@@ -112,7 +117,7 @@ def to_list(columns: Sequence[Column]) -> List[Any]:
     """Python's own values; None is null."""
     dtype = columns[0].dtype
     made, there = joined(columns)
-    if dtype in ("date", "timestamp", "duration"):
+    if dtype in _MOMENTS:
         whole = made.astype("i8").tolist()
         given = [_moment(v, dtype) if there is None or there[i] else None for i, v in enumerate(whole)]
         return given
@@ -126,10 +131,18 @@ def _moment(value: int, dtype: str) -> Any:
             return datetime.timedelta(microseconds=value)
         if dtype == "date":
             return datetime.date(1970, 1, 1) + datetime.timedelta(days=value)
-        return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+        made = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+        return made.replace(tzinfo=datetime.timezone.utc) if dtype == "timestamptz" else made.time() if dtype == "time" else made
     except OverflowError:
-        shown = np.datetime64(value, "D") if dtype == "date" else np.datetime64(value, "us") if dtype == "timestamp" else f"{value} us"
+        shown = f"{value} us" if dtype == "duration" else np.datetime64(value, "D" if dtype == "date" else "us")
         raise OverflowError(f"Python's {dtype}s do not reach {shown}: to_numpy() holds it") from None
+
+
+def _clocks(made: Array, there: Optional[Array]) -> Array:
+    """Times of day as objects: NumPy has no dtype for them."""
+    clocks = np.empty(len(made), object)
+    clocks[:] = [_moment(v, "time") if there is None or there[i] else None for i, v in enumerate(made.tolist())]
+    return clocks
 
 
 # ---- pandas ----
@@ -161,8 +174,11 @@ def to_pandas(columns: Sequence[Column], nullable: bool, categories: bool) -> An
     if categories and dtype == "string":
         return _categorical(columns)
     made, there = joined(columns)
-    if dtype in ("date", "timestamp", "duration"):
-        return pd.Series(_nanoseconds(name, made, there, dtype))
+    if dtype == "time":
+        return pd.Series(_clocks(made, there), dtype=object)
+    if dtype in _MOMENTS:
+        nanoseconds = pd.Series(_nanoseconds(name, made, there, dtype))
+        return nanoseconds.dt.tz_localize("UTC") if dtype == "timestamptz" else nanoseconds
     if made.dtype == object:
         if there is not None:
             made[~there] = None
@@ -217,15 +233,15 @@ def _column(name: str, dtype: str, raw: Optional[Array], rows: int, there: Optio
 
 
 def _from_times(name: str, series: Any) -> Column:
-    if getattr(series.dt, "tz", None) is not None:
-        raise TypeError(f"column {name!r}: granary's timestamps have no zone: use .dt.tz_convert('UTC').dt.tz_localize(None)")
+    zoned = getattr(series.dt, "tz", None) is not None
+    series = series.dt.tz_convert("UTC").dt.tz_localize(None) if zoned else series
     there = series.notna().to_numpy()
     whole = series.to_numpy().view("i8")
     if (whole[there] % 1000).any():
         raise ValueError(f"column {name!r}: granary has microseconds, and nanoseconds are there: use .dt.floor('us')")
     made = np.where(there, whole // 1000, 0)
     timed = series.dtype.kind == "M"
-    return _column(name, "timestamp" if timed else "duration", made, len(made), there)
+    return _column(name, "timestamptz" if zoned else "timestamp" if timed else "duration", made, len(made), there)
 
 
 def _from_categories(name: str, series: Any) -> Column:
@@ -263,7 +279,7 @@ _NUMBERS = {int, float, np.float64, np.int64}
 
 
 def _from_objects(name: str, objects: List[Any]) -> Column:
-    """Of one kind: strings, bools, integers, decimals, dates, datetimes. NaN among them is missing, as pandas has it, but for numbers."""
+    """Of one kind: strings, bools, integers, decimals, dates, datetimes, times. NaN among them is missing, as pandas has it, but for numbers."""
     found = _from_texts(name, objects) or _from_good_decimals(name, objects)
     if found is not None:
         return found
@@ -289,10 +305,18 @@ def _from_objects(name: str, objects: List[Any]) -> Column:
         days = np.array([0 if g else (v - datetime.date(1970, 1, 1)).days for v, g in zip(objects, gone)], "i4")
         return _column(name, "date", days, len(objects), there)
     if all(issubclass(k, datetime.datetime) for k in kinds):
+        zones = {v.utcoffset() is not None for v, g in zip(objects, gone) if not g}
+        if len(zones) > 1:
+            raise TypeError(f"column {name!r}: some of its datetimes have a zone, and others have none")
+        zoned = True in zones
+        first = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc if zoned else None)
+        whole = [0 if g else (v - first) // datetime.timedelta(microseconds=1) for v, g in zip(objects, gone)]
+        return _column(name, "timestamptz" if zoned else "timestamp", np.array(whole, "i8"), len(objects), there)
+    if kinds == {datetime.time}:
         if any(v.tzinfo is not None for v, g in zip(objects, gone) if not g):
-            raise TypeError(f"column {name!r}: granary's timestamps have no zone")
-        whole = [0 if g else (v - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1) for v, g in zip(objects, gone)]
-        return _column(name, "timestamp", np.array(whole, "i8"), len(objects), there)
+            raise TypeError(f"column {name!r}: granary's times of day have no zone: use .replace(tzinfo=None)")
+        whole = [0 if g else ((v.hour * 60 + v.minute) * 60 + v.second) * 10**6 + v.microsecond for v, g in zip(objects, gone)]
+        return _column(name, "time", np.array(whole, "i8"), len(objects), there)
     if all(issubclass(k, datetime.timedelta) for k in kinds):
         whole = [0 if g else v // datetime.timedelta(microseconds=1) for v, g in zip(objects, gone)]
         return _column(name, "duration", np.array(whole, "i8"), len(objects), there)

@@ -80,11 +80,17 @@ def _float(value: Any) -> Tuple[str, int]:
 
 
 def _timestamp(value: datetime.datetime) -> Tuple[str, int]:
-    if value.tzinfo is not None:
-        raise TypeError("granary's timestamps have no zone: use value.astimezone(datetime.timezone.utc).replace(tzinfo=None)")
+    if value.utcoffset() is not None:
+        return "timestamptz" + _timestamp(value.astimezone(datetime.timezone.utc).replace(tzinfo=None))[0][9:-1] + "Z'", ATOM
     if getattr(value, "nanosecond", 0):
         raise ValueError(f"granary's timestamps have microseconds: {value}")
     return f"timestamp '{value.strftime('%Y').zfill(4)}-{value:%m-%d %H:%M:%S.%f}'", ATOM
+
+
+def _time(value: datetime.time) -> Tuple[str, int]:
+    if value.tzinfo is not None:
+        raise TypeError("granary's times of day have no zone: use value.replace(tzinfo=None)")
+    return f"time '{value:%H:%M:%S.%f}'", ATOM
 
 
 def _date(value: datetime.date) -> Tuple[str, int]:
@@ -124,17 +130,18 @@ def _numpy_duration(value: np.timedelta64) -> Tuple[str, int]:
 _WRITERS: List[Tuple[Any, Any]] = [
     (decimal.Decimal, _decimal), (np.timedelta64, _numpy_duration), (np.datetime64, _numpy_time), (numbers.Integral, _integer),
     (np.integer, _integer), (numbers.Real, _float), (np.floating, _float), (datetime.datetime, _timestamp), (datetime.date, _date),
-    (datetime.timedelta, _duration)]
+    (datetime.timedelta, _duration), (datetime.time, _time)]
 
 
 _DTYPES = {bool: "bool", int: "int64", float: "float64", str: "string", datetime.date: "date", datetime.datetime: "timestamp",
-           datetime.timedelta: "duration"}
+           datetime.timedelta: "duration", datetime.time: "time"}
 
 
 def dtype(kind: Any) -> str:
     """granary's name of a dtype: of its own name, a Python type, or one of NumPy's."""
     if isinstance(kind, str):
         return {"str": "string", "object": "string", "datetime64[us]": "timestamp", "datetime64[ns]": "timestamp",
+                "datetime64[us, UTC]": "timestamptz", "datetime64[ns, UTC]": "timestamptz",
                 "timedelta64[us]": "duration", "timedelta64[ns]": "duration", "int": "int64", "float": "float64",
                 "boolean": "bool"}.get(kind, kind)
     if isinstance(kind, type) and kind in _DTYPES:

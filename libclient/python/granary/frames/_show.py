@@ -30,9 +30,12 @@ def _one(value: Any, dtype: str) -> str:
         return f'"{text}"' if text in ("NULL", "") else text
     if dtype == "bool":
         return "true" if value else "false"
-    if dtype == "timestamp":
+    if dtype in ("timestamp", "timestamptz"):
         text = str(value).replace("T", " ")
-        return text[:-7] if text.endswith(".000000") else text
+        text = text[:-7] if text.endswith(".000000") else text
+        return text + "Z" if dtype == "timestamptz" else text
+    if dtype == "time":
+        return str(_columns._moment(int(value), "time"))
     if dtype.startswith("float"):
         return np.format_float_positional(value, trim="0", precision=6) if 1e-4 <= abs(value) < 1e16 or value == 0 else str(value)
     if dtype.startswith("decimal"):
