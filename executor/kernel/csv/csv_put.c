@@ -63,6 +63,7 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
         return true;
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
+    case GRANARY_LIST:
         break;
     }
     return false;

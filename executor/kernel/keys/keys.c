@@ -51,6 +51,7 @@ block_codes(struct group_keys *keys, size_t source, size_t k, int64_t n)
 
     switch (vector->class) {
     case ROWS_NULL:
+    case ROWS_LIST: /* no graph has such keys */
         memset(codes, 0, (size_t)n * sizeof *codes);
         break;
     case ROWS_BOOL:

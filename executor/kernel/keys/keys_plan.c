@@ -157,6 +157,7 @@ plan_part(struct group_keys *keys, size_t k)
     part->form = PART_CODES;
     switch (class) {
     case ROWS_NULL:
+    case ROWS_LIST:
         part->size = 0;
         break;
     case ROWS_BOOL:

@@ -20,6 +20,8 @@ rows_class_of_dtype(granary_dtype dtype)
         return ROWS_DOUBLE;
     case GRANARY_STRING:
         return ROWS_TEXT;
+    case GRANARY_LIST:
+        return ROWS_LIST;
     default:
         return ROWS_INT;
     }
@@ -165,6 +167,20 @@ load_texts(struct node *node, const struct extent *extent)
 }
 
 static void
+load_lists(struct node *node, const struct extent *extent)
+{
+    const granary_column *column = node->column;
+    struct rows_list *out = node_room(node, ROWS_LIST);
+
+    for (int64_t i = 0; i < extent->n; i++) {
+        int64_t row = row_of(extent, i);
+        int32_t begin = column->offsets[row];
+
+        out[i] = (struct rows_list){gr_list_items(column), begin, column->offsets[row + 1] - begin};
+    }
+}
+
+static void
 load_codes(struct node *node, const struct extent *extent)
 {
     const int32_t *from = (const int32_t *)node->column->values + extent->from;
@@ -198,6 +214,9 @@ load_values(struct node *node, const struct extent *extent)
         return;
     case GRANARY_STRING:
         load_texts(node, extent);
+        return;
+    case GRANARY_LIST:
+        load_lists(node, extent);
         return;
     case GRANARY_DECIMAL:
         load_decimals(node, extent);

@@ -275,6 +275,16 @@ decode_views(const struct arrow_field *field, const struct arrow_piece *piece, s
     return err == GRANARY_OK ? arrow_decode_views(field, piece, validity, ret_column) : err;
 }
 
+static granary_err
+decode_list(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
+{
+    const uint8_t *validity;
+    int64_t nulls;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    return err == GRANARY_OK ? arrow_decode_list(field, piece, validity, ret_column) : err;
+}
+
 /* ---- dictionaries ---- */
 
 /* Positions of the rows in the dictionary, -1 or (codes) 0 under nulls. */
@@ -382,6 +392,12 @@ arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
         return decode_text(field, piece, ret_column);
     case LAYOUT_TEXT_VIEWS:
         return decode_views(field, piece, ret_column);
+    case LAYOUT_LIST:
+    case LAYOUT_LARGE_LIST:
+    case LAYOUT_FIXED_LIST:
+    case LAYOUT_LIST_VIEW:
+    case LAYOUT_LARGE_LIST_VIEW:
+        return decode_list(field, piece, ret_column);
     default:
         return decode_fixed(field, piece, ret_column);
     }

@@ -201,33 +201,36 @@ pass_over(struct arrow_cursor *cursor, const struct arrow_field *field)
     return GRANARY_OK;
 }
 
-granary_err
-arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
-                 struct arrow_piece *ret_piece)
+/* rows -1: as many as it says. */
+static granary_err
+next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
+           struct arrow_piece *ret_piece)
 {
+    bool is_list = !is_index && arrow_is_list(field->layout);
+    bool offsets = !is_index && (field->layout == LAYOUT_TEXT || field->layout == LAYOUT_LARGE_TEXT ||
+                                 (is_list && field->layout != LAYOUT_FIXED_LIST));
+    bool values = !is_list || field->layout == LAYOUT_LIST_VIEW || field->layout == LAYOUT_LARGE_LIST_VIEW; /* sizes */
     struct arrow_piece piece = {.rows = rows};
-    bool text = !is_index && (field->layout == LAYOUT_TEXT || field->layout == LAYOUT_LARGE_TEXT);
     struct arrow_node node;
     granary_err err = GRANARY_OK;
 
-    if (field->layout == LAYOUT_OTHER) {
-        return pass_over(cursor, field);
-    }
     if (cursor->node >= cursor->nodes.count) {
         return arrow_fail_at(cursor->message->at, "a batch with too few columns");
     }
     memcpy(&node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof node, sizeof node);
     cursor->node++;
-    if (node.length != rows || node.null_count < 0 || node.null_count > rows) {
+    piece.rows = rows < 0 ? node.length : rows;
+    if (node.length != piece.rows || node.length < 0 || node.length > ROWS_MAX || node.null_count < 0 ||
+        node.null_count > piece.rows) {
         return arrow_fail_at(cursor->message->at, "a column of another length than its batch");
     }
     piece.null_count = node.null_count;
     if (is_index || field->layout != LAYOUT_NULL) {
         err = next_buffer(cursor, fetch, &piece.validity, &piece.validity_size);
-        if (err == GRANARY_OK && text) {
+        if (err == GRANARY_OK && offsets) {
             err = next_buffer(cursor, fetch, &piece.offsets, &piece.offsets_size);
         }
-        if (err == GRANARY_OK) {
+        if (err == GRANARY_OK && values) {
             err = next_buffer(cursor, fetch, &piece.values, &piece.values_size);
         }
         if (err == GRANARY_OK && !is_index && field->layout == LAYOUT_TEXT_VIEWS) {
@@ -235,5 +238,22 @@ arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, b
         }
     }
     *ret_piece = piece;
+    return err;
+}
+
+granary_err
+arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
+                 struct arrow_piece *ret_piece)
+{
+    granary_err err;
+
+    if (field->layout == LAYOUT_OTHER) {
+        return pass_over(cursor, field);
+    }
+    err = next_piece(cursor, field, is_index, fetch, rows, ret_piece);
+    if (err == GRANARY_OK && !is_index && arrow_is_list(field->layout)) {
+        err = next_piece(cursor, field->item, false, fetch, -1, &cursor->items);
+        ret_piece->items = &cursor->items;
+    }
     return err;
 }

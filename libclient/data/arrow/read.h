@@ -18,7 +18,12 @@ enum arrow_layout {
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
     LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */
-    LAYOUT_OTHER,      /* of a type that is not read: passed over */
+    LAYOUT_LIST,       /* int32 offsets, and the items */
+    LAYOUT_LARGE_LIST, /* int64 offsets */
+    LAYOUT_FIXED_LIST, /* as many items a list as the field says */
+    LAYOUT_LIST_VIEW,  /* int32 offsets and sizes, in any order */
+    LAYOUT_LARGE_LIST_VIEW,
+    LAYOUT_OTHER, /* of a type that is not read: passed over */
 };
 
 struct arrow_field {
@@ -30,6 +35,8 @@ struct arrow_field {
     int64_t dictionary_id;
     int index_bits;
     bool index_signed;
+    int64_t list_size;        /* FIXED_LIST */
+    struct arrow_field *item; /* lists: of the items; owned */
     char other[40]; /* OTHER: the type's name; how many nodes, buffers and columns of views it has, with all in it */
     uint64_t nodes;
     uint64_t buffers;
@@ -54,6 +61,7 @@ struct arrow_piece {
     uint64_t values_size;
     const struct arrow_part *parts; /* LAYOUT_TEXT_VIEWS: of text */
     size_t part_count;
+    const struct arrow_piece *items; /* lists; values are the sizes of views */
 };
 
 /* A schema while its fields are read. */
@@ -62,6 +70,12 @@ struct arrow_schema {
     enum arrow_version version;
     size_t visited; /* fields within fields */
 };
+
+static inline bool
+arrow_is_list(enum arrow_layout layout)
+{
+    return layout >= LAYOUT_LIST && layout <= LAYOUT_LARGE_LIST_VIEW;
+}
 
 /* Read a field of a schema; what is damaged shows in `in`. Errors: ECORRUPT; EUNSUPPORTED it cannot even be passed over */
 granary_err arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field);
@@ -81,6 +95,12 @@ struct arrow_dictionary {
 granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
                          const struct arrow_dictionary *dictionary, struct gr_column *ret_column);
 
+/* ... of lists of any layout. Errors: ECORRUPT · EUNSUPPORTED · EFULL · ENOMEM */
+granary_err arrow_decode_list(const struct arrow_field *field, const struct arrow_piece *piece, const uint8_t *validity,
+                              struct gr_column *ret_column);
+/* The same of items that are there: whose field and piece are not looked at. */
+granary_err arrow_gather_lists(const struct arrow_field *field, const struct arrow_piece *piece,
+                               const uint8_t *validity, const granary_column *items, struct gr_column *ret_column);
 /* ... of strings as views; validity as arrow_decode() found it. Errors: ECORRUPT · EFULL · ENOMEM */
 granary_err arrow_decode_views(const struct arrow_field *field, const struct arrow_piece *piece,
                                const uint8_t *validity, struct gr_column *ret_column);
@@ -144,6 +164,7 @@ struct arrow_cursor {
     size_t buffer;
     size_t views;
     struct arrow_part *parts; /* of the piece it is at; owned */
+    struct arrow_piece items; /* the same of lists */
     uint64_t budget;
     bool compressed;                /* each buffer by itself */
     struct arrow_inflated inflated; /* columns that lie there do not outlive the cursor */
