@@ -71,6 +71,7 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
 {
     const char *delimiter = sql_file_option(from->file, "delimiter");
     const char *filename = sql_file_option(from->file, "filename");
+    const char *errors = sql_file_option(from->file, "errors");
     struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
     const struct gr_format_ending *ending = NULL;
     const struct gr_format *format = sql_file_format(q, from->file, from->name, from->position, &ending);
@@ -86,6 +87,7 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     if (q->err != GRANARY_OK) {
         return false;
     }
+    columns.sketch.lists = errors != NULL && strcmp(errors, "list") == 0;
     sql_file_header(from->file, &style, &columns.sketch);
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
     if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {

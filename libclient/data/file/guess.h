@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 /* Said behind the line of a file whose text is none. */
+#define GR_CSV_REMEDY    "with `errors` 'skip' such records are left out, with 'list' they are listed"
 #define GR_DATA_NOT_UTF8 "not UTF-8: convert the file, for instance with `iconv -f latin1 -t utf-8`"
 
 /* As the beginning of a file tells: "not text in columns but WHAT: what to do", or NULL: it may be such text. */
