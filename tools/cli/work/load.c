@@ -11,6 +11,7 @@
 #include "cli/work/files.h"
 #include "cli/work/progress.h"
 #include "client/resolve.h"
+#include "data/file/spool.h"
 #include "granary/info.h"
 
 #define TARGET      "table"
@@ -249,6 +250,31 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
     return err;
 }
 
+/* A pipe is read now. */
+static granary_err
+find_file(const struct files *files, const char *name, struct file *ret_file)
+{
+    const struct gr_format *format;
+    granary_err err;
+
+    if (!gr_spool_is_meant(name)) {
+        return files_find(files, name, ret_file);
+    }
+    err = gr_spool(name, false, &ret_file->path, &format);
+    if (err == GRANARY_OK && files->delimiter == NULL && gr_format_of_path(name, NULL) == NULL) {
+        ret_file->format = format;
+        ret_file->delimiter = gr_format_csv.endings[0].delimiter;
+        return GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        const char *path = ret_file->path;
+
+        err = files_find(files, name, ret_file);
+        ret_file->path = path;
+    }
+    return err;
+}
+
 static int
 check_load(struct cli *cli)
 {
@@ -265,7 +291,7 @@ check_load(struct cli *cli)
         return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MAX);
     }
     for (int i = 1; i < cli->count && err == GRANARY_OK; i++) {
-        err = files_find(&load->files, cli->arguments[i], &load->found[i - 1]);
+        err = find_file(&load->files, cli->arguments[i], &load->found[i - 1]);
         has_csv = has_csv || (err == GRANARY_OK && has_errors(&load->found[i - 1]));
     }
     if (err == GRANARY_OK && load->rejects != NULL && !has_csv) {
@@ -300,7 +326,7 @@ run_load(struct cli *cli)
             err = tell_table(cli, name);
             tell_notes(cli->client, name);
         }
-        status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", name);
+        status = err == GRANARY_OK ? 0 : cli_fail(gr_spool_unname(err), "load %s", name);
     }
     discard_end(&remains);
     cli_disconnect(cli);
