@@ -174,7 +174,7 @@ csv_checks_create(const struct gr_chunk_csv_read *params, struct csv_text *text,
         struct csv_builder *value = &checks->values[i];
 
         *value = (struct csv_builder){.name = params->names->strings[i], .position = i};
-        if (!gr_csv_dtype_parse(dtypes->strings[i], &value->dtype)) {
+        if (!gr_csv_dtype_parse(dtypes->strings[i], &value->dtype) || gr_dtype_is_list(value->dtype)) {
             return gr_fail(GRANARY_EINVAL, "column '%s': no dtype '%s' in CSV files", value->name, dtypes->strings[i]);
         }
         err = value->dtype == GRANARY_STRING ? GRANARY_OK : csv_builder_init(value, CSV_BLOCK_ROWS, 0);

@@ -279,7 +279,7 @@ infer_column(struct csv_infer *infer, const struct csv_text *text, const struct 
 
 /* ---- where errors are left out ---- */
 
-enum { NUMBERS, MOMENTS, TRUTHS, TEXTS, COUNTS };
+enum { NUMBERS, MOMENTS, TIMES, TRUTHS, TEXTS, COUNTS };
 
 static granary_err
 counts_create(struct csv_infer *infer)
@@ -298,7 +298,8 @@ count_value(struct csv_infer *infer, size_t position, uint32_t kind)
 
     infer->answer.kinds[position] |= kind;
     counts[NUMBERS] += (kind & (CSV_INT64 | CSV_WIDE | CSV_FLOAT64)) != 0;
-    counts[MOMENTS] += (kind & (CSV_DATE | CSV_TIMESTAMP)) != 0;
+    counts[MOMENTS] += (kind & (CSV_DATE | CSV_TIMESTAMP | CSV_TIMESTAMPTZ)) != 0;
+    counts[TIMES] += kind == CSV_TIME;
     counts[TRUTHS] += kind == CSV_BOOL;
     counts[TEXTS] += kind == CSV_STRING;
 }

@@ -224,20 +224,22 @@ wrong_fields(const struct gr_file *file, uint64_t line, uint64_t fields, uint64_
 static uint32_t
 tolerated_kinds(const struct csv *csv, size_t column, uint32_t kinds)
 {
-    static const uint32_t alike[4] = {GR_KIND_INT64 | GR_KIND_WIDE | GR_KIND_FLOAT64, GR_KIND_DATE | GR_KIND_TIMESTAMP,
-                                      GR_KIND_BOOL, GR_KIND_STRING};
-    uint64_t counts[4] = {0};
+    enum { ALIKE = 5 }; /* as csv_infer counts them */
+    static const uint32_t alike[ALIKE] = {GR_KIND_INT64 | GR_KIND_WIDE | GR_KIND_FLOAT64,
+                                          GR_KIND_DATE | GR_KIND_TIMESTAMP | GR_KIND_TIMESTAMPTZ, GR_KIND_TIME,
+                                          GR_KIND_BOOL, GR_KIND_STRING};
+    uint64_t counts[ALIKE] = {0};
     uint64_t all = 0;
 
     for (size_t r = 0; r < csv->records.range_count; r++) {
         const Granary__CsvTypes *types = csv->records.types[r];
 
-        for (size_t k = 0; k < 4 && 4 * column + 4 <= types->n_counts; k++) {
-            counts[k] += types->counts[4 * column + k];
-            all += types->counts[4 * column + k];
+        for (size_t k = 0; k < ALIKE && ALIKE * (column + 1) <= types->n_counts; k++) {
+            counts[k] += types->counts[ALIKE * column + k];
+            all += types->counts[ALIKE * column + k];
         }
     }
-    for (size_t k = 0; k < 4; k++) {
+    for (size_t k = 0; k < ALIKE; k++) {
         if (all > 0 && counts[k] >= all - all / 10) {
             return kinds & (alike[k] | GR_KIND_NULL);
         }

@@ -107,6 +107,12 @@ def check_cases(files):
     assert files.rows(f"select * from read_csv('x.csv', {SKIP})") == [{'a': '1'}, {'a': 'x'}, {'a': '3'}]
     assert files.rows(f"select * from read_csv('x.csv', {SKIP}, dtypes => array['a int64'])") == [{'a': 1}, {'a': 3}]
     assert files.rows(f"select line, reason from read_csv('x.csv', {LIST}, dtypes => array['a int64'])") == [{'line': 3, 'reason': "'x' is not int64"}]
+    # Each kind of value against a stray text; what is not alike is text.
+    for good, dtype in ((b'2020-01-01', 'date'), (b'2020-01-01 10:00:00', 'timestamp'), (b'2020-01-01T10:00:00Z', 'timestamptz'), (b'10:00:00', 'time'),
+                        (b'true', 'bool'), (b'7', 'int64'), (b'7.5', 'float64')):
+        files.write('y.csv', b'a\n' + (good + b'\n') * 19 + b'stray\n')
+        assert files.rows(f"select count(*) as k from read_csv('y.csv', {SKIP})") == [{'k': 19}], dtype
+        assert files.rows(f"select reason from read_csv('y.csv', {LIST})") == [{'reason': f"'stray' is not {dtype}"}]
     # Nothing fits, nothing is wrong, nothing is there.
     assert files.rows(f"select * from read_csv('x.csv', {SKIP}, dtypes => array['a date'])") == []
     assert len(files.rows(f"select * from read_csv('x.csv', {LIST}, dtypes => array['a date'])")) == 3
