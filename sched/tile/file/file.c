@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "data/file/paths.h"
 #include "data/file/regular.h"
-#include "tile/file/many.h"
+#include "tile/file/many/many.h"
 #include "tile/file/tiles.h"
 
 #define MIB ((int64_t)1 << 20)
