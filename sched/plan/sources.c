@@ -66,6 +66,7 @@ plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
                                            .directory = options->directory,
                                            .chunk_bytes = options->chunk_bytes,
                                            .slots = options->slots,
+                                           .again = options->again,
                                            .memory_bytes = options->memory_bytes};
     bool *needed = needed_nodes(graph);
     granary_err err = GRANARY_OK;

@@ -21,6 +21,7 @@ struct gr_file_options {
     int64_t chunk_bytes;          /* 0: automatic */
     int slots;
     uint64_t memory_bytes; /* 0: unknown */
+    bool again;            /* folders that are written may be there, written by the same graph */
 };
 
 /* Record batches that become a chunk. */

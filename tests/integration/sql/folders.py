@@ -122,6 +122,27 @@ def check_options(folders):
     assert 'no file matches' in ended.stderr, ended.stderr
 
 
+def check_written(folders):
+    """COPY ... PARTITION_BY, and what it says of a folder that is there."""
+    rows = "(SELECT year, year % 2 AS odd, a FROM 't/' WHERE year < 2004)"
+    assert folders.must('sql', f"COPY {rows} TO 'w' (FORMAT parquet, PARTITION_BY (year, odd))") == 'COPY 400\n'
+    assert sorted(os.listdir(folders.path('w'))) == [f'year={year}' for year in range(2000, 2004)]
+    assert os.listdir(folders.path('w/year=2001')) == ['odd=1'] and os.listdir(folders.path('w/year=2001/odd=1')) == ['part-0.parquet']
+    total = folders.rows(f'SELECT count(*), sum(a), sum(year), sum(odd) FROM {rows} AS r')
+    assert folders.rows("SELECT count(*), sum(a), sum(year), sum(odd) FROM 'w/'") == total
+    ended = folders.call('sql', f"COPY {rows} TO 'w' (FORMAT parquet, PARTITION_BY (year))")
+    assert "not empty" in ended.stderr and 'line 1' in ended.stderr, ended.stderr
+    ended = folders.call('sql', f"COPY {rows} TO 'w' (FORMAT parquet, PARTITION_BY (year), OVERWRITE_OR_IGNORE)")
+    assert 'OVERWRITE replaces the folder, APPEND adds' in ended.stderr, ended.stderr
+    assert folders.must('sql', f"COPY {rows} TO 'w' (FORMAT parquet, PARTITION_BY (year, odd), APPEND)") == 'COPY 400\n'
+    assert folders.rows("SELECT count(*) FROM 'w/'") == [(800,)]
+    assert folders.must('sql', f"COPY {rows} TO 'w' (FORMAT csv, PARTITION_BY year, OVERWRITE true)") == 'COPY 400\n'
+    assert folders.rows("SELECT count(*), sum(a), sum(year), sum(odd) FROM 'w/'") == total
+    assert os.listdir(folders.path('w/year=2001')) == ['part-0.csv']
+    assert folders.must('sql', f"COPY {rows} TO 'w' (FORMAT csv, PARTITION_BY (odd), APPEND false, OVERWRITE)") == 'COPY 400\n'
+    assert not [name for name in os.listdir(folders.base) if 'granary-' in name]
+
+
 with Folders(binaries) as folders:
-    for check in (check_thousand, check_columns, check_options):
+    for check in (check_thousand, check_columns, check_options, check_written):
         check(folders)
