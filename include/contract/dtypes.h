@@ -45,7 +45,8 @@
     X(NULLTYPE, void, 0, NULL, "null", NULL)                                                                           \
     X(BOOL, uint8_t, 0, BOOL, "bool", "|b1")                                                                           \
     X(STRING, char, 0, TEXT, "string", NULL)                                                                           \
-    X(DECIMAL, gr_int128, 16, DECIMAL, "decimal", NULL)
+    X(DECIMAL, gr_int128, 16, DECIMAL, "decimal", NULL)                                                                \
+    X(BINARY, char, 0, BYTES, "binary", NULL)
 
 /* What is stored as a C integer; as a C number; all there is. */
 #define GR_WORD_DTYPES(X)   GR_INTEGER_DTYPES(X) GR_MOMENT_DTYPES(X)
@@ -83,6 +84,9 @@
     X("varchar", STRING)                                                                                               \
     X("str", STRING)                                                                                                   \
     X("datetime", TIMESTAMP)                                                                                           \
-    X("timestamp_tz", TIMESTAMPTZ)
+    X("timestamp_tz", TIMESTAMPTZ)                                                                                     \
+    X("bytea", BINARY)                                                                                                 \
+    X("blob", BINARY)                                                                                                  \
+    X("bytes", BINARY)
 
 #endif

@@ -36,7 +36,7 @@ check_column(const granary_column *column)
         return gr_fail(GRANARY_ECORRUPT, "column '%s': it has %lld nulls, not %lld", column->name, (long long)nulls,
                        (long long)column->null_count);
     }
-    if (column->dtype != GRANARY_STRING) {
+    if (!gr_dtype_is_text(column->dtype)) {
         return GRANARY_OK;
     }
     if (!gr_offsets_ascend(text->offsets, text->rows)) {

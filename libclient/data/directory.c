@@ -163,7 +163,7 @@ text_read(const struct place *place, const uint64_t offsets[2], const uint64_t t
 static granary_err
 dictionary_read(const struct place *place, const struct gr_directory_column *entry, struct gr_column *column)
 {
-    struct gr_column entries = {.view = {.dtype = GRANARY_STRING, .rows = entry->entries}};
+    struct gr_column entries = {.view = {.dtype = (granary_dtype)entry->dtype, .rows = entry->entries}};
     struct gr_dictionary *dictionary;
     granary_err err;
 
@@ -188,7 +188,7 @@ column_read(const struct place *place, int64_t rows, const struct gr_directory_c
 
     *view = (granary_column){.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count};
     if (!gr_dtype_is(entry->dtype) || entry->null_count < 0 || entry->null_count > rows || entry->entries < 0 ||
-        (encoded && view->dtype != GRANARY_STRING)) {
+        (encoded && !gr_dtype_is_text(view->dtype))) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", place->name, entry->dtype,
                        (long long)entry->null_count);
     }
@@ -202,7 +202,7 @@ column_read(const struct place *place, int64_t rows, const struct gr_directory_c
             return gr_fail(GRANARY_ECORRUPT, "column '%s': its bitmap is not within the object", place->name);
         }
     }
-    if (view->dtype == GRANARY_STRING && !encoded) {
+    if (gr_dtype_is_text(view->dtype) && !encoded) {
         return text_read(place, (const uint64_t[]){entry->offsets_offset, entry->offsets_size},
                          (const uint64_t[]){entry->values_offset, entry->values_size}, view);
     }

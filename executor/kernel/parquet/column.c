@@ -216,7 +216,7 @@ column_finish(struct column *column, struct gr_column *ret_column)
     for (size_t i = 0; i < column->part_count; i++) {
         runs[i] = (struct gr_run){.column = &column->parts[i].view, .rows = column->parts[i].view.rows};
     }
-    err = gr_column_concat(runs, column->part_count, GRANARY_STRING, ret_column);
+    err = gr_column_concat(runs, column->part_count, column->leaf->dtype, ret_column);
     free(runs);
     return err;
 }

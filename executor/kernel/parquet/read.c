@@ -213,7 +213,7 @@ expect_all(const struct reading *reading)
     for (size_t c = 0; c < reading->names->n_strings; c++) {
         const granary_column like = {.dtype = reading->leaves[reading->wanted[c]].dtype, .rows = reading->rows};
 
-        bytes += like.dtype == GRANARY_STRING ? 0 : gr_place_need(&like, reading->rows);
+        bytes += gr_dtype_is_text(like.dtype) ? 0 : gr_place_need(&like, reading->rows);
     }
     gr_place_expect(reading->names->n_strings, bytes);
 }

@@ -264,7 +264,7 @@ in_column_empty(const char *name, const struct ArrowSchema *schema, granary_colu
 
     if (err == GRANARY_OK) {
         *ret_column = (granary_column){.name = name, .dtype = type.dtype, .values = nothing};
-        ret_column->offsets = type.dtype == GRANARY_STRING ? (const int32_t *)(const void *)nothing : NULL;
+        ret_column->offsets = gr_dtype_is_text(type.dtype) ? (const int32_t *)(const void *)nothing : NULL;
     }
     return err;
 }

@@ -234,7 +234,7 @@ piece_of(const struct in_rows *rows)
 static granary_err
 convert_large_text(const struct in_rows *rows, struct gr_column *ret_column)
 {
-    const struct arrow_field field = {.name = rows->name, .dtype = GRANARY_STRING, .layout = LAYOUT_LARGE_TEXT};
+    const struct arrow_field field = {.name = rows->name, .dtype = rows->type.dtype, .layout = LAYOUT_LARGE_TEXT};
     struct arrow_piece piece = piece_of(rows);
     int64_t end;
 
@@ -246,6 +246,21 @@ convert_large_text(const struct in_rows *rows, struct gr_column *ret_column)
     memcpy(&end, piece.offsets + (size_t)rows->rows * sizeof end, sizeof end);
     piece.values = rows->array->buffers[2];
     piece.values_size = end < 0 || piece.values == NULL ? 0 : (uint64_t)end;
+    return text_error(rows, arrow_decode(&field, &piece, NULL, ret_column));
+}
+
+static granary_err
+convert_fixed_text(const struct in_rows *rows, struct gr_column *ret_column)
+{
+    const struct arrow_field field = {
+        .name = rows->name, .dtype = rows->type.dtype, .layout = LAYOUT_FIXED_TEXT, .width = (int32_t)rows->type.width};
+    struct arrow_piece piece = piece_of(rows);
+
+    if (rows->array->buffers[1] == NULL && rows->type.width > 0) {
+        return gr_fail(GRANARY_EINVAL, "column '%s': its values are missing", rows->name);
+    }
+    piece.values = (const uint8_t *)value_at(rows, 0);
+    piece.values_size = (uint64_t)rows->rows * rows->type.width;
     return text_error(rows, arrow_decode(&field, &piece, NULL, ret_column));
 }
 
@@ -274,7 +289,7 @@ view_parts(const struct in_rows *rows, struct arrow_part *parts, size_t count)
 static granary_err
 convert_views(const struct in_rows *rows, struct gr_column *ret_column)
 {
-    const struct arrow_field field = {.name = rows->name, .dtype = GRANARY_STRING, .layout = LAYOUT_TEXT_VIEWS};
+    const struct arrow_field field = {.name = rows->name, .dtype = rows->type.dtype, .layout = LAYOUT_TEXT_VIEWS};
     struct arrow_piece piece = piece_of(rows);
     struct arrow_part *parts;
     granary_err err;
@@ -309,6 +324,8 @@ in_convert(const struct in_rows *rows, struct gr_column *ret_column)
         return convert_fixed(rows, convert_decimals, ret_column);
     case IN_LARGE_TEXT:
         return convert_large_text(rows, ret_column);
+    case IN_FIXED_TEXT:
+        return convert_fixed_text(rows, ret_column);
     default:
         return convert_views(rows, ret_column);
     }

@@ -228,7 +228,7 @@ copy_text(const struct arrow_field *field, const struct arrow_piece *piece, cons
 static granary_err
 decode_text(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
 {
-    struct gr_column column = {.view = {.dtype = GRANARY_STRING, .rows = piece->rows, .offsets = no_offsets}};
+    struct gr_column column = {.view = {.dtype = field->dtype, .rows = piece->rows, .offsets = no_offsets}};
     const uint8_t *validity;
     int64_t nulls;
     int64_t bytes = 0;
@@ -252,7 +252,7 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
         *ret_column = column;
         return GRANARY_OK;
     }
-    err = gr_column_alloc(GRANARY_STRING, piece->rows, bytes, validity != NULL, &column);
+    err = gr_column_alloc(field->dtype, piece->rows, bytes, validity != NULL, &column);
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "column '%s'", field->name);
     }
@@ -260,6 +260,45 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
         memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
     }
     copy_text(field, piece, validity, &column);
+    gr_column_finish(&column);
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+/* Nulls have bytes in the file, and none here. */
+static granary_err
+decode_fixed_text(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
+{
+    uint64_t width = (uint64_t)field->width;
+    struct gr_column column = {.owned = false};
+    const uint8_t *validity;
+    int64_t nulls;
+    int32_t *offsets;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    if (err == GRANARY_OK && width > 0 && piece->values_size / width < (uint64_t)piece->rows) {
+        err = fail_short(field, "values");
+    }
+    if (err == GRANARY_OK) {
+        err = gr_column_alloc(field->dtype, piece->rows, (int64_t)width * (piece->rows - nulls), validity != NULL,
+                              &column);
+        err = err == GRANARY_OK ? err : gr_fail_in(err, "column '%s'", field->name);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (validity != NULL) {
+        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
+    }
+    offsets = (int32_t *)(uintptr_t)column.view.offsets;
+    for (int64_t i = 0; i < piece->rows; i++) {
+        bool is_there = validity == NULL || gr_bit(validity, i);
+
+        if (is_there && width > 0) {
+            memcpy((char *)(uintptr_t)column.view.values + offsets[i], piece->values + (uint64_t)i * width, width);
+        }
+        offsets[i + 1] = offsets[i] + (is_there ? field->width : 0);
+    }
     gr_column_finish(&column);
     *ret_column = column;
     return GRANARY_OK;
@@ -380,6 +419,8 @@ arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
     case LAYOUT_TEXT:
     case LAYOUT_LARGE_TEXT:
         return decode_text(field, piece, ret_column);
+    case LAYOUT_FIXED_TEXT:
+        return decode_fixed_text(field, piece, ret_column);
     case LAYOUT_TEXT_VIEWS:
         return decode_views(field, piece, ret_column);
     default:

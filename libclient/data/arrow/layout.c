@@ -29,6 +29,7 @@ values_size(const granary_column *column)
     case GRANARY_BOOL:
         return (uint64_t)gr_bitmap_bytes(column->rows);
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         return column->dictionary != NULL ? (uint64_t)column->rows * sizeof(int32_t) : (uint64_t)text_size(column);
     default:
         return (uint64_t)column->rows * gr_dtype_size(column->dtype);
@@ -39,7 +40,7 @@ values_size(const granary_column *column)
 static bool
 has_offsets(const granary_column *column)
 {
-    return column->dtype == GRANARY_STRING && column->dictionary == NULL;
+    return gr_dtype_is_text(column->dtype) && column->dictionary == NULL;
 }
 
 /* Where a column's buffers lie, from *at (a multiple of 64), which moves behind them. */
@@ -164,7 +165,10 @@ put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
         return TYPE_DECIMAL;
     default:
         *ret_table = flat_put_table(out, NULL, 0);
-        return dtype == GRANARY_BOOL ? TYPE_BOOL : dtype == GRANARY_STRING ? TYPE_UTF8 : TYPE_NULL;
+        return dtype == GRANARY_BOOL     ? TYPE_BOOL
+               : dtype == GRANARY_STRING ? TYPE_UTF8
+               : dtype == GRANARY_BINARY ? TYPE_BINARY
+                                         : TYPE_NULL;
     }
 }
 

@@ -115,7 +115,7 @@ dictionary_extend(struct arrow_in_dictionary *dictionary, struct gr_column *more
     const struct gr_run runs[2] = {{&dictionary->values.view, 0, dictionary->values.view.rows},
                                    {&more->view, 0, more->view.rows}};
     struct gr_column both;
-    granary_err err = gr_column_concat(runs, 2, GRANARY_STRING, &both);
+    granary_err err = gr_column_concat(runs, 2, more->view.dtype, &both);
 
     gr_column_free(more);
     if (err == GRANARY_OK) {

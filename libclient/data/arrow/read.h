@@ -17,6 +17,7 @@ enum arrow_layout {
     LAYOUT_TIME,       /* time, timestamp or duration of another unit: becomes microseconds */
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
+    LAYOUT_FIXED_TEXT, /* each of `width` bytes */
     LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */
     LAYOUT_OTHER,      /* of a type that is not read: passed over */
 };
@@ -26,6 +27,7 @@ struct arrow_field {
     granary_dtype dtype;
     enum arrow_layout layout; /* dictionary: of the dictionary's values */
     enum arrow_time_unit unit;
+    int32_t width; /* FIXED_TEXT */
     bool dictionary;
     int64_t dictionary_id;
     int index_bits;

@@ -149,13 +149,23 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
             return;
         }
     case TYPE_UTF8:
-        set_layout(field, LAYOUT_TEXT, GRANARY_STRING);
+    case TYPE_BINARY:
+        set_layout(field, LAYOUT_TEXT, number == TYPE_UTF8 ? GRANARY_STRING : GRANARY_BINARY);
         return;
     case TYPE_LARGE_UTF8:
-        set_layout(field, LAYOUT_LARGE_TEXT, GRANARY_STRING);
+    case TYPE_LARGE_BINARY:
+        set_layout(field, LAYOUT_LARGE_TEXT, number == TYPE_LARGE_UTF8 ? GRANARY_STRING : GRANARY_BINARY);
         return;
     case TYPE_UTF8_VIEW:
-        set_layout(field, LAYOUT_TEXT_VIEWS, GRANARY_STRING);
+    case TYPE_BINARY_VIEW:
+        set_layout(field, LAYOUT_TEXT_VIEWS, number == TYPE_UTF8_VIEW ? GRANARY_STRING : GRANARY_BINARY);
+        return;
+    case TYPE_FIXED_BINARY:
+        field->width = (int32_t)(uint32_t)flat_uint(in, type, 0, 4, 0);
+        set_layout(field, LAYOUT_FIXED_TEXT, GRANARY_BINARY);
+        if (field->width < 0) {
+            set_other(field, "FixedSizeBinary of an odd width");
+        }
         return;
     case TYPE_DATE:
         set_layout(field, flat_uint(in, type, 0, 2, DATE_MILLISECOND) == DATE_DAY ? LAYOUT_FIXED : LAYOUT_DATE_MS,

@@ -146,7 +146,7 @@ def check_other_types(granary):
     for node, *words in (({'op': 'select', 'input': 'f', 'columns': ['text', 'list', 'map']}, "'list' (List), 'map' (Map)", "'first', 'text'"),
                          ({'op': 'filter', 'input': 'f', 'where': 'struct is null'}, "'struct' (Struct)"),
                          ({'op': 'aggregate', 'input': 'f', 'aggregate': {'n': 'count(map)'}}, "'map' (Map)"),
-                         ({'op': 'assign', 'input': 'f', 'columns': {'x': 'binary = binary'}}, "'binary' (Binary)"),
+                         ({'op': 'assign', 'input': 'f', 'columns': {'x': 'pair = pair'}}, "'pair' (FixedSizeList)"),
                          ({'op': 'write_csv', 'input': 'f', 'path': os.path.join(granary.directory, 'x.csv')}, 'select other columns')):
         granary.fails({**read, 'x': node}, 'x', "'f'", 'nested.arrow', 'not supported', *words)
     granary.fails(read, 'f', "'list' (List)", 'select other columns')
