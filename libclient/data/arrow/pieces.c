@@ -79,15 +79,15 @@ arrow_cursor_open(const struct arrow_in *file, struct arrow_message *message, st
 
     uint64_t codec = flat_uint(in, compression, COMPRESSION_CODEC, 1, CODEC_LZ4_FRAME);
 
-    if (compressed && (codec != CODEC_LZ4_FRAME || flat_uint(in, compression, COMPRESSION_METHOD, 1, 0) != 0)) {
+    if (compressed && (codec > CODEC_ZSTD || flat_uint(in, compression, COMPRESSION_METHOD, 1, 0) != 0)) {
         return gr_fail(GRANARY_EUNSUPPORTED,
-                       "Arrow file: its record batches are compressed with %s; write it with LZ4, or without "
-                       "compression",
-                       codec == CODEC_ZSTD ? "zstd" : "a method that is not known");
+                       "Arrow file: its record batches are compressed with a method that is not known; write it with "
+                       "LZ4 or zstd, or without compression");
     }
     *cursor = (struct arrow_cursor){.file = file,
                                     .message = message,
                                     .compressed = compressed,
+                                    .codec = (enum compression_codec)codec,
                                     .nodes = flat_vector(in, batch, BATCH_NODES, sizeof(struct arrow_node)),
                                     .buffers = flat_vector(in, batch, BATCH_BUFFERS, sizeof(struct arrow_buffer)),
                                     .variadic = flat_vector(in, batch, BATCH_VARIADIC, sizeof(int64_t)),
@@ -104,7 +104,9 @@ arrow_cursor_close(struct arrow_cursor *cursor)
 {
     arrow_inflated_free(&cursor->inflated);
     free(cursor->parts);
+    free(cursor->inner);
     cursor->parts = NULL;
+    cursor->inner = NULL;
 }
 
 static granary_err
@@ -135,7 +137,7 @@ next_buffer(struct arrow_cursor *cursor, bool fetch, const uint8_t **ret_bytes, 
     }
     err = arrow_fetch(cursor->file, (uint64_t)(message->body - cursor->file->bytes) + offset, length);
     if (err == GRANARY_OK && cursor->compressed) {
-        err = arrow_inflate(&cursor->inflated, ret_bytes, ret_size);
+        err = arrow_inflate(&cursor->inflated, cursor->codec, ret_bytes, ret_size);
         err = err == GRANARY_OK ? err
                                 : gr_fail_in(err, "Arrow file: buffer %zu of the batch at byte %llu",
                                              cursor->buffer - 1, (unsigned long long)message->at);
@@ -201,6 +203,44 @@ pass_over(struct arrow_cursor *cursor, const struct arrow_field *field)
     return GRANARY_OK;
 }
 
+static granary_err
+next_node(struct arrow_cursor *cursor, struct arrow_node *ret_node)
+{
+    if (cursor->node >= cursor->nodes.count) {
+        return arrow_fail_at(cursor->message->at, "a batch with too few columns");
+    }
+    memcpy(ret_node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof *ret_node, sizeof *ret_node);
+    cursor->node++;
+    return GRANARY_OK;
+}
+
+/* The ends of runs, and their values. */
+static granary_err
+next_runs(struct arrow_cursor *cursor, const struct arrow_field *field, bool fetch, struct arrow_piece *piece)
+{
+    struct arrow_node node;
+    granary_err err = next_node(cursor, &node);
+    const uint8_t *validity;
+    uint64_t validity_size;
+
+    if (err == GRANARY_OK && (node.length < 0 || node.length > piece->rows || node.null_count != 0)) {
+        err = arrow_fail_at(cursor->message->at, "more runs than rows");
+    }
+    if (err == GRANARY_OK) {
+        err = next_buffer(cursor, false, &validity, &validity_size);
+    }
+    if (err == GRANARY_OK) {
+        err = next_buffer(cursor, fetch, &piece->values, &piece->values_size);
+    }
+    free(cursor->inner);
+    cursor->inner = err == GRANARY_OK ? calloc(1, sizeof *cursor->inner) : NULL;
+    if (err == GRANARY_OK && cursor->inner == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    piece->inner = cursor->inner;
+    return err == GRANARY_OK ? arrow_next_piece(cursor, field->inner, false, fetch, node.length, cursor->inner) : err;
+}
+
 granary_err
 arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
                  struct arrow_piece *ret_piece)
@@ -213,16 +253,17 @@ arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, b
     if (field->layout == LAYOUT_OTHER) {
         return pass_over(cursor, field);
     }
-    if (cursor->node >= cursor->nodes.count) {
-        return arrow_fail_at(cursor->message->at, "a batch with too few columns");
+    err = next_node(cursor, &node);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    memcpy(&node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof node, sizeof node);
-    cursor->node++;
     if (node.length != rows || node.null_count < 0 || node.null_count > rows) {
         return arrow_fail_at(cursor->message->at, "a column of another length than its batch");
     }
     piece.null_count = node.null_count;
-    if (is_index || field->layout != LAYOUT_NULL) {
+    if (!is_index && field->layout == LAYOUT_RUNS) {
+        err = next_runs(cursor, field, fetch, &piece);
+    } else if (is_index || field->layout != LAYOUT_NULL) {
         err = next_buffer(cursor, fetch, &piece.validity, &piece.validity_size);
         if (err == GRANARY_OK && text) {
             err = next_buffer(cursor, fetch, &piece.offsets, &piece.offsets_size);

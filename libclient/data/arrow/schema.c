@@ -1,5 +1,6 @@
 /* Fields of an Arrow schema: which of Arrow's types we take, and as what; of the others, what there is to pass over. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "contract/dtypes.h"
@@ -49,15 +50,18 @@ decimal_type(struct flat_in *in, struct flat_table type, struct arrow_field *fie
 {
     int32_t scale = (int32_t)(uint32_t)flat_uint(in, type, DECIMAL_SCALE, 4, 0);
 
-    if (flat_uint(in, type, DECIMAL_BIT_WIDTH, 4, 128) != 128) {
-        set_other(field, "Decimal of another width than 128");
+    uint64_t bits = flat_uint(in, type, DECIMAL_BIT_WIDTH, 4, 128);
+
+    if (bits != 32 && bits != 64 && bits != 128 && bits != 256) {
+        set_other(field, "Decimal of an odd width");
         return;
     }
     if (scale < 0 || scale > GRANARY_DECIMAL_SCALE_MOST) {
         set_other(field, "Decimal of a scale beyond 0 to 38");
         return;
     }
-    set_layout(field, LAYOUT_FIXED, GRANARY_DECIMAL(scale));
+    field->width = (int32_t)bits / 8;
+    set_layout(field, bits == 128 ? LAYOUT_FIXED : LAYOUT_DECIMAL, GRANARY_DECIMAL(scale));
 }
 
 /* Whichever it is, the values are in UTC. */
@@ -145,7 +149,7 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
             set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT64);
             return;
         default:
-            set_other(field, "float16");
+            set_layout(field, LAYOUT_HALF, GRANARY_FLOAT32);
             return;
         }
     case TYPE_UTF8:
@@ -275,7 +279,35 @@ count_all(struct arrow_schema *schema, struct flat_table table, int depth, struc
     return err;
 }
 
-/* The indices of a dictionary: it is one of text. */
+/* Run-end encoded values of a type that is read, without a dictionary or runs of their own. */
+static granary_err
+runs_type(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field)
+{
+    struct flat_in *in = schema->in;
+    struct flat_vector children = flat_vector(in, table, FIELD_CHILDREN, 4);
+    struct flat_table ends = children.count == 2 ? flat_element_table(in, children, 0) : (struct flat_table){0};
+    struct flat_table values = children.count == 2 ? flat_element_table(in, children, 1) : (struct flat_table){0};
+    bool good = flat_uint(in, ends, FIELD_TYPE_TYPE, 1, 0) == TYPE_INT &&
+                flat_table(in, ends, FIELD_DICTIONARY).at == 0 && flat_table(in, values, FIELD_DICTIONARY).at == 0;
+
+    if (!good) {
+        return GRANARY_OK;
+    }
+    field->inner = calloc(1, sizeof *field->inner);
+    if (field->inner == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    field->inner->name = field->name;
+    field->index_bits = (int)flat_uint(in, flat_table(in, ends, FIELD_TYPE), INT_BIT_WIDTH, 4, 0);
+    field_type(in, values, field->inner);
+    if (field->inner->layout != LAYOUT_OTHER &&
+        (field->index_bits == 16 || field->index_bits == 32 || field->index_bits == 64)) {
+        set_layout(field, LAYOUT_RUNS, field->inner->dtype);
+    }
+    return GRANARY_OK;
+}
+
+/* The indices of a dictionary. */
 static void
 index_type(struct flat_in *in, struct flat_table dictionary, struct arrow_field *field)
 {
@@ -300,7 +332,14 @@ arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct ar
     field->name = flat_string(in, table, FIELD_NAME);
     field->name = field->name == NULL ? "" : field->name;
     field_type(in, table, field);
-    if (dictionary.at != 0 && field->dtype == GRANARY_STRING) {
+    if (dictionary.at == 0 && flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0) == TYPE_RUN_ENDS) {
+        granary_err err = runs_type(schema, table, field);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    if (dictionary.at != 0 && field->layout != LAYOUT_OTHER) {
         index_type(in, dictionary, field);
     } else if (dictionary.at != 0) {
         char type[sizeof field->other];
