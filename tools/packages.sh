@@ -40,17 +40,19 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# install_peers DIRECTORY: DuckDB, apache-arrow and Polars for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
+# install_peers DIRECTORY: DuckDB, apache-arrow, Polars and parquet-wasm for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
 # Where npm cannot reach its registry, those tests are skipped, and this says so.
 install_peers() {
     [ ! -d "$1/node_modules/@duckdb/node-api" ] || [ ! -d "$1/node_modules/apache-arrow" ] ||
-        [ ! -d "$1/node_modules/nodejs-polars" ] || return 0
+        [ ! -d "$1/node_modules/nodejs-polars" ] || [ ! -d "$1/node_modules/parquet-wasm" ] || return 0
     # A node that is there already (of another source than Debian's) brings its own npm.
     command -v npm >/dev/null || install_packages nodejs npm
-    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars"
+    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars parquet-wasm"
     npm install --silent --no-audit --no-fund --prefix "$1" @duckdb/node-api apache-arrow >"$1.log" 2>&1 ||
         echo "npm could not install them ($1.log says why): golden_arrow_js and sql_tpch_duckdb are skipped"
-    # Its own part for this machine is one of its optional packages.
-    npm install --silent --no-audit --no-fund --prefix "$1" nodejs-polars >>"$1.log" 2>&1 ||
+    # Its part for this machine is an optional package, which npm leaves out when it thinks that node is too old for it.
+    npm install --silent --no-audit --no-fund --prefix "$1" nodejs-polars "nodejs-polars-linux-$(node -p process.arch)-gnu" >>"$1.log" 2>&1 ||
         echo "npm could not install nodejs-polars ($1.log says why): golden_polars is skipped"
+    npm install --silent --no-audit --no-fund --prefix "$1" parquet-wasm >>"$1.log" 2>&1 ||
+        echo "npm could not install parquet-wasm ($1.log says why): golden_parquet_written goes on without"
 }

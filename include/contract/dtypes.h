@@ -46,7 +46,8 @@
     X(BOOL, uint8_t, 0, BOOL, "bool", "|b1")                                                                           \
     X(STRING, char, 0, TEXT, "string", NULL)                                                                           \
     X(DECIMAL, gr_int128, 16, DECIMAL, "decimal", NULL)                                                                \
-    X(BINARY, char, 0, BYTES, "binary", NULL)
+    X(BINARY, char, 0, BYTES, "binary", NULL)                                                                          \
+    X(LIST, void, 0, LIST, "list", NULL)
 
 /* What is stored as a C integer; as a C number; all there is. */
 #define GR_WORD_DTYPES(X)   GR_INTEGER_DTYPES(X) GR_MOMENT_DTYPES(X)

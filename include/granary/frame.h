@@ -32,6 +32,7 @@ typedef enum granary_dtype {
     GRANARY_TIME = 17,        /* int64 microseconds since midnight, below those of a day */
     GRANARY_TIMESTAMPTZ = 18, /* an instant: int64 microseconds since 1970-01-01T00:00:00 UTC */
     GRANARY_BINARY = 19,      /* bytes as strings are, in no encoding */
+    GRANARY_LIST = 24,        /* the kind: a column's dtype is GRANARY_LIST(dtype of its items) */
 } granary_dtype;
 
 /* Exact decimals: 16-byte little-endian two's complement integers, 10^-scale each, of at most 38 digits; 0 <= scale <=
@@ -40,7 +41,12 @@ typedef enum granary_dtype {
 #define GRANARY_DECIMAL_SCALE_MOST 38
 #define GRANARY_DECIMAL_DIGITS     38
 
-/* "int64" for GRANARY_INT64, "decimal(2)" for GRANARY_DECIMAL(2). Static storage. */
+/* Lists of values of one dtype, which is neither a list nor GRANARY_NULLTYPE. Frames only. */
+#define GRANARY_LIST(item)       ((granary_dtype)(24u + ((unsigned)(item) << 8)))
+#define GRANARY_LIST_ITEM(dtype) ((granary_dtype)((unsigned)(dtype) >> 8))
+
+/* "int64" for GRANARY_INT64, "decimal(2)" for GRANARY_DECIMAL(2), "list(int64)" for GRANARY_LIST(GRANARY_INT64). Static
+ * storage. */
 GRANARY_API const char *granary_dtype_name(granary_dtype dtype);
 
 /* A column in Arrow's layout; pointers lead into the mapped object. */
@@ -50,12 +56,16 @@ typedef struct granary_column {
     int64_t rows;
     int64_t null_count;
     const uint8_t *validity; /* bitmap, 1: there is a value; NULL: all are there */
-    const void *values;      /* rows values; strings and binaries: the bytes */
-    const int32_t *offsets;  /* these only, and not dictionary-encoded ones: rows + 1 */
-    /* These only, NULL for plain ones. Dictionary-encoded: a plain column of the dtype, of distinct values without nulls.
-     * The values are int32 positions in it, 0 under nulls; there are no offsets. */
+    const void *values;      /* rows values; strings, binaries: the bytes; lists: a granary_column, the items of all */
+    const int32_t *offsets;  /* strings, binaries and lists, but not dictionary-encoded ones: rows + 1 */
+    /* Strings and binaries only, NULL for plain ones. Dictionary-encoded: a plain column of the dtype, of distinct values
+     * without nulls. The values are int32 positions in it, 0 under nulls; there are no offsets. */
     const struct granary_column *dictionary;
 } granary_column;
+
+/* The items of a column of lists: those of a row are from offsets[row] to offsets[row + 1]. NULL for other columns. Their
+ * own dictionary is NULL, and their name is not used. */
+GRANARY_API const granary_column *granary_column_items(const granary_column *column);
 
 /* The string or bytes of a row, of plain and of dictionary-encoded columns; not NUL-terminated. NULL and length 0 for a
  * null. */
@@ -92,7 +102,8 @@ GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_
  * Put columns into the store as one sealed frame object.
  *
  * columns  count columns of rows values each, borrowed until this returns, at any alignment, of any dtype. Names are
- *          UTF-8, each once. validity NULL means no nulls. offsets may begin above 0. dictionary: see granary_column.
+ *          UTF-8, each once. validity NULL means no nulls. offsets may begin above 0. dictionary, lists: see
+ *          granary_column; the items' rows are as many as the last offset or more.
  *          null_count, and values under nulls, are ignored
  * id       in: of the new object, or all zero for a new one; out: the object's
  * Errors   EINVAL an impossible column; the message names it. It has an unknown dtype, offsets that go backwards,

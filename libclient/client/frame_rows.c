@@ -178,9 +178,10 @@ read_fixed(const struct rows *rows, const char *name, const struct gr_directory_
            struct gr_column *ret_column)
 {
     struct buffer values = {entry->values_offset, entry->values_size};
-    uint64_t size = gr_dtype_size((granary_dtype)entry->dtype);
+    granary_dtype dtype = gr_directory_dtype(entry);
+    uint64_t size = gr_dtype_size(dtype);
     struct gr_column column;
-    granary_err err = gr_column_alloc((granary_dtype)entry->dtype, rows->count, 0, nulls, &column);
+    granary_err err = gr_column_alloc(dtype, rows->count, 0, nulls, &column);
     void *to;
 
     if (err != GRANARY_OK) {
@@ -200,6 +201,47 @@ read_fixed(const struct rows *rows, const char *name, const struct gr_directory_
     return GRANARY_OK;
 }
 
+static granary_err read_column(const struct rows *rows, const char *name, const struct gr_directory_column *entry,
+                               struct gr_column *ret_column);
+
+/* The rows' lists: of the items those that are in them. */
+static granary_err
+read_list(const struct rows *rows, const char *name, const struct gr_directory_column *entry, bool nulls,
+          struct gr_column *ret_column)
+{
+    const struct buffer offsets_at = {entry->offsets_offset, entry->offsets_size};
+    struct rows within = *rows;
+    struct gr_directory_column item = {.dtype = (uint16_t)entry->item,
+                                       .null_count = entry->min.integer,
+                                       .validity_offset = entry->entry_text_offset,
+                                       .validity_size = entry->entry_text_size,
+                                       .offsets_offset = entry->entry_offsets_offset,
+                                       .offsets_size = entry->entry_offsets_size,
+                                       .values_offset = entry->values_offset,
+                                       .values_size = entry->values_size};
+    struct gr_column items;
+    struct gr_column column = {.owned = false};
+    int32_t *offsets = NULL;
+    granary_err err = get_offsets(rows, name, offsets_at, rows->from, rows->count, &offsets);
+
+    if (err == GRANARY_OK) {
+        within.frame_rows = entry->entries;
+        within.from = offsets[0];
+        within.count = offsets[rows->count] - offsets[0];
+        err = within.from > entry->entries || within.count > entry->entries - within.from
+                  ? gr_fail(GRANARY_ECORRUPT, "column '%s': the offsets of its lists are damaged", name)
+                  : read_column(&within, name, &item, &items);
+    }
+    if (err == GRANARY_OK && (err = gr_list_create(&items, rows->count, nulls, &column)) == GRANARY_OK) {
+        for (int64_t i = 0; i <= rows->count; i++) {
+            ((int32_t *)(uintptr_t)column.view.offsets)[i] = offsets[i] - offsets[0];
+        }
+        *ret_column = column;
+    }
+    free(offsets);
+    return err;
+}
+
 static granary_err
 read_column(const struct rows *rows, const char *name, const struct gr_directory_column *entry,
             struct gr_column *ret_column)
@@ -208,12 +250,14 @@ read_column(const struct rows *rows, const char *name, const struct gr_directory
     struct gr_column column = {.owned = false};
     granary_err err;
 
-    if (!gr_dtype_is(entry->dtype) || entry->null_count < 0 || entry->null_count > rows->frame_rows ||
+    if (!gr_dtype_is(gr_directory_dtype(entry)) || entry->null_count < 0 || entry->null_count > rows->frame_rows ||
         ((entry->flags & GR_DIRECTORY_ENCODED) != 0 && !gr_dtype_is_text(entry->dtype))) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", name, entry->dtype,
                        (long long)entry->null_count);
     }
-    if (!gr_dtype_is_text(entry->dtype)) {
+    if (entry->dtype == GRANARY_LIST) {
+        err = read_list(rows, name, entry, nulls, &column);
+    } else if (!gr_dtype_is_text(entry->dtype)) {
         err = read_fixed(rows, name, entry, nulls, &column);
     } else if ((entry->flags & GR_DIRECTORY_ENCODED) != 0) {
         err = read_encoded(rows, name, entry, nulls, &column);

@@ -96,6 +96,31 @@ check_times(const granary_column *column, int64_t rows)
     return GRANARY_OK;
 }
 
+/* Offsets that lead to items, and those themselves, of which the message names the column. */
+static granary_err
+check_list(const granary_column *column, int64_t rows)
+{
+    const granary_column *items = column->values;
+    granary_column named;
+
+    if (items == NULL || items->dtype != GRANARY_LIST_ITEM(column->dtype) || items->rows < 0 ||
+        items->dictionary != NULL) {
+        return fail_column(column, "its items must be a plain column of the dtype that its own tells");
+    }
+    if (rows > 0 && column->offsets == NULL) {
+        return fail_column(column, "the offsets of its lists are missing");
+    }
+    for (int64_t i = 0; i <= rows && rows > 0; i++) {
+        if (column->offsets[i] < (i == 0 ? 0 : column->offsets[i - 1]) || column->offsets[i] > items->rows) {
+            return gr_fail(GRANARY_EINVAL, "column '%s': the offset of row %lld leads outside its %lld items, or back",
+                           column->name, (long long)i, (long long)items->rows);
+        }
+    }
+    named = *items;
+    named.name = column->name;
+    return gr_caller_check_values(&named, items->rows);
+}
+
 granary_err
 gr_caller_check_values(const granary_column *column, int64_t rows)
 {
@@ -107,6 +132,9 @@ gr_caller_check_values(const granary_column *column, int64_t rows)
     }
     if (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) {
         return check_text(column, column, rows);
+    }
+    if (gr_dtype_is_list(column->dtype)) {
+        return check_list(column, rows);
     }
     if (rows > 0 && column->values == NULL) {
         return fail_column(column, "its values are missing");
@@ -138,6 +166,26 @@ is_aligned(const void *at, size_t size)
     return size <= 1 || (uintptr_t)at % size == 0;
 }
 
+/* The lists and their items, copied: nothing of them lies under nulls, nor outside of the rows. */
+static granary_err
+set_list(granary_frame *frame, size_t position, const char *name, const granary_column *lists)
+{
+    granary_column items = *gr_list_items(lists);
+    const struct gr_run all = {&items, 0, items.rows};
+    granary_column view = *lists;
+    struct gr_column aligned = {.owned = false};
+    struct gr_column copy;
+    granary_err err = gr_column_concat(&all, 1, items.dtype, &aligned);
+
+    if (err == GRANARY_OK) {
+        gr_column_finish(&aligned);
+        view.values = &aligned.view;
+        err = gr_list_compact(&view, &copy);
+    }
+    gr_column_free(&aligned);
+    return err == GRANARY_OK ? gr_frame_set(frame, position, name, &copy) : gr_fail_in(err, "column '%s'", name);
+}
+
 /* Borrowed as it is, or a copy that is aligned and zero under nulls. */
 static granary_err
 set_column(granary_frame *frame, size_t position, const granary_column *column)
@@ -152,6 +200,9 @@ set_column(granary_frame *frame, size_t position, const granary_column *column)
     if (view.dtype == GRANARY_NULLTYPE) {
         view = (granary_column){.dtype = GRANARY_NULLTYPE, .rows = frame->rows, .null_count = frame->rows};
         return gr_frame_set_borrowed(frame, position, column->name, &view);
+    }
+    if (gr_dtype_is_list(view.dtype)) {
+        return set_list(frame, position, column->name, &view);
     }
     if (view.validity == NULL && is_aligned(view.values, gr_value_size(&view))) {
         return gr_frame_set_borrowed(frame, position, column->name, &view);

@@ -26,25 +26,43 @@ codes_fit(const int32_t *codes, int64_t rows, int64_t entries)
     return rows == 0 || most < entries || most == 0; /* without entries all are null */
 }
 
+static granary_err check_values(const granary_column *column, const char *name);
+
+/* Offsets that lead to the items, and those themselves. */
 static granary_err
-check_column(const granary_column *column)
+check_list(const granary_column *column, const char *name)
+{
+    const granary_column *items = gr_list_items(column);
+
+    if (!gr_offsets_ascend(column->offsets, column->rows) || column->offsets[column->rows] > items->rows) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': the offsets of its lists lead outside its %lld items", name,
+                       (long long)items->rows);
+    }
+    return check_values(items, name);
+}
+
+static granary_err
+check_values(const granary_column *column, const char *name)
 {
     const granary_column *text = column->dictionary != NULL ? column->dictionary : column;
     int64_t nulls = column->validity == NULL ? 0 : column->rows - bits_count(column->validity, column->rows);
 
     if (nulls != column->null_count && column->dtype != GRANARY_NULLTYPE) {
-        return gr_fail(GRANARY_ECORRUPT, "column '%s': it has %lld nulls, not %lld", column->name, (long long)nulls,
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': it has %lld nulls, not %lld", name, (long long)nulls,
                        (long long)column->null_count);
+    }
+    if (gr_dtype_is_list(column->dtype)) {
+        return check_list(column, name);
     }
     if (!gr_dtype_is_text(column->dtype)) {
         return GRANARY_OK;
     }
     if (!gr_offsets_ascend(text->offsets, text->rows)) {
-        return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets go backwards", column->name);
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': its string offsets go backwards", name);
     }
     if (column->dictionary != NULL &&
         (!codes_fit(column->values, column->rows, text->rows) || (text->rows == 0 && nulls != column->rows))) {
-        return gr_fail(GRANARY_ECORRUPT, "column '%s': a row is not in its dictionary of %lld strings", column->name,
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': a row is not in its dictionary of %lld strings", name,
                        (long long)text->rows);
     }
     return GRANARY_OK;
@@ -56,7 +74,7 @@ gr_frame_check(const granary_frame *frame)
     granary_err err = GRANARY_OK;
 
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
-        err = check_column(&frame->columns[c].view);
+        err = check_values(&frame->columns[c].view, frame->columns[c].view.name);
     }
     return err;
 }

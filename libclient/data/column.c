@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/encoded.h"
+#include "data/list.h"
 #include "data/place.h"
 #include "data/value/bits.h"
 
@@ -107,6 +108,12 @@ column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_va
         *ret_column = column;
         return GRANARY_OK;
     }
+    if (gr_dtype_is_list(dtype)) {
+        struct gr_column items;
+        granary_err err = column_alloc(GRANARY_LIST_ITEM(dtype), 0, 0, false, false, &items);
+
+        return err == GRANARY_OK ? gr_list_create(&items, rows, with_validity, ret_column) : err;
+    }
     if (with_validity) {
         failed = (column.view.validity = gr_data_alloc((size_t)gr_bitmap_bytes(rows))) == NULL;
     }
@@ -141,8 +148,15 @@ gr_column_free(struct gr_column *column)
 {
     if (column->owned) {
         free((void *)(uintptr_t)column->view.validity);
-        free_buffer(column->view.values);
+        if (!gr_dtype_is_list(column->view.dtype)) {
+            free_buffer(column->view.values);
+        }
         free((void *)(uintptr_t)column->view.offsets);
+    }
+    if (column->items != NULL) {
+        gr_column_free(column->items);
+        free(column->items);
+        column->items = NULL;
     }
     column->view.validity = NULL;
     column->view.values = NULL;
@@ -204,6 +218,9 @@ zero_under_nulls(granary_column *view)
     size_t size = gr_value_size(view);
     uint8_t *values = (uint8_t *)(uintptr_t)view->values;
 
+    if (gr_dtype_is_list(view->dtype)) {
+        return; /* who makes lists puts none there */
+    }
     if (gr_dtype_is_text(view->dtype) && view->dictionary == NULL) {
         drop_text_under_nulls(view);
     } else if (view->dtype == GRANARY_BOOL) {
@@ -320,6 +337,9 @@ gr_column_take(const granary_column *column, const int64_t *indices, int64_t cou
     if (column->dictionary != NULL) {
         return encoded_take(column, indices, count, ret_column);
     }
+    if (gr_dtype_is_list(column->dtype)) {
+        return lists_take(column, indices, count, ret_column);
+    }
     for (int64_t i = 0; i < count && !nulls; i++) {
         nulls = indices[i] < 0;
     }
@@ -395,6 +415,9 @@ gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, s
     bool zeroed = dtype == GRANARY_BOOL;
     granary_err err;
 
+    if (gr_dtype_is_list(dtype)) {
+        return lists_concat(runs, count, dtype, ret_column);
+    }
     for (size_t i = 0; i < count; i++) {
         const granary_column *column = runs[i].column;
 

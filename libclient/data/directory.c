@@ -51,6 +51,10 @@ put_zone(const granary_column *column, const struct gr_column_stats *known, stru
 {
     memset(&entry->min, 0, sizeof entry->min);
     memset(&entry->max, 0, sizeof entry->max);
+    if (gr_dtype_is_list(column->dtype)) {
+        entry->min.integer = gr_list_items(column)->null_count;
+        return;
+    }
     if (entry->null_count == column->rows) {
         return;
     }
@@ -76,11 +80,11 @@ gr_directory_put(const granary_frame *frame, size_t position, const struct gr_di
         entry.name_offset += (uint32_t)strlen(frame->columns[i].view.name) + 1;
     }
     entry.name_length = (uint32_t)strlen(column->name);
-    entry.dtype = (uint16_t)column->dtype;
+    entry.dtype = (uint16_t)(gr_dtype_is_list(column->dtype) ? GRANARY_LIST : column->dtype);
+    entry.item = gr_dtype_is_list(column->dtype) ? GRANARY_LIST_ITEM(column->dtype) : 0;
     entry.flags = (uint16_t)(place->flags | (column->dictionary != NULL ? GR_DIRECTORY_ENCODED : 0));
-    entry.reserved = 0;
     entry.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
-    if (place->flags == 0) {
+    if (place->flags == 0 || gr_dtype_is_list(column->dtype)) {
         put_zone(column, known, &entry);
     }
     entry.distinct = !counted                               ? 0
@@ -118,12 +122,14 @@ gr_directory_get(const void *meta, size_t position, struct gr_directory_column *
 struct gr_column_stats
 gr_directory_stats(const struct gr_directory_column *entry)
 {
+    bool is_list = entry->dtype == GRANARY_LIST;
+
     return (struct gr_column_stats){.nulls = entry->null_count,
                                     .bytes = entry->validity_size + entry->offsets_size + entry->values_size +
                                              entry->entry_offsets_size + entry->entry_text_size,
                                     .distinct = entry->distinct,
-                                    .has_zone = (entry->flags & GR_DIRECTORY_ZONE) != 0,
-                                    .has_nan = (entry->flags & GR_DIRECTORY_NAN) != 0,
+                                    .has_zone = !is_list && (entry->flags & GR_DIRECTORY_ZONE) != 0,
+                                    .has_nan = !is_list && (entry->flags & GR_DIRECTORY_NAN) != 0,
                                     .min = entry->min,
                                     .max = entry->max};
 }
@@ -178,16 +184,76 @@ dictionary_read(const struct place *place, const struct gr_directory_column *ent
     return err;
 }
 
+/* Bits or values of one size, as many as the column has rows. */
+static granary_err
+values_read(const struct place *place, const struct gr_directory_column *entry, size_t width, granary_column *view)
+{
+    uint64_t size = view->dtype == GRANARY_BOOL ? (uint64_t)gr_bitmap_bytes(view->rows) : (uint64_t)view->rows * width;
+
+    view->values = buffer_of(place, entry->values_offset, entry->values_size, size);
+    return view->values == NULL
+               ? gr_fail(GRANARY_ECORRUPT, "column '%s': its values are not within the object", place->name)
+               : GRANARY_OK;
+}
+
+/* The items of lists: a column of its own, which borrows the object. */
+static granary_err
+items_read(const struct place *place, const struct gr_directory_column *entry, struct gr_column *items)
+{
+    granary_column *view = &items->view;
+
+    *items = (struct gr_column){.view = {.name = "item",
+                                         .dtype = (granary_dtype)entry->item,
+                                         .rows = entry->entries,
+                                         .null_count = entry->min.integer}};
+    if (view->rows > INT32_MAX || view->null_count < 0 || view->null_count > view->rows) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': %lld items with %lld nulls", place->name, (long long)view->rows,
+                       (long long)view->null_count);
+    }
+    if (view->null_count > 0) {
+        view->validity =
+            buffer_of(place, entry->entry_text_offset, entry->entry_text_size, (uint64_t)gr_bitmap_bytes(view->rows));
+        if (view->validity == NULL) {
+            return gr_fail(GRANARY_ECORRUPT, "column '%s': the bitmap of its items is not within the object",
+                           place->name);
+        }
+    }
+    return gr_dtype_is_text(view->dtype)
+               ? text_read(place, (const uint64_t[]){entry->entry_offsets_offset, entry->entry_offsets_size},
+                           (const uint64_t[]){entry->values_offset, entry->values_size}, view)
+               : values_read(place, entry, gr_dtype_size(view->dtype), view);
+}
+
+static granary_err
+list_read(const struct place *place, const struct gr_directory_column *entry, struct gr_column *column)
+{
+    granary_column *view = &column->view;
+    granary_err err;
+
+    view->offsets = buffer_of(place, entry->offsets_offset, entry->offsets_size,
+                              ((uint64_t)view->rows + 1) * sizeof *view->offsets);
+    if (view->offsets == NULL || view->offsets[0] != 0 || view->offsets[view->rows] != entry->entries) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': the offsets of its lists are damaged", place->name);
+    }
+    column->items = malloc(sizeof *column->items);
+    if (column->items == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "column '%s': out of memory", place->name);
+    }
+    err = items_read(place, entry, column->items);
+    view->values = &column->items->view;
+    return err;
+}
+
 /* Whatever is returned, the column may be freed. */
 static granary_err
 column_read(const struct place *place, int64_t rows, const struct gr_directory_column *entry, struct gr_column *column)
 {
     bool encoded = (entry->flags & GR_DIRECTORY_ENCODED) != 0;
     granary_column *view = &column->view;
-    uint64_t size;
+    granary_err err;
 
-    *view = (granary_column){.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count};
-    if (!gr_dtype_is(entry->dtype) || entry->null_count < 0 || entry->null_count > rows || entry->entries < 0 ||
+    *view = (granary_column){.dtype = gr_directory_dtype(entry), .rows = rows, .null_count = entry->null_count};
+    if (!gr_dtype_is(view->dtype) || entry->null_count < 0 || entry->null_count > rows || entry->entries < 0 ||
         (encoded && !gr_dtype_is_text(view->dtype))) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", place->name, entry->dtype,
                        (long long)entry->null_count);
@@ -202,17 +268,15 @@ column_read(const struct place *place, int64_t rows, const struct gr_directory_c
             return gr_fail(GRANARY_ECORRUPT, "column '%s': its bitmap is not within the object", place->name);
         }
     }
+    if (gr_dtype_is_list(view->dtype)) {
+        return list_read(place, entry, column);
+    }
     if (gr_dtype_is_text(view->dtype) && !encoded) {
         return text_read(place, (const uint64_t[]){entry->offsets_offset, entry->offsets_size},
                          (const uint64_t[]){entry->values_offset, entry->values_size}, view);
     }
-    size = view->dtype == GRANARY_BOOL ? (uint64_t)gr_bitmap_bytes(rows)
-                                       : (uint64_t)rows * (encoded ? sizeof(int32_t) : gr_dtype_size(view->dtype));
-    view->values = buffer_of(place, entry->values_offset, entry->values_size, size);
-    if (view->values == NULL) {
-        return gr_fail(GRANARY_ECORRUPT, "column '%s': its values are not within the object", place->name);
-    }
-    return encoded ? dictionary_read(place, entry, column) : GRANARY_OK;
+    err = values_read(place, entry, encoded ? sizeof(int32_t) : gr_dtype_size(view->dtype), view);
+    return err == GRANARY_OK && encoded ? dictionary_read(place, entry, column) : err;
 }
 
 granary_err
@@ -257,8 +321,8 @@ gr_directory_next(struct gr_directory_reader *reader, const char **ret_name, str
 static void
 column_outline(const struct gr_directory_column *entry, int64_t rows, struct gr_column *ret_column)
 {
-    *ret_column = (struct gr_column){
-        .view = {.dtype = (granary_dtype)entry->dtype, .rows = rows, .null_count = entry->null_count}};
+    *ret_column =
+        (struct gr_column){.view = {.dtype = gr_directory_dtype(entry), .rows = rows, .null_count = entry->null_count}};
 }
 
 granary_err

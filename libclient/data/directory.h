@@ -31,9 +31,9 @@ enum {
 struct gr_directory_column {
     uint32_t name_offset; /* among the names, which follow one another in the order of the columns */
     uint32_t name_length; /* without the NUL */
-    uint16_t dtype;
+    uint16_t dtype;       /* lists: GRANARY_LIST alone */
     uint16_t flags;
-    uint32_t reserved;
+    uint32_t item; /* lists: the dtype of the items; else 0 */
     int64_t null_count;
     uint64_t validity_offset; /* buffers: where in data, multiples of 64; size 0: there is none */
     uint64_t validity_size;
@@ -42,7 +42,8 @@ struct gr_directory_column {
     uint64_t values_offset;
     uint64_t values_size;
     /* Dictionary-encoded strings, which have no offsets of their own: how many strings are in the dictionary, its
-     * offsets and text. */
+     * offsets and text. Lists, whose values are those of the items: how many items there are, their offsets when they
+     * are strings, and their bitmap, in place of the text. How many of them are null is in min. */
     int64_t entries;
     uint64_t entry_offsets_offset;
     uint64_t entry_offsets_size;
@@ -71,6 +72,14 @@ void gr_directory_set_rows(void *meta, int64_t rows);
 bool gr_directory_is(const void *meta, uint64_t meta_size);
 /* Entry of a column in a directory that gr_directory_read() has accepted. */
 void gr_directory_get(const void *meta, size_t position, struct gr_directory_column *ret_column);
+
+/* The dtype of an entry, which may be none (gr_dtype_is()). */
+static inline granary_dtype
+gr_directory_dtype(const struct gr_directory_column *entry)
+{
+    return entry->dtype == GRANARY_LIST && entry->item <= UINT16_MAX ? GRANARY_LIST(entry->item)
+                                                                     : (granary_dtype)entry->dtype;
+}
 
 /* What an entry tells of its column's values. */
 struct gr_column_stats gr_directory_stats(const struct gr_directory_column *entry);

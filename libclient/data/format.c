@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/value/bytes.h"
 #include "data/value/calendar.h"
@@ -201,6 +202,46 @@ format_decimal(gr_int128 value, int scale, struct gr_buf *out)
     gr_buf_add(out, text + at, sizeof text - at);
 }
 
+/* A string within a list: in quotes when it could be taken for something else. */
+static void
+format_item_text(const char *text, size_t length, struct gr_buf *out)
+{
+    bool quoted =
+        length == 0 || text[0] == ' ' || text[length - 1] == ' ' || (length == 4 && strncasecmp(text, "null", 4) == 0);
+
+    for (size_t i = 0; i < length && !quoted; i++) {
+        quoted = strchr(",[]{}'\"\\\n", text[i]) != NULL && text[i] != '\0';
+    }
+    gr_buf_add(out, "'", quoted);
+    for (size_t i = 0; i < length; i++) {
+        gr_buf_add(out, "'", text[i] == '\'');
+        gr_buf_add(out, text + i, 1);
+    }
+    gr_buf_add(out, "'", quoted);
+}
+
+static void
+format_list(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    const granary_column *items = gr_list_items(column);
+
+    gr_buf_add(out, "[", 1);
+    for (int64_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
+        gr_buf_add(out, ", ", i > column->offsets[row] ? 2 : 0);
+        if (gr_is_null(items, i)) {
+            gr_buf_add(out, "NULL", 4);
+        } else if (items->dtype == GRANARY_STRING) {
+            size_t length;
+            const char *text = gr_text_at(items, i, &length);
+
+            format_item_text(text, length, out);
+        } else {
+            gr_value_format(items, i, out);
+        }
+    }
+    gr_buf_add(out, "]", 1);
+}
+
 void
 gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
 {
@@ -260,6 +301,9 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
         memcpy(&wide, (const char *)column->values + (size_t)row * sizeof wide,
                sizeof wide); /* may lie at 8 modulo 16 */
         format_decimal(wide, gr_dtype_scale(column->dtype), out);
+        return;
+    case GRANARY_LIST:
+        format_list(column, row, out);
         return;
     }
 }

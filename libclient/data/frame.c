@@ -9,42 +9,66 @@
 #include "data/arrow/arrow.h"
 
 static const struct {
-    const char *name;
+    const char *name; /* NULL: no dtype has that number */
+    const char *list; /* of a list of such values */
     size_t size;
 } dtypes[] = {
-#define ROW(name, type, bytes, class, text, ...) [GRANARY_##name] = {text, bytes},
+#define ROW(name, type, bytes, class, text, ...) [GRANARY_##name] = {text, "list(" text ")", bytes},
     GR_DTYPES(ROW)
 #undef ROW
 };
 #define DTYPES (sizeof dtypes / sizeof dtypes[0])
 
-#define ONE(...) +1
-_Static_assert(0 GR_DTYPES(ONE) == DTYPES, "each dtype of granary/frame.h has one row");
-#undef ONE
+/* clang-format off */
+#define DECIMALS(X)                                                                                                    \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19)       \
+    X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32) X(33) X(34) X(35) X(36) X(37) X(38)
+/* clang-format on */
 
-static const char *const decimals[GRANARY_DECIMAL_SCALE_MOST + 1] = {
-    "decimal(0)",  "decimal(1)",  "decimal(2)",  "decimal(3)",  "decimal(4)",  "decimal(5)",  "decimal(6)",
-    "decimal(7)",  "decimal(8)",  "decimal(9)",  "decimal(10)", "decimal(11)", "decimal(12)", "decimal(13)",
-    "decimal(14)", "decimal(15)", "decimal(16)", "decimal(17)", "decimal(18)", "decimal(19)", "decimal(20)",
-    "decimal(21)", "decimal(22)", "decimal(23)", "decimal(24)", "decimal(25)", "decimal(26)", "decimal(27)",
-    "decimal(28)", "decimal(29)", "decimal(30)", "decimal(31)", "decimal(32)", "decimal(33)", "decimal(34)",
-    "decimal(35)", "decimal(36)", "decimal(37)", "decimal(38)",
+static const char *const decimals[] = {
+#define NAME(scale) "decimal(" #scale ")",
+    DECIMALS(NAME)
+#undef NAME
 };
+static const char *const lists_of_decimals[] = {
+#define NAME(scale) "list(decimal(" #scale "))",
+    DECIMALS(NAME)
+#undef NAME
+};
+_Static_assert(sizeof decimals / sizeof decimals[0] == GRANARY_DECIMAL_SCALE_MOST + 1, "one a scale");
+
+static bool
+is_scalar(unsigned number)
+{
+    unsigned kind = number & 0xffu;
+
+    return kind < DTYPES && dtypes[kind].name != NULL && kind != GRANARY_LIST &&
+           (kind == GRANARY_DECIMAL ? number >> 8 <= GRANARY_DECIMAL_SCALE_MOST : number == kind);
+}
 
 bool
 gr_dtype_is(unsigned number)
 {
-    return (number < DTYPES && dtypes[number].name != NULL) ||
-           ((number & 0xffu) == GRANARY_DECIMAL && number >> 8 <= GRANARY_DECIMAL_SCALE_MOST);
+    return (number & 0xffu) == GRANARY_LIST ? number >> 8 != GRANARY_NULLTYPE && is_scalar(number >> 8)
+                                            : is_scalar(number);
 }
 
 const char *
 granary_dtype_name(granary_dtype dtype)
 {
+    granary_dtype item = GRANARY_LIST_ITEM(dtype);
+
     if (!gr_dtype_is(dtype)) {
         return dtype == GR_DTYPE_OTHER ? "an unsupported type" : "?";
     }
-    return gr_dtype_kind(dtype) == GRANARY_DECIMAL ? decimals[gr_dtype_scale(dtype)] : dtypes[dtype].name;
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_DECIMAL:
+        return decimals[gr_dtype_scale(dtype)];
+    case GRANARY_LIST:
+        return gr_dtype_kind(item) == GRANARY_DECIMAL ? lists_of_decimals[gr_dtype_scale(item)] : dtypes[item].list;
+    default:
+        return dtypes[dtype].name;
+    }
 }
 
 size_t
@@ -56,14 +80,20 @@ gr_dtype_size(granary_dtype dtype)
 granary_dtype
 gr_dtype_parse(const char *name)
 {
-    for (size_t i = 0; i < DTYPES; i++) {
-        if (i != GRANARY_DECIMAL && dtypes[i].name != NULL && strcmp(name, dtypes[i].name) == 0) {
-            return (granary_dtype)i;
+    for (unsigned number = 1; number < DTYPES; number++) {
+        if (is_scalar(number) && number != GRANARY_DECIMAL && strcmp(name, dtypes[number].name) == 0) {
+            return (granary_dtype)number;
+        }
+        if (is_scalar(number) && number != GRANARY_DECIMAL && strcmp(name, dtypes[number].list) == 0) {
+            return GRANARY_LIST(number);
         }
     }
     for (int scale = 0; scale <= GRANARY_DECIMAL_SCALE_MOST; scale++) {
         if (strcmp(name, decimals[scale]) == 0) {
             return GRANARY_DECIMAL(scale);
+        }
+        if (strcmp(name, lists_of_decimals[scale]) == 0) {
+            return GRANARY_LIST(GRANARY_DECIMAL(scale));
         }
     }
     return GRANARY_NULLTYPE;
@@ -316,6 +346,12 @@ granary_frame_column_named(const granary_frame *frame, const char *name)
     int position = gr_frame_find(frame, name);
 
     return position < 0 ? NULL : &frame->columns[position].view;
+}
+
+const granary_column *
+granary_column_items(const granary_column *column)
+{
+    return gr_dtype_is_list(column->dtype) ? gr_list_items(column) : NULL;
 }
 
 const char *

@@ -18,6 +18,7 @@ struct gr_column {
     granary_column view;              /* what readers use; name is owned by the frame */
     bool owned;                       /* validity, values and offsets are ours (64-byte aligned heap) */
     struct gr_dictionary *dictionary; /* what view.dictionary is part of, counted; NULL: none, or somebody else's */
+    struct gr_column *items;          /* lists: what view.values is, to be freed with this; NULL: somebody else's */
 };
 
 struct granary_frame {
@@ -43,7 +44,12 @@ gr_dtype_kind(granary_dtype dtype)
 static inline int
 gr_dtype_scale(granary_dtype dtype)
 {
-    return (int)((unsigned)dtype >> 8);
+    return gr_dtype_kind(dtype) == GRANARY_DECIMAL ? (int)((unsigned)dtype >> 8) : 0;
+}
+static inline bool
+gr_dtype_is_list(granary_dtype dtype)
+{
+    return gr_dtype_kind(dtype) == GRANARY_LIST;
 }
 /* Whether values are bytes of any length, with offsets or a dictionary: strings, and binaries, which need not be UTF-8. */
 static inline bool
@@ -76,7 +82,7 @@ gr_bitmap_bytes(int64_t rows)
     return (rows + 7) / 8;
 }
 
-/* Bytes of one value; 0 for strings, binaries, bools (bits) and the null type. */
+/* Bytes of one value; 0 for strings, binaries, lists, bools (bits) and the null type. */
 size_t gr_dtype_size(granary_dtype dtype);
 /* The same of a column's values: 4 for dictionary-encoded strings. */
 static inline size_t
@@ -141,13 +147,34 @@ const struct gr_column_stats *gr_frame_stats(const granary_frame *frame, size_t 
 /* 64-byte aligned, zeroed up to the next 64 bytes, freed with free(). NULL: out of memory. */
 void *gr_data_alloc(size_t size);
 
-/* An owned column with room for rows values (strings: text_bytes of text), zeroed; with_validity: a bitmap of zeros. */
+/* An owned column with room for rows values (strings: text_bytes of text; lists: all are empty), zeroed; with_validity:
+ * a bitmap of zeros. */
 granary_err gr_column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_validity,
                             struct gr_column *ret_column);
 /* The same without zeros but for the bitmap: for a caller who writes every value (and, for strings, every offset). */
 granary_err gr_column_alloc_unset(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_validity,
                                   struct gr_column *ret_column);
 void gr_column_free(struct gr_column *column);
+/* An owned column of so many empty lists, to be filled: offsets, which are zero, are the caller's to write. *Takes* items,
+ * also when it fails; they are plain. Errors: ENOMEM */
+granary_err gr_list_create(struct gr_column *items, int64_t rows, bool with_validity, struct gr_column *ret_column);
+/* The same lists without items that belong to no row or lie under nulls, as a new owned column, items owned too. Errors:
+ * ENOMEM */
+granary_err gr_list_compact(const granary_column *column, struct gr_column *ret_column);
+/*
+ * Lists from anywhere as a new owned column of that dtype: list i has the items in the run that at() gives, whose column
+ * is NULL for a null. Asked twice for each. Errors: ENOMEM, EFULL over 2^31 - 1 items
+ */
+struct gr_run;
+typedef struct gr_run gr_list_at(const void *context, int64_t i);
+granary_err
+gr_list_gather(granary_dtype dtype, int64_t count, gr_list_at *at, const void *context, struct gr_column *ret_column);
+/* The items of a column of lists. */
+static inline const granary_column *
+gr_list_items(const granary_column *column)
+{
+    return (const granary_column *)column->values;
+}
 /* Count nulls, drop a bitmap without zeros, zero the values under nulls. To be called when a built column is complete.
  */
 void gr_column_finish(struct gr_column *column);
@@ -251,7 +278,8 @@ gr_text_at(const granary_column *column, int64_t row, size_t *ret_length)
 
 /* One value as text (no quotes; a null gives nothing): int 12, float shortest form that reads back, true/false,
  * 2020-01-31, 2020-01-31T12:00:00[.ffffff], instants the same with a Z, times 12:00:00[.ffffff], durations
- * [-]1d 02:03:04[.ffffff], decimals with all digits of their scale, strings as they are. */
+ * [-]1d 02:03:04[.ffffff], decimals with all digits of their scale, strings as they are. Lists [1, NULL, 3]: strings
+ * in them have single quotes when they need some. */
 void gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out);
 
 #endif

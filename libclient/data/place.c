@@ -21,6 +21,15 @@ gr_place_set(struct gr_place *place)
     here = place;
 }
 
+struct gr_place *
+place_leave(void)
+{
+    struct gr_place *place = here;
+
+    here = NULL;
+    return place;
+}
+
 /* Ask for the room, once. */
 static bool
 open_room(uint64_t size)
@@ -43,6 +52,16 @@ text_need(const granary_column *column, int64_t rows)
     return aligned(((uint64_t)rows + 1) * sizeof(int32_t)) + aligned((uint64_t)((double)text * share) + 1);
 }
 
+static uint64_t
+list_need(const granary_column *column, int64_t rows)
+{
+    const granary_column *items = gr_list_items(column);
+    double share = column->rows > 0 ? (double)rows / (double)column->rows : 0;
+
+    return aligned(((uint64_t)rows + 1) * sizeof(int32_t)) +
+           gr_place_need(items, (int64_t)((double)items->rows * share) + 1);
+}
+
 uint64_t
 gr_place_need(const granary_column *column, int64_t rows)
 {
@@ -50,6 +69,9 @@ gr_place_need(const granary_column *column, int64_t rows)
 
     if (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) {
         return need + text_need(column, rows);
+    }
+    if (gr_dtype_is_list(column->dtype)) {
+        return need + list_need(column, rows);
     }
     if (column->dictionary != NULL) {
         need += 1024 + text_need(column->dictionary, column->dictionary->rows);

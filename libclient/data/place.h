@@ -36,6 +36,8 @@ uint64_t gr_place_need(const granary_column *column, int64_t rows);
 void *gr_bytes_alloc(uint64_t size);
 void gr_bytes_free(void *bytes); /* NULL is fine */
 
+/* The thread's place, which is none until gr_place_set() gives it back: what is made meanwhile is on the heap. */
+struct gr_place *place_leave(void);
 /* For column.c. NULL: the heap's. */
 void *place_alloc(size_t size);
 /* Whether it is the place's: not to be freed, but what was taken last may be taken again. */

@@ -38,6 +38,7 @@ is_number(granary_dtype dtype)
     case GRANARY_TIMESTAMPTZ:
     case GRANARY_TIME:
     case GRANARY_DURATION:
+    case GRANARY_LIST:
         return false;
     default:
         return true;
@@ -88,6 +89,13 @@ add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
         gr_buf_add(out, "\"", quoted);
         add_visible(text, length, out);
         gr_buf_add(out, "\"", quoted);
+    } else if (gr_dtype_is_list(column->dtype)) {
+        struct gr_buf text = {0};
+
+        gr_value_format(column, row, &text);
+        add_visible(text.bytes, text.size, out);
+        out->failed = out->failed || text.failed;
+        gr_buf_free(&text);
     } else {
         gr_value_format(column, row, out);
     }
@@ -298,6 +306,13 @@ gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style,
                 const char *text = gr_text_at(column, row, &length);
 
                 add_csv_text(text, length, style, out);
+            } else if (gr_dtype_is_list(column->dtype)) {
+                struct gr_buf text = {0};
+
+                gr_value_format(column, row, &text);
+                add_csv_text(text.bytes, text.size, style, out);
+                out->failed = out->failed || text.failed;
+                gr_buf_free(&text);
             } else if (plain) {
                 gr_value_format(column, row, out);
             } else {
@@ -357,6 +372,19 @@ add_json_real(double value, bool single, struct gr_buf *out)
     }
 }
 
+static void add_json_value(const granary_column *column, int64_t row, struct gr_buf *out);
+
+static void
+add_json_list(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    gr_buf_add(out, "[", 1);
+    for (int64_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
+        gr_buf_add(out, ",", i > column->offsets[row]);
+        add_json_value(gr_list_items(column), i, out);
+    }
+    gr_buf_add(out, "]", 1);
+}
+
 static void
 add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
 {
@@ -377,6 +405,9 @@ add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
     case GRANARY_STRING:
         text = gr_text_at(column, row, &length);
         gr_print_json_string(text, length, out);
+        break;
+    case GRANARY_LIST:
+        add_json_list(column, row, out);
         break;
     case GRANARY_DATE:
     case GRANARY_TIMESTAMP:

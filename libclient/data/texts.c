@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-enum { SLOTS_MIN = 64, ROOM_MIN = 32, BYTES_MIN = 1024 };
+enum { SLOTS_MIN = 64, ROOM_MIN = 32, BYTES_MIN = 1024, SLOTS_FAR = 4096 /* more are not in the nearest caches */ };
 
 uint64_t
 gr_text_hash(const char *text, size_t size)
@@ -132,10 +132,9 @@ texts_make_room(struct gr_texts *texts, size_t size)
                : texts_grow(texts, count, bytes, 2 * (texts->count + 1));
 }
 
-granary_err
-gr_texts_add(struct gr_texts *texts, const char *text, size_t size, uint32_t *ret_number)
+static inline granary_err
+texts_put(struct gr_texts *texts, const char *text, size_t size, uint64_t hash, uint32_t *ret_number)
 {
-    uint64_t hash = gr_text_hash(text, size);
     struct gr_text_slot *slot;
     uint64_t used;
     granary_err err;
@@ -162,6 +161,52 @@ gr_texts_add(struct gr_texts *texts, const char *text, size_t size, uint32_t *re
     return GRANARY_OK;
 }
 
+granary_err
+gr_texts_add(struct gr_texts *texts, const char *text, size_t size, uint32_t *ret_number)
+{
+    return texts_put(texts, text, size, gr_text_hash(text, size), ret_number);
+}
+
+/* Lines of memory on the way to each text, one step for all of them before the next. A call of a function that does
+ * nothing else would be left out, so it must be inlined. */
+static inline __attribute__((always_inline)) void
+texts_fetch(const struct gr_texts *texts, const uint64_t *hashes, size_t count)
+{
+    uint64_t mask = texts->slot_count - 1;
+
+    for (size_t i = 0; i < count; i++) {
+        __builtin_prefetch(&texts->slots[hashes[i] & mask]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = texts->slots[hashes[i] & mask].number;
+
+        __builtin_prefetch(&texts->offsets[number > 0 ? number - 1 : 0]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = texts->slots[hashes[i] & mask].number;
+
+        __builtin_prefetch(texts->bytes + texts->offsets[number > 0 ? number - 1 : 0]);
+    }
+}
+
+granary_err
+gr_texts_add_block(struct gr_texts *texts, const struct gr_text *added, size_t count, uint32_t *ret_numbers)
+{
+    uint64_t hashes[GR_TEXTS_BLOCK];
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = gr_text_hash(added[i].bytes, added[i].size);
+    }
+    if (texts->slot_count > SLOTS_FAR) {
+        texts_fetch(texts, hashes, count);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = texts_put(texts, added[i].bytes, added[i].size, hashes[i], &ret_numbers[i]);
+    }
+    return err;
+}
+
 uint32_t
 gr_texts_find(const struct gr_texts *texts, const char *text, size_t size)
 {
@@ -176,11 +221,14 @@ gr_texts_add_column(struct gr_texts *texts, const granary_column *column, uint32
                                       : gr_fail(GRANARY_ENOMEM, "out of memory for the numbers of %lld strings",
                                                 (long long)column->rows);
 
-    for (int64_t i = 0; i < column->rows && err == GRANARY_OK; i++) {
-        size_t size;
-        const char *text = gr_text_at(column, i, &size);
+    for (int64_t i = 0; i < column->rows && err == GRANARY_OK; i += GR_TEXTS_BLOCK) {
+        struct gr_text block[GR_TEXTS_BLOCK];
+        int64_t count = column->rows - i < GR_TEXTS_BLOCK ? column->rows - i : GR_TEXTS_BLOCK;
 
-        err = gr_texts_add(texts, text, size, &numbers[i]);
+        for (int64_t k = 0; k < count; k++) {
+            block[k].bytes = gr_text_at(column, i + k, &block[k].size);
+        }
+        err = gr_texts_add_block(texts, block, (size_t)count, &numbers[i]);
     }
     if (err != GRANARY_OK) {
         free(numbers);

@@ -10,7 +10,13 @@
 
 #include "data/frame.h"
 
-#define GR_TEXTS_NONE UINT32_MAX
+#define GR_TEXTS_NONE  UINT32_MAX
+#define GR_TEXTS_BLOCK 128
+
+struct gr_text {
+    const char *bytes; /* not NUL-terminated; NULL only when size is 0 */
+    size_t size;
+};
 
 struct gr_text_slot {
     uint32_t tag;    /* upper half of the hash */
@@ -36,6 +42,9 @@ granary_err gr_texts_reserve(struct gr_texts *texts, uint64_t count, uint64_t by
 
 /* The number of a text, a new one if it is new. Errors: ENOMEM · EFULL 2^32 - 2 texts */
 granary_err gr_texts_add(struct gr_texts *texts, const char *text, size_t size, uint32_t *ret_number);
+/* The same of up to GR_TEXTS_BLOCK texts. Faster than one by one: what many of them touch is fetched ahead. */
+granary_err
+gr_texts_add_block(struct gr_texts *texts, const struct gr_text *added, size_t count, uint32_t *ret_numbers);
 /* GR_TEXTS_NONE: it is not among them. */
 uint32_t gr_texts_find(const struct gr_texts *texts, const char *text, size_t size);
 

@@ -319,6 +319,7 @@ zone_adds(const granary_column *column)
     case GRANARY_NULLTYPE:
     case GRANARY_BOOL:
     case GRANARY_DECIMAL:
+    case GRANARY_LIST:
     case GRANARY_UINT64: /* one value may forbid it */
         return false;
     default:
@@ -433,7 +434,7 @@ distinct_of_column(const granary_column *column, const struct gr_directory_colum
     int64_t distinct = 0;
     int64_t once = 0;
 
-    if (there == 0 || column->dtype == GRANARY_NULLTYPE) {
+    if (there == 0 || column->dtype == GRANARY_NULLTYPE || gr_dtype_is_list(column->dtype)) {
         return 0;
     }
     if (column->dictionary != NULL) {

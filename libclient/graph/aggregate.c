@@ -360,6 +360,10 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
 {
     enum gr_dtype_class kind = gr_dtype_class(dtype);
 
+    if (kind == GR_CLASS_LIST && function != GR_AGGREGATE_SIZE && function != GR_AGGREGATE_COUNT) {
+        return gr_fail(GRANARY_ETYPE, "%s takes no lists, such as %s: explode the column, or take a value of each list",
+                       functions[function].name, granary_dtype_name(dtype));
+    }
     if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind, dtype)) {
         return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", functions[function].name, granary_dtype_name(dtype));
     }

@@ -142,6 +142,10 @@ gr_join_key_dtype(granary_dtype left, granary_dtype right, granary_dtype *ret_dt
     granary_dtype r = gr_dtype_kind(right);
     bool decimal = l == GRANARY_DECIMAL || r == GRANARY_DECIMAL;
 
+    if (l == GRANARY_LIST || r == GRANARY_LIST) {
+        return gr_fail(GRANARY_ETYPE, "%s and %s cannot be compared", granary_dtype_name(left),
+                       granary_dtype_name(right));
+    }
     if (l == GRANARY_NULLTYPE || r == GRANARY_NULLTYPE) {
         *ret_dtype = l == GRANARY_NULLTYPE ? right : left;
     } else if (l == GRANARY_UINT64 && r == GRANARY_UINT64) {
@@ -182,6 +186,10 @@ check_keys(const struct gr_join *join, const struct gr_schema *left, const struc
         }
         if (r < 0) {
             return gr_fail_in(gr_schema_no_column(right, join->right_on[i]), "right side");
+        }
+        if (gr_dtype_is_list(left->fields[l].dtype) || gr_dtype_is_list(right->fields[r].dtype)) {
+            return gr_fail(GRANARY_ETYPE, "key '%s' has lists, which cannot be compared: explode it first",
+                           gr_dtype_is_list(left->fields[l].dtype) ? join->left_on[i] : join->right_on[i]);
         }
         if (gr_join_key_dtype(left->fields[l].dtype, right->fields[r].dtype, &dtype) != GRANARY_OK) {
             return gr_fail(GRANARY_ETYPE, "key '%s' is %s on the left side, but '%s' is %s on the right side",

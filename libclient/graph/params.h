@@ -34,6 +34,7 @@
 #define GR_MAYBE_INT     const int64_t *
 #define GR_MAYBE_NUMBER  const Granary__Attr *
 #define GR_MAYBE_VALUE   const Granary__Attr *
+#define GR_MAYBE_BOOL    const Granary__Attr *
 #define GR_MAYBE_STRING  const char *
 #define GR_MAYBE_INTS    const Granary__Attr *
 #define GR_MAYBE_BOOLS   const Granary__Attr *

@@ -106,6 +106,11 @@ gr_schema_no_column(const struct gr_schema *schema, const char *name)
 granary_dtype
 gr_dtype_of_kinds(uint32_t kinds)
 {
+    if ((kinds & GR_KIND_LIST) != 0) {
+        uint32_t others = kinds & ~(uint32_t)(GR_KIND_LIST | GR_KIND_NULL) & ((1u << GR_KIND_ITEM_SHIFT) - 1);
+
+        return others == 0 ? GRANARY_LIST(gr_dtype_of_kinds(kinds >> GR_KIND_ITEM_SHIFT)) : GRANARY_STRING;
+    }
     switch (kinds & ~(uint32_t)GR_KIND_NULL) {
     case GR_KIND_BOOL:
         return GRANARY_BOOL;

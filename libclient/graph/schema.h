@@ -42,7 +42,11 @@ enum gr_kind {
     GR_KIND_WIDE = 128, /* an integer beyond int64 that decimal(38,0) holds */
     GR_KIND_TIME = 256,
     GR_KIND_TIMESTAMPTZ = 512,
+    GR_KIND_LIST = 1 << 15,
 };
+
+/* Above the others: what was seen in lists. */
+#define GR_KIND_ITEM_SHIFT 16
 
 /*
  * The dtype of a column in which these kinds were seen; nulls fit any.
@@ -52,6 +56,8 @@ enum gr_kind {
  *   int64                            INT64        the same, some with an offset TIMESTAMPTZ
  *   float64, perhaps integers        FLOAT64      time of day                   TIME
  *   wide, perhaps int64              DECIMAL(0)   any other mixture             STRING
+ *
+ * Lists, and nothing else but nulls: lists of what their items give.
  */
 granary_dtype gr_dtype_of_kinds(uint32_t kinds);
 

@@ -204,6 +204,14 @@ schema_frame(const granary_column *columns, size_t count, granary_frame **ret_fr
     }
     for (size_t i = 0; i < count; i++) {
         bare[i] = (granary_column){.name = columns[i].name, .dtype = columns[i].dtype};
+        if (gr_dtype_is_list(columns[i].dtype)) {
+            free(bare);
+            return gr_fail(
+                GRANARY_EUNSUPPORTED,
+                "column '%s' is %s: tables that change have no lists; explode it, or keep the rows as a table "
+                "that does not change (granary sql --keep NAME)",
+                columns[i].name == NULL ? "" : columns[i].name, granary_dtype_name(columns[i].dtype));
+        }
     }
     err = marked_frame(TABLE_MARK, bare, count, 0, ret_frame);
     free(bare);

@@ -178,6 +178,9 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
     bool is_uuid = leaf->form == GR_PARQUET_TEXT && leaf->physical == GR_PARQUET_FIXED && leaf->dtype == GRANARY_STRING;
     read_bound *reader = is_uuid ? NULL : readers[leaf->form];
 
+    if (leaf->repeats > 0) { /* they tell of items, not of lists */
+        return (struct gr_parquet_bounds){.nulls = -1};
+    }
     bounds.has_nan = (leaf->form == GR_PARQUET_REAL || leaf->form == GR_PARQUET_HALF) && stats->nans != 0;
     bounds.known = reader != NULL && is_believed(leaf, stats) && reader(leaf, &stats->min, false, &bounds.min) &&
                    reader(leaf, &stats->max, true, &bounds.max) && is_ordered(leaf, &bounds);

@@ -66,19 +66,27 @@ enum gr_parquet_form {
 struct gr_parquet_leaf {
     enum gr_parquet_physical physical;
     enum gr_parquet_form form;
-    granary_dtype dtype;
-    int32_t length;     /* FIXED: bytes of a value */
-    int32_t precision;  /* decimals */
-    int32_t per_second; /* MOMENT */
-    uint16_t levels;    /* definition level of a value that is there */
-    uint16_t repeats;   /* repetition level of the deepest list; 0: there is none */
+    granary_dtype dtype; /* of a value: of an item when it is in a list */
+    int32_t length;      /* FIXED: bytes of a value */
+    int32_t precision;   /* decimals */
+    int32_t per_second;  /* MOMENT */
+    uint16_t levels;     /* definition level of a value that is there */
+    uint16_t repeats;    /* repetition level of the deepest list; 0: there is none */
+    uint16_t items;      /* definition level of an item of that list, which may be null */
     bool is_unsigned;
     bool typed_order; /* min_value and max_value are ordered as the type defines */
 };
 
-/* What the file's user sees as a column: a leaf, or a list or map with all its leaves. */
+/* The dtype of a leaf as a column. */
+static inline granary_dtype
+gr_parquet_dtype(const struct gr_parquet_leaf *leaf)
+{
+    return leaf->repeats > 0 ? GRANARY_LIST(leaf->dtype) : leaf->dtype;
+}
+
+/* What the file's user sees as a column: a leaf, or something with all its leaves that cannot be read. */
 struct gr_parquet_column {
-    const char *name; /* dotted: `b` of a struct `a` is a.b */
+    const char *name; /* dotted: `b` of a struct `a` is a.b, also of lists of such structs */
     size_t leaf;      /* the first */
     bool readable;
     char what[40]; /* its type, for people: "list", "time(us)" */

@@ -1,6 +1,11 @@
 /*
  * The schema: a tree of elements in the order of a walk through it, each with the number of its children. Leaves are
- * what has values; columns are what a user asks for. A list or map is one column, with all that is in it.
+ * what has values; columns are what a user asks for, one a leaf.
+ *
+ * A list is a group annotated as such, with one repeated child. That child is a group around the item, or, in older
+ * files, the item itself: if it is no group, has several children, or is called `array` or `..._tuple`. An element that
+ * is repeated without such a group is a list, too. A map is a list of structs. Neither the groups nor the item add to the
+ * name: an item's struct is flattened as any other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -207,11 +212,21 @@ struct walk {
     char name[NAME_MOST + 1];
 };
 
+/* What an element is to the one that it is in. */
+enum role {
+    ROLE_FIELD,
+    ROLE_REPEATED, /* of a list */
+    ROLE_ENTRY,    /* the same of a map */
+    ROLE_ITEM,
+};
+
 struct place {
     size_t name;     /* bytes of the path so far */
     uint16_t levels; /* definition */
     uint16_t repeats;
-    bool hidden; /* within a column that is there already */
+    uint16_t items; /* definition level of an item of the deepest list */
+    enum role role; /* of what is in it */
+    bool hidden;    /* within a column that is there already */
 };
 
 static granary_err
@@ -271,34 +286,74 @@ walk_leaf(struct walk *walk, const struct parquet_element *element, const struct
     struct gr_parquet *file = walk->file;
     struct gr_parquet_leaf *leaf = &file->leaves[file->leaf_count];
     char what[sizeof file->columns->what] = "list";
+    bool readable;
     granary_err err = GRANARY_OK;
 
     if (element->physical < 0 || element->physical > GR_PARQUET_FIXED || element->children > 0) {
         return fail_schema("an element is neither a group nor of a known type");
     }
-    *leaf = (struct gr_parquet_leaf){.levels = place->levels, .repeats = place->repeats};
-    if (element->repetition == PARQUET_REPEATED || place->hidden) {
+    *leaf = (struct gr_parquet_leaf){.levels = place->levels, .repeats = place->repeats, .items = place->items};
+    if (place->hidden) {
         leaf->physical = (enum gr_parquet_physical)element->physical;
         leaf->length = element->length;
     } else {
         parquet_leaf_type(element, leaf, what, sizeof what);
-    }
-    if (!place->hidden) {
-        err = add_column(walk, place->name, what, leaf->form != GR_PARQUET_OTHER);
+        readable = leaf->form != GR_PARQUET_OTHER && place->repeats <= 1;
+        if (place->repeats > 1) {
+            (void)snprintf(what, sizeof what, "list of lists");
+        } else if (place->repeats > 0 && leaf->form == GR_PARQUET_NULLS) { /* lists of nothing */
+            readable = false;
+            (void)snprintf(what, sizeof what, "list of nulls");
+        } else if (place->repeats > 0) {
+            char item[sizeof what];
+
+            (void)snprintf(item, sizeof item, "%s", what);
+            (void)snprintf(what, sizeof what, "list of %.*s", (int)sizeof what - 9, item);
+        }
+        err = add_column(walk, place->name, what, readable);
     }
     file->leaf_count++;
     return err;
 }
 
-/* A group that is one column, whatever is in it; NULL: it is a struct. */
-static const char *
-column_of(const struct parquet_element *element)
+static bool
+ends_with(const struct thrift_bytes *name, const char *end)
 {
-    return element->logical == LOGICAL_MAP           ? "map"
-           : element->logical == LOGICAL_VARIANT     ? "variant"
-           : element->logical == LOGICAL_LIST        ? "list"
-           : element->repetition == PARQUET_REPEATED ? "list"
-                                                     : NULL;
+    size_t size = strlen(end);
+
+    return name->size >= size && memcmp(name->bytes + name->size - size, end, size) == 0;
+}
+
+/* Whether a repeated group of a list is around the item. */
+static bool
+is_around_item(const struct parquet_element *element)
+{
+    bool is_array = element->name.size == 5 && memcmp(element->name.bytes, "array", 5) == 0;
+
+    return element->children == 1 && !is_array && !ends_with(&element->name, "_tuple");
+}
+
+/* A group: what its children are to it. false: it cannot be read, and is one column. */
+static bool
+enter_group(const struct parquet_element *element, enum role role, struct place *place)
+{
+    bool is_list = element->logical == LOGICAL_LIST || element->logical == LOGICAL_MAP;
+
+    if (element->logical == LOGICAL_VARIANT) {
+        return false;
+    }
+    if ((role == ROLE_REPEATED || role == ROLE_ENTRY) && element->repetition != PARQUET_REPEATED) {
+        return false;
+    }
+    if (role == ROLE_REPEATED && is_around_item(element)) {
+        place->role = ROLE_ITEM;
+    } else if (is_list && element->repetition != PARQUET_REPEATED) {
+        place->role = element->logical == LOGICAL_MAP ? ROLE_ENTRY : ROLE_REPEATED;
+        return element->children == 1;
+    } else {
+        place->role = ROLE_FIELD;
+    }
+    return true;
 }
 
 static granary_err
@@ -320,13 +375,14 @@ walk_element(struct walk *walk, const struct place *parent, int depth)
     }
     place.levels = (uint16_t)(place.levels + (element->repetition != PARQUET_REQUIRED));
     place.repeats = (uint16_t)(place.repeats + (element->repetition == PARQUET_REPEATED));
-    err = parent->hidden ? GRANARY_OK : add_name(walk, parent, element, &place.name);
+    place.items = element->repetition == PARQUET_REPEATED ? place.levels : place.items;
+    err = parent->hidden || parent->role != ROLE_FIELD ? GRANARY_OK : add_name(walk, parent, element, &place.name);
     if (err == GRANARY_OK && element->physical >= 0) {
         return walk_leaf(walk, element, &place);
     }
-    if (err == GRANARY_OK && !parent->hidden && column_of(element) != NULL) {
+    if (err == GRANARY_OK && !parent->hidden && !enter_group(element, parent->role, &place)) {
         place.hidden = true;
-        err = add_column(walk, place.name, column_of(element), false);
+        err = add_column(walk, place.name, element->logical == LOGICAL_VARIANT ? "variant" : "list", false);
     }
     for (int32_t i = 0; err == GRANARY_OK && i < element->children; i++) {
         err = walk_element(walk, &place, depth + 1);

@@ -86,7 +86,10 @@ struct sql_window {
 
 enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS, SQL_SEMI, SQL_ANTI };
 
-enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_ROWS };
+enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_ROWS, SQL_FROM_UNNEST };
+
+/* The function whose value is several rows; no expression has it. */
+#define SQL_UNNEST "unnest"
 
 /* What the column of numbers of VALUES is called; no statement can say it. */
 #define SQL_ROWS "#rows"
@@ -123,6 +126,9 @@ struct sql_from {
     int64_t start;
     int64_t stop;
     int64_t step;
+    /* UNNEST: a column of the items of each list, side by side */
+    struct sql_expr **lists;
+    size_t list_count;
     /* JOIN */
     enum sql_join join;
     struct sql_from *left;

@@ -78,8 +78,8 @@ sql_file_format(struct sql_statement *q, const struct sql_file *file, const char
 
 /* ---- options ---- */
 
-const char *
-sql_file_option(const struct sql_file *file, const char *name)
+static const struct sql_option *
+option_named(const struct sql_file *file, const char *name)
 {
     for (size_t i = 0; file != NULL && i < file->count; i++) {
         const struct sql_option *option = &file->options[i];
@@ -88,11 +88,19 @@ sql_file_option(const struct sql_file *file, const char *name)
         for (size_t k = 0; k < sizeof aliases / sizeof aliases[0] && !is_it; k++) {
             is_it = strcasecmp(option->name, aliases[k].other) == 0 && strcmp(aliases[k].name, name) == 0;
         }
-        if (is_it && option->count == 1) {
-            return option->texts[0];
+        if (is_it) {
+            return option;
         }
     }
     return NULL;
+}
+
+const char *
+sql_file_option(const struct sql_file *file, const char *name)
+{
+    const struct sql_option *option = option_named(file, name);
+
+    return option != NULL && option->count == 1 ? option->texts[0] : NULL;
 }
 
 static const struct gr_param_info *
@@ -216,6 +224,9 @@ set_one(struct sql_statement *q, granary_node node, const struct gr_param_info *
         granary_node_set_string(q->graph, node, param->name, text);
         return true;
     case GR_PARAM_BOOL:
+        if (!param->required && param->fallback == NULL && strcasecmp(text, "auto") == 0) {
+            return true; /* as if it were not said */
+        }
         if (parse_flag(text, &flag)) {
             granary_node_set_bool(q->graph, node, param->name, flag);
             return true;
@@ -284,16 +295,17 @@ sql_file_node(struct sql_statement *q, const char *verb, const struct gr_format 
     return q->err == GRANARY_OK ? node : GRANARY_NO_NODE;
 }
 
-bool
-sql_file_flag(const struct sql_file *file, const char *name, bool otherwise)
+/* ---- text in columns ---- */
+
+/* A flag, where it is given as one; else as it is without. */
+static bool
+flag_or(const struct sql_file *file, const char *name, bool otherwise)
 {
     const char *text = sql_file_option(file, name);
     bool flag = otherwise;
 
     return text != NULL && parse_flag(text, &flag) ? flag : otherwise;
 }
-
-/* ---- text in columns ---- */
 
 static const char *
 option_or(const struct sql_file *file, const char *name, const char *otherwise)
@@ -303,10 +315,30 @@ option_or(const struct sql_file *file, const char *name, const char *otherwise)
     return text != NULL ? text : otherwise;
 }
 
+void
+sql_file_header(const struct sql_file *file, struct gr_header_style *ret_style, struct gr_sketch *sketch)
+{
+    const struct sql_option *nulls = option_named(file, "null_values");
+    const char *header = sql_file_option(file, "header");
+    bool has = true;
+
+    *ret_style = (struct gr_header_style){.decimal = option_or(file, "decimal", ".")[0],
+                                          .thousands = option_or(file, "thousands", "")[0],
+                                          .nulls = nulls == NULL ? NULL : (char *const *)nulls->texts,
+                                          .null_count = nulls == NULL ? 0 : nulls->count};
+    sketch->style = ret_style;
+    if (header != NULL && parse_flag(header, &has)) {
+        sketch->header = has ? GR_HEADER_YES : GR_HEADER_NO;
+    }
+}
+
 bool
 sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_dialect *ret_dialect)
 {
+    static const char *const said[] = {"delimiter", "quote", "escape",      "comment",
+                                       "encoding",  "skip",  "skip_spaces", "ragged"};
     const struct gr_dialect plain = GR_DIALECT_PLAIN;
+    bool is_said = false;
 
     *ret_dialect = (struct gr_dialect){.delimiter = delimiter,
                                        .quote = option_or(file, "quote", plain.quote),
@@ -316,5 +348,9 @@ sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_d
                                        .ragged = gr_ragged_of(option_or(file, "ragged", "refuse")),
                                        .null = plain.null};
     (void)parse_integer(option_or(file, "skip", "0"), &ret_dialect->skip);
-    return file != NULL && !sql_file_flag(file, "sniff", false);
+    ret_dialect->skip_spaces = flag_or(file, "skip_spaces", false);
+    for (size_t i = 0; i < sizeof said / sizeof said[0] && !is_said; i++) {
+        is_said = sql_file_option(file, said[i]) != NULL;
+    }
+    return !flag_or(file, "sniff", !is_said);
 }

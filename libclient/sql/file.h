@@ -3,16 +3,13 @@
 #define SQL_FILE_H
 
 #include "data/file/format.h"
-#include "data/text/text.h"
+#include "data/text/header.h"
 #include "sql/statement.h"
 
 /* The format that is said, else that of the name's ending, which goes to ret_ending when it tells more. NULL: the statement
  * has failed. */
 const struct gr_format *sql_file_format(struct sql_statement *q, const struct sql_file *file, const char *path,
                                         int position, const struct gr_format_ending **ret_ending);
-
-/* A flag, where it is given as one; else as it is without. */
-bool sql_file_flag(const struct sql_file *file, const char *name, bool otherwise);
 
 /*
  * A node of read_NAME or write_NAME with the file's path and options.
@@ -26,6 +23,9 @@ granary_node sql_file_node(struct sql_statement *q, const char *verb, const stru
 
 /* What an option is set to, under its own name: one text. NULL: it is not given. */
 const char *sql_file_option(const struct sql_file *file, const char *name);
+
+/* Whether text in columns has a header, and how its fields are written, for a sketch of it. */
+void sql_file_header(const struct sql_file *file, struct gr_header_style *ret_style, struct gr_sketch *sketch);
 
 /* How text in columns is written, as options say it. false: that is to be found out. */
 bool sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_dialect *ret_dialect);

@@ -291,12 +291,90 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     return true;
 }
 
+/* The one table of FROM whose columns the lists name; without any, a row of its own. -1: the statement has failed. */
+static int
+unnest_item(struct sql_block *block, const struct sql_from *from)
+{
+    const struct sql_from row = {
+        .kind = SQL_FROM_ROWS, .position = from->position, .name = SQL_ROWS, .alias = SQL_UNNEST, .stop = 1, .step = 1};
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < from->list_count; i++) {
+        if (!sql_bind(block, from->lists[i]) || !sql_check_inner(block, from->lists[i])) {
+            return -1;
+        }
+        mask |= sql_mask(block, from->lists[i]);
+    }
+    if ((mask & (mask - 1)) != 0) {
+        (void)sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                       "unnest() of columns of several tables is not supported: join these in a subquery first");
+        return -1;
+    }
+    if (mask != 0) {
+        return __builtin_ctzll(mask);
+    }
+    return sql_add_rows(block, &row) ? (int)block->item_count - 1 : -1;
+}
+
+/* Rows of the table that the lists are of become a row for each item. What is a column of that table stays one, and
+ * the items are columns of the same item of FROM: so nothing is joined. */
+static bool
+add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
+{
+    struct sql_statement *q = block->q;
+    const char *table = from->alias != NULL ? from->alias : SQL_UNNEST;
+    const char **names = SQL_ARRAY(q, const char *, from->list_count);
+    int item = unnest_item(block, from);
+
+    if (names == NULL || item < 0) {
+        return false;
+    }
+    if (from->column_count > from->list_count) {
+        return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", table,
+                        from->list_count, from->column_count);
+    }
+    for (size_t i = 0; i < from->list_count; i++) {
+        const char *text = sql_text(block, from->lists[i]);
+
+        names[i] = sql_fresh(q, i < from->column_count ? from->columns[i] : table);
+        if (text == NULL || names[i] == NULL ||
+            !sql_rel_assign(q, &block->items[item], &names[i], &text, 1, from->position)) {
+            return false;
+        }
+    }
+    if (!sql_rel_explode(q, &block->items[item], names, from->list_count, outer, from->position)) {
+        return false;
+    }
+    for (size_t i = 0; i < from->list_count; i++) {
+        const char *name = i < from->column_count ? from->columns[i] : from->alias != NULL ? from->alias : SQL_UNNEST;
+
+        if (!sql_add_column(block, table, name, names[i], item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* LEFT JOIN unnest(...) ON true: rows whose list has no items stay. */
+static bool
+add_left_unnest(struct sql_block *block, const struct sql_from *from)
+{
+    if (from->on == NULL || from->on->kind != SQL_LITERAL || strcmp(from->on->text, "true") != 0) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                        "LEFT JOIN unnest(...) needs ON true: put the condition into WHERE");
+    }
+    return add_from(block, from->left) && add_unnest(block, from->right, true);
+}
+
 static bool
 add_join(struct sql_block *block, const struct sql_from *from)
 {
     size_t left_begin = block->column_count;
     size_t right_begin;
 
+    if (from->join == SQL_LEFT && from->right->kind == SQL_FROM_UNNEST) {
+        return add_left_unnest(block, from);
+    }
     if (from->join != SQL_INNER && from->join != SQL_CROSS) {
         return add_outer_join(block, from);
     }
@@ -324,6 +402,8 @@ add_from(struct sql_block *block, const struct sql_from *from)
         return sql_add_table(block, from);
     case SQL_FROM_ROWS:
         return sql_add_rows(block, from);
+    case SQL_FROM_UNNEST:
+        return add_unnest(block, from, false);
     case SQL_FROM_SELECT:
         return sql_plan(block->q, from->select, true, &result) && sql_add_result(block, from, from->alias, &result);
     default:

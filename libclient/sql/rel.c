@@ -293,6 +293,21 @@ sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, c
     return becomes(rel, node);
 }
 
+#define ITEMS_GUESSED 5 /* of a list */
+
+bool
+sql_rel_explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, bool outer,
+                int position)
+{
+    granary_node node = on(q, rel, "explode", position);
+
+    granary_node_set_strings(q->graph, node, "columns", names, count);
+    granary_node_set_bool(q->graph, node, "outer", outer);
+    rel->rows *= ITEMS_GUESSED;
+    rel->base *= ITEMS_GUESSED;
+    return becomes(rel, node);
+}
+
 bool
 sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position)
 {

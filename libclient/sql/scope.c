@@ -90,7 +90,7 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
         return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no table in FROM is called '%s'", expr->table);
     }
     (void)gr_nearest_hint(&nearest, hint);
-    if (hint[0] == '\0' && expr->position >= 0 && block->q->text[expr->position] == '"') {
+    if (hint[0] == '\0' && expr->position >= 0 && block->q->text[sql_given_position(block->q, expr->position)] == '"') {
         return sql_fail(block->q, GRANARY_ENOENT, expr->position,
                         "no column '%s': text stands in single quotes, names in double ones", expr->text);
     }

@@ -341,6 +341,38 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
 
 /* ---- SELECT ---- */
 
+/* The list whose items a target is; NULL: it is a value. */
+static const struct sql_expr *
+unnested(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_FUNCTION && strcmp(expr->text, SQL_UNNEST) == 0 && expr->count == 1 ? expr->args[0] : NULL;
+}
+
+/* A row for each item of the lists that are targets, all of them side by side. */
+static bool
+unnest_targets(struct sql_block *block, const struct targets *targets, struct sql_result *result)
+{
+    struct sql_statement *q = block->q;
+    const char **names = SQL_ARRAY(q, const char *, targets->count);
+    size_t count = 0;
+
+    for (size_t i = 0; i < targets->count && names != NULL; i++) {
+        const char *text = unnested(targets->list[i].expr) == NULL ? NULL : sql_quoted(q, result->outputs[i].frame);
+
+        if (text == NULL) {
+            continue;
+        }
+        names[count] = sql_fresh(q, target_name(&targets->list[i]));
+        if (names[count] == NULL ||
+            !sql_rel_assign(q, &block->rel, &names[count], &text, 1, targets->list[i].expr->position)) {
+            return false;
+        }
+        result->outputs[i].frame = names[count++];
+    }
+    return names != NULL &&
+           (count == 0 || sql_rel_explode(q, &block->rel, names, count, false, block->select->position));
+}
+
 /* Each target's column in the frame. */
 static bool
 compute_targets(struct sql_block *block, const struct targets *targets, struct sql_result *ret_result)
@@ -351,12 +383,13 @@ compute_targets(struct sql_block *block, const struct targets *targets, struct s
     ret_result->outputs = SQL_ARRAY(q, struct sql_output, targets->count);
     for (size_t i = 0; i < targets->count && ret_result->outputs != NULL; i++) {
         struct sql_expr *expr = targets->list[i].expr;
+        const struct sql_expr *list = unnested(expr);
 
         if (!sql_join_subqueries(block, expr)) {
             return false;
         }
         ret_result->outputs[i].name = target_name(&targets->list[i]);
-        ret_result->outputs[i].frame = sql_column_of(block, &block->rel, expr);
+        ret_result->outputs[i].frame = sql_column_of(block, &block->rel, list != NULL ? list : expr);
         if (ret_result->outputs[i].frame == NULL) {
             return false;
         }
@@ -446,7 +479,7 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
     }
     if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
         !add_windows(block, &targets, order) || !compute_targets(block, &targets, ret_result) ||
-        (select->distinct && !make_distinct(block, ret_result)) ||
+        !unnest_targets(block, &targets, ret_result) || (select->distinct && !make_distinct(block, ret_result)) ||
         !compute_order(block, &targets, ret_result, order, columns) ||
         !sort_and_cut(q, &block->rel, select, order, columns, ordered)) {
         return false;

@@ -19,9 +19,33 @@ struct place {
     size_t before; /* bytes of the line before the position */
 };
 
-static struct place
-place_of(const struct sql_statement *q, int position)
+int
+sql_given_position(const struct sql_statement *q, int parsed)
 {
+    int word = (int)strlen(SQL_ARRAY_WORD);
+    int before = 0;
+
+    for (size_t i = 0; i < q->inserted_count && q->inserted[i] < parsed; i++) {
+        before += parsed - q->inserted[i] < word ? parsed - q->inserted[i] : word;
+    }
+    return parsed - before;
+}
+
+int
+sql_parsed_position(const struct sql_statement *q, int given)
+{
+    int parsed = given;
+
+    for (size_t i = 0; i < q->inserted_count && q->inserted[i] <= parsed; i++) {
+        parsed += (int)strlen(SQL_ARRAY_WORD);
+    }
+    return parsed;
+}
+
+static struct place
+place_of(const struct sql_statement *q, int parsed)
+{
+    int position = sql_given_position(q, parsed);
     struct place place = {.line = 1, .column = 1, .begin = q->text};
     size_t at = position < 0 ? 0 : (size_t)position < q->length ? (size_t)position : q->length;
     const char *end = q->text + q->length;

@@ -47,7 +47,15 @@ struct sql_statement {
     bool asked;                   /* ... and it was asked */
     struct sql_table *tables;
     struct sql_taken taken;
+    const int *inserted; /* where the text that was parsed has SQL_ARRAY_WORD, and the statement does not */
+    size_t inserted_count;
 };
+
+/* [1, 2] is parsed as ARRAY[1, 2]. */
+#define SQL_ARRAY_WORD "ARRAY"
+/* A position in the text that was parsed, in the statement; and the other way round. */
+int sql_given_position(const struct sql_statement *q, int parsed);
+int sql_parsed_position(const struct sql_statement *q, int given);
 
 /*
  * Keep the first error: "line 2, column 7: MESSAGE", the line and a caret below it. position is in bytes from 0; -1:

@@ -258,12 +258,27 @@ is_one_group(const struct sql_select *select)
            select->limit != 0 && select->offset == 0;
 }
 
+static bool
+unnests(const struct sql_select *select)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < select->target_count; i++) {
+        any = any ||
+              (select->targets[i].expr->kind == SQL_FUNCTION && strcmp(select->targets[i].expr->text, SQL_UNNEST) == 0);
+    }
+    return any;
+}
+
 /* Whether it has one row whatever there is: so has a SELECT without FROM or VALUES of one row, too. */
 static bool
 is_one_row(const struct sql_select *select)
 {
     const struct sql_from *only = select->from_count == 1 ? select->from[0] : NULL;
 
+    if (unnests(select)) {
+        return false;
+    }
     return is_one_group(select) ||
            (only != NULL && only->kind == SQL_FROM_ROWS && only->stop - only->start == only->step &&
             select->where == NULL && !sql_groups(select) && select->limit != 0 && select->offset == 0);

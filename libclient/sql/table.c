@@ -55,17 +55,15 @@ struct file_columns {
     struct gr_sketch sketch;
     struct sql_statement *q;
     struct sql_table *table;
-    bool numbered; /* the file has no names: c0, c1, ... */
 };
 
 static granary_err
 take_column(struct gr_sketch *sketch, const char *name)
 {
     struct file_columns *columns = (struct file_columns *)sketch;
-    const char *copy =
-        columns->numbered ? sql_printf(columns->q, "c%zu", columns->table->count) : sql_printf(columns->q, "%s", name);
 
-    return table_add_column(columns->q, columns->table, copy) ? GRANARY_OK : columns->q->err;
+    return table_add_column(columns->q, columns->table, sql_printf(columns->q, "%s", name)) ? GRANARY_OK
+                                                                                            : columns->q->err;
 }
 
 static bool
@@ -77,6 +75,7 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     const struct gr_format_ending *ending = NULL;
     const struct gr_format *format = sql_file_format(q, from->file, from->name, from->position, &ending);
     struct gr_dialect dialect;
+    struct gr_header_style style;
     bool varies = false;
     granary_err err;
 
@@ -87,7 +86,7 @@ open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table
     if (q->err != GRANARY_OK) {
         return false;
     }
-    columns.numbered = !sql_file_flag(from->file, "header", true);
+    sql_file_header(from->file, &style, &columns.sketch);
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
     if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {
         columns.sketch.dialect = &dialect;

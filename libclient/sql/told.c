@@ -156,7 +156,7 @@ position_of(const struct sql_statement *q, const char *name, size_t size)
             i++;
         } while (i < q->length && (q->text[i] & 0xc0) == 0x80);
     }
-    return (int)i;
+    return sql_parsed_position(q, (int)i);
 }
 
 static void

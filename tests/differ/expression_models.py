@@ -395,6 +395,59 @@ both('REGEXP_EXTRACT', 'regexp_extract({0}, [0], [1])', 's', extract_match, [["'
 both('REGEXP_REPLACE', "regexp_replace({0}, [0], '<\\1>')", 's', lambda row, o: re.sub(o[0][1:-1], r'<\1>', row[0], count=1), [["'(a)'", "'([a-c])'", "'(é)'"]])
 both('REGEXP_REPLACE', "regexp_replace({0}, [0], '-', 'g')", 's', lambda row, o: re.sub(o[0][1:-1], '-', row[0]), [["'a'", "'[a-c]'", "'é|b'"]])
 
+# ---- lists: made of arguments, and told as text or as a value ----
+
+
+def of_list(name, form, kinds, model, options=(), **more):
+    """A function of list_value({0}, {1}, {2}), whose null items are none."""
+    both(name, form.replace('[l]', 'list_value({0}, {1}, {2})'), kinds, model, options, nulls=True, **more)
+
+
+def there(row):
+    return [v for v in row if v is not None]
+
+
+def item_at(row, n):
+    return row[n - 1] if 0 < n <= 3 else row[n] if -3 <= n < 0 else None
+
+
+def from_to(row, options):
+    first, last = ((4 + n if n < 0 else n) for n in options)
+    return ','.join(str(v) for v in there(row[max(first, 1) - 1:max(last, 0)]))
+
+
+def in_order(backwards):
+    return lambda row, o: ','.join(str(v) for v in sorted(there(row), reverse=backwards))
+
+
+def list_range(with_last):
+    def model(row, options):
+        step = options[0]
+        return ','.join(str(v) for v in range(row[0], row[1] + (with_last and (1 if step > 0 else -1)), step))
+    return model
+
+
+for kind in 'isq':
+    of_list('LIST_EXTRACT', 'list_extract([l], [0])', kind * 3, lambda row, o: item_at(row, o[0]), [[1, 2, 3, 4, 0, -1, -3, -4]])
+    of_list('LIST_MIN', 'list_min([l])', kind * 3, lambda row, o: min(there(row), default=None))
+    of_list('LIST_MAX', 'list_max([l])', kind * 3, lambda row, o: max(there(row), default=None))
+of_list('LIST_VALUE', "list_join([l], ',')", 'sss', lambda row, o: ','.join(there(row)))
+of_list('LIST_LENGTH', 'list_length([l])', 'iii', lambda row, o: 3)
+of_list('LIST_SUM', 'list_sum([l])', 'iii', lambda row, o: sum(there(row)) if there(row) else None)
+of_list('LIST_MEAN', 'list_mean([l])', 'iii', lambda row, o: math.fsum(there(row)) / len(there(row)) if there(row) else None)
+of_list('LIST_SLICE', "list_join(list_slice([l], [0], [1]), ',')", 'iii', from_to, [[1, 2, -1, 5], [3, 1, -1, -2]])
+of_list('LIST_CONTAINS', 'list_contains([l], [0])', 'iii', lambda row, o: o[0] in there(row), [[1, -7, 55]])
+of_list('LIST_POSITION', 'list_position([l], [0])', 'iii', lambda row, o: row.index(o[0]) + 1 if o[0] in there(row) else 0, [[1, -7, 55]])
+of_list('LIST_SORT', "list_join(list_sort([l]), ',')", 'iii', in_order(False))
+of_list('LIST_REVERSE_SORT', "list_join(list_reverse_sort([l]), ',')", 'iii', in_order(True))
+of_list('LIST_REVERSE', "list_join(list_reverse([l]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(reversed(row))))
+of_list('LIST_DISTINCT', "list_join(list_distinct([l]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in dict.fromkeys(there(row))))
+of_list('LIST_JOIN', 'list_join([l], [0])', 'sss', lambda row, o: o[0][1:-1].join(there(row)), [["'-'", "''", "'é, '"]])
+both('STRING_SPLIT', "list_join(string_split({0}, [0]), '|')", 's', lambda row, o: '|'.join(row[0].split(o[0][1:-1])), [["','", "'X'", "' '"]])
+both('STRING_SPLIT', "list_length(string_split({0}, [0]))", 's', lambda row, o: len(row[0].split(o[0][1:-1])), [["','", "'b'"]])
+both('RANGE', "list_join(range({0}, {1}, [0]), ',')", 'cc', list_range(False), [[1, 2, -1, -3]])
+both('GENERATE_SERIES', "list_join(generate_series({0}, {1}, [0]), ',')", 'cc', list_range(True), [[1, 2, -1, -3]])
+
 # ---- dates ----
 
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "data/text/header.h"
 #include "data/text/sniff.h"
 #include "fuzz.h"
 
@@ -54,6 +55,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                   .comment = comments[bytes[0] >> 6],
                                   .encoding = encodings[bytes[1] & 7],
                                   .skip = bytes[1] >> 3 & 3,
+                                  .skip_spaces = (bytes[1] & 7) == 6,
                                   .ragged = (enum gr_ragged)((bytes[1] >> 5) % 3),
                                   .null = ""};
     fd = memfd_create("text", MFD_CLOEXEC);
@@ -71,6 +73,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     }
     (void)gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, &sniffed);
+    (void)gr_header_guess((const char *)bytes + 2, size - 2,
+                          &(struct gr_header_style){.delimiter = ';', .decimal = ','});
     dialect = (struct gr_dialect)GR_DIALECT_PLAIN;
     dialect.delimiter = sniffed.delimiter;
     dialect.quote = sniffed.quote;

@@ -165,7 +165,7 @@ limited() { # LIMIT=SOFT LIMIT=SOFT_AFTER MESSAGES WHO...
         store_up
         before=$(daemon_pids)
         pid=$(echo "$before" | sed -n "s/^$who //p")
-        prlimit --pid "$pid" "--$1:"
+        prlimit --pid "$pid" "--$1:" || lost "$who" "$1"
         for command in "run --discard --csv $top" "put --persist $work/o.1" "session create limited"; do
             status=0
             # shellcheck disable=SC2086
@@ -173,11 +173,15 @@ limited() { # LIMIT=SOFT LIMIT=SOFT_AFTER MESSAGES WHO...
             [ $status = 0 ] || grep -qE "$3" "$work/err" || fail "$who with $1, $command: $status, $(cat "$work/err")"
             [ $status -le 8 ] || fail "$who with $1, $command: status $status"
         done
-        prlimit --pid "$pid" "--$2:"
+        prlimit --pid "$pid" "--$2:" || lost "$who" "$1"
         granary run --discard --csv $top | same - "$work/top.csv"
         [ "$before" = "$(daemon_pids)" ] || fail "$who with $1: $before became $(daemon_pids)"
         granary down >/dev/null
     done
+}
+lost() { # WHO LIMIT
+    tail -n 20 "$GRANARY_INSTANCE"/log/*.log >&2
+    fail "$1 with $2: it has ended"
 }
 daemon_pids() {
     granary status --json | python3 -c 'import json, sys

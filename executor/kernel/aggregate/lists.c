@@ -107,6 +107,7 @@ values_bits(struct values *values, const struct rows_vector *vector, int64_t i, 
 
     switch (vector->class) {
     case ROWS_NULL:
+    case ROWS_LIST: /* no graph collects them */
         break;
     case ROWS_BOOL:
         bits = ((const uint8_t *)vector->values)[i];

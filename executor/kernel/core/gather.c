@@ -455,6 +455,28 @@ gather_codes(const struct gather *g, const granary_column *const *columns, const
     return err;
 }
 
+/* ---- lists ---- */
+
+struct lists {
+    const struct gather *g;
+    const granary_column *const *columns;
+};
+
+static struct gr_run
+list_at(const void *context, int64_t i)
+{
+    const struct lists *lists = context;
+    uint32_t ref = lists->g->refs[i];
+    const granary_column *column = ref == NONE ? NULL : lists->columns[piece_of(lists->g, ref)];
+    int64_t row = column == NULL ? 0 : row_of(lists->g, ref);
+
+    if (column == NULL || column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
+        return (struct gr_run){0};
+    }
+    return (struct gr_run){gr_list_items(column), column->offsets[row],
+                           column->offsets[row + 1] - column->offsets[row]};
+}
+
 static granary_err
 gather_values(const struct gather *g, const granary_column *const *columns, granary_dtype dtype,
               struct gr_column *ret_column)
@@ -463,6 +485,11 @@ gather_values(const struct gather *g, const granary_column *const *columns, gran
     struct gr_column out;
     granary_err err;
 
+    if (gr_dtype_is_list(dtype)) {
+        const struct lists lists = {g, columns};
+
+        return gr_list_gather(dtype, g->count, list_at, &lists, ret_column);
+    }
     if (gr_dtype_is_text(dtype)) {
         const granary_column *entries = common_dictionary(g, columns);
 

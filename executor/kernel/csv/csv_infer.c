@@ -100,10 +100,6 @@ read_header(struct csv_infer *infer, struct csv_text *text)
         if (field_is_bad(infer, text, place, &field, &err)) {
             return err;
         }
-        if (memchr(field.bytes, '\0', field.size) != NULL) {
-            set_error(infer, csv_text_line(text, place), "a column's name has a NUL byte");
-            return GRANARY_OK;
-        }
         err = add_name(infer, &field, &room);
         if (err == GRANARY_OK) {
             err = add_field(infer);
@@ -179,6 +175,14 @@ infer_record(struct csv_infer *infer, struct csv_text *text, bool *ret_more)
             if (err != GRANARY_OK) {
                 return err;
             }
+        } else if (position == answer->n_names && answer->n_names > 0 && answer->records == 0 && field.last &&
+                   field.size ==
+                       0) { /* a delimiter behind each record, and none behind the header: a field of nothing */
+            err = add_field(infer);
+            if (err != GRANARY_OK) {
+                return err;
+            }
+            answer->fields++;
         } else if (position >= answer->n_kinds) {
             continue;
         }

@@ -65,6 +65,7 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
     case GRANARY_BINARY:
+    case GRANARY_LIST:
         break;
     }
     return false;
@@ -296,9 +297,8 @@ texts_as_bytes(struct gr_column *texts, struct gr_column *ret_column)
     return err;
 }
 
-/* What was built, as a column; the builder is empty then. */
-static granary_err
-builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column)
+granary_err
+csv_builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column)
 {
     uint8_t *validity = builder->validity;
 
@@ -331,7 +331,7 @@ csv_builders_finish(struct csv_builder *builders, size_t count, int64_t rows, gr
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         struct gr_column column;
 
-        err = builder_finish(&builders[i], rows, &column);
+        err = csv_builder_finish(&builders[i], rows, &column);
         err = err == GRANARY_OK ? gr_frame_set(frame, i, builders[i].name, &column)
                                 : gr_fail_in(err, "column '%s'", builders[i].name);
     }

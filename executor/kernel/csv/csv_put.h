@@ -19,6 +19,8 @@ struct csv_builder {
  */
 granary_err csv_builder_init(struct csv_builder *builder, int64_t rows_max, size_t text_guess);
 void csv_builder_fini(struct csv_builder *builder);
+/* What was built, as a column; the builder is empty then. Errors: ENOMEM, EFULL */
+granary_err csv_builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column);
 /* All of them as columns of a frame; the builders are only to be given to csv_builder_fini() then. Errors: ENOMEM,
  * EFULL */
 granary_err csv_builders_finish(struct csv_builder *builders, size_t count, int64_t rows, granary_frame **ret_frame);

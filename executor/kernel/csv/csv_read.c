@@ -260,7 +260,7 @@ reader_init(struct reader *reader, const struct gr_chunk_csv_read *params)
         struct csv_builder *builder = &reader->builders[i];
 
         builder->name = columns->strings[i];
-        if (!gr_csv_dtype_parse(dtypes->strings[i], &builder->dtype)) {
+        if (!gr_csv_dtype_parse(dtypes->strings[i], &builder->dtype) || gr_dtype_is_list(builder->dtype)) {
             return gr_fail(GRANARY_EINVAL, "column '%s': no dtype '%s' in CSV files", builder->name,
                            dtypes->strings[i]);
         }

@@ -70,30 +70,57 @@ kind_of_text(const char *bytes, size_t size)
                                                                                  : (uint32_t)CSV_STRING;
 }
 
+static uint32_t
+kind_of_value(const struct gr_json_value *value)
+{
+    switch (value->kind) {
+    case GR_JSON_NULL:
+        return CSV_NULL;
+    case GR_JSON_BOOL:
+    case GR_JSON_NUMBER:
+        return (uint32_t)csv_kind_of(value->bytes, value->size);
+    case GR_JSON_STRING:
+        return kind_of_text(value->bytes, value->size);
+    case GR_JSON_LIST:
+        break;
+    }
+    return CSV_STRING;
+}
+
+/* What was seen in one list. */
+struct seen {
+    uint32_t kinds;
+    bool nested; /* a list or an object is among its items: the list is a text */
+};
+
+static granary_err
+infer_item(void *to, const struct gr_json_value *value)
+{
+    struct seen *seen = to;
+
+    seen->nested = seen->nested || value->kind == GR_JSON_LIST;
+    seen->kinds |= (seen->kinds & CSV_STRING) != 0 ? 0 : kind_of_value(value);
+    return GRANARY_OK;
+}
+
 static granary_err
 infer_value(void *to, const struct gr_json_value *value)
 {
-    uint32_t *kinds = &((struct infer *)to)->kinds[value->name];
+    struct infer *infer = to;
+    uint32_t *kinds = &infer->kinds[value->name];
+    struct seen seen = {0};
+    granary_err err;
 
     if ((*kinds & CSV_STRING) != 0) { /* nothing else can make a string column another */
         return GRANARY_OK;
     }
-    switch (value->kind) {
-    case GR_JSON_NULL:
-        *kinds |= CSV_NULL;
-        break;
-    case GR_JSON_BOOL:
-    case GR_JSON_NUMBER:
-        *kinds |= (uint32_t)csv_kind_of(value->bytes, value->size);
-        break;
-    case GR_JSON_STRING:
-        *kinds |= kind_of_text(value->bytes, value->size);
-        break;
-    case GR_JSON_LIST:
-        *kinds |= CSV_STRING;
-        break;
+    if (value->kind != GR_JSON_LIST) {
+        *kinds |= kind_of_value(value);
+        return GRANARY_OK;
     }
-    return GRANARY_OK;
+    err = gr_json_items(&infer->records, value->bytes, value->size, infer_item, &seen);
+    *kinds |= seen.nested ? (uint32_t)CSV_STRING : GR_KIND_LIST | seen.kinds << GR_KIND_ITEM_SHIFT;
+    return err;
 }
 
 static granary_err
@@ -166,15 +193,52 @@ kernel_ndjson_infer(struct gr_kernel_call *call, const struct gr_chunk_ndjson_in
 
 /* ---- rows ---- */
 
+/* A column of lists. */
+struct lists {
+    struct csv_builder items;
+    int64_t at;        /* items so far */
+    int32_t *offsets;  /* NULL: it is no such column */
+    uint8_t *validity; /* a bit is set for a list */
+};
+
 struct reader {
     struct gr_json_records records;
     struct csv_builder *builders; /* by column */
+    struct lists *lists;          /* the same */
     int64_t *filled;              /* by column: rows that have a value, or none */
     size_t count;
     struct gr_texts columns; /* their names, by column */
     int64_t rows;
     int64_t rows_max; /* as planned */
 };
+
+static granary_err
+fail_value(const struct csv_builder *builder, const struct gr_json_value *value, granary_dtype dtype)
+{
+    int shown = value->size > 60 ? 60 : (int)value->size;
+
+    return gr_fail(GRANARY_ETYPE, "column '%s': '%.*s%s' is not %s", builder->name, shown, value->bytes,
+                   shown < (int)value->size ? "..." : "", granary_dtype_name(dtype));
+}
+
+static granary_err
+read_item(void *to, const struct gr_json_value *value)
+{
+    struct lists *lists = to;
+    struct csv_builder *items = &lists->items;
+    int64_t at = lists->at++;
+
+    if (at == INT32_MAX) {
+        return gr_fail(GRANARY_EFULL, "column '%s': its lists have over %d items", items->name, INT32_MAX);
+    }
+    if (value->kind == GR_JSON_NULL) {
+        return csv_put_missing(items, at);
+    }
+    if (items->strings != NULL) {
+        return csv_strings_add(items->strings, &(struct csv_string){value->bytes, value->size}, 1);
+    }
+    return csv_put_value(items, at, value->bytes, value->size) ? GRANARY_OK : fail_value(items, value, items->dtype);
+}
 
 static granary_err
 read_value(void *to, const struct gr_json_value *value)
@@ -184,19 +248,23 @@ read_value(void *to, const struct gr_json_value *value)
     const char *name = gr_texts_at(&reader->records.names, value->name, &size);
     uint32_t column = gr_texts_find(&reader->columns, name, size);
     const struct csv_builder *builder = column == GR_TEXTS_NONE ? NULL : &reader->builders[column];
-    int shown = value->size > 60 ? 60 : (int)value->size;
 
     if (builder == NULL || value->kind == GR_JSON_NULL || reader->rows == reader->rows_max) {
         return GRANARY_OK;
     }
     reader->filled[column] = reader->rows + 1;
+    if (reader->lists[column].offsets != NULL) {
+        if (value->kind != GR_JSON_LIST) {
+            return fail_value(builder, value, builder->dtype);
+        }
+        gr_bit_set(reader->lists[column].validity, reader->rows);
+        return gr_json_items(&reader->records, value->bytes, value->size, read_item, &reader->lists[column]);
+    }
     if (builder->strings != NULL) {
         return csv_strings_add(builder->strings, &(struct csv_string){value->bytes, value->size}, 1);
     }
-    return csv_put_value(builder, reader->rows, value->bytes, value->size)
-               ? GRANARY_OK
-               : gr_fail(GRANARY_ETYPE, "column '%s': '%.*s%s' is not %s", builder->name, shown, value->bytes,
-                         shown < (int)value->size ? "..." : "", granary_dtype_name(builder->dtype));
+    return csv_put_value(builder, reader->rows, value->bytes, value->size) ? GRANARY_OK
+                                                                           : fail_value(builder, value, builder->dtype);
 }
 
 /* What the record has not had is null. */
@@ -209,12 +277,28 @@ end_record(void *to)
                           : GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < reader->count; i++) {
-        if (reader->filled[i] <= reader->rows) {
+        if (reader->lists[i].offsets != NULL) {
+            reader->lists[i].offsets[reader->rows + 1] = (int32_t)reader->lists[i].at;
+        } else if (reader->filled[i] <= reader->rows) {
             err = csv_put_missing(&reader->builders[i], reader->rows);
         }
     }
     reader->rows++;
     return err;
+}
+
+/* Each item takes two bytes of the text at least. */
+static granary_err
+lists_init(struct lists *lists, const struct csv_builder *builder, int64_t rows_max, int64_t size, size_t text_guess)
+{
+    lists->items = (struct csv_builder){.name = builder->name, .dtype = GRANARY_LIST_ITEM(builder->dtype)};
+    lists->offsets = malloc(((size_t)rows_max + 1) * sizeof *lists->offsets);
+    lists->validity = gr_data_alloc((size_t)gr_bitmap_bytes(rows_max));
+    if (lists->offsets == NULL || lists->validity == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for column '%s'", builder->name);
+    }
+    lists->offsets[0] = 0;
+    return csv_builder_init(&lists->items, size / 2 + 1, text_guess);
 }
 
 /* Columns and dtypes of the operator. What it says is checked: it came as a message. */
@@ -232,7 +316,8 @@ reader_init(struct reader *reader, const struct gr_chunk_ndjson_read *params)
     }
     reader->builders = calloc(names->n_strings + 1, sizeof *reader->builders);
     reader->filled = calloc(names->n_strings + 1, sizeof *reader->filled);
-    if (reader->builders == NULL || reader->filled == NULL) {
+    reader->lists = calloc(names->n_strings + 1, sizeof *reader->lists);
+    if (reader->builders == NULL || reader->filled == NULL || reader->lists == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", names->n_strings);
     }
     for (size_t i = 0; err == GRANARY_OK && i < names->n_strings; i++) {
@@ -248,8 +333,11 @@ reader_init(struct reader *reader, const struct gr_chunk_ndjson_read *params)
             err = gr_fail(GRANARY_EINVAL, "column '%s' is read twice", builder->name);
         }
         reader->count++;
-        err = err == GRANARY_OK ? csv_builder_init(builder, reader->rows_max, (size_t)size / (names->n_strings + 1))
-                                : err;
+        if (err == GRANARY_OK && gr_dtype_is_list(builder->dtype)) {
+            err = lists_init(&reader->lists[i], builder, reader->rows_max, size, (size_t)size / (names->n_strings + 1));
+        } else if (err == GRANARY_OK) {
+            err = csv_builder_init(builder, reader->rows_max, (size_t)size / (names->n_strings + 1));
+        }
     }
     return err;
 }
@@ -259,11 +347,51 @@ reader_fini(struct reader *reader)
 {
     for (size_t i = 0; i < reader->count; i++) {
         csv_builder_fini(&reader->builders[i]);
+        if (reader->lists[i].offsets != NULL) {
+            csv_builder_fini(&reader->lists[i].items);
+        }
+        free(reader->lists[i].offsets);
+        free(reader->lists[i].validity);
     }
     free(reader->builders);
     free(reader->filled);
+    free(reader->lists);
     gr_texts_free(&reader->columns);
     gr_json_records_free(&reader->records);
+}
+
+static granary_err
+lists_finish(struct lists *lists, int64_t rows, struct gr_column *ret_column)
+{
+    struct gr_column items;
+    struct gr_column column;
+    granary_err err = csv_builder_finish(&lists->items, lists->at, &items);
+
+    err = err == GRANARY_OK ? gr_list_create(&items, rows, true, &column) : err;
+    if (err == GRANARY_OK) {
+        memcpy((void *)(uintptr_t)column.view.offsets, lists->offsets, ((size_t)rows + 1) * sizeof *lists->offsets);
+        memcpy((void *)(uintptr_t)column.view.validity, lists->validity, (size_t)gr_bitmap_bytes(rows));
+        gr_column_settle(&column);
+        *ret_column = column;
+    }
+    return err;
+}
+
+static granary_err
+reader_finish(struct reader *reader, granary_frame **ret_frame)
+{
+    granary_frame *frame = gr_frame_create(reader->count, reader->rows);
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < reader->count; i++) {
+        struct gr_column column;
+
+        err = reader->lists[i].offsets != NULL ? lists_finish(&reader->lists[i], reader->rows, &column)
+                                               : csv_builder_finish(&reader->builders[i], reader->rows, &column);
+        err = err == GRANARY_OK ? gr_frame_set(frame, i, reader->builders[i].name, &column)
+                                : gr_fail_in(err, "column '%s'", reader->builders[i].name);
+    }
+    return gr_frame_give(frame, err, ret_frame);
 }
 
 granary_err
@@ -284,7 +412,7 @@ kernel_ndjson_read(struct gr_kernel_call *call, const struct gr_chunk_ndjson_rea
                                              (unsigned long long)((uint64_t)params->line + lines.number - 1));
     }
     if (err == GRANARY_OK) {
-        err = csv_builders_finish(reader.builders, reader.count, reader.rows, &frame);
+        err = reader_finish(&reader, &frame);
         err = call_yield(call, 0, frame, err);
     }
     gr_lines_close(&lines);

@@ -130,6 +130,7 @@ dialect_of(const struct gr_chunk_text_unpack *params)
                                .comment = params->comment,
                                .encoding = params->encoding,
                                .skip = params->skip,
+                               .skip_spaces = params->skip_spaces,
                                .ragged = gr_ragged_of(params->ragged),
                                .null = params->null};
 }

@@ -261,44 +261,163 @@ texts_cut(const granary_column *column, const char *separator, struct gr_column 
     return GRANARY_OK;
 }
 
-granary_err
-kernel_explode(struct gr_kernel_call *call, const struct gr_chunk_explode *params)
+/* *Takes* the exploded columns, which stand in the places of those in `at`; rows: which row each new one is of. */
+static granary_err
+exploded_frame(const granary_frame *frame, struct gr_column *exploded, const int *at, size_t count, const int64_t *rows,
+               int64_t row_count, granary_frame **ret_frame)
 {
-    const char *name = params->column;
-    const char *separator = params->separator;
-    const granary_frame *frame;
-    granary_frame *made = NULL;
+    granary_frame *made = gr_frame_create(frame->count, row_count);
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        err =
+            err == GRANARY_OK ? gr_frame_set(made, (size_t)at[i], frame->columns[at[i]].view.name, &exploded[i]) : err;
+        gr_column_free(&exploded[i]);
+    }
+    for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
+        struct gr_column column;
+
+        if (made->columns[c].view.name != NULL) {
+            continue;
+        }
+        err = gr_column_take(&frame->columns[c].view, rows, row_count, &column);
+        err = err == GRANARY_OK ? gr_frame_set(made, c, frame->columns[c].view.name, &column) : err;
+    }
+    return gr_frame_give(made, err, ret_frame);
+}
+
+static granary_err
+explode_text(const granary_frame *frame, const char *name, const char *separator, granary_frame **ret_frame)
+{
+    int at = gr_frame_find(frame, name);
     struct gr_column parts;
     int64_t *rows = NULL;
     int64_t count = 0;
-    int at;
+    granary_err err;
+
+    if (at < 0 || frame->columns[at].view.dtype != GRANARY_STRING || separator[0] == '\0') {
+        return gr_fail(GRANARY_ETYPE, "explode: there is no string column '%s', or no separator", name);
+    }
+    err = texts_cut(&frame->columns[at].view, separator, &parts, &rows, &count);
+    if (err == GRANARY_OK) {
+        err = exploded_frame(frame, &parts, &at, 1, rows, count, ret_frame);
+    }
+    free(rows);
+    return err;
+}
+
+static int64_t
+items_in(const granary_column *lists, int64_t row)
+{
+    return gr_is_null(lists, row) ? 0 : lists->offsets[row + 1] - lists->offsets[row];
+}
+
+/* How many rows there will be. Errors: EINVAL lists that go together are not equally long */
+static granary_err
+count_items(const granary_frame *frame, const int *at, size_t count, bool outer, int64_t *ret_rows)
+{
+    int64_t rows = 0;
+
+    for (int64_t row = 0; row < frame->rows; row++) {
+        int64_t items = items_in(&frame->columns[at[0]].view, row);
+
+        for (size_t i = 1; i < count; i++) {
+            const granary_column *other = &frame->columns[at[i]].view;
+
+            if (items_in(other, row) != items) {
+                return gr_fail(
+                    GRANARY_EINVAL, "explode: a list of '%s' has %lld items, and that of '%s' in the same row has %lld",
+                    frame->columns[at[0]].view.name, (long long)items, other->name, (long long)items_in(other, row));
+            }
+        }
+        rows += items > 0 ? items : outer;
+    }
+    *ret_rows = rows;
+    return GRANARY_OK;
+}
+
+/* Items of lists, one behind the other; where a list has none and a row all the same: null. */
+static granary_err
+take_items(const granary_column *lists, bool outer, int64_t rows, int64_t *indices, struct gr_column *ret_column)
+{
+    int64_t at = 0;
+
+    for (int64_t row = 0; row < lists->rows; row++) {
+        int64_t items = items_in(lists, row);
+
+        for (int64_t i = 0; i < items; i++) {
+            indices[at++] = lists->offsets[row] + i;
+        }
+        if (items == 0 && outer) {
+            indices[at++] = -1;
+        }
+    }
+    return gr_column_take(gr_list_items(lists), indices, rows, ret_column);
+}
+
+static granary_err
+explode_lists(const granary_frame *frame, char *const *names, size_t count, bool outer, granary_frame **ret_frame)
+{
+    int *at = calloc(count + 1, sizeof *at);
+    struct gr_column *exploded = calloc(count + 1, sizeof *exploded);
+    int64_t *indices = NULL;
+    int64_t rows = 0;
+    int64_t made = 0;
+    granary_err err = at == NULL || exploded == NULL ? gr_no_memory("explode") : GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        at[i] = gr_frame_find(frame, names[i]);
+        if (at[i] < 0 || !gr_dtype_is_list(frame->columns[at[i]].view.dtype)) {
+            err = gr_fail(GRANARY_ETYPE, "explode: there is no column '%s' of lists", names[i]);
+        }
+    }
+    err = err == GRANARY_OK ? count_items(frame, at, count, outer, &rows) : err;
+    if (err == GRANARY_OK && (indices = malloc((size_t)(rows + 1) * sizeof *indices)) == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "explode: out of memory for %lld rows", (long long)rows);
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        err = take_items(&frame->columns[at[i]].view, outer, rows, indices, &exploded[i]);
+    }
+    for (int64_t row = 0; err == GRANARY_OK && row < frame->rows; row++) {
+        int64_t items = items_in(&frame->columns[at[0]].view, row);
+
+        items = items > 0 ? items : outer;
+        for (int64_t i = 0; i < items; i++) {
+            indices[made++] = row;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = exploded_frame(frame, exploded, at, count, indices, rows, ret_frame);
+    } else {
+        for (size_t i = 0; exploded != NULL && i < count; i++) {
+            gr_column_free(&exploded[i]);
+        }
+    }
+    free(at);
+    free(exploded);
+    free(indices);
+    return err;
+}
+
+granary_err
+kernel_explode(struct gr_kernel_call *call, const struct gr_chunk_explode *params)
+{
+    char *column = (char *)(uintptr_t)params->column;
+    const granary_frame *frame;
+    granary_frame *made = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
     if (err != GRANARY_OK) {
         return err;
     }
-    at = gr_frame_find(frame, name);
-    if (at < 0 || frame->columns[at].view.dtype != GRANARY_STRING || separator[0] == '\0') {
-        return gr_fail(GRANARY_ETYPE, "explode: there is no string column '%s', or no separator", name);
+    if (params->separator != NULL) {
+        err = column == NULL ? gr_fail(GRANARY_EINVAL, "explode: no column is named")
+                             : explode_text(frame, column, params->separator, &made);
+    } else if (params->columns != NULL && params->columns->n_strings > 0) {
+        err = explode_lists(frame, params->columns->strings, params->columns->n_strings, params->outer, &made);
+    } else {
+        err = column == NULL ? gr_fail(GRANARY_EINVAL, "explode: no column is named")
+                             : explode_lists(frame, &column, 1, params->outer, &made);
     }
-    err = texts_cut(&frame->columns[at].view, separator, &parts, &rows, &count);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    made = gr_frame_create(frame->count, count);
-    for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
-        struct gr_column column = parts;
-
-        if ((int)c != at) {
-            err = gr_column_take(&frame->columns[c].view, rows, count, &column);
-        }
-        if (err == GRANARY_OK) {
-            err = gr_frame_set(made, c, frame->columns[c].view.name, &column);
-        }
-        if (err != GRANARY_OK && (int)c < at) {
-            gr_column_free(&parts);
-        }
-    }
-    free(rows);
     return call_yield(call, 0, made, err);
 }

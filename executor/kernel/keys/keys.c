@@ -18,20 +18,26 @@ static granary_err
 text_codes(struct key_part *part, const struct rows_vector *vector, int64_t n, uint64_t *codes)
 {
     const struct rows_text *texts = vector->values;
+    granary_err err = GRANARY_OK;
 
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t code = 0;
+    for (int64_t i = 0; i < n && err == GRANARY_OK;) {
+        struct gr_text block[GR_TEXTS_BLOCK];
+        uint32_t numbers[GR_TEXTS_BLOCK];
+        int64_t rows[GR_TEXTS_BLOCK];
+        size_t count = 0;
 
-        if (vector->valid == NULL || vector->valid[i]) {
-            granary_err err = gr_texts_add(&part->texts, texts[i].bytes, texts[i].size, &code);
-
-            if (err != GRANARY_OK) {
-                return err;
-            }
+        for (; i < n && count < GR_TEXTS_BLOCK; i++) {
+            codes[i] = 0;
+            rows[count] = i;
+            block[count] = (struct gr_text){texts[i].bytes, texts[i].size};
+            count += vector->valid == NULL || vector->valid[i];
         }
-        codes[i] = code;
+        err = gr_texts_add_block(&part->texts, block, count, numbers);
+        for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+            codes[rows[k]] = numbers[k];
+        }
     }
-    return GRANARY_OK;
+    return err;
 }
 
 /* What stands for the values of a key: keys->codes, and keys->high for the
@@ -45,6 +51,7 @@ block_codes(struct group_keys *keys, size_t source, size_t k, int64_t n)
 
     switch (vector->class) {
     case ROWS_NULL:
+    case ROWS_LIST: /* no graph has such keys */
         memset(codes, 0, (size_t)n * sizeof *codes);
         break;
     case ROWS_BOOL:
@@ -246,7 +253,7 @@ keys_grow(struct group_keys *keys)
         keys->values = values;
         keys->values_room = room;
     }
-    while (keys->slot_count / 2 < keys->room + ROWS_BLOCK) {
+    while (!keys->in_order && keys->slot_count / 2 < keys->room + ROWS_BLOCK) {
         granary_err err = slots_grow(keys);
 
         if (err != GRANARY_OK) {
@@ -313,6 +320,34 @@ look_up(struct group_keys *keys, int64_t n, unsigned words, uint32_t *ids)
     keys->room = room;
 }
 
+/* Texts are numbered as they come, and so are groups. Behind the null, if it is one, there is one more. */
+static void
+find_in_order(struct group_keys *keys, int64_t n, uint32_t *ids)
+{
+    const struct key_part *part = &keys->parts[0];
+    uint32_t room = keys->room;
+
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t code = keys->packed[i];
+
+        if (keys->drop[i]) {
+            ids[i] = GROUP_NONE_ID;
+            continue;
+        }
+        if (part->has_null && code == part->size - 1) {
+            keys->null_id = keys->null_id == 0 ? room : keys->null_id;
+            ids[i] = keys->null_id;
+        } else {
+            ids[i] = (uint32_t)code + 1;
+            ids[i] += keys->null_id != 0 && ids[i] >= keys->null_id;
+        }
+        if (ids[i] == room) {
+            keys->values[room++] = code;
+        }
+    }
+    keys->room = room;
+}
+
 granary_err
 group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t *ret_ids)
 {
@@ -329,7 +364,9 @@ group_keys_find(struct group_keys *keys, size_t source, int64_t count, uint32_t 
     if (err != GRANARY_OK) {
         return err;
     }
-    if (keys->words == 1) {
+    if (keys->in_order) {
+        find_in_order(keys, count, ret_ids);
+    } else if (keys->words == 1) {
         look_up(keys, count, 1, ret_ids);
     } else {
         look_up(keys, count, keys->words, ret_ids);

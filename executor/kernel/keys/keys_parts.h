@@ -52,6 +52,8 @@ struct group_keys {
     uint32_t values_room;
     struct key_slot *slots;
     uint32_t slot_count;
+    bool in_order;    /* one key, of plain text: texts are numbered as groups are, but for the null; no slots */
+    uint32_t null_id; /* in_order: the group of the null; 0: none yet */
     /* of a block */
     uint8_t drop[ROWS_BLOCK];
     uint64_t codes[ROWS_BLOCK];

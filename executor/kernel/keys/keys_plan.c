@@ -157,6 +157,7 @@ plan_part(struct group_keys *keys, size_t k)
     part->form = PART_CODES;
     switch (class) {
     case ROWS_NULL:
+    case ROWS_LIST:
         part->size = 0;
         break;
     case ROWS_BOOL:
@@ -214,6 +215,18 @@ place(unsigned bits, unsigned *word, unsigned *used, unsigned *ret_word, unsigne
     *used += bits;
 }
 
+/* Text that has codes already may have some without a row, and so without a group. */
+static bool
+is_in_order(const struct group_keys *keys)
+{
+    bool plain = keys->count == 1 && keys->parts[0].dtype == GRANARY_STRING;
+
+    for (size_t s = 0; plain && s < keys->source_count; s++) {
+        plain = key_vector(keys, s, 0)->class != ROWS_CODE;
+    }
+    return plain;
+}
+
 static granary_err
 plan_packed(struct group_keys *keys)
 {
@@ -239,6 +252,7 @@ plan_packed(struct group_keys *keys)
     }
     keys->words = word + 1;
     keys->room = 1;
+    keys->in_order = is_in_order(keys);
     keys->packed = malloc(keys->words * ROWS_BLOCK * sizeof *keys->packed);
     keys->slot_count = SLOTS_MIN;
     keys->slots = calloc(keys->slot_count, sizeof *keys->slots);

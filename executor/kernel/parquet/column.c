@@ -193,17 +193,23 @@ column_add(struct column *column, struct pages *pages, int64_t group_rows, int64
 }
 
 granary_err
-column_finish(struct column *column, struct gr_column *ret_column)
+column_add_part(struct column *column, struct gr_column *part)
+{
+    if (!gr_grow(&column->parts, &column->part_room, column->part_count, sizeof *column->parts)) {
+        gr_column_free(part);
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    column->parts[column->part_count++] = *part;
+    return GRANARY_OK;
+}
+
+/* The parts, one behind the other. */
+static granary_err
+join_parts(struct column *column, granary_dtype dtype, struct gr_column *ret_column)
 {
     struct gr_run *runs;
     granary_err err;
 
-    if (column->leaf->form != GR_PARQUET_TEXT) {
-        *ret_column = column->made;
-        column->made = (struct gr_column){.owned = false};
-        gr_column_settle(ret_column);
-        return GRANARY_OK;
-    }
     if (column->part_count == 1) {
         *ret_column = column->parts[0];
         column->part_count = 0;
@@ -216,7 +222,19 @@ column_finish(struct column *column, struct gr_column *ret_column)
     for (size_t i = 0; i < column->part_count; i++) {
         runs[i] = (struct gr_run){.column = &column->parts[i].view, .rows = column->parts[i].view.rows};
     }
-    err = gr_column_concat(runs, column->part_count, column->leaf->dtype, ret_column);
+    err = gr_column_concat(runs, column->part_count, dtype, ret_column);
     free(runs);
     return err;
+}
+
+granary_err
+column_finish(struct column *column, struct gr_column *ret_column)
+{
+    if (column->leaf->form != GR_PARQUET_TEXT && column->part_count == 0) {
+        *ret_column = column->made;
+        column->made = (struct gr_column){.owned = false};
+        gr_column_settle(ret_column);
+        return GRANARY_OK;
+    }
+    return join_parts(column, column->leaf->dtype, ret_column);
 }

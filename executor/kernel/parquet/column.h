@@ -40,6 +40,7 @@ struct column {
     struct text_group text;
     struct texts texts; /* scratch */
     uint8_t *block;     /* scratch */
+    bool plain;         /* text becomes plain, whatever the pages are */
 };
 
 /* Errors: ENOMEM */
@@ -48,8 +49,30 @@ void column_close(struct column *column);
 /* Rows [from, from + rows) of a row group of so many rows, whose pages these are. Errors: ECORRUPT · EUNSUPPORTED · EFULL
  * · ENOMEM */
 granary_err column_add(struct column *column, struct pages *pages, int64_t group_rows, int64_t from, int64_t rows);
+/* A column part of which is made; *takes* it. Errors: ENOMEM */
+granary_err column_add_part(struct column *column, struct gr_column *part);
 /* All of it. */
 granary_err column_finish(struct column *column, struct gr_column *ret_column);
+
+/* ---- list_column.c ---- */
+
+/* Columns of lists, whose items are made a page at a time. */
+struct list_column {
+    struct column items;
+    const struct gr_parquet_leaf *leaf;
+    int64_t rows;
+    int64_t at;        /* rows so far */
+    int64_t have;      /* items so far */
+    int32_t *offsets;  /* ours */
+    uint8_t *validity; /* ours */
+};
+
+/* As column_open() and its kin. */
+granary_err list_column_open(struct list_column *lists, const struct gr_parquet_leaf *leaf, int64_t rows);
+void list_column_close(struct list_column *lists);
+granary_err
+list_column_add(struct list_column *lists, struct pages *pages, int64_t group_rows, int64_t from, int64_t rows);
+granary_err list_column_finish(struct list_column *lists, struct gr_column *ret_column);
 
 /* ---- within: dictionary.c ---- */
 

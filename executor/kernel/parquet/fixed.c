@@ -135,26 +135,65 @@ convert_half(const uint8_t *from, size_t count, float *to)
 
 /* ---- decimals ---- */
 
-/* Big-endian; false: it does not fit. */
-static bool
-load_big(const uint8_t *bytes, size_t size, gr_int128 *ret_value)
+/* Eight bytes, the first of which weighs most. */
+static inline uint64_t
+load_eight(const uint8_t *bytes)
 {
-    gr_int128 value = size > 0 && (bytes[0] & 0x80) != 0 ? -1 : 0;
-    uint8_t filler = value < 0 ? 0xff : 0;
-    size_t skip = size > 16 ? size - 16 : 0;
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof word);
+    return __builtin_bswap64(word);
+}
+
+/* A number of 1 to 16 bytes, the first of which weighs most. Eight bytes can be read whatever its size. */
+static inline gr_int128
+load_big(const uint8_t *bytes, size_t size)
+{
+    int64_t high = (int64_t)load_eight(bytes);
+
+    return size <= 8
+               ? (gr_int128)(high >> (64 - 8 * size))
+               : (gr_int128)((gr_uint128)(gr_int128)(high >> (128 - 8 * size)) << 64 | load_eight(bytes + size - 8));
+}
+
+/* Of any size, in bytes that may end right behind it. false: it does not fit. */
+static bool
+load_any(const uint8_t *bytes, size_t size, gr_int128 *ret_value)
+{
+    uint8_t few[8] = {0};
     bool fits = true;
 
-    for (size_t i = 0; i < skip; i++) {
-        fits = fits && bytes[i] == filler;
+    if (size < sizeof few) {
+        if (size > 0) {
+            memcpy(few, bytes, size);
+        }
+        *ret_value = size > 0 ? load_big(few, size) : 0;
+        return true;
     }
-    if (skip > 0) {
-        fits = fits && (bytes[skip] & 0x80) == (filler & 0x80);
+    for (; size > 16; bytes++, size--) { /* what is too much repeats the sign */
+        fits = fits && bytes[0] == ((bytes[1] & 0x80) != 0 ? 0xff : 0);
     }
-    for (size_t i = skip; i < size; i++) {
-        value = (gr_int128)((gr_uint128)value << 8 | bytes[i]);
-    }
-    *ret_value = value;
+    *ret_value = load_big(bytes, size);
     return fits;
+}
+
+/* Are there more digits than the type has? */
+static inline bool
+is_beyond(gr_int128 value, gr_int128 most)
+{
+    return (gr_uint128)value + (gr_uint128)most - 1 > 2 * (gr_uint128)most - 2;
+}
+
+static inline __attribute__((always_inline)) bool
+convert_big(const uint8_t *from, size_t width, size_t count, gr_int128 most, gr_int128 *to)
+{
+    bool bad = false;
+
+    for (size_t i = 0; i < count; i++, from += width) {
+        to[i] = load_big(from, width);
+        bad |= is_beyond(to[i], most);
+    }
+    return bad;
 }
 
 static granary_err
@@ -164,6 +203,10 @@ convert_decimal(const struct gr_parquet_leaf *leaf, const uint8_t *from, size_t 
     size_t width = values_width(leaf);
     bool bad = false;
 
+    if (leaf->physical == GR_PARQUET_FIXED && width >= 1 && width <= 16) {
+        bad = width == 16 ? convert_big(from, 16, count, most, to) : convert_big(from, width, count, most, to);
+        count = 0;
+    }
     for (size_t i = 0; i < count; i++, from += width) {
         if (leaf->physical == GR_PARQUET_INT32) {
             int32_t value;
@@ -176,9 +219,9 @@ convert_decimal(const struct gr_parquet_leaf *leaf, const uint8_t *from, size_t 
             memcpy(&value, from, sizeof value);
             to[i] = value;
         } else {
-            bad |= !load_big(from, width, &to[i]);
+            bad |= !load_any(from, width, &to[i]);
         }
-        bad |= to[i] >= most || to[i] <= -most;
+        bad |= is_beyond(to[i], most);
     }
     return bad ? gr_fail(GRANARY_ECORRUPT, "a decimal has more than %d digits", (int)leaf->precision) : GRANARY_OK;
 }
@@ -191,7 +234,7 @@ fixed_convert_texts(const struct gr_parquet_leaf *leaf, const struct text_view *
     bool bad = false;
 
     for (size_t i = 0; i < count; i++) {
-        bad |= !load_big(from[i].at, from[i].size, &values[i]) || values[i] >= most || values[i] <= -most;
+        bad |= !load_any(from[i].at, from[i].size, &values[i]) || is_beyond(values[i], most);
     }
     return bad ? gr_fail(GRANARY_ECORRUPT, "a decimal has more than %d digits", (int)leaf->precision) : GRANARY_OK;
 }

@@ -7,7 +7,8 @@
 
 /* Whether values lie in the file as they do here. */
 bool fixed_is_same(const struct gr_parquet_leaf *leaf);
-/* Convert; to: count values of the leaf's dtype (bools: bytes). Errors: ECORRUPT · EUNSUPPORTED one that we cannot have */
+/* Convert; PAGE_SLACK bytes can be read behind them. to: count values of the leaf's dtype (bools: bytes).
+ * Errors: ECORRUPT · EUNSUPPORTED one that we cannot have */
 granary_err fixed_convert(const struct gr_parquet_leaf *leaf, const uint8_t *from, size_t count, void *to);
 /* The same of decimals of variable length. */
 granary_err

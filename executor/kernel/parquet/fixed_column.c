@@ -1,5 +1,6 @@
 /* Values of fixed size, and bools, from pages into their column. */
 #include "base/error.h"
+#include "contract/int128.h"
 #include "kernel/parquet/column.h"
 #include "kernel/parquet/fixed.h"
 #include "kernel/parquet/values.h"
@@ -20,7 +21,9 @@ gather(const uint8_t *entries, size_t width, const uint32_t *codes, size_t count
     for (size_t i = 0; i < count; i++) {                                                                               \
         ((type *)(void *)to)[i] = ((const type *)(const void *)entries)[codes[i]];                                     \
     }
-    if (width == 8) {
+    if (width == 16) {
+        GATHER(gr_uint128)
+    } else if (width == 8) {
         GATHER(uint64_t)
     } else if (width == 4) {
         GATHER(uint32_t)
@@ -95,9 +98,10 @@ take_values(struct column *column, size_t width, const struct part *part, uint8_
     }
     for (int64_t i = 0; err == GRANARY_OK && i < part->there; i += COLUMN_BLOCK) {
         size_t count = part->there - i < COLUMN_BLOCK ? (size_t)(part->there - i) : COLUMN_BLOCK;
+        const uint8_t *from;
 
-        err = values_take(&values, column->block, count);
-        err = err == GRANARY_OK ? fixed_convert(column->leaf, column->block, count, to + (size_t)i * width) : err;
+        err = values_look(&values, column->block, count, &from);
+        err = err == GRANARY_OK ? fixed_convert(column->leaf, from, count, to + (size_t)i * width) : err;
     }
     return err;
 }

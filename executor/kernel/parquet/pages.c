@@ -60,11 +60,30 @@ unpack(struct pages *pages, const uint8_t *bytes, size_t size, size_t raw_size, 
     return err;
 }
 
-/* Definition levels stand before the values, behind their size. */
+/* Levels stand before the values, behind their size. */
+static granary_err
+cut_levels(struct page *page, const uint8_t **ret_levels, size_t *ret_size)
+{
+    uint32_t size;
+
+    if (page->body_size < sizeof size) {
+        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
+    }
+    memcpy(&size, page->body, sizeof size);
+    if (size > page->body_size - sizeof size) {
+        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
+    }
+    *ret_levels = page->body + sizeof size;
+    *ret_size = size;
+    page->body = *ret_levels + size;
+    page->body_size -= sizeof size + size;
+    return GRANARY_OK;
+}
+
 static granary_err
 cut_v1(const struct pages *pages, struct page *page)
 {
-    uint32_t size;
+    granary_err err = GRANARY_OK;
 
     if (pages->full == 0 || page->head.type == GR_PARQUET_PAGE_DICTIONARY) {
         return GRANARY_OK;
@@ -73,18 +92,10 @@ cut_v1(const struct pages *pages, struct page *page)
         return gr_fail(GRANARY_EUNSUPPORTED, "its nulls are in an encoding that is not supported (%d)",
                        (int)page->head.level_encoding);
     }
-    if (page->body_size < sizeof size) {
-        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
+    if (pages->repeats) {
+        err = cut_levels(page, &page->repeats, &page->repeats_size);
     }
-    memcpy(&size, page->body, sizeof size);
-    if (size > page->body_size - sizeof size) {
-        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
-    }
-    page->levels = page->body + sizeof size;
-    page->levels_size = size;
-    page->body = page->levels + size;
-    page->body_size -= sizeof size + size;
-    return GRANARY_OK;
+    return err == GRANARY_OK ? cut_levels(page, &page->levels, &page->levels_size) : err;
 }
 
 static granary_err
@@ -93,6 +104,8 @@ open_v2(struct pages *pages, const uint8_t *bytes, struct page *page)
     const struct gr_parquet_page *head = &page->head;
     size_t before = (size_t)head->levels_size + head->repeats_size;
 
+    page->repeats = bytes;
+    page->repeats_size = head->repeats_size;
     page->levels = bytes + head->repeats_size;
     page->levels_size = head->levels_size;
     page->body_size = head->raw_size - before;

@@ -11,6 +11,7 @@ struct pages {
     size_t at;
     int32_t codec;
     uint32_t full; /* definition level of a value that is there */
+    bool repeats;  /* they are of lists: repetition levels stand before definition levels */
     uint8_t *raw;  /* of the page that was opened last; owned */
     size_t raw_room;
 };
@@ -18,6 +19,8 @@ struct pages {
 /* A page, unpacked. */
 struct page {
     struct gr_parquet_page head;
+    const uint8_t *repeats; /* repetition levels */
+    size_t repeats_size;
     const uint8_t *levels; /* definition levels */
     size_t levels_size;
     const uint8_t *body; /* values */

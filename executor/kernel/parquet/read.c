@@ -55,7 +55,7 @@ find_columns(struct reading *reading, const Granary__Attr *dtypes)
         const struct gr_parquet_leaf *leaf = &reading->leaves[columns[i].leaf];
 
         if (strcmp(columns[i].name, reading->names->strings[at]) == 0) {
-            if (!columns[i].readable || strcmp(granary_dtype_name(leaf->dtype), dtypes->strings[at]) != 0) {
+            if (!columns[i].readable || strcmp(granary_dtype_name(gr_parquet_dtype(leaf)), dtypes->strings[at]) != 0) {
                 return fail_changed(reading->path);
             }
             reading->wanted[at++] = columns[i].leaf;
@@ -134,31 +134,55 @@ fetch(struct reading *reading, const struct gr_parquet_chunk *chunk)
     return gr_pread_all(reading->fd, reading->bytes, size, chunk->at);
 }
 
+/* lists: NULL of a column without lists. */
 static granary_err
-read_group(struct reading *reading, size_t leaf, size_t group, struct column *column)
+read_group(struct reading *reading, size_t leaf, size_t group, struct column *column, struct list_column *lists)
 {
     const struct gr_parquet_group *of = &reading->groups[group];
     const struct gr_parquet_chunk *chunk = &of->chunks[leaf];
     int64_t rows = reading->count == 1 ? reading->rows : of->rows;
     struct pages pages = {.codec = chunk->codec, .size = (size_t)chunk->size};
-    granary_err err = column->leaf->form == GR_PARQUET_NULLS ? GRANARY_OK : fetch(reading, chunk);
+    granary_err err = reading->leaves[leaf].form == GR_PARQUET_NULLS ? GRANARY_OK : fetch(reading, chunk);
 
     pages.bytes = reading->bytes;
     if (err == GRANARY_OK) {
-        err = column_add(column, &pages, of->rows, reading->from, rows);
+        err = lists != NULL ? list_column_add(lists, &pages, of->rows, reading->from, rows)
+                            : column_add(column, &pages, of->rows, reading->from, rows);
     }
     pages_free(&pages);
     return err == GRANARY_OK ? err : gr_fail_in(err, "row group %zu", group);
+}
+
+/* Nothing of them lies where the frame will stay: items are put together when all are there. */
+static granary_err
+read_lists(struct reading *reading, size_t leaf, struct gr_column *ret_column)
+{
+    struct gr_place *place = place_leave();
+    struct list_column lists;
+    granary_err err = list_column_open(&lists, &reading->leaves[leaf], reading->rows);
+
+    for (size_t g = 0; err == GRANARY_OK && g < reading->count; g++) {
+        err = read_group(reading, leaf, reading->first + g, NULL, &lists);
+    }
+    err = err == GRANARY_OK ? list_column_finish(&lists, ret_column) : err;
+    list_column_close(&lists);
+    gr_place_set(place);
+    return err;
 }
 
 static granary_err
 read_column(struct reading *reading, size_t leaf, struct gr_column *ret_column)
 {
     struct column column;
-    granary_err err = column_open(&column, &reading->leaves[leaf], reading->rows);
+    granary_err err;
+
+    if (reading->leaves[leaf].repeats > 0) {
+        return read_lists(reading, leaf, ret_column);
+    }
+    err = column_open(&column, &reading->leaves[leaf], reading->rows);
 
     for (size_t g = 0; err == GRANARY_OK && g < reading->count; g++) {
-        err = read_group(reading, leaf, reading->first + g, &column);
+        err = read_group(reading, leaf, reading->first + g, &column, NULL);
     }
     err = err == GRANARY_OK ? column_finish(&column, ret_column) : err;
     column_close(&column);
@@ -213,7 +237,9 @@ expect_all(const struct reading *reading)
     for (size_t c = 0; c < reading->names->n_strings; c++) {
         const granary_column like = {.dtype = reading->leaves[reading->wanted[c]].dtype, .rows = reading->rows};
 
-        bytes += gr_dtype_is_text(like.dtype) ? 0 : gr_place_need(&like, reading->rows);
+        bool sized = !gr_dtype_is_text(like.dtype) && reading->leaves[reading->wanted[c]].repeats == 0;
+
+        bytes += sized ? gr_place_need(&like, reading->rows) : 0;
     }
     gr_place_expect(reading->names->n_strings, bytes);
 }

@@ -266,8 +266,8 @@ end_codes(struct column *column, int64_t rows, struct gr_column *ret_column)
     struct gr_dictionary *dictionary = NULL;
     granary_err err;
 
-    if (rows == 0 || !gr_dictionary_pays((int64_t)column->dictionary.count, rows) || column->dictionary.count == 0 ||
-        !gr_column_is_distinct(&column->dictionary.entries.view)) {
+    if (column->plain || rows == 0 || !gr_dictionary_pays((int64_t)column->dictionary.count, rows) ||
+        column->dictionary.count == 0 || !gr_column_is_distinct(&column->dictionary.entries.view)) {
         return end_taken(column, rows, ret_column);
     }
     err = gr_dictionary_create(&column->dictionary.entries, &dictionary);
@@ -285,16 +285,10 @@ granary_err
 text_end(struct column *column, int64_t rows)
 {
     struct gr_column part;
-    granary_err err;
+    granary_err err = column->text.plain ? end_plain(&column->text, column->leaf->dtype, rows, &part)
+                                         : end_codes(column, rows, &part);
 
-    if (!gr_grow(&column->parts, &column->part_room, column->part_count, sizeof *column->parts)) {
-        return no_memory();
-    }
-    err = column->text.plain ? end_plain(&column->text, column->leaf->dtype, rows, &part)
-                             : end_codes(column, rows, &part);
-    if (err == GRANARY_OK) {
-        column->parts[column->part_count++] = part;
-    }
+    err = err == GRANARY_OK ? column_add_part(column, &part) : err;
     text_free(&column->text);
     return err;
 }

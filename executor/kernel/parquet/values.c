@@ -185,6 +185,17 @@ values_take(struct values *values, uint8_t *to, size_t count)
 }
 
 granary_err
+values_look(struct values *values, uint8_t *scratch, size_t count, const uint8_t **ret_values)
+{
+    *ret_values = scratch;
+    if (values->encoding != GR_PARQUET_PLAIN || values->physical == GR_PARQUET_BOOLEAN) {
+        return values_take(values, scratch, count);
+    }
+    *ret_values = values->bytes + values->at * values->width;
+    return values_skip(values, count);
+}
+
+granary_err
 values_skip(struct values *values, uint64_t count)
 {
     if (values->physical == GR_PARQUET_BOOLEAN) {

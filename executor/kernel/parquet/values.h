@@ -26,6 +26,8 @@ granary_err values_open(struct values *values, const struct gr_parquet_leaf *lea
                         const uint8_t *bytes, size_t size, uint64_t count, struct texts *texts);
 /* The next ones. Errors: ECORRUPT there are not so many */
 granary_err values_take(struct values *values, uint8_t *to, size_t count);
+/* The same, where they lie if the encoding lets them: PAGE_SLACK bytes can be read behind them. Otherwise in scratch. */
+granary_err values_look(struct values *values, uint8_t *scratch, size_t count, const uint8_t **ret_values);
 granary_err values_skip(struct values *values, uint64_t count);
 
 #endif

@@ -7,6 +7,7 @@
 #include "data/value/calendar.h"
 #include "data/value/number.h"
 #include "graph/dtype_class.h"
+#include "kernel/rows/lists.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 
@@ -337,6 +338,8 @@ cast_convert(struct node *node, int64_t n)
 
     if (a->dtype == node->dtype || (a->base == ROWS_DOUBLE && rows_class_of_dtype(node->dtype) == ROWS_DOUBLE)) {
         cast_same(node, n);
+    } else if (a->base == ROWS_LIST) {
+        return lists_to_text(node, n);
     } else if (to == GRANARY_BINARY || from == GRANARY_BINARY) {
         return bytes_and_text(node, to == GRANARY_BINARY, n);
     } else if (to == GRANARY_STRING) {

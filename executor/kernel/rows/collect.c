@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "contract/dtypes.h"
 #include "data/place.h"
 #include "data/value/bits.h"
 #include "kernel/core/scratch.h"
+#include "kernel/rows/lists.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 
@@ -51,6 +53,7 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
     case GRANARY_BINARY:
+    case GRANARY_LIST:
         break;
     }
 }
@@ -65,6 +68,9 @@ struct output {
     uint8_t *valid;        /* a byte a row, kept memory; of use when has_nulls */
     bool has_nulls;        /* a block had a null, or could have one */
     struct gr_buf text;
+    struct gr_column *lists; /* a column a block */
+    size_t list_count;
+    size_t list_room;
 };
 
 struct collection {
@@ -122,10 +128,25 @@ add_texts(struct output *output, const struct rows_vector *vector, int64_t n, in
 }
 
 static granary_err
+add_lists(struct output *output, const struct rows_vector *vector, int64_t n)
+{
+    granary_err err =
+        gr_grow(&output->lists, &output->list_room, output->list_count, sizeof *output->lists)
+            ? lists_column(vector->dtype, vector->values, vector->valid, n, &output->lists[output->list_count])
+            : node_no_memory();
+
+    output->list_count += err == GRANARY_OK;
+    return err;
+}
+
+static granary_err
 add_block(struct output *output, const struct rows_vector *vector, int64_t n, int64_t before)
 {
     bool whole = vector->valid == NULL && vector->class != ROWS_NULL;
 
+    if (vector->class == ROWS_LIST) {
+        return add_lists(output, vector, n);
+    }
     if (!whole && !output->has_nulls) {
         memset(output->valid, 1, (size_t)before);
         output->has_nulls = true;
@@ -164,6 +185,9 @@ prepare(struct output *output, const struct rows_vector *vector, int64_t rows, b
     size_t bytes = vector->dtype == GRANARY_BOOL ? (size_t)gr_bitmap_bytes(rows) : (size_t)rows * value_size(vector);
     granary_err err = GRANARY_OK;
 
+    if (vector->class == ROWS_LIST) {
+        return GRANARY_OK;
+    }
     output->valid = scratch_alloc((size_t)rows + 1);
     if (output->valid == NULL) {
         return node_no_memory();
@@ -194,6 +218,10 @@ output_free(struct output *output, bool stay)
     }
     gr_column_free(&output->made);
     gr_buf_free(&output->text);
+    for (size_t i = 0; i < output->list_count; i++) {
+        gr_column_free(&output->lists[i]);
+    }
+    free(output->lists);
 }
 
 static granary_err
@@ -276,12 +304,33 @@ encode(const struct rows_vector *vector, struct gr_column *column)
     return err;
 }
 
+/* The lists of all blocks, one after the other. */
+static granary_err
+make_lists(const struct output *output, granary_dtype dtype, struct gr_column *column)
+{
+    struct gr_run *runs = calloc(output->list_count + 1, sizeof *runs);
+    granary_err err;
+
+    if (runs == NULL) {
+        return node_no_memory();
+    }
+    for (size_t i = 0; i < output->list_count; i++) {
+        runs[i] = (struct gr_run){&output->lists[i].view, 0, output->lists[i].view.rows};
+    }
+    err = gr_column_concat(runs, output->list_count, dtype, column);
+    free(runs);
+    return err;
+}
+
 static granary_err
 make_computed(struct output *output, const struct rows_vector *vector, int64_t rows, struct gr_column *column)
 {
     size_t bytes = vector->dtype == GRANARY_BOOL ? (size_t)gr_bitmap_bytes(rows) : (size_t)rows * value_size(vector);
     granary_err err = GRANARY_OK;
 
+    if (vector->class == ROWS_LIST) {
+        return make_lists(output, vector->dtype, column);
+    }
     if (vector->class == ROWS_TEXT) {
         err = make_texts(output, vector->dtype, rows, column);
     } else if (output->made.owned) {

@@ -21,6 +21,8 @@ rows_class_of_dtype(granary_dtype dtype)
     case GRANARY_STRING:
     case GRANARY_BINARY:
         return ROWS_TEXT;
+    case GRANARY_LIST:
+        return ROWS_LIST;
     default:
         return ROWS_INT;
     }
@@ -166,6 +168,20 @@ load_texts(struct node *node, const struct extent *extent)
 }
 
 static void
+load_lists(struct node *node, const struct extent *extent)
+{
+    const granary_column *column = node->column;
+    struct rows_list *out = node_room(node, ROWS_LIST);
+
+    for (int64_t i = 0; i < extent->n; i++) {
+        int64_t row = row_of(extent, i);
+        int32_t begin = column->offsets[row];
+
+        out[i] = (struct rows_list){gr_list_items(column), begin, column->offsets[row + 1] - begin};
+    }
+}
+
+static void
 load_codes(struct node *node, const struct extent *extent)
 {
     const int32_t *from = (const int32_t *)node->column->values + extent->from;
@@ -200,6 +216,9 @@ load_values(struct node *node, const struct extent *extent)
     case GRANARY_STRING:
     case GRANARY_BINARY:
         load_texts(node, extent);
+        return;
+    case GRANARY_LIST:
+        load_lists(node, extent);
         return;
     case GRANARY_DECIMAL:
         load_decimals(node, extent);

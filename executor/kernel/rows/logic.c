@@ -116,6 +116,15 @@ take_picked(struct node *node, size_t k, const uint16_t *pick, int64_t n)
         }
         break;
     }
+    case ROWS_LIST:
+        for (int64_t i = 0; i < n; i++) {
+            if (pick[i] == k) {
+                ((struct rows_list *)node->buffer)[i] = operand->class == ROWS_LIST
+                                                            ? ((const struct rows_list *)operand->values)[i]
+                                                            : (struct rows_list){0};
+            }
+        }
+        break;
     case ROWS_WIDE:
         for (int64_t i = 0; i < n; i++) {
             if (pick[i] == k) {

@@ -45,6 +45,7 @@ node_destroy(struct node *node)
     free(node->operands);
     node_room_fini(node);
     gr_buf_free(&node->text);
+    gr_column_free(&node->made);
     free(node);
 }
 
@@ -264,7 +265,7 @@ make_lookups(struct net *net, struct node *node)
     if (node->kind != NODE_CALL || !node->reads) {
         return GRANARY_OK;
     }
-    if (node->source != NULL && node->source->column->dictionary->rows <= net->frame->rows) {
+    if (node->source != NULL && node->base != ROWS_LIST && node->source->column->dictionary->rows <= net->frame->rows) {
         err = lookup_make(net, node);
         if (err != GRANARY_OK || node->kind == NODE_LOOKUP) {
             return err;

@@ -48,6 +48,7 @@ struct node {
     uint8_t *bad_buffer;
     struct rows_text *texts; /* codes as texts; NULL: nodes of numbers have none */
     struct gr_buf text;      /* bytes of texts that were made here */
+    struct gr_column made;   /* items of lists, or taken of them, that were made here */
 };
 
 /* Rows that are computed: n of the frame from `from` on, or those selected. */

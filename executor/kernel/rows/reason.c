@@ -35,6 +35,10 @@ show(const struct node *node, int64_t i, struct gr_buf *out)
         }
         return;
     }
+    if (node->class == ROWS_LIST) {
+        gr_buf_addf(out, "a list of %d items", (int)((const struct rows_list *)node->values)[i].count);
+        return;
+    }
     store_values(node->dtype, node->class, (const char *)node->values + (size_t)i * width, 1, &stored, 0);
     gr_value_format(&one, 0, out);
 }

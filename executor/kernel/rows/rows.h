@@ -36,11 +36,18 @@ enum rows_class {
     ROWS_DOUBLE, /* double: also of float32 */
     ROWS_CODE,   /* int32_t, rows of the dictionary */
     ROWS_TEXT,   /* struct rows_text */
+    ROWS_LIST,   /* struct rows_list */
 };
 
 struct rows_text {
     const char *bytes; /* not NUL-terminated; NULL only when size is 0 */
     size_t size;
+};
+
+struct rows_list {
+    const granary_column *items; /* NULL only when count is 0 */
+    int32_t from;
+    int32_t count;
 };
 
 /* One value wanted, of the selected rows. */

@@ -165,6 +165,9 @@ sort_encode(const struct sort_lane *lane, const int64_t *rows, int64_t from, siz
     case GRANARY_BINARY:
         found = encode_texts(lane, rows, from, count, codes);
         break;
+    case GRANARY_LIST: /* no graph sorts by them */
+        memset(codes, 0, count * sizeof *codes);
+        break;
     }
     if (column->validity != NULL && lane->part == 0) {
         found |= mark_nulls(column, rows, from, count, found, kinds);

@@ -96,7 +96,7 @@ check_array(const struct in_rows *rows, int64_t from)
         return gr_fail(GRANARY_EINVAL, "column '%s' has %lld rows, and the record batch ends at %lld", rows->name,
                        (long long)array->length, (long long)(from + rows->rows));
     }
-    if (array->n_children != 0) {
+    if (array->n_children != 0 && !in_is_list(rows->type.layout)) {
         return in_fail(rows->name, "its array has children, which none of its type has");
     }
     if (array->null_count < -1 || array->null_count > array->length) {
@@ -195,10 +195,12 @@ text_column(struct in_kept **kept, const struct in_rows *rows, granary_column *c
 }
 
 static granary_err
-converted_column(struct in_kept **kept, const struct in_rows *rows, granary_column *column)
+converted_column(struct in_kept **kept, const struct in_rows *rows, const struct ArrowSchema *schema,
+                 granary_column *column)
 {
     struct gr_column converted;
-    granary_err err = in_convert(rows, &converted);
+    granary_err err =
+        in_is_list(rows->type.layout) ? in_lists(kept, rows, schema, &converted) : in_convert(rows, &converted);
 
     if (err != GRANARY_OK) {
         return err;
@@ -212,7 +214,8 @@ converted_column(struct in_kept **kept, const struct in_rows *rows, granary_colu
 
 /* Rows of a type without a dictionary. */
 static granary_err
-plain_column(struct in_kept **kept, const struct in_rows *rows, granary_column *column)
+plain_column(struct in_kept **kept, const struct in_rows *rows, const struct ArrowSchema *schema,
+             granary_column *column)
 {
     column->validity = rows->validity;
     column->null_count = rows->nulls;
@@ -224,7 +227,7 @@ plain_column(struct in_kept **kept, const struct in_rows *rows, granary_column *
     case IN_TEXT:
         return text_column(kept, rows, column);
     default:
-        return converted_column(kept, rows, column);
+        return converted_column(kept, rows, schema, column);
     }
 }
 
@@ -255,7 +258,7 @@ column_type(const char *name, const struct ArrowSchema *schema, struct in_type *
 }
 
 granary_err
-in_column_empty(const char *name, const struct ArrowSchema *schema, granary_column *ret_column)
+in_column_empty(struct in_kept **kept, const char *name, const struct ArrowSchema *schema, granary_column *ret_column)
 {
     struct in_type type;
     struct in_type codes;
@@ -265,6 +268,17 @@ in_column_empty(const char *name, const struct ArrowSchema *schema, granary_colu
     if (err == GRANARY_OK) {
         *ret_column = (granary_column){.name = name, .dtype = type.dtype, .values = nothing};
         ret_column->offsets = gr_dtype_is_text(type.dtype) ? (const int32_t *)(const void *)nothing : NULL;
+    }
+    if (err == GRANARY_OK && in_is_list(type.layout)) {
+        struct gr_column lists;
+
+        err = in_list_dtype(name, schema, &ret_column->dtype);
+        if (err == GRANARY_OK && kept != NULL) {
+            err = gr_column_alloc(ret_column->dtype, 0, 0, false, &lists);
+            err = err == GRANARY_OK && in_keep(kept, &lists) == NULL ? GRANARY_ENOMEM : err;
+            *ret_column = err == GRANARY_OK ? (*kept)->column.view : *ret_column;
+            ret_column->name = name;
+        }
     }
     return err;
 }
@@ -289,7 +303,7 @@ in_column(struct in_kept **kept, const char *name, const struct ArrowSchema *sch
     in.type = schema->dictionary != NULL ? codes : in.type;
     err = check_array(&in, from);
     if (err != GRANARY_OK || rows == 0) {
-        return err == GRANARY_OK ? in_column_empty(name, schema, ret_column) : err;
+        return err == GRANARY_OK ? in_column_empty(kept, name, schema, ret_column) : err;
     }
     if (in.type.layout == IN_NULL) {
         column.null_count = rows;
@@ -298,7 +312,7 @@ in_column(struct in_kept **kept, const char *name, const struct ArrowSchema *sch
         err = find_nulls(kept, &in);
         if (err == GRANARY_OK) {
             err = schema->dictionary != NULL ? in_coded(kept, &in, is_signed, schema->dictionary, &column)
-                                             : plain_column(kept, &in, &column);
+                                             : plain_column(kept, &in, schema, &column);
         }
     }
     if (err == GRANARY_OK) {

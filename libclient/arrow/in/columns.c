@@ -118,9 +118,10 @@ make_columns(struct batch *batch, const struct ArrowSchema *schema)
         if (err != GRANARY_OK) {
             break;
         }
-        err = array->release == NULL ? in_column_empty(batch->names[i], schema->children[i], &batch->columns[i])
-                                     : in_column(&batch->kept, batch->names[i], schema->children[i], array->children[i],
-                                                 array->offset, array->length, &batch->columns[i]);
+        err = array->release == NULL
+                  ? in_column_empty(&batch->kept, batch->names[i], schema->children[i], &batch->columns[i])
+                  : in_column(&batch->kept, batch->names[i], schema->children[i], array->children[i], array->offset,
+                              array->length, &batch->columns[i]);
     }
     return err;
 }

@@ -28,6 +28,11 @@ enum in_layout {
     IN_LARGE_TEXT,
     IN_FIXED_TEXT, /* binaries of one size */
     IN_VIEWS,
+    IN_LIST,
+    IN_LARGE_LIST,
+    IN_LIST_VIEW,
+    IN_LARGE_LIST_VIEW,
+    IN_FIXED_LIST, /* `times` items each */
 };
 
 struct in_type {
@@ -39,7 +44,8 @@ struct in_type {
     int64_t per;
 };
 
-/* name: of the column. Errors: EUNSUPPORTED, EINVAL name the column and the type */
+/* name: of the column; of lists the dtype is only that they are lists. Errors: EUNSUPPORTED, EINVAL name the column and
+ * the type */
 granary_err in_type_parse(const char *name, const char *format, struct in_type *ret_type);
 /* Bytes of an integer's format, and whether it is signed; false: it is none. */
 bool in_type_integer(const char *format, size_t *ret_width, bool *ret_signed);
@@ -78,8 +84,9 @@ granary_err in_bits(struct in_kept **kept, const uint8_t *bits, int64_t at, int6
 /* Rows [from, from + rows) of an array as a column, whose name is borrowed. Errors: as granary_columns_import() */
 granary_err in_column(struct in_kept **kept, const char *name, const struct ArrowSchema *schema,
                       const struct ArrowArray *array, int64_t from, int64_t rows, granary_column *ret_column);
-/* A column without rows. */
-granary_err in_column_empty(const char *name, const struct ArrowSchema *schema, granary_column *ret_column);
+/* A column without rows. kept NULL: of lists the dtype is all there is. */
+granary_err
+in_column_empty(struct in_kept **kept, const char *name, const struct ArrowSchema *schema, granary_column *ret_column);
 
 /* EINVAL, with what is wrong with the column of that name. */
 granary_err in_fail(const char *name, const char *what);
@@ -89,6 +96,19 @@ granary_err in_fail(const char *name, const char *what);
 /* Rows of codes, whose type the rows have. Errors: as granary_columns_import() */
 granary_err in_coded(struct in_kept **kept, const struct in_rows *rows, bool is_signed,
                      const struct ArrowSchema *values_schema, granary_column *column);
+
+/* ---- lists.c ---- */
+
+static inline bool
+in_is_list(enum in_layout layout)
+{
+    return layout >= IN_LIST;
+}
+/* The dtype of lists with such items. Errors: as in_type_parse() */
+granary_err in_list_dtype(const char *name, const struct ArrowSchema *schema, granary_dtype *ret_dtype);
+/* Lists as a new owned column. Errors: as granary_columns_import() */
+granary_err in_lists(struct in_kept **kept, const struct in_rows *rows, const struct ArrowSchema *schema,
+                     struct gr_column *ret_column);
 
 /* ---- convert.c ---- */
 

@@ -39,6 +39,10 @@ static const struct {
     {"tDm", {IN_TIME, GRANARY_DURATION, 8, 2, 1000, 1}},
     {"tDu", {IN_FIXED, GRANARY_DURATION, 8, 2, 1, 1}},
     {"tDn", {IN_TIME, GRANARY_DURATION, 8, 2, 1, 1000}},
+    {"+l", {IN_LIST, GRANARY_LIST, 0, 2, 1, 1}},
+    {"+L", {IN_LARGE_LIST, GRANARY_LIST, 0, 2, 1, 1}},
+    {"+vl", {IN_LIST_VIEW, GRANARY_LIST, 0, 3, 1, 1}},
+    {"+vL", {IN_LARGE_LIST_VIEW, GRANARY_LIST, 0, 3, 1, 1}},
 };
 
 /* Types that are not taken: how their formats begin. */
@@ -46,16 +50,7 @@ static const struct {
     const char *begin;
     const char *name;
 } others[] = {
-    {"ti", "an interval"},
-    {"+l", "a list"},
-    {"+L", "a large list"},
-    {"+vl", "a list view"},
-    {"+vL", "a large list view"},
-    {"+w", "a fixed-size list"},
-    {"+s", "a struct"},
-    {"+m", "a map"},
-    {"+u", "a union"},
-    {"+r", "run-end encoded"},
+    {"ti", "an interval"}, {"+s", "a struct"}, {"+m", "a map"}, {"+u", "a union"}, {"+r", "run-end encoded"},
 };
 
 const char *
@@ -174,6 +169,21 @@ timestamp_type(const char *name, const char *format, struct in_type *ret_type)
     return GRANARY_OK;
 }
 
+/* "+w:items" */
+static granary_err
+fixed_list_type(const char *name, const char *format, struct in_type *ret_type)
+{
+    char *end = NULL;
+    long items = format[3] >= '0' && format[3] <= '9' ? strtol(format + 3, &end, 10) : -1;
+    char text[48];
+
+    if (items < 0 || items > INT32_MAX || *end != '\0') {
+        return gr_fail(GRANARY_EINVAL, "column '%s': the format '%s' is no list", name, in_type_shown(format, text));
+    }
+    *ret_type = (struct in_type){IN_FIXED_LIST, GRANARY_LIST, 0, 1, items, 1};
+    return GRANARY_OK;
+}
+
 granary_err
 in_type_parse(const char *name, const char *format, struct in_type *ret_type)
 {
@@ -193,6 +203,9 @@ in_type_parse(const char *name, const char *format, struct in_type *ret_type)
     }
     if (strncmp(format, "w:", 2) == 0) {
         return fixed_binary_type(name, format, ret_type);
+    }
+    if (strncmp(format, "+w:", 3) == 0) {
+        return fixed_list_type(name, format, ret_type);
     }
     if (strncmp(format, "ts", 2) == 0 && format[2] != '\0') {
         return timestamp_type(name, format, ret_type);

@@ -69,7 +69,8 @@ column_array(struct out_lease *lease, const granary_column *column, struct Arrow
 {
     struct ArrowArray array;
     struct array_block *block;
-    granary_err err = array_create(lease, column->dictionary != NULL, column->rows, &array);
+    bool is_list = gr_dtype_is_list(column->dtype);
+    granary_err err = array_create(lease, column->dictionary != NULL || is_list, column->rows, &array);
 
     if (err != GRANARY_OK) {
         return err;
@@ -78,10 +79,21 @@ column_array(struct out_lease *lease, const granary_column *column, struct Arrow
     array.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
     if (column->dtype != GRANARY_NULLTYPE) {
         block->buffers[array.n_buffers++] = column->validity;
-        if (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) {
+        if ((gr_dtype_is_text(column->dtype) && column->dictionary == NULL) || is_list) {
             block->buffers[array.n_buffers++] = address_of(column->offsets);
         }
-        block->buffers[array.n_buffers++] = address_of(column->values);
+        if (!is_list) {
+            block->buffers[array.n_buffers++] = address_of(column->values);
+        }
+    }
+    if (is_list) {
+        array.children = block->pointers;
+        err = column_array(lease, gr_list_items(column), array.children[0]);
+        if (err != GRANARY_OK) {
+            array_release(&array);
+            return err;
+        }
+        array.n_children = 1;
     }
     if (column->dictionary != NULL) {
         array.dictionary = &block->arrays[0];

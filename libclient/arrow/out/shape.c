@@ -117,7 +117,9 @@ out_dtype_of(const char *format, granary_dtype *ret_dtype)
 static void
 format_of(granary_dtype dtype, char ret_text[16])
 {
-    if (gr_dtype_kind(dtype) == GRANARY_DECIMAL) {
+    if (gr_dtype_is_list(dtype)) {
+        (void)snprintf(ret_text, 16, "+l");
+    } else if (gr_dtype_kind(dtype) == GRANARY_DECIMAL) {
         (void)snprintf(ret_text, 16, "d:%d,%d", GRANARY_DECIMAL_DIGITS, gr_dtype_scale(dtype));
     } else {
         (void)snprintf(ret_text, 16, "%s", formats[dtype]);
@@ -132,7 +134,20 @@ field_schema(const struct out_field *field, struct ArrowSchema *ret_schema)
     granary_err err;
 
     format_of(field->is_encoded ? GRANARY_INT32 : field->given, format);
-    err = schema_create(field->is_encoded, field->name, format, ARROW_FLAG_NULLABLE, &schema);
+    err = schema_create(field->is_encoded || gr_dtype_is_list(field->given), field->name, format, ARROW_FLAG_NULLABLE,
+                        &schema);
+    if (err == GRANARY_OK && gr_dtype_is_list(field->given)) {
+        struct schema_block *block = schema.private_data;
+
+        format_of(GRANARY_LIST_ITEM(field->given), format);
+        err = schema_create(0, "item", format, ARROW_FLAG_NULLABLE, &block->schemas[0]);
+        if (err != GRANARY_OK) {
+            schema_release(&schema);
+            return err;
+        }
+        schema.children = block->pointers;
+        schema.n_children = 1;
+    }
     if (err == GRANARY_OK && field->is_encoded) {
         struct schema_block *block = schema.private_data;
 

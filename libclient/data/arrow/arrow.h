@@ -6,8 +6,8 @@
  * Writing: one record batch, a dictionary for each encoded column, always the same bytes for the same frame. Reading:
  * our own files in place, and other writers' files, converted where the layout differs. Theirs may have any number of
  * batches, also with LZ4-compressed buffers. Types are all integers, float32/64, decimal128, bool, utf8, large utf8,
- * date32/64, timestamp and duration of any unit, and dictionary-encoded utf8. Columns of other types are passed over,
- * and refused by name when they are wanted.
+ * date32/64, timestamp and duration of any unit, dictionary-encoded utf8, and lists of all of these but the last, in
+ * each of Arrow's layouts. Columns of other types are passed over, and refused by name when they are wanted.
  */
 #ifndef DATA_ARROW_ARROW_H
 #define DATA_ARROW_ARROW_H

@@ -256,7 +256,7 @@ static granary_err
 find_runs(const struct arrow_field *field, const struct arrow_piece *piece, int64_t *runs)
 {
     size_t width = (size_t)field->index_bits / 8;
-    int64_t count = piece->inner->rows;
+    int64_t count = piece->items->rows;
     int64_t row = 0;
 
     if (piece->values_size / width < (uint64_t)count) {
@@ -285,7 +285,7 @@ decode_runs(const struct arrow_field *field, const struct arrow_piece *piece, st
                                    : find_runs(field, piece, runs);
 
     if (err == GRANARY_OK) {
-        err = arrow_decode(field->inner, piece->inner, NULL, &values);
+        err = arrow_decode(field->item, piece->items, NULL, &values);
     }
     if (err == GRANARY_OK) {
         err = gr_column_take(&values.view, runs, piece->rows, ret_column);
@@ -445,6 +445,16 @@ decode_views(const struct arrow_field *field, const struct arrow_piece *piece, s
     return err == GRANARY_OK ? arrow_decode_views(field, piece, validity, ret_column) : err;
 }
 
+static granary_err
+decode_list(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
+{
+    const uint8_t *validity;
+    int64_t nulls;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    return err == GRANARY_OK ? arrow_decode_list(field, piece, validity, ret_column) : err;
+}
+
 /* ---- dictionaries ---- */
 
 /* Positions of the rows in the dictionary, -1 or (codes) 0 under nulls. */
@@ -560,6 +570,12 @@ arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
         return decode_fixed_text(field, piece, ret_column);
     case LAYOUT_TEXT_VIEWS:
         return decode_views(field, piece, ret_column);
+    case LAYOUT_LIST:
+    case LAYOUT_LARGE_LIST:
+    case LAYOUT_FIXED_LIST:
+    case LAYOUT_LIST_VIEW:
+    case LAYOUT_LARGE_LIST_VIEW:
+        return decode_list(field, piece, ret_column);
     default:
         return decode_fixed(field, piece, ret_column);
     }

@@ -25,9 +25,11 @@ text_size(const granary_column *column)
 static uint64_t
 values_size(const granary_column *column)
 {
-    switch (column->dtype) {
+    switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_BOOL:
         return (uint64_t)gr_bitmap_bytes(column->rows);
+    case GRANARY_LIST:
+        return 0;
     case GRANARY_STRING:
     case GRANARY_BINARY:
         return column->dictionary != NULL ? (uint64_t)column->rows * sizeof(int32_t) : (uint64_t)text_size(column);
@@ -40,7 +42,33 @@ values_size(const granary_column *column)
 static bool
 has_offsets(const granary_column *column)
 {
-    return gr_dtype_is_text(column->dtype) && column->dictionary == NULL;
+    return (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) || gr_dtype_is_list(column->dtype);
+}
+
+/* Where the buffers of the items lie, in the place of their lists. */
+static void
+place_items(const granary_column *items, uint64_t *at, struct gr_directory_column *place)
+{
+    struct gr_directory_column own = arrow_place_column(items, at);
+
+    place->entries = items->rows;
+    place->entry_text_offset = own.validity_offset;
+    place->entry_text_size = own.validity_size;
+    place->entry_offsets_offset = own.offsets_offset;
+    place->entry_offsets_size = own.offsets_size;
+    place->values_offset = own.values_offset;
+    place->values_size = own.values_size;
+}
+
+struct gr_directory_column
+arrow_items_place(const struct gr_directory_column *place)
+{
+    return (struct gr_directory_column){.validity_offset = place->entry_text_offset,
+                                        .validity_size = place->entry_text_size,
+                                        .offsets_offset = place->entry_offsets_offset,
+                                        .offsets_size = place->entry_offsets_size,
+                                        .values_offset = place->values_offset,
+                                        .values_size = place->values_size};
 }
 
 /* Where a column's buffers lie, from *at (a multiple of 64), which moves behind them. */
@@ -55,6 +83,11 @@ arrow_place_column(const granary_column *column, uint64_t *at)
     place.validity_size = validity_size(column);
     place.offsets_offset = place.validity_offset + arrow_aligned(place.validity_size);
     place.offsets_size = has_offsets(column) ? ((uint64_t)column->rows + 1) * sizeof(int32_t) : 0;
+    if (gr_dtype_is_list(column->dtype)) {
+        *at = place.offsets_offset + arrow_aligned(place.offsets_size);
+        place_items(gr_list_items(column), at, &place);
+        return place;
+    }
     place.values_offset = place.offsets_offset + arrow_aligned(place.offsets_size);
     place.values_size = values_size(column);
     *at = place.values_offset + arrow_aligned(place.values_size);
@@ -163,6 +196,9 @@ put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
     case GRANARY_DECIMAL:
         *ret_table = put_decimal_type(out, gr_dtype_scale(dtype));
         return TYPE_DECIMAL;
+    case GRANARY_LIST:
+        *ret_table = flat_put_table(out, NULL, 0);
+        return TYPE_LIST;
     default:
         *ret_table = flat_put_table(out, NULL, 0);
         return dtype == GRANARY_BOOL     ? TYPE_BOOL
@@ -196,6 +232,7 @@ put_field(struct flat_out *out, const granary_column *column, size_t id)
     size_t table = flat_put_table(out, sizes, sizeof sizes);
     enum arrow_type type;
     size_t type_table;
+    size_t children;
 
     flat_set(out, table, FIELD_NULLABLE, 1, 1);
     flat_refer(out, table, FIELD_NAME, flat_put_string(out, column->name, strlen(column->name)));
@@ -205,7 +242,14 @@ put_field(struct flat_out *out, const granary_column *column, size_t id)
     if (column->dictionary != NULL) {
         flat_refer(out, table, FIELD_DICTIONARY, put_encoding(out, id));
     }
-    flat_refer(out, table, FIELD_CHILDREN, flat_put_vector(out, 0, 4));
+    children = flat_put_vector(out, gr_dtype_is_list(column->dtype), 4);
+    flat_refer(out, table, FIELD_CHILDREN, children);
+    if (gr_dtype_is_list(column->dtype)) {
+        granary_column items = *gr_list_items(column);
+
+        items.name = "item";
+        flat_refer_element(out, children, 0, put_field(out, &items, id));
+    }
     return table;
 }
 
@@ -223,47 +267,83 @@ put_schema(struct flat_out *out, const granary_frame *frame)
     return table;
 }
 
+/* How many nodes and buffers a column has. */
+static void
+count_parts(const granary_column *column, size_t *nodes, size_t *buffers)
+{
+    *nodes += 1;
+    *buffers += column->dtype == GRANARY_NULLTYPE ? 0
+                : gr_dtype_is_text(column->dtype) ? (has_offsets(column) ? 3 : 2)
+                                                  : 2; /* lists: without values */
+    if (gr_dtype_is_list(column->dtype)) {
+        count_parts(gr_list_items(column), nodes, buffers);
+    }
+}
+
+/* The vectors of a batch while they are filled. */
+struct parts {
+    struct flat_out *out;
+    size_t nodes;
+    size_t buffers;
+    size_t node_count;
+    size_t buffer_count;
+};
+
+static void
+put_buffer(struct parts *parts, uint64_t offset, uint64_t size)
+{
+    struct arrow_buffer buffer = {(int64_t)offset, (int64_t)size};
+
+    flat_set_element(parts->out, parts->buffers, parts->buffer_count++, sizeof buffer, &buffer);
+}
+
+static void
+put_parts(struct parts *parts, const granary_column *column, const struct gr_directory_column *place)
+{
+    struct arrow_node node = {column->rows, column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count};
+
+    flat_set_element(parts->out, parts->nodes, parts->node_count++, sizeof node, &node);
+    if (column->dtype == GRANARY_NULLTYPE) {
+        return;
+    }
+    put_buffer(parts, place->validity_offset, place->validity_size);
+    if (has_offsets(column)) {
+        put_buffer(parts, place->offsets_offset, place->offsets_size);
+    }
+    if (gr_dtype_is_list(column->dtype)) {
+        struct gr_directory_column items = arrow_items_place(place);
+
+        put_parts(parts, gr_list_items(column), &items);
+    } else {
+        put_buffer(parts, place->values_offset, place->values_size);
+    }
+}
+
 /* places: NULL: one after the other. */
 static size_t
 put_batch(struct flat_out *out, const granary_frame *frame, const struct gr_directory_column *places)
 {
     static const uint8_t sizes[] = {[BATCH_LENGTH] = 8, [BATCH_NODES] = 4, [BATCH_BUFFERS] = 4};
     size_t table = flat_put_table(out, sizes, sizeof sizes);
-    size_t nodes = flat_put_vector(out, frame->count, sizeof(struct arrow_node));
-    struct arrow_buffer buffers[BUFFERS_MOST];
+    struct parts parts = {.out = out};
     uint64_t at = 0;
-    size_t count = 0;
-    size_t vector;
+    size_t node_count = 0;
+    size_t buffer_count = 0;
 
     for (size_t i = 0; i < frame->count; i++) {
-        const granary_column *column = &frame->columns[i].view;
-        struct arrow_node node = {column->rows, column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count};
-
-        flat_set_element(out, nodes, i, sizeof node, &node);
-        count += column->dtype == GRANARY_NULLTYPE ? 0 : has_offsets(column) ? 3 : 2;
+        count_parts(&frame->columns[i].view, &node_count, &buffer_count);
     }
-    vector = flat_put_vector(out, count, sizeof buffers[0]);
-    count = 0;
+    parts.nodes = flat_put_vector(out, node_count, sizeof(struct arrow_node));
+    parts.buffers = flat_put_vector(out, buffer_count, sizeof(struct arrow_buffer));
     for (size_t i = 0; i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;
         struct gr_directory_column place = places != NULL ? places[i] : arrow_place_column(column, &at);
-        size_t have = 0;
 
-        if (column->dtype == GRANARY_NULLTYPE) {
-            continue;
-        }
-        buffers[have++] = (struct arrow_buffer){(int64_t)place.validity_offset, (int64_t)place.validity_size};
-        if (has_offsets(column)) {
-            buffers[have++] = (struct arrow_buffer){(int64_t)place.offsets_offset, (int64_t)place.offsets_size};
-        }
-        buffers[have++] = (struct arrow_buffer){(int64_t)place.values_offset, (int64_t)place.values_size};
-        for (size_t b = 0; b < have; b++) {
-            flat_set_element(out, vector, count++, sizeof buffers[b], &buffers[b]);
-        }
+        put_parts(&parts, column, &place);
     }
     flat_set(out, table, BATCH_LENGTH, (uint64_t)frame->rows, 8);
-    flat_refer(out, table, BATCH_NODES, nodes);
-    flat_refer(out, table, BATCH_BUFFERS, vector);
+    flat_refer(out, table, BATCH_NODES, parts.nodes);
+    flat_refer(out, table, BATCH_BUFFERS, parts.buffers);
     return table;
 }
 

@@ -30,6 +30,8 @@ struct arrow_plan arrow_plan_file(const granary_frame *frame);
 
 /* Where a column's buffers lie, from *at (a multiple of 64), which moves behind them. */
 struct gr_directory_column arrow_place_column(const granary_column *column, uint64_t *at);
+/* Where the buffers of the items lie, as of a column by itself. */
+struct gr_directory_column arrow_items_place(const struct gr_directory_column *place);
 /* Where the buffers of a column's dictionary lie, from at on (a multiple of 64); returns what is behind them. */
 uint64_t arrow_place_entries(const granary_column *entries, uint64_t at, struct gr_directory_column *place);
 

@@ -104,9 +104,7 @@ arrow_cursor_close(struct arrow_cursor *cursor)
 {
     arrow_inflated_free(&cursor->inflated);
     free(cursor->parts);
-    free(cursor->inner);
     cursor->parts = NULL;
-    cursor->inner = NULL;
 }
 
 static granary_err
@@ -214,14 +212,14 @@ next_node(struct arrow_cursor *cursor, struct arrow_node *ret_node)
     return GRANARY_OK;
 }
 
-/* The ends of runs, and their values. */
+/* The ends of runs. */
 static granary_err
-next_runs(struct arrow_cursor *cursor, const struct arrow_field *field, bool fetch, struct arrow_piece *piece)
+next_ends(struct arrow_cursor *cursor, bool fetch, struct arrow_piece *piece)
 {
     struct arrow_node node;
-    granary_err err = next_node(cursor, &node);
     const uint8_t *validity;
     uint64_t validity_size;
+    granary_err err = next_node(cursor, &node);
 
     if (err == GRANARY_OK && (node.length < 0 || node.length > piece->rows || node.null_count != 0)) {
         err = arrow_fail_at(cursor->message->at, "more runs than rows");
@@ -229,46 +227,40 @@ next_runs(struct arrow_cursor *cursor, const struct arrow_field *field, bool fet
     if (err == GRANARY_OK) {
         err = next_buffer(cursor, false, &validity, &validity_size);
     }
-    if (err == GRANARY_OK) {
-        err = next_buffer(cursor, fetch, &piece->values, &piece->values_size);
-    }
-    free(cursor->inner);
-    cursor->inner = err == GRANARY_OK ? calloc(1, sizeof *cursor->inner) : NULL;
-    if (err == GRANARY_OK && cursor->inner == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
-    }
-    piece->inner = cursor->inner;
-    return err == GRANARY_OK ? arrow_next_piece(cursor, field->inner, false, fetch, node.length, cursor->inner) : err;
+    return err == GRANARY_OK ? next_buffer(cursor, fetch, &piece->values, &piece->values_size) : err;
 }
 
-granary_err
-arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
-                 struct arrow_piece *ret_piece)
+/* rows -1: as many as it says. */
+static granary_err
+next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
+           struct arrow_piece *ret_piece)
 {
+    bool is_list = !is_index && arrow_is_list(field->layout);
+    bool offsets = !is_index && (field->layout == LAYOUT_TEXT || field->layout == LAYOUT_LARGE_TEXT ||
+                                 (is_list && field->layout != LAYOUT_FIXED_LIST));
+    bool values = !is_list || field->layout == LAYOUT_LIST_VIEW || field->layout == LAYOUT_LARGE_LIST_VIEW; /* sizes */
     struct arrow_piece piece = {.rows = rows};
-    bool text = !is_index && (field->layout == LAYOUT_TEXT || field->layout == LAYOUT_LARGE_TEXT);
     struct arrow_node node;
     granary_err err = GRANARY_OK;
 
-    if (field->layout == LAYOUT_OTHER) {
-        return pass_over(cursor, field);
-    }
     err = next_node(cursor, &node);
     if (err != GRANARY_OK) {
         return err;
     }
-    if (node.length != rows || node.null_count < 0 || node.null_count > rows) {
+    piece.rows = rows < 0 ? node.length : rows;
+    if (node.length != piece.rows || node.length < 0 || node.length > ROWS_MAX || node.null_count < 0 ||
+        node.null_count > piece.rows) {
         return arrow_fail_at(cursor->message->at, "a column of another length than its batch");
     }
     piece.null_count = node.null_count;
     if (!is_index && field->layout == LAYOUT_RUNS) {
-        err = next_runs(cursor, field, fetch, &piece);
+        err = next_ends(cursor, fetch, &piece);
     } else if (is_index || field->layout != LAYOUT_NULL) {
         err = next_buffer(cursor, fetch, &piece.validity, &piece.validity_size);
-        if (err == GRANARY_OK && text) {
+        if (err == GRANARY_OK && offsets) {
             err = next_buffer(cursor, fetch, &piece.offsets, &piece.offsets_size);
         }
-        if (err == GRANARY_OK) {
+        if (err == GRANARY_OK && values) {
             err = next_buffer(cursor, fetch, &piece.values, &piece.values_size);
         }
         if (err == GRANARY_OK && !is_index && field->layout == LAYOUT_TEXT_VIEWS) {
@@ -276,5 +268,22 @@ arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, b
         }
     }
     *ret_piece = piece;
+    return err;
+}
+
+granary_err
+arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
+                 struct arrow_piece *ret_piece)
+{
+    granary_err err;
+
+    if (field->layout == LAYOUT_OTHER) {
+        return pass_over(cursor, field);
+    }
+    err = next_piece(cursor, field, is_index, fetch, rows, ret_piece);
+    if (err == GRANARY_OK && !is_index && (arrow_is_list(field->layout) || field->layout == LAYOUT_RUNS)) {
+        err = next_piece(cursor, field->item, false, fetch, -1, &cursor->items);
+        ret_piece->items = &cursor->items;
+    }
     return err;
 }

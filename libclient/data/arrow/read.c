@@ -407,7 +407,7 @@ arrow_in_close(struct arrow_in *file)
 {
     arrow_in_dictionaries_free(file);
     for (size_t i = 0; file->fields != NULL && i < file->field_count; i++) {
-        free(file->fields[i].inner);
+        free(file->fields[i].item);
     }
     free(file->dictionaries);
     free(file->fields);

@@ -20,10 +20,15 @@ enum arrow_layout {
     LAYOUT_LARGE_TEXT, /* int64 offsets */
     LAYOUT_HALF,       /* float16: becomes float32 */
     LAYOUT_DECIMAL,    /* of `width` bytes, other than 16 */
-    LAYOUT_RUNS,       /* run-end encoded: those of `inner`, so often as the runs are long */
+    LAYOUT_RUNS,       /* run-end encoded: those of `item`, so often as the runs are long */
     LAYOUT_FIXED_TEXT, /* each of `width` bytes */
     LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */
-    LAYOUT_OTHER,      /* of a type that is not read: passed over */
+    LAYOUT_LIST,       /* int32 offsets, and the items */
+    LAYOUT_LARGE_LIST, /* int64 offsets */
+    LAYOUT_FIXED_LIST, /* as many items a list as the field says */
+    LAYOUT_LIST_VIEW,  /* int32 offsets and sizes, in any order */
+    LAYOUT_LARGE_LIST_VIEW,
+    LAYOUT_OTHER, /* of a type that is not read: passed over */
 };
 
 struct arrow_field {
@@ -31,12 +36,13 @@ struct arrow_field {
     granary_dtype dtype;
     enum arrow_layout layout; /* dictionary: of the dictionary's values */
     enum arrow_time_unit unit;
-    int32_t width;             /* FIXED_TEXT, DECIMAL */
-    struct arrow_field *inner; /* RUNS, owned; index_bits is the width of the ends */
+    int32_t width; /* FIXED_TEXT, DECIMAL */
     bool dictionary;
     int64_t dictionary_id;
     int index_bits;
     bool index_signed;
+    int64_t list_size;        /* FIXED_LIST */
+    struct arrow_field *item; /* lists: of the items; owned */
     char other[40]; /* OTHER: the type's name; how many nodes, buffers and columns of views it has, with all in it */
     uint64_t nodes;
     uint64_t buffers;
@@ -61,7 +67,7 @@ struct arrow_piece {
     uint64_t values_size;
     const struct arrow_part *parts; /* LAYOUT_TEXT_VIEWS: of text */
     size_t part_count;
-    const struct arrow_piece *inner; /* LAYOUT_RUNS: a value for each run, whose ends are the values here */
+    const struct arrow_piece *items; /* lists; values are the sizes of views. Runs: a value each; values are the ends */
 };
 
 /* A schema while its fields are read. */
@@ -70,6 +76,12 @@ struct arrow_schema {
     enum arrow_version version;
     size_t visited; /* fields within fields */
 };
+
+static inline bool
+arrow_is_list(enum arrow_layout layout)
+{
+    return layout >= LAYOUT_LIST && layout <= LAYOUT_LARGE_LIST_VIEW;
+}
 
 /* Read a field of a schema; what is damaged shows in `in`. Errors: ECORRUPT; EUNSUPPORTED it cannot even be passed over */
 granary_err arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field);
@@ -94,6 +106,12 @@ float arrow_half(const void *at);
 /* A decimal of 4, 8, 16 or 32 bytes; false: it has more digits than ours. */
 bool arrow_decimal(const void *at, size_t width, gr_int128 *ret_value);
 
+/* ... of lists of any layout. Errors: ECORRUPT · EUNSUPPORTED · EFULL · ENOMEM */
+granary_err arrow_decode_list(const struct arrow_field *field, const struct arrow_piece *piece, const uint8_t *validity,
+                              struct gr_column *ret_column);
+/* The same of items that are there: whose field and piece are not looked at. */
+granary_err arrow_gather_lists(const struct arrow_field *field, const struct arrow_piece *piece,
+                               const uint8_t *validity, const granary_column *items, struct gr_column *ret_column);
 /* ... of strings as views; validity as arrow_decode() found it. Errors: ECORRUPT · EFULL · ENOMEM */
 granary_err arrow_decode_views(const struct arrow_field *field, const struct arrow_piece *piece,
                                const uint8_t *validity, struct gr_column *ret_column);
@@ -157,8 +175,8 @@ struct arrow_cursor {
     size_t node;
     size_t buffer;
     size_t views;
-    struct arrow_part *parts;  /* of the piece it is at; owned */
-    struct arrow_piece *inner; /* the same */
+    struct arrow_part *parts; /* of the piece it is at; owned */
+    struct arrow_piece items; /* the same of lists */
     uint64_t budget;
     bool compressed; /* each buffer by itself */
     enum compression_codec codec;

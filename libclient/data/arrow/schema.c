@@ -124,7 +124,68 @@ type_name(uint64_t type)
     return type < sizeof names / sizeof names[0] ? names[type] : "?";
 }
 
-static void
+static bool
+has_children(uint64_t number)
+{
+    switch (number) {
+    case TYPE_LIST:
+    case TYPE_LARGE_LIST:
+    case TYPE_FIXED_LIST:
+    case TYPE_LIST_VIEW:
+    case TYPE_LARGE_LIST_VIEW:
+    case TYPE_MAP:
+    case TYPE_STRUCT:
+    case TYPE_UNION:
+    case TYPE_RUN_ENDS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static granary_err field_type(struct flat_in *in, struct flat_table table, struct arrow_field *field);
+
+/* Lists of what can be read as a column by itself, but of no lists and no dictionary. */
+static granary_err
+list_type(struct flat_in *in, uint64_t number, struct flat_table table, struct arrow_field *field)
+{
+    struct flat_vector children = flat_vector(in, table, FIELD_CHILDREN, 4);
+    struct flat_table child = children.count == 1 ? flat_element_table(in, children, 0) : (struct flat_table){0};
+    uint64_t child_number = child.at == 0 ? 0 : flat_uint(in, child, FIELD_TYPE_TYPE, 1, 0);
+    struct arrow_field *item;
+    char type[sizeof field->other];
+
+    (void)snprintf(type, sizeof type, "%s of %s%s", type_name(number),
+                   child.at != 0 && flat_table(in, child, FIELD_DICTIONARY).at != 0 ? "Dictionary" : "",
+                   type_name(child_number));
+    set_other(field, type);
+    if (child.at == 0 || has_children(child_number) || flat_table(in, child, FIELD_DICTIONARY).at != 0) {
+        return GRANARY_OK;
+    }
+    item = calloc(1, sizeof *item);
+    if (item == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    item->name = field->name;
+    (void)field_type(in, child, item);
+    if (item->layout == LAYOUT_OTHER) {
+        free(item);
+        return GRANARY_OK;
+    }
+    field->item = item;
+    field->list_size = (int32_t)(uint32_t)flat_uint(in, flat_table(in, table, FIELD_TYPE), 0, 4, 0);
+    set_layout(field,
+               number == TYPE_LIST         ? LAYOUT_LIST
+               : number == TYPE_LARGE_LIST ? LAYOUT_LARGE_LIST
+               : number == TYPE_FIXED_LIST ? LAYOUT_FIXED_LIST
+               : number == TYPE_LIST_VIEW  ? LAYOUT_LIST_VIEW
+                                           : LAYOUT_LARGE_LIST_VIEW,
+               /* lists of nothing are lists of strings */
+               GRANARY_LIST(item->dtype == GRANARY_NULLTYPE ? GRANARY_STRING : item->dtype));
+    return GRANARY_OK;
+}
+
+static granary_err
 field_type(struct flat_in *in, struct flat_table table, struct arrow_field *field)
 {
     uint64_t number = flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0);
@@ -133,66 +194,72 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
     switch (number) {
     case TYPE_NULL:
         set_layout(field, LAYOUT_NULL, GRANARY_NULLTYPE);
-        return;
+        return GRANARY_OK;
     case TYPE_BOOL:
         set_layout(field, LAYOUT_BOOL, GRANARY_BOOL);
-        return;
+        return GRANARY_OK;
     case TYPE_INT:
         integer_type(in, type, field);
-        return;
+        return GRANARY_OK;
     case TYPE_FLOAT:
         switch (flat_uint(in, type, 0, 2, 0)) {
         case PRECISION_SINGLE:
             set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT32);
-            return;
+            return GRANARY_OK;
         case PRECISION_DOUBLE:
             set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT64);
-            return;
+            return GRANARY_OK;
         default:
             set_layout(field, LAYOUT_HALF, GRANARY_FLOAT32);
-            return;
+            return GRANARY_OK;
         }
     case TYPE_UTF8:
     case TYPE_BINARY:
         set_layout(field, LAYOUT_TEXT, number == TYPE_UTF8 ? GRANARY_STRING : GRANARY_BINARY);
-        return;
+        return GRANARY_OK;
     case TYPE_LARGE_UTF8:
     case TYPE_LARGE_BINARY:
         set_layout(field, LAYOUT_LARGE_TEXT, number == TYPE_LARGE_UTF8 ? GRANARY_STRING : GRANARY_BINARY);
-        return;
+        return GRANARY_OK;
     case TYPE_UTF8_VIEW:
     case TYPE_BINARY_VIEW:
         set_layout(field, LAYOUT_TEXT_VIEWS, number == TYPE_UTF8_VIEW ? GRANARY_STRING : GRANARY_BINARY);
-        return;
+        return GRANARY_OK;
     case TYPE_FIXED_BINARY:
         field->width = (int32_t)(uint32_t)flat_uint(in, type, 0, 4, 0);
         set_layout(field, LAYOUT_FIXED_TEXT, GRANARY_BINARY);
         if (field->width < 0) {
             set_other(field, "FixedSizeBinary of an odd width");
         }
-        return;
+        return GRANARY_OK;
     case TYPE_DATE:
         set_layout(field, flat_uint(in, type, 0, 2, DATE_MILLISECOND) == DATE_DAY ? LAYOUT_FIXED : LAYOUT_DATE_MS,
                    GRANARY_DATE);
-        return;
+        return GRANARY_OK;
     case TYPE_TIMESTAMP:
         field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_SECOND) & 3);
         set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME,
                    has_zone(in, type) ? GRANARY_TIMESTAMPTZ : GRANARY_TIMESTAMP);
-        return;
+        return GRANARY_OK;
     case TYPE_TIME:
         time_type(in, type, field);
-        return;
+        return GRANARY_OK;
     case TYPE_DURATION:
         field->unit = (enum arrow_time_unit)(flat_uint(in, type, 0, 2, TIME_MILLISECOND) & 3);
         set_layout(field, field->unit == TIME_MICROSECOND ? LAYOUT_FIXED : LAYOUT_TIME, GRANARY_DURATION);
-        return;
+        return GRANARY_OK;
     case TYPE_DECIMAL:
         decimal_type(in, type, field);
-        return;
+        return GRANARY_OK;
+    case TYPE_LIST:
+    case TYPE_LARGE_LIST:
+    case TYPE_FIXED_LIST:
+    case TYPE_LIST_VIEW:
+    case TYPE_LARGE_LIST_VIEW:
+        return list_type(in, number, table, field);
     default:
         set_other(field, type_name(number));
-        return;
+        return GRANARY_OK;
     }
 }
 
@@ -226,25 +293,6 @@ own_buffers(struct arrow_schema *schema, uint64_t number, struct flat_table type
     default: /* of values of one size, lists by their offsets, views without their parts */
         *ret_buffers = 2;
         return number > 0 && number <= TYPE_LARGE_LIST_VIEW;
-    }
-}
-
-static bool
-has_children(uint64_t number)
-{
-    switch (number) {
-    case TYPE_LIST:
-    case TYPE_LARGE_LIST:
-    case TYPE_FIXED_LIST:
-    case TYPE_LIST_VIEW:
-    case TYPE_LARGE_LIST_VIEW:
-    case TYPE_MAP:
-    case TYPE_STRUCT:
-    case TYPE_UNION:
-    case TYPE_RUN_ENDS:
-        return true;
-    default:
-        return false;
     }
 }
 
@@ -288,21 +336,22 @@ runs_type(struct arrow_schema *schema, struct flat_table table, struct arrow_fie
     struct flat_table ends = children.count == 2 ? flat_element_table(in, children, 0) : (struct flat_table){0};
     struct flat_table values = children.count == 2 ? flat_element_table(in, children, 1) : (struct flat_table){0};
     bool good = flat_uint(in, ends, FIELD_TYPE_TYPE, 1, 0) == TYPE_INT &&
-                flat_table(in, ends, FIELD_DICTIONARY).at == 0 && flat_table(in, values, FIELD_DICTIONARY).at == 0;
+                flat_table(in, ends, FIELD_DICTIONARY).at == 0 && flat_table(in, values, FIELD_DICTIONARY).at == 0 &&
+                !has_children(flat_uint(in, values, FIELD_TYPE_TYPE, 1, 0));
 
     if (!good) {
         return GRANARY_OK;
     }
-    field->inner = calloc(1, sizeof *field->inner);
-    if (field->inner == NULL) {
+    field->item = calloc(1, sizeof *field->item);
+    if (field->item == NULL) {
         return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
     }
-    field->inner->name = field->name;
+    field->item->name = field->name;
     field->index_bits = (int)flat_uint(in, flat_table(in, ends, FIELD_TYPE), INT_BIT_WIDTH, 4, 0);
-    field_type(in, values, field->inner);
-    if (field->inner->layout != LAYOUT_OTHER &&
+    (void)field_type(in, values, field->item);
+    if (field->item->layout != LAYOUT_OTHER &&
         (field->index_bits == 16 || field->index_bits == 32 || field->index_bits == 64)) {
-        set_layout(field, LAYOUT_RUNS, field->inner->dtype);
+        set_layout(field, LAYOUT_RUNS, field->item->dtype);
     }
     return GRANARY_OK;
 }
@@ -328,22 +377,24 @@ arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct ar
 {
     struct flat_in *in = schema->in;
     struct flat_table dictionary = flat_table(in, table, FIELD_DICTIONARY);
+    granary_err err;
 
     field->name = flat_string(in, table, FIELD_NAME);
     field->name = field->name == NULL ? "" : field->name;
-    field_type(in, table, field);
-    if (dictionary.at == 0 && flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0) == TYPE_RUN_ENDS) {
-        granary_err err = runs_type(schema, table, field);
-
-        if (err != GRANARY_OK) {
-            return err;
-        }
+    err = field_type(in, table, field);
+    if (err == GRANARY_OK && dictionary.at == 0 && flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0) == TYPE_RUN_ENDS) {
+        err = runs_type(schema, table, field);
     }
-    if (dictionary.at != 0 && field->layout != LAYOUT_OTHER) {
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (dictionary.at != 0 && field->layout != LAYOUT_OTHER && !arrow_is_list(field->layout)) {
         index_type(in, dictionary, field);
     } else if (dictionary.at != 0) {
         char type[sizeof field->other];
 
+        free(field->item);
+        field->item = NULL;
         (void)snprintf(type, sizeof type, "Dictionary of %s", type_name(flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0)));
         set_other(field, type);
     }

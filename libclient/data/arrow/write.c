@@ -36,20 +36,29 @@ arrow_write_message(const granary_frame *frame, enum arrow_header kind, size_t c
     memset(out.bytes + out.size, 0, (size_t)(to - (out.bytes + out.size)));
 }
 
+/* by: may be the complement of a number to go down. A dictionary lies elsewhere. */
+static void
+move_place(const granary_column *column, struct gr_directory_column *place, uint64_t by)
+{
+    place->validity_offset += by;
+    place->offsets_offset += by;
+    place->values_offset += by;
+    if (gr_dtype_is_list(column->dtype)) {
+        place->entry_offsets_offset += by;
+        place->entry_text_offset += by;
+    }
+}
+
 void
 arrow_write_batch(const granary_frame *frame, const struct arrow_plan *plan, struct gr_directory_column *places,
                   uint8_t *bytes)
 {
     for (size_t i = 0; i < frame->count; i++) {
-        places[i].validity_offset -= plan->body;
-        places[i].offsets_offset -= plan->body;
-        places[i].values_offset -= plan->body;
+        move_place(&frame->columns[i].view, &places[i], -plan->body);
     }
     arrow_write_message(frame, HEADER_BATCH, 0, plan->body_size, places, bytes + plan->batch, bytes + plan->body);
     for (size_t i = 0; i < frame->count; i++) {
-        places[i].validity_offset += plan->body;
-        places[i].offsets_offset += plan->body;
-        places[i].values_offset += plan->body;
+        move_place(&frame->columns[i].view, &places[i], plan->body);
     }
 }
 
@@ -122,6 +131,14 @@ arrow_write_column(uint8_t *data, const granary_column *column, struct gr_direct
     }
     if (place->offsets_size > 0) {
         write_offsets(data + place->offsets_offset, column);
+    }
+    if (gr_dtype_is_list(column->dtype)) {
+        struct gr_directory_column items = arrow_items_place(place);
+
+        arrow_write_column(data, gr_list_items(column), &items, false);
+        return;
+    }
+    if (place->offsets_size > 0) {
         values = column->rows > 0 && values != NULL ? values + column->offsets[0] : values;
     }
     if (with_zone && zone_adds(column) && place->values_size > 0) {

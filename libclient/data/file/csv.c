@@ -9,6 +9,7 @@
 #include "data/file/guess.h"
 #include "data/file/names.h"
 #include "data/print.h"
+#include "data/text/header.h"
 #include "data/text/sniff.h"
 #include "data/value/utf8.h"
 
@@ -25,13 +26,15 @@ next_field(const char **at, const char *end, char delimiter, char *text)
 
     if (p < end && *p == '"') {
         for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
-            *text++ = *p;
+            *text = *p;
+            text += *p != '\0';
             p += *p == '"'; /* the other of two */
         }
         p += p < end;
     }
     while (p < end && *p != delimiter && *p != '\n' && *p != '\r') {
-        *text++ = *p++;
+        *text = *p;
+        text += *p++ != '\0';
     }
     if (p < end) {
         stop = *p++;
@@ -39,6 +42,25 @@ next_field(const char **at, const char *end, char delimiter, char *text)
     *text = '\0';
     *at = p;
     return stop;
+}
+
+/* As the scheduler will find it (tile/file/csv.c). */
+static bool
+has_header(const char *bytes, size_t size, const struct gr_dialect *dialect, const struct gr_sniffed *sniffed,
+           const struct gr_sketch *sketch)
+{
+    struct gr_header_style style = {.decimal = '.'};
+
+    if (sketch->style != NULL) {
+        style = *sketch->style;
+    }
+    style.delimiter = gr_dialect_delimiter(dialect);
+    if (sketch->sniffed && style.decimal == '.' && style.thousands == '\0') {
+        style.decimal = sniffed->decimal[0];
+        style.thousands = sniffed->thousands[0];
+    }
+    return sketch->header == GR_HEADER_YES ||
+           (sketch->header == GR_HEADER_GUESS && gr_header_guess(bytes, size, &style) != GR_GUESS_NONE);
 }
 
 static granary_err
@@ -72,7 +94,7 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
         stop = next_field(&at, bytes + size, delimiter, text);
         err = stop == '\0' && !whole
                   ? gr_fail(GRANARY_EINVAL, "%s:1: the header is longer than %zu MiB", path, HEADER_MAX >> 20)
-                  : tell_column(path, position, text, &names, sketch);
+                  : tell_column(path, position, sketch->is_numbered ? "" : text, &names, sketch);
     }
     gr_texts_free(&names);
     free(text);
@@ -125,6 +147,7 @@ dialect_of(const char *path, const char *delimiter, struct gr_sniffed *sniffed, 
         dialect.escape = sniffed->escape;
         dialect.comment = sniffed->comment;
         dialect.skip = sniffed->skip;
+        dialect.skip_spaces = sniffed->skip_spaces;
     }
     return dialect;
 }
@@ -142,13 +165,17 @@ csv_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch)
     granary_err err = gr_text_open(path, &dialect, &text);
 
     err = err == GRANARY_OK ? gr_text_read(text, HEADER_MAX, &bytes, &more) : err;
-    if (err == GRANARY_OK && bytes.size == 0) {
+    if (err == GRANARY_OK && bytes.size == 0 && sketch->header == GR_HEADER_YES) {
         err = gr_fail(GRANARY_EINVAL, "%s: is empty: no header", path);
+    } else if (err == GRANARY_OK && bytes.size == 0) {
+        sketch->is_numbered = true;
+        err = sketch_header(path, "", 0, true, ',', sketch);
     } else if (err == GRANARY_OK && gr_data_guess(bytes.bytes, bytes.size) != NULL) {
         err = gr_fail(GRANARY_EINVAL, "%s: %s", path, gr_data_guess(bytes.bytes, bytes.size));
     } else if (err == GRANARY_OK) {
         (void)stat(path, &info);
         sketch->rows = (double)info.st_size * (gr_text_packing(text) == GR_PACKING_NONE ? 1 : PACKED_RATIO) / ROW_BYTES;
+        sketch->is_numbered = !has_header(bytes.bytes, bytes.size, &dialect, &sniffed, sketch);
         err = sketch_header(path, bytes.bytes, bytes.size, !more, gr_dialect_delimiter(&dialect), sketch);
     }
     gr_text_close(text);

@@ -25,13 +25,19 @@ enum { GR_FORMAT_ENDINGS = 4 };
 #define GR_FORMAT_MISTAKEN "not text in columns but "
 
 struct gr_dialect;
+struct gr_header_style;
+
+enum gr_header { GR_HEADER_GUESS, GR_HEADER_YES, GR_HEADER_NO };
 
 /* What is told of a file before it is read. */
 struct gr_sketch {
     granary_err (*column)(struct gr_sketch *sketch, const char *name); /* called with each, in order */
     double rows;                                                       /* about so many */
-    const struct gr_dialect *dialect; /* of CSV; NULL: the delimiter, or what is found when there are no commas */
-    bool sniffed;                     /* it was found: the file is to be read with `sniff` */
+    const struct gr_dialect *dialect;    /* of CSV; NULL: the delimiter, or what is found when there are no commas */
+    bool sniffed;                        /* it was found: the file is to be read with `sniff` */
+    const struct gr_header_style *style; /* of CSV: how fields are written; NULL: as most are */
+    enum gr_header header;               /* of CSV: whether the first record has names */
+    bool is_numbered;                    /* it has none: c0, c1 and so on were told */
 };
 
 /* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header. */

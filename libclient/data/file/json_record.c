@@ -308,37 +308,68 @@ parse_items(struct parse *parse, int depth, char last, bool told)
     return err;
 }
 
+/* A value that is no object, but for one in a list: what it is. */
+static granary_err
+parse_one(struct parse *parse, int depth, struct gr_json_value *value)
+{
+    char first = peek_byte(parse);
+    const char *begin = parse->at;
+    granary_err err = GRANARY_OK;
+
+    value->kind = GR_JSON_BOOL;
+    if (first == '"') {
+        parse->at++;
+        value->kind = GR_JSON_STRING;
+        err = read_string(parse, &value->bytes, &value->size);
+    } else if (first == '[' || first == '{') {
+        value->kind = GR_JSON_LIST;
+        err = parse_items(parse, depth + 1, first == '[' ? ']' : '}', false);
+    } else if (take_word(parse, "null")) {
+        value->kind = GR_JSON_NULL;
+    } else if (!take_word(parse, "true") && !take_word(parse, "false")) {
+        value->kind = GR_JSON_NUMBER;
+        err = read_number(parse);
+    }
+    if (value->kind != GR_JSON_STRING) {
+        value->bytes = begin;
+        value->size = (size_t)(parse->at - begin);
+    }
+    return err;
+}
+
 /* name: GR_TEXTS_NONE within a list, where nobody is told */
 static granary_err
 parse_value(struct parse *parse, int depth, uint32_t name)
 {
     struct gr_json_value value = {.name = name};
-    char first = peek_byte(parse);
-    const char *begin = parse->at;
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
-    if (first == '{') {
+    if (peek_byte(parse) == '{') {
         return parse_items(parse, depth + 1, '}', name != GR_TEXTS_NONE);
     }
-    value.kind = GR_JSON_BOOL;
-    if (first == '"') {
-        parse->at++;
-        value.kind = GR_JSON_STRING;
-        err = read_string(parse, &value.bytes, &value.size);
-    } else if (first == '[') {
-        value.kind = GR_JSON_LIST;
-        err = parse_items(parse, depth + 1, ']', false);
-    } else if (take_word(parse, "null")) {
-        value.kind = GR_JSON_NULL;
-    } else if (!take_word(parse, "true") && !take_word(parse, "false")) {
-        value.kind = GR_JSON_NUMBER;
-        err = read_number(parse);
-    }
-    if (value.kind != GR_JSON_STRING) {
-        value.bytes = begin;
-        value.size = (size_t)(parse->at - begin);
-    }
+    err = parse_one(parse, depth, &value);
     return err == GRANARY_OK && name != GR_TEXTS_NONE ? parse->take(parse->to, &value) : err;
+}
+
+granary_err
+gr_json_items(struct gr_json_records *records, const char *bytes, size_t size, gr_json_take *take, void *to)
+{
+    struct parse parse = {records, bytes, bytes, bytes + size, take, to};
+    granary_err err = GRANARY_OK;
+
+    if (!take_byte(&parse, '[')) {
+        return fail_here(&parse, "'[' is expected");
+    }
+    if (peek_byte(&parse) == ']') {
+        return GRANARY_OK;
+    }
+    do {
+        struct gr_json_value value = {.name = GR_TEXTS_NONE};
+
+        err = parse_one(&parse, 1, &value);
+        err = err == GRANARY_OK ? take(to, &value) : err;
+    } while (err == GRANARY_OK && peek_byte(&parse) == ',' && take_byte(&parse, ','));
+    return err;
 }
 
 granary_err

@@ -44,6 +44,13 @@ void gr_json_records_free(struct gr_json_records *records);
 granary_err gr_json_record(struct gr_json_records *records, const char *line, size_t size, gr_json_take *take, void *to,
                            bool *ret_is_record);
 
+/*
+ * The items of a list, whose text this is: as take() got it. An object or a list in it is GR_JSON_LIST, its text; names
+ * are GR_TEXTS_NONE. May be called by take(). Errors: as gr_json_record()
+ */
+granary_err
+gr_json_items(struct gr_json_records *records, const char *bytes, size_t size, gr_json_take *take, void *to);
+
 /* Flag the names under which others lie: "a" and "a.b" of "a.b.c". A column of such a name that is never more than null
  * is none. */
 void gr_json_mark_objects(const struct gr_texts *names, bool *ret_flags);

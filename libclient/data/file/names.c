@@ -7,12 +7,24 @@
 
 #include "base/error.h"
 
-granary_err
-gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t size, char **ret_name)
+/* A zero byte is no part of a name. Returns the bytes left. */
+static size_t
+without_zeros(const char *text, size_t size, char *to)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] != '\0') {
+            to[left++] = text[i];
+        }
+    }
+    return left;
+}
+
+static granary_err
+find_free(const struct gr_texts *taken, size_t position, const char *text, size_t size, char **ret_name)
 {
     char *name = NULL;
-    uint32_t number;
-    granary_err err;
 
     if (size > 0 ? (name = strndup(text, size)) == NULL : asprintf(&name, "c%zu", position) < 0) {
         return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
@@ -24,6 +36,27 @@ gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t
                      : asprintf(&name, "c%zu_%u", position, i) < 0) {
             return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
         }
+    }
+    *ret_name = name;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t size, char **ret_name)
+{
+    char *name = NULL;
+    char *clean = malloc(size + 1);
+    uint32_t number;
+    granary_err err;
+
+    if (clean == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
+    }
+    size = without_zeros(text, size, clean);
+    err = find_free(taken, position, clean, size, &name);
+    free(clean);
+    if (err != GRANARY_OK) {
+        return err;
     }
     err = gr_texts_add(taken, name, strlen(name), &number);
     if (err != GRANARY_OK) {

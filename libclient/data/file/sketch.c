@@ -97,8 +97,10 @@ sketch_files(const struct gr_format *format, const struct gr_paths *paths, const
         all->told = 0;
         all->is_first = seen++ == 0;
         all->sketch.rows = 0;
+        all->sketch.sniffed = false;
         err = format->sketch(paths->names[i], delimiter, &all->sketch);
         all->all->rows += all->sketch.rows;
+        all->all->sniffed = all->all->sniffed || all->sketch.sniffed;
         all->varies = all->varies || all->told != all->names.count;
     }
     return err;
@@ -108,7 +110,7 @@ granary_err
 gr_format_sketch(const struct gr_format *format, const char *name, const char *delimiter, struct gr_sketch *sketch,
                  bool *ret_varies)
 {
-    struct union_sketch all = {.sketch = {.column = take_column}, .all = sketch};
+    struct union_sketch all = {.sketch = *sketch, .all = sketch};
     struct gr_paths paths = {0};
     struct gr_hive hive = {0};
     granary_err err;
@@ -117,6 +119,7 @@ gr_format_sketch(const struct gr_format *format, const char *name, const char *d
     if (!gr_path_is_many(NULL, name)) {
         return format->sketch(name, delimiter, sketch);
     }
+    all.sketch.column = take_column;
     sketch->rows = 0;
     err = gr_paths_find(NULL, &name, 1, format, &paths);
     err = err == GRANARY_OK ? sketch_files(format, &paths, delimiter, &all) : err;

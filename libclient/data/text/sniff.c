@@ -1,22 +1,29 @@
 /*
  * Each delimiter, quote and escape is tried: the one by which the most records in a row, up to the last, have as many fields,
- * and at least two. What stands before those records is left out.
+ * and at least two. What stands before those records is left out, and so are comments. Text without quotes is tried last.
  */
 #include "data/text/sniff.h"
 
 #include <string.h>
 
+#include "data/text/header.h"
+
 enum { LOOK = 64 << 10, RECORDS = 500, SKIP_MOST = 20 };
 
-/* The records of a text by one delimiter and one quote. */
+/* The records of a text by one dialect. */
 struct trial {
     char delimiter;
-    char quote;
+    char quote;   /* '\0': none */
     char escape;  /* '\0': none */
+    char comment; /* '\0': none */
+    bool spaces;  /* each field but a record's first begins with one */
     size_t count; /* of records, without empty lines and comments */
     size_t fields[RECORDS];
     int64_t lines[RECORDS]; /* before each */
+    size_t at[RECORDS];     /* where it begins */
+    bool hollow[RECORDS];   /* nothing stands behind its last delimiter */
     bool has_quotes;        /* some field begins and ends with the quote */
+    bool is_torn;           /* quotes do not end, as in a file that was cut off */
     size_t first;           /* from here on all have as many fields */
 };
 
@@ -25,7 +32,10 @@ static const char *
 behind_field(const struct trial *trial, const char *at, const char *end, bool *ret_quoted, bool *ret_bad)
 {
     *ret_quoted = *ret_bad = false;
-    if (at < end && *at == trial->quote) {
+    while (trial->spaces && at < end && *at == ' ') {
+        at++;
+    }
+    if (at < end && trial->quote != '\0' && *at == trial->quote) {
         for (at++; at < end && (*at != trial->quote || (at + 1 < end && at[1] == trial->quote)); at++) {
             at += *at == trial->quote || (trial->escape != '\0' && *at == trial->escape && at + 1 < end);
         }
@@ -50,9 +60,25 @@ lines_between(const char *from, const char *to)
     return lines;
 }
 
-/* Read records. Returns false when quotes are not as the trial has them. whole: the last one is all there */
+/* The header of records that all end with a delimiter may lack that one. */
+static void
+find_first(struct trial *trial)
+{
+    bool hollow = true;
+
+    trial->first = trial->count;
+    while (trial->first > 0 && trial->fields[trial->first - 1] == trial->fields[trial->count - 1]) {
+        hollow = hollow && trial->hollow[trial->first - 1];
+        trial->first--;
+    }
+    if (trial->first > 0 && hollow && trial->fields[trial->first - 1] + 1 == trial->fields[trial->count - 1]) {
+        trial->first--;
+    }
+}
+
+/* Read records. Returns false when the text is not as the trial has it. whole: the last one is all there */
 static bool
-read_records(struct trial *trial, const char *bytes, size_t size, bool whole, char comment)
+read_records(struct trial *trial, const char *bytes, size_t size, bool whole)
 {
     const char *end = bytes + size;
     const char *at = bytes;
@@ -62,7 +88,8 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole, ch
         const char *from = at;
         size_t fields = 0;
         bool ends = false;
-        bool leave_out = *at == '\n' || *at == '\r' || (comment != '\0' && *at == comment);
+        bool is_hollow = false;
+        bool leave_out = *at == '\n' || *at == '\r' || (trial->comment != '\0' && *at == trial->comment);
 
         while (leave_out && at < end && *at != '\n' && *at != '\r') {
             at++;
@@ -70,12 +97,17 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole, ch
         while (!leave_out && !ends) {
             bool quoted, bad;
 
+            if (trial->spaces && fields > 0 && at < end && *at != ' ') {
+                return false;
+            }
             at = behind_field(trial, at, end, &quoted, &bad);
             if (bad && (at < end || whole || trial->count == 0)) {
+                trial->is_torn = at == end;
                 return false;
             }
             trial->has_quotes = trial->has_quotes || quoted;
             fields++;
+            is_hollow = at > from && at[-1] == trial->delimiter;
             ends = at == end || *at != trial->delimiter;
             at += !ends;
         }
@@ -84,29 +116,35 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole, ch
         }
         at += at < end && *at == '\r' && at + 1 < end && at[1] == '\n' ? 2 : at < end;
         if (!leave_out) {
+            trial->at[trial->count] = (size_t)(from - bytes);
+            trial->hollow[trial->count] = is_hollow;
             trial->lines[trial->count] = line;
             trial->fields[trial->count++] = fields;
         }
         line += lines_between(from, at);
     }
-    trial->first = trial->count;
-    while (trial->first > 0 && trial->fields[trial->first - 1] == trial->fields[trial->count - 1]) {
-        trial->first--;
-    }
+    find_first(trial);
     return true;
 }
 
-/* Whether the records fit: there are columns, and what is left out are few lines without any: a header is none. */
+/*
+ * Whether the records fit: there are columns, and what is left out are few lines with fewer of them. If these have columns
+ * too, names must stand behind them, or they are the names.
+ */
 static bool
-is_table(const struct trial *trial)
+is_table(const struct trial *trial, const char *bytes, size_t size)
 {
-    bool is = trial->count > 0 && trial->fields[trial->count - 1] > 1 && trial->first <= SKIP_MOST &&
-              (trial->first == 0 || trial->count - trial->first >= 2);
+    const struct gr_header_style style = {.delimiter = trial->delimiter, .decimal = '.'};
+    size_t columns = trial->count == 0 ? 0 : trial->fields[trial->count - 1];
+    bool is = columns > 1 && trial->first <= SKIP_MOST && (trial->first == 0 || trial->count - trial->first >= 2);
+    bool is_named = true;
 
     for (size_t i = 0; is && i < trial->first; i++) {
-        is = trial->fields[i] == 1;
+        is = trial->fields[i] < columns;
+        is_named = is_named && trial->fields[i] == 1;
     }
-    return is;
+    return is && (is_named || gr_header_guess(bytes + trial->at[trial->first], size - trial->at[trial->first],
+                                              &style) == GR_GUESS_SURE);
 }
 
 static bool
@@ -115,7 +153,9 @@ is_better(const struct trial *trial, const struct trial *than)
     size_t fields = trial->count == 0 ? 0 : trial->fields[trial->count - 1];
     size_t others = than->count == 0 ? 0 : than->fields[than->count - 1];
 
-    return trial->first != than->first ? trial->first < than->first : fields > others;
+    return trial->has_quotes != than->has_quotes && trial->delimiter == than->delimiter ? trial->has_quotes
+           : trial->first != than->first                                                ? trial->first < than->first
+                                                                                        : fields > others;
 }
 
 /* Lines that begin with # before the table, of which not one is its header. */
@@ -197,37 +237,91 @@ has_escapes(const char *bytes, size_t size)
     return at != NULL && at + 1 < end;
 }
 
+/* A line that begins with # anywhere. */
+static char
+find_hash(const char *bytes, size_t size)
+{
+    return size > 0 && (bytes[0] == '#' || memmem(bytes, size, "\n#", 2) != NULL) ? '#' : '\0';
+}
+
+static bool
+fits(struct trial *trial, const char *bytes, size_t size, bool whole)
+{
+    return read_records(trial, bytes, size, whole) && is_table(trial, bytes, size);
+}
+
+/* Quotes by which the text cannot be read, whether it is a table or not: there is text behind them. */
+static bool
+has_bad_quotes(const char *bytes, size_t size, bool whole, char delimiter, char comment)
+{
+    struct trial trial = {.delimiter = delimiter, .quote = '"', .comment = comment};
+
+    return !read_records(&trial, bytes, size, whole) && !trial.is_torn;
+}
+
+/* What is tried, the likelier first. */
+struct attempt {
+    char quote;
+    bool has_escape;
+    bool has_spaces;
+    bool has_hash; /* comments elsewhere than at the beginning */
+};
+
+static const struct attempt attempts[] = {
+    {.quote = '"'},
+    {.quote = '\''},
+    {.quote = '"', .has_escape = true},
+    {.quote = '\'', .has_escape = true},
+    {.quote = '"', .has_spaces = true},
+    {.quote = '\'', .has_spaces = true},
+    {.quote = '"', .has_hash = true},
+    {.quote = '\0'},
+};
+
 /* By commas it is a table: it is read as it stands, whatever else it could be. */
 static bool
 is_plain(const char *bytes, size_t size, bool whole)
 {
     struct trial trial = {.delimiter = ',', .quote = '"'};
+    struct trial spaced = {.delimiter = ',', .quote = '"', .spaces = true};
 
-    return read_records(&trial, bytes, size, whole, '\0') && is_table(&trial) && trial.first == 0;
+    return fits(&trial, bytes, size, whole) && trial.first == 0 &&
+           !(fits(&spaced, bytes, size, whole) && spaced.first == 0 && spaced.count > 1);
 }
 
 bool
 gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed)
 {
     static const char delimiters[] = {',', ';', '\t', '|'};
-    static const char quotes[] = {'"', '\''};
     const bool escapes = has_escapes(bytes, size);
+    const char hash = find_hash(bytes, size);
+    const char comment = find_comment(bytes, size);
     struct trial best = {.delimiter = ',', .quote = '"', .first = SIZE_MAX};
-    char comment = find_comment(bytes, size);
     bool found = false;
 
     *ret_sniffed = (struct gr_sniffed){.delimiter = ",", .quote = "\"", .decimal = "."};
     if (is_plain(bytes, size, whole)) {
         return false;
     }
-    for (size_t q = 0; q < 2 * sizeof quotes; q++) { /* without an escape, and with one where that gave nothing */
-        for (size_t d = 0; d < sizeof delimiters && (q < 2 || (escapes && !found)); d++) {
-            struct trial trial = {.delimiter = delimiters[d], .quote = quotes[q % 2], .escape = q < 2 ? '\0' : '\\'};
+    for (size_t a = 0; a < sizeof attempts / sizeof attempts[0]; a++) {
+        const struct attempt *attempt = &attempts[a];
+        bool must_show = attempt->quote == '\'' || attempt->has_escape; /* quotes of that kind must be seen */
 
-            /* The other quote must be seen as one. */
-            if (read_records(&trial, bytes, size, whole, comment) && is_table(&trial) &&
-                (q % 2 == 0 || (trial.has_quotes && !best.has_quotes)) &&
-                (!found || is_better(&trial, &best) || q % 2 == 1)) {
+        if ((attempt->has_escape && !escapes) || (attempt->has_hash && hash == '\0') ||
+            (found && (attempt->has_hash || attempt->quote == '\0'))) {
+            continue;
+        }
+        for (size_t d = 0; d < sizeof delimiters; d++) {
+            struct trial trial = {.delimiter = delimiters[d],
+                                  .quote = attempt->quote,
+                                  .escape = attempt->has_escape ? '\\' : '\0',
+                                  .comment = attempt->has_hash ? hash : comment,
+                                  .spaces = attempt->has_spaces};
+
+            if (fits(&trial, bytes, size, whole) &&
+                (trial.quote != '\0' || has_bad_quotes(bytes, size, whole, trial.delimiter, trial.comment)) &&
+                (!must_show || trial.has_quotes) &&
+                (!found || is_better(&trial, &best) || (trial.spaces && trial.delimiter == best.delimiter))) {
                 best = trial;
                 found = true;
             }
@@ -239,8 +333,9 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
     ret_sniffed->delimiter[0] = best.delimiter;
     ret_sniffed->quote[0] = best.quote;
     ret_sniffed->escape[0] = best.escape;
-    ret_sniffed->comment[0] = comment;
+    ret_sniffed->comment[0] = best.comment;
     ret_sniffed->skip = best.first > 0 ? best.lines[best.first] : 0;
+    ret_sniffed->skip_spaces = best.spaces;
     if (best.delimiter != ',') {
         find_decimal(&best, bytes, size, ret_sniffed);
     }

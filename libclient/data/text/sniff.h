@@ -13,6 +13,7 @@ struct gr_sniffed {
     char decimal[2];
     char thousands[2];
     int64_t skip;
+    bool skip_spaces;
 };
 
 /*

@@ -65,7 +65,7 @@ gr_dialect_is_plain(const struct gr_dialect *dialect)
 
     return is_byte(dialect->delimiter) && strcmp(dialect->quote, "\"") == 0 &&
            (dialect->escape[0] == '\0' || strcmp(dialect->escape, "\"") == 0) && dialect->comment[0] == '\0' &&
-           dialect->skip == 0 && dialect->ragged == GR_RAGGED_REFUSE &&
+           dialect->skip == 0 && !dialect->skip_spaces && dialect->ragged == GR_RAGGED_REFUSE &&
            (dialect->encoding[0] == '\0' || (gr_encoding_parse(dialect->encoding, &encoding) && encoding == GR_UTF_8));
 }
 
@@ -455,6 +455,9 @@ take(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
         text->place = AT_FIELD;
         return at;
     case AT_FIELD:
+        if (dialect->skip_spaces && *at == ' ' && dialect->delimiter[0] != ' ') {
+            return at + 1;
+        }
         text->place = IN_FIELD;
         if (dialect->quote[0] != '\0' && *at == dialect->quote[0]) {
             text->place = IN_QUOTES;

@@ -134,9 +134,38 @@ expr_signature(enum gr_expr_op op)
     return rules[op].signature;
 }
 
+/* Whether it asks nothing of values that lists do not have. */
+static bool
+takes_lists(enum gr_expr_op op)
+{
+    switch (op) {
+    case GR_OP_IS_NULL:
+    case GR_OP_IS_NOT_NULL:
+    case GR_OP_CASE:
+    case GR_OP_COALESCE:
+    case GR_OP_CAST:
+    case GR_OP_TRY_CAST:
+    case GR_OP_CONVERT:
+    case GR_OP_LENGTH:
+    case GR_OP_CONTAINS:
+        return true;
+    default:
+        return op >= GR_OP_LIST_VALUE && op <= GR_OP_GENERATE_SERIES;
+    }
+}
+
 static granary_err
 check_op(struct gr_expr *expr)
 {
+    for (size_t i = 0; i < expr->operand_count && !takes_lists(expr->op); i++) {
+        struct expr_shown shown;
+
+        if (expr_is_list(expr->operands[i]->dtype)) {
+            return gr_fail(GRANARY_ETYPE,
+                           "position %d: '%s' takes no lists, such as %s; take an item (list_extract), or explode it",
+                           expr->position, gr_expr_op_text(expr->op), expr_show(expr->operands[i], &shown));
+        }
+    }
     return rules[expr->op].check == NULL ? expr_check_signature(expr) : rules[expr->op].check(expr);
 }
 

@@ -34,6 +34,11 @@ expr_is_numeric(granary_dtype dtype)
 }
 /* Those that meet each other. */
 static inline bool
+expr_is_list(granary_dtype dtype)
+{
+    return gr_dtype_is_list(dtype);
+}
+static inline bool
 expr_is_temporal(granary_dtype dtype)
 {
     return dtype == GRANARY_DATE || dtype == GRANARY_TIMESTAMP;
@@ -93,6 +98,9 @@ void expr_adopt_compared(struct gr_expr *literal, granary_dtype dtype);
 /* Put a conversion around an operand, unless values of both dtypes are computed alike; literals are converted at once.
  * Errors: ENOMEM */
 granary_err expr_convert(struct gr_expr **slot, granary_dtype dtype);
+
+/* The same, of whatever both dtypes are. Errors: ENOMEM */
+granary_err expr_cast_to(struct gr_expr **slot, granary_dtype dtype);
 
 /* A null literal, or a node without a dtype, becomes a null of that dtype. */
 void expr_become_null(struct gr_expr *expr, granary_dtype dtype);

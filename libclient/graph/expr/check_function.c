@@ -27,6 +27,9 @@ expr_check_cast(struct gr_expr *expr)
 
     if (from == GRANARY_NULLTYPE) {
         expr_become_null(expr->operands[0], to);
+    } else if (expr_is_list(from) != expr_is_list(to) ? to != GRANARY_STRING : expr_is_list(from) && from != to) {
+        return gr_fail(GRANARY_ETYPE, "position %d: %s cannot be cast to %s", expr->position,
+                       expr_show(expr->operands[0], &shown), granary_dtype_name(to));
     } else if (!(from == to || numbers || texts || bools || times)) {
         return gr_fail(GRANARY_ETYPE, "position %d: %s cannot be cast to %s", expr->position,
                        expr_show(expr->operands[0], &shown), granary_dtype_name(to));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "contract/dtypes.h"
@@ -110,6 +111,25 @@ parse_decimal(struct parser *parser, int *ret_digits, int *ret_scale)
     return err == GRANARY_OK ? parser_expect(parser, ")", why) : err;
 }
 
+static granary_err parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits);
+
+/* The dtype of the items, behind "list". */
+static granary_err
+parse_list_dtype(struct parser *parser, int position, granary_dtype *ret_dtype)
+{
+    granary_dtype item = GRANARY_NULLTYPE;
+    int digits = 0;
+    granary_err err = lexer_next(&parser->lexer);
+
+    err = err == GRANARY_OK ? parse_dtype(parser, &item, &digits) : err;
+    err = err == GRANARY_OK ? parser_expect(parser, ")", "list(DTYPE)") : err;
+    if (err == GRANARY_OK && gr_dtype_is_list(item)) {
+        err = lexer_fail(&parser->lexer, position, "there are no lists of lists");
+    }
+    *ret_dtype = GRANARY_LIST(item);
+    return err;
+}
+
 /* A dtype as granary names it, or one of SQL's names. */
 static granary_err
 parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits)
@@ -128,6 +148,9 @@ parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits)
     granary_err err = lexer_next(&parser->lexer);
 
     (void)snprintf(text, sizeof text, "%.*s", (int)(name.size > 30 ? 30 : name.size), name.start);
+    if (err == GRANARY_OK && strcasecmp(text, "list") == 0 && token_is(&parser->lexer.token, "(")) {
+        return parse_list_dtype(parser, name.position, ret_dtype);
+    }
     for (char *at = text; *at != '\0'; at++) {
         *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + 32) : *at;
     }
@@ -148,7 +171,7 @@ parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits)
         return lexer_fail(
             &parser->lexer, name.position,
             "'%s' is no dtype; there are bool, int8 to int64, uint8 to uint64, float32, float64, string, binary, "
-            "date, time, timestamp, timestamptz, duration and decimal(0) to decimal(38)",
+            "date, time, timestamp, timestamptz, duration, decimal(0) to decimal(38), and list(...) of these",
             text);
     }
     return GRANARY_OK;

@@ -202,6 +202,24 @@ expr_convert(struct gr_expr **slot, granary_dtype dtype)
     return GRANARY_OK;
 }
 
+granary_err
+expr_cast_to(struct gr_expr **slot, granary_dtype dtype)
+{
+    struct gr_expr *inner = *slot;
+    int position = inner->position;
+    granary_err err = expr_convert(slot, dtype);
+
+    if (err == GRANARY_OK && *slot == inner && inner->dtype != dtype) { /* they are computed alike */
+        *slot = NULL;
+        err = gr_expr_call(GR_OP_CONVERT, &inner, 1, slot);
+        if (err == GRANARY_OK) {
+            (*slot)->dtype = (*slot)->target = dtype;
+            (*slot)->position = position;
+        }
+    }
+    return err;
+}
+
 void
 expr_become_null(struct gr_expr *expr, granary_dtype dtype)
 {

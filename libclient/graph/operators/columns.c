@@ -126,8 +126,12 @@ infer_window(const struct gr_node *node, const struct gr_node_type *const *input
 {
     struct gr_window *windows = NULL;
     size_t count = 0;
+    const Granary__Attr *partition = op_param(node->node, "partition");
+    const Granary__Attr *by = op_param(node->node, "by");
     granary_err err = op_infer_same(node, inputs, type);
 
+    err = err == GRANARY_OK && partition != NULL ? op_refuse_lists(&inputs[0]->schema, partition, "grouped by") : err;
+    err = err == GRANARY_OK && by != NULL ? op_refuse_lists(&inputs[0]->schema, by, "sorted by") : err;
     if (err == GRANARY_OK) {
         err = gr_windows_parse(op_param(node->node, "columns"), &windows, &count);
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/frame.h"
 #include "graph/expr.h"
 #include "graph/operators/private.h"
 
@@ -88,6 +89,26 @@ op_set_column(struct gr_schema *schema, const char *name, granary_dtype dtype)
         return gr_schema_add(schema, name, dtype);
     }
     schema->fields[at].dtype = dtype;
+    return GRANARY_OK;
+}
+
+granary_err
+op_refuse_lists(const struct gr_schema *schema, const Granary__Attr *names, const char *purpose)
+{
+    for (size_t c = 0; c < schema->count; c++) {
+        const struct gr_field *field = &schema->fields[c];
+        bool meant = names == NULL;
+
+        for (size_t i = 0; names != NULL && i < names->n_strings; i++) {
+            meant = meant || strcmp(names->strings[i], field->name) == 0;
+        }
+        if (meant && gr_dtype_is_list(field->dtype)) {
+            return gr_fail(GRANARY_ETYPE,
+                           "column '%.100s' is %s, and lists cannot be %s: explode it, make it text (list_join), or "
+                           "leave it out",
+                           field->name, granary_dtype_name(field->dtype), purpose);
+        }
+    }
     return GRANARY_OK;
 }
 

@@ -70,10 +70,17 @@ check_delimiter(const char *delimiter)
 }
 
 static granary_err
-check_dtypes(const Granary__Attr *dtypes)
+check_dtypes(const struct gr_format *format, const Granary__Attr *dtypes)
 {
     for (size_t i = 0; i < dtypes->n_strings; i++) {
-        granary_dtype dtype;
+        granary_dtype dtype = GRANARY_NULLTYPE;
+
+        if (format == &gr_format_csv && gr_csv_dtype_parse(dtypes->strings[i], &dtype) && gr_dtype_is_list(dtype)) {
+            return gr_fail(GRANARY_EINVAL,
+                           "parameter 'dtypes', column '%s': a field of a CSV file is no list: read it as string, and "
+                           "string_split() it",
+                           dtypes->keys[i]);
+        }
 
         if (!gr_csv_dtype_parse(dtypes->strings[i], &dtype)) {
             return gr_fail(GRANARY_EINVAL,
@@ -106,7 +113,7 @@ check_read(const struct gr_format *format, const Granary__Node *node)
     if (format->refusal != NULL) {
         return gr_fail(GRANARY_EUNSUPPORTED, "%s", format->refusal);
     }
-    err = params->dtypes != NULL ? check_dtypes(params->dtypes) : GRANARY_OK;
+    err = params->dtypes != NULL ? check_dtypes(format, params->dtypes) : GRANARY_OK;
     err = err == GRANARY_OK && shape != NULL ? check_shape(node, shape) : err;
     return err == GRANARY_OK ? check_delimiter(params->delimiter) : err;
 }

@@ -72,6 +72,7 @@ infer_groupby(const struct gr_node *node, const struct gr_node_type *const *inpu
     size_t count = 0;
     granary_err err = op_add_columns(op_param(node->node, "keys"), input, &type->schema);
 
+    err = err == GRANARY_OK ? op_refuse_lists(&type->schema, NULL, "grouped by") : err;
     if (err == GRANARY_OK) {
         err = gr_aggregates_parse(op_param(node->node, "aggregate"), &aggregates, &count);
     }
@@ -236,6 +237,7 @@ infer_value_counts(const struct gr_node *node, const struct gr_node_type *const 
     const char *name = normalize ? "proportion" : "count";
     granary_err err = add_named(node, &inputs[0]->schema, &type->schema);
 
+    err = err == GRANARY_OK ? op_refuse_lists(&type->schema, NULL, "grouped by") : err;
     if (err == GRANARY_OK && gr_schema_find(&type->schema, name) >= 0) {
         err = gr_fail(GRANARY_EINVAL, "a column that is counted is called '%s', as the new one; rename it", name);
     }

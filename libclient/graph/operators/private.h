@@ -28,6 +28,8 @@ granary_err op_expression_dtype(const struct gr_node *node, const char *text, co
 granary_err op_add_columns(const Granary__Attr *names, const struct gr_schema *input, struct gr_schema *schema);
 /* Give a column a dtype; it is added when it is not there. Errors: ENOMEM */
 granary_err op_set_column(struct gr_schema *schema, const char *name, granary_dtype dtype);
+/* That none of the columns that a parameter names (NULL: of all) has lists; purpose: "sorted by". Errors: ETYPE */
+granary_err op_refuse_lists(const struct gr_schema *schema, const Granary__Attr *names, const char *purpose);
 /* infer(): it yields its input's columns. */
 granary_err
 op_infer_same(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);

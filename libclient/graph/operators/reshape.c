@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/frame.h"
 #include "graph/infer/private.h"
 #include "graph/operators/private.h"
 #include "graph/tensor/types.h"
@@ -74,26 +75,72 @@ const struct gr_operator gr_op_melt = {.infer = infer_melt, .columns = GR_COLUMN
 /* ---- explode ---- */
 
 static granary_err
+check_explode(const Granary__Node *node, enum gr_tile_op op)
+{
+    const struct gr_params_explode *params = GR_NODE_PARAMS(explode, node);
+
+    (void)op;
+    if ((params->column != NULL) == (params->columns != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "it needs 'column' or 'columns', and not both");
+    }
+    return params->separator != NULL && params->columns != NULL
+               ? gr_fail(GRANARY_EINVAL, "'separator' goes with 'column': one column of strings is taken apart")
+               : GRANARY_OK;
+}
+
+/* A column that is exploded gets the dtype of its items. */
+static granary_err
+explode_column(struct gr_schema *schema, const char *column, const char *separator)
+{
+    struct gr_field *field = &schema->fields[gr_schema_find(schema, column)];
+
+    if (separator != NULL) {
+        return field->dtype == GRANARY_STRING
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_ETYPE,
+                             "column '%.100s' is %s, not string, so it has no parts: leave 'separator' out", column,
+                             granary_dtype_name(field->dtype));
+    }
+    if (!gr_dtype_is_list(field->dtype)) {
+        return gr_fail(GRANARY_ETYPE, "column '%.100s' is %s, and has no items%s", column,
+                       granary_dtype_name(field->dtype),
+                       field->dtype == GRANARY_STRING ? ": give 'separator' to take strings apart" : "");
+    }
+    field->dtype = GRANARY_LIST_ITEM(field->dtype);
+    return GRANARY_OK;
+}
+
+static granary_err
 infer_explode(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    const struct gr_schema *input = &inputs[0]->schema;
-    const char *column = GR_NODE_PARAMS(explode, node->node)->column;
-    granary_dtype dtype = input->fields[gr_schema_find(input, column)].dtype;
+    const struct gr_params_explode *params = GR_NODE_PARAMS(explode, node->node);
+    const Granary__Attr *columns = params->columns;
+    granary_err err = op_infer_same(node, inputs, type);
 
-    return dtype == GRANARY_STRING
-               ? op_infer_same(node, inputs, type)
-               : gr_fail(GRANARY_ETYPE, "column '%.100s' is %s, not string", column, granary_dtype_name(dtype));
+    if (err == GRANARY_OK && params->column != NULL) {
+        err = explode_column(&type->schema, params->column, params->separator);
+    }
+    for (size_t i = 0; columns != NULL && i < columns->n_strings && err == GRANARY_OK; i++) {
+        for (size_t k = 0; k < i && err == GRANARY_OK; k++) {
+            err = strcmp(columns->strings[k], columns->strings[i]) == 0
+                      ? gr_fail(GRANARY_EINVAL, "parameter 'columns' has '%.100s' twice", columns->strings[i])
+                      : GRANARY_OK;
+        }
+        err = err == GRANARY_OK ? explode_column(&type->schema, columns->strings[i], NULL) : err;
+    }
+    return err;
 }
 
 static granary_err
 reads_explode(const struct gr_op_use *use, bool *needed, bool *const reads[2])
 {
     (void)op_reads_same(use, needed, reads);
-    op_reads_named(use, "column", reads[0]);
+    op_reads_named(use, op_use_param(use, "columns") != NULL ? "columns" : "column", reads[0]);
     return GRANARY_OK;
 }
 
-const struct gr_operator gr_op_explode = {.infer = infer_explode, .columns = GR_COLUMNS_INPUT, .reads = reads_explode};
+const struct gr_operator gr_op_explode = {
+    .check = check_explode, .infer = infer_explode, .columns = GR_COLUMNS_INPUT, .reads = reads_explode};
 
 /* ---- frames of tensors, tensors of frames ---- */
 

@@ -114,15 +114,23 @@ reads_distinct(const struct gr_op_use *use, bool *needed, bool *const reads[2])
     return GRANARY_OK;
 }
 
+static granary_err
+infer_distinct(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    granary_err err = op_refuse_lists(&inputs[0]->schema, op_param(node->node, "subset"), "compared");
+
+    return err == GRANARY_OK ? op_infer_same(node, inputs, type) : err;
+}
+
 const struct gr_operator gr_op_distinct = {
-    .infer = op_infer_same, .columns = GR_COLUMNS_INPUT, .reads = reads_distinct};
+    .infer = infer_distinct, .columns = GR_COLUMNS_INPUT, .reads = reads_distinct};
 
 static granary_err
 infer_duplicated(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    (void)node;
-    (void)inputs;
-    return gr_schema_add(&type->schema, "duplicated", GRANARY_BOOL);
+    granary_err err = op_refuse_lists(&inputs[0]->schema, op_param(node->node, "subset"), "compared");
+
+    return err == GRANARY_OK ? gr_schema_add(&type->schema, "duplicated", GRANARY_BOOL) : err;
 }
 
 static granary_err
@@ -153,10 +161,18 @@ reads_sort(const struct gr_op_use *use, bool *needed, bool *const reads[2])
     return GRANARY_OK;
 }
 
+static granary_err
+infer_sort(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    granary_err err = op_refuse_lists(&inputs[0]->schema, op_param(node->node, "by"), "sorted by");
+
+    return err == GRANARY_OK ? op_infer_same(node, inputs, type) : err;
+}
+
 const struct gr_operator gr_op_sort = {
     .traits = GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN,
     .check = check_sort,
-    .infer = op_infer_same,
+    .infer = infer_sort,
     .columns = GR_COLUMNS_INPUT,
     .reads = reads_sort,
     .origin = op_origin_same,

@@ -359,6 +359,10 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
     granary_dtype sum = sum_dtype(value);
     granary_dtype dtype = GRANARY_NULLTYPE;
 
+    if (gr_dtype_is_list(value)) {
+        return gr_fail(GRANARY_ETYPE, "%s takes no lists, such as %s: explode the column, or take a value of each list",
+                       function->text, granary_dtype_name(value));
+    }
     switch (function->gives) {
     case GIVES_SAME:
         *ret_dtype = value;

@@ -33,6 +33,13 @@ struct writing {
     struct put_bounds all;
     size_t begin; /* of the row group in out */
     struct gr_buf *out;
+    /* Lists, of which the dense values are the items; NULL: it has none. */
+    const granary_column *lists;
+    int64_t first_row; /* of the column */
+    int64_t row_count;
+    int64_t entries;  /* that were written: items, and a place for each list without any */
+    uint32_t *levels; /* scratch */
+    size_t level_room;
 };
 
 /* ---- pages ---- */
@@ -154,8 +161,9 @@ note_bounds(struct writing *writing, struct page_bounds *page, int64_t from, int
     put_bounds_join(writing->dense.kind, &writing->all, &bounds);
 }
 
+/* A page whose levels are in scratch already: of so many rows or items. */
 static granary_err
-add_data(struct writing *writing, int64_t row, int64_t rows, int64_t from, int64_t to)
+add_values(struct writing *writing, int64_t row, int64_t rows, int64_t from, int64_t to)
 {
     struct gr_buf *raw = &writing->scratch->raw;
     size_t number = writing->chunk.pages;
@@ -167,8 +175,6 @@ add_data(struct writing *writing, int64_t row, int64_t rows, int64_t from, int64
         !gr_grow(&writing->bounds, &writing->bounds_room, number, sizeof *writing->bounds)) {
         return put_no_memory();
     }
-    raw->size = 0;
-    put_levels(writing->dense.validity, row, rows, raw);
     if (coded) {
         uint8_t bits = (uint8_t)writing->bits;
 
@@ -185,6 +191,109 @@ add_data(struct writing *writing, int64_t row, int64_t rows, int64_t from, int64
     writing->chunk.pages++;
     return err;
 }
+
+static granary_err
+add_data(struct writing *writing, int64_t row, int64_t rows, int64_t from, int64_t to)
+{
+    writing->scratch->raw.size = 0;
+    put_levels(writing->dense.validity, row, rows, &writing->scratch->raw);
+    return add_values(writing, row, rows, from, to);
+}
+
+/* ---- pages of lists ---- */
+
+/* Definition levels, as the footer has the groups. */
+enum { LEVEL_NULL, LEVEL_EMPTY, LEVEL_NULL_ITEM, LEVEL_VALUE };
+
+static int64_t
+items_in(const struct writing *writing, int64_t row)
+{
+    const granary_column *lists = writing->lists;
+    int64_t at = writing->first_row + row;
+
+    return lists->validity != NULL && !put_bit(lists->validity, at) ? 0 : lists->offsets[at + 1] - lists->offsets[at];
+}
+
+/* How many rows go into the next page, and how many items they have. */
+static int64_t
+list_page_rows(const struct writing *writing, int64_t row, int64_t *ret_entries)
+{
+    int64_t begin = row;
+    int64_t entries = 0;
+
+    do {
+        int64_t items = items_in(writing, row++);
+
+        entries += items > 0 ? items : 1;
+    } while (row < writing->row_count && entries < PUT_PAGE_ROWS);
+    *ret_entries = entries;
+    return row - begin;
+}
+
+/* Rows whose items begin with that one among the dense rows. */
+static granary_err
+add_list_page(struct writing *writing, int64_t row, int64_t rows, int64_t entries, int64_t *item, int64_t *value)
+{
+    const struct put_dense *dense = &writing->dense;
+    struct gr_buf *raw = &writing->scratch->raw;
+    int64_t from = *value;
+    uint32_t *repeats;
+    uint32_t *levels;
+    int64_t at = 0;
+
+    if ((size_t)entries > writing->level_room) {
+        free(writing->levels);
+        writing->level_room = (size_t)entries + (size_t)entries / 4;
+        writing->levels = malloc(2 * writing->level_room * sizeof *writing->levels);
+        if (writing->levels == NULL) {
+            writing->level_room = 0;
+            return put_no_memory();
+        }
+    }
+    repeats = writing->levels;
+    levels = writing->levels + entries;
+    for (int64_t i = row; i < row + rows; i++) {
+        const uint8_t *validity = writing->lists->validity;
+        int64_t items = items_in(writing, i);
+
+        if (items == 0) {
+            repeats[at] = 0;
+            levels[at++] = validity != NULL && !put_bit(validity, writing->first_row + i) ? LEVEL_NULL : LEVEL_EMPTY;
+        }
+        for (int64_t k = 0; k < items; k++, (*item)++) {
+            bool there = dense->validity == NULL || put_bit(dense->validity, *item);
+
+            repeats[at] = k > 0;
+            levels[at++] = there ? LEVEL_VALUE : LEVEL_NULL_ITEM;
+            *value += there;
+        }
+    }
+    raw->size = 0;
+    put_long_levels(repeats, at, put_bits_for(1), raw);
+    put_long_levels(levels, at, put_bits_for(LEVEL_VALUE), raw);
+    writing->entries += at;
+    return add_values(writing, row, at, from, *value);
+}
+
+static granary_err
+add_list_pages(struct writing *writing)
+{
+    int64_t item = 0;
+    int64_t value = 0;
+    granary_err err = writing->dictionary.count > 0 ? add_dictionary(writing) : GRANARY_OK;
+
+    writing->chunk.data_at = (int64_t)(writing->out->size - writing->begin);
+    for (int64_t row = 0; err == GRANARY_OK && row < writing->row_count;) {
+        int64_t entries = 0;
+        int64_t rows = list_page_rows(writing, row, &entries);
+
+        err = add_list_page(writing, row, rows, entries, &item, &value);
+        row += rows;
+    }
+    return err;
+}
+
+/* ---- pages of values ---- */
 
 static granary_err
 add_pages(struct writing *writing)
@@ -289,8 +398,8 @@ note_chunk(struct writing *writing)
     if (gr_buf_grow(note, sizeof *chunk) == NULL) {
         return;
     }
-    chunk->values = writing->dense.rows;
-    chunk->nulls = writing->dense.rows - writing->dense.count;
+    chunk->values = writing->lists != NULL ? writing->entries : writing->dense.rows;
+    chunk->nulls = chunk->values - writing->dense.count;
     chunk->nans = kind == PUT_F32 || kind == PUT_F64 ? writing->all.nans : -1;
     chunk->has_bounds = writing->all.known;
     if (chunk->has_bounds) {
@@ -318,8 +427,19 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
                               .chunk = {.dictionary_at = -1, .codec = scratch->packer->codec},
                               .begin = begin,
                               .out = out};
-    granary_err err = put_dense_make(column, type->kind, from, rows, &writing.dense);
+    granary_err err;
 
+    if (type->is_list) {
+        int64_t first = rows > 0 ? column->offsets[from] : 0;
+        int64_t end = rows > 0 ? column->offsets[from + rows] : 0;
+
+        writing.lists = column;
+        writing.first_row = from;
+        writing.row_count = rows;
+        err = put_dense_make(column->values, type->kind, first, end - first, &writing.dense);
+    } else {
+        err = put_dense_make(column, type->kind, from, rows, &writing.dense);
+    }
     scratch->bounds.size = 0;
     if (err == GRANARY_OK) {
         err = put_dictionary_make(&writing.dense, &writing.dictionary);
@@ -332,7 +452,9 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
                   ? put_dictionary_rank(&writing.dense, &writing.dictionary)
                   : GRANARY_OK;
     }
-    err = err == GRANARY_OK ? add_pages(&writing) : err;
+    if (err == GRANARY_OK) {
+        err = type->is_list ? add_list_pages(&writing) : add_pages(&writing);
+    }
     if (err == GRANARY_OK) {
         note_chunk(&writing);
         err = gr_buf_ok(&scratch->note) && gr_buf_ok(&scratch->bounds) ? GRANARY_OK : put_no_memory();
@@ -341,5 +463,6 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
     put_dictionary_free(&writing.dictionary);
     free(writing.pages);
     free(writing.bounds);
+    free(writing.levels);
     return err;
 }

@@ -115,6 +115,10 @@ match_field(struct field *field, const uint8_t *name, uint32_t size, granary_dty
         return gr_fail(GRANARY_ETYPE, "a chunk has column '%.*s' where another has '%s'", (int)size, (const char *)name,
                        field->name);
     }
+    if (dtype != field->dtype && (put_item_dtype(dtype) != dtype || put_item_dtype(field->dtype) != field->dtype)) {
+        return gr_fail(GRANARY_ETYPE, "column '%s' is %s in one chunk and %s in another: cast it in the graph",
+                       field->name, granary_dtype_name(dtype), granary_dtype_name(field->dtype));
+    }
     field->dtype = field->dtype == GRANARY_NULLTYPE ? dtype : field->dtype;
     return dtype == GRANARY_NULLTYPE || dtype == field->dtype
                ? GRANARY_OK

@@ -58,9 +58,9 @@ writer_put_index(struct gr_parquet_writer *writer)
 /* ---- the footer ---- */
 
 static void
-put_logical(struct thrift_out *out, const struct field *field, const struct put_type *type)
+put_logical(struct thrift_out *out, granary_dtype dtype, const struct put_type *type)
 {
-    unsigned kind = (unsigned)field->dtype & 0xffU;
+    unsigned kind = (unsigned)dtype & 0xffU;
 
     thrift_put_struct(out, 10);
     switch (kind) {
@@ -69,7 +69,7 @@ put_logical(struct thrift_out *out, const struct field *field, const struct put_
         break;
     case GRANARY_DECIMAL:
         thrift_put_struct(out, 5);
-        thrift_put_int(out, 1, THRIFT_I32, (int64_t)((unsigned)field->dtype >> 8));
+        thrift_put_int(out, 1, THRIFT_I32, (int64_t)((unsigned)dtype >> 8));
         thrift_put_int(out, 2, THRIFT_I32, GRANARY_DECIMAL_DIGITS);
         break;
     case GRANARY_DATE:
@@ -98,36 +98,70 @@ put_logical(struct thrift_out *out, const struct field *field, const struct put_
 }
 
 static void
-put_field(struct thrift_out *out, const struct field *field)
+put_leaf(struct thrift_out *out, const char *name, granary_dtype dtype, const struct put_type *type)
 {
-    struct put_type type = {.kind = PUT_NULLS};
-    unsigned kind = (unsigned)field->dtype & 0xffU;
+    unsigned kind = (unsigned)dtype & 0xffU;
 
-    (void)put_type_of(field->dtype, &type);
     thrift_begin(out);
-    thrift_put_int(out, 1, THRIFT_I32, type.physical);
-    if (type.physical == GR_PARQUET_FIXED) {
+    thrift_put_int(out, 1, THRIFT_I32, type->physical);
+    if (type->physical == GR_PARQUET_FIXED) {
         thrift_put_int(out, 2, THRIFT_I32, 16);
     }
     thrift_put_int(out, 3, THRIFT_I32, 1); /* optional */
-    thrift_put_text(out, 4, field->name);
-    if (type.converted >= 0) {
-        thrift_put_int(out, 6, THRIFT_I32, type.converted);
+    thrift_put_text(out, 4, name);
+    if (type->converted >= 0) {
+        thrift_put_int(out, 6, THRIFT_I32, type->converted);
     }
     if (kind == GRANARY_DECIMAL) {
-        thrift_put_int(out, 7, THRIFT_I32, (int64_t)((unsigned)field->dtype >> 8));
+        thrift_put_int(out, 7, THRIFT_I32, (int64_t)((unsigned)dtype >> 8));
         thrift_put_int(out, 8, THRIFT_I32, GRANARY_DECIMAL_DIGITS);
     }
-    if (type.converted >= 0 || kind == GRANARY_TIMESTAMP || kind == GRANARY_NULLTYPE) {
-        put_logical(out, field, &type);
+    if (type->converted >= 0 || kind == GRANARY_TIMESTAMP || kind == GRANARY_NULLTYPE) {
+        put_logical(out, dtype, type);
+    }
+    thrift_end(out);
+}
+
+/* Groups of a list's three levels: the list, and the one that is repeated. */
+static void
+put_group_element(struct thrift_out *out, const char *name, bool repeated)
+{
+    thrift_begin(out);
+    thrift_put_int(out, 3, THRIFT_I32, repeated ? 2 : 1);
+    thrift_put_text(out, 4, name);
+    thrift_put_int(out, 5, THRIFT_I32, 1);
+    if (!repeated) {
+        thrift_put_int(out, 6, THRIFT_I32, 3);
+        thrift_put_struct(out, 10);
+        thrift_put_struct(out, 3);
+        thrift_end(out);
+        thrift_end(out);
     }
     thrift_end(out);
 }
 
 static void
+put_field(struct thrift_out *out, const struct field *field)
+{
+    struct put_type type = {.kind = PUT_NULLS};
+
+    (void)put_type_of(field->dtype, &type);
+    if (type.is_list) {
+        put_group_element(out, field->name, false);
+        put_group_element(out, "list", true);
+    }
+    put_leaf(out, type.is_list ? "element" : field->name, put_item_dtype(field->dtype), &type);
+}
+
+static void
 put_schema(struct thrift_out *out, const struct gr_parquet_writer *writer)
 {
-    thrift_put_list(out, 2, THRIFT_STRUCT, writer->field_count + 1);
+    size_t lists = 0;
+
+    for (size_t i = 0; i < writer->field_count; i++) {
+        lists += put_item_dtype(writer->fields[i].dtype) != writer->fields[i].dtype;
+    }
+    thrift_put_list(out, 2, THRIFT_STRUCT, writer->field_count + 2 * lists + 1);
     thrift_begin(out);
     thrift_put_text(out, 4, "schema");
     thrift_put_int(out, 5, THRIFT_I32, (int64_t)writer->field_count);
@@ -192,8 +226,12 @@ put_meta(struct thrift_out *out, const struct group *group, const struct written
     if (coded) {
         thrift_element_put_int(out, GR_PARQUET_RLE_DICTIONARY);
     }
-    thrift_put_list(out, 3, THRIFT_BINARY, 1);
+    thrift_put_list(out, 3, THRIFT_BINARY, type.is_list ? 3 : 1);
     thrift_element_put_binary(out, field->name, strlen(field->name));
+    if (type.is_list) {
+        thrift_element_put_binary(out, "list", 4);
+        thrift_element_put_binary(out, "element", 7);
+    }
     thrift_put_int(out, 4, THRIFT_I32, facts->codec);
     thrift_put_int(out, 5, THRIFT_I64, facts->values);
     thrift_put_int(out, 6, THRIFT_I64, facts->raw_size);
@@ -250,7 +288,7 @@ put_durations(struct thrift_out *out, const struct gr_parquet_writer *writer)
     struct gr_buf positions = {0};
 
     for (size_t i = 0; i < writer->field_count; i++) {
-        if (writer->fields[i].dtype == GRANARY_DURATION) {
+        if (put_item_dtype(writer->fields[i].dtype) == GRANARY_DURATION) {
             gr_buf_addf(&positions, positions.size > 0 ? " %zu" : "%zu", i);
         }
     }

@@ -98,6 +98,22 @@ put_codes(const uint32_t *codes, int64_t count, unsigned bits, struct gr_buf *ou
 }
 
 void
+put_long_levels(const uint32_t *levels, int64_t count, unsigned bits, struct gr_buf *out)
+{
+    size_t begin = out->size;
+    uint32_t size;
+
+    if (gr_buf_grow(out, sizeof size) == NULL) {
+        return;
+    }
+    put_codes(levels, count, bits, out);
+    size = (uint32_t)(out->size - begin - sizeof size);
+    if (gr_buf_ok(out)) {
+        memcpy(out->bytes + begin, &size, sizeof size);
+    }
+}
+
+void
 put_levels(const uint8_t *validity, int64_t from, int64_t rows, struct gr_buf *out)
 {
     size_t begin = out->size;

@@ -33,7 +33,15 @@ struct put_type {
     int8_t converted; /* the older annotation; -1: none */
     uint8_t bits;     /* integers that are annotated; 0: they are not */
     bool is_signed;
+    bool is_list; /* the rest is of the items */
 };
+
+/* Of a list's items, of other dtypes themselves. */
+static inline granary_dtype
+put_item_dtype(granary_dtype dtype)
+{
+    return ((unsigned)dtype & 0xffU) == GRANARY_LIST ? GRANARY_LIST_ITEM(dtype) : dtype;
+}
 
 /* Errors: EINVAL there is no such dtype */
 granary_err put_type_of(granary_dtype dtype, struct put_type *ret_type);
@@ -116,6 +124,8 @@ void put_dictionary_free(struct put_dictionary *dictionary);
 unsigned put_bits_for(uint32_t most);
 /* Append the runs of so many codes, each of so many bits. */
 void put_codes(const uint32_t *codes, int64_t count, unsigned bits, struct gr_buf *out);
+/* The same with their length before them: levels of lists. */
+void put_long_levels(const uint32_t *levels, int64_t count, unsigned bits, struct gr_buf *out);
 /* Append definition levels of rows, with their length before them. from: a multiple of 8. */
 void put_levels(const uint8_t *validity, int64_t from, int64_t rows, struct gr_buf *out);
 

@@ -33,12 +33,16 @@ put_type_of(granary_dtype dtype, struct put_type *ret_type)
         [GRANARY_TIMESTAMPTZ] = {PUT_I64, GR_PARQUET_INT64, 10, 0, false},
         [GRANARY_DECIMAL] = {PUT_DECIMAL, GR_PARQUET_FIXED, 5, 0, false},
     };
-    unsigned kind = (unsigned)dtype & 0xffU;
+    bool is_list = ((unsigned)dtype & 0xffU) == GRANARY_LIST;
+    granary_dtype own = put_item_dtype(dtype);
+    unsigned kind = (unsigned)own & 0xffU;
 
-    if (kind >= sizeof types / sizeof types[0] || (kind != GRANARY_DECIMAL && kind != (unsigned)dtype)) {
+    if (kind >= sizeof types / sizeof types[0] || (kind != GRANARY_DECIMAL && kind != (unsigned)own) ||
+        (is_list && kind == GRANARY_NULLTYPE)) {
         return gr_fail(GRANARY_EINVAL, "a dtype that is not known (%u)", (unsigned)dtype);
     }
     *ret_type = types[kind];
+    ret_type->is_list = is_list;
     return GRANARY_OK;
 }
 

@@ -128,6 +128,63 @@ parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
     return expr;
 }
 
+/* ---- lists ---- */
+
+/* ARRAY[...] */
+static struct sql_expr *
+parse_array(struct parse *p, const PgQuery__AArrayExpr *from)
+{
+    PgQuery__Node *const *elements = TAKE(p, from, elements);
+
+    return from->n_elements > 0
+               ? sql_parse_arguments(p, "list_value", elements, from->n_elements, from->location)
+               : sql_parse_new_call(p, SQL_FUNCTION, from->location, "list_distinct",
+                                    sql_parse_new_call(p, SQL_FUNCTION, from->location, "list_value",
+                                                       sql_parse_new_expr(p, SQL_LITERAL, from->location, "null", 0),
+                                                       NULL),
+                                    NULL);
+}
+
+/* An end of a slice; without one: null. */
+static struct sql_expr *
+parse_end(struct parse *p, const PgQuery__Node *from, int position)
+{
+    return from == NULL ? sql_parse_new_expr(p, SQL_LITERAL, position, "null", 0) : parse_expr(p, from);
+}
+
+/* l[1], l[2:3], and one of them behind another. */
+static struct sql_expr *
+parse_indirection(struct parse *p, const PgQuery__AIndirection *from)
+{
+    struct sql_expr *expr = parse_expr(p, TAKE(p, from, arg));
+    PgQuery__Node *const *parts = TAKE(p, from, indirection);
+
+    for (size_t i = 0; i < from->n_indirection && expr != NULL; i++) {
+        const PgQuery__AIndices *at =
+            parts[i]->node_case == PG_QUERY__NODE__NODE_A_INDICES ? parts[i]->a_indices : NULL;
+        int position = expr->position;
+
+        if (at == NULL) {
+            return sql_parse_refuse(p, position, "a field of a value is");
+        }
+        if (TAKE(p, at, is_slice)) {
+            struct sql_expr *slice = sql_parse_new_expr(p, SQL_FUNCTION, position, "list_slice", 3);
+
+            if (slice != NULL) {
+                slice->args[0] = expr;
+                slice->args[1] = parse_end(p, TAKE(p, at, lidx), position);
+                slice->args[2] = parse_end(p, TAKE(p, at, uidx), position);
+            }
+            expr = slice == NULL || slice->args[1] == NULL || slice->args[2] == NULL ? NULL : slice;
+        } else {
+            expr =
+                sql_parse_new_call(p, SQL_FUNCTION, position, "list_extract", expr, parse_expr(p, TAKE(p, at, uidx)));
+            expr = expr != NULL && expr->count == 2 ? expr : NULL;
+        }
+    }
+    return expr;
+}
+
 static struct sql_expr *
 parse_node(struct parse *p, const PgQuery__Node *from)
 {
@@ -175,7 +232,9 @@ parse_node(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_ROW_EXPR:
         return sql_parse_refuse(p, from->row_expr->location, "a row of values is");
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR:
-        return sql_parse_refuse(p, from->a_array_expr->location, "an array is");
+        return parse_array(p, from->a_array_expr);
+    case PG_QUERY__NODE__NODE_A_INDIRECTION:
+        return parse_indirection(p, from->a_indirection);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
         return sql_parse_refuse(p, from->collate_clause->location, "COLLATE is");
     default:

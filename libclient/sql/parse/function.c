@@ -400,6 +400,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
         call->n_args == 1) {
         return parse_weekday(p, TAKE(p, call, args), name[0] == 'i', call->location);
     }
+    if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
+        return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
+    }
     for (size_t i = 0; i < AGGREGATES; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {
             return parse_aggregate(p, call, aggregates[i].becomes);

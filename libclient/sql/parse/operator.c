@@ -178,6 +178,14 @@ sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
         return sql_parse_refuse(p, from->location, "SIMILAR TO is");
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
+        if (strcmp(parse_last(p, TAKE(p, from, name), from->n_name), "=") == 0) { /* x = ANY(l) */
+            struct sql_expr *wanted = parse_expr(p, TAKE(p, from, lexpr));
+
+            return wanted == NULL ? NULL
+                                  : sql_parse_new_call(p, SQL_FUNCTION, from->location, "list_contains",
+                                                       parse_expr(p, TAKE(p, from, rexpr)), wanted);
+        }
+        return sql_parse_refuse(p, from->location, "ANY of an array with another operator than = is");
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL:
         return sql_parse_refuse(p, from->location, "ANY or ALL of an array is");
     default:

@@ -207,6 +207,57 @@ replace_tokens(struct job *job)
     parse_scan_free(scan);
 }
 
+/* Whether a bracket behind that token begins a list: behind a value it takes a part of that, or tells of a type. */
+static bool
+begins_list(const struct job *job, const PgQuery__ScanToken *before)
+{
+    static const char *const values[] = {"array", "end", "true", "false", "null", ")", "]", NULL};
+
+    if (is_one_of(job, before, values)) {
+        return false;
+    }
+    return before->token != PG_QUERY__TOKEN__IDENT && before->token != PG_QUERY__TOKEN__UIDENT &&
+           before->token != PG_QUERY__TOKEN__PARAM && before->token != PG_QUERY__TOKEN__SCONST &&
+           before->token != PG_QUERY__TOKEN__ICONST && before->token != PG_QUERY__TOKEN__FCONST &&
+           (before->keyword_kind == PG_QUERY__KEYWORD_KIND__NO_KEYWORD ||
+            before->keyword_kind == PG_QUERY__KEYWORD_KIND__RESERVED_KEYWORD);
+}
+
+/* Lists as DuckDB writes them, [1, 2], become ARRAY[1, 2]; the statement notes where, for its messages. */
+static bool
+insert_arrays(struct job *job)
+{
+    struct sql_statement *q = job->q;
+    const size_t word = strlen(SQL_ARRAY_WORD);
+    PgQuery__ScanResult *scan = parse_scan(q, job->text);
+    int *inserted = scan == NULL ? NULL : SQL_ARRAY(q, int, scan->n_tokens);
+    char *text = scan == NULL ? NULL : SQL_ARRAY(q, char, strlen(job->text) + scan->n_tokens * word + 1);
+    size_t count = 0;
+    int from = 0;
+    char *to = text;
+
+    for (size_t i = 1; i < (scan == NULL ? 0 : scan->n_tokens) && inserted != NULL && text != NULL; i++) {
+        int at = scan->tokens[i]->start;
+
+        if (is_token(job, scan->tokens[i], "[") && begins_list(job, scan->tokens[i - 1])) {
+            memcpy(to, job->text + from, (size_t)(at - from));
+            to += at - from;
+            inserted[count++] = (int)(to - text);
+            memcpy(to, SQL_ARRAY_WORD, word);
+            to += word;
+            from = at;
+        }
+    }
+    if (count > 0) {
+        memcpy(to, job->text + from, strlen(job->text + from));
+        job->text = text;
+        q->inserted = inserted;
+        q->inserted_count = count;
+    }
+    parse_scan_free(scan);
+    return q->err == GRANARY_OK;
+}
+
 static void
 convert(struct job *job, const PgQueryProtobuf *packed)
 {
@@ -246,7 +297,7 @@ parse_thread(void *argument)
 {
     static const char *const replaced[] = {"//", "**", "==", "try_cast", "semi", "anti", "asof", "positional"};
     struct job *job = argument;
-    bool again = true;
+    bool again = strchr(job->text, '[') == NULL || insert_arrays(job);
 
     for (size_t i = 0; i < sizeof replaced / sizeof replaced[0] && job->notes == NULL && again; i++) {
         if (strcasestr(job->text, replaced[i]) != NULL) {

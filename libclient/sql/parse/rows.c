@@ -127,6 +127,17 @@ only_call(struct parse *p, const PgQuery__RangeFunction *from)
                : NULL;
 }
 
+/* unnest(LIST, ...): LATERAL goes without saying. */
+static bool
+parse_unnest(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery__FuncCall *call, struct sql_from *item)
+{
+    (void)TAKE(p, from, lateral);
+    item->kind = SQL_FROM_UNNEST;
+    item->list_count = call->n_args;
+    item->lists = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    return item->lists != NULL && parse_alias(p, TAKE(p, from, alias), item);
+}
+
 bool
 parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
 {
@@ -140,14 +151,17 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
     if (strcmp(name, "at") == 0) {
         return parse_at(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
     }
+    if (strcmp(name, SQL_UNNEST) == 0 && call->n_args > 0) {
+        return parse_unnest(p, from, call, item);
+    }
     if (parse_is_reader(name)) {
         return parse_reader(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
     }
     if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
-        return parse_unsupported(
-            p, item->position,
-            "in FROM, anything but generate_series(...) and range(...) of numbers, at(t, time), and read_csv('FILE') "
-            "and its kin, is");
+        return parse_unsupported(p, item->position,
+                                 "in FROM, anything but generate_series(...) and range(...) of numbers, unnest(...) of "
+                                 "lists, at(t, time), and "
+                                 "read_csv('FILE') and its kin, is");
     }
     ok = parse_series(p, call, inclusive, item) && parse_alias(p, TAKE(p, from, alias), item);
     if (ok && item->alias != NULL &&

@@ -91,8 +91,8 @@ typmod(struct parse *p, const PgQuery__TypeName *type, size_t i)
     return number ? TAKE(p, node->a_const->ival, ival) : 0;
 }
 
-const char *
-parse_dtype(struct parse *p, const PgQuery__TypeName *from)
+static const char *
+parse_scalar(struct parse *p, const PgQuery__TypeName *from)
 {
     const char *name = parse_last(p, TAKE(p, from, names), from->n_names);
 
@@ -126,6 +126,24 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
                    "decimal(p, s), text, bytea, date, time, timestamp and timestamptz are",
                    name);
     return NULL;
+}
+
+const char *
+parse_dtype(struct parse *p, const PgQuery__TypeName *from)
+{
+    const char *scalar = parse_scalar(p, from);
+
+    if (scalar == NULL || from->n_array_bounds == 0) {
+        return scalar;
+    }
+    for (size_t i = 0; i < from->n_array_bounds; i++) { /* a length says nothing, as in PostgreSQL */
+        (void)TAKE(p, TAKE(p, from, array_bounds)[i]->integer, ival);
+    }
+    if (from->n_array_bounds > 1) {
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location, "there are no lists of lists");
+        return NULL;
+    }
+    return sql_printf(p->q, "list(%s)", scalar);
 }
 
 /* INTERVAL '3' MONTH comes with the unit as a mask of PostgreSQL's. */

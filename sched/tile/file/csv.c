@@ -95,6 +95,7 @@ use_sniffed(struct csv *csv)
     dialect->escape = dialect->escape[0] == '\0' ? sniffed->escape : dialect->escape;
     dialect->comment = dialect->comment[0] == '\0' ? sniffed->comment : dialect->comment;
     dialect->skip = dialect->skip == 0 ? sniffed->skip : dialect->skip;
+    dialect->skip_spaces = dialect->skip_spaces || sniffed->skip_spaces;
     if (strcmp(csv->decimal, ".") == 0 && csv->thousands[0] == '\0') {
         csv->decimal = sniffed->decimal;
         csv->thousands = sniffed->thousands;
@@ -117,6 +118,7 @@ find_dialect(struct gr_file *file)
                                        .comment = params->comment,
                                        .encoding = params->encoding,
                                        .skip = params->skip,
+                                       .skip_spaces = params->skip_spaces,
                                        .ragged = gr_ragged_of(params->ragged),
                                        .null = nulls != NULL && nulls->n_strings > 0 ? nulls->strings[0] : ""};
     if (params->sniff) {
@@ -130,6 +132,27 @@ find_dialect(struct gr_file *file)
     return err;
 }
 
+/* As it is said, or as a sketch of the file finds it (data/file/csv.c). What is wrong is said when all of it is looked at. */
+static granary_err
+find_header(struct gr_file *file)
+{
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
+    struct csv *csv = file->own;
+    struct gr_header_style style = {.delimiter = csv->delimiter[0],
+                                    .decimal = csv->decimal[0],
+                                    .thousands = csv->thousands[0],
+                                    .nulls = params->null_values == NULL ? NULL : params->null_values->strings,
+                                    .null_count = params->null_values == NULL ? 0 : params->null_values->n_strings};
+
+    csv->guessed = params->header == NULL;
+    if (params->header != NULL) {
+        csv->header = params->header->ints[0] != 0;
+        return GRANARY_OK;
+    }
+    (void)gr_header_of_file(file->path, &csv->dialect, &style, &csv->header);
+    return GRANARY_OK;
+}
+
 static granary_err
 csv_look(struct gr_file *file, int fd)
 {
@@ -137,14 +160,11 @@ csv_look(struct gr_file *file, int fd)
     bool must_unpack = false;
     granary_err err;
 
-    if (file->file_bytes == 0) {
-        return gr_fail(GRANARY_EINVAL, "%s: empty: no header", file->path);
-    }
     if (csv == NULL) {
         return tile_no_memory();
     }
-    csv->header = GR_NODE_PARAMS(read_csv, file->node)->header;
     err = find_dialect(file);
+    err = err == GRANARY_OK ? find_header(file) : err;
     err = err == GRANARY_OK ? records_look_packed(file, fd, !gr_dialect_is_plain(&csv->dialect), &must_unpack) : err;
     if (err != GRANARY_OK || must_unpack) {
         return err; /* CSV_UNPACK */
@@ -187,34 +207,6 @@ wrong_fields(const struct gr_file *file, uint64_t line, uint64_t fields, uint64_
                         expected);
 }
 
-/* The range's records against the number of fields all must have (0: not known yet, then it is learnt here). */
-static granary_err
-check_range(const struct gr_file *file, size_t range, uint64_t *fields)
-{
-    const struct csv *csv = file->own;
-    const Granary__CsvTypes *types = csv->records.types[range];
-    uint64_t line = csv->records.ranges[range].line;
-    bool has_error = types->error[0] != '\0';
-
-    if (*fields == 0) {
-        *fields = types->n_names > 0 ? types->n_names : types->fields;
-    }
-    if (types->fields != 0 && types->fields != *fields &&
-        !(has_error && types->error_line < types->first_record_line)) {
-        return wrong_fields(file, line + types->first_record_line, types->fields, *fields);
-    }
-    if (types->ragged && !(has_error && types->error_line < types->ragged_line)) {
-        return wrong_fields(file, line + types->ragged_line, types->ragged_fields, *fields);
-    }
-    if (has_error) {
-        return records_fail(file, line + types->error_line, "%s", types->error);
-    }
-    if (types->fields != 0 && types->n_kinds != *fields) {
-        return gr_fail(GRANARY_EPROTO, "csv_infer: kinds of %zu columns instead of %" PRIu64, types->n_kinds, *fields);
-    }
-    return GRANARY_OK;
-}
-
 static uint32_t
 joined_kinds(const struct gr_file *file, size_t column)
 {
@@ -227,6 +219,54 @@ joined_kinds(const struct gr_file *file, size_t column)
     return kinds;
 }
 
+/*
+ * How many fields each record must have: as many as the header, or as the first record. A delimiter behind each record and
+ * none behind the header makes a field more, which is empty in all of them.
+ */
+static uint64_t
+find_fields(const struct gr_file *file)
+{
+    const struct csv *csv = file->own;
+    const struct records *records = &csv->records;
+    uint64_t names = records->types[0]->n_names;
+    size_t r = 0;
+
+    while (r + 1 < records->range_count && records->types[r]->records == 0) {
+        r++;
+    }
+    if (names == 0) {
+        return records->types[r]->fields;
+    }
+    return records->types[r]->fields == names + 1 && (joined_kinds(file, names) & ~(uint32_t)GR_KIND_NULL) == 0
+               ? names + 1
+               : names;
+}
+
+/* The range's records against the number of fields all must have. */
+static granary_err
+check_range(const struct gr_file *file, size_t range, uint64_t fields)
+{
+    const struct csv *csv = file->own;
+    const Granary__CsvTypes *types = csv->records.types[range];
+    uint64_t line = csv->records.ranges[range].line;
+    bool has_error = types->error[0] != '\0';
+
+    if (types->fields != 0 && types->fields != fields && (types->records > 0 || types->ragged) &&
+        !(has_error && types->error_line < types->first_record_line)) {
+        return wrong_fields(file, line + types->first_record_line, types->fields, fields);
+    }
+    if (types->ragged && !(has_error && types->error_line < types->ragged_line)) {
+        return wrong_fields(file, line + types->ragged_line, types->ragged_fields, fields);
+    }
+    if (has_error) {
+        return records_fail(file, line + types->error_line, "%s", types->error);
+    }
+    if (types->fields != 0 && types->n_kinds != fields) {
+        return gr_fail(GRANARY_EPROTO, "csv_infer: kinds of %zu columns instead of %" PRIu64, types->n_kinds, fields);
+    }
+    return GRANARY_OK;
+}
+
 static granary_err
 add_column(struct gr_file *file, size_t column)
 {
@@ -235,10 +275,6 @@ add_column(struct gr_file *file, size_t column)
     char *name = NULL;
     granary_err err = GRANARY_OK;
 
-    if (csv->header && memchr(first->names[column].len == 0 ? (const uint8_t *)"" : first->names[column].data, '\0',
-                              first->names[column].len) != NULL) {
-        return records_fail(file, 1, "the name of column %zu in the header has a zero byte", column + 1);
-    }
     err = gr_column_name(&csv->names, column, csv->header ? (const char *)first->names[column].data : "",
                          csv->header ? first->names[column].len : 0, &name);
     if (err != GRANARY_OK) {
@@ -252,15 +288,22 @@ add_column(struct gr_file *file, size_t column)
 static granary_err
 enter_known(struct gr_file *file)
 {
-    const struct csv *csv = file->own;
-    uint64_t fields = 0;
+    struct csv *csv = file->own;
+    uint64_t fields = find_fields(file);
     granary_err err = GRANARY_OK;
 
+    csv->fields = (int64_t)fields;
     for (size_t r = 0; r < csv->records.range_count && err == GRANARY_OK; r++) {
-        err = check_range(file, r, &fields);
+        err = check_range(file, r, fields);
+    }
+    if (csv->header && csv->records.types[0]->n_names > 0) {
+        fields = csv->records.types[0]->n_names;
     }
     if (err == GRANARY_OK && csv->header && csv->records.types[0]->n_names == 0) {
         err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no header", file->node->name, file->name);
+    }
+    if (err == GRANARY_OK && fields == 0 && csv->guessed) {
+        csv->fields = fields = 1; /* an empty file: a column without rows */
     }
     if (err == GRANARY_OK && fields == 0) {
         err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no record", file->node->name, file->name);

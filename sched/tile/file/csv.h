@@ -10,6 +10,7 @@
 #ifndef TILE_FILE_CSV_H
 #define TILE_FILE_CSV_H
 
+#include "data/text/header.h"
 #include "data/text/sniff.h"
 #include "data/texts.h"
 #include "tile/file/records.h"
@@ -26,7 +27,9 @@ struct csv {
     const char *decimal;
     const char *thousands;
     bool header;
+    bool guessed;               /* whether there is one */
     struct gr_texts names;      /* of columns */
+    int64_t fields;             /* of each record: of columns, and perhaps an empty one behind them */
     Granary__CsvSplit **splits; /* jobs answers while in SPLIT */
     size_t *job_ranges;         /* INFER: the range of each job */
     int64_t *known;             /* positions of columns whose dtypes the user gives; perhaps not all of them */

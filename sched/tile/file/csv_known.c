@@ -36,8 +36,9 @@ granary_err
 csv_find_known(const struct gr_file *file)
 {
     struct csv *csv = file->own;
-    struct header header = {
-        .sketch = {.column = note_column}, .dtypes = GR_NODE_PARAMS(read_csv, file->node)->dtypes, .csv = csv};
+    struct header header = {.sketch = {.column = note_column, .header = GR_HEADER_YES},
+                            .dtypes = GR_NODE_PARAMS(read_csv, file->node)->dtypes,
+                            .csv = csv};
 
     if (header.dtypes == NULL || header.dtypes->n_keys == 0 || header.dtypes->n_keys > KNOWN_MAX) {
         return GRANARY_OK;

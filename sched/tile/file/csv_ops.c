@@ -108,7 +108,7 @@ csv_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_csv_read, .step = (uint32_t)i, .shared = file_attrs(file, t->chunks), .outputs = 1};
 
-    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", (int64_t)file->type.schema.count));
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", ((const struct csv *)file->own)->fields));
     tiling_add_dtypes(t, step, spec.shared);
     add_positions(t, step, spec.shared);
     return records_tile(t, file, step, &spec, range_attrs, out);

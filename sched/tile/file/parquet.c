@@ -37,7 +37,7 @@ parquet_look(struct gr_file *file, int fd)
         err = gr_schema_find(&file->type.schema, columns[i].name) >= 0
                   ? gr_fail(GRANARY_EINVAL, "%s: it has column '%s' twice", file->path, columns[i].name)
                   : gr_schema_add(&file->type.schema, columns[i].name,
-                                  columns[i].readable ? leaves[columns[i].leaf].dtype : GR_DTYPE_OTHER);
+                                  columns[i].readable ? gr_parquet_dtype(&leaves[columns[i].leaf]) : GR_DTYPE_OTHER);
     }
     return err;
 }
@@ -60,7 +60,10 @@ group_bytes(const struct cuts *cuts, const struct gr_parquet_group *group)
         const struct gr_parquet_leaf *leaf = &cuts->leaves[cuts->columns[c].leaf];
 
         if (gr_step_yields(cuts->step, c)) {
-            bytes += (double)group->rows * (double)(gr_dtype_size(leaf->dtype) > 0 ? gr_dtype_size(leaf->dtype) : 4);
+            int64_t values = leaf->repeats > 0 ? group->chunks[cuts->columns[c].leaf].values : group->rows;
+
+            bytes += (double)values * (double)(gr_dtype_size(leaf->dtype) > 0 ? gr_dtype_size(leaf->dtype) : 4);
+            bytes += leaf->repeats > 0 ? (double)group->rows * 4 : 0;
             bytes += gr_dtype_is_text(leaf->dtype) ? (double)group->chunks[cuts->columns[c].leaf].raw_size : 0;
         }
     }

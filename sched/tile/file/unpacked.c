@@ -68,6 +68,7 @@ records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chun
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("escape", dialect->escape));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("comment", dialect->comment));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_int("skip", dialect->skip));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_bool("skip_spaces", dialect->skip_spaces));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("ragged", gr_ragged_word(dialect->ragged)));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("encoding", dialect->encoding));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("null", dialect->null));
@@ -105,8 +106,9 @@ records_take_pieces(struct gr_file *file, const ProtobufCBinaryData *answer)
         line += pieces->lines[i];
     }
     records->is_unpacked = true;
-    if (records->range_count == 0) {
-        err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no record", file->node->name, file->name);
+    if (records->range_count == 0) { /* no text at all: the first piece is as empty as all */
+        records->ranges[0] = (struct gr_csv_range){.line = 1};
+        records->range_count = 1;
     }
 
 end:

@@ -7,7 +7,8 @@ TILE_AS(select, tile_rows(t, i, GR_CHUNK_select, tiling_attrs(t, i, NAMES("colum
 TILE_AS(project, tile_rows(t, i, GR_CHUNK_project, tiling_attrs(t, i, NAMES("columns")), true))
 TILE_AS(assign, tile_rows(t, i, GR_CHUNK_assign, tiling_attrs(t, i, NAMES("columns")), true))
 TILE_AS(filter, tile_rows(t, i, GR_CHUNK_filter, tiling_attrs(t, i, NAMES("where")), false))
-TILE_AS(explode, tile_rows(t, i, GR_CHUNK_explode, tiling_attrs(t, i, NAMES("column", "separator")), false))
+TILE_AS(explode,
+        tile_rows(t, i, GR_CHUNK_explode, tiling_attrs(t, i, NAMES("column", "columns", "separator", "outer")), false))
 
 /* ---- head ---- */
 

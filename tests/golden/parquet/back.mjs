@@ -1,11 +1,13 @@
-// Files of granary, read and written again: back.mjs DIRECTORY. Of each X.parquet there, X.duckdb and X.polars have the same rows; of
-// each condition of cases.json, DuckDB counts the rows, by statistics and without. Polars where $POLARS_MODULE is set.
+// Files of granary, read and written again: back.mjs DIRECTORY. Of each X.parquet there, X.duckdb, X.polars and X.arrow-rs have the same
+// rows; of each condition of cases.json, DuckDB counts the rows, by statistics and without. Polars where $POLARS_MODULE is set, arrow-rs
+// (as parquet-wasm) where $WASM_MODULE is.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const { DuckDBInstance } = require(process.env.DUCKDB_MODULE);
 const pl = process.env.POLARS_MODULE ? require(process.env.POLARS_MODULE) : null;
+const wasm = process.env.WASM_MODULE ? require(process.env.WASM_MODULE) : null;
 const directory = process.argv[2];
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
 const count = async (from, where) => Number((await connection.runAndReadAll(`SELECT count(*) FROM ${from} WHERE ${where}`)).getRows()[0][0]);
@@ -16,6 +18,7 @@ for (const file of readdirSync(directory).filter((f) => f.endsWith('.parquet')))
     // Without dictionaries: DuckDB's take 0.0 and -0.0 for one.
     await connection.run(`COPY (SELECT * FROM '${path}') TO '${stem}.duckdb' (FORMAT parquet, DICTIONARY_SIZE_LIMIT 1)`);
     if (pl !== null) writeFileSync(`${stem}.polars`, pl.readParquet(readFileSync(path)).writeParquet());
+    if (wasm !== null) writeFileSync(`${stem}.arrow-rs`, wasm.writeParquet(wasm.readParquet(readFileSync(path))));
 }
 const answers = [];
 let loaded = '';

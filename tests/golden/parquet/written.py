@@ -1,7 +1,7 @@
-"""Files that granary has written, read by DuckDB and Polars: written.py SEED TABLES. What they make of them is read again, and has the
-same values, bit for bit; what DuckDB leaves out by their statistics does not fulfil the condition.
+"""Files that granary has written, read by DuckDB, Polars and arrow-rs: written.py SEED TABLES. What they make of them is read again, and
+has the same values, bit for bit; what DuckDB leaves out by their statistics does not fulfil the condition.
 
-Needs node, and @duckdb/node-api in $GRANARY_PEERS/node_modules; 77 (skipped) without. nodejs-polars where it is there.
+Needs node, and @duckdb/node-api in $GRANARY_PEERS/node_modules; 77 (skipped) without. nodejs-polars and parquet-wasm where they are there.
 """
 import json
 import os
@@ -51,9 +51,11 @@ def main():
                 cases += [{'file': f'{name}.parquet', 'where': where} for where in conditions(columns, random)]
         with open(f'{directory}/cases.json', 'w', encoding='utf-8') as file:
             json.dump(cases, file)
-        polars = module_of('nodejs-polars', peers)
-        subprocess.run(['node', f'{HERE}/back.mjs', directory], env={**os.environ, 'DUCKDB_MODULE': module, 'POLARS_MODULE': polars or ''}, check=True)
-        for reader in ('duckdb', 'polars') if polars else ('duckdb',):
+        polars, wasm = module_of('nodejs-polars', peers), module_of('parquet-wasm', peers)
+        env = {**os.environ, 'DUCKDB_MODULE': module, 'POLARS_MODULE': polars or '', 'WASM_MODULE': wasm or ''}
+        subprocess.run(['node', f'{HERE}/back.mjs', directory], env=env, check=True)
+        readers = ['duckdb'] + ['polars'] * (polars is not None) + ['arrow-rs'] * (wasm is not None)
+        for reader in readers:
             for name, columns in tables.items():
                 back = granary.run({'x': {'op': 'read_parquet', 'path': f'{directory}/{name}.{reader}'}}, 'x')
                 assert list(back) == list(columns), (reader, name, list(back))
@@ -65,7 +67,7 @@ def main():
         assert len(answers) == len(cases)
         for case, (pruned, all_rows) in zip(cases, answers):
             assert pruned == all_rows, f'{case}: DuckDB counts {pruned} with statistics and {all_rows} without'
-        print(f'{len(tables)} files, {len(cases)} conditions, {"with" if polars else "without"} Polars')
+        print(f'{len(tables)} files, {len(cases)} conditions, {", ".join(readers)}')
     return 0
 
 

@@ -105,7 +105,7 @@ expect 2 'range.*99999999' granary get --range 0:99999999 "$(granary put $birds)
 granary snapshot "$work/snap" && expect 1 'to be made' granary snapshot "$work/snap"
 
 printf '' >"$work/empty.csv"
-expect 2 "'a'.*empty" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/empty.csv\"}")"
+expect 2 "'a'.*empty" granary run "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/empty.csv\", \"header\": true}")"
 printf 'a,b\n' >"$work/header.csv"
 granary run --discard --csv "$(graph "\"a\": {\"op\": \"read_csv\", \"path\": \"$work/header.csv\"}")" >"$work/header.out"
 [ "$(cat "$work/header.out")" = "a,b" ] || fail "a header alone is a frame without rows"

@@ -104,7 +104,7 @@ def check_csv(files, known):
     files.write('n.csv', 'n\n1\n2\n3\n')
     assert files.sql("copy u (n) from 'n.csv' where n > 1") == 'INSERT 0 2\n'
     assert files.rows('select * from u') == [(None, 2), (None, 3)]
-    assert files.sql("copy u from 'x.csv' delimiter '|' null 'NULL'") == 'INSERT 0 2\n'  # the first line is the header
+    assert files.sql("copy u from 'x.csv' delimiter '|' null 'NULL'") == 'INSERT 0 3\n'  # the first line is found to be none
     files.sql('drop table u')
 
 

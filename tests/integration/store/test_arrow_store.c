@@ -304,7 +304,7 @@ a_stream_that_fails_leaves_nothing(void **state)
     assert_null(ids);
     assert_int_equal(count, 77);
 
-    produce_batch(&schema, &array, "+l", "c", 0);
+    produce_batch(&schema, &array, "+m", "c", 0);
     produce_array(array.children[0], 0, 0, 0, 2, 0);
     assert_err(granary_frame_import_array(client, &schema, &array, &id), GRANARY_EUNSUPPORTED);
     assert_null(schema.release);

@@ -601,10 +601,10 @@ types_that_are_not_there_are_named(void **state)
         granary_err err;
         const char *part;
     } rows[] = {
-        {"+l", GRANARY_EUNSUPPORTED, "column 'c' is a list ('+l')"},
-        {"+vl", GRANARY_EUNSUPPORTED, "a list view"},
-        {"+w:3", GRANARY_EUNSUPPORTED, "a fixed-size list"},
-        {"+s", GRANARY_EUNSUPPORTED, "a struct"},
+        {"+s", GRANARY_EUNSUPPORTED, "column 'c' is a struct ('+s')"},
+        {"+l", GRANARY_EINVAL, "not one field that tells of their items"},
+        {"+w:", GRANARY_EINVAL, "no list"},
+        {"+w:-3", GRANARY_EINVAL, "no list"},
         {"+m", GRANARY_EUNSUPPORTED, "a map"},
         {"+ud:0,1", GRANARY_EUNSUPPORTED, "a union"},
         {"+r", GRANARY_EUNSUPPORTED, "run-end encoded"},

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "data/text/header.h"
 #include "data/text/sniff.h"
 
 /* The whole text of a file with these bytes. */
@@ -61,6 +62,7 @@ each_dialect_becomes_the_plain_one(void **state)
         {DIALECT(.comment = "//"), "a,b\n//x\n/,2\n", "a,b\n\n/,2\n"},
         {DIALECT(.skip = 2), "My \"report\nof\r\na,b\n1,2\n", "\n\r\na,b\n1,2\n"},
         {DIALECT(.skip = 9), "a\nb", "\n"},
+        {DIALECT(.skip_spaces = true), "a,  b\n 1, \"x, y\"\n2,  \n", "a,b\n1,\"x, y\"\n2,\n"},
         {DIALECT(.ragged = GR_RAGGED_FILL), "a,b,c\n1\n1,2\n1,2,3,4\n\n", "a,b,c\n1,,\n1,2,\n1,2,3,4\n\n"},
         {DIALECT(.ragged = GR_RAGGED_CUT), "a,b\n1\n1,2,\"3\n4\"\n5,6", "a,b\n1,\n1,2\n\n5,6"},
         {DIALECT(.ragged = GR_RAGGED_FILL, .null = "NA"), "a,b\n1\n", "a,b\n1,NA\n"},
@@ -169,6 +171,12 @@ dialects_are_sniffed(void **state)
         {"a,b\n1,2,3\n4,5,6\n", ",\"-.-0"}, /* a header that is too short is not left out */
         {"\"a\"\t\"b, c\"\n1\t2\n", "\t\"-.-0"},
         {"a|b\n\"x\\\"|y\"|2\n", "|\"-.-0"},
+        {"one\ntwo,2\na,b,c\n1,2,3\n4,5,6\n", ",\"-.-2"},
+        {"a,b\n# no\n1,2\n", ",\"#.-0"},
+        {"a\tb\n1\t\"x\n2\ty\n", ",\"-.-0"}, /* quotes that do not end: it may be cut off */
+        {"a\tb\n1\t\"x\" y\n2\ty\n", "\t-.-0"},
+        {"\"a;b\"\n\"c;d\"\n", ",\"-.-0"},          /* a column in quotes */
+        {"T\tx\na\tb\tc\n1\t2\t3\t\n", "\t\"-.-1"}, /* a delimiter behind each record but the header */
         {"a;b\n\"x\n;\";2\n3;\"", ";\"-.-0"},
     };
 
@@ -183,6 +191,51 @@ dialects_are_sniffed(void **state)
                        sniffed.thousands[0] == '\0' ? "-" : sniffed.thousands, (long long)sniffed.skip);
         assert_string_equal(told, cases[i].told);
     }
+}
+
+static void
+headers_are_guessed(void **state)
+{
+    static const struct {
+        const char *text;
+        enum gr_guess guess;
+    } cases[] = {
+        {"", GR_GUESS_NONE},
+        {"\n\n", GR_GUESS_NONE},
+        {"a,b\n1,2\n", GR_GUESS_SURE},
+        {"1,2\n3,4\n", GR_GUESS_NONE},
+        {"1,2", GR_GUESS_NONE},
+        {"a,b", GR_GUESS_TEXT},
+        {"a,1", GR_GUESS_NONE},
+        {"a,b\nc,d\n", GR_GUESS_TEXT},
+        {"a,b\n1,\n2,\n", GR_GUESS_SURE},
+        {",\n1,2\n", GR_GUESS_TEXT},
+        {"1,\n2,3\n", GR_GUESS_NONE},
+        {"x,2019,2020\ny,1,2\n", GR_GUESS_SURE},
+        {"x,2019,2021\ny,1,2\n", GR_GUESS_NONE},
+        {"2019,2020\n2019,2020\n", GR_GUESS_NONE},
+        {"\"1\",\"x, 1\"\n\"2\",\"y\"\n", GR_GUESS_NONE},
+        {"1.5e3,-inf\n2,nan\n", GR_GUESS_NONE},
+        {"a\n1e\n", GR_GUESS_TEXT},
+        {"t\n12:30:00\n", GR_GUESS_SURE},
+        {"2020-01-01T10:00:00Z\n2020-01-01 10:00\n", GR_GUESS_NONE},
+        {"ok\nTRUE\nfalse\n", GR_GUESS_SURE},
+        {"\\N,1\n1,2\n", GR_GUESS_NONE},
+        {"\xef\xbb\xbf-1,2\n3,4\n", GR_GUESS_NONE},
+        {"a,b\n1,2,3\n", GR_GUESS_SURE},
+        {"1\n\"", GR_GUESS_SURE},
+    };
+    static char dash[] = "-";
+    const struct gr_header_style plain = {.delimiter = ',', .decimal = '.'};
+    const struct gr_header_style other = {
+        .delimiter = ';', .decimal = ',', .thousands = '.', .nulls = &(char *){dash}, .null_count = 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(gr_header_guess(cases[i].text, strlen(cases[i].text), &plain), cases[i].guess);
+    }
+    assert_int_equal(gr_header_guess("1.234,5;-\n-;2,5\n", 17, &other), GR_GUESS_NONE);
+    assert_int_equal(gr_header_guess("x;2,5\n1.234,5;-\n", 17, &other), GR_GUESS_SURE);
 }
 
 static void
@@ -229,7 +282,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_dialect_becomes_the_plain_one), cmocka_unit_test(utf_16_is_told_by_its_mark),
         cmocka_unit_test(long_texts_are_cut_nowhere),         cmocka_unit_test(dialects_are_sniffed),
-        cmocka_unit_test(a_list_of_records_becomes_lines),
+        cmocka_unit_test(a_list_of_records_becomes_lines),    cmocka_unit_test(headers_are_guessed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -378,8 +378,10 @@ answers_bad_text_with_its_line(void **state)
         unsigned line;
         size_t size;
     } cases[] = {
-        {"a\nb\n\"c\nd\n", "do not end", 2, 8}, {"\"a", "do not end", 0, 2},     {"a\n\xc3\n", "not UTF-8", 1, 4},
-        {"a\n\xf0\x9f\x98", "not UTF-8", 1, 5}, {"a,b\0c\n1,2\n", "NUL", 0, 10},
+        {"a\nb\n\"c\nd\n", "do not end", 2, 8},
+        {"\"a", "do not end", 0, 2},
+        {"a\n\xc3\n", "not UTF-8", 1, 4},
+        {"a\n\xf0\x9f\x98", "not UTF-8", 1, 5},
     };
 
     (void)state;

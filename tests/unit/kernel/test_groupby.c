@@ -255,6 +255,39 @@ golden_as_in_pandas(void **state)
     gr_frame_destroy(frame);
 }
 
+/* Texts are counted without it, groups with it. */
+static void
+a_null_is_a_group_among_texts(void **state)
+{
+    static const char *const tables[] = {"b,1\n,2\na,3\nc,4\n,5\nb,6\n", "d,7\na,8\n,9\ne,10\n"};
+    struct gr_value values[2];
+    struct kernel_test test;
+    granary_frame *result;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        granary_frame *frame = frame_text("k:string,v:int64", tables[i]);
+
+        call_groupby(&test, "groupby_map", "k", "n=size;s=sum(v)");
+        kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
+        kernel_test_frame(&test, frame);
+        assert_int_equal(kernel_test_run(&test, run_groupby_map), GRANARY_OK);
+        values[i] = test.outputs[0];
+        test.outputs[0] = (struct gr_value){0};
+        kernel_test_fini(&test);
+        gr_frame_destroy(frame);
+    }
+    call_groupby(&test, "groupby_final", "k", "n=size;s=sum(v)");
+    kernel_test_attr(&test, gr_attr_new_bool("dropna", false));
+    kernel_test_bytes(&test, &values[0]);
+    kernel_test_bytes(&test, &values[1]);
+    result = kernel_test_to_frame(&test, run_groupby_final);
+    assert_frame(result, "k,n,s\na,2,11\nb,2,7\nc,1,4\nd,1,7\ne,1,10\n,3,16\n");
+    gr_frame_destroy(result);
+    gr_value_free(&values[0]);
+    gr_value_free(&values[1]);
+}
+
 static void
 keys_are_ordered(void **state)
 {
@@ -619,7 +652,7 @@ keys_with_one_hash_are_told_apart(void **state)
 static void
 parts_are_ranges_of_the_whole(void **state)
 {
-    static const char *const keys[] = {"key,text", "number", "text,wide,day", "row"};
+    static const char *const keys[] = {"key,text", "number", "text", "text,wide,day", "row"};
 
     (void)state;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
@@ -805,19 +838,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_what_a_plain_loop_finds),
-        cmocka_unit_test(golden_as_in_pandas),
-        cmocka_unit_test(keys_are_ordered),
-        cmocka_unit_test(zeros_have_an_order_for_min_and_max),
-        cmocka_unit_test(chunks_do_not_change_a_byte),
-        cmocka_unit_test(parts_are_ranges_of_the_whole),
-        cmocka_unit_test(dealt_rows_give_the_same),
-        cmocka_unit_test(keys_with_one_hash_are_told_apart),
-        cmocka_unit_test(nothing_gives_columns_without_rows),
-        cmocka_unit_test(overflow_is_that_of_the_whole_sum),
-        cmocka_unit_test(wrong_calls_are_answered),
-        cmocka_unit_test(damaged_partials_are_refused),
-        cmocka_unit_test(many_groups),
+        cmocka_unit_test(groups_are_what_a_plain_loop_finds),  cmocka_unit_test(golden_as_in_pandas),
+        cmocka_unit_test(a_null_is_a_group_among_texts),       cmocka_unit_test(keys_are_ordered),
+        cmocka_unit_test(zeros_have_an_order_for_min_and_max), cmocka_unit_test(chunks_do_not_change_a_byte),
+        cmocka_unit_test(parts_are_ranges_of_the_whole),       cmocka_unit_test(dealt_rows_give_the_same),
+        cmocka_unit_test(keys_with_one_hash_are_told_apart),   cmocka_unit_test(nothing_gives_columns_without_rows),
+        cmocka_unit_test(overflow_is_that_of_the_whole_sum),   cmocka_unit_test(wrong_calls_are_answered),
+        cmocka_unit_test(damaged_partials_are_refused),        cmocka_unit_test(many_groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,13 +22,18 @@ every_dtype(void)
                       "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1\n,,,,,,,,,,,,,,,\n");
 }
 
-enum { COLUMNS = 16, OPERANDS = COLUMNS + 3, OPERANDS_MOST = 3 };
+enum { COLUMNS = 16, OPERANDS = COLUMNS + 6, OPERANDS_MOST = 3 };
 
 /* What is put in for an operand. */
 static const char *
 operand_text(const granary_frame *frame, int i)
 {
-    static const char *const literals[] = {"null", "'month'", "interval '1 month'"};
+    static const char *const literals[] = {"null",
+                                           "'month'",
+                                           "interval '1 month'",
+                                           "list_value(int64, null)",
+                                           "string_split(string, '')",
+                                           "list_value(decimal)"};
 
     return i < COLUMNS ? frame->columns[i].view.name : literals[i - COLUMNS];
 }

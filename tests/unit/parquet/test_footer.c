@@ -79,7 +79,7 @@ parse(struct gr_buf *footer, struct gr_parquet **ret_file)
     return gr_parquet_parse((uint8_t *)gr_buf_take(footer), size, 1000, ret_file);
 }
 
-/* struct a { b, list c }, d: a.b, a.c (a list), d. */
+/* struct a { b, list c }, list of lists d: a.b, a.c (a list), d (which cannot be read). */
 static void
 test_columns(void **state)
 {
@@ -87,17 +87,21 @@ test_columns(void **state)
     struct gr_parquet *file = NULL;
     const struct gr_parquet_column *columns;
     size_t count = 0;
-    bool wanted[3] = {true, false, true};
+    bool wanted[3] = {true, true, false};
 
     (void)state;
-    put_list(&footer, 2, STRUCT, 7);
+    put_list(&footer, 2, STRUCT, 11);
     put_element(&footer, "schema", -1, 0, 2, -1);
     put_element(&footer, "a", -1, 1, 2, -1);
     put_element(&footer, "b", 1, 1, 0, -1);
     put_element(&footer, "c", -1, 1, 1, 3);
     put_element(&footer, "list", -1, 2, 1, -1);
     put_element(&footer, "element", 6, 1, 0, 0);
-    put_element(&footer, "d", 6, 0, 0, 0);
+    put_element(&footer, "d", -1, 0, 1, 3);
+    put_element(&footer, "list", -1, 2, 1, -1);
+    put_element(&footer, "element", -1, 1, 1, 3);
+    put_element(&footer, "list", -1, 2, 1, -1);
+    put_element(&footer, "element", 1, 1, 0, -1);
     put(&footer, 0);
     assert_int_equal(parse(&footer, &file), GRANARY_OK);
     columns = gr_parquet_columns(file, &count);
@@ -105,14 +109,67 @@ test_columns(void **state)
     assert_string_equal(columns[0].name, "a.b");
     assert_string_equal(columns[1].name, "a.c");
     assert_string_equal(columns[2].name, "d");
-    assert_true(columns[0].readable && !columns[1].readable && columns[2].readable);
-    assert_string_equal(columns[1].what, "list");
+    assert_true(columns[0].readable && columns[1].readable && !columns[2].readable);
+    assert_string_equal(columns[2].what, "list of lists");
     assert_int_equal(gr_parquet_leaves(file, &count)[columns[0].leaf].levels, 2);
-    assert_int_equal(gr_parquet_leaves(file, &count)[columns[2].leaf].dtype, GRANARY_STRING);
+    assert_int_equal(gr_parquet_leaves(file, &count)[columns[1].leaf].levels, 4);
+    assert_int_equal(gr_parquet_leaves(file, &count)[columns[1].leaf].items, 3);
+    assert_int_equal(gr_parquet_dtype(&gr_parquet_leaves(file, &count)[columns[1].leaf]), GRANARY_LIST(GRANARY_STRING));
     assert_int_equal(count, 3);
     assert_int_equal(gr_parquet_check(file, wanted), GRANARY_OK);
     assert_int_equal(gr_parquet_check(file, NULL), GRANARY_EUNSUPPORTED);
-    assert_non_null(strstr(granary_error_message(), "'a.c' (list); select others: 'a.b', 'd'"));
+    assert_non_null(strstr(granary_error_message(), "'d' (list of lists); select others: 'a.b', 'a.c'"));
+    gr_parquet_close(file);
+}
+
+/* Lists as older files have them, and a map: which definition level an item has, and what the columns are called. */
+static void
+test_lists(void **state)
+{
+    static const struct {
+        const char *name;
+        uint16_t levels;
+        uint16_t items;
+    } want[] = {{"bare", 1, 1},    {"two", 2, 2},   {"array.x", 2, 2}, {"pairs.x", 2, 2},
+                {"pairs.y", 3, 2}, {"m.key", 2, 2}, {"m.value", 3, 2}};
+    struct gr_buf footer = {0};
+    struct gr_parquet *file = NULL;
+    const struct gr_parquet_column *columns;
+    const struct gr_parquet_leaf *leaves;
+    size_t count = 0;
+
+    (void)state;
+    put_list(&footer, 2, STRUCT, 16);
+    put_element(&footer, "schema", -1, 0, 6, -1);
+    put_element(&footer, "bare", 1, 2, 0, -1);
+    put_element(&footer, "two", -1, 1, 1, 3);
+    put_element(&footer, "element", 1, 2, 0, -1);
+    put_element(&footer, "array", -1, 1, 1, 3);
+    put_element(&footer, "array", -1, 2, 1, -1);
+    put_element(&footer, "x", 1, 0, 0, -1);
+    put_element(&footer, "pairs", -1, 1, 1, 3);
+    put_element(&footer, "bag", -1, 2, 2, -1);
+    put_element(&footer, "x", 1, 0, 0, -1);
+    put_element(&footer, "y", 1, 1, 0, -1);
+    put_element(&footer, "m", -1, 1, 1, 1);
+    put_element(&footer, "key_value", -1, 2, 2, -1);
+    put_element(&footer, "key", 6, 0, 0, 0);
+    put_element(&footer, "value", 1, 1, 0, -1);
+    put_element(&footer, "odd", -1, 1, 0, 3);
+    put(&footer, 0);
+    assert_int_equal(parse(&footer, &file), GRANARY_OK);
+    columns = gr_parquet_columns(file, &count);
+    leaves = gr_parquet_leaves(file, &count);
+    assert_int_equal(count, 7);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(columns[i].name, want[i].name);
+        assert_true(columns[i].readable);
+        assert_int_equal(leaves[i].levels, want[i].levels);
+        assert_int_equal(leaves[i].items, want[i].items);
+        assert_int_equal(leaves[i].repeats, 1);
+    }
+    assert_string_equal(columns[7].name, "odd");
+    assert_false(columns[7].readable);
     gr_parquet_close(file);
 }
 
@@ -210,8 +267,8 @@ test_groups(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_columns), cmocka_unit_test(test_claims),
-                                       cmocka_unit_test(test_groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_columns), cmocka_unit_test(test_lists),
+                                       cmocka_unit_test(test_claims), cmocka_unit_test(test_groups)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
