@@ -42,6 +42,7 @@
     CHUNK_PARAM(op, offset, INT, DEFAULT("0"))                                                                         \
     CHUNK_PARAM(op, size, INT, REQUIRED)                                                                               \
     CHUNK_PARAM(op, header, BOOL, DEFAULT("false"))                                                                    \
+    CHUNK_PARAM(op, errors, STRING, DEFAULT("refuse"))                                                                 \
     CHUNK_PARAM(op, decimal, STRING, DEFAULT("."))                                                                     \
     CHUNK_PARAM(op, thousands, STRING, DEFAULT(""))                                                                    \
     CHUNK_PARAM(op, date_format, STRING, OPTIONAL)                                                                     \

@@ -102,9 +102,9 @@ GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_
  * Put columns into the store as one sealed frame object.
  *
  * columns  count columns of rows values each, borrowed until this returns, at any alignment, of any dtype. Names are
- *          UTF-8, each once. validity NULL means no nulls. offsets may begin above 0. dictionary, lists: see
- *          granary_column; the items' rows are as many as the last offset or more.
- *          null_count, and values under nulls, are ignored
+ *          UTF-8, each once. validity NULL means no nulls. offsets may begin above 0. Dictionaries and lists
+ *          are as in granary_column. Items may be more than the last offset tells. null_count, and values under
+ *          nulls, are ignored
  * id       in: of the new object, or all zero for a new one; out: the object's
  * Errors   EINVAL an impossible column; the message names it. It has an unknown dtype, offsets that go backwards,
  *          text that is not UTF-8, a code outside its dictionary, or a dictionary with a value twice · as

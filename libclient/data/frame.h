@@ -156,7 +156,7 @@ granary_err gr_column_alloc_unset(granary_dtype dtype, int64_t rows, int64_t tex
                                   struct gr_column *ret_column);
 void gr_column_free(struct gr_column *column);
 /* An owned column of so many empty lists, to be filled: offsets, which are zero, are the caller's to write. *Takes* items,
- * also when it fails; they are plain. Errors: ENOMEM */
+ * also when it fails; encoded ones are decoded. Errors: ENOMEM · EFULL */
 granary_err gr_list_create(struct gr_column *items, int64_t rows, bool with_validity, struct gr_column *ret_column);
 /* The same lists without items that belong to no row or lie under nulls, as a new owned column, items owned too. Errors:
  * ENOMEM */

@@ -20,6 +20,22 @@ items_of(const granary_column *column, int64_t row, int64_t rows)
     return (struct gr_run){gr_list_items(column), from, rows > 0 ? column->offsets[row + rows] - from : 0};
 }
 
+/* Items have no dictionary. */
+static granary_err
+make_plain(struct gr_column *items)
+{
+    struct gr_column plain;
+    granary_err err;
+
+    if (items->view.dictionary == NULL) {
+        return GRANARY_OK;
+    }
+    err = gr_column_decode(&items->view, &plain);
+    gr_column_free(items);
+    *items = err == GRANARY_OK ? plain : (struct gr_column){.owned = false};
+    return err;
+}
+
 granary_err
 gr_list_create(struct gr_column *items, int64_t rows, bool with_validity, struct gr_column *ret_column)
 {
@@ -27,7 +43,11 @@ gr_list_create(struct gr_column *items, int64_t rows, bool with_validity, struct
         .view = {.dtype = GRANARY_LIST(items->view.dtype), .rows = rows},
         .owned = true,
     };
+    granary_err err = make_plain(items);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     column.view.offsets = gr_data_alloc(((size_t)rows + 1) * sizeof *column.view.offsets);
     column.view.validity = with_validity ? gr_data_alloc((size_t)gr_bitmap_bytes(rows)) : NULL;
     column.items = malloc(sizeof *column.items);

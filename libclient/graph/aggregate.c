@@ -25,7 +25,8 @@ enum gives {
     GIVES_MEAN,
     GIVES_BETWEEN,
     GIVES_SPREAD,
-    GIVES_REAL
+    GIVES_REAL,
+    GIVES_LIST
 };
 enum order { ORDER_BLIND, ORDER_ZEROS, ORDER_SEES };
 
@@ -349,6 +350,8 @@ dtype_given(enum gives gives, enum gr_dtype_class kind, granary_dtype dtype)
         return dtype == GRANARY_DATE ? GRANARY_TIMESTAMP : stays || kind == GR_CLASS_MOMENT ? dtype : GRANARY_FLOAT64;
     case GIVES_SPREAD:
         return dtype == GRANARY_FLOAT32 ? dtype : GRANARY_FLOAT64;
+    case GIVES_LIST:
+        return GRANARY_LIST(dtype == GRANARY_NULLTYPE ? GRANARY_STRING : dtype);
     case GIVES_REAL:
         break;
     }

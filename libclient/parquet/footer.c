@@ -69,21 +69,48 @@ read_stats(struct thrift_in *in, struct gr_parquet_stats *stats)
 
 /* ---- column chunks ---- */
 
+static bool
+is_code(int64_t encoding)
+{
+    return encoding == GR_PARQUET_PLAIN_DICTIONARY || encoding == GR_PARQUET_RLE_DICTIONARY;
+}
+
+/* All encodings together. PLAIN may be that of the dictionary alone, and is taken for that of values. */
+static bool
+read_encodings(struct thrift_in *in, const struct thrift_field *field)
+{
+    struct thrift_list list = thrift_list(in, field, THRIFT_I64);
+    bool codes = false;
+    bool others = false;
+
+    for (size_t i = 0; i < list.count && !in->bad; i++) {
+        int64_t encoding = thrift_element_int(in, &list);
+
+        codes = codes || is_code(encoding);
+        others = others || (!is_code(encoding) && encoding != GR_PARQUET_RLE && encoding != GR_PARQUET_BIT_PACKED);
+    }
+    return codes && !others;
+}
+
 /* How many pages there are of each type and encoding. */
 static int64_t
-read_data_pages(struct thrift_in *in, const struct thrift_field *field)
+read_data_pages(struct thrift_in *in, const struct thrift_field *field, bool *ret_coded)
 {
     struct thrift_list list = thrift_list(in, field, THRIFT_STRUCT);
     int64_t pages = 0;
+    bool others = false;
 
     for (size_t i = 0; i < list.count && !in->bad; i++) {
         struct thrift_field inner = {.id = 0};
         int64_t type = -1;
+        int64_t encoding = -1;
         int64_t count = 0;
 
         while (thrift_next(in, &inner)) {
             if (inner.id == 1) {
                 type = thrift_int(in, &inner);
+            } else if (inner.id == 2) {
+                encoding = thrift_int(in, &inner);
             } else if (inner.id == 3) {
                 count = thrift_int(in, &inner);
             } else {
@@ -92,8 +119,10 @@ read_data_pages(struct thrift_in *in, const struct thrift_field *field)
         }
         if ((type == GR_PARQUET_PAGE_DATA || type == GR_PARQUET_PAGE_DATA_V2) && count > 0 && count < INT32_MAX) {
             pages += count;
+            others = others || !is_code(encoding);
         }
     }
+    *ret_coded = pages > 0 && !others;
     return pages > 0 && pages < INT32_MAX ? pages : -1;
 }
 
@@ -112,6 +141,9 @@ read_meta(struct thrift_in *in, struct gr_parquet_chunk *chunk, struct chunk_pla
         switch (field.id) {
         case 1:
             place->physical = thrift_int(in, &field);
+            break;
+        case 2:
+            chunk->is_coded = read_encodings(in, &field);
             break;
         case 4:
             chunk->codec = (int32_t)thrift_int(in, &field);
@@ -137,7 +169,7 @@ read_meta(struct thrift_in *in, struct gr_parquet_chunk *chunk, struct chunk_pla
             }
             break;
         case 13:
-            chunk->data_pages = (int32_t)read_data_pages(in, &field);
+            chunk->data_pages = (int32_t)read_data_pages(in, &field, &chunk->is_coded);
             break;
         default:
             thrift_skip(in, &field);
@@ -239,7 +271,7 @@ read_chunks(struct gr_parquet *file, struct thrift_in *in, const struct thrift_f
         struct chunk_place place = {.physical = -1};
         granary_err err;
 
-        *chunk = (struct gr_parquet_chunk){.data_pages = -1, .stats = {.nulls = -1, .nans = -1}};
+        *chunk = (struct gr_parquet_chunk){.data_pages = -1, .entries = -1, .stats = {.nulls = -1, .nans = -1}};
         read_chunk(in, chunk, &place);
         err = in->bad ? GRANARY_OK : settle_chunk(file, file->group_count, i, &place, chunk);
         if (err != GRANARY_OK) {

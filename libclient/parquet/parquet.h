@@ -117,7 +117,9 @@ struct gr_parquet_chunk {
     int32_t column_index_size;
     int32_t data_pages; /* -1: not known */
     int32_t codec;
+    int32_t entries; /* of the dictionary, for gr_parquet_distinct(); -1: not looked at yet */
     bool has_dictionary;
+    bool is_coded; /* no page has values but codes of the dictionary */
     bool encrypted;
     bool elsewhere; /* in another file */
     struct gr_parquet_stats stats;
@@ -173,6 +175,10 @@ struct gr_parquet_bounds {
 /* What statistics tell of a leaf's values, so many with nulls. What cannot be true is not known. */
 struct gr_parquet_bounds
 gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_stats *stats, int64_t values);
+
+/* At most about so many different values in a column, by bounds of integers or by the entries of dictionaries, whose pages are
+ * looked at in the file; null is none. 0: nobody knows. Not while others use the file. */
+uint64_t gr_parquet_distinct(struct gr_parquet *file, int fd, const char *column);
 
 /* ---- pages ---- */
 

@@ -250,8 +250,14 @@ static bool
 set_option(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option)
 {
     const struct gr_param_info *param = find_param(op, option->name);
+    bool ignores = false;
     bool ok;
 
+    if (param == NULL && strcasecmp(option->name, "ignore_errors") == 0 && gr_param_find(op, "errors") != NULL &&
+        option->count == 1 && parse_flag(option->texts[0], &ignores)) { /* as others say it */
+        granary_node_set_string(q->graph, node, "errors", ignores ? "skip" : "refuse");
+        return true;
+    }
     if (param == NULL) {
         return no_option(q, op, option);
     }
@@ -348,6 +354,7 @@ sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_d
                                        .ragged = gr_ragged_of(option_or(file, "ragged", "refuse")),
                                        .null = plain.null};
     (void)parse_integer(option_or(file, "skip", "0"), &ret_dialect->skip);
+    ret_dialect->tolerates = strcmp(option_or(file, "errors", "refuse"), "refuse") != 0;
     ret_dialect->skip_spaces = flag_or(file, "skip_spaces", false);
     for (size_t i = 0; i < sizeof said / sizeof said[0] && !is_said; i++) {
         is_said = sql_file_option(file, said[i]) != NULL;

@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "data/file/paths.h"
 #include "data/file/sketch.h"
+#include "data/file/spool.h"
 #include "granary/mutable.h"
 #include "graph/nearest.h"
 #include "sql/file.h"
@@ -66,32 +67,56 @@ take_column(struct gr_sketch *sketch, const char *name)
                                                                                             : columns->q->err;
 }
 
+/* A pipe is read now, and only once: not again to word an error. */
+static bool
+open_pipe(struct sql_statement *q, const struct sql_from *from, const char **ret_path,
+          const struct gr_format **ret_format)
+{
+    const struct gr_format *found = NULL;
+    granary_err err = gr_spool(from->name, q->telling != NULL, ret_path, &found);
+
+    if (err != GRANARY_OK) {
+        return sql_fail(q, err, from->position, "%s", granary_error_message());
+    }
+    if ((from->file == NULL || from->file->format == NULL) && gr_format_of_path(from->name, NULL) == NULL) {
+        *ret_format = found;
+    }
+    return true;
+}
+
 static bool
 open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
     const char *delimiter = sql_file_option(from->file, "delimiter");
     const char *filename = sql_file_option(from->file, "filename");
+    const char *errors = sql_file_option(from->file, "errors");
     struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
     const struct gr_format_ending *ending = NULL;
-    const struct gr_format *format = sql_file_format(q, from->file, from->name, from->position, &ending);
+    const struct gr_format *format = NULL;
+    const char *path = from->name;
     struct gr_dialect dialect;
     struct gr_header_style style;
     bool varies = false;
     granary_err err;
 
+    if (gr_spool_is_meant(from->name) && !open_pipe(q, from, &path, &format)) {
+        return false;
+    }
+    format = format == NULL ? sql_file_format(q, from->file, from->name, from->position, &ending) : format;
     if (format == NULL) {
         return false;
     }
-    table->node = sql_file_node(q, "read", format, ending, from->file, from->name, from->position, NULL, 0);
+    table->node = sql_file_node(q, "read", format, ending, from->file, path, from->position, NULL, 0);
     if (q->err != GRANARY_OK) {
         return false;
     }
+    columns.sketch.lists = errors != NULL && strcmp(errors, "list") == 0;
     sql_file_header(from->file, &style, &columns.sketch);
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
     if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {
         columns.sketch.dialect = &dialect;
     }
-    err = gr_format_sketch(format, from->name, delimiter, &columns.sketch, &varies);
+    err = gr_format_sketch(format, path, delimiter, &columns.sketch, &varies);
     table->rows = columns.sketch.rows;
     if (err == GRANARY_OK && filename != NULL && !table_add_column(q, table, filename)) {
         return false;
@@ -117,6 +142,13 @@ is_file(const char *name)
         return strchr(name, '/') != NULL && gr_path_is_many(NULL, name);
     }
     return !ending->is_vague && (format->sketch != NULL || format->refusal != NULL);
+}
+
+/* "-" is stdin; others have a slash: a name without one is that of a table. */
+static bool
+is_pipe(const char *name)
+{
+    return (strcmp(name, "-") == 0 || strchr(name, '/') != NULL) && gr_spool_is_meant(name);
 }
 
 static bool
@@ -363,8 +395,9 @@ find_table(struct sql_statement *q, const struct sql_from *from)
     table->has_time = from->has_time;
     table->time = from->time;
     table->file = from->file;
-    ok = (from->file != NULL || is_file(from->name)) && !from->has_time ? open_file(q, from, table)
-                                                                        : open_stored(q, from, table);
+    ok = (from->file != NULL || is_file(from->name) || is_pipe(from->name)) && !from->has_time
+             ? open_file(q, from, table)
+             : open_stored(q, from, table);
     table->next = q->tables;
     q->tables = table;
     return ok ? table : NULL;
@@ -378,7 +411,7 @@ table_alias(struct sql_statement *q, const struct sql_from *from)
     const char *name =
         sql_printf(q, "%.*s", (int)(size > 1 && from->name[size - 1] == '/' ? size - 1 : size), from->name);
     const char *slash = name == NULL ? NULL : strrchr(name, '/');
-    const char *begin = slash == NULL ? name : slash + 1;
+    const char *begin = slash != NULL ? slash + 1 : name != NULL && strcmp(name, "-") == 0 ? "stdin" : name;
     const char *dot = begin == NULL ? NULL : strrchr(begin, '.');
 
     if (begin == NULL) {

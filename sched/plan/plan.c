@@ -134,8 +134,8 @@ infer_and_follow(struct gr_plan *plan)
     for (size_t c = 0; c < plan->chunks.count; c++) {
         plan->chunks.chunks[c].step = (uint32_t)before[plan->chunks.chunks[c].step]->position;
     }
-    sources->known =
-        (struct gr_sources){.tables = sources->tables, .files = sources->files, .functions = plan->functions};
+    sources->known = (struct gr_sources){
+        .tables = sources->tables, .files = sources->files, .functions = plan->functions, .distinct = gr_file_distinct};
     plan->node_count = followed ? plan->graph->count : plan->node_count;
     free(before);
     return followed ? err : plan_no_memory();

@@ -73,8 +73,10 @@ plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
     plan->sources.tables = calloc(graph->count + 1, sizeof *plan->sources.tables);
     plan->sources.files = calloc(graph->count + 1, sizeof *plan->sources.files);
     plan->sources.asked = calloc(graph->count + 1, sizeof *plan->sources.asked);
-    plan->sources.known =
-        (struct gr_sources){.tables = plan->sources.tables, .files = plan->sources.files, .functions = plan->functions};
+    plan->sources.known = (struct gr_sources){.tables = plan->sources.tables,
+                                              .files = plan->sources.files,
+                                              .functions = plan->functions,
+                                              .distinct = gr_file_distinct};
     if (needed == NULL || plan->sources.tables == NULL || plan->sources.files == NULL || plan->sources.asked == NULL) {
         err = plan_no_memory();
     }

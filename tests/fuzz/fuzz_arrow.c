@@ -1,4 +1,4 @@
-/* Any bytes as an Arrow file: a frame whose every value can be printed, and written to a file that reads back, or an
+/* Any bytes as an Arrow file, and, without its beginning, as a stream that becomes one: a frame whose every value can be printed, and written to a file that reads back, or an
  * error with a message. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "data/arrow/arrow.h"
+#include "data/arrow/streamed.h"
 #include "data/print.h"
 #include "fuzz.h"
 
@@ -82,6 +83,58 @@ read_some(const uint8_t *bytes, size_t size)
     }
 }
 
+/* What is left of the stream. */
+struct source {
+    const uint8_t *bytes;
+    size_t size;
+};
+
+static granary_err
+take_bytes(void *from, void *to, size_t size, size_t *ret_got)
+{
+    struct source *source = from;
+
+    *ret_got = size < source->size ? size : source->size;
+    memcpy(to, source->bytes, *ret_got);
+    source->bytes += *ret_got;
+    source->size -= *ret_got;
+    return GRANARY_OK;
+}
+
+static granary_err
+put_bytes(void *to, const void *bytes, size_t size)
+{
+    gr_buf_add(to, bytes, size);
+    return GRANARY_OK;
+}
+
+/* As a stream, however much of it is read at first: the same file, whose end is found again. */
+static void
+make_file(const uint8_t *bytes, size_t size)
+{
+    struct gr_buf files[2] = {{0}, {0}};
+    granary_frame *frame;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < 2; i++) {
+        size_t first = i == 0 ? size : size < 11 ? size : 11;
+        struct source source = {bytes + first, size - first};
+        granary_err again = gr_arrow_streamed(bytes, first, take_bytes, &source, put_bytes, &files[i]);
+
+        if (i == 1 &&
+            (again != err || (err == GRANARY_OK && (files[0].size != files[1].size ||
+                                                    memcmp(files[0].bytes, files[1].bytes, files[0].size) != 0)))) {
+            abort();
+        }
+        err = again;
+    }
+    if (err == GRANARY_OK && gr_arrow_read(files[0].bytes, files[0].size, NULL, 0, &frame) == GRANARY_OK) {
+        gr_frame_destroy(frame);
+    }
+    gr_buf_free(&files[0]);
+    gr_buf_free(&files[1]);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -89,6 +142,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     granary_frame *frame;
 
     read_some(bytes, size);
+    make_file(bytes + (size < 8 ? size : 8), size < 8 ? 0 : size - 8);
     if (gr_arrow_read(bytes, size, NULL, 0, &frame) != GRANARY_OK) {
         if (granary_error_message()[0] == '\0') {
             abort();

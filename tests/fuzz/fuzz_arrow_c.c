@@ -119,6 +119,41 @@ make_array(struct choices *choices, int width, int64_t length, int64_t offset, s
     }
 }
 
+/* Lists of any kind of a kind: their items are there, and offsets and sizes lead to them mostly. */
+static void
+make_lists(struct choices *choices, const char *name, int64_t length, int64_t offset, struct ArrowSchema *schema,
+           struct ArrowArray *array)
+{
+    static const char *const formats[] = {"+l", "+L", "+w:3", "+vl", "+vL"};
+    static const size_t buffers[] = {2, 2, 1, 3, 3};
+    const struct kind *kind = &CHOOSE_FROM(choices, kinds);
+    const uint32_t form = choose(choices, 5);
+    const size_t rows = (size_t)(length + offset);
+    const size_t items = form == 2 ? 3 * rows + choose(choices, 3) : choose(choices, 40);
+
+    produce_schema(schema, formats[form], name, 1);
+    produce_schema(schema->children[0], kind->format, "item", 0);
+    produce_array(array, length, offset, -1, buffers[form], 1);
+    make_array(choices, kind->width, (int64_t)items, (int64_t)choose(choices, 3), array->children[0]);
+    if (choose(choices, 2) == 1) {
+        fill(choices, array, 0, (rows + 7) / 8);
+    }
+    if (form != 2) {
+        fill_offsets(choices, array, rows, items, form == 1 || form == 4);
+    }
+    if (form > 2) {
+        const size_t width = form == 4 ? 8 : 4;
+        uint8_t *sizes = calloc(rows + 1, width);
+
+        for (size_t i = 0; i < rows; i++) {
+            sizes[width * i] = (uint8_t)choose(choices, 4);
+            sizes[width * i + width - 1] = choose(choices, 64) == 63 ? 0x80 : 0;
+        }
+        (void)produce_buffer(array, 2, sizes, rows * width);
+        free(sizes);
+    }
+}
+
 /* A lie that must be seen without a look at what it tells of. */
 static void
 lie(struct choices *choices, struct ArrowSchema *schema, struct ArrowArray *array)
@@ -186,6 +221,8 @@ make_column(struct choices *choices, int64_t rows, size_t number, struct ArrowSc
             make_array(choices, kind->width, (int64_t)choose(choices, 6), (int64_t)choose(choices, 3),
                        array->dictionary);
         }
+    } else if (how == 5) {
+        make_lists(choices, name, length, offset, schema, array);
     } else {
         produce_schema(schema, kind->format, name, 0);
         make_array(choices, kind->width, length, offset, array);

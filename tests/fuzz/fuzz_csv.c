@@ -1,5 +1,5 @@
 /* Any bytes as a CSV file: looked at, then read with the dtypes that were seen, whole and in two parts. What could be
- * looked at can be read, and is the same however it is cut. The first byte: delimiter, header, where it is cut. With some
+ * looked at can be read, and is the same however it is cut; so are records that fit, and those that do not. The first byte: delimiter, header, where it is cut. With some
  * delimiters, numbers, dates and timestamps are written in other styles. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,13 @@
 #include "kernel/csv/csv_scan.h"
 #include "unit/executor/op.h"
 
-enum { COLUMNS_MAX = 64 };
+enum { COLUMNS_MAX = 64, FIELDS = 2 };
 
 struct file {
     char path[64];
     const char *delimiter;
     bool header;
+    const char *errors; /* as read_csv has it */
 };
 
 static Granary__ChunkOp *
@@ -30,6 +31,7 @@ range_op(const struct file *file, const char *name, size_t offset, size_t size)
     op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
     op_attr(op, gr_attr_new_int("size", (int64_t)size));
     op_attr(op, gr_attr_new_bool("header", file->header && offset == 0));
+    op_attr(op, gr_attr_new_string("errors", file->errors));
     if (file->delimiter[0] == ';') {
         op_attr(op, gr_attr_new_string("decimal", ","));
         op_attr(op, gr_attr_new_string("thousands", "."));
@@ -48,6 +50,9 @@ ask(const struct file *file, gr_kernel *kernel, const char *name, size_t offset,
     Granary__ChunkOp *op = range_op(file, name, offset, size);
     struct gr_buf answer = {0};
 
+    if (strcmp(file->errors, "refuse") != 0) {
+        op_attr(op, gr_attr_new_int("fields", FIELDS));
+    }
     if (op_run(kernel, op, NULL, 0, NULL, 0, &answer) != GRANARY_OK) {
         abort(); /* whatever is wrong with the file is part of the answer */
     }
@@ -65,7 +70,10 @@ read_range(const struct file *file, const Granary__CsvTypes *types, size_t offse
     char names[COLUMNS_MAX][8];
     char *name_list[COLUMNS_MAX];
     char *dtypes[COLUMNS_MAX];
-    int64_t positions[COLUMNS_MAX];
+    int64_t positions[COLUMNS_MAX] = {0, 1, 2};
+    static char string[] = "string", reason[] = "reason", text[] = "text", column[] = "column_name";
+    char *const list[] = {reason, text, column};
+    char *const strings[] = {string, string, string};
 
     for (size_t i = 0; i < types->n_kinds; i++) {
         (void)snprintf(names[i], sizeof names[i], "c%zu", i);
@@ -75,9 +83,17 @@ read_range(const struct file *file, const Granary__CsvTypes *types, size_t offse
     }
     op_attr(op, gr_attr_new_int("line", 1));
     op_attr(op, gr_attr_new_int("fields", (int64_t)types->fields));
-    op_attr(op, gr_attr_new_strings("columns", name_list, types->n_kinds));
-    op_attr(op, gr_attr_new_strings("dtypes", dtypes, types->n_kinds));
-    op_attr(op, gr_attr_new_ints("positions", positions, types->n_kinds));
+    op_attr(op, gr_attr_new_strings("names", name_list, types->n_kinds));
+    op_attr(op, gr_attr_new_strings("all_dtypes", dtypes, types->n_kinds));
+    if (strcmp(file->errors, "list") == 0) {
+        op_attr(op, gr_attr_new_strings("columns", list, 3));
+        op_attr(op, gr_attr_new_strings("dtypes", strings, 3));
+        op_attr(op, gr_attr_new_ints("positions", positions, 3));
+    } else {
+        op_attr(op, gr_attr_new_strings("columns", name_list, types->n_kinds));
+        op_attr(op, gr_attr_new_strings("dtypes", dtypes, types->n_kinds));
+        op_attr(op, gr_attr_new_ints("positions", positions, types->n_kinds));
+    }
     if (op_run(run_csv_read, op, NULL, 0, &output, 1, NULL) != GRANARY_OK) {
         (void)fprintf(stderr, "%s\n", granary_error_message());
         abort();
@@ -163,7 +179,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     }
     (void)snprintf(file.path, sizeof file.path, "/proc/self/fd/%d", fd);
-    check_file(&file, size - 1, cut);
+    for (int i = 0; i < 3; i++) {
+        static const char *const errors[] = {"refuse", "skip", "list"};
+
+        file.errors = errors[i];
+        check_file(&file, size - 1, cut);
+    }
     (void)close(fd);
     return 0;
 }

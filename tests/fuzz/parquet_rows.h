@@ -15,10 +15,20 @@ rows_read(const struct gr_parquet_leaf *leaf, struct pages pages, int64_t all, i
     granary_frame *frame = gr_frame_create(1, rows);
     struct gr_column made;
     struct column column;
-    granary_err err = column_open(&column, leaf, rows);
+    struct list_column lists;
+    granary_err err;
 
-    err = err == GRANARY_OK ? column_add(&column, &pages, all, from, rows) : err;
-    err = err == GRANARY_OK ? column_finish(&column, &made) : err;
+    if (leaf->repeats > 0) {
+        err = list_column_open(&lists, leaf, rows);
+        err = err == GRANARY_OK ? list_column_add(&lists, &pages, all, from, rows) : err;
+        err = err == GRANARY_OK ? list_column_finish(&lists, &made) : err;
+        list_column_close(&lists);
+    } else {
+        err = column_open(&column, leaf, rows);
+        err = err == GRANARY_OK ? column_add(&column, &pages, all, from, rows) : err;
+        err = err == GRANARY_OK ? column_finish(&column, &made) : err;
+        column_close(&column);
+    }
     if (err == GRANARY_OK) {
         must(frame != NULL && gr_frame_set(frame, 0, "x", &made) == GRANARY_OK);
         must(gr_frame_check(frame) == GRANARY_OK);
@@ -28,7 +38,6 @@ rows_read(const struct gr_parquet_leaf *leaf, struct pages pages, int64_t all, i
             gr_buf_addf(out, "\n");
         }
     }
-    column_close(&column);
     pages_free(&pages);
     gr_frame_destroy(frame);
     must(err == GRANARY_OK || granary_error_message()[0] != '\0');

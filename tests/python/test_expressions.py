@@ -42,6 +42,19 @@ def options_of(form, options):
     return {f'[{i}]': (o if not isinstance(o, str) or o[0] != "'" else m.literal(o)) for i, o in enumerate(options)}
 
 
+def arguments_of(text):
+    """Parts between commas that are in no quotes and no brackets."""
+    parts, depth, quoted = [''], 0, False
+    for sign in text:
+        quoted ^= sign == "'"
+        depth += 0 if quoted else {'(': 1, ')': -1}.get(sign, 0)
+        if sign == ',' and depth == 0 and not quoted:
+            parts.append('')
+        else:
+            parts[-1] += sign
+    return parts
+
+
 def build(form, operands, options):
     """The form of a call, made by Python; None when there is no way in Python."""
     given = options_of(form, options)
@@ -90,8 +103,7 @@ def build(form, operands, options):
         form = form.replace('{...}', ', '.join(f'{{{i}}}' for i in range(len(operands))))
     found = re.fullmatch(r'(\w+)\((.*)\)', form)
     if found and found.group(1) in functions('functions'):
-        inside = re.findall(r"'[^']*'|\w+\((?:[^()]|'[^']*')*\)|[^,]+", found.group(2))
-        return method(found.group(1), [operand(a) for a in inside if a.strip()])
+        return method(found.group(1), [operand(a) for a in arguments_of(found.group(2)) if a.strip()])
     return None
 
 
@@ -213,7 +225,7 @@ class Expressions(FramesTest):
         self.assertTrue(math.isnan(ours.pop('nan')))
         self.assertEqual(ours, {'inf': math.inf, 'low': -math.inf, 'i8': -5, 'f4': 0.5, 'b': True, 'day': datetime.date(2020, 1, 31), 'us': datetime.datetime(2020, 1, 31, 12, 0, 0, 500000),
                                 'td': datetime.timedelta(seconds=90), 'stamp': datetime.datetime(2020, 1, 31, 12), 'delta': datetime.timedelta(seconds=-1.5), 'nat': None, 'na': None})
-        for wrong, kind in ((10**40, ValueError), (D('nan'), ValueError), (datetime.time(1, tzinfo=datetime.timezone.utc), TypeError), (object(), TypeError), ([1], TypeError), ('a\0', ValueError),
+        for wrong, kind in ((10**40, ValueError), (D('nan'), ValueError), (datetime.time(1, tzinfo=datetime.timezone.utc), TypeError), (object(), TypeError), ([object()], TypeError), ([], ValueError), ('a\0', ValueError),
                             (pd.Timestamp('2020-01-01 00:00:00.000000001'), ValueError), (1j, TypeError)):
             with self.subTest(wrong=wrong), self.assertRaises(kind):
                 gr.lit(wrong)

@@ -12,6 +12,7 @@
 #include "graph/schema.h"
 #include "kernel/csv/csv_blocks.h"
 #include "kernel/csv/csv_digits.h"
+#include "kernel/csv/csv_errors.h"
 #include "kernel/csv/csv_style.h"
 #include "kernel/csv/csv_values.h"
 
@@ -81,7 +82,7 @@ field_is_bad(struct csv_infer *infer, const struct csv_text *text, const char *p
     if (field->no_memory) {
         *ret_err = gr_fail(GRANARY_ENOMEM, "%s: no memory for a field", text->path);
     } else if (field->unclosed) {
-        set_error(infer, csv_text_line(text, place), "the quotes that begin here do not end");
+        set_error(infer, csv_text_line(text, place), CSV_QUOTES_OPEN "; " GR_CSV_REMEDY);
     }
     return field->no_memory || field->unclosed;
 }
@@ -276,6 +277,115 @@ infer_column(struct csv_infer *infer, const struct csv_text *text, const struct 
     }
 }
 
+/* ---- where errors are left out ---- */
+
+enum { NUMBERS, MOMENTS, TIMES, TRUTHS, TEXTS, COUNTS };
+
+static granary_err
+counts_create(struct csv_infer *infer)
+{
+    Granary__CsvTypes *answer = &infer->answer;
+
+    answer->n_counts = COUNTS * answer->n_kinds;
+    answer->counts = calloc(answer->n_counts + 1, sizeof *answer->counts);
+    return answer->counts == NULL ? gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", answer->n_kinds) : GRANARY_OK;
+}
+
+static void
+count_value(struct csv_infer *infer, size_t position, uint32_t kind)
+{
+    uint64_t *counts = infer->answer.counts + COUNTS * position;
+
+    infer->answer.kinds[position] |= kind;
+    counts[NUMBERS] += (kind & (CSV_INT64 | CSV_WIDE | CSV_FLOAT64)) != 0;
+    counts[MOMENTS] += (kind & (CSV_DATE | CSV_TIMESTAMP | CSV_TIMESTAMPTZ)) != 0;
+    counts[TIMES] += kind == CSV_TIME;
+    counts[TRUTHS] += kind == CSV_BOOL;
+    counts[TEXTS] += kind == CSV_STRING;
+}
+
+/* The record at text->record, if it has all its fields. */
+static granary_err
+count_record(struct csv_infer *infer, struct csv_text *text)
+{
+    struct csv_field field = {0};
+    size_t fields = 0;
+    enum csv_trouble trouble = csv_record_pass(text, infer->answer.fields, infer->is_broken, &fields);
+    const char *behind = text->at;
+
+    if (trouble == CSV_NO_MEMORY) {
+        return gr_fail(GRANARY_ENOMEM, "%s: no memory for a field", text->path);
+    }
+    text->at = text->record;
+    for (size_t i = 0; i < infer->answer.n_kinds && trouble == CSV_FINE; i++) {
+        csv_field_next(text, &field);
+        if (!is_known(infer, i)) {
+            count_value(infer, i, kind_in_record(text, &field));
+        }
+    }
+    text->at = behind;
+    infer->answer.records += trouble == CSV_FINE;
+    return GRANARY_OK;
+}
+
+static granary_err
+count_block(struct csv_infer *infer, struct csv_text *text, const struct csv_block *block)
+{
+    granary_err err = GRANARY_OK;
+
+    if (infer->is_broken) { /* record by record: which of them are? */
+        text->at = block->base + block->stops[-1] + 1;
+        for (int64_t row = 0; err == GRANARY_OK && row < block->rows; row++) {
+            (void)csv_record_next(text);
+            err = count_record(infer, text);
+        }
+        return err;
+    }
+    for (size_t i = 0; i < infer->answer.n_kinds; i++) {
+        for (int64_t row = 0; !is_known(infer, i) && row < block->rows; row++) {
+            size_t size;
+            const char *bytes = csv_block_field(block, row, i, &size);
+
+            count_value(infer, i, kind_of_field(text, bytes, size));
+        }
+    }
+    infer->answer.records += (uint64_t)block->rows;
+    return GRANARY_OK;
+}
+
+/* All records behind the header. */
+static granary_err
+count_records(struct csv_infer *infer, struct csv_text *text)
+{
+    struct csv_blocks blocks;
+    struct csv_block block;
+    granary_err err = GRANARY_OK;
+    bool more = true;
+
+    while (infer->answer.n_kinds < infer->answer.fields && err == GRANARY_OK) {
+        err = add_field(infer);
+    }
+    err = err == GRANARY_OK ? counts_create(infer) : err;
+    if (err != GRANARY_OK || infer->answer.fields == 0) {
+        return err;
+    }
+    err = csv_blocks_init(&blocks, text, infer->answer.fields);
+    while (more && err == GRANARY_OK) {
+        enum csv_next next = csv_blocks_next(&blocks, &block);
+
+        if (next == CSV_NEXT_BLOCK) {
+            err = count_block(infer, text, &block);
+        } else {
+            more = next == CSV_NEXT_ODD && csv_record_next(text);
+            err = more ? count_record(infer, text) : err;
+        }
+    }
+    csv_blocks_fini(&blocks);
+    return err;
+}
+
+/* ---- all of a text ---- */
+
 /* The records behind the first one, whose number of fields is known. */
 static granary_err
 infer_records(struct csv_infer *infer, struct csv_text *text)
@@ -349,12 +459,16 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
         set_error(infer, 0, guess);
         return GRANARY_OK;
     }
-    if (bad != NULL) {
-        set_error(infer, csv_text_line(text, bad), GR_DATA_NOT_UTF8);
+    infer->is_broken = bad != NULL;
+    if (bad != NULL && !infer->tolerates) {
+        set_error(infer, csv_text_line(text, bad), GR_DATA_NOT_UTF8 "; " GR_CSV_REMEDY);
         return GRANARY_OK;
     }
     if (header && csv_record_next(text)) {
         err = read_header(infer, text);
+    }
+    if (infer->tolerates && err == GRANARY_OK && infer->answer.error[0] == '\0') {
+        return count_records(infer, text);
     }
     if (err == GRANARY_OK && infer->answer.error[0] == '\0' && csv_record_next(text)) {
         infer->answer.first_record_line = csv_text_line(text, text->record);
@@ -367,15 +481,18 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
 }
 
 void
-csv_infer_init(struct csv_infer *infer, const Granary__Attr *known)
+csv_infer_init(struct csv_infer *infer, const Granary__Attr *known, const char *errors, int64_t fields)
 {
-    *infer = (struct csv_infer){.answer = GRANARY__CSV_TYPES__INIT, .known = known};
+    *infer = (struct csv_infer){
+        .answer = GRANARY__CSV_TYPES__INIT, .known = known, .tolerates = csv_errors_of(errors) != CSV_ERRORS_REFUSE};
+    infer->answer.fields = infer->tolerates && fields > 0 ? (uint64_t)fields : 0;
 }
 
 void
 csv_infer_fini(struct csv_infer *infer)
 {
     free(infer->answer.kinds);
+    free(infer->answer.counts);
     for (size_t i = 0; i < infer->answer.n_names; i++) {
         free(infer->answer.names[i].data);
     }
@@ -398,7 +515,7 @@ kernel_csv_infer(struct gr_kernel_call *call, const struct gr_chunk_csv_infer *p
     if (err != GRANARY_OK) {
         return err;
     }
-    csv_infer_init(&infer, params->known);
+    csv_infer_init(&infer, params->known, params->errors, params->fields);
     err = csv_infer_text(&infer, &text, params->header);
     if (err == GRANARY_OK) {
         packed = gr_buf_grow(call->answer, granary__csv_types__get_packed_size(&infer.answer));

@@ -21,11 +21,13 @@ struct csv_infer {
     size_t room;                  /* of answer.kinds and suspects */
     struct csv_suspect *suspects; /* by column */
     char error[256];
+    bool tolerates;             /* records of another number of fields say nothing, and values are counted */
+    bool is_broken;             /* some bytes are not UTF-8 */
     const Granary__Attr *known; /* positions of columns that nobody needs to be told about, ascending; or NULL */
 };
 
-/* op: `known` is borrowed from it. */
-void csv_infer_init(struct csv_infer *infer, const Granary__Attr *known);
+/* known: borrowed. errors: as of read_csv. fields: of each record, where that is known (else 0) and errors are none */
+void csv_infer_init(struct csv_infer *infer, const Granary__Attr *known, const char *errors, int64_t fields);
 void csv_infer_fini(struct csv_infer *infer);
 
 /* Look at all of a text. What is wrong with it is part of the answer. Errors: ENOMEM */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/file/guess.h"
 #include "kernel/csv/csv_blocks.h"
+#include "kernel/csv/csv_errors.h"
 #include "kernel/csv/csv_put.h"
 #include "kernel/csv/csv_strings.h"
 #include "kernel/csv/csv_style.h"
@@ -22,6 +23,8 @@ struct reader {
     struct csv_builder **by_field; /* by_field[position]: the column it is for, or NULL */
     size_t by_field_count;
     int64_t rows;
+    struct csv_checks *checks; /* where errors are not refused; else NULL */
+    bool lists;                /* ... but listed, and nothing else is */
 };
 
 static granary_err
@@ -36,7 +39,7 @@ fail_value(const struct reader *reader, const struct csv_builder *builder, const
 {
     int shown = field->size > 60 ? 60 : (int)field->size;
 
-    return gr_fail(GRANARY_ETYPE, "%s:%llu: column '%s': '%.*s%s' is not %s", reader->text.path,
+    return gr_fail(GRANARY_ETYPE, "%s:%llu: column '%s': '%.*s%s' is not %s; " GR_CSV_REMEDY, reader->text.path,
                    (unsigned long long)(reader->first_line + csv_text_line(&reader->text, reader->text.record)),
                    builder->name, shown, field->bytes, shown < (int)field->size ? "..." : "",
                    granary_dtype_name(builder->dtype));
@@ -129,7 +132,7 @@ read_record(struct reader *reader)
 
         csv_field_next(text, &field);
         if (field.unclosed || field.no_memory) {
-            return field.unclosed ? fail_at(reader, place, GRANARY_EINVAL, "the quotes that begin here do not end")
+            return field.unclosed ? fail_at(reader, place, GRANARY_EINVAL, CSV_QUOTES_OPEN "; " GR_CSV_REMEDY)
                                   : fail_at(reader, place, GRANARY_ENOMEM, "no memory for a field");
         }
         if (position < reader->by_field_count && reader->by_field[position] != NULL) {
@@ -142,13 +145,27 @@ read_record(struct reader *reader)
     if (reader->fields == 0) {
         reader->fields = position;
     }
-    if (position != reader->fields || position < reader->by_field_count) {
+    if ((position != reader->fields && reader->checks == NULL) || position < reader->by_field_count) {
         return gr_fail(GRANARY_EINVAL, "%s:%llu: %zu fields, the records before have %zu", text->path,
                        (unsigned long long)(reader->first_line + csv_text_line(text, text->record)), position,
                        reader->fields);
     }
     reader->rows++;
     return GRANARY_OK;
+}
+
+/* The record at text->record, if it fits. */
+static granary_err
+read_checked(struct reader *reader)
+{
+    bool fits;
+    granary_err err = csv_checks_record(reader->checks, &fits);
+
+    if (err != GRANARY_OK || !fits || reader->lists) {
+        return err;
+    }
+    reader->text.at = reader->text.record;
+    return read_record(reader);
 }
 
 /* A block in which something does not fit, once more, record by record: which is the first of them? */
@@ -160,9 +177,11 @@ fail_block(struct reader *reader, const struct csv_block *block)
     reader->text.at = block->base + block->stops[-1] + 1;
     for (int64_t row = 0; err == GRANARY_OK && row < block->rows; row++) {
         (void)csv_record_next(&reader->text);
-        err = read_record(reader);
+        err = reader->checks != NULL ? read_checked(reader) : read_record(reader);
     }
-    return err != GRANARY_OK ? err : gr_fail(GRANARY_EFAILED, "%s: it was read in two ways", reader->text.path);
+    return err != GRANARY_OK || reader->checks != NULL
+               ? err
+               : gr_fail(GRANARY_EFAILED, "%s: it was read in two ways", reader->text.path);
 }
 
 static granary_err
@@ -181,14 +200,15 @@ read_blocks(struct reader *reader)
             more = false;
             break;
         case CSV_NEXT_BLOCK:
-            err = read_block(reader, &block, &fits);
+            fits = reader->checks == NULL || csv_checks_block(reader->checks, &block);
+            err = fits && !reader->lists ? read_block(reader, &block, &fits) : GRANARY_OK;
             if (err == GRANARY_OK && !fits) {
                 err = fail_block(reader, &block);
             }
             break;
         case CSV_NEXT_ODD:
             more = csv_record_next(&reader->text);
-            err = more ? read_record(reader) : GRANARY_OK;
+            err = !more ? GRANARY_OK : reader->checks != NULL ? read_checked(reader) : read_record(reader);
             break;
         }
     }
@@ -203,8 +223,8 @@ read_records(struct reader *reader, bool header)
     struct csv_field field = {0};
     granary_err err = GRANARY_OK;
 
-    if (bad != NULL) {
-        return fail_at(reader, bad, GRANARY_EINVAL, GR_DATA_NOT_UTF8);
+    if (bad != NULL && reader->checks == NULL) {
+        return fail_at(reader, bad, GRANARY_EINVAL, GR_DATA_NOT_UTF8 "; " GR_CSV_REMEDY);
     }
     if (header && csv_record_next(&reader->text)) {
         while (!field.last) {
@@ -255,6 +275,13 @@ reader_init(struct reader *reader, const struct gr_chunk_csv_read *params)
     if (reader->builders == NULL || reader->by_field == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for %zu columns", count);
     }
+    if (csv_errors_of(params->errors) != CSV_ERRORS_REFUSE) {
+        err = csv_checks_create(params, &reader->text, &reader->checks);
+        reader->lists = csv_errors_of(params->errors) == CSV_ERRORS_LIST;
+    }
+    if (err != GRANARY_OK || reader->lists) {
+        return err;
+    }
     reader->count = count;
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         struct csv_builder *builder = &reader->builders[i];
@@ -281,6 +308,7 @@ reader_fini(struct reader *reader)
     for (size_t i = 0; i < reader->count; i++) {
         csv_builder_fini(&reader->builders[i]);
     }
+    csv_checks_destroy(reader->checks);
     free(reader->builders);
     free(reader->by_field);
     csv_text_close(&reader->text);
@@ -304,7 +332,8 @@ kernel_csv_read(struct gr_kernel_call *call, const struct gr_chunk_csv_read *par
         err = read_records(&reader, params->header);
     }
     if (err == GRANARY_OK) {
-        err = csv_builders_finish(reader.builders, reader.count, reader.rows, &call->outputs[0].frame);
+        err = reader.lists ? csv_checks_finish(reader.checks, &call->outputs[0].frame)
+                           : csv_builders_finish(reader.builders, reader.count, reader.rows, &call->outputs[0].frame);
     }
     if (err == GRANARY_OK) {
         call->outputs[0].kind = GR_VALUE_FRAME;

@@ -122,7 +122,7 @@ kernel_csv_split(struct gr_kernel_call *call, const struct gr_chunk_csv_split *p
     if (err != GRANARY_OK) {
         return err;
     }
-    csv_infer_init(&infer, params->known);
+    csv_infer_init(&infer, params->known, params->errors, params->fields);
     block_scan(&text, &split);
     answer.n_end_state = answer.n_first_record = answer.n_records = answer.n_first_lines = CSV_STATES;
     answer.end_state = split.ends;

@@ -175,3 +175,63 @@ make_modes(struct making *making, const int64_t *order, size_t count, struct gr_
     free(entries);
     return err;
 }
+
+/* The items of groups in that order. */
+static granary_err
+take_items(const struct group_part *list, const int64_t *order, size_t count, size_t total, struct gr_column *ret_items)
+{
+    int64_t *rows = malloc((total + 1) * sizeof *rows);
+    size_t at = 0;
+    granary_err err;
+
+    if (rows == NULL) {
+        return gr_no_memory("groupby");
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t item = list->starts[order[i]]; item < list->starts[order[i] + 1]; item++) {
+            rows[at++] = (int64_t)item;
+        }
+    }
+    err = gr_column_take(&list->values.view, rows, (int64_t)total, ret_items);
+    free(rows);
+    return err;
+}
+
+granary_err
+make_lists(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    struct gr_column items;
+    size_t total = 0;
+    int32_t *offsets;
+    granary_err err;
+
+    for (size_t i = 0; i < count; i++) {
+        total += list->starts[order[i] + 1] - list->starts[order[i]];
+    }
+    if (total > INT32_MAX) {
+        return gr_fail(GRANARY_EFULL,
+                       "aggregate '%s': the lists of column '%s' have %zu items, and there is room for 2147483647",
+                       making->aggregate->name, making->aggregate->column, total);
+    }
+    if (making->dtype == GRANARY_NULLTYPE) {
+        err = gr_column_alloc(making->result, (int64_t)count, 0, true, ret_column);
+    } else {
+        err = take_items(list, order, count, total, &items);
+        err = err == GRANARY_OK ? gr_list_create(&items, (int64_t)count, true, ret_column) : err;
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    offsets = (int32_t *)(uintptr_t)ret_column->view.offsets;
+    for (size_t i = 0; i < count && making->dtype != GRANARY_NULLTYPE; i++) {
+        size_t size = list->starts[order[i] + 1] - list->starts[order[i]];
+
+        offsets[i + 1] = offsets[i] + (int32_t)size;
+        if (size > 0) {
+            gr_bit_set((uint8_t *)(uintptr_t)ret_column->view.validity, (int64_t)i);
+        }
+    }
+    gr_column_finish(ret_column);
+    return GRANARY_OK;
+}

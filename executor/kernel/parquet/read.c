@@ -10,6 +10,7 @@
 #include "data/file/regular.h"
 #include "data/place.h"
 #include "kernel/core/frame_call.h"
+#include "kernel/core/scratch.h"
 #include "kernel/parquet/codec.h"
 #include "kernel/parquet/column.h"
 #include "kernel/rows/rows.h"
@@ -246,8 +247,9 @@ expect_all(const struct reading *reading)
 
 /* ---- rows that a condition leaves ---- */
 
+/* Which of so many rows they are; rows is scratch. */
 struct found {
-    int64_t first, last;
+    int64_t *rows;
     int64_t count;
 };
 
@@ -258,48 +260,50 @@ find_true(const granary_frame *frame, const char *where, struct found *ret_found
     const struct rows_spec spec = {.where = where};
     struct rows_block block = {.count = 1};
     struct rows *rows = NULL;
-    granary_err err = rows_open(frame, &spec, &rows);
+    struct found found = {.rows = scratch_alloc((size_t)(frame->rows + 1) * sizeof *found.rows)};
+    granary_err err = found.rows == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : rows_open(frame, &spec, &rows);
 
-    *ret_found = (struct found){.first = -1};
     while (err == GRANARY_OK && block.count > 0) {
         err = rows_next(rows, &block);
-        if (err == GRANARY_OK && block.count > 0) {
-            int64_t first = block.from + (block.selected != NULL ? block.selected[0] : 0);
-
-            ret_found->first = ret_found->first < 0 ? first : ret_found->first;
-            ret_found->last = block.from + (block.selected != NULL ? block.selected[block.count - 1] : block.count - 1);
-            ret_found->count += block.count;
+        for (int64_t i = 0; err == GRANARY_OK && i < block.count; i++) {
+            found.rows[found.count++] = block.from + (block.selected != NULL ? block.selected[i] : i);
         }
     }
     rows_close(rows);
+    *ret_found = found;
     return err == GRANARY_OK;
 }
 
 /* Read no rows before the first or behind the last that is left, where that spares much. *ret_few: of those that are read so
  * few are left that the others are not worth to be handed on */
 static granary_err
-narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, bool *ret_few)
+narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, struct found *found, bool *ret_few)
 {
     granary_frame *tested = NULL;
     granary_err err = read_columns(reading, params->tests, &tested);
-    bool narrower = true;
-    struct found found;
+    bool narrower = false;
 
     *ret_few = false;
     if (err != GRANARY_OK) {
         return err;
     }
-    *ret_few = find_true(tested, params->where, &found) && found.count < reading->rows / 2;
-    if (*ret_few && found.count == 0) {
+    *ret_few = find_true(tested, params->where, found) && found->count < reading->rows / 2;
+    if (*ret_few && found->count == 0) {
         reading->rows = 0;
         reading->count = 0;
-    } else if (*ret_few && reading->count == 1 && found.last - found.first < reading->rows / 2) {
-        reading->from += found.first;
-        reading->rows = found.last - found.first + 1;
-    } else {
-        narrower = false;
+        narrower = true;
+    } else if (*ret_few && reading->count == 1) {
+        int64_t first = found->rows[0];
+        int64_t last = found->rows[found->count - 1];
+
+        narrower = last - first < reading->rows / 2;
+        for (int64_t i = 0; narrower && i < found->count; i++) {
+            found->rows[i] -= first;
+        }
+        reading->from += narrower ? first : 0;
+        reading->rows = narrower ? last - first + 1 : reading->rows;
     }
-    *ret_few = *ret_few && found.count < reading->rows;
+    *ret_few = *ret_few && found->count < reading->rows;
     if (narrower) {
         gr_frame_destroy(tested);
     } else {
@@ -309,24 +313,39 @@ narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, bool
 }
 
 static granary_err
+take_rows(const granary_frame *frame, const struct found *found, granary_frame **ret_frame)
+{
+    granary_frame *taken = gr_frame_create(frame->count, found->count);
+    granary_err err = taken == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    for (size_t c = 0; err == GRANARY_OK && c < frame->count; c++) {
+        const granary_column *column = &frame->columns[c].view;
+        struct gr_column values;
+
+        err = gr_column_take(column, found->rows, found->count, &values);
+        err = err == GRANARY_OK ? gr_frame_set(taken, c, column->name, &values) : err;
+    }
+    return gr_frame_give(taken, err, ret_frame);
+}
+
+static granary_err
 read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, granary_frame **ret_frame)
 {
-    const struct rows_spec spec = {.where = params->where,
-                                   .wanted = (const char *const *)params->columns->strings,
-                                   .wanted_count = params->columns->n_strings,
-                                   .stays = true};
+    struct found found = {.count = 0};
     granary_frame *all = NULL;
     bool few = false;
     granary_err err = params->where == NULL || params->tests == NULL || reading->rows == 0
                           ? GRANARY_OK
-                          : narrow(reading, params, &few);
+                          : narrow(reading, params, &found, &few);
 
     if (err == GRANARY_OK && !few) {
         expect_all(reading);
-        return read_columns(reading, params->columns, ret_frame);
+        err = read_columns(reading, params->columns, ret_frame);
+    } else if (err == GRANARY_OK) {
+        err = read_columns(reading, params->columns, &all);
+        err = err == GRANARY_OK ? take_rows(all, &found, ret_frame) : err;
     }
-    err = err == GRANARY_OK ? read_columns(reading, params->columns, &all) : err;
-    err = err == GRANARY_OK ? rows_frame(all, &spec, spec.wanted, ret_frame) : err; /* a copy: it leaves rows out */
+    scratch_free(found.rows);
     gr_frame_destroy(all);
     return err;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "contract/csv_list.h"
 #include "data/file/format.h"
 #include "data/file/guess.h"
 #include "data/file/names.h"
@@ -60,7 +61,7 @@ has_header(const char *bytes, size_t size, const struct gr_dialect *dialect, con
         style.thousands = sniffed->thousands[0];
     }
     return sketch->header == GR_HEADER_YES ||
-           (sketch->header == GR_HEADER_GUESS && gr_header_guess(bytes, size, &style) != GR_GUESS_NONE);
+           (sketch->header == GR_HEADER_GUESS && gr_header_guess(bytes, size, &style, NULL) != GR_GUESS_NONE);
 }
 
 static granary_err
@@ -79,13 +80,26 @@ tell_column(const char *path, size_t position, const char *text, struct gr_texts
 }
 
 static granary_err
+sketch_list(struct gr_sketch *sketch)
+{
+    granary_err err = GRANARY_OK;
+
+#define COLUMN(name, dtype) err = err == GRANARY_OK ? sketch->column(sketch, #name) : err;
+    GR_CSV_LIST(COLUMN)
+#undef COLUMN
+    return err;
+}
+
+static granary_err
 sketch_header(const char *path, const char *bytes, size_t size, bool whole, char delimiter, struct gr_sketch *sketch)
 {
     const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
     char *text = malloc(size + 1);
     struct gr_texts names = {0};
-    char stop = delimiter;
-    granary_err err = text == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+    char stop = sketch->lists ? '\0' : delimiter;
+    granary_err err = sketch->lists  ? sketch_list(sketch)
+                      : text == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                                     : GRANARY_OK;
 
     while (at < bytes + size && (*at == '\n' || *at == '\r')) { /* a line without a byte is no record */
         at++;

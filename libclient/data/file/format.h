@@ -37,6 +37,7 @@ struct gr_sketch {
     bool sniffed;                        /* it was found: the file is to be read with `sniff` */
     const struct gr_header_style *style; /* of CSV: how fields are written; NULL: as most are */
     enum gr_header header;               /* of CSV: whether the first record has names */
+    bool lists;                          /* of CSV: told are the columns of a list of what does not fit */
     bool is_numbered;                    /* it has none: c0, c1 and so on were told */
 };
 

@@ -36,9 +36,8 @@ next(const char **at, const char *end)
     return *at < end ? *(*at)++ : '\0';
 }
 
-/* An object with a name, or a list of objects or lists: a header in brackets, as of SQL Server, is none. */
-static bool
-is_json(const char *bytes, size_t size)
+bool
+gr_data_is_json(const char *bytes, size_t size)
 {
     static const char mark[] = "\xef\xbb\xbf";
     const char *at = size >= 3 && memcmp(bytes, mark, 3) == 0 ? bytes + 3 : bytes;
@@ -61,5 +60,5 @@ gr_data_guess(const char *bytes, size_t size)
             return others[i].mistaken;
         }
     }
-    return is_json(bytes, size) ? NOT "JSON: name it .json, or .ndjson when each line is an object" : NULL;
+    return gr_data_is_json(bytes, size) ? NOT "JSON: name it .json, or .ndjson when each line is an object" : NULL;
 }

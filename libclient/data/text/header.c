@@ -203,7 +203,7 @@ decide(const struct column *columns, size_t count, bool alone)
 }
 
 enum gr_guess
-gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *style)
+gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *style, size_t *ret_fields)
 {
     bool is_cut = size >= GR_HEADER_LOOK;
     const char *last = is_cut ? memrchr(bytes, '\n', GR_HEADER_LOOK) : NULL; /* half a record says nothing */
@@ -235,6 +235,9 @@ gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *st
         }
         records += at > from;
     }
+    if (ret_fields != NULL) {
+        *ret_fields = count;
+    }
     guess = records == 0 ? GR_GUESS_NONE : decide(columns, count, records == 1);
     free(columns);
     return guess;
@@ -242,7 +245,7 @@ gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *st
 
 granary_err
 gr_header_of_file(const char *path, const struct gr_dialect *dialect, const struct gr_header_style *style,
-                  bool *ret_has)
+                  bool *ret_has, size_t *ret_fields)
 {
     struct gr_text *text;
     struct gr_buf bytes = {0};
@@ -250,13 +253,15 @@ gr_header_of_file(const char *path, const struct gr_dialect *dialect, const stru
     granary_err err = gr_text_open(path, dialect, &text);
 
     *ret_has = true;
+    *ret_fields = 0;
     if (err != GRANARY_OK) {
         return err;
     }
     while (err == GRANARY_OK && more && bytes.size < GR_HEADER_LOOK) {
         err = gr_text_read(text, GR_HEADER_LOOK - bytes.size, &bytes, &more);
     }
-    *ret_has = err == GRANARY_OK && bytes.size > 0 && gr_header_guess(bytes.bytes, bytes.size, style) != GR_GUESS_NONE;
+    *ret_has = err == GRANARY_OK && bytes.size > 0 &&
+               gr_header_guess(bytes.bytes, bytes.size, style, ret_fields) != GR_GUESS_NONE;
     gr_text_close(text);
     gr_buf_free(&bytes);
     return err;

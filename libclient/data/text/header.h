@@ -23,10 +23,11 @@ enum gr_guess {
     GR_GUESS_TEXT, /* names, or text as all behind it */
     GR_GUESS_SURE, /* names */
 };
-enum gr_guess gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *style);
+/* *ret_fields (or NULL): of the first record */
+enum gr_guess gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *style, size_t *ret_fields);
 
 /* The same of a file. An empty one has none. Errors: as gr_text_open(), gr_text_read() */
 granary_err gr_header_of_file(const char *path, const struct gr_dialect *dialect, const struct gr_header_style *style,
-                              bool *ret_has);
+                              bool *ret_has, size_t *ret_fields);
 
 #endif

@@ -143,8 +143,8 @@ is_table(const struct trial *trial, const char *bytes, size_t size)
         is = trial->fields[i] < columns;
         is_named = is_named && trial->fields[i] == 1;
     }
-    return is && (is_named || gr_header_guess(bytes + trial->at[trial->first], size - trial->at[trial->first],
-                                              &style) == GR_GUESS_SURE);
+    return is && (is_named || gr_header_guess(bytes + trial->at[trial->first], size - trial->at[trial->first], &style,
+                                              NULL) == GR_GUESS_SURE);
 }
 
 static bool

@@ -287,7 +287,7 @@ field_end(struct gr_text *text, struct gr_buf *out)
                 bytes = quote + 1;
             }
             gr_buf_add(out, bytes, size);
-            gr_buf_add(out, "\"", 1);
+            gr_buf_add(out, "\"", text->place == IN_QUOTES ? 0 : 1);
         } else {
             gr_buf_add(out, bytes, size);
         }
@@ -487,7 +487,7 @@ rewrite(struct gr_text *text, struct gr_buf *out)
         at = take(text, at, end, out);
     }
     text->next = text->in.size - (size_t)(end - at);
-    if (text->whole && text->place == IN_QUOTES) {
+    if (text->whole && text->place == IN_QUOTES && !text->dialect->tolerates) {
         return fail_at(text, text->quoted_at, "the quotes that begin here do not end");
     }
     if (text->whole && text->place >= AT_FIELD) {

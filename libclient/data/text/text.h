@@ -21,6 +21,7 @@ struct gr_dialect {
     const char *encoding;  /* gr_encoding_known(); "": UTF-8, or UTF-16 if its mark says so */
     int64_t skip;          /* lines to be left out at the beginning */
     bool skip_spaces;      /* at the beginning of fields */
+    bool tolerates;        /* quotes that do not end are left open: who reads on leaves that record out */
     enum gr_ragged ragged; /* FILL: missing fields at a record's end are null; CUT: and those too many are left out */
     const char *null;      /* what a null is written as */
 };

@@ -66,22 +66,30 @@ is_text(granary_dtype dtype)
     return dtype == GRANARY_STRING || dtype == GRANARY_BINARY;
 }
 
-/* (name, dtype, rows, null count, validity, values, offsets, dictionary); what is not there is None. */
+static bool
+is_list(granary_dtype dtype)
+{
+    return ((unsigned)dtype & 0xff) == GRANARY_LIST;
+}
+
+/* (name, dtype, rows, null count, validity, values, offsets, dictionary); what is not there is None. In the dictionary's
+ * place lists have the column of their items. */
 static PyObject *
 column_object(PyObject *owner, const granary_column *column)
 {
     const Py_ssize_t rows = (Py_ssize_t)column->rows, bitmap = (rows + 7) / 8;
+    const granary_column *child = is_list(column->dtype) ? granary_column_items(column) : column->dictionary;
     const bool is_plain = is_text(column->dtype) && column->dictionary == NULL;
-    const Py_ssize_t size = column->dtype == GRANARY_NULLTYPE ? 0
-                            : is_plain                        ? (column->offsets == NULL ? 0 : column->offsets[rows])
-                            : column->dictionary != NULL      ? rows * 4
-                            : column->dtype == GRANARY_BOOL   ? bitmap
-                                                              : rows * width_of(column->dtype);
+    const bool has_offsets = column->offsets != NULL && (is_plain || is_list(column->dtype));
+    const Py_ssize_t size = column->dtype == GRANARY_NULLTYPE || is_list(column->dtype) ? 0
+                            : is_plain                      ? (column->offsets == NULL ? 0 : column->offsets[rows])
+                            : column->dictionary != NULL    ? rows * 4
+                            : column->dtype == GRANARY_BOOL ? bitmap
+                                                            : rows * width_of(column->dtype);
     PyObject *validity = column->validity == NULL ? Py_NewRef(Py_None) : memory_new(owner, column->validity, bitmap);
-    PyObject *values = memory_new(owner, column->values, size);
-    PyObject *offsets =
-        is_plain && column->offsets != NULL ? memory_new(owner, column->offsets, (rows + 1) * 4) : Py_NewRef(Py_None);
-    PyObject *dictionary = column->dictionary == NULL ? Py_NewRef(Py_None) : column_object(owner, column->dictionary);
+    PyObject *values = memory_new(owner, is_list(column->dtype) ? NULL : column->values, size);
+    PyObject *offsets = has_offsets ? memory_new(owner, column->offsets, (rows + 1) * 4) : Py_NewRef(Py_None);
+    PyObject *dictionary = child == NULL ? Py_NewRef(Py_None) : column_object(owner, child);
     PyObject *tuple = NULL;
 
     if (validity != NULL && values != NULL && offsets != NULL && dictionary != NULL) {
@@ -209,6 +217,27 @@ frame_of_bytes(PyObject *module, PyObject *args)
 
 /* ---- put ---- */
 
+/* list(DTYPE) */
+static bool
+list_parse(const char *name, granary_dtype *ret_dtype)
+{
+    const size_t length = strlen(name);
+    granary_dtype item;
+    char inner[32];
+
+    if (strncmp(name, "list(", 5) != 0 || length < 7 || length - 6 >= sizeof inner || name[length - 1] != ')') {
+        return false;
+    }
+    memcpy(inner, name + 5, length - 6);
+    inner[length - 6] = '\0';
+    if (!dtype_parse(inner, &item)) {
+        PyErr_Clear();
+        return false;
+    }
+    *ret_dtype = GRANARY_LIST(item);
+    return strcmp(granary_dtype_name(*ret_dtype), name) == 0;
+}
+
 bool
 dtype_parse(const char *name, granary_dtype *ret_dtype)
 {
@@ -222,6 +251,9 @@ dtype_parse(const char *name, granary_dtype *ret_dtype)
     }
     if (sscanf(name, "decimal(%d)", &scale) == 1 && scale >= 0 && scale <= GRANARY_DECIMAL_SCALE_MOST) {
         *ret_dtype = GRANARY_DECIMAL(scale);
+        return true;
+    }
+    if (list_parse(name, ret_dtype)) {
         return true;
     }
     PyErr_Format(PyExc_TypeError, "there is no dtype '%s'", name);
@@ -276,6 +308,10 @@ take_column(struct given *given, PyObject *tuple, Py_ssize_t at, bool is_diction
         PyErr_Format(PyExc_ValueError, "column '%s' has %lld rows", name, rows);
         return false;
     }
+    if (is_dictionary && dictionary != Py_None) {
+        PyErr_Format(PyExc_ValueError, "column '%s': a dictionary in a dictionary, or in items", name);
+        return false;
+    }
     column->name = name;
     column->rows = rows;
     if (!dtype_parse(dtype, &column->dtype)) {
@@ -283,6 +319,7 @@ take_column(struct given *given, PyObject *tuple, Py_ssize_t at, bool is_diction
     }
     width = is_text(column->dtype) && dictionary == Py_None ? 0
             : column->dtype == GRANARY_NULLTYPE             ? 0
+            : is_list(column->dtype)                        ? 0
             : is_text(column->dtype)                        ? 4 * (Py_ssize_t)rows
             : column->dtype == GRANARY_BOOL                 ? ((Py_ssize_t)rows + 7) / 8
                                                             : width_of(column->dtype) * (Py_ssize_t)rows;
@@ -300,6 +337,14 @@ take_column(struct given *given, PyObject *tuple, Py_ssize_t at, bool is_diction
             PyErr_Format(PyExc_ValueError, "column '%s': its offsets lead beyond its bytes", name);
             return false;
         }
+    }
+    if (is_list(column->dtype)) {
+        if (column->offsets == NULL || dictionary == Py_None || is_dictionary) {
+            PyErr_Format(PyExc_ValueError, "column '%s': lists need offsets and items, which are no lists", name);
+            return false;
+        }
+        column->values = &given->columns[given->count + at];
+        return take_column(given, dictionary, given->count + at, true);
     }
     if (dictionary != Py_None && !is_dictionary) {
         column->dictionary = &given->columns[given->count + at];

@@ -28,7 +28,10 @@ def column_of(given: Any) -> Column:
     made = Column(name, dtype, rows, None)
     if validity is not None:
         made.validity = np.frombuffer(validity, "u1")
-    if dictionary is not None:
+    if dtype.startswith("list("):
+        made.offsets = np.frombuffer(offsets, "i4") if offsets is not None else np.zeros(rows + 1, "i4")
+        made.items = column_of(dictionary) if dictionary is not None else Column(name, dtype[5:-1], 0, None)
+    elif dictionary is not None:
         made.dictionary = column_of(dictionary)
         made.values = np.frombuffer(values, "i4")
     elif dtype in ("string", "binary"):
@@ -44,7 +47,8 @@ def column_of(given: Any) -> Column:
 def given_of(column: Column) -> Any:
     """The other way round."""
     arrays = [None if one is None else np.ascontiguousarray(one) for one in (column.validity, column.values, column.offsets)]
-    dictionary = None if column.dictionary is None else given_of(column.dictionary)
+    child = column.dictionary if column.items is None else column.items
+    dictionary = None if child is None else given_of(child)
     return (column.name, column.dtype, column.rows, 0, *arrays, dictionary)
 
 

@@ -73,6 +73,10 @@ replace_file(struct job *job, int at)
     if (end == NULL || end[1] == '\'' || job->file_count == FILES_MAX || !wants_table(job->text, at)) {
         return false;
     }
+    if (end == begin + 2 && begin[1] == '-') { /* stdin, whose name is short enough */
+        *begin = *end = '"';
+        return true;
+    }
     size = snprintf(name, sizeof name, "\"#%zu\"", job->file_count);
     if (end + 1 - begin < size) { /* too short for that, as for the name of any file with its ending */
         return false;

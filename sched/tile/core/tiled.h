@@ -36,9 +36,10 @@ struct gr_tile_options {
 
 /* What is known of what steps read or run, by step. */
 struct gr_sources {
-    struct gr_table *const *tables;       /* known, of each table */
-    struct gr_file *const *files;         /* known, of each operator on files */
-    struct gr_function *const *functions; /* of each map_chunk and call */
+    struct gr_table *const *tables;                                       /* known, of each table */
+    struct gr_file *const *files;                                         /* known, of each operator on files */
+    struct gr_function *const *functions;                                 /* of each map_chunk and call */
+    uint64_t (*distinct)(const struct gr_file *file, const char *column); /* gr_file_distinct() */
 };
 
 /* Tiling at work: tile/tile.h. */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "contract/csv_list.h"
+#include "data/file/guess.h"
 #include "data/file/names.h"
 
 static granary_err enter_known(struct gr_file *file);
@@ -119,6 +121,7 @@ find_dialect(struct gr_file *file)
                                        .encoding = params->encoding,
                                        .skip = params->skip,
                                        .skip_spaces = params->skip_spaces,
+                                       .tolerates = strcmp(params->errors, "refuse") != 0,
                                        .ragged = gr_ragged_of(params->ragged),
                                        .null = nulls != NULL && nulls->n_strings > 0 ? nulls->strings[0] : ""};
     if (params->sniff) {
@@ -133,7 +136,7 @@ find_dialect(struct gr_file *file)
 }
 
 /* As it is said, or as a sketch of the file finds it (data/file/csv.c). What is wrong is said when all of it is looked at. */
-static granary_err
+static void
 find_header(struct gr_file *file)
 {
     const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node);
@@ -144,13 +147,18 @@ find_header(struct gr_file *file)
                                     .nulls = params->null_values == NULL ? NULL : params->null_values->strings,
                                     .null_count = params->null_values == NULL ? 0 : params->null_values->n_strings};
 
+    size_t fields = 0;
+
     csv->guessed = params->header == NULL;
+    csv->tolerates = strcmp(params->errors, "refuse") != 0;
+    csv->lists = strcmp(params->errors, "list") == 0;
+    if (csv->guessed || csv->tolerates) {
+        (void)gr_header_of_file(file->path, &csv->dialect, &style, &csv->header, &fields);
+    }
     if (params->header != NULL) {
         csv->header = params->header->ints[0] != 0;
-        return GRANARY_OK;
     }
-    (void)gr_header_of_file(file->path, &csv->dialect, &style, &csv->header);
-    return GRANARY_OK;
+    csv->fields = (int64_t)fields;
 }
 
 static granary_err
@@ -164,7 +172,9 @@ csv_look(struct gr_file *file, int fd)
         return tile_no_memory();
     }
     err = find_dialect(file);
-    err = err == GRANARY_OK ? find_header(file) : err;
+    if (err == GRANARY_OK) {
+        find_header(file);
+    }
     err = err == GRANARY_OK ? records_look_packed(file, fd, !gr_dialect_is_plain(&csv->dialect), &must_unpack) : err;
     if (err != GRANARY_OK || must_unpack) {
         return err; /* CSV_UNPACK */
@@ -193,6 +203,7 @@ csv_free(struct gr_file *file)
     splits_free(file);
     records_fini(&csv->records);
     gr_texts_free(&csv->names);
+    gr_schema_free(&csv->all);
     free(csv->job_ranges);
     free(csv->known);
     free(csv);
@@ -203,8 +214,37 @@ csv_free(struct gr_file *file)
 static granary_err
 wrong_fields(const struct gr_file *file, uint64_t line, uint64_t fields, uint64_t expected)
 {
-    return records_fail(file, line, "record has %" PRIu64 " field%s, expected %" PRIu64, fields, fields == 1 ? "" : "s",
-                        expected);
+    return records_fail(file, line,
+                        "record has %" PRIu64 " field%s, expected %" PRIu64
+                        "; `ragged` fills or cuts it, or " GR_CSV_REMEDY,
+                        fields, fields == 1 ? "" : "s", expected);
+}
+
+/* Errors are left out: where nine of ten values or more are alike, the others are errors. */
+static uint32_t
+tolerated_kinds(const struct csv *csv, size_t column, uint32_t kinds)
+{
+    enum { ALIKE = 5 }; /* as csv_infer counts them */
+    static const uint32_t alike[ALIKE] = {GR_KIND_INT64 | GR_KIND_WIDE | GR_KIND_FLOAT64,
+                                          GR_KIND_DATE | GR_KIND_TIMESTAMP | GR_KIND_TIMESTAMPTZ, GR_KIND_TIME,
+                                          GR_KIND_BOOL, GR_KIND_STRING};
+    uint64_t counts[ALIKE] = {0};
+    uint64_t all = 0;
+
+    for (size_t r = 0; r < csv->records.range_count; r++) {
+        const Granary__CsvTypes *types = csv->records.types[r];
+
+        for (size_t k = 0; k < ALIKE && ALIKE * (column + 1) <= types->n_counts; k++) {
+            counts[k] += types->counts[ALIKE * column + k];
+            all += types->counts[ALIKE * column + k];
+        }
+    }
+    for (size_t k = 0; k < ALIKE; k++) {
+        if (all > 0 && counts[k] >= all - all / 10) {
+            return kinds & (alike[k] | GR_KIND_NULL);
+        }
+    }
+    return kinds;
 }
 
 static uint32_t
@@ -216,7 +256,7 @@ joined_kinds(const struct gr_file *file, size_t column)
     for (size_t r = 0; r < csv->records.range_count; r++) {
         kinds |= column < csv->records.types[r]->n_kinds ? csv->records.types[r]->kinds[column] : 0;
     }
-    return kinds;
+    return csv->tolerates ? tolerated_kinds(csv, column, kinds) : kinds;
 }
 
 /*
@@ -231,6 +271,9 @@ find_fields(const struct gr_file *file)
     uint64_t names = records->types[0]->n_names;
     size_t r = 0;
 
+    if (csv->tolerates) {
+        return names > 0 ? names : (uint64_t)csv->fields;
+    }
     while (r + 1 < records->range_count && records->types[r]->records == 0) {
         r++;
     }
@@ -251,6 +294,9 @@ check_range(const struct gr_file *file, size_t range, uint64_t fields)
     uint64_t line = csv->records.ranges[range].line;
     bool has_error = types->error[0] != '\0';
 
+    if (csv->tolerates) {
+        return has_error ? records_fail(file, line + types->error_line, "%s", types->error) : GRANARY_OK;
+    }
     if (types->fields != 0 && types->fields != fields && (types->records > 0 || types->ragged) &&
         !(has_error && types->error_line < types->first_record_line)) {
         return wrong_fields(file, line + types->first_record_line, types->fields, fields);
@@ -285,6 +331,24 @@ add_column(struct gr_file *file, size_t column)
     return err;
 }
 
+/* What is read are errors; columns are only known to be checked. */
+static granary_err
+show_list(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+    granary_err err = GRANARY_OK;
+
+    csv->all = file->type.schema;
+    file->type.schema = (struct gr_schema){.count = 0};
+#define COLUMN(name, dtype)                                                                                            \
+    err = err == GRANARY_OK                                                                                            \
+              ? records_add_column(file, #name, GRANARY_##dtype == GRANARY_INT64 ? GR_KIND_INT64 : GR_KIND_STRING)     \
+              : err;
+    GR_CSV_LIST(COLUMN)
+#undef COLUMN
+    return err;
+}
+
 static granary_err
 enter_known(struct gr_file *file)
 {
@@ -314,7 +378,8 @@ enter_known(struct gr_file *file)
     for (size_t c = 0; c < fields && err == GRANARY_OK; c++) {
         err = add_column(file, c);
     }
-    return err == GRANARY_OK ? records_settle(file) : err;
+    err = err == GRANARY_OK ? records_settle(file) : err;
+    return err == GRANARY_OK && csv->lists ? show_list(file) : err;
 }
 
 /* The range with which the column became a string; range_count: it has not. */

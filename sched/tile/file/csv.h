@@ -32,6 +32,9 @@ struct csv {
     int64_t fields;             /* of each record: of columns, and perhaps an empty one behind them */
     Granary__CsvSplit **splits; /* jobs answers while in SPLIT */
     size_t *job_ranges;         /* INFER: the range of each job */
+    bool tolerates;             /* records that do not fit are left out */
+    bool lists;                 /* ... and are all that is read: */
+    struct gr_schema all;       /* then these columns are what others must fit */
     int64_t *known;             /* positions of columns whose dtypes the user gives; perhaps not all of them */
     size_t known_count;
 };

@@ -32,6 +32,10 @@ file_attrs(const struct gr_file *file, struct gr_chunks *chunks)
     if (params->timestamp_format != NULL) {
         gr_attrs_add(chunks, set, gr_attr_new_string("timestamp_format", params->timestamp_format));
     }
+    if (csv->tolerates) {
+        gr_attrs_add(chunks, set, gr_attr_new_string("errors", csv->lists ? "list" : "skip"));
+        gr_attrs_add(chunks, set, gr_attr_new_int("fields", csv->fields));
+    }
     return set;
 }
 
@@ -102,16 +106,42 @@ add_positions(struct tiling *t, const struct gr_step *step, gr_attrs set)
     gr_attrs_add(t->chunks, set, positions == NULL ? NULL : gr_attr_new_ints("positions", positions, count));
 }
 
+/* All columns: a record fits or does not, whatever of it is read. */
+static void
+add_checks(struct tiling *t, const struct gr_schema *schema, gr_attrs set)
+{
+    char **names = tiling_scratch(t, schema->count + 1, sizeof *names);
+    char **dtypes = tiling_scratch(t, schema->count + 1, sizeof *dtypes);
+
+    for (size_t c = 0; names != NULL && dtypes != NULL && c < schema->count; c++) {
+        names[c] = schema->fields[c].name;
+        dtypes[c] = (char *)(uintptr_t)granary_dtype_name(schema->fields[c].dtype); /* copied, not written */
+    }
+    gr_attrs_add(t->chunks, set, names == NULL ? NULL : gr_attr_new_strings("names", names, schema->count));
+    gr_attrs_add(t->chunks, set, dtypes == NULL ? NULL : gr_attr_new_strings("all_dtypes", dtypes, schema->count));
+}
+
 granary_err
 csv_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_csv_read, .step = (uint32_t)i, .shared = file_attrs(file, t->chunks), .outputs = 1};
+    const struct csv *csv = file->own;
+    granary_err err;
 
-    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", ((const struct csv *)file->own)->fields));
+    if (csv->tolerates) {
+        add_checks(t, csv->lists ? &csv->all : &step->type->schema, spec.shared);
+        gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("name", file->name));
+    } else {
+        gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", csv->fields));
+    }
     tiling_add_dtypes(t, step, spec.shared);
     add_positions(t, step, spec.shared);
-    return records_tile(t, file, step, &spec, range_attrs, out);
+    err = records_tile(t, file, step, &spec, range_attrs, out);
+    for (size_t r = 0; err == GRANARY_OK && csv->tolerates && r < out->count; r++) {
+        out->rows[r] = -1;
+    }
+    return err;
 }
 
 granary_err

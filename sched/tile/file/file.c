@@ -161,6 +161,14 @@ file_create_part(const struct gr_file *many, const struct gr_source *source, con
     return GRANARY_OK;
 }
 
+uint64_t
+gr_file_distinct(const struct gr_file *file, const char *column)
+{
+    return file->known && !file->believed && !file->is_partial && file->source != NULL && file->source->distinct != NULL
+               ? file->source->distinct(file, column)
+               : 0;
+}
+
 granary_err
 gr_file_believe(struct gr_file *file, const struct gr_schema *schema)
 {

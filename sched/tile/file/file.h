@@ -74,6 +74,8 @@ struct gr_source {
     granary_err (*tile)(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step,
                         struct gr_tiled *out);
 
+    /* As gr_file_distinct(). NULL: it never knows. */
+    uint64_t (*distinct)(const struct gr_file *file, const char *column);
     /* Of a source of many files: tell of each (gr_file_makers()). NULL: it is of one. */
     void (*makers)(const struct gr_file *file, gr_file_maker *tell, void *context);
 
@@ -100,6 +102,8 @@ bool gr_file_asks(int op);
  */
 granary_err
 gr_file_create(const struct gr_node *node, const struct gr_file_options *options, struct gr_file **ret_file);
+/* At most about so many different values are in a column of a file that is known; null is none. 0: nobody knows. */
+uint64_t gr_file_distinct(const struct gr_file *file, const char *column);
 /* It has these columns, as somebody has learnt. Only its type is known then. Errors: ENOMEM */
 granary_err gr_file_believe(struct gr_file *file, const struct gr_schema *schema);
 void gr_file_doubt(struct gr_file *file);   /* as if it had not been */

@@ -493,7 +493,8 @@ settle_dtypes(struct table *table)
     for (size_t c = 0; c < table->schema->count && table->is_text; c++) {
         table->schema->fields[c].dtype = gr_dtype_of_kinds(table->many->columns[c].kinds);
     }
-    for (size_t i = 0; dtypes != NULL && i < dtypes->n_keys && err == GRANARY_OK; i++) {
+    for (size_t i = 0; dtypes != NULL && !lists_errors(table->file->node) && i < dtypes->n_keys && err == GRANARY_OK;
+         i++) {
         int at = gr_schema_find(table->schema, dtypes->keys[i]);
         bool is_key = false;
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/grow.h"
+#include "data/file/regular.h"
 #include "data/frame.h"
 #include "parquet/parquet.h"
 #include "tile/file/parquet_cuts.h"
@@ -40,6 +42,21 @@ parquet_look(struct gr_file *file, int fd)
                                   columns[i].readable ? gr_parquet_dtype(&leaves[columns[i].leaf]) : GR_DTYPE_OTHER);
     }
     return err;
+}
+
+/* Whoever changes the file meanwhile will see that it is refused. */
+static uint64_t
+parquet_distinct(const struct gr_file *file, const char *column)
+{
+    struct stat info;
+    uint64_t distinct = 0;
+    int fd;
+
+    if (gr_regular_open(file->path, &fd, &info) == GRANARY_OK) {
+        distinct = gr_parquet_distinct(file->own, fd, column);
+    }
+    gr_fd_close(&fd);
+    return distinct;
 }
 
 static void
@@ -296,7 +313,8 @@ parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struc
     return err;
 }
 
-const struct gr_source gr_source_parquet = {.look = parquet_look, .tile = parquet_tile, .free_own = parquet_free};
+const struct gr_source gr_source_parquet = {
+    .look = parquet_look, .tile = parquet_tile, .distinct = parquet_distinct, .free_own = parquet_free};
 
 /* ---- written ---- */
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "graph/dtype_class.h"
@@ -78,6 +79,12 @@ records_add_column(struct gr_file *file, const char *name, uint32_t kinds)
     return gr_schema_add(&file->type.schema, name, gr_dtype_of_kinds(kinds));
 }
 
+bool
+lists_errors(const Granary__Node *node)
+{
+    return strcmp(GR_NODE_PARAMS(read_csv, node)->errors, "list") == 0;
+}
+
 granary_err
 records_settle(struct gr_file *file)
 {
@@ -85,7 +92,9 @@ records_settle(struct gr_file *file)
     struct gr_schema *schema = &file->type.schema;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; dtypes != NULL && !file->of_many && i < dtypes->n_keys && err == GRANARY_OK; i++) {
+    for (size_t i = 0;
+         dtypes != NULL && (!file->of_many || lists_errors(file->node)) && i < dtypes->n_keys && err == GRANARY_OK;
+         i++) {
         int at = gr_schema_find(schema, dtypes->keys[i]);
         granary_dtype dtype;
 

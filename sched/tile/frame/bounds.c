@@ -1,4 +1,4 @@
-/* What the zone maps of stored tables tell of columns further up, before anything has run. */
+/* What the zone maps of stored tables, and files, tell of columns further up, before anything has run. */
 
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
@@ -80,6 +80,11 @@ tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column)
         return 0;
     }
     while (t->steps->steps[place.step].op != GR_TILE_table) {
+        const struct gr_file *file = t->sources->files == NULL ? NULL : t->sources->files[place.step];
+
+        if (file != NULL) {
+            return t->sources->distinct(file, place.name);
+        }
         if (!descend(t, &place)) {
             return 0;
         }

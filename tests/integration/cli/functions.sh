@@ -128,7 +128,7 @@ GRANARY_FUNCTION(asks)
 granary export "$work/asks.so" >/dev/null
 nested=$(granary put tests/golden/arrow/nested.arrow)
 [ "$(granary submit asks --input "$nested" --arg column=first -o - | od -An -td8 | tr -d ' ')" = 6 ] || fail "a column beside a list"
-expect 1 "input 0: column 'list' \(List\) is of an Arrow type that is not supported" granary submit asks --input "$nested" --arg column=list --wait
+expect 1 "input 0: column 'map' \(Map\) is of an Arrow type that is not supported" granary submit asks --input "$nested" --arg column=map --wait
 granary unexport asks
 cat >"$work/chain.json" <<'EOF'
 {"nodes": {

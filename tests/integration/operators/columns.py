@@ -26,6 +26,8 @@ def some(dtype, rows):
         return values
     kind = np.dtype(NUMPY[dtype])
     limits = np.iinfo(kind)
+    if dtype == 'time':  # within a day
+        return rng.integers(0, 86400 * 10**6, rows, dtype=kind)
     return rng.integers(limits.min, limits.max, rows, dtype=kind, endpoint=True)
 
 

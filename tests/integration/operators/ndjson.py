@@ -15,7 +15,7 @@ CUTS = (0, 31)
 
 def shown(column):
     valid = [True] * len(column) if column.valid is None else column.valid
-    return [(v if isinstance(v, (str, int)) else v.item()) if ok else None for v, ok in zip(column.values, valid)]
+    return [(v if isinstance(v, (str, int, list)) else v.item()) if ok else None for v, ok in zip(column.values, valid)]
 
 
 with Instance() as granary:
@@ -45,7 +45,12 @@ with Instance() as granary:
             (['"2020-01-31"', '"x"'], 'string', ['2020-01-31', 'x']),
             (['null', 'null'], 'string', [None, None]),
             ([r'"\u00e9\ud83d\ude00\n\"\\\/\u0000"', '""'], 'string', ['é😀\n"\\/\0', '']),
-            (['[1, {"a": 2}]', '[]'], 'string', ['[1, {"a": 2}]', '[]'])):
+            (['[1, {"a": 2}]', '[]'], 'string', ['[1, {"a": 2}]', '[]']),
+            (['[1, null]', '[]', 'null', '[2.5]'], 'list(float64)', [[1.0, None], [], None, [2.5]]),
+            (['["2020-01-31"]', '[null]'], 'list(date)', [[18292], [None]]),
+            (['["a", "2020-01-31"]', '[]'], 'list(string)', [['a', '2020-01-31'], []]),
+            (['[[1]]', '[]'], 'string', ['[[1]]', '[]']),
+            (['[1]', '2'], 'string', ['[1]', '2'])):
         put(''.join(f'{{"a": {text}}}\n' for text in texts * 10))
         for chunk_bytes in CUTS:
             column = read(chunk_bytes)['a']
@@ -59,7 +64,7 @@ with Instance() as granary:
     for chunk_bytes in CUTS:
         frame = read(chunk_bytes)
         assert {n: shown(c) for n, c in frame.items()} == {'b': [1, 2, None], 'a.x': [1, None, 3], 'a.y.z': ['t', None, None],
-                                                          'c': [None, '[]', None], 'e': [None] * 3}, frame
+                                                          'c': [None, [], None], 'e': [None] * 3}, frame
         assert list(frame) == ['b', 'a.x', 'a.y.z', 'c', 'e'], list(frame)
     put('{"a": {"b": 1}}\n{"a": 2}\n')
     assert {n: shown(c) for n, c in read().items()} == {'a.b': [1, None], 'a': [None, 2]}

@@ -38,6 +38,7 @@ DTYPES = {'null': 0, 'bool': 1, 'int64': 2, 'float64': 3, 'string': 4, 'date': 5
           'int8': 9, 'int16': 10, 'uint8': 11, 'uint16': 12, 'uint32': 13, 'uint64': 14, 'duration': 15, 'decimal': 16,
           'time': 17, 'timestamptz': 18, 'binary': 19}
 NAMES = {number: name for name, number in DTYPES.items()}
+LIST = 24
 NUMPY = {'int64': 'i8', 'float64': 'f8', 'date': 'i4', 'timestamp': 'i8', 'int32': 'i4', 'float32': 'f4', 'int8': 'i1',
          'int16': 'i2', 'uint8': 'u1', 'uint16': 'u2', 'uint32': 'u4', 'uint64': 'u8', 'duration': 'i8',
          'time': 'i8', 'timestamptz': 'i8'}
@@ -198,6 +199,8 @@ def _dtype_number(name):
 
 
 def _dtype_name(number):
+    if number & 0xff == LIST:
+        return f'list({_dtype_name(number >> 8)})'
     name = NAMES[number & 0xff]
     return f'decimal({number >> 8})' if name == 'decimal' else name
 
@@ -257,13 +260,26 @@ def _read_text(column, count):
     return pieces if column.dtype == DTYPES['binary'] else [piece.decode() for piece in pieces]
 
 
+def _read_lists(column, count):
+    """Python's lists, with None for nulls."""
+    if count == 0:
+        return []
+    items = _read_column(ctypes.cast(column.values, ctypes.POINTER(_Column)).contents)
+    there = np.ones(len(items), bool) if items.valid is None else items.valid
+    values = [v if ok else None for v, ok in zip(items.values if isinstance(items.values, list) else items.values.tolist(), there)]
+    offsets = _array(column.offsets, 'i4', count + 1)
+    return [values[offsets[i]:offsets[i + 1]] for i in range(count)]
+
+
 def _read_column(column):
     count = column.rows
     dtype = _dtype_name(column.dtype)
     valid = None
     if column.validity:
         valid = np.unpackbits(_array(column.validity, 'u1', (count + 7) // 8), bitorder='little')[:count].astype(bool)
-    if dtype in ('string', 'binary'):
+    if dtype.startswith('list('):
+        values = _read_lists(column, count)
+    elif dtype in ('string', 'binary'):
         values = _read_text(column, count)
     elif dtype == 'bool':
         values = np.unpackbits(_array(column.values, 'u1', (count + 7) // 8), bitorder='little')[:count].astype(bool)

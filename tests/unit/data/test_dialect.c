@@ -232,10 +232,10 @@ headers_are_guessed(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(gr_header_guess(cases[i].text, strlen(cases[i].text), &plain), cases[i].guess);
+        assert_int_equal(gr_header_guess(cases[i].text, strlen(cases[i].text), &plain, NULL), cases[i].guess);
     }
-    assert_int_equal(gr_header_guess("1.234,5;-\n-;2,5\n", 17, &other), GR_GUESS_NONE);
-    assert_int_equal(gr_header_guess("x;2,5\n1.234,5;-\n", 17, &other), GR_GUESS_SURE);
+    assert_int_equal(gr_header_guess("1.234,5;-\n-;2,5\n", 17, &other, NULL), GR_GUESS_NONE);
+    assert_int_equal(gr_header_guess("x;2,5\n1.234,5;-\n", 17, &other, NULL), GR_GUESS_SURE);
 }
 
 static void

@@ -31,6 +31,7 @@ static const struct row aggregates[] = {
 #define BETWEEN "float64; of date timestamp; of float32, duration, time, timestamp that"
 #define SPREAD  "float64; of float32 that"
 #define REAL    "float64"
+#define LIST    "a list of that of x"
 
 #define AGGREGATE(id, text, second, takes, gives, order, part, result, summary) {text, second, 0, gives, summary},
 #include "graph/aggregates.def"

@@ -11,6 +11,7 @@
 #include "cli/work/files.h"
 #include "cli/work/progress.h"
 #include "client/resolve.h"
+#include "data/file/spool.h"
 #include "granary/info.h"
 
 #define TARGET      "table"
@@ -23,6 +24,7 @@ struct load {
     bool replace;
     int64_t chunk_bytes;
     bool no_recall;
+    char *rejects;            /* a file for the records that do not fit; NULL: they are errors */
     char *dtypes[DTYPES_MAX]; /* COLUMN=DTYPE */
     size_t dtype_count;
     struct file found[FILES_MAX];
@@ -41,10 +43,21 @@ take_dtype(void *target, char *text)
     return GRANARY_OK;
 }
 
+/* Whether records of the file may not fit, and be left out. */
+static bool
+has_errors(const struct file *file)
+{
+    return strcmp(file->format->name, "csv") == 0;
+}
+
 static granary_node
-add_file(granary_graph *graph, const struct load *load, const struct file *file, const char *name)
+add_file(granary_graph *graph, const struct load *load, const struct file *file, const char *name, const char *errors)
 {
     granary_node node = files_add(&load->files, file, graph, name);
+
+    if (errors != NULL && has_errors(file)) {
+        granary_node_set_string(graph, node, "errors", errors);
+    }
 
     for (size_t i = 0; i < load->dtype_count; i++) {
         char *equals = strrchr(load->dtypes[i], '=');
@@ -65,10 +78,48 @@ add_files(granary_graph *graph, const struct load *load, int count)
     granary_node whole;
 
     for (int i = 0; i < count; i++) {
-        files[i] = add_file(graph, load, &load->found[i], is_tensor ? TARGET : NULL);
+        files[i] =
+            add_file(graph, load, &load->found[i], is_tensor ? TARGET : NULL, load->rejects == NULL ? NULL : "skip");
     }
     whole = count == 1 ? files[0] : granary_graph_add(graph, NULL, "concat", files, (size_t)count);
     granary_graph_target(graph, is_tensor ? files[0] : granary_graph_add(graph, TARGET, "encode", &whole, 1));
+}
+
+/* The records of all files that do not fit, into a file. It ends with the graph, whatever ends the command. */
+static granary_err
+write_rejects(granary_client *client, const struct load *load, int count)
+{
+    const granary_graph_options options = {.flags = GRANARY_GRAPH_OWNED};
+    granary_graph *graph = granary_graph_create();
+    granary_graph_status status = {0};
+    granary_node lists[FILES_MAX];
+    granary_node whole;
+    size_t listed = 0;
+    char key[GRANARY_KEY_MAX];
+    char message[MESSAGE_MAX];
+    granary_err err;
+
+    if (graph == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (int i = 0; i < count; i++) {
+        if (has_errors(&load->found[i])) {
+            lists[listed++] = add_file(graph, load, &load->found[i], NULL, "list");
+        }
+    }
+    whole = listed == 1 ? lists[0] : granary_graph_add(graph, NULL, "concat", lists, listed);
+    whole = granary_graph_add(graph, "written", "write_csv", &whole, 1);
+    granary_node_set_string(graph, whole, "path", load->rejects);
+    granary_graph_target(graph, whole);
+    err = granary_graph_submit(client, graph, &options, key);
+    if (err == GRANARY_OK) {
+        err = progress_wait(client, key, INT64_MAX, &status);
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+        (void)granary_graph_delete(client, key);
+        err = err == GRANARY_OK ? err : gr_fail(err, "%s", message);
+    }
+    granary_graph_destroy(graph);
+    return err;
 }
 
 /*
@@ -199,11 +250,37 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
     return err;
 }
 
+/* A pipe is read now. */
+static granary_err
+find_file(const struct files *files, const char *name, struct file *ret_file)
+{
+    const struct gr_format *format;
+    granary_err err;
+
+    if (!gr_spool_is_meant(name)) {
+        return files_find(files, name, ret_file);
+    }
+    err = gr_spool(name, false, &ret_file->path, &format);
+    if (err == GRANARY_OK && files->delimiter == NULL && gr_format_of_path(name, NULL) == NULL) {
+        ret_file->format = format;
+        ret_file->delimiter = gr_format_csv.endings[0].delimiter;
+        return GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        const char *path = ret_file->path;
+
+        err = files_find(files, name, ret_file);
+        ret_file->path = path;
+    }
+    return err;
+}
+
 static int
 check_load(struct cli *cli)
 {
     struct load *load = cli->self;
     granary_err err = GRANARY_OK;
+    bool has_csv = false;
 
     if (cli->count < 2) {
         (void)fprintf(stderr, "granary: load: no file behind the name '%s': granary load NAME FILE...\n",
@@ -214,7 +291,11 @@ check_load(struct cli *cli)
         return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MAX);
     }
     for (int i = 1; i < cli->count && err == GRANARY_OK; i++) {
-        err = files_find(&load->files, cli->arguments[i], &load->found[i - 1]);
+        err = find_file(&load->files, cli->arguments[i], &load->found[i - 1]);
+        has_csv = has_csv || (err == GRANARY_OK && has_errors(&load->found[i - 1]));
+    }
+    if (err == GRANARY_OK && load->rejects != NULL && !has_csv) {
+        err = gr_fail(GRANARY_EINVAL, "--rejects: no file is CSV");
     }
     return err == GRANARY_OK ? 0 : cli_fail(err, "load %s", cli->arguments[0]);
 }
@@ -239,12 +320,13 @@ run_load(struct cli *cli)
     status = scheduler_storing.open(cli);
     if (status == 0) {
         err = gr_check_no_table(cli->client, name);
+        err = err == GRANARY_OK && load->rejects != NULL ? write_rejects(cli->client, load, cli->count - 1) : err;
         err = err == GRANARY_OK ? load_table(cli->client, load, graph, name, &remains) : err;
         if (err == GRANARY_OK) {
             err = tell_table(cli, name);
             tell_notes(cli->client, name);
         }
-        status = err == GRANARY_OK ? 0 : cli_fail(err, "load %s", name);
+        status = err == GRANARY_OK ? 0 : cli_fail(gr_spool_unname(err), "load %s", name);
     }
     discard_end(&remains);
     cli_disconnect(cli);
@@ -257,6 +339,8 @@ static const struct gr_option load_options[] = {
     {"dtype", 0, "COLUMN=DTYPE", "read a column of CSV files as this dtype, instead of the detected one",
      GR_OPTION_TAKE(take_dtype)},
     FILES_OPTIONS,
+    {"rejects", 0, "FILE", "leave out records of CSV files that do not fit, and write them to this CSV file",
+     GR_OPTION_TEXT(struct load, rejects)},
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct load, chunk_bytes, 0)},
     {"no-recall", 0, NULL, "read the files, also those that were read before", GR_OPTION_FLAG(struct load, no_recall)},

@@ -23,6 +23,7 @@
 #include "cli/work/run.h"
 #include "client/resolve.h"
 #include "client/submit.h"
+#include "data/file/spool.h"
 #include "data/print.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
@@ -37,9 +38,11 @@ struct run {
     const char *graph;
     const char *label; /* of the graph, in messages */
     bool show_graph;
+    const char *stdout_format;      /* --format: the ending of a file's name */
     bool csv, schema;               /* as asked for: `format` says what comes of it */
     const struct gr_format *format; /* of what goes to stdout */
     bool acts;                      /* the source's argument is to be done */
+    bool spooled;                   /* a pipe that the graph names was read */
     bool explain;
     bool analyze; /* explain, and what it took */
     bool discard;
@@ -85,6 +88,26 @@ take_npy(void *target, char *text)
     return take_single(target, text, &gr_format_npy);
 }
 
+/* stdout has no ending: a name with one stands for it. */
+static granary_err
+take_format(void *target, char *text)
+{
+    static char name[64];
+    struct run *run = target;
+    const struct gr_format *format;
+
+    (void)snprintf(name, sizeof name, "stdout.%.40s", text);
+    run->stdout_format = name;
+    return strchr(text, '/') == NULL ? output_format_of(name, &format)
+                                     : gr_fail(GRANARY_EINVAL, "'%s' is no ending of a file's name", text);
+}
+
+static bool
+is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 static granary_err
 take_output(void *target, char *text)
 {
@@ -120,10 +143,27 @@ check_run(struct cli *cli)
         return gr_fail(GRANARY_EINVAL,
                        "--csv and --schema: one prints the rows, the other their columns: name one of them");
     }
+    if (run->stdout_format != NULL && (run->csv || run->schema || cli->json)) {
+        return gr_fail(GRANARY_EINVAL, "--format, --csv, --json and --schema: name one of them");
+    }
     if (run->csv && cli->json) {
         return gr_fail(GRANARY_EINVAL, "--csv and --json: name one of them");
     }
     run->format = run->schema ? &output_schema : cli->json ? &output_json : run->csv ? &gr_format_csv : &output_table;
+    if (run->stdout_format != NULL) {
+        (void)output_format_of(run->stdout_format, &run->format);
+        if (!run->format->is_text && isatty(STDOUT_FILENO)) {
+            return gr_fail(GRANARY_EINVAL, "--format: stdout is a terminal, and %s is no text: name a file with -o",
+                           run->format->what);
+        }
+    }
+    for (size_t i = 0; i < run->output_count; i++) { /* what is printed, whatever else is written */
+        if (is_stdout(run->outputs[i].path)) {
+            run->outputs[i] = run->outputs[--run->output_count];
+            run->format = run->format == &output_table ? &gr_format_csv : run->format;
+            i--;
+        }
+    }
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
                : GRANARY_OK;
@@ -131,6 +171,9 @@ check_run(struct cli *cli)
 
 static const struct gr_option run_options[] = {
     {"csv", 0, NULL, "print CSV", GR_OPTION_FLAG(struct run, csv)},
+    {"format", 0, "FORMAT",
+     "print in this format, the ending of a file's name: csv, csv.gz, ndjson, arrow, parquet, ...",
+     GR_OPTION_TAKE(take_format)},
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
     {"analyze", 0, NULL, "run the graph, and show what --explain shows, with time, rows and bytes of each step",
@@ -192,13 +235,46 @@ read_graph(granary_client *client, const char *path, char **ret_text, size_t *re
     return gr_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, GRAPH_FILE_MAX, ret_text, ret_size);
 }
 
+/* Pipes that nodes read become files; others cannot open ours. *ret_spooled: there were some */
+static granary_err
+spool_pipes(Granary__Graph *message, bool *ret_spooled)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < message->n_nodes && err == GRANARY_OK; i++) {
+        const Granary__Node *node = message->nodes[i];
+        const Granary__Attr *path = gr_attr_find(node->attrs, node->n_attrs, "path");
+        const struct gr_format *format;
+        const char *file = NULL;
+        char *copy;
+
+        if (strncmp(node->op, "read_", 5) != 0 || path == NULL || path->n_strings != 1 ||
+            !gr_spool_is_meant(path->strings[0])) {
+            continue;
+        }
+        err = gr_spool(path->strings[0], false, &file, &format);
+        copy = err == GRANARY_OK ? strdup(file) : NULL;
+        if (copy == NULL) {
+            return err != GRANARY_OK ? gr_fail_in(err, "node '%s'", node->name)
+                                     : gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+        free(path->strings[0]);
+        path->strings[0] = copy;
+        *ret_spooled = true;
+    }
+    return err;
+}
+
 /* Checked here as well, so that a graph that cannot run is refused before anything is started. */
 static granary_err
-parse_graph(const char *text, size_t size, struct parsed *ret_parsed)
+parse_graph(const char *text, size_t size, bool *ret_spooled, struct parsed *ret_parsed)
 {
     Granary__Graph *message = NULL;
     granary_err err = gr_graph_from_json(text, size, &message);
 
+    if (err == GRANARY_OK && (err = spool_pipes(message, ret_spooled)) != GRANARY_OK) {
+        granary__graph__free_unpacked(message, NULL);
+    }
     if (err == GRANARY_OK) {
         err = message->level == GRANARY__GRAPH__LEVEL__CHUNK ? gr_chunk_graph_create(message, &ret_parsed->chunks)
                                                              : gr_graph_create(message, &ret_parsed->tileables);
@@ -393,7 +469,7 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
             gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
             gr_print_json_string(target, strlen(target), &out);
             gr_buf_addf(&out, ": ");
-        } else if (path == NULL && graph->n_targets > 1) {
+        } else if (path == NULL && graph->n_targets > 1 && run->stdout_format == NULL) {
             gr_buf_addf(&out, format == &gr_format_csv ? "%s# %s\n" : "%s%s\n", printed == 0 ? "" : "\n", target);
         }
         if (err == GRANARY_OK) {
@@ -404,8 +480,9 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
         }
         if (err != GRANARY_OK) {
             status = cli_fail(err, "target %s", target);
-        } else if (path != NULL && (err = output_pack(path, &out)) != GRANARY_OK) {
-            status = cli_fail(err, "%s", path);
+        } else if ((path != NULL || run->stdout_format != NULL) &&
+                   (err = output_pack(path != NULL ? path : run->stdout_format, &out)) != GRANARY_OK) {
+            status = cli_fail(err, "%s", path != NULL ? path : "stdout");
         } else {
             status = cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
             printed += path == NULL;
@@ -475,7 +552,7 @@ static int
 fail(const struct run *run, granary_client *client, granary_err err)
 {
     err = run->source->explain != NULL ? run->source->explain(client, err, run->graph) : err;
-    return cli_fail(err, "%s", run->label);
+    return cli_fail(gr_spool_unname(err), "%s", run->label);
 }
 
 /* Whether nothing is left when the command ends. */
@@ -505,8 +582,9 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
-    err = names_objects(graph) ? gr_submit(client, graph, &options, discards(run), key)
-                               : gr_submit_text(client, text, size, &options, sizeof options, discards(run), key);
+    err = run->spooled || names_objects(graph)
+              ? gr_submit(client, graph, &options, discards(run), key)
+              : gr_submit_text(client, text, size, &options, sizeof options, discards(run), key);
     if (err == GRANARY_EEXIST) {
         err = gr_fail(err,
                       "there is another table or graph '%s': --replace takes its place, `granary forget %s` deletes it",
@@ -564,7 +642,7 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
     if (err != GRANARY_OK) {
         return err;
     }
-    err = parse_graph(*ret_text, *ret_size, ret_parsed);
+    err = parse_graph(*ret_text, *ret_size, &run->spooled, ret_parsed);
     if (err != GRANARY_OK && run->source->label == NULL) {
         return gr_fail_in(err, "%s", run->label);
     }
@@ -635,7 +713,7 @@ run_act(struct run *run)
         discard_submitted(&run->remains, label); /* before there is anything */
         err = run->source->act(cli, run->graph, run->timeout_ms, label);
     }
-    return err != GRANARY_OK ? cli_fail(err, "%s", run->label) : status;
+    return err != GRANARY_OK ? cli_fail(gr_spool_unname(err), "%s", run->label) : status;
 }
 
 static int

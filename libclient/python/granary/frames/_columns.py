@@ -1,8 +1,8 @@
 """Columns of chunks as NumPy arrays, Python values and pandas Series; and back.
 
 Numbers without nulls stay where they lie. With nulls, floats have NaN, times NaT, integers and bools are NumPy's masked arrays, for no
-other dtype holds all their digits; strings, binaries, times of day and decimals are objects with None. NumPy has no zones: instants are
-M8[us] of UTC there.
+other dtype holds all their digits; strings, binaries, times of day, decimals and lists are objects with None. NumPy has no zones:
+instants are M8[us] of UTC there.
 """
 from __future__ import annotations
 
@@ -70,8 +70,26 @@ def _decimals(column: Column) -> Array:
     return made
 
 
+def is_list(dtype: str) -> bool:
+    return dtype.startswith("list(")
+
+
+def _lists(column: Column) -> Array:
+    """Python's lists, of Python's values."""
+    made = np.empty(column.rows, object)
+    if column.items is None or column.offsets is None:
+        return made
+    items = to_list([column.items])
+    offsets = column.offsets.tolist()
+    for i in range(column.rows):
+        made[i] = items[offsets[i]:offsets[i + 1]]
+    return made
+
+
 def values(column: Column) -> Array:
     """One a row; under nulls is anything."""
+    if is_list(column.dtype):
+        return _lists(column)
     if column.dtype in ("string", "binary"):
         return _texts(column)
     if column.dtype.startswith("decimal"):
@@ -281,7 +299,7 @@ _NUMBERS = {int, float, np.float64, np.int64}
 
 
 def _from_objects(name: str, objects: List[Any]) -> Column:
-    """Of one kind: strings, bytes, bools, integers, decimals, dates, datetimes, times. NaN among them is missing, as pandas has it, but for numbers."""
+    """Of one kind: strings, bytes, bools, integers, decimals, dates, datetimes, times, lists of these. NaN among them is missing, as pandas has it, but for numbers."""
     found = _from_texts(name, objects) or _from_good_decimals(name, objects)
     if found is not None:
         return found
@@ -303,6 +321,8 @@ def _from_objects(name: str, objects: List[Any]) -> Column:
         return _column(name, "int64", np.array(whole, "i8"), len(whole), there)
     if kinds <= _NUMBERS:
         return _column(name, "float64", np.array([0.0 if g else float(v) for v, g in zip(objects, gone)]), len(objects), there)
+    if all(issubclass(k, (list, tuple, np.ndarray)) for k in kinds):
+        return _from_lists(name, objects, gone, there)
     if kinds == {datetime.date}:
         days = np.array([0 if g else (v - datetime.date(1970, 1, 1)).days for v, g in zip(objects, gone)], "i4")
         return _column(name, "date", days, len(objects), there)
@@ -335,6 +355,35 @@ def _from_bytes(name: str, pieces: List[bytes], there: Array) -> Column:
     return _column(name, "binary", np.frombuffer(b"".join(pieces), "u1"), len(pieces), there, offsets=offsets)
 
 
+def _from_lists(name: str, objects: List[Any], gone: List[bool], there: Array) -> Column:
+    """Lists, tuples, and arrays of one dimension; the dtype of their items is found out as a column's is."""
+    whole = [() if g else v for v, g in zip(objects, gone)]
+    offsets = np.concatenate([np.zeros(1, "i8"), np.cumsum([len(v) for v in whole], dtype="i8")])
+    if offsets[-1] >= 2**31:
+        raise ValueError(f"column {name!r}: its lists have {offsets[-1]} items, beyond 2147483647: put it in pieces")
+    arrays = [v for v, g in zip(whole, gone) if not g and isinstance(v, np.ndarray)]
+    if any(a.ndim != 1 for a in arrays):
+        raise TypeError(f"column {name!r}: an array of {max(a.ndim for a in arrays)} dimensions: granary's lists have one: "
+                        "use .ravel()")
+    if arrays and len(arrays) == len(gone) - sum(gone) and len({a.dtype for a in arrays}) == 1 and arrays[0].dtype.kind in "iuf" \
+            and arrays[0].dtype.name in NUMPY:
+        flat = np.concatenate(arrays)
+        items = _column(name, flat.dtype.name, np.ascontiguousarray(flat, flat.dtype.newbyteorder("=")), len(flat), None)
+    else:
+        items = _from_objects(name, [item for v in whole for item in _items(v)])
+    if is_list(items.dtype):
+        raise TypeError(f"column {name!r}: lists in lists: granary's lists have one level")
+    return _column(name, f"list({items.dtype})", None, len(objects), there, offsets=offsets.astype("i4"), items=items)
+
+
+def _items(value: Any) -> Any:
+    """NumPy's times as Python's: its nanoseconds would be integers."""
+    if isinstance(value, np.ndarray):
+        timed = value.dtype.kind in "mM" and np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
+        return (value.astype(value.dtype.kind + "8[us]") if timed else value).tolist()
+    return value
+
+
 def _from_good_decimals(name: str, objects: List[Any]) -> Optional[Column]:
     """Of decimals, and what stands for none; None: they are others, or _from_decimals() tells what is wrong."""
     made = decimals_of_list(objects, decimal.Decimal, _absents())
@@ -363,7 +412,8 @@ def sliced(column: Column, start: int, stop: int) -> Column:
     """Some rows of a column that Python made."""
     there = None if column.validity is None else np.packbits(bits(column.validity, column.rows)[start:stop], bitorder="little")
     if column.offsets is not None:
-        return Column(column.name, column.dtype, stop - start, column.values, there, column.offsets[start:stop + 1])
+        return Column(column.name, column.dtype, stop - start, column.values, there, column.offsets[start:stop + 1],
+                      items=column.items)
     if column.values is None:
         return Column(column.name, column.dtype, stop - start, None, there)
     if column.dtype == "bool":

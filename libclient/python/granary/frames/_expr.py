@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
 
 from . import _literals as literals
+from ._lists import ListMethods
 from ._made import DtMethods, ExprMethods, StrMethods
 from ._tables import functions, nearest
 
@@ -123,6 +124,11 @@ class Expr(ExprMethods):
     def dt(self) -> DtMethods:
         """Functions of dates and timestamps."""
         return DtMethods(self)
+
+    @property
+    def list(self) -> ListMethods:
+        """Functions of lists."""
+        return ListMethods(self)
 
     # ---- operators ----
 
@@ -354,7 +360,7 @@ def col(name: str_type) -> Expr:
 
 
 def lit(value: Any) -> Expr:
-    """A value: bool, int, float, Decimal, str, date, datetime, timedelta, None, or NumPy's."""
+    """A value: bool, int, float, Decimal, str, date, datetime, timedelta, None, NumPy's, or a list of these."""
     text, level = literals.literal(value)
     return Expr(text, level, None)
 

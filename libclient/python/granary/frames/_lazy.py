@@ -183,6 +183,16 @@ class LazyFrame(FrameMethods):
 
     merge = join
 
+    def explode(self, *columns: Any, separator: Optional[str] = None, outer: Optional[bool] = None, column: Any = None) -> LazyFrame:
+        """A row for each item of a list; the other columns are repeated. Several columns go together: their lists have equal
+        lengths in each row. A null or empty list gives one row with a null; with outer=False it gives none. separator: of a column
+        of strings, each of which becomes its parts."""
+        names = [column_name(c) for c in flat(columns) + ([] if column is None else flat((column,)))]
+        if not names:
+            raise TypeError("explode() needs a column")
+        given: Dict[str, Any] = {"column": names[0]} if len(names) == 1 else {"columns": names}
+        return self._apply(operators()["explode"], [], {**given, "separator": separator, "outer": outer})
+
     def pipe(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """function(frame, ...)"""
         return function(self, *args, **kwargs)

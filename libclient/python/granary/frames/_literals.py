@@ -5,6 +5,7 @@ import datetime
 import decimal
 import math
 import numbers
+import typing
 from typing import Any, List, Tuple
 
 import numpy as np
@@ -38,11 +39,19 @@ def literal(value: Any) -> Tuple[str, int]:
         return ("true" if value else "false"), ATOM
     if isinstance(value, str):
         return string(value), ATOM
+    if isinstance(value, (list, tuple)):
+        return _list(value), ATOM
     for kind, write in _WRITERS:
         if isinstance(value, kind):
             made: Tuple[str, int] = write(value)
             return made
     raise TypeError(f"{type(value).__name__} is no value of an expression: {value!r:.60}")
+
+
+def _list(values: Any) -> str:
+    if not values:
+        raise ValueError("an empty list has no dtype: col(...).list.slice(0, 0) is one, or lit(None).cast('list(int64)') a null")
+    return f"list_value({', '.join(literal(v)[0] for v in values)})"
 
 
 def _is_missing(value: Any) -> bool:
@@ -143,12 +152,14 @@ _DTYPES = {bool: "bool", int: "int64", float: "float64", str: "string", datetime
 
 
 def dtype(kind: Any) -> str:
-    """granary's name of a dtype: of its own name, a Python type, or one of NumPy's."""
+    """granary's name of a dtype: of its own name, a Python type, List[int], or one of NumPy's."""
     if isinstance(kind, str):
         return {"str": "string", "object": "string", "datetime64[us]": "timestamp", "datetime64[ns]": "timestamp",
                 "datetime64[us, UTC]": "timestamptz", "datetime64[ns, UTC]": "timestamptz",
                 "timedelta64[us]": "duration", "timedelta64[ns]": "duration", "int": "int64", "float": "float64",
                 "boolean": "bool"}.get(kind, kind)
+    if typing.get_origin(kind) is list:
+        return f"list({dtype(typing.get_args(kind)[0])})"
     if isinstance(kind, type) and kind in _DTYPES:
         return _DTYPES[kind]
     if isinstance(kind, np.dtype) or isinstance(kind, type) and issubclass(kind, np.generic):

@@ -24,10 +24,10 @@ ALIASES = {"merge": "join", "sort_values": "sort", "limit": "head", "unique": "d
 # The same for functions of expressions, aggregates and windows.
 EXPRESSION_ALIASES = {"n_unique": "nunique", "cum_sum": "cumsum", "cum_mean": "cummean", "cum_prod": "cumprod", "cum_max": "cummax",
                       "cum_min": "cummin", "forward_fill": "ffill", "backward_fill": "bfill", "product": "prod", "kurt": "kurtosis",
-                      "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "log": "ln", "is_infinite": "isinf"}
+                      "implode": "list", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "log": "ln", "is_infinite": "isinf"}
 STR_ALIASES = {"to_lowercase": "lower", "to_uppercase": "upper", "len_chars": "length", "strip_chars": "trim",
                "strip_chars_start": "ltrim", "strip_chars_end": "rtrim", "pad_start": "lpad", "pad_end": "rpad", "to_titlecase": "title",
-               "slice": "substring", "to_datetime": "strptime"}
+               "slice": "substring", "to_datetime": "strptime", "split": "string_split"}
 DT_ALIASES = {"truncate": "date_trunc", "ordinal_day": "dayofyear", "to_string": "strftime"}
 _KEYWORDS = {"from": "start", "with": "value"}
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD

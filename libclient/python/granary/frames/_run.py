@@ -31,8 +31,9 @@ class Column:
     rows: int
     values: Optional[Array]  # numbers and times: one a row; bool: bits; strings: bytes; decimals: 16 bytes a row; dictionary: int32 places
     validity: Optional[Array] = None  # bits, 1: there is a value; None: all are there
-    offsets: Optional[Array] = None  # plain strings: int32, rows + 1
+    offsets: Optional[Array] = None  # plain strings and lists: int32, rows + 1
     dictionary: Optional[Column] = None  # plain strings without nulls
+    items: Optional[Column] = None  # of lists, one behind the other
 
 
 @dataclass

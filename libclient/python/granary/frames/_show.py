@@ -18,10 +18,18 @@ _RIGHT = ("int", "uint", "float", "decimal")
 
 def values(column: Column) -> List[str]:
     """As people read them."""
+    if column.items is not None and column.offsets is not None:
+        return _lists(column)
     made, there = _columns.joined([column])
     if column.dtype == "date":
         made = made.astype("M8[D]")
     return [_one(v, column.dtype) if there is None or there[i] else "NULL" for i, v in enumerate(made)]
+
+
+def _lists(column: Column) -> List[str]:
+    assert column.items is not None and column.offsets is not None
+    items, there, offsets = values(column.items), _columns.valid(column), column.offsets.tolist()
+    return [f"[{', '.join(items[offsets[i]:offsets[i + 1]])}]" if there is None or there[i] else "NULL" for i in range(column.rows)]
 
 
 def _one(value: Any, dtype: str) -> str:

@@ -22,7 +22,8 @@ def is_pandas(value: Any) -> bool:
 
 
 def _bytes(column: Column) -> int:
-    return sum(a.nbytes for a in (column.values, column.offsets) if a is not None)
+    own = sum(a.nbytes for a in (column.values, column.offsets) if a is not None)
+    return own if column.items is None else own + _bytes(column.items)
 
 
 def _table(ids: List[str]) -> LazyFrame:
@@ -55,13 +56,15 @@ def from_pandas(frame: Any, *, pieces: int = 0) -> LazyFrame:
 
 
 def from_dict(data: Dict[str, Any], *, pieces: int = 0) -> LazyFrame:
-    """Columns by name: lists or NumPy arrays, copied into the store now.
+    """Columns by name: lists or NumPy arrays, copied into the store now. Lists of lists, and arrays of two dimensions, are columns
+    of lists.
 
     >>> gr.from_dict({"a": [3, 1, 2]}).sort("a").collect().to_dict()
     {'a': [1, 2, 3]}
     """
     import pandas as pd
-    return from_pandas(pd.DataFrame({k: pd.Series(v, dtype=None if len(v) else object) for k, v in data.items()}), pieces=pieces)
+    given = {k: list(v) if getattr(v, "ndim", 1) == 2 else v for k, v in data.items()}
+    return from_pandas(pd.DataFrame({k: pd.Series(v, dtype=None if len(v) else object) for k, v in given.items()}), pieces=pieces)
 
 
 def is_arrow(value: Any) -> bool:

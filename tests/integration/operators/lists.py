@@ -1,0 +1,149 @@
+"""Every operator on frames with lists: it takes them, or says by name that it does not; what explode and rows' moves give is compared."""
+import json
+import os
+import random
+
+from granary_test import BIN, GranaryError, Instance
+
+draw = random.Random(5)
+ROWS = [{'k': i % 7, 'x': i, 's': 'ab,c' if i % 3 else None, 'd': f'2024-01-{1 + i % 28:02}',
+         'l': None if i % 5 == 4 else [draw.choice([None, 1, -2, 30]) for _ in range(i % 4)],
+         'm': None if i % 5 == 4 else [draw.choice(['', 'é', 'a, b']) for _ in range(i % 4)]} for i in range(200)]
+with open(os.path.join(os.path.dirname(BIN), 'python/granary/_operators.json'), encoding='utf-8') as file:
+    TABLE = json.load(file)
+OPERATORS = [op for op in TABLE['operators'] if op['section'] == 'Frames' and op['least'] > 0 and op['name'] not in ('from_tensor', 'append_to')
+             and not op['name'].startswith('write_')]
+# Parameters with which lists are but carried; of the others they are the operand.
+CARRIED = {
+    'filter': {'where': 'x > 20'}, 'assign': {'columns': {'y': 'x + 1'}}, 'project': {'columns': {'l': 'l', 'm': 'm', 'x': 'x'}},
+    'select': {'columns': ['x', 'm', 'l']}, 'drop': {'columns': ['d']}, 'rename': {'columns': {'d': 'e'}}, 'head': {'rows': 50},
+    'tail': {'rows': 50}, 'slice': {'start': 13, 'stop': 90}, 'sort': {'by': ['k', 'x'], 'descending': [True, False]},
+    'nlargest': {'rows': 9, 'columns': ['x']}, 'nsmallest': {'rows': 9, 'columns': ['x']}, 'sample': {'rows': 30, 'seed': 1},
+    'distinct': {'subset': ['k']}, 'duplicated': {'subset': ['k']}, 'window': {'partition': ['k'], 'columns': {'w': 'row_number()'}},
+    'reset_index': {}, 'rebalance': {'rows': 17}, 'group_head': {'keys': ['k'], 'rows': 2}, 'group_tail': {'keys': ['k'], 'rows': 2},
+    'dropna': {'subset': ['l']}, 'join': {'left_on': ['x'], 'right_on': ['x'], 'how': 'left'}, 'explode': {'column': 's', 'separator': ','},
+    'concat': {}, 'group_nth': {'keys': ['k'], 'n': 1}, 'encode': {},
+}
+# Of these operators the parameters do not follow from their kinds.
+OPERANDS = {
+    'fillna': {'method': 'ffill'}, 'clip_columns': {'columns': ['l'], 'lower': 1}, 'cut': {'column': 'l', 'bins': [1, 2, 3]},
+    'sample': {'fraction': 0.5}, 'melt': {'id_vars': ['k'], 'value_vars': ['l']}, 'explode': {'column': 'l'}, 'qcut': {'column': 'l', 'q': 3},
+}
+
+
+def operand(op):
+    """Lists wherever a column or an expression may stand."""
+    if op['name'] in OPERANDS:
+        return OPERANDS[op['name']]
+    made = {}
+    for p in op['parameters']:
+        if not p['required'] and p['name'] not in ('column', 'columns', 'keys', 'on', 'subset', 'aggregate', 'by', 'partition'):
+            continue
+        if p.get('enum'):
+            made[p['name']] = p['enum'][0]
+        elif p['kind'] == 'strings':
+            made[p['name']] = ['l']
+        elif p['kind'] == 'map':
+            made[p['name']] = {'l': 'sum(l)' if p['name'] == 'aggregate' else 'l'}
+        elif p['kind'] in ('int', 'number', 'value'):
+            made[p['name']] = 1
+        elif p['kind'] == 'ints':
+            made[p['name']] = [1]
+        elif p['kind'] == 'bool':
+            made[p['name']] = True
+        elif p['kind'] == 'bools':
+            made[p['name']] = [True]
+        else:
+            made[p['name']] = 'l'
+    return made
+
+
+with Instance() as granary:
+    path = os.path.join(granary.directory, 'in.ndjson')
+    out = os.path.join(granary.directory, 'out.ndjson')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.writelines(json.dumps(row) + '\n' for row in ROWS)
+    source = {'t': {'op': 'read_ndjson', 'path': path}}
+
+    def rows(nodes, target, chunk_bytes=2000):
+        granary.run({**nodes, 'out': {'op': 'write_ndjson', 'input': target, 'path': out}}, 'out', chunk_bytes=chunk_bytes)
+        with open(out, encoding='utf-8') as lines:
+            return [json.loads(line) for line in lines]
+
+    def inputs(op):
+        return {'input': 't'} if op['least'] == 1 and op['name'] != 'concat' else {'inputs': ['t', 't']}
+
+    assert rows(source, 't') == ROWS
+    for kind in ('parquet', 'arrow'):
+        copy = os.path.join(granary.directory, 'copy.' + kind)
+        granary.run({**source, 'w': {'op': 'write_' + kind, 'input': 't', 'path': copy}}, 'w', chunk_bytes=2000)
+        assert rows({'t': {'op': 'read_' + kind, 'path': copy}}, 't') == ROWS, kind
+
+    odd = []
+    by_x = {row['x']: row for row in ROWS}
+    for op in OPERATORS:
+        name = op['name']
+        if name in CARRIED:
+            made = rows({**source, 'r': {'op': name, **inputs(op), **CARRIED[name]}}, 'r')
+            assert made or name == 'slice', name
+            for row in made:
+                for column in ('l', 'm'):
+                    if 'x' in row and column in row:
+                        assert row[column] == by_x[row['x']][column], (name, row)
+            if name == 'join':
+                assert [row['l_y'] for row in made] == [row['l'] for row in ROWS], 'join'
+        try:
+            rows({**source, 'r': {'op': name, **inputs(op), **operand(op)}}, 'r')
+        except GranaryError as error:
+            text = str(error)
+            if not ("'r'" in text and ('list' in text or "'l'" in text or '`l`' in text)):
+                odd.append(f'{name}: {text}')
+    for kind in ('aggregates', 'windows', 'functions'):
+        for function in TABLE[kind]:
+            if not function['name'].isidentifier():
+                continue
+            least = len(function['arguments']) - function['optional']
+            for count in range(least, (least if kind == 'windows' else len(function['arguments'])) + 1):
+                call = f"{function['name']}({', '.join(['l'] + ['1'] * (count - 1) if count else [])})"
+                node = {'aggregates': {'op': 'groupby', 'keys': ['k'], 'aggregate': {'r': call if count else function['name']}},
+                        'windows': {'op': 'window', 'by': ['x'], 'columns': {'r': call}},
+                        'functions': {'op': 'assign', 'columns': {'r': call}}}[kind]
+                try:
+                    rows({**source, 'r': {**node, 'input': 't'}}, 'r', 0)
+                except GranaryError as error:
+                    text = str(error)
+                    if not ('list' in text or "'l'" in text or '`l`' in text):
+                        odd.append(f'{call}: {text}')
+    assert not odd, '\n'.join(odd)
+    # explode
+    for outer in (True, False):
+        want = [{'x': row['x'], 'l': a, 'm': b} for row in ROWS
+                for a, b in zip(row['l'] or ([None] if outer else []), row['m'] or ([None] if outer else []))]
+        for size in (0, 500):
+            node = {'op': 'explode', 'input': 's', 'columns': ['l', 'm'], 'outer': outer}
+            got = rows({**source, 's': {'op': 'select', 'input': 't', 'columns': ['x', 'l', 'm']}, 'r': node}, 'r', size)
+            assert got == want, (outer, size)
+    # list(x): the values of a group in order, whatever the cuts.
+    for size in (0, 500):
+        for column in ('x', 's', 'd'):
+            node = {'op': 'groupby', 'input': 't', 'keys': ['k'], 'aggregate': {'r': f'list({column})', 'n': 'size'}}
+            got = rows({**source, 'r': node}, 'r', size)
+            kept = {k: [row[column] for row in ROWS if row['k'] == k and row[column] is not None] for k in range(7)}
+            assert got == [{'k': k, 'r': kept[k], 'n': sum(row['k'] == k for row in ROWS)} for k in range(7)], (size, column)
+            back = rows({**source, 'a': {'op': 'select', 'input': 't', 'columns': ['k', column]},
+                         'g': {'op': 'groupby', 'input': 'a', 'keys': ['k'], 'aggregate': {'r': f'list({column})'}},
+                         'r': {'op': 'explode', 'input': 'g', 'column': 'r'}}, 'r', size)
+            assert back == [{'k': k, 'r': v} for k in range(7) for v in kept[k]], (size, column)
+    none = {**source, 'f': {'op': 'filter', 'input': 't', 'where': 's is null'}}
+    got = rows({**none, 'r': {'op': 'aggregate', 'input': 'f', 'aggregate': {'r': 'list(s)', 'e': 'list(null)'}}}, 'r')
+    assert got == [{'r': None, 'e': None}], got
+    granary.fails({**source, 'a': {'op': 'assign', 'input': 't', 'columns': {'n': 'list_value(1, 2)'}},
+                   'r': {'op': 'explode', 'input': 'a', 'columns': ['l', 'n']}}, 'r', "'r'", 'items')
+    # What cannot be kept in keys is told with what helps.
+    granary.fails({**source, 'r': {'op': 'groupby', 'input': 't', 'keys': ['l'], 'aggregate': {'n': 'size'}}}, 'r', "'l'", 'explode')
+    # A list of ten million items, in and out of an object, summed, sliced, and exploded.
+    text = granary.command('sql', '--discard', '--csv', 'SELECT len(l) AS n, list_sum(l) AS s, l[9999999] AS v, len(l[5:]) AS r '
+                           'FROM (SELECT range(10000000) AS l) t')
+    assert text.split() == ['n,s,v,r', '10000000,49999995000000,9999998,9999996'], text
+    text = granary.command('sql', '--discard', '--csv', 'SELECT count(*) AS n, sum(v) AS s FROM (SELECT unnest(range(10000000)) AS v) t')
+    assert text.split() == ['n,s', '10000000,49999995000000'], text
