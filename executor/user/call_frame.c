@@ -142,7 +142,7 @@ granary_call_new_column(granary_call *call, const char *name, granary_dtype dtyp
     struct new_column *column;
     granary_err err;
 
-    if (dtype == GRANARY_STRING || gr_dtype_size(dtype) == 0) {
+    if (gr_dtype_is_text(dtype) || gr_dtype_size(dtype) == 0) {
         (void)granary_call_fail(call, GRANARY_EINVAL, "column '%s': room for values of %s cannot be given%s", name,
                                 granary_dtype_name(dtype),
                                 dtype == GRANARY_STRING ? ": use granary_call_new_strings()" : "");

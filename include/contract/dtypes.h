@@ -46,6 +46,7 @@
     X(BOOL, uint8_t, 0, BOOL, "bool", "|b1")                                                                           \
     X(STRING, char, 0, TEXT, "string", NULL)                                                                           \
     X(DECIMAL, gr_int128, 16, DECIMAL, "decimal", NULL)                                                                \
+    X(BINARY, char, 0, BYTES, "binary", NULL)                                                                          \
     X(LIST, void, 0, LIST, "list", NULL)
 
 /* What is stored as a C integer; as a C number; all there is. */
@@ -84,6 +85,9 @@
     X("varchar", STRING)                                                                                               \
     X("str", STRING)                                                                                                   \
     X("datetime", TIMESTAMP)                                                                                           \
-    X("timestamp_tz", TIMESTAMPTZ)
+    X("timestamp_tz", TIMESTAMPTZ)                                                                                     \
+    X("bytea", BINARY)                                                                                                 \
+    X("blob", BINARY)                                                                                                  \
+    X("bytes", BINARY)
 
 #endif

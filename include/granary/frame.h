@@ -31,6 +31,7 @@ typedef enum granary_dtype {
     GRANARY_DECIMAL = 16,     /* the kind: a column's dtype is GRANARY_DECIMAL(scale) */
     GRANARY_TIME = 17,        /* int64 microseconds since midnight, below those of a day */
     GRANARY_TIMESTAMPTZ = 18, /* an instant: int64 microseconds since 1970-01-01T00:00:00 UTC */
+    GRANARY_BINARY = 19,      /* bytes as strings are, in no encoding */
     GRANARY_LIST = 24,        /* the kind: a column's dtype is GRANARY_LIST(dtype of its items) */
 } granary_dtype;
 
@@ -55,10 +56,10 @@ typedef struct granary_column {
     int64_t rows;
     int64_t null_count;
     const uint8_t *validity; /* bitmap, 1: there is a value; NULL: all are there */
-    const void *values;      /* rows values; strings: the bytes; lists: a granary_column, the items of all of them */
-    const int32_t *offsets;  /* strings and lists, but not dictionary-encoded strings: rows + 1 */
-    /* Strings only, NULL for plain ones. Dictionary-encoded: a plain column of distinct strings without nulls. The
-     * values are int32 positions in it, 0 under nulls; there are no offsets. */
+    const void *values;      /* rows values; strings, binaries: the bytes; lists: a granary_column, the items of all */
+    const int32_t *offsets;  /* strings, binaries and lists, but not dictionary-encoded ones: rows + 1 */
+    /* Strings and binaries only, NULL for plain ones. Dictionary-encoded: a plain column of the dtype, of distinct values
+     * without nulls. The values are int32 positions in it, 0 under nulls; there are no offsets. */
     const struct granary_column *dictionary;
 } granary_column;
 
@@ -66,7 +67,8 @@ typedef struct granary_column {
  * own dictionary is NULL, and their name is not used. */
 GRANARY_API const granary_column *granary_column_items(const granary_column *column);
 
-/* The string of a row, of plain and of dictionary-encoded columns; not NUL-terminated. NULL and length 0 for a null. */
+/* The string or bytes of a row, of plain and of dictionary-encoded columns; not NUL-terminated. NULL and length 0 for a
+ * null. */
 GRANARY_API const char *granary_column_text(const granary_column *column, int64_t row, size_t *ret_length);
 
 /* A frame, mapped. */

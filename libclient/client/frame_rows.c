@@ -100,15 +100,15 @@ get_offsets(const struct rows *rows, const char *name, struct buffer buffer, int
 
 /* Strings [from, from + count). */
 static granary_err
-read_strings(const struct rows *rows, const char *name, struct buffer offsets_at, struct buffer text, int64_t from,
-             int64_t count, bool nulls, struct gr_column *ret_column)
+read_strings(const struct rows *rows, const char *name, granary_dtype dtype, struct buffer offsets_at,
+             struct buffer text, int64_t from, int64_t count, bool nulls, struct gr_column *ret_column)
 {
     int32_t *offsets = NULL;
     struct gr_column column = {.owned = false};
     granary_err err = get_offsets(rows, name, offsets_at, from, count, &offsets);
 
     if (err == GRANARY_OK) {
-        err = gr_column_alloc(GRANARY_STRING, count, offsets[count] - offsets[0], nulls, &column);
+        err = gr_column_alloc(dtype, count, offsets[count] - offsets[0], nulls, &column);
     }
     if (err == GRANARY_OK) {
         int32_t *to = (int32_t *)(uintptr_t)column.view.offsets;
@@ -146,7 +146,8 @@ read_encoded(const struct rows *rows, const char *name, const struct gr_director
     granary_err err =
         entry->entries < 0 || entry->entries > INT32_MAX
             ? gr_fail(GRANARY_ECORRUPT, "column '%s': a dictionary of %lld", name, (long long)entry->entries)
-            : read_strings(rows, name, (struct buffer){entry->entry_offsets_offset, entry->entry_offsets_size},
+            : read_strings(rows, name, (granary_dtype)entry->dtype,
+                           (struct buffer){entry->entry_offsets_offset, entry->entry_offsets_size},
                            (struct buffer){entry->entry_text_offset, entry->entry_text_size}, 0, entry->entries, false,
                            &entries);
 
@@ -250,20 +251,20 @@ read_column(const struct rows *rows, const char *name, const struct gr_directory
     granary_err err;
 
     if (!gr_dtype_is(gr_directory_dtype(entry)) || entry->null_count < 0 || entry->null_count > rows->frame_rows ||
-        ((entry->flags & GR_DIRECTORY_ENCODED) != 0 && entry->dtype != GRANARY_STRING)) {
+        ((entry->flags & GR_DIRECTORY_ENCODED) != 0 && !gr_dtype_is_text(entry->dtype))) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", name, entry->dtype,
                        (long long)entry->null_count);
     }
     if (entry->dtype == GRANARY_LIST) {
         err = read_list(rows, name, entry, nulls, &column);
-    } else if (entry->dtype != GRANARY_STRING) {
+    } else if (!gr_dtype_is_text(entry->dtype)) {
         err = read_fixed(rows, name, entry, nulls, &column);
     } else if ((entry->flags & GR_DIRECTORY_ENCODED) != 0) {
         err = read_encoded(rows, name, entry, nulls, &column);
     } else {
-        err = read_strings(rows, name, (struct buffer){entry->offsets_offset, entry->offsets_size},
-                           (struct buffer){entry->values_offset, entry->values_size}, rows->from, rows->count, nulls,
-                           &column);
+        err = read_strings(
+            rows, name, (granary_dtype)entry->dtype, (struct buffer){entry->offsets_offset, entry->offsets_size},
+            (struct buffer){entry->values_offset, entry->values_size}, rows->from, rows->count, nulls, &column);
     }
     if (err == GRANARY_OK && nulls && is_empty_dictionary(rows, entry)) { /* whatever the file's bits say */
         memset((uint8_t *)(uintptr_t)column.view.validity, 0, ((size_t)rows->count + 7) / 8);

@@ -40,7 +40,8 @@ check_text(const granary_column *column, const granary_column *text, int64_t row
     if (values == NULL) {
         return fail_column(column, "its text is missing");
     }
-    for (int64_t i = 0; i < rows; i++) { /* string by string: two halves of a character are no character */
+    for (int64_t i = 0; column->dtype == GRANARY_STRING && i < rows;
+         i++) { /* string by string: two halves of a character are no character */
         int32_t begin = text->offsets[i];
 
         if ((text->validity == NULL || gr_bit(text->validity, i)) &&
@@ -59,9 +60,9 @@ check_codes(const granary_column *column, int64_t rows)
     const char *codes = column->values;
     granary_err err;
 
-    if (entries->dtype != GRANARY_STRING || entries->dictionary != NULL || entries->validity != NULL ||
-        entries->rows < 0 || entries->rows > INT32_MAX) {
-        return fail_column(column, "its dictionary must be a plain string column without nulls");
+    if (!gr_dtype_is_text(entries->dtype) || entries->dtype != column->dtype || entries->dictionary != NULL ||
+        entries->validity != NULL || entries->rows < 0 || entries->rows > INT32_MAX) {
+        return fail_column(column, "its dictionary must be a plain column of its dtype without nulls");
     }
     err = check_text(column, entries, entries->rows);
     if (err == GRANARY_OK && entries->rows > 0 && !gr_column_is_distinct(entries)) {
@@ -123,13 +124,13 @@ check_list(const granary_column *column, int64_t rows)
 granary_err
 gr_caller_check_values(const granary_column *column, int64_t rows)
 {
-    if (column->dictionary != NULL && column->dtype != GRANARY_STRING) {
-        return fail_column(column, "only strings have a dictionary");
+    if (column->dictionary != NULL && !gr_dtype_is_text(column->dtype)) {
+        return fail_column(column, "only strings and binaries have a dictionary");
     }
     if (column->dtype == GRANARY_NULLTYPE) {
         return GRANARY_OK;
     }
-    if (column->dtype == GRANARY_STRING && column->dictionary == NULL) {
+    if (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) {
         return check_text(column, column, rows);
     }
     if (gr_dtype_is_list(column->dtype)) {

@@ -54,7 +54,7 @@ check_values(const granary_column *column, const char *name)
     if (gr_dtype_is_list(column->dtype)) {
         return check_list(column, name);
     }
-    if (column->dtype != GRANARY_STRING) {
+    if (!gr_dtype_is_text(column->dtype)) {
         return GRANARY_OK;
     }
     if (!gr_offsets_ascend(text->offsets, text->rows)) {

@@ -58,6 +58,7 @@ values_bytes(granary_dtype dtype, int64_t rows, int64_t text_bytes)
     case GRANARY_BOOL:
         return (size_t)gr_bitmap_bytes(rows);
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         return (size_t)text_bytes;
     default:
         return (size_t)rows * gr_dtype_size(dtype);
@@ -68,7 +69,7 @@ values_bytes(granary_dtype dtype, int64_t rows, int64_t text_bytes)
 static void *
 alloc_values(granary_dtype dtype, size_t size, bool zeroed)
 {
-    char *bytes = dtype == GRANARY_STRING ? NULL : place_alloc(size);
+    char *bytes = gr_dtype_is_text(dtype) ? NULL : place_alloc(size);
 
     if (bytes == NULL) {
         return zeroed ? gr_data_alloc(size) : alloc_unset(size);
@@ -116,7 +117,7 @@ column_alloc(granary_dtype dtype, int64_t rows, int64_t text_bytes, bool with_va
     if (with_validity) {
         failed = (column.view.validity = gr_data_alloc((size_t)gr_bitmap_bytes(rows))) == NULL;
     }
-    if (dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(dtype)) {
         failed = failed || (column.view.offsets = alloc(((size_t)rows + 1) * sizeof(int32_t))) == NULL;
     }
     failed =
@@ -220,7 +221,7 @@ zero_under_nulls(granary_column *view)
     if (gr_dtype_is_list(view->dtype)) {
         return; /* who makes lists puts none there */
     }
-    if (view->dtype == GRANARY_STRING && view->dictionary == NULL) {
+    if (gr_dtype_is_text(view->dtype) && view->dictionary == NULL) {
         drop_text_under_nulls(view);
     } else if (view->dtype == GRANARY_BOOL) {
         for (int64_t i = 0; i < gr_bitmap_bytes(view->rows); i++) {
@@ -342,7 +343,7 @@ gr_column_take(const granary_column *column, const int64_t *indices, int64_t cou
     for (int64_t i = 0; i < count && !nulls; i++) {
         nulls = indices[i] < 0;
     }
-    if (column->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(column->dtype)) {
         for (int64_t i = 0; i < count; i++) {
             text_bytes += indices[i] < 0 ? 0 : column->offsets[indices[i] + 1] - column->offsets[indices[i]];
         }
@@ -354,7 +355,7 @@ gr_column_take(const granary_column *column, const int64_t *indices, int64_t cou
     if (nulls && out.view.validity != NULL) {
         take_bits(column->validity, indices, count, (uint8_t *)(uintptr_t)out.view.validity);
     }
-    if (column->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(column->dtype)) {
         take_text(column, indices, count, &out);
     } else {
         take_values(column, indices, count, (void *)(uintptr_t)out.view.values);
@@ -372,12 +373,12 @@ append_run(struct gr_column *out, int64_t at, const struct gr_run *run, int32_t 
     size_t size = gr_dtype_size(out->view.dtype);
     char *values = (char *)(uintptr_t)out->view.values;
 
-    if (out->view.dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(out->view.dtype)) {
         int32_t *offsets = (int32_t *)(uintptr_t)out->view.offsets + at;
         int32_t begin = 0;
         int32_t end = 0;
 
-        if (from->dtype == GRANARY_STRING && run->rows > 0) {
+        if (gr_dtype_is_text(from->dtype) && run->rows > 0) {
             begin = from->offsets[run->from];
             end = from->offsets[run->from + run->rows];
             for (int64_t i = 1; i <= run->rows; i++) {
@@ -426,7 +427,7 @@ gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, s
         rows += runs[i].rows;
         nulls = nulls || column->validity != NULL || column->dtype == GRANARY_NULLTYPE;
         zeroed = zeroed || column->dtype == GRANARY_NULLTYPE;
-        if (column->dtype == GRANARY_STRING && runs[i].rows > 0) {
+        if (gr_dtype_is_text(column->dtype) && runs[i].rows > 0) {
             text_bytes += column->offsets[runs[i].from + runs[i].rows] - column->offsets[runs[i].from];
         }
     }
@@ -435,7 +436,7 @@ gr_column_concat(const struct gr_run *runs, size_t count, granary_dtype dtype, s
         *ret_column = err == GRANARY_OK ? out : *ret_column;
         return err;
     }
-    if (dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(dtype)) {
         *(int32_t *)(uintptr_t)out.view.offsets = 0;
     }
     for (size_t i = 0; i < count; i++) {

@@ -72,7 +72,7 @@ gr_dictionary_entries(const struct gr_dictionary *dictionary)
 void
 gr_column_set_dictionary(struct gr_column *codes, struct gr_dictionary *dictionary)
 {
-    codes->view.dtype = GRANARY_STRING;
+    codes->view.dtype = dictionary->column.view.dtype;
     codes->view.dictionary = &dictionary->column.view;
     codes->dictionary = dictionary;
 }
@@ -90,7 +90,7 @@ gr_dictionary_keep(const granary_column *entries, struct gr_dictionary **ret_dic
         return GRANARY_OK;
     }
     gr_dictionary_unref(held);
-    err = gr_column_concat(&run, 1, GRANARY_STRING, &copy);
+    err = gr_column_concat(&run, 1, entries->dtype, &copy);
     return err == GRANARY_OK ? gr_dictionary_create(&copy, ret_dictionary) : err;
 }
 
@@ -120,7 +120,7 @@ decode(const granary_column *column, int64_t from, int64_t rows, struct gr_colum
             bytes += entries->offsets[codes[i] + 1] - entries->offsets[codes[i]];
         }
     }
-    err = gr_column_alloc_unset(GRANARY_STRING, rows, bytes, column->validity != NULL, &out);
+    err = gr_column_alloc_unset(entries->dtype, rows, bytes, column->validity != NULL, &out);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -221,7 +221,7 @@ encoded_take(const granary_column *column, const int64_t *indices, int64_t count
     if (!gr_dictionary_pays(column->dictionary->rows, out.view.rows - out.view.null_count)) {
         granary_column taken = out.view;
 
-        taken.dtype = GRANARY_STRING;
+        taken.dtype = column->dtype;
         taken.dictionary = column->dictionary;
         err = gr_column_decode(&taken, ret_column);
         gr_column_free(&out);
@@ -290,7 +290,7 @@ by_text(const void *left, const void *right)
 
 /* Texts, in order, as a column of their own. */
 static granary_err
-texts_sorted(const struct gr_texts *texts, struct gr_column *ret_entries)
+texts_sorted(const struct gr_texts *texts, granary_dtype dtype, struct gr_column *ret_entries)
 {
     struct entry *order = malloc((texts->count + 1) * sizeof *order);
     struct gr_column sorted;
@@ -298,7 +298,7 @@ texts_sorted(const struct gr_texts *texts, struct gr_column *ret_entries)
     granary_err err = order == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
-        err = gr_column_alloc(GRANARY_STRING, (int64_t)texts->count, (int64_t)gr_texts_bytes(texts), false, &sorted);
+        err = gr_column_alloc(dtype, (int64_t)texts->count, (int64_t)gr_texts_bytes(texts), false, &sorted);
     }
     if (err != GRANARY_OK) {
         free(order);
@@ -347,7 +347,7 @@ gr_dictionaries_join(const granary_column *const *columns, size_t count, int64_t
     }
     *ret_fits = (int64_t)texts.count <= limit;
     if (err == GRANARY_OK && *ret_fits) {
-        err = texts_sorted(&texts, ret_entries);
+        err = texts_sorted(&texts, count > 0 ? columns[0]->dtype : GRANARY_STRING, ret_entries);
     }
     gr_texts_free(&texts);
     return err;
@@ -398,17 +398,19 @@ gr_dictionaries_unify(const granary_column *const *dictionaries, size_t count, s
 {
     struct gr_unified unified = {.maps = calloc(count + 1, sizeof *unified.maps), .count = count};
     struct gr_texts texts = {0};
+    granary_dtype dtype = GRANARY_STRING;
     struct gr_column entries;
     granary_err err = unified.maps == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
 
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        dtype = dictionaries[i] != NULL ? dictionaries[i]->dtype : dtype;
         if (dictionaries[i] != NULL && i > 0 && dictionaries[i] == dictionaries[i - 1]) {
             unified.maps[i] = unified.maps[i - 1];
         } else if (dictionaries[i] != NULL) {
             err = gr_texts_add_column(&texts, dictionaries[i], &unified.maps[i]);
         }
     }
-    if (err == GRANARY_OK && (err = gr_texts_column(&texts, &entries)) == GRANARY_OK) {
+    if (err == GRANARY_OK && (err = gr_texts_column(&texts, dtype, &entries)) == GRANARY_OK) {
         err = gr_dictionary_create(&entries, &unified.dictionary);
     }
     gr_texts_free(&texts);
@@ -508,17 +510,19 @@ concat_plain(const struct gr_run *runs, size_t count, struct gr_column *ret_colu
 {
     struct gr_run *plain = calloc(count, sizeof *plain);
     struct gr_column *decoded = calloc(count, sizeof *decoded);
+    granary_dtype dtype = GRANARY_STRING;
     granary_err err =
         plain == NULL || decoded == NULL ? gr_fail(GRANARY_ENOMEM, "dictionary: out of memory") : GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         plain[i] = runs[i];
+        dtype = runs[i].column->dtype != GRANARY_NULLTYPE ? runs[i].column->dtype : dtype;
         if (is_encoded(&runs[i])) {
             err = decode(runs[i].column, runs[i].from, runs[i].rows, &decoded[i]);
             plain[i] = (struct gr_run){&decoded[i].view, 0, runs[i].rows};
         }
     }
-    err = err == GRANARY_OK ? gr_column_concat(plain, count, GRANARY_STRING, ret_column) : err;
+    err = err == GRANARY_OK ? gr_column_concat(plain, count, dtype, ret_column) : err;
     for (size_t i = 0; decoded != NULL && i < count; i++) {
         gr_column_free(&decoded[i]);
     }
@@ -537,7 +541,7 @@ encoded_concat(const struct gr_run *runs, size_t count, struct gr_column *ret_co
     granary_err err;
 
     for (size_t i = 0; i < count; i++) {
-        plain = plain || (!is_encoded(&runs[i]) && runs[i].column->dtype == GRANARY_STRING && runs[i].rows > 0);
+        plain = plain || (!is_encoded(&runs[i]) && gr_dtype_is_text(runs[i].column->dtype) && runs[i].rows > 0);
         values += is_encoded(&runs[i]) ? runs[i].rows : 0;
     }
     if (plain || values == 0) {
@@ -578,7 +582,8 @@ gr_column_encode(const granary_column *column, bool *ret_pays, struct gr_column 
             err = gr_texts_add(&texts, text, size, (uint32_t *)(uintptr_t)codes.view.values + i);
         }
     }
-    if (err == GRANARY_OK && texts.count <= most && (err = gr_texts_column(&texts, &entries)) == GRANARY_OK &&
+    if (err == GRANARY_OK && texts.count <= most &&
+        (err = gr_texts_column(&texts, column->dtype, &entries)) == GRANARY_OK &&
         (err = gr_dictionary_create(&entries, &dictionary)) == GRANARY_OK) {
         if (column->validity != NULL) {
             memcpy((void *)(uintptr_t)codes.view.validity, column->validity, (size_t)gr_bitmap_bytes(column->rows));

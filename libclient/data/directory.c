@@ -169,7 +169,7 @@ text_read(const struct place *place, const uint64_t offsets[2], const uint64_t t
 static granary_err
 dictionary_read(const struct place *place, const struct gr_directory_column *entry, struct gr_column *column)
 {
-    struct gr_column entries = {.view = {.dtype = GRANARY_STRING, .rows = entry->entries}};
+    struct gr_column entries = {.view = {.dtype = (granary_dtype)entry->dtype, .rows = entry->entries}};
     struct gr_dictionary *dictionary;
     granary_err err;
 
@@ -218,7 +218,7 @@ items_read(const struct place *place, const struct gr_directory_column *entry, s
                            place->name);
         }
     }
-    return view->dtype == GRANARY_STRING
+    return gr_dtype_is_text(view->dtype)
                ? text_read(place, (const uint64_t[]){entry->entry_offsets_offset, entry->entry_offsets_size},
                            (const uint64_t[]){entry->values_offset, entry->values_size}, view)
                : values_read(place, entry, gr_dtype_size(view->dtype), view);
@@ -254,7 +254,7 @@ column_read(const struct place *place, int64_t rows, const struct gr_directory_c
 
     *view = (granary_column){.dtype = gr_directory_dtype(entry), .rows = rows, .null_count = entry->null_count};
     if (!gr_dtype_is(view->dtype) || entry->null_count < 0 || entry->null_count > rows || entry->entries < 0 ||
-        (encoded && view->dtype != GRANARY_STRING)) {
+        (encoded && !gr_dtype_is_text(view->dtype))) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", place->name, entry->dtype,
                        (long long)entry->null_count);
     }
@@ -271,7 +271,7 @@ column_read(const struct place *place, int64_t rows, const struct gr_directory_c
     if (gr_dtype_is_list(view->dtype)) {
         return list_read(place, entry, column);
     }
-    if (view->dtype == GRANARY_STRING && !encoded) {
+    if (gr_dtype_is_text(view->dtype) && !encoded) {
         return text_read(place, (const uint64_t[]){entry->offsets_offset, entry->offsets_size},
                          (const uint64_t[]){entry->values_offset, entry->values_size}, view);
     }

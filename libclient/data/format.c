@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "data/value/bytes.h"
 #include "data/value/calendar.h"
 
 #define DAY_US INT64_C(86400000000)
@@ -275,6 +276,10 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
     case GRANARY_STRING:
         text = gr_text_at(column, row, &length);
         gr_buf_add(out, text, length);
+        return;
+    case GRANARY_BINARY:
+        text = gr_text_at(column, row, &length);
+        gr_bytes_format(text, length, out);
         return;
     case GRANARY_DATE:
         gr_date_format(((const int32_t *)column->values)[row], out);

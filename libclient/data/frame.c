@@ -358,5 +358,5 @@ const char *
 granary_column_text(const granary_column *column, int64_t row, size_t *ret_length)
 {
     *ret_length = 0;
-    return column->dtype != GRANARY_STRING || gr_is_null(column, row) ? NULL : gr_text_at(column, row, ret_length);
+    return !gr_dtype_is_text(column->dtype) || gr_is_null(column, row) ? NULL : gr_text_at(column, row, ret_length);
 }

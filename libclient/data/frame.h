@@ -51,6 +51,12 @@ gr_dtype_is_list(granary_dtype dtype)
 {
     return gr_dtype_kind(dtype) == GRANARY_LIST;
 }
+/* Whether values are bytes of any length, with offsets or a dictionary: strings, and binaries, which need not be UTF-8. */
+static inline bool
+gr_dtype_is_text(granary_dtype dtype)
+{
+    return dtype == GRANARY_STRING || dtype == GRANARY_BINARY;
+}
 /* Whether a number out of a file is a dtype. */
 bool gr_dtype_is(unsigned number);
 
@@ -76,7 +82,7 @@ gr_bitmap_bytes(int64_t rows)
     return (rows + 7) / 8;
 }
 
-/* Bytes of one value; 0 for strings, lists, bools (bits) and the null type. */
+/* Bytes of one value; 0 for strings, binaries, lists, bools (bits) and the null type. */
 size_t gr_dtype_size(granary_dtype dtype);
 /* The same of a column's values: 4 for dictionary-encoded strings. */
 static inline size_t

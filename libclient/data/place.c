@@ -67,7 +67,7 @@ gr_place_need(const granary_column *column, int64_t rows)
 {
     uint64_t need = column->null_count > 0 ? aligned((uint64_t)gr_bitmap_bytes(rows)) : 0;
 
-    if (column->dtype == GRANARY_STRING && column->dictionary == NULL) {
+    if (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) {
         return need + text_need(column, rows);
     }
     if (gr_dtype_is_list(column->dtype)) {

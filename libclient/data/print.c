@@ -32,6 +32,7 @@ is_number(granary_dtype dtype)
     case GRANARY_NULLTYPE:
     case GRANARY_BOOL:
     case GRANARY_STRING:
+    case GRANARY_BINARY:
     case GRANARY_DATE:
     case GRANARY_TIMESTAMP:
     case GRANARY_TIMESTAMPTZ:
@@ -284,7 +285,7 @@ gr_print_csv_style(const granary_frame *frame, const struct gr_csv_style *style,
     /* An empty line is no record. */
     const char *null = frame->count == 1 && style->null_value[0] == '\0' ? GR_CSV_NULL : style->null_value;
     /* Usually no number and no date looks like anything else. */
-    bool plain = style->null_value[0] == '\0' && strchr("+-.: 0123456789TZadefilnrstu", style->delimiter) == NULL;
+    bool plain = style->null_value[0] == '\0' && strchr("+-.:\\ 0123456789TZabcdefilnrstux", style->delimiter) == NULL;
 
     for (size_t c = 0; c < frame->count && style->header; c++) {
         const char *name = frame->columns[c].view.name;
@@ -413,8 +414,10 @@ add_json_value(const granary_column *column, int64_t row, struct gr_buf *out)
     case GRANARY_TIMESTAMPTZ:
     case GRANARY_TIME:
     case GRANARY_DURATION:
+    case GRANARY_BINARY:
     case GRANARY_DECIMAL: /* a JSON number would lose digits */
         gr_buf_add(out, "\"", 1);
+        gr_buf_add(out, "\\", column->dtype == GRANARY_BINARY); /* the one of \\x */
         gr_value_format(column, row, out);
         gr_buf_add(out, "\"", 1);
         break;

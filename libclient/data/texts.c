@@ -239,11 +239,11 @@ gr_texts_add_column(struct gr_texts *texts, const granary_column *column, uint32
 }
 
 granary_err
-gr_texts_column(const struct gr_texts *texts, struct gr_column *ret_column)
+gr_texts_column(const struct gr_texts *texts, granary_dtype dtype, struct gr_column *ret_column)
 {
     uint64_t bytes = gr_texts_bytes(texts);
     struct gr_column column;
-    granary_err err = gr_column_alloc_unset(GRANARY_STRING, (int64_t)texts->count, (int64_t)bytes, false, &column);
+    granary_err err = gr_column_alloc_unset(dtype, (int64_t)texts->count, (int64_t)bytes, false, &column);
 
     if (err != GRANARY_OK) {
         return err;

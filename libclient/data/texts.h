@@ -52,8 +52,8 @@ uint32_t gr_texts_find(const struct gr_texts *texts, const char *text, size_t si
  * gr_texts_add() */
 granary_err gr_texts_add_column(struct gr_texts *texts, const granary_column *column, uint32_t **ret_numbers);
 
-/* All of them as a new owned plain column. Errors: ENOMEM · EFULL over 2 GiB */
-granary_err gr_texts_column(const struct gr_texts *texts, struct gr_column *ret_column);
+/* All of them as a new owned plain column of that dtype. Errors: ENOMEM · EFULL over 2 GiB */
+granary_err gr_texts_column(const struct gr_texts *texts, granary_dtype dtype, struct gr_column *ret_column);
 
 /* The same bytes have the same hash in every process. */
 uint64_t gr_text_hash(const char *text, size_t size);

@@ -288,6 +288,7 @@ zone_of_column(const granary_column *column, struct gr_directory_column *entry)
 {
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         /* Entries that no row has make it wider than it need be, at most. */
         zone_of_text(column->dictionary != NULL && column->dictionary->rows <= column->rows ? column->dictionary
                                                                                             : column,
@@ -339,6 +340,7 @@ zone_add(const granary_column *rows, struct gr_directory_column *entry)
     }
     switch (gr_dtype_kind(rows->dtype)) {
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         entry->min = !any || memcmp(more.min.text, entry->min.text, sizeof more.min.text) < 0 ? more.min : entry->min;
         entry->max = !any || memcmp(more.max.text, entry->max.text, sizeof more.max.text) > 0 ? more.max : entry->max;
         break;
@@ -368,7 +370,7 @@ value_hash(const granary_column *column, int64_t row)
 
     if (column->dtype == GRANARY_BOOL) {
         words[0] = gr_bit(column->values, row);
-    } else if (column->dtype == GRANARY_STRING) {
+    } else if (gr_dtype_is_text(column->dtype)) {
         size_t length;
         const char *text = gr_text_at(column, row, &length);
 
@@ -410,6 +412,7 @@ zone_counts(const granary_column *column, const struct gr_directory_column *entr
 {
     switch (gr_dtype_kind(column->dtype)) {
     case GRANARY_STRING:
+    case GRANARY_BINARY:
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
     case GRANARY_DECIMAL:

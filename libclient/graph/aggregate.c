@@ -312,7 +312,7 @@ takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
     case VALUES_ANY:
         return true;
     case VALUES_ADDABLE:
-        return kind != GR_CLASS_MOMENT && kind != GR_CLASS_TEXT;
+        return kind < GR_CLASS_MOMENT;
     case VALUES_AVERAGED:
         return (kind == GR_CLASS_MOMENT && dtype != GRANARY_DATE) || takes(VALUES_ADDABLE, kind, dtype);
     case VALUES_NUMBER:

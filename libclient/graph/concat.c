@@ -27,7 +27,7 @@ may_meet(granary_dtype a, granary_dtype b)
     const granary_dtype kinds[2] = {gr_dtype_kind(a), gr_dtype_kind(b)};
 
     for (int i = 0; i < 2; i++) {
-        if (kinds[i] == GRANARY_STRING || kinds[i] == GRANARY_BOOL || kinds[i] == GRANARY_DURATION) {
+        if (gr_dtype_is_text(kinds[i]) || kinds[i] == GRANARY_BOOL || kinds[i] == GRANARY_DURATION) {
             return false;
         }
     }

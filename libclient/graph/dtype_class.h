@@ -18,6 +18,7 @@ enum gr_dtype_class {
     GR_CLASS_DURATION,
     GR_CLASS_MOMENT, /* date, time of day, timestamps */
     GR_CLASS_TEXT,
+    GR_CLASS_BYTES,
     GR_CLASS_LIST
 };
 

@@ -67,7 +67,7 @@ bool gr_kinds_are_text(uint32_t kinds);
 /* The dtypes a column can be told to have, for messages. */
 #define GR_CSV_DTYPES                                                                                                  \
     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, decimal(0) to decimal(38), "    \
-    "string, date, time, timestamp, timestamptz, duration"
+    "string, binary, date, time, timestamp, timestamptz, duration"
 /* The dtype of that name among those. false: it is none of them. */
 bool gr_csv_dtype_parse(const char *name, granary_dtype *ret_dtype);
 

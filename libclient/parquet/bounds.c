@@ -174,7 +174,9 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
         [GR_PARQUET_MOMENT96] = NULL,         [GR_PARQUET_HALF] = NULL,
     };
     struct gr_parquet_bounds bounds = {.nulls = stats->nulls >= 0 && stats->nulls <= values ? stats->nulls : -1};
-    read_bound *reader = readers[leaf->form];
+    /* UUIDs are compared as texts here. */
+    bool is_uuid = leaf->form == GR_PARQUET_TEXT && leaf->physical == GR_PARQUET_FIXED && leaf->dtype == GRANARY_STRING;
+    read_bound *reader = is_uuid ? NULL : readers[leaf->form];
 
     if (leaf->repeats > 0) { /* they tell of items, not of lists */
         return (struct gr_parquet_bounds){.nulls = -1};

@@ -102,7 +102,12 @@ type_plain(struct gr_parquet_leaf *leaf)
         set(leaf, GR_PARQUET_REAL, GRANARY_FLOAT64);
         break;
     case GR_PARQUET_BYTES:
+        set(leaf, GR_PARQUET_TEXT, GRANARY_BINARY);
+        break;
     case GR_PARQUET_FIXED:
+        if (leaf->length > 0) {
+            set(leaf, GR_PARQUET_TEXT, GRANARY_BINARY);
+        }
         break;
     }
 }
@@ -134,8 +139,10 @@ type_logical(const struct parquet_element *element, struct gr_parquet_leaf *leaf
     case LOGICAL_FLOAT16:
         set(leaf, GR_PARQUET_HALF, GRANARY_FLOAT32);
         return leaf->physical == GR_PARQUET_FIXED && leaf->length == 2;
-    case LOGICAL_BSON:
     case LOGICAL_UUID:
+        set(leaf, GR_PARQUET_TEXT, GRANARY_STRING);
+        return leaf->physical == GR_PARQUET_FIXED && leaf->length == 16;
+    case LOGICAL_BSON:
     case LOGICAL_GEOMETRY:
     case LOGICAL_GEOGRAPHY:
     case LOGICAL_INTERVAL:

@@ -59,7 +59,7 @@ enum gr_parquet_form {
     GR_PARQUET_MOMENT,  /* timestamps and times of day, of which `per_second` are a second */
     GR_PARQUET_MOMENT96,
     GR_PARQUET_DECIMAL,
-    GR_PARQUET_TEXT,
+    GR_PARQUET_TEXT, /* strings and binaries; of fixed length: binaries, and UUIDs, which become strings */
 };
 
 /* A column of values in the file. */

@@ -3,6 +3,7 @@
 CALLS are those of graphs, SQL_CALLS those of SQL. A call: the id in graph/expr/ops.def, how it is written ({0} {1} are arguments, [0] [1] options), the
 kinds of its arguments (expressions.py), the model (arguments, options) -> value. Null gives null unless the model takes it.
 """
+import base64
 import calendar
 import datetime
 import decimal
@@ -310,6 +311,14 @@ both('LENGTH', 'length({0})', 's', lambda row, o: len(row[0]))
 for alias in ('char_length', 'character_length', 'strlen'):
     sql('LENGTH', alias + '({0})', 's', lambda row, o: len(row[0]), alias=alias)
 both('REVERSE', 'reverse({0})', 's', lambda row, o: row[0][::-1])
+both('OCTET_LENGTH', 'octet_length({0})', 's', lambda row, o: len(row[0].encode()))
+both('HEX', 'hex({0})', 's', lambda row, o: row[0].encode().hex().upper())
+both('BASE64', 'base64({0})', 's', lambda row, o: base64.b64encode(row[0].encode()).decode())
+for name, call in (('UNHEX', 'unhex(hex({0}))'), ('FROM_BASE64', 'from_base64(base64({0}))'), ('ENCODE', 'encode({0})'), ('DECODE', 'encode({0})')):
+    both(name, f'decode({call})', 's', lambda row, o: row[0])
+sql('HEX', 'to_hex({0})', 's', lambda row, o: row[0].encode().hex().upper(), alias='to_hex')
+sql('UNHEX', 'decode(from_hex(hex({0})))', 's', lambda row, o: row[0], alias='from_hex')
+sql('BASE64', 'to_base64({0})', 's', lambda row, o: base64.b64encode(row[0].encode()).decode(), alias='to_base64')
 
 
 def substring(row, options):
@@ -503,6 +512,7 @@ def truncated(row, options):
 
 
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'"]])
+both('TIMEZONE', 'timezone([0],timezone([0],{0}))', 'm', lambda row, o: row[0], [["'UTC'", "'Etc/GMT+5'", "'Asia/Kolkata'"]])
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'm', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'hour'", "'minute'", "'second'"]])
 
 

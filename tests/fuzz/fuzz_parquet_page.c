@@ -24,6 +24,11 @@ static const struct gr_parquet_leaf leaves[] = {
      .precision = 9},
     {.physical = GR_PARQUET_BYTES, .form = GR_PARQUET_DECIMAL, .dtype = GRANARY_DECIMAL(0), .precision = 38},
     {.physical = GR_PARQUET_BYTES, .form = GR_PARQUET_TEXT, .dtype = GRANARY_STRING},
+    {.physical = GR_PARQUET_BYTES, .form = GR_PARQUET_TEXT, .dtype = GRANARY_BINARY},
+    {.physical = GR_PARQUET_FIXED, .length = 5, .form = GR_PARQUET_TEXT, .dtype = GRANARY_BINARY},
+    {.physical = GR_PARQUET_FIXED, .length = 16, .form = GR_PARQUET_TEXT, .dtype = GRANARY_STRING}, /* UUID */
+    {.physical = GR_PARQUET_INT32, .form = GR_PARQUET_MOMENT, .dtype = GRANARY_TIME, .per_second = 1000},
+    {.physical = GR_PARQUET_INT64, .form = GR_PARQUET_MOMENT, .dtype = GRANARY_TIME, .per_second = 1000000000},
 };
 
 /* Thrift's compact form of a page header. */

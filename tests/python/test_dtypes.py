@@ -25,6 +25,7 @@ VALUES = {
     'float32': [0.0, -1.5, float(np.float32(3.4028235e38))],
     'float64': [0.0, 0.1, -1e300, math.inf],
     'string': ['', 'a,b', 'two\nlines', 'é€😀', '12:00:00', '\\x00'],
+    'binary': [b'', b'\0\xff', b'\\x41', bytes(range(256))],
     'date': [datetime.date(1, 1, 1), datetime.date(1970, 1, 1), datetime.date(9999, 12, 31)],
     'time': [datetime.time(0), datetime.time(12, 34, 56, 7), datetime.time(23, 59, 59, 999999)],
     'timestamp': [DAY(1, 1, 1), DAY(1969, 12, 31, 23, 59, 59, 999999), DAY(9999, 12, 31, 23, 59, 59, 999999)],

@@ -14,6 +14,8 @@ import sys
 KEPT = {
     "level_memory": "the memory level's row of the table of levels; the store does memory's work itself",
     "minimise_places": "the algorithm apart from schedules, for its own test",
+    "gr_tzone_free": "as gr_tzone_parse",
+    "gr_tzone_parse": "the parser apart from files, for its own tests",
     "peer_stream_look": "the parser apart from sockets, for its own test",
     "topology_parse": "text instead of a file, for its own test",
     "format_point": "one number instead of a column, for its own test",

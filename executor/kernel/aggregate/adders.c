@@ -14,7 +14,7 @@
 bool
 adder_is_extreme(const struct adder *adder)
 {
-    return adder->spec->kind == GROUP_VALUE && !group_is_wide(adder->dtype) && adder->dtype != GRANARY_STRING &&
+    return adder->spec->kind == GROUP_VALUE && !group_is_wide(adder->dtype) && !gr_dtype_is_text(adder->dtype) &&
            (adder->spec->measure == GROUP_LEAST || adder->spec->measure == GROUP_MOST);
 }
 
@@ -39,7 +39,7 @@ words_wanted(const struct adder *adder)
     case GROUP_REAL:
         return 2;
     case GROUP_VALUE:
-        return adder->dtype == GRANARY_STRING || adder_is_extreme(adder) ? 1 : 3;
+        return gr_dtype_is_text(adder->dtype) || adder_is_extreme(adder) ? 1 : 3;
     case GROUP_LIST:
         return adder_is_best(adder) ? 1 + (unsigned)adder->spec->n : 0;
     default:

@@ -150,7 +150,7 @@ text_column(const struct values *values, const uint32_t *pick, const uint8_t *th
     if (total > INT32_MAX) {
         return gr_fail(GRANARY_EFULL, "groupby: more than 2 GiB of text in a column: use smaller chunks");
     }
-    err = gr_column_alloc(GRANARY_STRING, (int64_t)count, (int64_t)total, true, ret_column);
+    err = gr_column_alloc(values->dtype, (int64_t)count, (int64_t)total, true, ret_column);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -180,7 +180,7 @@ values_column(const struct values *values, const uint32_t *pick, const uint8_t *
     size_t size = gr_dtype_size(values->dtype);
     granary_err err;
 
-    if (values->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(values->dtype)) {
         return text_column(values, pick, there, count, ret_column);
     }
     if (pick == NULL && there == NULL && size == values->width && count > 0) {

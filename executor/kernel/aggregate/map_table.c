@@ -59,7 +59,7 @@ table_values(struct map *map, struct adder *adder, const uint32_t *ids, size_t c
         const int64_t *words = adder_words(map, adder, ids[i]);
         gr_int128 bits = words[0];
 
-        if (adder->dtype == GRANARY_STRING) {
+        if (gr_dtype_is_text(adder->dtype)) {
             there[i] = words[0] != 0;
             bits = words[0] - 1;
         } else if (adder_is_extreme(adder)) {

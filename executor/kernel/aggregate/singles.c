@@ -293,7 +293,7 @@ singles_add(struct map *map, struct adder *adder, int64_t n)
         }
         return add_list(map, adder, n);
     }
-    if (adder->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(adder->dtype)) {
         return add_texts(map, adder, n);
     }
     if (adder_is_extreme(adder)) {

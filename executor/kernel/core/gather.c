@@ -262,7 +262,7 @@ gather_ascending(const struct gather *g, const granary_column *column, struct gr
     for (int64_t i = 0; i < g->count; i++) {
         bytes += from[g->refs[i] + 1] - from[g->refs[i]];
     }
-    err = gr_column_alloc_unset(GRANARY_STRING, g->count, bytes, false, &out);
+    err = gr_column_alloc_unset(column->dtype, g->count, bytes, false, &out);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -286,7 +286,8 @@ gather_ascending(const struct gather *g, const granary_column *column, struct gr
 }
 
 static granary_err
-gather_text(const struct gather *g, const granary_column *const *columns, bool nulls, struct gr_column *ret_column)
+gather_text(const struct gather *g, const granary_column *const *columns, granary_dtype dtype, bool nulls,
+            struct gr_column *ret_column)
 {
     bool is_plain = g->piece_count == 1 && !nulls && columns[0]->dictionary == NULL && columns[0]->rows > 0;
     struct text_run *runs;
@@ -302,7 +303,7 @@ gather_text(const struct gather *g, const granary_column *const *columns, bool n
         return gr_fail(GRANARY_ENOMEM, "join: out of memory for %lld strings", (long long)g->count);
     }
     bytes = is_plain ? find_plain(g, columns[0], runs) : find_any(g, columns, runs);
-    err = gr_column_alloc_unset(GRANARY_STRING, g->count, bytes, nulls, &out);
+    err = gr_column_alloc_unset(dtype, g->count, bytes, nulls, &out);
     if (err == GRANARY_OK) {
         copy_runs(runs, g->count, bytes, (int32_t *)(uintptr_t)out.view.offsets, (char *)(uintptr_t)out.view.values);
         *ret_column = out;
@@ -489,13 +490,13 @@ gather_values(const struct gather *g, const granary_column *const *columns, gran
 
         return gr_list_gather(dtype, g->count, list_at, &lists, ret_column);
     }
-    if (dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(dtype)) {
         const granary_column *entries = common_dictionary(g, columns);
 
         if (entries != NULL || unifies(g, columns)) {
             return gather_codes(g, columns, entries, ret_column);
         }
-        err = gather_text(g, columns, nulls, &out);
+        err = gather_text(g, columns, dtype, nulls, &out);
     } else if (dtype == GRANARY_BOOL) {
         err = gr_column_alloc(dtype, g->count, 0, nulls, &out);
     } else {
@@ -506,7 +507,7 @@ gather_values(const struct gather *g, const granary_column *const *columns, gran
     }
     if (dtype == GRANARY_BOOL) {
         gather_bits(g, columns, false, (uint8_t *)(uintptr_t)out.view.values);
-    } else if (dtype != GRANARY_NULLTYPE && dtype != GRANARY_STRING) {
+    } else if (dtype != GRANARY_NULLTYPE && !gr_dtype_is_text(dtype)) {
         fixed_values(g, columns, gr_dtype_size(dtype), (void *)(uintptr_t)out.view.values);
     }
     column_finish(g, columns, &out);

@@ -205,7 +205,7 @@ select_compare(const granary_column *column, int64_t a, int64_t b)
     gr_int128 x;
     gr_int128 y;
 
-    if (column->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(column->dtype)) {
         return select_texts(column, a, column, b);
     }
     x = real ? double_ordered(select_real(column, a, 1.0)) : select_int(column, a);

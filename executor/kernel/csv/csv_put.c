@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "contract/dtypes.h"
+#include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "graph/dtype_class.h"
 #include "kernel/csv/csv_digits.h"
@@ -63,6 +64,7 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
         return true;
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
+    case GRANARY_BINARY:
     case GRANARY_LIST:
         break;
     }
@@ -233,7 +235,7 @@ csv_builder_init(struct csv_builder *builder, int64_t rows_max, size_t text_gues
     if (builder->validity != NULL) {
         memset(builder->validity, 0xff, bitmap_bytes);
     }
-    if (builder->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(builder->dtype)) {
         err = csv_strings_create(rows_max, text_guess, &builder->strings);
     } else if (builder->dtype == GRANARY_BOOL) {
         builder->values = gr_data_alloc(bitmap_bytes);
@@ -254,6 +256,47 @@ csv_builder_fini(struct csv_builder *builder)
     csv_strings_destroy(builder->strings);
 }
 
+/* The bytes that texts stand for, as a column of its own; *takes* the texts. */
+static granary_err
+texts_as_bytes(struct gr_column *texts, struct gr_column *ret_column)
+{
+    const granary_column *view = &texts->view;
+    struct gr_column column = {.owned = false};
+    int32_t *ends = malloc((size_t)(view->rows + 1) * sizeof *ends);
+    struct gr_buf bytes = {0};
+    granary_err err = ends == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+
+    for (int64_t i = 0; err == GRANARY_OK && i < view->rows; i++) {
+        size_t size = 0;
+        const char *text = gr_is_null(view, i) ? "" : gr_text_at(view, i, &size);
+
+        if (!gr_bytes_parse(text, size, &bytes)) {
+            err = !gr_buf_ok(&bytes) ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                                     : gr_fail(GRANARY_ETYPE, "'%.*s%s' is not binary: \\x and hexadecimal digits",
+                                               (int)(size > 60 ? 60 : size), text, size > 60 ? "..." : "");
+        }
+        ends[i] = (int32_t)bytes.size; /* there are fewer than of text */
+    }
+    err = err == GRANARY_OK
+              ? gr_column_alloc(GRANARY_BINARY, view->rows, (int64_t)bytes.size, view->validity != NULL, &column)
+              : err;
+    if (err == GRANARY_OK) {
+        memcpy((int32_t *)(uintptr_t)column.view.offsets + 1, ends, (size_t)view->rows * sizeof *ends);
+        if (bytes.size > 0) {
+            memcpy((void *)(uintptr_t)column.view.values, bytes.bytes, bytes.size);
+        }
+        if (view->validity != NULL) {
+            memcpy((void *)(uintptr_t)column.view.validity, view->validity, (size_t)gr_bitmap_bytes(view->rows));
+        }
+        gr_column_finish(&column);
+        *ret_column = column;
+    }
+    gr_buf_free(&bytes);
+    free(ends);
+    gr_column_free(texts);
+    return err;
+}
+
 granary_err
 csv_builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *ret_column)
 {
@@ -261,7 +304,14 @@ csv_builder_finish(struct csv_builder *builder, int64_t rows, struct gr_column *
 
     builder->validity = NULL;
     if (builder->strings != NULL) {
-        return csv_strings_finish(builder->strings, validity, ret_column);
+        struct gr_column texts;
+        granary_err err = csv_strings_finish(builder->strings, validity, &texts);
+
+        if (err != GRANARY_OK || builder->dtype == GRANARY_STRING) {
+            *ret_column = texts;
+            return err;
+        }
+        return texts_as_bytes(&texts, ret_column);
     }
     *ret_column = (struct gr_column){
         .owned = true,

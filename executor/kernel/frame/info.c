@@ -15,7 +15,7 @@ column_bytes(const granary_column *column)
     if (column->dictionary != NULL) {
         return bytes + 4 * rows + column_bytes(column->dictionary);
     }
-    if (column->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(column->dtype)) {
         return bytes + 4 * rows + (column->offsets != NULL && rows > 0 ? (uint64_t)column->offsets[rows] : 0);
     }
     return bytes + (column->dtype == GRANARY_BOOL ? rows / 8 : rows * gr_dtype_size(column->dtype));

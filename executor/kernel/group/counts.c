@@ -176,7 +176,7 @@ kernel_describe(struct gr_kernel_call *call, const struct gr_chunk_describe *par
         return gr_fail(GRANARY_EINVAL, "%s: the input is not eight statistics a column", call->op->op);
     }
     for (size_t c = 0; c < frame->count; c++) {
-        if (frame->columns[c].view.dtype == GRANARY_STRING || frame->columns[c].view.dtype == GRANARY_NULLTYPE) {
+        if (gr_dtype_is_text(frame->columns[c].view.dtype) || frame->columns[c].view.dtype == GRANARY_NULLTYPE) {
             return gr_fail(GRANARY_ETYPE, "%s: a statistic is no number", call->op->op);
         }
     }

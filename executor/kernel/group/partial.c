@@ -466,7 +466,7 @@ join_dictionary(const granary_column *dictionary, granary_column *codes)
 {
     const int32_t *values = codes->values;
 
-    if (dictionary->dtype != GRANARY_STRING || dictionary->null_count != 0 || dictionary->dictionary != NULL ||
+    if (!gr_dtype_is_text(dictionary->dtype) || dictionary->null_count != 0 || dictionary->dictionary != NULL ||
         codes->dtype != GRANARY_INT32) {
         return partial_corrupt("a dictionary of another type");
     }
@@ -478,7 +478,7 @@ join_dictionary(const granary_column *dictionary, granary_column *codes)
             return partial_corrupt("a null has a code");
         }
     }
-    codes->dtype = GRANARY_STRING;
+    codes->dtype = dictionary->dtype;
     codes->dictionary = dictionary;
     return GRANARY_OK;
 }

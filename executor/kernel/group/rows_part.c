@@ -57,14 +57,14 @@ join_dictionary(granary_column *codes, const granary_frame *dictionary, const gr
     if (entries->dtype == GRANARY_INT32) {
         entries = there != NULL ? there->dictionary : NULL;
     }
-    if (entries == NULL || codes->dtype != GRANARY_INT32 || entries->dtype != GRANARY_STRING ||
+    if (entries == NULL || codes->dtype != GRANARY_INT32 || !gr_dtype_is_text(entries->dtype) ||
         entries->dictionary != NULL || entries->null_count != 0) {
         return piece_corrupt("a dictionary of another type");
     }
     for (int64_t i = 0; i < codes->rows; i++) {
         fits = fits && ((values[i] >= 0 && values[i] < entries->rows) || (values[i] == 0 && gr_is_null(codes, i)));
     }
-    codes->dtype = GRANARY_STRING;
+    codes->dtype = entries->dtype;
     codes->dictionary = entries;
     return fits ? GRANARY_OK : piece_corrupt("a code is out of range");
 }
@@ -328,7 +328,7 @@ mark_different(const granary_column *column, uint8_t *differs)
         }
         return;
     }
-    if (column->dtype == GRANARY_STRING && column->dictionary == NULL) {
+    if (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) {
         for (int64_t i = 1; i < column->rows; i++) {
             size_t sizes[2];
             const char *before = gr_text_at(column, i - 1, &sizes[0]);

@@ -133,7 +133,7 @@ intern_column(struct build_key *key, const granary_column *column, int64_t rows,
 {
     granary_err err = GRANARY_OK;
 
-    if (key->dtype == GRANARY_STRING && column->dictionary != NULL) {
+    if (gr_dtype_is_text(key->dtype) && column->dictionary != NULL) {
         return intern_encoded(key, column, rows, ids);
     }
     for (int64_t i = 0; i < rows && err == GRANARY_OK; i++) {

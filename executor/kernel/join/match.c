@@ -371,7 +371,7 @@ matching_init(struct matching *m)
     for (size_t k = 0; k < keys; k++) {
         const granary_column *dictionary = m->columns[k]->dictionary;
 
-        if (dictionary == NULL || m->built->keys[k].dtype != GRANARY_STRING) {
+        if (dictionary == NULL || !gr_dtype_is_text(m->built->keys[k].dtype)) {
             continue;
         }
         m->numbers[k] = malloc((size_t)(dictionary->rows + 1) * sizeof **m->numbers);

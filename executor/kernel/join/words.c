@@ -145,7 +145,7 @@ key_bytes(const granary_column *column, granary_dtype dtype, int64_t row, gr_int
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
         return NULL;
     }
-    if (dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(dtype)) {
         const char *text = gr_text_at(column, row, ret_size);
 
         return text != NULL ? text : ""; /* a column of nothing but empty strings */

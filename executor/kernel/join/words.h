@@ -16,7 +16,7 @@
 static inline bool
 key_is_bytes(granary_dtype dtype)
 {
-    return gr_dtype_kind(dtype) == GRANARY_STRING || gr_dtype_kind(dtype) == GRANARY_DECIMAL;
+    return gr_dtype_is_text(gr_dtype_kind(dtype)) || gr_dtype_kind(dtype) == GRANARY_DECIMAL;
 }
 
 /*

@@ -83,7 +83,7 @@ group_key_encode(struct gr_column *column)
     bool changed = true;
     granary_err err;
 
-    if (column->view.dtype != GRANARY_STRING) {
+    if (!gr_dtype_is_text(column->view.dtype)) {
         return GRANARY_OK;
     }
     err = column->view.dictionary != NULL ? key_renumber(&column->view, &made)

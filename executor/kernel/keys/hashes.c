@@ -53,7 +53,7 @@ value_of(const granary_column *column, const uint64_t *of_codes, int64_t i)
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i)) {
         return NULL_HASH;
     }
-    if (column->dtype != GRANARY_STRING) {
+    if (!gr_dtype_is_text(column->dtype)) {
         return key_word(column, i);
     }
     return of_codes != NULL ? of_codes[((const int32_t *)column->values)[i]] : text_hash_at(column, i);
@@ -77,6 +77,7 @@ hash_directly(const granary_column *column, const uint64_t *of_codes, uint64_t *
     }
     switch (column->dtype) {
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         if (of_codes == NULL) {
             return false;
         }

@@ -54,7 +54,7 @@ text_entries(const struct key_part *part, struct gr_dictionary **ret_dictionary)
     if (part->dictionary != NULL) {
         return gr_dictionary_keep(part->dictionary, ret_dictionary);
     }
-    err = gr_texts_column(&part->texts, &entries);
+    err = gr_texts_column(&part->texts, part->dtype, &entries);
     return err == GRANARY_OK ? gr_dictionary_create(&entries, ret_dictionary) : err;
 }
 
@@ -110,7 +110,7 @@ text_column(const struct group_keys *keys, size_t k, const uint32_t *ids, int64_
     if (total > INT32_MAX) {
         return gr_fail(GRANARY_EFULL, "the keys have more than 2 GiB of text: use smaller chunks");
     }
-    err = gr_column_alloc(GRANARY_STRING, count, (int64_t)total, true, &column);
+    err = gr_column_alloc(part->dtype, count, (int64_t)total, true, &column);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -141,7 +141,7 @@ group_keys_column(const struct group_keys *keys, size_t k, const uint32_t *ids, 
     struct gr_column column;
     granary_err err;
 
-    if (part->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(part->dtype)) {
         int64_t entries = part->dictionary != NULL ? part->dictionary->rows : (int64_t)part->texts.count;
 
         return (coded && part->dictionary != NULL) || gr_dictionary_pays(entries, count)
@@ -188,7 +188,7 @@ group_keys_hash(const struct group_keys *keys, const uint32_t *ids, int64_t coun
         uint64_t codes = part->dictionary != NULL ? (uint64_t)part->dictionary->rows : part->texts.count;
         uint64_t *of_codes = NULL;
 
-        if (part->dtype == GRANARY_STRING) { /* each text once, however many groups have it */
+        if (gr_dtype_is_text(part->dtype)) { /* each text once, however many groups have it */
             of_codes = malloc((size_t)(codes + 1) * sizeof *of_codes);
             if (of_codes == NULL) {
                 return gr_no_memory("keys");

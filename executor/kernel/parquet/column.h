@@ -79,8 +79,8 @@ granary_err list_column_finish(struct list_column *lists, struct gr_column *ret_
 granary_err dictionary_read(struct column *column, const struct page *page);
 void dictionary_free(struct dictionary *dictionary);
 
-/* That text is UTF-8, string by string. */
-granary_err text_check(const char *text, const int32_t *offsets, int64_t count);
+/* That text is UTF-8, string by string; binaries need not be. */
+granary_err text_check(granary_dtype dtype, const char *text, const int32_t *offsets, int64_t count);
 
 /* ---- fixed_column.c ---- */
 
@@ -98,6 +98,8 @@ void spread(void *values, size_t width, int64_t rows, int64_t there, const uint8
 
 /* ---- text_column.c ---- */
 
+/* Where the values of a page are, in column->texts. Errors: as texts_read() */
+granary_err text_views(struct column *column, int32_t encoding, const struct page *page);
 granary_err text_begin(struct column *column, int64_t rows);
 granary_err text_take(struct column *column, const struct part *part);
 granary_err text_end(struct column *column, int64_t rows);

@@ -17,12 +17,12 @@ dictionary_free(struct dictionary *dictionary)
 
 /* Valid as a whole, and no string begins within a character. */
 granary_err
-text_check(const char *text, const int32_t *offsets, int64_t count)
+text_check(granary_dtype dtype, const char *text, const int32_t *offsets, int64_t count)
 {
     size_t size = (size_t)offsets[count];
     bool bad = false;
 
-    if (size == 0) {
+    if (size == 0 || dtype == GRANARY_BINARY) {
         return GRANARY_OK;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ read_texts(struct column *column, const struct page *page)
     uint64_t bytes = 0;
     int32_t *offsets;
     char *text;
-    granary_err err = texts_read(texts, GR_PARQUET_PLAIN, page->body, page->body_size, page->head.values);
+    granary_err err = text_views(column, GR_PARQUET_PLAIN, page);
 
     for (size_t i = 0; err == GRANARY_OK && i < texts->count; i++) {
         bytes += texts->views[i].size;
@@ -52,7 +52,7 @@ read_texts(struct column *column, const struct page *page)
                    ? gr_fail(GRANARY_ENOMEM, "out of memory for a dictionary")
                    : fixed_convert_texts(column->leaf, texts->views, texts->count, dictionary->values);
     }
-    err = err == GRANARY_OK ? gr_column_alloc_unset(GRANARY_STRING, (int64_t)texts->count, (int64_t)bytes, false,
+    err = err == GRANARY_OK ? gr_column_alloc_unset(column->leaf->dtype, (int64_t)texts->count, (int64_t)bytes, false,
                                                     &dictionary->entries)
                             : err;
     if (err != GRANARY_OK) {
@@ -69,7 +69,7 @@ read_texts(struct column *column, const struct page *page)
     }
     dictionary->count = texts->count;
     gr_column_settle(&dictionary->entries);
-    return text_check(text, offsets, (int64_t)texts->count);
+    return text_check(column->leaf->dtype, text, offsets, (int64_t)texts->count);
 }
 
 static granary_err
@@ -105,5 +105,7 @@ dictionary_read(struct column *column, const struct page *page)
     if (column->leaf->form == GR_PARQUET_BOOL) {
         return gr_fail(GRANARY_EUNSUPPORTED, "bools with a dictionary are not supported");
     }
-    return column->leaf->physical == GR_PARQUET_BYTES ? read_texts(column, page) : read_fixed(column, page);
+    return column->leaf->physical == GR_PARQUET_BYTES || column->leaf->form == GR_PARQUET_TEXT
+               ? read_texts(column, page)
+               : read_fixed(column, page);
 }

@@ -238,7 +238,7 @@ expect_all(const struct reading *reading)
     for (size_t c = 0; c < reading->names->n_strings; c++) {
         const granary_column like = {.dtype = reading->leaves[reading->wanted[c]].dtype, .rows = reading->rows};
 
-        bool sized = like.dtype != GRANARY_STRING && reading->leaves[reading->wanted[c]].repeats == 0;
+        bool sized = !gr_dtype_is_text(like.dtype) && reading->leaves[reading->wanted[c]].repeats == 0;
 
         bytes += sized ? gr_place_need(&like, reading->rows) : 0;
     }

@@ -16,6 +16,7 @@ texts_free(struct texts *texts)
 {
     free(texts->views);
     free(texts->bytes);
+    free(texts->forms);
     *texts = (struct texts){.count = 0};
 }
 
@@ -177,6 +178,77 @@ read_delta(struct texts *texts, const uint8_t *bytes, size_t size, size_t most)
     }
     free(prefixes);
     return err;
+}
+
+/* Room for so many bytes, which has nothing in it. */
+static bool
+bytes_room(uint8_t **bytes, size_t *room, size_t size)
+{
+    if (size > *room) {
+        free(*bytes);
+        *bytes = malloc(size);
+        *room = *bytes == NULL ? 0 : size;
+    }
+    return size == 0 || *bytes != NULL;
+}
+
+granary_err
+texts_read_fixed(struct texts *texts, int32_t encoding, const uint8_t *bytes, size_t size, size_t most, size_t width)
+{
+    size_t all = size / width;
+    size_t count = all < most ? all : most;
+    granary_err err;
+
+    if (encoding == GR_PARQUET_DELTA_BYTES) {
+        err = texts_read(texts, encoding, bytes, size, most);
+        for (size_t i = 0; err == GRANARY_OK && i < texts->count; i++) {
+            err = texts->views[i].size == width ? GRANARY_OK : damaged();
+        }
+        return err;
+    }
+    texts->count = 0;
+    if (encoding != GR_PARQUET_PLAIN && encoding != GR_PARQUET_BYTE_STREAM_SPLIT) {
+        return gr_fail(GRANARY_EUNSUPPORTED, "its values are in an encoding that is not supported (%d)", (int)encoding);
+    }
+    err = make_room(texts, count);
+    if (err == GRANARY_OK && encoding == GR_PARQUET_BYTE_STREAM_SPLIT) { /* all first bytes, all second ones, ... */
+        if (!bytes_room(&texts->bytes, &texts->bytes_room, count * width)) {
+            return no_memory();
+        }
+        for (size_t i = 0; i < count * width; i++) {
+            texts->bytes[i] = bytes[i % width * all + i / width];
+        }
+        bytes = texts->bytes;
+    }
+    for (; err == GRANARY_OK && texts->count < count; texts->count++) {
+        texts->views[texts->count] = (struct text_view){.at = bytes + texts->count * width, .size = (uint32_t)width};
+    }
+    return err;
+}
+
+granary_err
+texts_as_uuids(struct texts *texts)
+{
+    enum { FORM = 36 };
+    static const char digits[] = "0123456789abcdef";
+
+    if (!bytes_room(&texts->forms, &texts->forms_room, texts->count * FORM)) {
+        return no_memory();
+    }
+    for (size_t i = 0; i < texts->count; i++) {
+        uint8_t *form = texts->forms + i * FORM;
+        uint8_t *to = form;
+
+        for (size_t k = 0; k < 16; k++) {
+            if (k == 4 || k == 6 || k == 8 || k == 10) {
+                *to++ = '-';
+            }
+            *to++ = (uint8_t)digits[texts->views[i].at[k] >> 4];
+            *to++ = (uint8_t)digits[texts->views[i].at[k] & 15];
+        }
+        texts->views[i] = (struct text_view){.at = form, .size = FORM};
+    }
+    return GRANARY_OK;
 }
 
 granary_err

@@ -15,6 +15,20 @@ text_free(struct text_group *text)
 }
 
 granary_err
+text_views(struct column *column, int32_t encoding, const struct page *page)
+{
+    const struct gr_parquet_leaf *leaf = column->leaf;
+    granary_err err;
+
+    if (leaf->physical == GR_PARQUET_BYTES) {
+        return texts_read(&column->texts, encoding, page->body, page->body_size, page->head.values);
+    }
+    err = texts_read_fixed(&column->texts, encoding, page->body, page->body_size, page->head.values,
+                           (size_t)leaf->length);
+    return err == GRANARY_OK && leaf->dtype == GRANARY_STRING ? texts_as_uuids(&column->texts) : err;
+}
+
+granary_err
 text_begin(struct column *column, int64_t rows)
 {
     text_free(&column->text);
@@ -100,7 +114,7 @@ take_views(struct column *column, const struct part *part)
     int32_t at = (int32_t)text->bytes.size;
     uint64_t bytes = 0;
     char *to;
-    granary_err err = texts_read(&column->texts, page->head.encoding, page->body, page->body_size, page->head.values);
+    granary_err err = text_views(column, page->head.encoding, page);
 
     if (err == GRANARY_OK && (uint64_t)(part->passed + part->there) > column->texts.count) {
         err = gr_fail(GRANARY_ECORRUPT, "a page has fewer values than it says");
@@ -201,13 +215,13 @@ text_take(struct column *column, const struct part *part)
 /* ---- the end of a row group ---- */
 
 static granary_err
-end_plain(struct text_group *text, int64_t rows, struct gr_column *ret_column)
+end_plain(const struct text_group *text, granary_dtype dtype, int64_t rows, struct gr_column *ret_column)
 {
     const uint8_t *validity = text->codes.view.validity;
-    granary_err err = text_check(text->bytes.bytes != NULL ? text->bytes.bytes : "", text->offsets, rows);
+    granary_err err = text_check(dtype, text->bytes.bytes != NULL ? text->bytes.bytes : "", text->offsets, rows);
 
     err = err == GRANARY_OK
-              ? gr_column_alloc_unset(GRANARY_STRING, rows, (int64_t)text->bytes.size, validity != NULL, ret_column)
+              ? gr_column_alloc_unset(dtype, rows, (int64_t)text->bytes.size, validity != NULL, ret_column)
               : err;
     if (err != GRANARY_OK) {
         return err;
@@ -229,7 +243,7 @@ end_taken(const struct column *column, int64_t rows, struct gr_column *ret_colum
 {
     const int32_t *codes = column->text.codes.view.values;
     int64_t *indices = malloc(((size_t)rows + 1) * sizeof *indices);
-    struct gr_column entries = {.view = {.dtype = GRANARY_STRING}};
+    struct gr_column entries = {.view = {.dtype = column->leaf->dtype}};
     static const int32_t no_offsets[1];
     granary_err err;
 
@@ -271,7 +285,8 @@ granary_err
 text_end(struct column *column, int64_t rows)
 {
     struct gr_column part;
-    granary_err err = column->text.plain ? end_plain(&column->text, rows, &part) : end_codes(column, rows, &part);
+    granary_err err = column->text.plain ? end_plain(&column->text, column->leaf->dtype, rows, &part)
+                                         : end_codes(column, rows, &part);
 
     err = err == GRANARY_OK ? column_add_part(column, &part) : err;
     text_free(&column->text);

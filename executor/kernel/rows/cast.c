@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "contract/int128.h"
+#include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "data/value/number.h"
 #include "graph/dtype_class.h"
@@ -280,6 +281,37 @@ any_to_text(struct node *node, int64_t n)
     return GRANARY_OK;
 }
 
+/* A text to the bytes that it stands for, or the other way round. */
+static granary_err
+bytes_and_text(struct node *node, bool reads, int64_t n)
+{
+    const struct rows_text *a = node_texts(node->operands[0], n);
+    struct rows_text *out = node_room(node, ROWS_TEXT);
+    size_t begin = 0;
+
+    node->text.size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        size_t before = node->text.size;
+        const char *at = a[i].size > 0 ? a[i].bytes : "";
+
+        if (node_counts(node, i) && !reads) {
+            gr_bytes_format(at, a[i].size, &node->text);
+        } else if (node_counts(node, i) && !gr_bytes_parse(at, a[i].size, &node->text)) {
+            node->text.size = before;
+            node_mark_bad(node, i, n);
+        }
+        out[i].size = node->text.size - before;
+    }
+    if (!gr_buf_ok(&node->text)) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) { /* the bytes no longer move */
+        out[i].bytes = out[i].size > 0 ? node->text.bytes + begin : NULL;
+        begin += out[i].size;
+    }
+    return GRANARY_OK;
+}
+
 /* ---- which one ---- */
 
 static void
@@ -308,6 +340,8 @@ cast_convert(struct node *node, int64_t n)
         cast_same(node, n);
     } else if (a->base == ROWS_LIST) {
         return lists_to_text(node, n);
+    } else if (to == GRANARY_BINARY || from == GRANARY_BINARY) {
+        return bytes_and_text(node, to == GRANARY_BINARY, n);
     } else if (to == GRANARY_STRING) {
         return any_to_text(node, n);
     } else if (from == GRANARY_STRING) {

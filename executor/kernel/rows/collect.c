@@ -52,6 +52,7 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
         STORE(gr_int128, int64_t);
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
+    case GRANARY_BINARY:
     case GRANARY_LIST:
         break;
     }
@@ -267,9 +268,9 @@ set_validity(const struct output *output, int64_t rows, struct gr_column *column
 }
 
 static granary_err
-make_texts(const struct output *output, int64_t rows, struct gr_column *column)
+make_texts(const struct output *output, granary_dtype dtype, int64_t rows, struct gr_column *column)
 {
-    granary_err err = gr_column_alloc(GRANARY_STRING, rows, (int64_t)output->text.size, false, column);
+    granary_err err = gr_column_alloc(dtype, rows, (int64_t)output->text.size, false, column);
     int32_t *offsets;
 
     if (err != GRANARY_OK) {
@@ -292,7 +293,7 @@ encode(const struct rows_vector *vector, struct gr_column *column)
     struct gr_dictionary *dictionary = NULL;
     struct gr_run run = {vector->dictionary, 0, vector->dictionary->rows};
     struct gr_column entries;
-    granary_err err = gr_column_concat(&run, 1, GRANARY_STRING, &entries);
+    granary_err err = gr_column_concat(&run, 1, vector->dtype, &entries);
 
     if (err == GRANARY_OK) {
         err = gr_dictionary_create(&entries, &dictionary);
@@ -331,7 +332,7 @@ make_computed(struct output *output, const struct rows_vector *vector, int64_t r
         return make_lists(output, vector->dtype, column);
     }
     if (vector->class == ROWS_TEXT) {
-        err = make_texts(output, rows, column);
+        err = make_texts(output, vector->dtype, rows, column);
     } else if (output->made.owned) {
         *column = output->made;
         output->made = (struct gr_column){0};

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "data/value/calendar.h"
+#include "data/value/tzone.h"
 #include "kernel/rows/node.h"
 
 static int64_t
@@ -209,6 +210,47 @@ make_one(const struct node *node, int64_t i, int64_t *ret_value)
     *ret_value = gr_date_days(year, (int)month, (int)day);
     civil = gr_date_civil(*ret_value);
     return civil.day == day; /* else the month has no such day */
+}
+
+/* ---- zones ---- */
+
+static bool
+shift_one(const struct gr_tzone *zone, bool to_clock, int64_t at, int64_t *ret_value)
+{
+    int64_t second = floor_divide(at, 1000000);
+    int64_t offset = to_clock ? gr_tzone_offset(zone, second) : -gr_tzone_offset_of_clock(zone, second);
+
+    return !__builtin_add_overflow(at, offset * 1000000, ret_value);
+}
+
+/* Mostly all rows have one zone: it is looked up once. */
+granary_err
+op_timezone(struct node *node, int64_t n)
+{
+    const struct rows_text *names = node_texts(node->operands[0], n);
+    const int64_t *at = node->operands[1]->values;
+    bool to_clock = node->operands[1]->dtype == GRANARY_TIMESTAMPTZ;
+    int64_t *out = node_room(node, ROWS_INT);
+    const struct gr_tzone *zone = NULL;
+    const struct rows_text *known = NULL;
+
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = 0;
+        if (!node_counts(node, i)) {
+            continue;
+        }
+        if (known == NULL || text_order(known, &names[i]) != 0) {
+            known = &names[i];
+            if (gr_tzone_find(known->size > 0 ? known->bytes : "", known->size, &zone) != GRANARY_OK) {
+                zone = NULL;
+            }
+        }
+        if (zone == NULL || !shift_one(zone, to_clock, at[i], &out[i])) {
+            node_mark_bad(node, i, n);
+        }
+    }
+    return GRANARY_OK;
 }
 
 granary_err

@@ -19,6 +19,7 @@ rows_class_of_dtype(granary_dtype dtype)
     case GRANARY_FLOAT32:
         return ROWS_DOUBLE;
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         return ROWS_TEXT;
     case GRANARY_LIST:
         return ROWS_LIST;
@@ -213,6 +214,7 @@ load_values(struct node *node, const struct extent *extent)
         (void)node_room(node, ROWS_NULL);
         return;
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         load_texts(node, extent);
         return;
     case GRANARY_LIST:

@@ -92,7 +92,7 @@ lookup_fill(struct net *net, struct node *node, struct node *source, struct look
     static const uint8_t no_bits;
     static const int32_t no_offsets[2];
     const granary_column null = {
-        .dtype = GRANARY_STRING, .rows = 1, .null_count = 1, .validity = &no_bits, .values = "", .offsets = no_offsets};
+        .dtype = source->dtype, .rows = 1, .null_count = 1, .validity = &no_bits, .values = "", .offsets = no_offsets};
     const granary_column *column = source->column;
     granary_err err = GRANARY_OK;
 
@@ -145,7 +145,7 @@ lookup_make(struct net *net, struct node *node)
         err = lookup_fill(net, node, source, lookup, &texts, &fits);
     }
     if (err == GRANARY_OK && fits && lookup->class == ROWS_TEXT) {
-        err = gr_texts_column(&texts, &lookup->made);
+        err = gr_texts_column(&texts, node->dtype, &lookup->made);
     }
     gr_texts_free(&texts);
     if (err != GRANARY_OK || !fits) {

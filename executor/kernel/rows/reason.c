@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "contract/int128.h"
+#include "data/value/bytes.h"
 #include "graph/dtype_class.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/regex.h"
@@ -27,7 +28,9 @@ show(const struct node *node, int64_t i, struct gr_buf *out)
     if (node->class == ROWS_TEXT || node->class == ROWS_CODE) {
         const struct rows_text *text = text_of(node, i);
 
-        if (text != NULL) {
+        if (text != NULL && node->dtype == GRANARY_BINARY) {
+            gr_bytes_format(text->size > 0 ? text->bytes : "", text->size > 30 ? 30 : text->size, out);
+        } else if (text != NULL) {
             gr_buf_addf(out, "'%.*s'", (int)(text->size > 60 ? 60 : text->size), text->size > 0 ? text->bytes : "");
         }
         return;

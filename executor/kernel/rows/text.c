@@ -3,6 +3,8 @@
 #include <wctype.h>
 
 #include "base/error.h"
+#include "data/value/bytes.h"
+#include "data/value/utf8.h"
 #include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
 
@@ -84,8 +86,46 @@ text_change_case(struct text_call *call)
 bool
 text_length(struct text_call *call)
 {
-    call->value = rows_utf8_count(&call->texts[0]);
+    bool bytes = call->node->op == GR_OP_OCTET_LENGTH || call->node->operands[0]->dtype == GRANARY_BINARY;
+
+    call->value = bytes ? (int64_t)call->texts[0].size : rows_utf8_count(&call->texts[0]);
     return true;
+}
+
+/* Bytes as text. */
+bool
+text_digits(struct text_call *call)
+{
+    const struct rows_text *bytes = &call->texts[0];
+    const char *at = bytes->size > 0 ? bytes->bytes : "";
+
+    switch (call->node->op) {
+    case GR_OP_HEX:
+        gr_hex_format(at, bytes->size, true, call->out);
+        return bytes->size <= VALUE_MOST;
+    case GR_OP_BASE64:
+        gr_base64_format(at, bytes->size, call->out);
+        return bytes->size <= VALUE_MOST;
+    default: /* DECODE */
+        return utf8_first_invalid(at, bytes->size) == NULL && text_give(call, *bytes);
+    }
+}
+
+/* Text as bytes. */
+bool
+text_bytes(struct text_call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    const char *at = text->size > 0 ? text->bytes : "";
+
+    switch (call->node->op) {
+    case GR_OP_UNHEX:
+        return gr_hex_parse(at, text->size, call->out);
+    case GR_OP_FROM_BASE64:
+        return gr_base64_parse(at, text->size, call->out);
+    default: /* ENCODE */
+        return text_give(call, *text);
+    }
 }
 
 /* from counts from 1; what lies before the text counts as well: substring('abc', 0, 2) is 'a'. */

@@ -162,6 +162,7 @@ sort_encode(const struct sort_lane *lane, const int64_t *rows, int64_t from, siz
         }
         break;
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         found = encode_texts(lane, rows, from, count, codes);
         break;
     case GRANARY_LIST: /* no graph sorts by them */

@@ -57,6 +57,7 @@ compare_values(const struct sort_key *a, int64_t row_a, const struct sort_key *b
         return compare_doubles(select_real(a->column, row_a, 1.0), select_real(b->column, row_b, 1.0), a->descending,
                                sort_nans_first(a));
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         order = select_texts(a->column, row_a, b->column, row_b);
         break;
     default: {

@@ -31,6 +31,7 @@ class_of(granary_dtype dtype)
     case GRANARY_FLOAT64:
         return WINDOW_REAL;
     case GRANARY_STRING:
+    case GRANARY_BINARY:
     case GRANARY_NULLTYPE:
         return WINDOW_OTHER;
     default:

@@ -23,7 +23,7 @@ hash_column(const granary_column *column, uint64_t *hashes)
     uint64_t codes[SORT_BLOCK];
     uint8_t kinds[SORT_BLOCK];
 
-    if (column->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(column->dtype)) {
         for (int64_t row = 0; row < column->rows; row++) {
             size_t size = 0;
             const char *text = gr_is_null(column, row) ? "" : gr_text_at(column, row, &size);

@@ -110,7 +110,7 @@ encoded_column(struct in_kept **kept, const struct codes *codes, const granary_c
     }
     one->entries = *values;
     one->entries.name = "";
-    *column = (granary_column){.dtype = GRANARY_STRING,
+    *column = (granary_column){.dtype = values->dtype,
                                .rows = rows->rows,
                                .null_count = rows->nulls,
                                .validity = rows->validity,
@@ -123,7 +123,7 @@ encoded_column(struct in_kept **kept, const struct codes *codes, const granary_c
 static bool
 may_be_ours(const granary_column *values)
 {
-    return values->dtype == GRANARY_STRING && values->validity == NULL && values->rows <= INT32_MAX &&
+    return gr_dtype_is_text(values->dtype) && values->validity == NULL && values->rows <= INT32_MAX &&
            (values->rows == 0 || gr_column_is_distinct(values));
 }
 

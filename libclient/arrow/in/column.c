@@ -267,7 +267,7 @@ in_column_empty(struct in_kept **kept, const char *name, const struct ArrowSchem
 
     if (err == GRANARY_OK) {
         *ret_column = (granary_column){.name = name, .dtype = type.dtype, .values = nothing};
-        ret_column->offsets = type.dtype == GRANARY_STRING ? (const int32_t *)(const void *)nothing : NULL;
+        ret_column->offsets = gr_dtype_is_text(type.dtype) ? (const int32_t *)(const void *)nothing : NULL;
     }
     if (err == GRANARY_OK && in_is_list(type.layout)) {
         struct gr_column lists;

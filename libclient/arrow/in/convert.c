@@ -1,5 +1,4 @@
 /* Values whose layout is not ours, as columns of their own. Nothing is rounded or cut off: what does not fit is an error. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,31 +31,13 @@ fail_row(const struct in_rows *rows, int64_t row, const char *what)
 
 /* ---- values of a fixed size ---- */
 
-/* IEEE 754's 16 bits. */
-static float
-half_of(const char *at)
-{
-    uint16_t bits;
-    float value;
-
-    memcpy(&bits, at, sizeof bits);
-    if ((bits >> 10 & 31) == 31) {
-        value = (bits & 1023) != 0 ? NAN : INFINITY;
-    } else if ((bits >> 10 & 31) == 0) {
-        value = ldexpf((float)(bits & 1023), -24);
-    } else {
-        value = ldexpf((float)(1024 + (bits & 1023)), (bits >> 10 & 31) - 25);
-    }
-    return (bits >> 15) != 0 ? -value : value;
-}
-
 static granary_err
 convert_halves(const struct in_rows *rows, void *values)
 {
     float *to = values;
 
     for (int64_t i = 0; i < rows->rows; i++) {
-        to[i] = half_of(value_at(rows, i));
+        to[i] = arrow_half(value_at(rows, i));
     }
     return GRANARY_OK;
 }
@@ -126,28 +107,6 @@ convert_dates(const struct in_rows *rows, void *values)
 
 /* ---- decimals ---- */
 
-/* A decimal of any width; false: it does not fit into 128 bits, or has too many digits. */
-static bool
-decimal_of(const char *at, size_t width, gr_int128 *ret_value)
-{
-    static const gr_int128 quintillion = 10000000000000000000ull; /* 10^19 */
-    const gr_int128 most = quintillion * quintillion;             /* 10^38 */
-    gr_int128 value;
-    gr_int128 rest[2] = {0, 0};
-
-    memcpy(rest, at, width);
-    value = rest[0];
-    if (width == 4) {
-        value = (int32_t)(uint32_t)rest[0];
-    } else if (width == 8) {
-        value = (int64_t)(uint64_t)rest[0];
-    } else if (width == 32 && rest[1] != (value < 0 ? -1 : 0)) {
-        return false;
-    }
-    *ret_value = value;
-    return value < most && value > -most;
-}
-
 static granary_err
 fail_digits(const struct in_rows *rows, int64_t row)
 {
@@ -160,7 +119,7 @@ convert_decimals(const struct in_rows *rows, void *values)
     for (int64_t i = 0; i < rows->rows; i++) {
         gr_int128 value = 0;
 
-        if (is_there(rows, i) && !decimal_of(value_at(rows, i), rows->type.width, &value)) {
+        if (is_there(rows, i) && !arrow_decimal(value_at(rows, i), rows->type.width, &value)) {
             return fail_digits(rows, i);
         }
         memcpy((char *)values + (size_t)i * sizeof value, &value, sizeof value);
@@ -174,7 +133,7 @@ in_check_decimals(const struct in_rows *rows)
     for (int64_t i = 0; i < rows->rows; i++) {
         gr_int128 value;
 
-        if (is_there(rows, i) && !decimal_of(value_at(rows, i), sizeof value, &value)) {
+        if (is_there(rows, i) && !arrow_decimal(value_at(rows, i), sizeof value, &value)) {
             return fail_digits(rows, i);
         }
     }
@@ -234,7 +193,7 @@ piece_of(const struct in_rows *rows)
 static granary_err
 convert_large_text(const struct in_rows *rows, struct gr_column *ret_column)
 {
-    const struct arrow_field field = {.name = rows->name, .dtype = GRANARY_STRING, .layout = LAYOUT_LARGE_TEXT};
+    const struct arrow_field field = {.name = rows->name, .dtype = rows->type.dtype, .layout = LAYOUT_LARGE_TEXT};
     struct arrow_piece piece = piece_of(rows);
     int64_t end;
 
@@ -246,6 +205,21 @@ convert_large_text(const struct in_rows *rows, struct gr_column *ret_column)
     memcpy(&end, piece.offsets + (size_t)rows->rows * sizeof end, sizeof end);
     piece.values = rows->array->buffers[2];
     piece.values_size = end < 0 || piece.values == NULL ? 0 : (uint64_t)end;
+    return text_error(rows, arrow_decode(&field, &piece, NULL, ret_column));
+}
+
+static granary_err
+convert_fixed_text(const struct in_rows *rows, struct gr_column *ret_column)
+{
+    const struct arrow_field field = {
+        .name = rows->name, .dtype = rows->type.dtype, .layout = LAYOUT_FIXED_TEXT, .width = (int32_t)rows->type.width};
+    struct arrow_piece piece = piece_of(rows);
+
+    if (rows->array->buffers[1] == NULL && rows->type.width > 0) {
+        return gr_fail(GRANARY_EINVAL, "column '%s': its values are missing", rows->name);
+    }
+    piece.values = (const uint8_t *)value_at(rows, 0);
+    piece.values_size = (uint64_t)rows->rows * rows->type.width;
     return text_error(rows, arrow_decode(&field, &piece, NULL, ret_column));
 }
 
@@ -274,7 +248,7 @@ view_parts(const struct in_rows *rows, struct arrow_part *parts, size_t count)
 static granary_err
 convert_views(const struct in_rows *rows, struct gr_column *ret_column)
 {
-    const struct arrow_field field = {.name = rows->name, .dtype = GRANARY_STRING, .layout = LAYOUT_TEXT_VIEWS};
+    const struct arrow_field field = {.name = rows->name, .dtype = rows->type.dtype, .layout = LAYOUT_TEXT_VIEWS};
     struct arrow_piece piece = piece_of(rows);
     struct arrow_part *parts;
     granary_err err;
@@ -309,6 +283,8 @@ in_convert(const struct in_rows *rows, struct gr_column *ret_column)
         return convert_fixed(rows, convert_decimals, ret_column);
     case IN_LARGE_TEXT:
         return convert_large_text(rows, ret_column);
+    case IN_FIXED_TEXT:
+        return convert_fixed_text(rows, ret_column);
     default:
         return convert_views(rows, ret_column);
     }

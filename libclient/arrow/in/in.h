@@ -26,6 +26,7 @@ enum in_layout {
     IN_DECIMAL,
     IN_TEXT,
     IN_LARGE_TEXT,
+    IN_FIXED_TEXT, /* binaries of one size */
     IN_VIEWS,
     IN_LIST,
     IN_LARGE_LIST,

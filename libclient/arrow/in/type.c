@@ -10,19 +10,34 @@ static const struct {
     const char *format;
     struct in_type type;
 } whole[] = {
-    {"n", {IN_NULL, GRANARY_NULLTYPE, 0, 0, 1, 1}},      {"b", {IN_BOOL, GRANARY_BOOL, 0, 2, 1, 1}},
-    {"c", {IN_FIXED, GRANARY_INT8, 1, 2, 1, 1}},         {"C", {IN_FIXED, GRANARY_UINT8, 1, 2, 1, 1}},
-    {"s", {IN_FIXED, GRANARY_INT16, 2, 2, 1, 1}},        {"S", {IN_FIXED, GRANARY_UINT16, 2, 2, 1, 1}},
-    {"i", {IN_FIXED, GRANARY_INT32, 4, 2, 1, 1}},        {"I", {IN_FIXED, GRANARY_UINT32, 4, 2, 1, 1}},
-    {"l", {IN_FIXED, GRANARY_INT64, 8, 2, 1, 1}},        {"L", {IN_FIXED, GRANARY_UINT64, 8, 2, 1, 1}},
-    {"e", {IN_HALF, GRANARY_FLOAT32, 2, 2, 1, 1}},       {"f", {IN_FIXED, GRANARY_FLOAT32, 4, 2, 1, 1}},
-    {"g", {IN_FIXED, GRANARY_FLOAT64, 8, 2, 1, 1}},      {"u", {IN_TEXT, GRANARY_STRING, 0, 3, 1, 1}},
-    {"U", {IN_LARGE_TEXT, GRANARY_STRING, 0, 3, 1, 1}},  {"vu", {IN_VIEWS, GRANARY_STRING, 0, 3, 1, 1}},
-    {"tdD", {IN_FIXED, GRANARY_DATE, 4, 2, 1, 1}},       {"tdm", {IN_DATE_MS, GRANARY_DATE, 8, 2, 1, 86400000}},
-    {"tts", {IN_TIME, GRANARY_TIME, 4, 2, 1000000, 1}},  {"ttm", {IN_TIME, GRANARY_TIME, 4, 2, 1000, 1}},
+    {"n", {IN_NULL, GRANARY_NULLTYPE, 0, 0, 1, 1}},
+    {"b", {IN_BOOL, GRANARY_BOOL, 0, 2, 1, 1}},
+    {"c", {IN_FIXED, GRANARY_INT8, 1, 2, 1, 1}},
+    {"C", {IN_FIXED, GRANARY_UINT8, 1, 2, 1, 1}},
+    {"s", {IN_FIXED, GRANARY_INT16, 2, 2, 1, 1}},
+    {"S", {IN_FIXED, GRANARY_UINT16, 2, 2, 1, 1}},
+    {"i", {IN_FIXED, GRANARY_INT32, 4, 2, 1, 1}},
+    {"I", {IN_FIXED, GRANARY_UINT32, 4, 2, 1, 1}},
+    {"l", {IN_FIXED, GRANARY_INT64, 8, 2, 1, 1}},
+    {"L", {IN_FIXED, GRANARY_UINT64, 8, 2, 1, 1}},
+    {"e", {IN_HALF, GRANARY_FLOAT32, 2, 2, 1, 1}},
+    {"f", {IN_FIXED, GRANARY_FLOAT32, 4, 2, 1, 1}},
+    {"g", {IN_FIXED, GRANARY_FLOAT64, 8, 2, 1, 1}},
+    {"u", {IN_TEXT, GRANARY_STRING, 0, 3, 1, 1}},
+    {"U", {IN_LARGE_TEXT, GRANARY_STRING, 0, 3, 1, 1}},
+    {"vu", {IN_VIEWS, GRANARY_STRING, 0, 3, 1, 1}},
+    {"z", {IN_TEXT, GRANARY_BINARY, 0, 3, 1, 1}},
+    {"Z", {IN_LARGE_TEXT, GRANARY_BINARY, 0, 3, 1, 1}},
+    {"vz", {IN_VIEWS, GRANARY_BINARY, 0, 3, 1, 1}},
+    {"tdD", {IN_FIXED, GRANARY_DATE, 4, 2, 1, 1}},
+    {"tdm", {IN_DATE_MS, GRANARY_DATE, 8, 2, 1, 86400000}},
+    {"tts", {IN_TIME, GRANARY_TIME, 4, 2, 1000000, 1}},
+    {"ttm", {IN_TIME, GRANARY_TIME, 4, 2, 1000, 1}},
     {"ttu", {IN_TIME, GRANARY_TIME, 8, 2, 1, 1}}, /* by value: they are within a day */
-    {"ttn", {IN_TIME, GRANARY_TIME, 8, 2, 1, 1000}},     {"tDs", {IN_TIME, GRANARY_DURATION, 8, 2, 1000000, 1}},
-    {"tDm", {IN_TIME, GRANARY_DURATION, 8, 2, 1000, 1}}, {"tDu", {IN_FIXED, GRANARY_DURATION, 8, 2, 1, 1}},
+    {"ttn", {IN_TIME, GRANARY_TIME, 8, 2, 1, 1000}},
+    {"tDs", {IN_TIME, GRANARY_DURATION, 8, 2, 1000000, 1}},
+    {"tDm", {IN_TIME, GRANARY_DURATION, 8, 2, 1000, 1}},
+    {"tDu", {IN_FIXED, GRANARY_DURATION, 8, 2, 1, 1}},
     {"tDn", {IN_TIME, GRANARY_DURATION, 8, 2, 1, 1000}},
     {"+l", {IN_LIST, GRANARY_LIST, 0, 2, 1, 1}},
     {"+L", {IN_LARGE_LIST, GRANARY_LIST, 0, 2, 1, 1}},
@@ -35,8 +50,7 @@ static const struct {
     const char *begin;
     const char *name;
 } others[] = {
-    {"z", "binary"},     {"Z", "large binary"}, {"vz", "binary view"}, {"w:", "fixed-size binary"}, {"ti", "an interval"}, {"+s", "a struct"},
-    {"+m", "a map"},     {"+u", "a union"},     {"+r", "run-end encoded"},
+    {"ti", "an interval"}, {"+s", "a struct"}, {"+m", "a map"}, {"+u", "a union"}, {"+r", "run-end encoded"},
 };
 
 const char *
@@ -110,6 +124,22 @@ decimal_type(const char *name, const char *format, struct in_type *ret_type)
     return GRANARY_OK;
 }
 
+/* "w:bytes". */
+static granary_err
+fixed_binary_type(const char *name, const char *format, struct in_type *ret_type)
+{
+    char *end;
+    long width = format[2] >= '0' && format[2] <= '9' ? strtol(format + 2, &end, 10) : -1;
+    char text[48];
+
+    if (width < 0 || width > INT32_MAX || *end != '\0') {
+        return gr_fail(GRANARY_EINVAL, "column '%s': the format '%s' is no binary of a fixed size", name,
+                       in_type_shown(format, text));
+    }
+    *ret_type = (struct in_type){IN_FIXED_TEXT, GRANARY_BINARY, (size_t)width, 2, 1, 1};
+    return GRANARY_OK;
+}
+
 /* "tsu:" and perhaps a zone: whichever it is, the values are in UTC. */
 static granary_err
 timestamp_type(const char *name, const char *format, struct in_type *ret_type)
@@ -170,6 +200,9 @@ in_type_parse(const char *name, const char *format, struct in_type *ret_type)
     }
     if (strncmp(format, "d:", 2) == 0) {
         return decimal_type(name, format, ret_type);
+    }
+    if (strncmp(format, "w:", 2) == 0) {
+        return fixed_binary_type(name, format, ret_type);
     }
     if (strncmp(format, "+w:", 3) == 0) {
         return fixed_list_type(name, format, ret_type);

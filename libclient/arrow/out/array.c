@@ -79,7 +79,7 @@ column_array(struct out_lease *lease, const granary_column *column, struct Arrow
     array.null_count = column->dtype == GRANARY_NULLTYPE ? column->rows : column->null_count;
     if (column->dtype != GRANARY_NULLTYPE) {
         block->buffers[array.n_buffers++] = column->validity;
-        if ((column->dtype == GRANARY_STRING && column->dictionary == NULL) || is_list) {
+        if ((gr_dtype_is_text(column->dtype) && column->dictionary == NULL) || is_list) {
             block->buffers[array.n_buffers++] = address_of(column->offsets);
         }
         if (!is_list) {

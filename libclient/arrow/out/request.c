@@ -95,10 +95,17 @@ out_widen(const granary_column *column, granary_dtype to, struct gr_column *ret_
 
 /* ---- what is asked for ---- */
 
+/* Of any layout: a consumer of one takes the others. */
 static bool
-is_text(const char *format)
+is_text(granary_dtype dtype, const char *format)
 {
-    return strcmp(format, "u") == 0 || strcmp(format, "U") == 0 || strcmp(format, "vu") == 0;
+    static const char *const formats[2][3] = {{"u", "U", "vu"}, {"z", "Z", "vz"}};
+    bool found = false;
+
+    for (size_t i = 0; i < 3; i++) {
+        found = found || strcmp(format, formats[dtype == GRANARY_BINARY][i]) == 0;
+    }
+    return found;
 }
 
 static void
@@ -106,10 +113,11 @@ request(struct out_field *field, const struct ArrowSchema *asked)
 {
     granary_dtype dtype;
 
-    if (field->dtype == GRANARY_STRING) {
-        if (asked->dictionary != NULL && asked->dictionary->format != NULL && is_text(asked->dictionary->format)) {
+    if (gr_dtype_is_text(field->dtype)) {
+        if (asked->dictionary != NULL && asked->dictionary->format != NULL &&
+            is_text(field->dtype, asked->dictionary->format)) {
             field->is_encoded = true;
-        } else if (asked->dictionary == NULL && is_text(asked->format)) {
+        } else if (asked->dictionary == NULL && is_text(field->dtype, asked->format)) {
             field->is_encoded = false;
         }
     } else if (asked->dictionary == NULL && out_dtype_of(asked->format, &dtype)) {

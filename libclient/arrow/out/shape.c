@@ -99,6 +99,7 @@ static const char *const formats[] = {
     [GRANARY_UINT64] = "L",     [GRANARY_FLOAT32] = "f", [GRANARY_FLOAT64] = "g",
     [GRANARY_STRING] = "u",     [GRANARY_DATE] = "tdD",  [GRANARY_TIMESTAMP] = "tsu:",
     [GRANARY_DURATION] = "tDu", [GRANARY_TIME] = "ttu",  [GRANARY_TIMESTAMPTZ] = "tsu:UTC",
+    [GRANARY_BINARY] = "z",
 };
 
 bool

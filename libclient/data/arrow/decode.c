@@ -1,6 +1,7 @@
 /* Buffers of an Arrow column to a column of ours. Where the layout is the same, the bytes are used where they lie. */
 #include "data/arrow/read.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,136 @@ decode_fixed(const struct arrow_field *field, const struct arrow_piece *piece, s
     return GRANARY_OK;
 }
 
+/* ---- values of another size than ours ---- */
+
+float
+arrow_half(const void *at)
+{
+    uint16_t bits;
+    float value;
+
+    memcpy(&bits, at, sizeof bits);
+    if ((bits >> 10 & 31) == 31) {
+        value = (bits & 1023) != 0 ? NAN : INFINITY;
+    } else if ((bits >> 10 & 31) == 0) {
+        value = ldexpf((float)(bits & 1023), -24);
+    } else {
+        value = ldexpf((float)(1024 + (bits & 1023)), (bits >> 10 & 31) - 25);
+    }
+    return (bits >> 15) != 0 ? -value : value;
+}
+
+bool
+arrow_decimal(const void *at, size_t width, gr_int128 *ret_value)
+{
+    static const gr_int128 quintillion = 10000000000000000000ull; /* 10^19 */
+    const gr_int128 most = quintillion * quintillion;             /* 10^38 */
+    gr_int128 value;
+    gr_int128 rest[2] = {0, 0};
+
+    memcpy(rest, at, width);
+    value = rest[0];
+    if (width == 4) {
+        value = (int32_t)(uint32_t)rest[0];
+    } else if (width == 8) {
+        value = (int64_t)(uint64_t)rest[0];
+    } else if (width == 32 && rest[1] != (value < 0 ? -1 : 0)) {
+        return false;
+    }
+    *ret_value = value;
+    return value < most && value > -most;
+}
+
+/* Halves and decimals. */
+static granary_err
+decode_converted(const struct arrow_field *field, const struct arrow_piece *piece, size_t width,
+                 struct gr_column *ret_column)
+{
+    struct gr_column column = {.owned = false};
+    const uint8_t *validity;
+    int64_t nulls;
+    char *to;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    if (err == GRANARY_OK && piece->values_size / width < (uint64_t)piece->rows) {
+        err = fail_short(field, "values");
+    }
+    err = err == GRANARY_OK ? gr_column_alloc(field->dtype, piece->rows, 0, validity != NULL, &column) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    to = (char *)(uintptr_t)column.view.values;
+    for (int64_t i = 0; i < piece->rows && err == GRANARY_OK; i++) {
+        const uint8_t *at = piece->values + (size_t)i * width;
+
+        if (validity != NULL && !gr_bit(validity, i)) {
+            continue;
+        }
+        if (field->layout == LAYOUT_HALF) {
+            ((float *)(void *)to)[i] = arrow_half(at);
+        } else if (!arrow_decimal(at, width, &((gr_int128 *)(void *)to)[i])) {
+            err = gr_fail(GRANARY_EUNSUPPORTED, "column '%s': the decimal in row %lld has more than %d digits",
+                          field->name, (long long)i, GRANARY_DECIMAL_DIGITS);
+        }
+    }
+    if (err != GRANARY_OK) {
+        gr_column_free(&column);
+        return err;
+    }
+    if (validity != NULL) {
+        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
+    }
+    gr_column_finish(&column);
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+/* ---- runs ---- */
+
+/* Which run each row is of. */
+static granary_err
+find_runs(const struct arrow_field *field, const struct arrow_piece *piece, int64_t *runs)
+{
+    size_t width = (size_t)field->index_bits / 8;
+    int64_t count = piece->items->rows;
+    int64_t row = 0;
+
+    if (piece->values_size / width < (uint64_t)count) {
+        return fail_short(field, "run ends");
+    }
+    for (int64_t run = 0; run < count; run++) {
+        int64_t end = load_integer(piece->values + (size_t)run * width, field->index_bits, true);
+
+        if (end <= row && row < piece->rows) {
+            return gr_fail(GRANARY_ECORRUPT, "column '%s': its run ends do not ascend", field->name);
+        }
+        while (row < end && row < piece->rows) {
+            runs[row++] = run;
+        }
+    }
+    return row == piece->rows ? GRANARY_OK
+                              : gr_fail(GRANARY_ECORRUPT, "column '%s': its runs end before its rows", field->name);
+}
+
+static granary_err
+decode_runs(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
+{
+    int64_t *runs = gr_data_alloc((size_t)piece->rows * sizeof *runs);
+    struct gr_column values = {.owned = false};
+    granary_err err = runs == NULL ? gr_fail(GRANARY_ENOMEM, "column '%s': out of memory", field->name)
+                                   : find_runs(field, piece, runs);
+
+    if (err == GRANARY_OK) {
+        err = arrow_decode(field->item, piece->items, NULL, &values);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_column_take(&values.view, runs, piece->rows, ret_column);
+    }
+    gr_column_free(&values);
+    free(runs);
+    return err;
+}
+
 /* ---- text ---- */
 
 static int64_t
@@ -228,7 +359,7 @@ copy_text(const struct arrow_field *field, const struct arrow_piece *piece, cons
 static granary_err
 decode_text(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
 {
-    struct gr_column column = {.view = {.dtype = GRANARY_STRING, .rows = piece->rows, .offsets = no_offsets}};
+    struct gr_column column = {.view = {.dtype = field->dtype, .rows = piece->rows, .offsets = no_offsets}};
     const uint8_t *validity;
     int64_t nulls;
     int64_t bytes = 0;
@@ -252,7 +383,7 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
         *ret_column = column;
         return GRANARY_OK;
     }
-    err = gr_column_alloc(GRANARY_STRING, piece->rows, bytes, validity != NULL, &column);
+    err = gr_column_alloc(field->dtype, piece->rows, bytes, validity != NULL, &column);
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "column '%s'", field->name);
     }
@@ -260,6 +391,45 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
         memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
     }
     copy_text(field, piece, validity, &column);
+    gr_column_finish(&column);
+    *ret_column = column;
+    return GRANARY_OK;
+}
+
+/* Nulls have bytes in the file, and none here. */
+static granary_err
+decode_fixed_text(const struct arrow_field *field, const struct arrow_piece *piece, struct gr_column *ret_column)
+{
+    uint64_t width = (uint64_t)field->width;
+    struct gr_column column = {.owned = false};
+    const uint8_t *validity;
+    int64_t nulls;
+    int32_t *offsets;
+    granary_err err = validity_of(field, piece, &validity, &nulls);
+
+    if (err == GRANARY_OK && width > 0 && piece->values_size / width < (uint64_t)piece->rows) {
+        err = fail_short(field, "values");
+    }
+    if (err == GRANARY_OK) {
+        err = gr_column_alloc(field->dtype, piece->rows, (int64_t)width * (piece->rows - nulls), validity != NULL,
+                              &column);
+        err = err == GRANARY_OK ? err : gr_fail_in(err, "column '%s'", field->name);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (validity != NULL) {
+        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
+    }
+    offsets = (int32_t *)(uintptr_t)column.view.offsets;
+    for (int64_t i = 0; i < piece->rows; i++) {
+        bool is_there = validity == NULL || gr_bit(validity, i);
+
+        if (is_there && width > 0) {
+            memcpy((char *)(uintptr_t)column.view.values + offsets[i], piece->values + (uint64_t)i * width, width);
+        }
+        offsets[i + 1] = offsets[i] + (is_there ? field->width : 0);
+    }
     gr_column_finish(&column);
     *ret_column = column;
     return GRANARY_OK;
@@ -390,6 +560,14 @@ arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
     case LAYOUT_TEXT:
     case LAYOUT_LARGE_TEXT:
         return decode_text(field, piece, ret_column);
+    case LAYOUT_HALF:
+        return decode_converted(field, piece, 2, ret_column);
+    case LAYOUT_DECIMAL:
+        return decode_converted(field, piece, (size_t)field->width, ret_column);
+    case LAYOUT_RUNS:
+        return decode_runs(field, piece, ret_column);
+    case LAYOUT_FIXED_TEXT:
+        return decode_fixed_text(field, piece, ret_column);
     case LAYOUT_TEXT_VIEWS:
         return decode_views(field, piece, ret_column);
     case LAYOUT_LIST:

@@ -1,5 +1,6 @@
-/* The buffers of compressed record batches (Message.fbs, BodyCompression), each an LZ4 frame. */
+/* The buffers of compressed record batches (Message.fbs, BodyCompression), each an LZ4 or zstd frame. */
 #include <lz4frame.h>
+#include <zstd.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,11 @@
 #include "data/arrow/read.h"
 
 #define LENGTH_SIZE 8
-/* No LZ4 block becomes more than 255 times as long, so a length beyond that is a lie, and costs no memory. */
-#define RATIO_MAX 255
+/* No LZ4 block becomes more than 255 times as long, and none of zstd's 3 bytes more than 128 KiB. A length beyond that is
+ * a lie, and costs no memory. */
+#define LZ4_RATIO_MAX  255
+#define ZSTD_RATIO_MAX 44000
+#define ALIGNMENT      64
 
 void
 arrow_inflated_free(struct arrow_inflated *inflated)
@@ -25,20 +29,32 @@ static granary_err
 add_block(struct arrow_inflated *inflated, uint64_t size, void **ret_block)
 {
     void **blocks = realloc(inflated->blocks, (inflated->count + 1) * sizeof *blocks);
-    void *block = blocks == NULL ? NULL : gr_data_alloc(size);
+    uint64_t room = (size + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    char *block = blocks == NULL || size > SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGNMENT, room);
 
     inflated->blocks = blocks != NULL ? blocks : inflated->blocks;
     if (block == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
+    memset(block + room - ALIGNMENT, 0,
+           ALIGNMENT); /* the rest is written: what is claimed and not there costs nothing */
     inflated->blocks[inflated->count++] = block;
     *ret_block = block;
     return GRANARY_OK;
 }
 
-/* All of one LZ4 frame, which must become just so many bytes. */
+/* All of one zstd frame, which must become just so many bytes. */
 static granary_err
-decompress(const uint8_t *from, uint64_t from_size, uint8_t *to, uint64_t to_size)
+decompress_zstd(const uint8_t *from, uint64_t from_size, uint8_t *to, uint64_t to_size)
+{
+    size_t made = ZSTD_decompress(to, to_size, from, from_size);
+
+    return !ZSTD_isError(made) && made == to_size ? GRANARY_OK : gr_fail(GRANARY_ECORRUPT, "damaged zstd frame");
+}
+
+/* The same of an LZ4 frame. */
+static granary_err
+decompress_lz4(const uint8_t *from, uint64_t from_size, uint8_t *to, uint64_t to_size)
 {
     LZ4F_dctx *context = NULL;
     uint64_t taken = 0;
@@ -64,8 +80,9 @@ decompress(const uint8_t *from, uint64_t from_size, uint8_t *to, uint64_t to_siz
 }
 
 granary_err
-arrow_inflate(struct arrow_inflated *inflated, const uint8_t **bytes, uint64_t *size)
+arrow_inflate(struct arrow_inflated *inflated, enum compression_codec codec, const uint8_t **bytes, uint64_t *size)
 {
+    uint64_t ratio = codec == CODEC_ZSTD ? ZSTD_RATIO_MAX : LZ4_RATIO_MAX;
     void *block;
     int64_t raw;
     granary_err err;
@@ -82,12 +99,13 @@ arrow_inflate(struct arrow_inflated *inflated, const uint8_t **bytes, uint64_t *
     if (raw == -1) {
         return GRANARY_OK;
     }
-    if (raw < 0 || (uint64_t)raw / RATIO_MAX > *size) {
+    if (raw < 0 || (uint64_t)raw / ratio > *size) {
         return gr_fail(GRANARY_ECORRUPT, "a compressed buffer of a length that cannot be");
     }
     err = add_block(inflated, (uint64_t)raw, &block);
     if (err == GRANARY_OK) {
-        err = decompress(*bytes, *size, block, (uint64_t)raw);
+        err = codec == CODEC_ZSTD ? decompress_zstd(*bytes, *size, block, (uint64_t)raw)
+                                  : decompress_lz4(*bytes, *size, block, (uint64_t)raw);
     }
     if (err == GRANARY_OK) {
         *bytes = block;

@@ -31,6 +31,7 @@ values_size(const granary_column *column)
     case GRANARY_LIST:
         return 0;
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         return column->dictionary != NULL ? (uint64_t)column->rows * sizeof(int32_t) : (uint64_t)text_size(column);
     default:
         return (uint64_t)column->rows * gr_dtype_size(column->dtype);
@@ -41,7 +42,7 @@ values_size(const granary_column *column)
 static bool
 has_offsets(const granary_column *column)
 {
-    return (column->dtype == GRANARY_STRING && column->dictionary == NULL) || gr_dtype_is_list(column->dtype);
+    return (gr_dtype_is_text(column->dtype) && column->dictionary == NULL) || gr_dtype_is_list(column->dtype);
 }
 
 /* Where the buffers of the items lie, in the place of their lists. */
@@ -200,7 +201,10 @@ put_type(struct flat_out *out, granary_dtype dtype, size_t *ret_table)
         return TYPE_LIST;
     default:
         *ret_table = flat_put_table(out, NULL, 0);
-        return dtype == GRANARY_BOOL ? TYPE_BOOL : dtype == GRANARY_STRING ? TYPE_UTF8 : TYPE_NULL;
+        return dtype == GRANARY_BOOL     ? TYPE_BOOL
+               : dtype == GRANARY_STRING ? TYPE_UTF8
+               : dtype == GRANARY_BINARY ? TYPE_BINARY
+                                         : TYPE_NULL;
     }
 }
 
@@ -269,7 +273,7 @@ count_parts(const granary_column *column, size_t *nodes, size_t *buffers)
 {
     *nodes += 1;
     *buffers += column->dtype == GRANARY_NULLTYPE ? 0
-                : column->dtype == GRANARY_STRING ? (has_offsets(column) ? 3 : 2)
+                : gr_dtype_is_text(column->dtype) ? (has_offsets(column) ? 3 : 2)
                                                   : 2; /* lists: without values */
     if (gr_dtype_is_list(column->dtype)) {
         count_parts(gr_list_items(column), nodes, buffers);

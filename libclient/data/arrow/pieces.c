@@ -79,15 +79,15 @@ arrow_cursor_open(const struct arrow_in *file, struct arrow_message *message, st
 
     uint64_t codec = flat_uint(in, compression, COMPRESSION_CODEC, 1, CODEC_LZ4_FRAME);
 
-    if (compressed && (codec != CODEC_LZ4_FRAME || flat_uint(in, compression, COMPRESSION_METHOD, 1, 0) != 0)) {
+    if (compressed && (codec > CODEC_ZSTD || flat_uint(in, compression, COMPRESSION_METHOD, 1, 0) != 0)) {
         return gr_fail(GRANARY_EUNSUPPORTED,
-                       "Arrow file: its record batches are compressed with %s; write it with LZ4, or without "
-                       "compression",
-                       codec == CODEC_ZSTD ? "zstd" : "a method that is not known");
+                       "Arrow file: its record batches are compressed with a method that is not known; write it with "
+                       "LZ4 or zstd, or without compression");
     }
     *cursor = (struct arrow_cursor){.file = file,
                                     .message = message,
                                     .compressed = compressed,
+                                    .codec = (enum compression_codec)codec,
                                     .nodes = flat_vector(in, batch, BATCH_NODES, sizeof(struct arrow_node)),
                                     .buffers = flat_vector(in, batch, BATCH_BUFFERS, sizeof(struct arrow_buffer)),
                                     .variadic = flat_vector(in, batch, BATCH_VARIADIC, sizeof(int64_t)),
@@ -135,7 +135,7 @@ next_buffer(struct arrow_cursor *cursor, bool fetch, const uint8_t **ret_bytes, 
     }
     err = arrow_fetch(cursor->file, (uint64_t)(message->body - cursor->file->bytes) + offset, length);
     if (err == GRANARY_OK && cursor->compressed) {
-        err = arrow_inflate(&cursor->inflated, ret_bytes, ret_size);
+        err = arrow_inflate(&cursor->inflated, cursor->codec, ret_bytes, ret_size);
         err = err == GRANARY_OK ? err
                                 : gr_fail_in(err, "Arrow file: buffer %zu of the batch at byte %llu",
                                              cursor->buffer - 1, (unsigned long long)message->at);
@@ -201,6 +201,35 @@ pass_over(struct arrow_cursor *cursor, const struct arrow_field *field)
     return GRANARY_OK;
 }
 
+static granary_err
+next_node(struct arrow_cursor *cursor, struct arrow_node *ret_node)
+{
+    if (cursor->node >= cursor->nodes.count) {
+        return arrow_fail_at(cursor->message->at, "a batch with too few columns");
+    }
+    memcpy(ret_node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof *ret_node, sizeof *ret_node);
+    cursor->node++;
+    return GRANARY_OK;
+}
+
+/* The ends of runs. */
+static granary_err
+next_ends(struct arrow_cursor *cursor, bool fetch, struct arrow_piece *piece)
+{
+    struct arrow_node node;
+    const uint8_t *validity;
+    uint64_t validity_size;
+    granary_err err = next_node(cursor, &node);
+
+    if (err == GRANARY_OK && (node.length < 0 || node.length > piece->rows || node.null_count != 0)) {
+        err = arrow_fail_at(cursor->message->at, "more runs than rows");
+    }
+    if (err == GRANARY_OK) {
+        err = next_buffer(cursor, false, &validity, &validity_size);
+    }
+    return err == GRANARY_OK ? next_buffer(cursor, fetch, &piece->values, &piece->values_size) : err;
+}
+
 /* rows -1: as many as it says. */
 static granary_err
 next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
@@ -214,18 +243,19 @@ next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is
     struct arrow_node node;
     granary_err err = GRANARY_OK;
 
-    if (cursor->node >= cursor->nodes.count) {
-        return arrow_fail_at(cursor->message->at, "a batch with too few columns");
+    err = next_node(cursor, &node);
+    if (err != GRANARY_OK) {
+        return err;
     }
-    memcpy(&node, cursor->message->in.bytes + cursor->nodes.at + cursor->node * sizeof node, sizeof node);
-    cursor->node++;
     piece.rows = rows < 0 ? node.length : rows;
     if (node.length != piece.rows || node.length < 0 || node.length > ROWS_MAX || node.null_count < 0 ||
         node.null_count > piece.rows) {
         return arrow_fail_at(cursor->message->at, "a column of another length than its batch");
     }
     piece.null_count = node.null_count;
-    if (is_index || field->layout != LAYOUT_NULL) {
+    if (!is_index && field->layout == LAYOUT_RUNS) {
+        err = next_ends(cursor, fetch, &piece);
+    } else if (is_index || field->layout != LAYOUT_NULL) {
         err = next_buffer(cursor, fetch, &piece.validity, &piece.validity_size);
         if (err == GRANARY_OK && offsets) {
             err = next_buffer(cursor, fetch, &piece.offsets, &piece.offsets_size);
@@ -251,7 +281,7 @@ arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, b
         return pass_over(cursor, field);
     }
     err = next_piece(cursor, field, is_index, fetch, rows, ret_piece);
-    if (err == GRANARY_OK && !is_index && arrow_is_list(field->layout)) {
+    if (err == GRANARY_OK && !is_index && (arrow_is_list(field->layout) || field->layout == LAYOUT_RUNS)) {
         err = next_piece(cursor, field->item, false, fetch, -1, &cursor->items);
         ret_piece->items = &cursor->items;
     }

@@ -1,7 +1,7 @@
 /*
  * Arrow IPC files read: footer, schema, dictionaries, record batches. Everything in the file is hostile until it was
  * checked: Flatbuffers by flat.c, blocks and buffers here, values in decode.c. What is made of a file is bounded
- * by the file's size (of compressed buffers 255 times that), but for dictionary-encoded text, which 2 GiB a column
+ * by the file's size (of compressed buffers as many times that as the codec can pack), but for dictionary-encoded text, which 2 GiB a column
  * bound.
  */
 #include "data/arrow/read.h"
@@ -115,7 +115,7 @@ dictionary_extend(struct arrow_in_dictionary *dictionary, struct gr_column *more
     const struct gr_run runs[2] = {{&dictionary->values.view, 0, dictionary->values.view.rows},
                                    {&more->view, 0, more->view.rows}};
     struct gr_column both;
-    granary_err err = gr_column_concat(runs, 2, GRANARY_STRING, &both);
+    granary_err err = gr_column_concat(runs, 2, more->view.dtype, &both);
 
     gr_column_free(more);
     if (err == GRANARY_OK) {
@@ -197,8 +197,8 @@ dictionaries_settle(struct arrow_in *file)
         if (dictionary->filled && file->fd >= 0) {
             err = column_own(&dictionary->values); /* what is made of it outlives the file's bytes */
         }
-        if (err == GRANARY_OK && dictionary->filled && values->rows > 0 && values->validity == NULL &&
-            gr_column_is_distinct(values)) {
+        if (err == GRANARY_OK && dictionary->filled && gr_dtype_is_text(values->dtype) && values->rows > 0 &&
+            values->validity == NULL && gr_column_is_distinct(values)) {
             err = gr_dictionary_create(&dictionary->values, &dictionary->entries);
         }
     }

@@ -4,6 +4,7 @@
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 
+#include "contract/int128.h"
 #include "data/arrow/format.h"
 #include "data/flat.h"
 #include "data/frame.h"
@@ -17,6 +18,10 @@ enum arrow_layout {
     LAYOUT_TIME,       /* time, timestamp or duration of another unit: becomes microseconds */
     LAYOUT_TEXT,       /* int32 offsets */
     LAYOUT_LARGE_TEXT, /* int64 offsets */
+    LAYOUT_HALF,       /* float16: becomes float32 */
+    LAYOUT_DECIMAL,    /* of `width` bytes, other than 16 */
+    LAYOUT_RUNS,       /* run-end encoded: those of `item`, so often as the runs are long */
+    LAYOUT_FIXED_TEXT, /* each of `width` bytes */
     LAYOUT_TEXT_VIEWS, /* 16 bytes a string: short ones themselves, else where they are in the parts */
     LAYOUT_LIST,       /* int32 offsets, and the items */
     LAYOUT_LARGE_LIST, /* int64 offsets */
@@ -31,6 +36,7 @@ struct arrow_field {
     granary_dtype dtype;
     enum arrow_layout layout; /* dictionary: of the dictionary's values */
     enum arrow_time_unit unit;
+    int32_t width; /* FIXED_TEXT, DECIMAL */
     bool dictionary;
     int64_t dictionary_id;
     int index_bits;
@@ -61,7 +67,7 @@ struct arrow_piece {
     uint64_t values_size;
     const struct arrow_part *parts; /* LAYOUT_TEXT_VIEWS: of text */
     size_t part_count;
-    const struct arrow_piece *items; /* lists; values are the sizes of views */
+    const struct arrow_piece *items; /* lists; values are the sizes of views. Runs: a value each; values are the ends */
 };
 
 /* A schema while its fields are read. */
@@ -95,6 +101,11 @@ struct arrow_dictionary {
 granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
                          const struct arrow_dictionary *dictionary, struct gr_column *ret_column);
 
+/* IEEE 754's 16 bits. */
+float arrow_half(const void *at);
+/* A decimal of 4, 8, 16 or 32 bytes; false: it has more digits than ours. */
+bool arrow_decimal(const void *at, size_t width, gr_int128 *ret_value);
+
 /* ... of lists of any layout. Errors: ECORRUPT · EUNSUPPORTED · EFULL · ENOMEM */
 granary_err arrow_decode_list(const struct arrow_field *field, const struct arrow_piece *piece, const uint8_t *validity,
                               struct gr_column *ret_column);
@@ -114,16 +125,17 @@ struct arrow_inflated {
 };
 void arrow_inflated_free(struct arrow_inflated *inflated);
 /*
- * A buffer as compressed record batches have it: 8 bytes tell how long it is raw, an LZ4 frame follows; or -1, and it
- * follows as it is. *bytes, *size become those of the raw buffer, which `inflated` owns when it is a new one.
+ * A buffer as compressed record batches have it: 8 bytes tell how long it is raw, a frame of the codec follows; or -1,
+ * and it follows as it is. *bytes, *size become those of the raw buffer, which `inflated` owns when it is a new one.
  * Errors: ECORRUPT · ENOMEM
  */
-granary_err arrow_inflate(struct arrow_inflated *inflated, const uint8_t **bytes, uint64_t *size);
+granary_err
+arrow_inflate(struct arrow_inflated *inflated, enum compression_codec codec, const uint8_t **bytes, uint64_t *size);
 
 struct arrow_in_dictionary {
     int64_t id;
     bool filled;
-    struct gr_column values;       /* STRING */
+    struct gr_column values;
     struct gr_dictionary *entries; /* of the values when those may be one of ours, which borrows them; else NULL */
 };
 
@@ -166,7 +178,8 @@ struct arrow_cursor {
     struct arrow_part *parts; /* of the piece it is at; owned */
     struct arrow_piece items; /* the same of lists */
     uint64_t budget;
-    bool compressed;                /* each buffer by itself */
+    bool compressed; /* each buffer by itself */
+    enum compression_codec codec;
     struct arrow_inflated inflated; /* columns that lie there do not outlive the cursor */
 };
 

@@ -50,15 +50,18 @@ decimal_type(struct flat_in *in, struct flat_table type, struct arrow_field *fie
 {
     int32_t scale = (int32_t)(uint32_t)flat_uint(in, type, DECIMAL_SCALE, 4, 0);
 
-    if (flat_uint(in, type, DECIMAL_BIT_WIDTH, 4, 128) != 128) {
-        set_other(field, "Decimal of another width than 128");
+    uint64_t bits = flat_uint(in, type, DECIMAL_BIT_WIDTH, 4, 128);
+
+    if (bits != 32 && bits != 64 && bits != 128 && bits != 256) {
+        set_other(field, "Decimal of an odd width");
         return;
     }
     if (scale < 0 || scale > GRANARY_DECIMAL_SCALE_MOST) {
         set_other(field, "Decimal of a scale beyond 0 to 38");
         return;
     }
-    set_layout(field, LAYOUT_FIXED, GRANARY_DECIMAL(scale));
+    field->width = (int32_t)bits / 8;
+    set_layout(field, bits == 128 ? LAYOUT_FIXED : LAYOUT_DECIMAL, GRANARY_DECIMAL(scale));
 }
 
 /* Whichever it is, the values are in UTC. */
@@ -207,17 +210,27 @@ field_type(struct flat_in *in, struct flat_table table, struct arrow_field *fiel
             set_layout(field, LAYOUT_FIXED, GRANARY_FLOAT64);
             return GRANARY_OK;
         default:
-            set_other(field, "float16");
+            set_layout(field, LAYOUT_HALF, GRANARY_FLOAT32);
             return GRANARY_OK;
         }
     case TYPE_UTF8:
-        set_layout(field, LAYOUT_TEXT, GRANARY_STRING);
+    case TYPE_BINARY:
+        set_layout(field, LAYOUT_TEXT, number == TYPE_UTF8 ? GRANARY_STRING : GRANARY_BINARY);
         return GRANARY_OK;
     case TYPE_LARGE_UTF8:
-        set_layout(field, LAYOUT_LARGE_TEXT, GRANARY_STRING);
+    case TYPE_LARGE_BINARY:
+        set_layout(field, LAYOUT_LARGE_TEXT, number == TYPE_LARGE_UTF8 ? GRANARY_STRING : GRANARY_BINARY);
         return GRANARY_OK;
     case TYPE_UTF8_VIEW:
-        set_layout(field, LAYOUT_TEXT_VIEWS, GRANARY_STRING);
+    case TYPE_BINARY_VIEW:
+        set_layout(field, LAYOUT_TEXT_VIEWS, number == TYPE_UTF8_VIEW ? GRANARY_STRING : GRANARY_BINARY);
+        return GRANARY_OK;
+    case TYPE_FIXED_BINARY:
+        field->width = (int32_t)(uint32_t)flat_uint(in, type, 0, 4, 0);
+        set_layout(field, LAYOUT_FIXED_TEXT, GRANARY_BINARY);
+        if (field->width < 0) {
+            set_other(field, "FixedSizeBinary of an odd width");
+        }
         return GRANARY_OK;
     case TYPE_DATE:
         set_layout(field, flat_uint(in, type, 0, 2, DATE_MILLISECOND) == DATE_DAY ? LAYOUT_FIXED : LAYOUT_DATE_MS,
@@ -314,7 +327,36 @@ count_all(struct arrow_schema *schema, struct flat_table table, int depth, struc
     return err;
 }
 
-/* The indices of a dictionary: it is one of text. */
+/* Run-end encoded values of a type that is read, without a dictionary or runs of their own. */
+static granary_err
+runs_type(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field)
+{
+    struct flat_in *in = schema->in;
+    struct flat_vector children = flat_vector(in, table, FIELD_CHILDREN, 4);
+    struct flat_table ends = children.count == 2 ? flat_element_table(in, children, 0) : (struct flat_table){0};
+    struct flat_table values = children.count == 2 ? flat_element_table(in, children, 1) : (struct flat_table){0};
+    bool good = flat_uint(in, ends, FIELD_TYPE_TYPE, 1, 0) == TYPE_INT &&
+                flat_table(in, ends, FIELD_DICTIONARY).at == 0 && flat_table(in, values, FIELD_DICTIONARY).at == 0 &&
+                !has_children(flat_uint(in, values, FIELD_TYPE_TYPE, 1, 0));
+
+    if (!good) {
+        return GRANARY_OK;
+    }
+    field->item = calloc(1, sizeof *field->item);
+    if (field->item == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    field->item->name = field->name;
+    field->index_bits = (int)flat_uint(in, flat_table(in, ends, FIELD_TYPE), INT_BIT_WIDTH, 4, 0);
+    (void)field_type(in, values, field->item);
+    if (field->item->layout != LAYOUT_OTHER &&
+        (field->index_bits == 16 || field->index_bits == 32 || field->index_bits == 64)) {
+        set_layout(field, LAYOUT_RUNS, field->item->dtype);
+    }
+    return GRANARY_OK;
+}
+
+/* The indices of a dictionary. */
 static void
 index_type(struct flat_in *in, struct flat_table dictionary, struct arrow_field *field)
 {
@@ -340,10 +382,13 @@ arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct ar
     field->name = flat_string(in, table, FIELD_NAME);
     field->name = field->name == NULL ? "" : field->name;
     err = field_type(in, table, field);
+    if (err == GRANARY_OK && dictionary.at == 0 && flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0) == TYPE_RUN_ENDS) {
+        err = runs_type(schema, table, field);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
-    if (dictionary.at != 0 && field->dtype == GRANARY_STRING) {
+    if (dictionary.at != 0 && field->layout != LAYOUT_OTHER && !arrow_is_list(field->layout)) {
         index_type(in, dictionary, field);
     } else if (dictionary.at != 0) {
         char type[sizeof field->other];

@@ -18,7 +18,7 @@ column_settle(granary_column *column, struct gr_directory_column *place, int64_t
         column->validity = column->null_count == 0 ? NULL : column->validity;
         place->validity_size = column->null_count == 0 ? 0 : (uint64_t)gr_bitmap_bytes(rows);
     }
-    if (column->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(column->dtype)) {
         place->offsets_size = ((uint64_t)rows + 1) * sizeof(int32_t);
         place->values_size = (uint64_t)column->offsets[rows];
     } else if (column->dtype == GRANARY_BOOL) {

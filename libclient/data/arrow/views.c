@@ -1,4 +1,4 @@
-/* Strings as views (Arrow's Utf8View): 16 bytes each. */
+/* Strings and binaries as views (Arrow's Utf8View): 16 bytes each. */
 #include <string.h>
 
 #include "base/error.h"
@@ -64,7 +64,7 @@ arrow_decode_views(const struct arrow_field *field, const struct arrow_piece *pi
         }
         bytes += load(view, 0);
     }
-    err = gr_column_alloc(GRANARY_STRING, piece->rows, bytes, validity != NULL, &column);
+    err = gr_column_alloc(field->dtype, piece->rows, bytes, validity != NULL, &column);
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "column '%s'", field->name);
     }

@@ -97,7 +97,7 @@ static void
 write_with_zone(uint8_t *to, const granary_column *column, struct gr_directory_column *place)
 {
     const char *from = column->values;
-    bool is_text = column->dtype == GRANARY_STRING;
+    bool is_text = gr_dtype_is_text(column->dtype);
     size_t size = gr_dtype_size(column->dtype);
     size_t first = is_text ? (size_t)column->offsets[0] : 0;
 

@@ -21,7 +21,7 @@ expr_show(const struct gr_expr *expr, struct expr_shown *shown)
             (void)snprintf(shown->text, sizeof shown->text, "null");
         } else if (expr->is_interval) {
             (void)snprintf(shown->text, sizeof shown->text, "an interval");
-        } else if (expr->text != NULL) {
+        } else if (expr->text != NULL && expr->dtype == GRANARY_STRING) {
             (void)snprintf(shown->text, sizeof shown->text, "%s ('%.100s')", dtype, expr->text);
         } else {
             (void)snprintf(shown->text, sizeof shown->text, "%s", dtype);

@@ -104,15 +104,24 @@ expr_check_order(struct gr_expr *expr)
 granary_err
 expr_check_logic(struct gr_expr *expr)
 {
-    if (expr->op == GR_OP_OR && expr->operands[0]->dtype == GRANARY_STRING &&
-        expr->operands[1]->dtype == GRANARY_STRING) {
+    if (expr->op == GR_OP_OR &&
+        (expr->operands[0]->dtype == GRANARY_BINARY || expr->operands[1]->dtype == GRANARY_BINARY)) {
+        granary_err err = expr_read_texts(expr);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        expr_settle_nulls(expr, GRANARY_BINARY);
+    }
+    if (expr->op == GR_OP_OR && gr_dtype_is_text(expr->operands[0]->dtype) &&
+        expr->operands[1]->dtype == expr->operands[0]->dtype) {
         expr->op = GR_OP_CONCAT; /* a || b */
-        expr->dtype = GRANARY_STRING;
+        expr->dtype = expr->operands[0]->dtype;
         return GRANARY_OK;
     }
     expr_settle_nulls(expr, GRANARY_BOOL);
     if (expr->op == GR_OP_OR &&
-        (expr->operands[0]->dtype == GRANARY_STRING || expr->operands[1]->dtype == GRANARY_STRING)) {
+        (gr_dtype_is_text(expr->operands[0]->dtype) || gr_dtype_is_text(expr->operands[1]->dtype))) {
         struct expr_shown left;
         struct expr_shown right;
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/value/tzone.h"
 #include "graph/expr/check.h"
 
 /* Counted in days or microseconds. */
@@ -72,6 +73,36 @@ expr_check_date_trunc(struct gr_expr *expr)
                    unit->position, unit->text);
 }
 
+granary_err
+expr_check_timezone(struct gr_expr *expr)
+{
+    const struct gr_expr *zone = expr->operands[0];
+    const struct gr_tzone *found;
+    granary_err err = GRANARY_OK;
+
+    if (zone->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], GRANARY_STRING);
+    }
+    if (zone->dtype != GRANARY_STRING) {
+        return expr_wrong_operand(expr, 0, "a time zone, such as 'Europe/Berlin',");
+    }
+    if (expr_is_text(zone) && gr_tzone_find(zone->text, zone->text_size, &found) != GRANARY_OK) {
+        return gr_fail_in(GRANARY_EINVAL, "position %d", zone->position);
+    }
+    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[1], GRANARY_TIMESTAMPTZ);
+    }
+    if (expr->operands[1]->dtype == GRANARY_DATE) {
+        err = expr_convert(&expr->operands[1], GRANARY_TIMESTAMP);
+    }
+    if (err == GRANARY_OK && !expr_has_day(expr->operands[1]->dtype)) {
+        return expr_wrong_operand(expr, 1, "a timestamp or timestamptz");
+    }
+    expr->dtype =
+        err == GRANARY_OK && expr->operands[1]->dtype == GRANARY_TIMESTAMPTZ ? GRANARY_TIMESTAMP : GRANARY_TIMESTAMPTZ;
+    return err;
+}
+
 static const struct {
     char letter;
     const char *wants;
@@ -84,6 +115,8 @@ static const struct {
     {'t', "a date or timestamp", GRANARY_DATE},
     {'*', "a value", GRANARY_STRING},
     {'c', "a date, time or timestamp", GRANARY_TIMESTAMP},
+    {'y', "a binary", GRANARY_BINARY},
+    {'w', "a string or binary", GRANARY_STRING},
 };
 
 static bool
@@ -92,6 +125,10 @@ letter_takes(char letter, const struct gr_expr *expr)
     switch (letter) {
     case 's':
         return expr->dtype == GRANARY_STRING;
+    case 'y':
+        return expr->dtype == GRANARY_BINARY;
+    case 'w':
+        return gr_dtype_is_text(expr->dtype);
     case 'i':
         return expr_is_integer(expr->dtype);
     case 'n':
@@ -114,6 +151,8 @@ letter_gives(char letter, const struct gr_expr *expr)
         return GRANARY_STRING;
     case 'i':
         return GRANARY_INT64;
+    case 'y':
+        return GRANARY_BINARY;
     case 'f':
         return GRANARY_FLOAT64;
     case 'b':
@@ -144,7 +183,7 @@ expr_check_signature(struct gr_expr *expr)
         if (operand->dtype == GRANARY_NULLTYPE) {
             expr_become_null(operand, letters[at].alone);
         }
-        if (expr_is_text(operand) && expr_is_numeric(letters[at].alone)) {
+        if (expr_is_text(operand) && (expr_is_numeric(letters[at].alone) || *letter == 'y')) {
             granary_err err = expr_read_argument(expr, operand, letters[at].alone);
 
             if (err != GRANARY_OK) {
@@ -171,6 +210,33 @@ expr_check_signature(struct gr_expr *expr)
     if (signature[0] == 'x' && expr->dtype != GRANARY_BOOL && !small) {
         expr->dtype = GRANARY_FLOAT64;
     }
+    return GRANARY_OK;
+}
+
+/* Strings, or binaries. */
+granary_err
+expr_check_joined(struct gr_expr *expr)
+{
+    granary_dtype dtype = GRANARY_STRING;
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        dtype = expr->operands[i]->dtype == GRANARY_BINARY ? GRANARY_BINARY : dtype;
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        struct gr_expr *operand = expr->operands[i];
+        granary_err err = GRANARY_OK;
+
+        if (operand->dtype == GRANARY_NULLTYPE) {
+            expr_become_null(operand, dtype);
+        } else if (dtype == GRANARY_BINARY && expr_is_text(operand)) {
+            err = expr_read_argument(expr, operand, dtype);
+        }
+        if (err != GRANARY_OK || operand->dtype != dtype) {
+            return err != GRANARY_OK ? err
+                                     : expr_wrong_operand(expr, i, dtype == GRANARY_BINARY ? "a binary" : "a string");
+        }
+    }
+    expr->dtype = dtype;
     return GRANARY_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "contract/int128.h"
+#include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "graph/expr/check.h"
 
@@ -244,7 +245,7 @@ fold_compare(struct gr_expr *expr)
     }
     if (expr_is_weak(a) && expr_is_weak(b)) {
         order = order_numbers(a, b);
-    } else if (a->text != NULL && b->text != NULL) {
+    } else if (a->text != NULL && b->text != NULL && a->dtype == b->dtype) {
         size_t size = a->text_size < b->text_size ? a->text_size : b->text_size;
 
         order = memcmp(a->text, b->text, size);
@@ -297,6 +298,26 @@ is_clock(granary_dtype dtype)
 }
 
 static void
+fold_bytes(struct gr_expr *expr)
+{
+    const struct gr_expr *a = expr->operands[0];
+    struct gr_buf bytes = {0};
+    size_t size;
+    char *copy;
+
+    if (gr_bytes_parse(a->text, a->text_size, &bytes)) {
+        size = bytes.size;
+        gr_buf_add(&bytes, "", 1);
+        copy = gr_buf_take(&bytes);
+        if (copy != NULL) {
+            become_literal(expr, GRANARY_BINARY)->text = copy;
+            expr->text_size = size;
+        }
+    }
+    gr_buf_free(&bytes);
+}
+
+static void
 fold_cast(struct gr_expr *expr)
 {
     const struct gr_expr *a = expr->operands[0];
@@ -308,9 +329,11 @@ fold_cast(struct gr_expr *expr)
     }
     if (expr_is_weak(a)) {
         fold_number_cast(expr);
-    } else if (a->text != NULL && expr->target == GRANARY_DATE && gr_date_parse(a->text, a->text_size, &days)) {
+    } else if (expr_is_text(a) && expr->target == GRANARY_DATE && gr_date_parse(a->text, a->text_size, &days)) {
         become_literal(expr, GRANARY_DATE)->value.i = days;
-    } else if (a->text != NULL && is_clock(expr->target) &&
+    } else if (expr_is_text(a) && expr->target == GRANARY_BINARY) {
+        fold_bytes(expr);
+    } else if (expr_is_text(a) && is_clock(expr->target) &&
                expr_read_clock(expr->target, a->text, a->text_size, &microseconds)) {
         become_literal(expr, expr->target)->value.i = microseconds;
     } else if (a->dtype == GRANARY_DATE && is_clock(expr->target) && expr->target != GRANARY_TIME) {

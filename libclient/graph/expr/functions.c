@@ -48,9 +48,9 @@ gr_function_info(size_t *ret_count)
 const char *
 gr_function_gives(const struct gr_function_info *info)
 {
-    static const char *const dtypes[][2] = {{"s", "string"},         {"i", "int64"},     {"b", "bool"},
-                                            {"d", "date"},           {"m", "timestamp"}, {"f", "float64"},
-                                            {"=", "as its argument"}};
+    static const char *const dtypes[][2] = {{"s", "string"}, {"i", "int64"},          {"b", "bool"},
+                                            {"d", "date"},   {"m", "timestamp"},      {"f", "float64"},
+                                            {"y", "binary"}, {"=", "as its argument"}};
     const char *value = strchr(info->signature, '>');
 
     if (info->signature[0] == 'x' && strcmp(value, ">=") == 0) {

@@ -168,11 +168,11 @@ parse_dtype(struct parser *parser, granary_dtype *ret_dtype, int *ret_digits)
         }
     }
     if (*ret_dtype == GRANARY_NULLTYPE) {
-        return lexer_fail(&parser->lexer, name.position,
-                          "'%s' is no dtype; there are bool, int8 to int64, uint8 to uint64, float32, float64, string, "
-                          "date, time, timestamp, timestamptz, duration, decimal(0) to decimal(38), and list(...) of "
-                          "these",
-                          text);
+        return lexer_fail(
+            &parser->lexer, name.position,
+            "'%s' is no dtype; there are bool, int8 to int64, uint8 to uint64, float32, float64, string, binary, "
+            "date, time, timestamp, timestamptz, duration, decimal(0) to decimal(38), and list(...) of these",
+            text);
     }
     return GRANARY_OK;
 }

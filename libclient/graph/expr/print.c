@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/frame.h"
+#include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "graph/expr/check.h"
 #include "graph/expr/lex.h"
@@ -130,6 +131,11 @@ print_literal(const struct gr_expr *expr, struct gr_buf *out)
         return;
     case GRANARY_STRING:
         put_quoted(out, expr->text, expr->text_size, '\'');
+        return;
+    case GRANARY_BINARY:
+        put(out, "cast('");
+        gr_bytes_format(expr->text, expr->text_size, out);
+        put(out, "' as binary)");
         return;
     case GRANARY_DATE:
         put(out, "date '");

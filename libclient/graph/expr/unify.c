@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
+#include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "data/value/number.h"
 #include "graph/expr/check.h"
@@ -346,6 +347,25 @@ read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t s
     return done;
 }
 
+/* The bytes that it stands for take the place of the text. */
+static granary_err
+read_bytes(struct gr_expr *text, const char *beside)
+{
+    struct gr_buf bytes = {0};
+
+    if (!gr_bytes_parse(text->text, text->text_size, &bytes)) {
+        gr_buf_free(&bytes);
+        return gr_fail(GRANARY_EINVAL, "position %d: '%.100s' meets %s, but is no binary: \\x and hexadecimal digits",
+                       text->position, text->text, beside);
+    }
+    text->text_size = bytes.size;
+    gr_buf_add(&bytes, "", 1);
+    free(text->text);
+    text->text = gr_buf_take(&bytes);
+    text->dtype = GRANARY_BINARY;
+    return text->text == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+}
+
 bool
 expr_is_text(const struct gr_expr *expr)
 {
@@ -359,6 +379,9 @@ expr_read_text(struct gr_expr *text, granary_dtype dtype, const char *beside)
     const char *from = text->text;
     size_t size = text->text_size;
 
+    if (dtype == GRANARY_BINARY) {
+        return read_bytes(text, beside);
+    }
     for (; size > 0 && (from[0] == ' ' || from[0] == '\t'); size--) {
         from++;
     }

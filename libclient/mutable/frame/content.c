@@ -189,7 +189,7 @@ chunk_fits(const granary_mutable *table, const struct run *run, const granary_vi
         const char *end = (const char *)view->data + view->data_size;
 
         fits = column->dtype == table->schema->columns[i].view.dtype &&
-               (column->dtype != GRANARY_STRING ||
+               (!gr_dtype_is_text(column->dtype) ||
                 texts_fit(column, run->from, run->to, (uint64_t)(end - (const char *)column->values)));
     }
     return fits;

@@ -33,7 +33,7 @@ row_bytes(const granary_frame *schema)
     for (size_t i = 0; i < schema->count; i++) {
         granary_dtype dtype = schema->columns[i].view.dtype;
 
-        bytes += dtype == GRANARY_STRING ? sizeof(int32_t) + TEXT_GUESS : gr_dtype_size(dtype) + 1;
+        bytes += gr_dtype_is_text(dtype) ? sizeof(int32_t) + TEXT_GUESS : gr_dtype_size(dtype) + 1;
     }
     return bytes;
 }
@@ -72,7 +72,7 @@ static uint64_t
 zeros_size(const granary_column *column, int64_t text, uint32_t capacity)
 {
     const uint64_t values =
-        column->dtype == GRANARY_STRING ? (uint64_t)text : (uint64_t)capacity * gr_dtype_size(column->dtype);
+        gr_dtype_is_text(column->dtype) ? (uint64_t)text : (uint64_t)capacity * gr_dtype_size(column->dtype);
 
     return values > capacity ? values : capacity; /* bitmaps are smaller */
 }
@@ -86,7 +86,7 @@ empty_alloc(const granary_frame *schema, const granary_column *columns, int64_t 
 
     for (size_t i = 0; i < schema->count; i++) {
         const granary_column *like = &schema->columns[i].view;
-        const bool is_text = like->dtype == GRANARY_STRING;
+        const bool is_text = gr_dtype_is_text(like->dtype);
         const uint64_t size = zeros_size(like, is_text ? text_room(&columns[i], from, capacity) : 0, capacity);
 
         zeros = size > zeros ? size : zeros;
@@ -121,7 +121,7 @@ make_empty(const granary_frame *schema, const granary_column *columns, int64_t f
         if (like->dtype != GRANARY_NULLTYPE) {
             column.validity = column.values = empty->zeros;
         }
-        if (like->dtype == GRANARY_STRING) {
+        if (gr_dtype_is_text(like->dtype)) {
             column.offsets = offsets;
             offsets[capacity] = (int32_t)text_room(&columns[i], from, capacity);
             offsets += capacity + 1;
@@ -248,9 +248,9 @@ rows_that_fit(const struct rows_writer *rows, const granary_column *columns, int
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct rows_column *to = &rows->columns[i];
-        int64_t at = to->dtype == GRANARY_STRING ? to->offsets[rows->rows] : 0;
+        int64_t at = gr_dtype_is_text(to->dtype) ? to->offsets[rows->rows] : 0;
 
-        for (int64_t row = 0; to->dtype == GRANARY_STRING && row < count; row++) {
+        for (int64_t row = 0; gr_dtype_is_text(to->dtype) && row < count; row++) {
             size_t length = 0;
 
             (void)granary_column_text(&columns[i], from + row, &length);
@@ -319,7 +319,7 @@ write_column(struct rows_column *to, uint32_t at, const granary_column *column, 
     for (int64_t row = 0; column->validity != NULL && row < count; row++) {
         bit_write(to->validity, at + row, !is_null(column, from + row));
     }
-    if (to->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(to->dtype)) {
         write_texts(to, at, column, from, count);
     } else {
         write_values(to, at, column, from, count);

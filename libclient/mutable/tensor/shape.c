@@ -191,7 +191,7 @@ columns_fit(const granary_frame *frame)
         fit = frame->columns[i].view.validity == NULL &&
               (i == SHAPE_FILL || frame->columns[i].view.dtype == GRANARY_INT64);
     }
-    return fit && frame->columns[SHAPE_FILL].view.dtype != GRANARY_STRING;
+    return fit && !gr_dtype_is_text(frame->columns[SHAPE_FILL].view.dtype);
 }
 
 granary_err

@@ -147,6 +147,7 @@ put_bounds_of(const struct put_dense *dense, const struct put_dictionary *dictio
         extremes_decimal(dense, from, to, &bounds);
         break;
     case PUT_TEXT:
+    case PUT_BYTES:
         if (dictionary->ranks != NULL) {
             extremes_ranked(dense, dictionary, from, to, &bounds);
         } else {
@@ -180,6 +181,7 @@ compare(enum put_kind kind, const struct put_bound *a, const struct put_bound *b
     case PUT_DECIMAL:
         return ORDER(a->number.wide, b->number.wide);
     case PUT_TEXT:
+    case PUT_BYTES:
         return compare_text(a->text, b->text);
     }
     return 0;
@@ -248,15 +250,28 @@ raise(uint8_t *bytes, size_t size)
     return 0;
 }
 
+/* The same of bytes that are no characters. */
+static size_t
+raise_bytes(uint8_t *bytes, size_t size)
+{
+    while (size > 0 && bytes[size - 1] == 0xff) {
+        size--;
+    }
+    if (size > 0) {
+        bytes[size - 1]++;
+    }
+    return size;
+}
+
 static bool
-add_text(struct put_text text, bool up, struct gr_buf *out)
+add_text(enum put_kind kind, struct put_text text, bool up, struct gr_buf *out)
 {
     uint8_t cut[PUT_BOUND_MOST];
-    size_t size = text.size <= PUT_BOUND_MOST ? 0 : cut_size(text);
+    size_t size = text.size <= PUT_BOUND_MOST ? 0 : kind == PUT_BYTES ? PUT_BOUND_MOST : cut_size(text);
 
     if (size > 0) {
         memcpy(cut, text.bytes, size);
-        size = up ? raise(cut, size) : size;
+        size = !up ? size : kind == PUT_BYTES ? raise_bytes(cut, size) : raise(cut, size);
     }
     gr_buf_add(out, size > 0 ? cut : text.bytes, size > 0 ? size : text.size);
     return size == 0;
@@ -294,7 +309,8 @@ put_bound_add(enum put_kind kind, const struct put_bound *bound, bool up, struct
         gr_buf_add(out, &number.natural, put_width(kind));
         break;
     case PUT_TEXT:
-        return add_text(bound->text, up, out);
+    case PUT_BYTES:
+        return add_text(kind, bound->text, up, out);
     }
     return true;
 }
@@ -319,6 +335,7 @@ bound_of(enum put_kind kind, const uint8_t *bytes, size_t size)
         break;
     case PUT_NULLS:
     case PUT_TEXT:
+    case PUT_BYTES:
         break;
     case PUT_BOOL:
         bound.number.integer = bytes[0];

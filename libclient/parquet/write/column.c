@@ -131,7 +131,7 @@ page_rows(const struct writing *writing, int64_t row, int64_t value)
     int64_t bytes = 0;
     int64_t i = 0;
 
-    if (dense->kind != PUT_TEXT || writing->dictionary.count > 0) {
+    if (!put_is_text(dense->kind) || writing->dictionary.count > 0) {
         return most;
     }
     for (; i < most && (bytes < PUT_PAGE_BYTES || i % 8 != 0); i++) {
@@ -448,7 +448,7 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
         unsigned bits = put_bits_for(writing.dictionary.count - 1);
 
         writing.bits = bits > 0 ? bits : 1;
-        err = type->kind == PUT_TEXT && writing.dictionary.count <= RANKED_MOST
+        err = put_is_text(type->kind) && writing.dictionary.count <= RANKED_MOST
                   ? put_dictionary_rank(&writing.dense, &writing.dictionary)
                   : GRANARY_OK;
     }

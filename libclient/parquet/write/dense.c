@@ -83,6 +83,7 @@ gather(const granary_column *column, int64_t from, const struct put_dense *dense
     case GRANARY_DATE:
     case GRANARY_FLOAT32:
     case GRANARY_STRING: /* codes */
+    case GRANARY_BINARY:
         GATHER(uint32_t, uint32_t);
         break;
     default:
@@ -183,7 +184,7 @@ put_dense_make(const granary_column *column, enum put_kind kind, int64_t from, i
     struct put_dense dense = {.kind = kind, .rows = rows};
     granary_err err = take_validity(column, from, rows, &dense);
 
-    if (err == GRANARY_OK && kind == PUT_TEXT) {
+    if (err == GRANARY_OK && put_is_text(kind)) {
         err = take_text(column, from, &dense);
     } else if (err == GRANARY_OK && kind == PUT_BOOL) {
         err = take_bools(column, from, &dense);
@@ -256,7 +257,7 @@ put_plain(const struct put_dense *dense, int64_t from, int64_t to, struct gr_buf
     if (from == to) {
         return;
     }
-    if (dense->kind == PUT_TEXT) {
+    if (put_is_text(dense->kind)) {
         plain_text(dense, from, to, out);
     } else if (dense->kind == PUT_DECIMAL) {
         plain_decimals(dense, from, to, out);

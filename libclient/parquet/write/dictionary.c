@@ -174,7 +174,7 @@ plain_bytes(const struct put_dense *dense)
 {
     size_t bytes = (size_t)dense->count * put_width(dense->kind);
 
-    for (int64_t i = 0; dense->kind == PUT_TEXT && i < dense->count; i++) {
+    for (int64_t i = 0; put_is_text(dense->kind) && i < dense->count; i++) {
         bytes += put_dense_text(dense, i).size + sizeof(uint32_t);
     }
     return bytes;

@@ -24,6 +24,7 @@ enum put_kind {
     PUT_F64,
     PUT_DECIMAL,
     PUT_TEXT,
+    PUT_BYTES, /* as text, but bounds are cut anywhere */
 };
 
 struct put_type {
@@ -46,6 +47,12 @@ put_item_dtype(granary_dtype dtype)
 granary_err put_type_of(granary_dtype dtype, struct put_type *ret_type);
 /* Bytes of a value of that kind; 0: it has no fixed size in whole bytes. */
 size_t put_width(enum put_kind kind);
+
+static inline bool
+put_is_text(enum put_kind kind)
+{
+    return kind == PUT_TEXT || kind == PUT_BYTES;
+}
 
 static inline bool
 put_bit(const uint8_t *bits, int64_t i)

@@ -28,6 +28,7 @@ put_type_of(granary_dtype dtype, struct put_type *ret_type)
         [GRANARY_UINT32] = {PUT_U32, GR_PARQUET_INT32, 13, 32, false},
         [GRANARY_UINT64] = {PUT_U64, GR_PARQUET_INT64, 14, 64, false},
         [GRANARY_DURATION] = {PUT_I64, GR_PARQUET_INT64, -1, 0, false},
+        [GRANARY_BINARY] = {PUT_BYTES, GR_PARQUET_BYTES, -1, 0, false},
         [GRANARY_TIME] = {PUT_I64, GR_PARQUET_INT64, 8, 0, false},
         [GRANARY_TIMESTAMPTZ] = {PUT_I64, GR_PARQUET_INT64, 10, 0, false},
         [GRANARY_DECIMAL] = {PUT_DECIMAL, GR_PARQUET_FIXED, 5, 0, false},
@@ -49,8 +50,8 @@ size_t
 put_width(enum put_kind kind)
 {
     static const uint8_t widths[] = {
-        [PUT_NULLS] = 0, [PUT_BOOL] = 0, [PUT_I32] = 4, [PUT_U32] = 4,      [PUT_I64] = 8,
-        [PUT_U64] = 8,   [PUT_F32] = 4,  [PUT_F64] = 8, [PUT_DECIMAL] = 16, [PUT_TEXT] = 0,
+        [PUT_NULLS] = 0, [PUT_BOOL] = 0, [PUT_I32] = 4,      [PUT_U32] = 4,  [PUT_I64] = 8,   [PUT_U64] = 8,
+        [PUT_F32] = 4,   [PUT_F64] = 8,  [PUT_DECIMAL] = 16, [PUT_TEXT] = 0, [PUT_BYTES] = 0,
     };
 
     return widths[kind];

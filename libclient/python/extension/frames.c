@@ -59,6 +59,13 @@ width_of(granary_dtype dtype)
     }
 }
 
+/* Strings, and binaries: they have offsets, or a dictionary. */
+static bool
+is_text(granary_dtype dtype)
+{
+    return dtype == GRANARY_STRING || dtype == GRANARY_BINARY;
+}
+
 static bool
 is_list(granary_dtype dtype)
 {
@@ -72,7 +79,7 @@ column_object(PyObject *owner, const granary_column *column)
 {
     const Py_ssize_t rows = (Py_ssize_t)column->rows, bitmap = (rows + 7) / 8;
     const granary_column *child = is_list(column->dtype) ? granary_column_items(column) : column->dictionary;
-    const bool is_plain = column->dtype == GRANARY_STRING && column->dictionary == NULL;
+    const bool is_plain = is_text(column->dtype) && column->dictionary == NULL;
     const bool has_offsets = column->offsets != NULL && (is_plain || is_list(column->dtype));
     const Py_ssize_t size = column->dtype == GRANARY_NULLTYPE || is_list(column->dtype) ? 0
                             : is_plain                      ? (column->offsets == NULL ? 0 : column->offsets[rows])
@@ -310,18 +317,18 @@ take_column(struct given *given, PyObject *tuple, Py_ssize_t at, bool is_diction
     if (!dtype_parse(dtype, &column->dtype)) {
         return false;
     }
-    width = column->dtype == GRANARY_STRING && dictionary == Py_None ? 0
-            : column->dtype == GRANARY_NULLTYPE                      ? 0
-            : is_list(column->dtype)                                 ? 0
-            : column->dtype == GRANARY_STRING                        ? 4 * (Py_ssize_t)rows
-            : column->dtype == GRANARY_BOOL                          ? ((Py_ssize_t)rows + 7) / 8
-                                                                     : width_of(column->dtype) * (Py_ssize_t)rows;
+    width = is_text(column->dtype) && dictionary == Py_None ? 0
+            : column->dtype == GRANARY_NULLTYPE             ? 0
+            : is_list(column->dtype)                        ? 0
+            : is_text(column->dtype)                        ? 4 * (Py_ssize_t)rows
+            : column->dtype == GRANARY_BOOL                 ? ((Py_ssize_t)rows + 7) / 8
+                                                            : width_of(column->dtype) * (Py_ssize_t)rows;
     if (!take_buffer(validity, &buffers[0], ((Py_ssize_t)rows + 7) / 8, name, (const void **)&column->validity) ||
         !take_buffer(values, &buffers[1], width, name, &column->values) ||
         !take_buffer(offsets, &buffers[2], 4 * ((Py_ssize_t)rows + 1), name, (const void **)&column->offsets)) {
         return false;
     }
-    if (column->dtype == GRANARY_STRING && dictionary == Py_None) {
+    if (is_text(column->dtype) && dictionary == Py_None) {
         if (column->offsets == NULL) {
             PyErr_Format(PyExc_ValueError, "column '%s': strings need offsets", name);
             return false;

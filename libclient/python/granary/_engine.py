@@ -34,7 +34,7 @@ def column_of(given: Any) -> Column:
     elif dictionary is not None:
         made.dictionary = column_of(dictionary)
         made.values = np.frombuffer(values, "i4")
-    elif dtype == "string":
+    elif dtype in ("string", "binary"):
         made.offsets = np.frombuffer(offsets, "i4") if offsets is not None else np.zeros(1, "i4")
         made.values = np.frombuffer(values, "u1")
     elif dtype == "bool" or dtype.startswith("decimal"):

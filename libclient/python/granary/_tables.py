@@ -166,7 +166,7 @@ def fitted(what: str, column: Column, want: str) -> Column:
 
 def _nulls(name: str, dtype: str, rows: int) -> Column:
     validity = np.zeros((rows + 7) // 8, "u1")
-    if dtype == "string":
+    if dtype in ("string", "binary"):
         return Column(name, dtype, rows, np.zeros(0, "u1"), validity, np.zeros(rows + 1, "i4"))
     if dtype == "bool":
         return Column(name, dtype, rows, np.zeros((rows + 7) // 8, "u1"), validity)

@@ -76,6 +76,8 @@ static const struct {
     {"int64", "int64"},        {"int32", "int32"},     {"int16", "int16"},
     {"uint8", "uint8"},        {"uint16", "uint16"},   {"uint32", "uint32"},
     {"uint64", "uint64"},      {"time", "time"},       {"timestamptz", "timestamptz"},
+    {"bytea", "binary"},       {"blob", "binary"},     {"binary", "binary"},
+    {"varbinary", "binary"},
 };
 
 /* What stands in brackets behind a type: its i-th number. */
@@ -121,7 +123,7 @@ parse_scalar(struct parse *p, const PgQuery__TypeName *from)
     }
     (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
                    "type '%s' is not supported: boolean, smallint, integer, bigint, real, double precision, "
-                   "decimal(p, s), text, date, time, timestamp and timestamptz are",
+                   "decimal(p, s), text, bytea, date, time, timestamp and timestamptz are",
                    name);
     return NULL;
 }

@@ -37,6 +37,7 @@ compare(granary_dtype dtype, const union gr_bound *a, const union gr_bound *b)
 {
     switch (dtype) {
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         return memcmp(a->text, b->text, sizeof a->text);
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
@@ -65,7 +66,7 @@ is_integer(granary_dtype dtype)
 {
     granary_dtype kind = gr_dtype_kind(dtype);
 
-    return kind != GRANARY_FLOAT32 && kind != GRANARY_FLOAT64 && kind != GRANARY_STRING && kind != GRANARY_DECIMAL;
+    return kind != GRANARY_FLOAT32 && kind != GRANARY_FLOAT64 && !gr_dtype_is_text(kind) && kind != GRANARY_DECIMAL;
 }
 
 /*

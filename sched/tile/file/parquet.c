@@ -81,7 +81,7 @@ group_bytes(const struct cuts *cuts, const struct gr_parquet_group *group)
 
             bytes += (double)values * (double)(gr_dtype_size(leaf->dtype) > 0 ? gr_dtype_size(leaf->dtype) : 4);
             bytes += leaf->repeats > 0 ? (double)group->rows * 4 : 0;
-            bytes += leaf->dtype == GRANARY_STRING ? (double)group->chunks[cuts->columns[c].leaf].raw_size : 0;
+            bytes += gr_dtype_is_text(leaf->dtype) ? (double)group->chunks[cuts->columns[c].leaf].raw_size : 0;
         }
     }
     return bytes;

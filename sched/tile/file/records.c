@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/dtype_class.h"
 
 void
 records_fini(struct records *records)
@@ -129,7 +130,8 @@ estimate_bytes(const struct gr_file *file, size_t range, const bool *columns)
 
     for (size_t c = 0; c < schema->count; c++) {
         if (columns == NULL || columns[c]) {
-            bytes += schema->fields[c].dtype == GRANARY_STRING ? 4 * rows + 2 * text : 8 * rows + rows / 8;
+            bytes +=
+                gr_dtype_class(schema->fields[c].dtype) >= GR_CLASS_TEXT ? 4 * rows + 2 * text : 8 * rows + rows / 8;
         }
     }
     return bytes;

@@ -69,7 +69,7 @@ group_refer(struct tiling *t, size_t i, const struct gr_tiled *in, struct group_
     size_t count = 0;
 
     for (size_t k = 0; texts != NULL && k < keys->n_strings; k++) {
-        if (step->type->schema.fields[k].dtype == GRANARY_STRING) {
+        if (gr_dtype_class(step->type->schema.fields[k].dtype) >= GR_CLASS_TEXT) {
             texts[count++] = keys->strings[k];
         }
     }

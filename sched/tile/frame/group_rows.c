@@ -10,7 +10,7 @@ text_positions(struct tiling *t, const struct gr_step *step, size_t *ret_count)
 
     *ret_count = 0;
     for (size_t k = 0; positions != NULL && k < keys; k++) {
-        if (step->type->schema.fields[k].dtype == GRANARY_STRING) {
+        if (gr_dtype_class(step->type->schema.fields[k].dtype) >= GR_CLASS_TEXT) {
             positions[(*ret_count)++] = (int64_t)k;
         }
     }

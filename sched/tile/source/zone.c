@@ -79,7 +79,7 @@ kind_of(granary_dtype dtype)
         [GR_CLASS_NULL] = KIND_NONE,        [GR_CLASS_BOOL] = KIND_INTEGER,   [GR_CLASS_SIGNED] = KIND_INTEGER,
         [GR_CLASS_UNSIGNED] = KIND_INTEGER, [GR_CLASS_REAL] = KIND_REAL,      [GR_CLASS_DECIMAL] = KIND_DECIMAL,
         [GR_CLASS_DURATION] = KIND_INTEGER, [GR_CLASS_MOMENT] = KIND_INTEGER, [GR_CLASS_TEXT] = KIND_TEXT,
-        [GR_CLASS_LIST] = KIND_NONE,
+        [GR_CLASS_BYTES] = KIND_TEXT,       [GR_CLASS_LIST] = KIND_NONE,
     };
 
     return kinds[gr_dtype_class(dtype)];

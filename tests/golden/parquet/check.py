@@ -9,6 +9,7 @@ import decimal
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,13 @@ def parsed(text, dtype):
         return float(text)
     if dtype == 'date':
         return datetime.date.fromisoformat(text)
+    if dtype == 'time':
+        whole, _, part = text.partition('.')
+        return datetime.time.fromisoformat(whole).replace(microsecond=int((part + '000000')[:6]))
+    if dtype == 'timestamptz':
+        return parsed(text.removesuffix('+00'), 'timestamp').replace(tzinfo=datetime.timezone.utc)
+    if dtype == 'binary':  # printable bytes as they are, others as \xHH
+        return re.sub(rb'\\x([0-9A-F]{2})', lambda m: bytes.fromhex(m[1].decode()), text.encode())
     if dtype == 'timestamp':
         whole, _, part = text.partition('.')
         return datetime.datetime.fromisoformat(whole) + datetime.timedelta(microseconds=int((part + '000000')[:6]))

@@ -28,6 +28,9 @@ const types = {
     at: "TIMESTAMP '1970-01-01' + to_microseconds((h(11)::BIGINT * 1234567 % 8000000000000000 - 4000000000000000)::BIGINT)",
     at_ms: "(TIMESTAMP '1970-01-01' + to_milliseconds(h(11)::BIGINT * 1234567 % 4000000000000))::TIMESTAMP_MS",
     at_ns: "(TIMESTAMP '1970-01-01' + to_microseconds((h(11)::BIGINT * 1234567 % 4000000000000000)::BIGINT))::TIMESTAMP_NS",
+    clock: "TIME '00:00:00' + to_microseconds((h(18) * 20000 % 86400000000)::BIGINT)",
+    zoned: "(TIMESTAMP '1970-01-01' + to_microseconds((h(19)::BIGINT * 1234567 % 8000000000000000 - 4000000000000000)::BIGINT)) AT TIME ZONE 'UTC'",
+    raw: "unhex(left(md5(h(20)::VARCHAR), (h(21) % 9 * 2)::INTEGER))", id: 'md5(h(22)::VARCHAR)::UUID',
     word: "['apple', 'pear', '', 'größe €', 'quince'][(h(12) % 5 + 1)::INTEGER]",
     name: "'row ' || (i // 3)::VARCHAR || CASE WHEN h(13) % 9 = 0 THEN ' äöü' ELSE '' END", text: "repeat(chr((97 + h(14) % 26)::INTEGER), (h(15) % 40)::INTEGER)",
     s: "{'x': (h(16) % 1000)::INTEGER, 'y': CASE WHEN h(17) % 3 = 0 THEN NULL ELSE 'y' || (h(17) % 10)::VARCHAR END}",
@@ -38,10 +41,12 @@ const literals = {
     near: (n) => random(n / 10 + 10), few: () => random(8), int: () => random(4294967295) - 2147483648, tiny: () => random(250) - 125, small: () => random(60000) - 30000,
     price: () => `${random(2000) - 1000}.${10 + random(90)}`, amount: () => `${random(2000) - 1000}.25`, day: () => `DATE '${1980 + random(60)}-0${1 + random(9)}-11'`,
     at: () => `TIMESTAMP '${1900 + random(150)}-05-0${1 + random(9)} 01:02:03'`, word: () => `'${choice(['apple', 'pear', '', 'fig', 'zoo'])}'`, name: (n) => `'row ${random(n / 3 + 5)}'`,
+    clock: () => `TIME '${10 + random(14)}:${10 + random(50)}:00'`, zoned: () => `TIMESTAMPTZ '${1900 + random(150)}-05-0${1 + random(9)} 01:02:03+00'`,
     double: () => `${random(4000000000) / 3.5}`, usmall: () => random(65536), uint: () => random(4294967295), at_ms: () => `TIMESTAMP '${1970 + random(130)}-05-0${1 + random(9)} 01:02:03'`,
 };
 
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
+await connection.run("SET TimeZone = 'UTC'");
 const cases = [];
 for (let t = 0; t < Number(tables); t++) {
     const rows = choice([0, 1, 7, 100, 1000, 5000, 20000]);

@@ -14,12 +14,12 @@ sys.path.insert(0, os.path.join(HERE, '../../python'))
 # Rows of each file that can be read, or a part of the message that refuses it.
 WANT = {
     'alltypes_dictionary': 2, 'alltypes_plain': 8, 'alltypes_plain.snappy': 2, 'alltypes_tiny_pages': 7300, 'alltypes_tiny_pages_plain': 7300,
-    'binary': 'binary', 'binary_truncated_min_max': 12, 'byte_array_decimal': 24, 'byte_stream_split.zstd': 300,
+    'binary': 12, 'binary_truncated_min_max': 12, 'byte_array_decimal': 24, 'byte_stream_split.zstd': 300,
     'byte_stream_split_extended.gzip': 200, 'column_chunk_key_value_metadata': 0, 'concatenated_gzip_members': 513,
     'data_index_bloom_encoding_stats': 14, 'data_index_bloom_encoding_with_length': 14, 'datapage_v1-corrupt-checksum': 'checksum',
     'datapage_v1-snappy-compressed-checksum': 5120, 'datapage_v1-uncompressed-checksum': 5120, 'datapage_v2.snappy': 5,
     'datapage_v2_empty_datapage.snappy': 1, 'delta_binary_packed': 200, 'delta_byte_array': 1000, 'delta_encoding_optional_column': 100,
-    'delta_encoding_required_column': 100, 'delta_length_byte_array': 1000, 'dict-page-offset-zero': 39, 'fixed_length_byte_array': 'binary',
+    'delta_encoding_required_column': 100, 'delta_length_byte_array': 1000, 'dict-page-offset-zero': 39, 'fixed_length_byte_array': 1000,
     'fixed_length_decimal': 24, 'fixed_length_decimal_legacy': 24, 'float16_nonzeros_and_nans': 8, 'float16_zeros_and_nans': 3,
     'floating_orders_nan_count': 50, 'hadoop_lz4_compressed': 4, 'hadoop_lz4_compressed_larger': 10000, 'incorrect_map_schema': 'map',
     'int32_decimal': 24, 'int32_with_null_pages': 1000, 'int64_decimal': 24, 'int96_from_spark': 6, 'large_string_map.brotli': 'map',

@@ -10,7 +10,7 @@ from granary_test import Column, Instance
 
 with Instance() as granary:
     dtypes = ['bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(18)',
-              'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz']
+              'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz', 'binary']
     moments = ('date', 'timestamp', 'duration', 'time', 'timestamptz')
     rows = 2 * max(len(edges(d)) for d in dtypes)
     columns = {}

@@ -110,12 +110,12 @@ with Instance() as granary:
         granary.fails({'x': {'op': 'read_ndjson', 'path': path}}, 'x', 'x.ndjson', 'no record')
 
     # There and back.
-    dtypes = ['bool', 'int8', 'int64', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(18)', 'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz']
+    dtypes = ['bool', 'int8', 'int64', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(18)', 'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz', 'binary']
     rows = 2 * max(len(edges(d)) for d in dtypes)
     columns = {}
     for d in dtypes:
         values = list(itertools.islice(itertools.cycle(edges(d)), rows))
-        columns[d] = Column(d, values if d == 'string' or d.startswith('decimal') else np.array(values), [i % 5 != 3 for i in range(rows)])
+        columns[d] = Column(d, values if d in ('string', 'binary') or d.startswith('decimal') else np.array(values), [i % 5 != 3 for i in range(rows)])
     source = granary.put(columns, pieces=3)
     written = granary.run({'t': source, 'w': {'op': 'write_ndjson', 'input': 't', 'path': path}}, 'w')
     assert written['bytes'].values[0] == os.path.getsize(path)

@@ -65,6 +65,27 @@ select timestamptz '2024-01-31 12:00:00+02:00', '2024-01-31T12:00Z'::timestamptz
 select timestamptz '2024-01-31 12:00+02' = timestamptz '2024-01-31 10:00Z', timestamptz '2024-01-31 12:00+02' < '2024-01-31 10:00:01Z', cast(timestamptz '2024-01-31 12:00Z' as time), date_trunc('month', timestamptz '2024-02-01 00:30+01')
 true,true,12:00:00,2024-01-01T00:00:00Z
 
+select timestamptz '2024-07-01 12:00Z' at time zone 'Europe/Berlin', timestamp '2024-07-01 12:00' at time zone 'Europe/Berlin', timestamp '2024-10-27 02:30' at time zone 'Europe/Berlin', timestamp '2024-03-31 02:30' at time zone 'Europe/Berlin', date '2024-01-01' at time zone 'Asia/Kolkata'
+2024-07-01T14:00:00,2024-07-01T10:00:00Z,2024-10-27T01:30:00Z,2024-03-31T01:30:00Z,2023-12-31T18:30:00Z
+
+select timestamptz '2024-07-01 12:00Z' at time zone 'Europe/Berln'
+error: there is no time zone 'Europe/Berln'
+
+select '\x4d5a'::bytea, '\x00'::bytea || '\xff', length('\x000102'::bytea), hex('\xdead'::bytea), decode('\xc3a9'::bytea), encode('é'), unhex('4d5a') = 'MZ', base64('\x000102'::bytea), from_base64('AAEC'), octet_length('é')
+\x4d5a,\x00ff,3,DEAD,é,\xc3a9,true,AAEC,\x000102,2
+
+select decode('\xff'::bytea)
+error: these bytes are no UTF-8: \xff
+
+select '\x4'::bytea
+error: is no binary
+
+select upper('\x00'::bytea)
+error: 'upper' needs a string, not binary
+
+select '\x00'::bytea || 1
+error: '||' joins two strings, not binary and int64
+
 select i from whole where time '12:00' = timestamp '2024-01-31 12:00'
 error: needs two values that compare
 

@@ -17,6 +17,8 @@ def edges(dtype):
         return [0, 1, -1, 10**37, -10**38 + 1, 10**38 - 1]
     if dtype == 'string':
         return TEXTS
+    if dtype == 'binary':
+        return [b'', b'\0', b'\xff' * 70, bytes(range(256)), b'\\x41', b'a,"b"\n', 'é€'.encode()]
     if dtype == 'time':
         return np.array([0, 1, 86399999999, 43200000000, 3600000000, 59999999], 'i8')
     limits = np.iinfo(NUMPY[dtype])

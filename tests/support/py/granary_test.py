@@ -36,7 +36,7 @@ _preload_sanitizer()
 
 DTYPES = {'null': 0, 'bool': 1, 'int64': 2, 'float64': 3, 'string': 4, 'date': 5, 'timestamp': 6, 'int32': 7, 'float32': 8,
           'int8': 9, 'int16': 10, 'uint8': 11, 'uint16': 12, 'uint32': 13, 'uint64': 14, 'duration': 15, 'decimal': 16,
-          'time': 17, 'timestamptz': 18}
+          'time': 17, 'timestamptz': 18, 'binary': 19}
 NAMES = {number: name for name, number in DTYPES.items()}
 LIST = 24
 NUMPY = {'int64': 'i8', 'float64': 'f8', 'date': 'i4', 'timestamp': 'i8', 'int32': 'i4', 'float32': 'f4', 'int8': 'i1',
@@ -155,7 +155,7 @@ class Column:
         """Nulls as pandas' nullable dtypes have them; strings as objects with None; dates as datetime64, times as timedelta64."""
         import pandas as pd
         valid = np.ones(len(self), bool) if self.valid is None else self.valid
-        if self.dtype == 'string':
+        if self.dtype in ('string', 'binary'):
             return pd.Series([v if ok else None for v, ok in zip(self.values, valid)], dtype=object)
         if self.dtype in MOMENTS:
             span = self.dtype in ('duration', 'time')
@@ -214,7 +214,7 @@ class _Filled:
         if column.valid is not None:
             self.struct.null_count = int((~column.valid).sum())
             self.struct.validity = self._hold(np.packbits(column.valid, bitorder='little'))
-        if column.dtype == 'string':
+        if column.dtype in ('string', 'binary'):
             self._fill_text(column)
         elif column.dtype == 'bool':
             self.struct.values = self._hold(np.packbits(np.asarray(column.values, bool), bitorder='little'))
@@ -235,11 +235,12 @@ class _Filled:
 
     def _fill_text(self, column):
         valid = np.ones(len(column), bool) if column.valid is None else column.valid
-        texts = [v.encode() if ok else b'' for v, ok in zip(column.values, valid)]
+        plain = column.dtype == 'binary'
+        texts = [(v if plain else v.encode()) if ok else b'' for v, ok in zip(column.values, valid)]
         if column.encoded:
             entries = list(dict.fromkeys(t for t, ok in zip(texts, valid) if ok))
             places = {entry: i for i, entry in enumerate(entries)}
-            self.dictionary = _Filled('', Column('string', [e.decode() for e in entries]))
+            self.dictionary = _Filled('', Column(column.dtype, entries if plain else [e.decode() for e in entries]))
             self.struct.dictionary = ctypes.pointer(self.dictionary.struct)
             self.struct.values = self._hold(np.array([places.get(t, 0) if ok else 0 for t, ok in zip(texts, valid)], 'i4'))
             return
@@ -252,10 +253,11 @@ class _Filled:
 def _read_text(column, count):
     if column.dictionary:
         entries = _read_text(column.dictionary.contents, column.dictionary.contents.rows)
-        return [entries[code] if entries else '' for code in _array(column.values, 'i4', count)]
+        return [entries[code] if entries else b'' if column.dtype == DTYPES['binary'] else '' for code in _array(column.values, 'i4', count)]
     offsets = _array(column.offsets, 'i4', count + 1) if count else [0]
     text = ctypes.string_at(column.values, int(offsets[-1])) if count and offsets[-1] else b''
-    return [text[offsets[i]:offsets[i + 1]].decode() for i in range(count)]
+    pieces = [text[offsets[i]:offsets[i + 1]] for i in range(count)]
+    return pieces if column.dtype == DTYPES['binary'] else [piece.decode() for piece in pieces]
 
 
 def _read_lists(column, count):
@@ -277,7 +279,7 @@ def _read_column(column):
         valid = np.unpackbits(_array(column.validity, 'u1', (count + 7) // 8), bitorder='little')[:count].astype(bool)
     if dtype.startswith('list('):
         values = _read_lists(column, count)
-    elif dtype == 'string':
+    elif dtype in ('string', 'binary'):
         values = _read_text(column, count)
     elif dtype == 'bool':
         values = np.unpackbits(_array(column.values, 'u1', (count + 7) // 8), bitorder='little')[:count].astype(bool)

@@ -5,7 +5,7 @@ from edges import edges
 from granary_test import Column
 
 DTYPES = ['bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'float32', 'float64', 'decimal(0)', 'decimal(2)',
-          'decimal(18)', 'decimal(38)', 'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz']
+          'decimal(18)', 'decimal(38)', 'string', 'date', 'timestamp', 'duration', 'time', 'timestamptz', 'binary']
 CODECS = ['zstd', 'snappy', 'gzip', 'lz4_raw', 'none']
 
 

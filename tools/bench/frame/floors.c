@@ -91,6 +91,7 @@ width_of(granary_dtype dtype)
     case GRANARY_INT32:
     case GRANARY_DATE:
     case GRANARY_STRING:
+    case GRANARY_BINARY:
         return sizeof(int32_t);
     default:
         return sizeof(int64_t);

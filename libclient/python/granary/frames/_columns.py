@@ -1,8 +1,8 @@
 """Columns of chunks as NumPy arrays, Python values and pandas Series; and back.
 
 Numbers without nulls stay where they lie. With nulls, floats have NaN, times NaT, integers and bools are NumPy's masked arrays, for no
-other dtype holds all their digits; strings, times of day, decimals and lists are objects with None. NumPy has no zones: instants
-are M8[us] of UTC there.
+other dtype holds all their digits; strings, binaries, times of day, decimals and lists are objects with None. NumPy has no zones:
+instants are M8[us] of UTC there.
 """
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ def valid(column: Column) -> Optional[Array]:
     return None if there.all() else there
 
 
-def _plain_texts(column: Column) -> List[str]:
+def _plain_texts(column: Column) -> List[Any]:
+    """Of strings str, of binaries bytes."""
     assert column.offsets is not None
     text = b"" if column.values is None else column.values.tobytes()
     offsets = column.offsets.tolist()
-    return [text[a:b].decode() for a, b in zip(offsets, offsets[1:])]
+    pieces = (text[a:b] for a, b in zip(offsets, offsets[1:]))
+    return list(pieces) if column.dtype == "binary" else [piece.decode() for piece in pieces]
 
 
 def _texts(column: Column) -> Array:
@@ -88,7 +90,7 @@ def values(column: Column) -> Array:
     """One a row; under nulls is anything."""
     if is_list(column.dtype):
         return _lists(column)
-    if column.dtype == "string":
+    if column.dtype in ("string", "binary"):
         return _texts(column)
     if column.dtype.startswith("decimal"):
         return _decimals(column)
@@ -297,7 +299,7 @@ _NUMBERS = {int, float, np.float64, np.int64}
 
 
 def _from_objects(name: str, objects: List[Any]) -> Column:
-    """Of one kind: strings, bools, integers, decimals, dates, datetimes, times, lists of these. NaN among them is missing, as pandas has it, but for numbers."""
+    """Of one kind: strings, bytes, bools, integers, decimals, dates, datetimes, times, lists of these. NaN among them is missing, as pandas has it, but for numbers."""
     found = _from_texts(name, objects) or _from_good_decimals(name, objects)
     if found is not None:
         return found
@@ -332,6 +334,8 @@ def _from_objects(name: str, objects: List[Any]) -> Column:
         first = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc if zoned else None)
         whole = [0 if g else (v - first) // datetime.timedelta(microseconds=1) for v, g in zip(objects, gone)]
         return _column(name, "timestamptz" if zoned else "timestamp", np.array(whole, "i8"), len(objects), there)
+    if all(issubclass(k, (bytes, bytearray, memoryview)) for k in kinds):
+        return _from_bytes(name, [b"" if g else bytes(v) for v, g in zip(objects, gone)], there)
     if kinds == {datetime.time}:
         if any(v.tzinfo is not None for v, g in zip(objects, gone) if not g):
             raise TypeError(f"column {name!r}: granary's times of day have no zone: use .replace(tzinfo=None)")
@@ -341,6 +345,14 @@ def _from_objects(name: str, objects: List[Any]) -> Column:
         whole = [0 if g else v // datetime.timedelta(microseconds=1) for v, g in zip(objects, gone)]
         return _column(name, "duration", np.array(whole, "i8"), len(objects), there)
     raise TypeError(f"column {name!r}: objects of {', '.join(sorted(k.__name__ for k in kinds))}: granary's columns have one dtype")
+
+
+def _from_bytes(name: str, pieces: List[bytes], there: Array) -> Column:
+    offsets = np.zeros(len(pieces) + 1, "i4")
+    if sum(map(len, pieces)) >= 2**31:
+        raise ValueError(f"column {name!r}: more than 2 GiB of bytes: give it in several pieces")
+    np.cumsum([len(p) for p in pieces], out=offsets[1:])
+    return _column(name, "binary", np.frombuffer(b"".join(pieces), "u1"), len(pieces), there, offsets=offsets)
 
 
 def _from_lists(name: str, objects: List[Any], gone: List[bool], there: Array) -> Column:

@@ -96,6 +96,10 @@ def _timestamp(value: datetime.datetime) -> Tuple[str, int]:
     return f"timestamp '{value.strftime('%Y').zfill(4)}-{value:%m-%d %H:%M:%S.%f}'", ATOM
 
 
+def _bytes(value: Any) -> Tuple[str, int]:
+    return f"cast('\\x{bytes(value).hex()}' as binary)", ATOM
+
+
 def _time(value: datetime.time) -> Tuple[str, int]:
     if value.tzinfo is not None:
         raise TypeError("granary's times of day have no zone: use value.replace(tzinfo=None)")
@@ -139,11 +143,12 @@ def _numpy_duration(value: np.timedelta64) -> Tuple[str, int]:
 _WRITERS: List[Tuple[Any, Any]] = [
     (decimal.Decimal, _decimal), (np.timedelta64, _numpy_duration), (np.datetime64, _numpy_time), (numbers.Integral, _integer),
     (np.integer, _integer), (numbers.Real, _float), (np.floating, _float), (datetime.datetime, _timestamp), (datetime.date, _date),
-    (datetime.timedelta, _duration), (datetime.time, _time)]
+    (datetime.timedelta, _duration), (datetime.time, _time),
+    ((bytes, bytearray), _bytes)]
 
 
 _DTYPES = {bool: "bool", int: "int64", float: "float64", str: "string", datetime.date: "date", datetime.datetime: "timestamp",
-           datetime.timedelta: "duration", datetime.time: "time"}
+           datetime.timedelta: "duration", datetime.time: "time", bytes: "binary"}
 
 
 def dtype(kind: Any) -> str:

@@ -36,6 +36,8 @@ def _one(value: Any, dtype: str) -> str:
     if dtype == "string":
         text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
         return f'"{text}"' if text in ("NULL", "") else text
+    if dtype == "binary":
+        return f"\\x{value.hex()}"
     if dtype == "bool":
         return "true" if value else "false"
     if dtype in ("timestamp", "timestamptz"):

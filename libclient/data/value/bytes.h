@@ -1,0 +1,26 @@
+/* Bytes as text: \x and two hexadecimal digits each, as PostgreSQL writes them; and base64. */
+#ifndef DATA_VALUE_BYTES_H
+#define DATA_VALUE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text/buf.h"
+
+/* "\x00ff" */
+void gr_bytes_format(const char *bytes, size_t size, struct gr_buf *out);
+/* Two digits a byte, without anything before them. */
+void gr_hex_format(const char *bytes, size_t size, bool capitals, struct gr_buf *out);
+/* Bytes of such digits; blanks are none. false: it is none, and out may have some of it. */
+bool gr_hex_parse(const char *text, size_t size, struct gr_buf *out);
+/*
+ * What stands for bytes: "\x" and hexadecimal digits; or a text whose bytes they are, in which "\\" is a backslash and
+ * "\x" with two digits a byte. false: a backslash with something else, and out may have some of it.
+ */
+bool gr_bytes_parse(const char *text, size_t size, struct gr_buf *out);
+
+/* RFC 4648, with padding. */
+void gr_base64_format(const char *bytes, size_t size, struct gr_buf *out);
+bool gr_base64_parse(const char *text, size_t size, struct gr_buf *out);
+
+#endif
