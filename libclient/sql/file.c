@@ -375,7 +375,7 @@ sql_file_header(const struct sql_file *file, struct gr_header_style *ret_style, 
 bool
 sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_dialect *ret_dialect)
 {
-    static const char *const said[] = {"delimiter", "quote", "escape",      "comment",
+    static const char *const said[] = {"delimiter", "quote", "escape",      "comment", "comment_anywhere",
                                        "encoding",  "skip",  "skip_spaces", "ragged"};
     const struct gr_dialect plain = GR_DIALECT_PLAIN;
     bool is_said = false;
@@ -389,6 +389,7 @@ sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_d
                                        .null = plain.null};
     (void)parse_integer(option_or(file, "skip", "0"), &ret_dialect->skip);
     ret_dialect->tolerates = strcmp(option_or(file, "errors", "refuse"), "refuse") != 0;
+    ret_dialect->comment_anywhere = flag_or(file, "comment_anywhere", false);
     ret_dialect->skip_spaces = flag_or(file, "skip_spaces", false);
     for (size_t i = 0; i < sizeof said / sizeof said[0] && !is_said; i++) {
         is_said = sql_file_option(file, said[i]) != NULL;

@@ -41,8 +41,9 @@ struct gr_sketch {
     bool is_numbered;                    /* it has none: c0, c1 and so on were told */
 };
 
-/* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header. */
-bool gr_csv_is_other(const char *path);
+/* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header.
+ * delimiter: as its name tells */
+bool gr_csv_is_other(const char *path, const char *delimiter);
 
 struct gr_format {
     const char *name;                                   /* as in read_NAME */
