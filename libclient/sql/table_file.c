@@ -350,6 +350,7 @@ sql_open_file(struct sql_statement *q, const struct sql_from *named, const char 
     }
     columns.sketch.lists = errors != NULL && strcmp(errors, "list") == 0;
     sql_file_header(from->file, &style, &columns.sketch);
+    columns.sketch.table = sql_file_option(from->file, "table");
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
     if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {
         columns.sketch.dialect = &dialect;

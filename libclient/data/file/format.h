@@ -38,6 +38,7 @@ struct gr_sketch {
     const struct gr_header_style *style; /* of CSV: how fields are written; NULL: as most are */
     enum gr_header header;               /* of CSV: whether the first record has names */
     bool lists;                          /* of CSV: told are the columns of a list of what does not fit */
+    const char *table;                   /* of a database; NULL: its only one */
     bool is_numbered;                    /* it has none: c0, c1 and so on were told */
 };
 
