@@ -34,25 +34,23 @@ schema_read(struct arrow_in *file, enum arrow_version version, struct flat_table
     struct flat_in *in = &file->footer;
     struct arrow_schema schema = {.in = in, .version = version};
     struct flat_vector fields = flat_vector(in, table, SCHEMA_FIELDS, 4);
-    size_t names = 0;
+    struct arrow_fields all = {.count = 0};
     granary_err err = GRANARY_OK;
 
     if (flat_uint(in, table, SCHEMA_ENDIANNESS, 2, 0) != 0) {
         return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: its data is big-endian; write it as little-endian");
     }
-    file->fields = calloc(fields.count + 1, sizeof *file->fields);
-    file->dictionaries = calloc(fields.count + 1, sizeof *file->dictionaries);
-    if (file->fields == NULL || file->dictionaries == NULL) {
+    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < fields.count; i++) {
+        err = arrow_fields_add(&schema, flat_element_table(in, fields, i), &all);
+    }
+    file->fields = all.fields;
+    file->field_count = all.count;
+    file->dictionaries = calloc(all.count + 1, sizeof *file->dictionaries);
+    if (file->dictionaries == NULL) {
         return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
     }
-    file->field_count = fields.count;
-    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < fields.count; i++) {
-        err = arrow_field_read(&schema, flat_element_table(in, fields, i), &file->fields[i]);
+    for (size_t i = 0; i < all.count; i++) {
         file->dictionaries[i].id = file->fields[i].dictionary_id;
-        names += file->fields[i].name == NULL ? 0 : strlen(file->fields[i].name);
-        if (names > in->size) { /* one long name told many times would be a bomb */
-            return arrow_fail_at(file->footer_at, "column names that overlap");
-        }
     }
     return in->bad ? arrow_fail_flat(in, file->footer_at) : err;
 }
@@ -130,6 +128,7 @@ dictionary_read(struct arrow_in *file, const struct arrow_block *block)
 {
     struct arrow_message message;
     struct arrow_cursor cursor = {0};
+    struct arrow_field field = {.depth = 0};
     struct arrow_piece piece;
     struct gr_column values;
     bool delta;
@@ -159,11 +158,13 @@ dictionary_read(struct arrow_in *file, const struct arrow_block *block)
     }
     err = arrow_cursor_open(file, &message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor,
                             &rows);
+    field = i < file->field_count ? file->fields[i] : field;
+    field.depth = field.opens = 0; /* the structs are around the indices */
     if (err == GRANARY_OK) {
-        err = arrow_next_piece(&cursor, &file->fields[i], false, true, rows, &piece);
+        err = arrow_next_piece(&cursor, &field, false, true, rows, &piece);
     }
     if (err == GRANARY_OK) {
-        err = piece_decode(&cursor, &file->fields[i], &piece, NULL, &values);
+        err = piece_decode(&cursor, &field, &piece, NULL, &values);
     }
     arrow_cursor_close(&cursor);
     if (err != GRANARY_OK) {
@@ -406,11 +407,8 @@ void
 arrow_in_close(struct arrow_in *file)
 {
     arrow_in_dictionaries_free(file);
-    for (size_t i = 0; file->fields != NULL && i < file->field_count; i++) {
-        free(file->fields[i].item);
-    }
     free(file->dictionaries);
-    free(file->fields);
+    arrow_fields_free(file->fields, file->field_count);
 }
 
 granary_err
