@@ -315,6 +315,18 @@ check_parsed(const Granary__Attr *attr, struct gr_trees *trees)
     return err;
 }
 
+/* One text, or some, of which none is empty. */
+static granary_err
+check_filled(const Granary__Attr *attr)
+{
+    bool empty = attr->n_strings == 0;
+
+    for (size_t i = 0; i < attr->n_strings; i++) {
+        empty = empty || attr->strings[i][0] == '\0';
+    }
+    return empty ? gr_fail(GRANARY_EINVAL, "parameter '%s' is empty", attr->name) : GRANARY_OK;
+}
+
 static granary_err
 check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr, struct gr_trees *trees)
 {
@@ -329,8 +341,7 @@ check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr, struct g
     case GR_RULE_SOME:
         return attr->n_strings == 0 ? gr_fail(GRANARY_EINVAL, "parameter '%s' is empty", attr->name) : GRANARY_OK;
     case GR_RULE_FILLED:
-        return attr->strings[0][0] == '\0' ? gr_fail(GRANARY_EINVAL, "parameter '%s' is empty", attr->name)
-                                           : GRANARY_OK;
+        return check_filled(attr);
     case GR_RULE_ONE_OF:
         return check_words(rule->text, attr);
     case GR_RULE_FROM:

@@ -37,6 +37,7 @@ struct sql_block {
     size_t column_room;
     struct sql_rel items[SQL_ITEMS_MAX];
     size_t item_count;
+    struct sql_expr *where;      /* while tables are added: what rows of each must pass to be in the result; or NULL */
     struct sql_expr **conjuncts; /* of ON and WHERE */
     size_t conjunct_count;
     size_t conjunct_room;

@@ -149,29 +149,44 @@ run_statement(struct execution *e)
     return err;
 }
 
+static granary_err
+execute(struct execution *e)
+{
+    granary_err err;
+
+    e->q.region = gr_region_create();
+    e->q.graph = granary_graph_create();
+    err = e->q.region == NULL || e->q.graph == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : run_statement(e);
+    if (err != GRANARY_OK && e->q.err != GRANARY_OK) {
+        (void)gr_fail(err, "%s", e->q.message);
+    }
+    granary_graph_destroy(e->q.graph);
+    if (e->q.region != NULL) {
+        gr_region_destroy(e->q.region);
+    }
+    return err;
+}
+
 granary_err
 gr_sql_execute(granary_client *client, const char *sql, size_t length, int timeout_ms, const char *label,
                granary_sql_done *ret_done)
 {
-    struct execution e = {
+    struct execution first = {
         .q = {.text = sql, .length = length, .client = client}, .timeout_ms = timeout_ms, .label = label};
-    granary_err err = GRANARY_OK;
+    struct execution e = first;
+    granary_err err;
 
     if (sql == NULL || client == NULL) {
         return gr_fail(GRANARY_EINVAL, "the statement or the client is NULL");
     }
-    e.q.region = gr_region_create();
-    e.q.graph = granary_graph_create();
-    err = e.q.region == NULL || e.q.graph == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : run_statement(&e);
-    if (err != GRANARY_OK && e.q.err != GRANARY_OK) {
-        (void)gr_fail(err, "%s", e.q.message);
+    err = execute(&e);
+    if (err != GRANARY_OK && sql_lacks_files(&e.q)) { /* nothing has run yet */
+        e = first;
+        e.q.all_files = true;
+        err = execute(&e);
     }
     if (err == GRANARY_OK) {
         *ret_done = e.done;
-    }
-    granary_graph_destroy(e.q.graph);
-    if (e.q.region != NULL) {
-        gr_region_destroy(e.q.region);
     }
     return err;
 }

@@ -246,13 +246,47 @@ set_one(struct sql_statement *q, granary_node node, const struct gr_param_info *
     }
 }
 
+/* OVERWRITE and APPEND say of folders what other engines have flags for. *ret_is: it is one of these */
+static bool
+set_existing(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option,
+             bool *ret_is)
+{
+    static const char *const flags[] = {"overwrite", "append"};
+    bool flag = false;
+    size_t i = 0;
+
+    while (i < 2 && strcasecmp(option->name, flags[i]) != 0) {
+        i++;
+    }
+    *ret_is = gr_param_find(op, "existing") != NULL && (i < 2 || strcasecmp(option->name, "overwrite_or_ignore") == 0);
+    if (!*ret_is) {
+        return true;
+    }
+    if (option->count != 1 || !parse_flag(option->texts[0], &flag)) {
+        return sql_fail(q, GRANARY_EINVAL, option->position, "option '%s' needs true or false", option->name);
+    }
+    if (i == 2 && flag) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, option->position,
+                        "there is no option '%s': OVERWRITE replaces the folder, APPEND adds files to it",
+                        option->name);
+    }
+    if (flag) {
+        granary_node_set_string(q->graph, node, "existing", flags[i]);
+    }
+    return true;
+}
+
 static bool
 set_option(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option)
 {
     const struct gr_param_info *param = find_param(op, option->name);
     bool ignores = false;
-    bool ok;
+    bool is_existing = false;
+    bool ok = set_existing(q, node, op, option, &is_existing);
 
+    if (!ok || is_existing) {
+        return ok;
+    }
     if (param == NULL && strcasecmp(option->name, "ignore_errors") == 0 && gr_param_find(op, "errors") != NULL &&
         option->count == 1 && parse_flag(option->texts[0], &ignores)) { /* as others say it */
         granary_node_set_string(q->graph, node, "errors", ignores ? "skip" : "refuse");
@@ -341,7 +375,7 @@ sql_file_header(const struct sql_file *file, struct gr_header_style *ret_style, 
 bool
 sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_dialect *ret_dialect)
 {
-    static const char *const said[] = {"delimiter", "quote", "escape",      "comment",
+    static const char *const said[] = {"delimiter", "quote", "escape",      "comment", "comment_anywhere",
                                        "encoding",  "skip",  "skip_spaces", "ragged"};
     const struct gr_dialect plain = GR_DIALECT_PLAIN;
     bool is_said = false;
@@ -355,6 +389,7 @@ sql_file_dialect(const struct sql_file *file, const char *delimiter, struct gr_d
                                        .null = plain.null};
     (void)parse_integer(option_or(file, "skip", "0"), &ret_dialect->skip);
     ret_dialect->tolerates = strcmp(option_or(file, "errors", "refuse"), "refuse") != 0;
+    ret_dialect->comment_anywhere = flag_or(file, "comment_anywhere", false);
     ret_dialect->skip_spaces = flag_or(file, "skip_spaces", false);
     for (size_t i = 0; i < sizeof said / sizeof said[0] && !is_said; i++) {
         is_said = sql_file_option(file, said[i]) != NULL;

@@ -179,7 +179,7 @@ outer_keys(struct sql_block *block, const struct conditions *conditions, struct 
 
 /* The tables of one side, joined by themselves: a block of its own, whose columns stay those of `block`. */
 static bool
-plan_side(struct sql_block *block, const struct sql_from *from, struct sql_rel *ret_rel)
+plan_tables(struct sql_block *block, const struct sql_from *from, struct sql_rel *ret_rel)
 {
     struct sql_block *side = SQL_NEW(block->q, struct sql_block);
     uint64_t before = block->item_count;
@@ -196,6 +196,7 @@ plan_side(struct sql_block *block, const struct sql_from *from, struct sql_rel *
     }
     /* Its items stand in the block as one, its conditions hold among themselves. */
     side->q = block->q;
+    side->where = block->where;
     side->outer = NULL;
     if (!add_from(side, from)) {
         return false;
@@ -213,6 +214,19 @@ plan_side(struct sql_block *block, const struct sql_from *from, struct sql_rel *
     *ret_rel = side->rel;
     block->items[block->item_count++] = side->rel;
     return true;
+}
+
+/* kept: all its rows stay, and no other condition than WHERE decides. Rows of the other side are asked as they are joined. */
+static bool
+plan_side(struct sql_block *block, const struct sql_from *from, bool kept, struct sql_rel *ret_rel)
+{
+    struct sql_expr *where = block->where;
+    bool planned;
+
+    block->where = kept ? where : NULL;
+    planned = plan_tables(block, from, ret_rel);
+    block->where = where;
+    return planned;
 }
 
 /* The columns of USING in a full join, from `at` on: the value of the side that has one. */
@@ -257,11 +271,11 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position, "more than %d tables in one FROM",
                         SQL_ITEMS_MAX);
     }
-    if (!plan_side(block, from->left, &sides[0])) {
+    if (!plan_side(block, from->left, from->join == SQL_LEFT || is_semi(from), &sides[0])) {
         return false;
     }
     right_begin = block->column_count;
-    if (!plan_side(block, from->right, &sides[1]) ||
+    if (!plan_side(block, from->right, from->join == SQL_RIGHT, &sides[1]) ||
         (from->on != NULL && (!sql_bind(block, from->on) || !sql_add_conjuncts(block, from->on))) ||
         (from->natural ? !add_natural(block, from, left_begin, right_begin)
                        : !add_using(block, from, left_begin, right_begin, from->using, from->using_count)) ||
@@ -416,11 +430,13 @@ sql_block_tables(struct sql_block *block)
 {
     const struct sql_select *select = block->select;
 
+    block->where = select->where;
     for (size_t i = 0; i < select->from_count; i++) {
         if (!add_from(block, select->from[i])) {
             return false;
         }
     }
+    block->where = NULL;
     if (select->where != NULL) {
         if (!sql_bind(block, select->where)) {
             return false;

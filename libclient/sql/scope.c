@@ -89,6 +89,7 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
     if (!has_table) {
         return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no table in FROM is called '%s'", expr->table);
     }
+    block->q->no_column = true;
     (void)gr_nearest_hint(&nearest, hint);
     if (hint[0] == '\0' && expr->position >= 0 && block->q->text[sql_given_position(block->q, expr->position)] == '"') {
         return sql_fail(block->q, GRANARY_ENOENT, expr->position,

@@ -8,39 +8,49 @@
 #include "sql/change.h"
 #include "sql/parse/parse.h"
 
+static void
+translate(struct sql_statement *q, granary_graph **ret_graph)
+{
+    struct sql_tree tree = {.select = NULL};
+    struct sql_result result;
+
+    q->region = gr_region_create();
+    q->graph = granary_graph_create();
+    if (q->region == NULL || q->graph == NULL) {
+        (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
+    } else {
+        tree = sql_parse(q);
+        if (tree.change != NULL) {
+            (void)sql_fail(q, GRANARY_EUNSUPPORTED, -1,
+                           "the statement is no SELECT: granary_sql_execute() runs those that change tables");
+        } else if (tree.select != NULL && sql_plan(q, tree.select, true, &result) && sql_add_target(q, &result, NULL)) {
+            *ret_graph = q->graph;
+            q->graph = NULL;
+        } else if (q->err == GRANARY_OK) { /* where memory lacks, not everybody can say so */
+            (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
+        }
+    }
+    if (q->err != GRANARY_OK) {
+        (void)gr_fail(q->err, "%s", q->message);
+    }
+    granary_graph_destroy(q->graph);
+    if (q->region != NULL) {
+        gr_region_destroy(q->region);
+    }
+}
+
 granary_err
 granary_sql_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
 {
     struct sql_statement q = {.text = sql, .length = length, .client = client};
-    struct sql_tree tree = {.select = NULL};
-    struct sql_result result;
 
     if (sql == NULL || ret_graph == NULL) {
         return gr_fail(GRANARY_EINVAL, "the statement is NULL");
     }
-    q.region = gr_region_create();
-    q.graph = granary_graph_create();
-    if (q.region == NULL || q.graph == NULL) {
-        (void)sql_fail(&q, GRANARY_ENOMEM, -1, "out of memory");
-    } else {
-        tree = sql_parse(&q);
-        if (tree.change != NULL) {
-            (void)sql_fail(&q, GRANARY_EUNSUPPORTED, -1,
-                           "the statement is no SELECT: granary_sql_execute() runs those that change tables");
-        } else if (tree.select != NULL && sql_plan(&q, tree.select, true, &result) &&
-                   sql_add_target(&q, &result, NULL)) {
-            *ret_graph = q.graph;
-            q.graph = NULL;
-        } else if (q.err == GRANARY_OK) { /* where memory lacks, not everybody can say so */
-            (void)sql_fail(&q, GRANARY_ENOMEM, -1, "out of memory");
-        }
-    }
-    if (q.err != GRANARY_OK) {
-        (void)gr_fail(q.err, "%s", q.message);
-    }
-    granary_graph_destroy(q.graph);
-    if (q.region != NULL) {
-        gr_region_destroy(q.region);
+    translate(&q, ret_graph);
+    if (sql_lacks_files(&q)) {
+        q = (struct sql_statement){.text = sql, .length = length, .client = client, .all_files = true};
+        translate(&q, ret_graph);
     }
     return q.err;
 }

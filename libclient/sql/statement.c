@@ -124,6 +124,12 @@ sql_fail(struct sql_statement *q, granary_err err, int position, const char *for
     return false;
 }
 
+bool
+sql_lacks_files(const struct sql_statement *q)
+{
+    return q->err != GRANARY_OK && q->no_column && q->left_out && !q->all_files;
+}
+
 void *
 sql_alloc(struct sql_statement *q, size_t count, size_t size)
 {

@@ -46,6 +46,9 @@ struct sql_statement {
     struct sql_stored *stored;    /* what the scheduler told of those (stored.c) */
     bool asked;                   /* ... and it was asked */
     struct sql_table *tables;
+    bool left_out;  /* files of them were not opened, so that columns may lack which these have */
+    bool no_column; /* a name means no column */
+    bool all_files; /* all are opened: a translation before has left some out, and there was no column of a name */
     struct sql_taken taken;
     const int *inserted; /* where the text that was parsed has SQL_ARRAY_WORD, and the statement does not */
     size_t inserted_count;
@@ -63,6 +66,9 @@ int sql_parsed_position(const struct sql_statement *q, int given);
  */
 bool sql_fail(struct sql_statement *q, granary_err err, int position, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Whether it has failed for a column that a file may have which was not opened: with `all_files`, it may succeed. */
+bool sql_lacks_files(const struct sql_statement *q);
 
 /* Put "LINE:COLUMN" of a position into text; "1:1" when it is not known. Returns text. */
 const char *sql_place(const struct sql_statement *q, int position, char text[24]);

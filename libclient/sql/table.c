@@ -1,40 +1,24 @@
 /* What FROM names: files, stored tables, WITH queries. Only the names of their columns are needed here. */
 #include "sql/block.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/id.h"
-#include "data/file/paths.h"
-#include "data/file/sketch.h"
-#include "data/file/spool.h"
+#include "data/file/format.h"
 #include "granary/mutable.h"
 #include "graph/nearest.h"
-#include "sql/file.h"
 #include "sql/stored.h"
+#include "sql/table.h"
 #include "sql/told.h"
 
 #define COLUMNS_MAX 16384
 
-struct sql_table {
-    const char *name;
-    bool has_time;
-    int64_t time;
-    const struct sql_file *file; /* as it is read; or NULL */
-    granary_node node;
-    double rows;
-    const char **columns;
-    size_t count;
-    struct sql_table *next;
-};
-
-static bool
-table_add_column(struct sql_statement *q, struct sql_table *table, const char *name)
+bool
+sql_table_add_column(struct sql_statement *q, struct sql_table *table, const char *name)
 {
     if (table->columns == NULL) {
         table->columns = SQL_ARRAY(q, const char *, COLUMNS_MAX);
@@ -49,121 +33,13 @@ table_add_column(struct sql_statement *q, struct sql_table *table, const char *n
     return true;
 }
 
-/* ---- files ---- */
-
-/* A table whose columns are being told. */
-struct file_columns {
-    struct gr_sketch sketch;
-    struct sql_statement *q;
-    struct sql_table *table;
-};
-
-static granary_err
-take_column(struct gr_sketch *sketch, const char *name)
-{
-    struct file_columns *columns = (struct file_columns *)sketch;
-
-    return table_add_column(columns->q, columns->table, sql_printf(columns->q, "%s", name)) ? GRANARY_OK
-                                                                                            : columns->q->err;
-}
-
-/* A pipe is read now, and only once: not again to word an error. */
-static bool
-open_pipe(struct sql_statement *q, const struct sql_from *from, const char **ret_path,
-          const struct gr_format **ret_format)
-{
-    const struct gr_format *found = NULL;
-    granary_err err = gr_spool(from->name, q->telling != NULL, ret_path, &found);
-
-    if (err != GRANARY_OK) {
-        return sql_fail(q, err, from->position, "%s", granary_error_message());
-    }
-    if ((from->file == NULL || from->file->format == NULL) && gr_format_of_path(from->name, NULL) == NULL) {
-        *ret_format = found;
-    }
-    return true;
-}
-
-static bool
-open_file(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
-{
-    const char *delimiter = sql_file_option(from->file, "delimiter");
-    const char *filename = sql_file_option(from->file, "filename");
-    const char *errors = sql_file_option(from->file, "errors");
-    struct file_columns columns = {.sketch = {.column = take_column}, .q = q, .table = table};
-    const struct gr_format_ending *ending = NULL;
-    const struct gr_format *format = NULL;
-    const char *path = from->name;
-    struct gr_dialect dialect;
-    struct gr_header_style style;
-    bool varies = false;
-    granary_err err;
-
-    if (gr_spool_is_meant(from->name) && !open_pipe(q, from, &path, &format)) {
-        return false;
-    }
-    format = format == NULL ? sql_file_format(q, from->file, from->name, from->position, &ending) : format;
-    if (format == NULL) {
-        return false;
-    }
-    table->node = sql_file_node(q, "read", format, ending, from->file, path, from->position, NULL, 0);
-    if (q->err != GRANARY_OK) {
-        return false;
-    }
-    columns.sketch.lists = errors != NULL && strcmp(errors, "list") == 0;
-    sql_file_header(from->file, &style, &columns.sketch);
-    delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;
-    if (delimiter != NULL && sql_file_dialect(from->file, delimiter, &dialect)) {
-        columns.sketch.dialect = &dialect;
-    }
-    err = gr_format_sketch(format, path, delimiter, &columns.sketch, &varies);
-    table->rows = columns.sketch.rows;
-    if (err == GRANARY_OK && filename != NULL && !table_add_column(q, table, filename)) {
-        return false;
-    }
-    if (err == GRANARY_OK && columns.sketch.sniffed) {
-        granary_node_set_bool(q->graph, table->node, "sniff", true);
-    }
-    if (err == GRANARY_OK && varies) { /* a condition may leave out all files that have a column */
-        granary_node_set_strings(q->graph, table->node, "also", table->columns, table->count);
-    }
-    return err == GRANARY_OK ||
-           (q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message()));
-}
-
-/* Whether the name's ending tells that it is a file with rows, which can be read or not. */
-static bool
-is_file(const char *name)
-{
-    const struct gr_format_ending *ending;
-    const struct gr_format *format = gr_format_of_path(name, &ending);
-
-    if (format == NULL) { /* a folder, or a pattern whose files tell: a name without a slash is that of a table */
-        return strchr(name, '/') != NULL && gr_path_is_many(NULL, name);
-    }
-    return !ending->is_vague && (format->sketch != NULL || format->refusal != NULL);
-}
-
-/* "-" is stdin; others have a slash: a name without one is that of a table. */
-static bool
-is_pipe(const char *name)
-{
-    return (strcmp(name, "-") == 0 || strchr(name, '/') != NULL) && gr_spool_is_meant(name);
-}
-
-static bool
-has_sketch(const struct gr_format *format)
-{
-    return format->sketch != NULL;
-}
-
 /* ---- stored tables ---- */
 
 static bool
 add_frame_columns(struct sql_statement *q, struct sql_table *table, const granary_frame *frame)
 {
     for (size_t i = 0; i < granary_frame_columns(frame); i++) {
-        if (!table_add_column(q, table, sql_printf(q, "%s", granary_frame_column(frame, i)->name))) {
+        if (!sql_table_add_column(q, table, sql_printf(q, "%s", granary_frame_column(frame, i)->name))) {
             return false;
         }
     }
@@ -215,28 +91,6 @@ read_stored_schema(struct sql_statement *q, const struct sql_stored *stored, str
     return err;
 }
 
-/* A path whose ending does not tell what is in the file. */
-static bool
-no_format(struct sql_statement *q, const struct sql_from *from)
-{
-    struct gr_buf endings = {0};
-    struct stat info;
-    bool failed;
-
-    if (stat(from->name, &info) != 0) {
-        return sql_fail(q, GRANARY_ENOENT, from->position, "%s: %s", from->name, strerror(errno));
-    }
-    if (S_ISDIR(info.st_mode)) {
-        return sql_fail(q, GRANARY_EINVAL, from->position, "%s: is a directory; write '%s/' for all files in it",
-                        from->name, from->name);
-    }
-    gr_format_list(has_sketch, false, &endings);
-    failed = sql_fail(q, GRANARY_EINVAL, from->position, "%s: its ending must tell the format: %.*s", from->name,
-                      (int)endings.size, endings.bytes);
-    gr_buf_free(&endings);
-    return failed;
-}
-
 /* A file of that name in the working directory, the last format first: NAME.arrow before NAME.csv; NULL: there is none. */
 static const char *
 file_of_name(struct sql_statement *q, const char *name)
@@ -267,7 +121,7 @@ no_table(struct sql_statement *q, const struct sql_from *from)
     char hint[GR_HINT_MAX];
 
     if (access(from->name, F_OK) == 0 && strchr(from->name, '.') != NULL) {
-        return no_format(q, from);
+        return sql_no_format(q, from);
     }
     if (file != NULL) {
         return sql_fail(q, GRANARY_ENOENT, from->position,
@@ -295,7 +149,7 @@ open_named_file(struct sql_statement *q, const struct sql_from *from, struct sql
     if (file.name == NULL) {
         return no_table(q, from);
     }
-    return open_file(q, &file, table);
+    return sql_open_file(q, &file, NULL, NULL, table);
 }
 
 /* What the scheduler found odd about a table's files. */
@@ -356,7 +210,7 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
         return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
     }
     if (err == GRANARY_ENOENT && (q->client == NULL || from->name[0] == '/' || access(from->name, F_OK) == 0)) {
-        return no_format(q, from);
+        return sql_no_format(q, from);
     }
     if (err == GRANARY_OK) {
         err = read_stored_schema(q, stored, table);
@@ -374,14 +228,15 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
 
 /* ---- use ---- */
 
+/* A folder of which a condition leaves out files is another table each time. */
 static struct sql_table *
-find_table(struct sql_statement *q, const struct sql_from *from)
+find_table(struct sql_statement *q, const struct sql_from *from, const char *alias, struct sql_expr *where)
 {
     struct sql_table *table = q->tables;
     bool ok;
 
     while (table != NULL && (strcmp(table->name, from->name) != 0 || table->has_time != from->has_time ||
-                             table->time != from->time || table->file != from->file)) {
+                             table->time != from->time || table->file != from->file || table->is_part)) {
         table = table->next;
     }
     if (table != NULL) {
@@ -395,8 +250,8 @@ find_table(struct sql_statement *q, const struct sql_from *from)
     table->has_time = from->has_time;
     table->time = from->time;
     table->file = from->file;
-    ok = (from->file != NULL || is_file(from->name) || is_pipe(from->name)) && !from->has_time
-             ? open_file(q, from, table)
+    ok = (from->file != NULL || sql_is_file(from->name)) && !from->has_time
+             ? sql_open_file(q, from, alias, where, table)
              : open_stored(q, from, table);
     table->next = q->tables;
     q->tables = table;
@@ -519,14 +374,15 @@ sql_add_table(struct sql_block *block, const struct sql_from *from)
 {
     struct sql_statement *q = block->q;
     struct sql_with *with = sql_find_with(q, from->name);
-    struct sql_table *table = with != NULL ? NULL : find_table(q, from);
     const char *alias = table_alias(q, from);
+    struct sql_table *table =
+        with != NULL || alias == NULL ? NULL : find_table(q, from, alias, from->column_count > 0 ? NULL : block->where);
     struct sql_result result;
 
     if (with != NULL) {
         return add_with(block, from, with);
     }
-    if (table == NULL || alias == NULL) {
+    if (table == NULL) {
         return false;
     }
     result = (struct sql_result){.rel = {table->node, table->rows, table->rows}, .count = table->count};

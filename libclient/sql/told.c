@@ -177,11 +177,10 @@ tell_change(struct sql_statement *q, const struct sql_change *change)
     granary_mutable_close(table);
 }
 
-/* What is told of a statement: by translating it, whatever comes of that. */
-static void
-tell_statement(struct wording *w)
+/* Returns whether files that were not opened have the column that it fails for. */
+static bool
+translate(struct sql_statement q)
 {
-    struct sql_statement q = w->q;
     struct sql_tree tree = {.select = NULL};
     struct sql_result result;
 
@@ -195,6 +194,19 @@ tell_statement(struct wording *w)
         tell_change(&q, tree.change);
     }
     granary_graph_destroy(q.graph);
+    return sql_lacks_files(&q);
+}
+
+/* What is told of a statement: by translating it, whatever comes of that. */
+static void
+tell_statement(struct wording *w)
+{
+    struct sql_statement q = w->q;
+
+    if (translate(q)) {
+        q.all_files = true;
+        (void)translate(q);
+    }
 }
 
 /* Where an operator ("groupby_map": groupby) comes from, of a node that has taken over another one's work. */

@@ -151,6 +151,7 @@ struct task_graph {
     uint64_t exports; /* of its session that its functions need; 0: it has none */
     granary_graph_state state;
     bool resumed;                         /* of an earlier scheduler: what that gave to executors counts */
+    bool planned;                         /* before, here or there: files that it writes may be there */
     bool awaits_claims;                   /* of an earlier scheduler: executors may have its subtasks */
     bool restored;                        /* of an earlier scheduler, ended: there is no plan */
     bool passing;                         /* nobody misses it after a power cut */

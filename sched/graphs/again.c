@@ -68,6 +68,7 @@ plan_again(struct manager *manager, struct task_graph *graph, Granary__Submit *s
     if (err == GRANARY_OK) {
         events_forget(manager, graph);
         graph_unplan(manager, graph);
+        graph->planned = true;
         err = graph_plan(manager, graph, submit);
     }
     for (size_t i = 0; from != NULL && i < count; i++) {

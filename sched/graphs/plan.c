@@ -87,6 +87,7 @@ graph_plan(struct manager *manager, struct task_graph *graph, Granary__Submit *s
                                       .slots = (int)submit->slots,
                                       .memory_bytes = submit->memory_bytes,
                                       .recall = recall_parts(manager, graph, submit),
+                                      .again = graph->planned,
                                       .tables = submit->tables,
                                       .table_count = submit->n_tables};
     granary_err err = GRANARY_OK;

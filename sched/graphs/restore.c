@@ -169,7 +169,7 @@ graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit 
     Granary__Submit *again = graph->journal.record_count == 0 ? NULL : pack_copy(&submit->base);
     granary_err err;
 
-    graph->resumed = true;
+    graph->resumed = graph->planned = true;
     graph->awaits_claims = true;
     graph->journal.replays = again != NULL;
     recall_look_again(manager, graph, submit);
@@ -200,6 +200,7 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
         .session = graph->session,
         .serial = graph->serial,
         .state = GRANARY_GRAPH_RUNNING,
+        .planned = true,
         .awaits_claims = true, /* nothing of it is given to anybody */
         .journal = {.replays = true, .records = graph->journal.records, .record_count = graph->journal.record_count}};
     Granary__Submit *submit = pack_copy(&graph->submit->base);

@@ -247,7 +247,10 @@ give_token(Granary__Node *node)
 {
     uint64_t words[2];
 
-    if (strcmp(node->op, "append_to") != 0 || gr_attr_find(node->attrs, node->n_attrs, "token") != NULL) {
+    bool appends = strcmp(node->op, "append_to") == 0 ||
+                   strcmp(gr_attr_string(node->attrs, node->n_attrs, "existing", ""), "append") == 0; /* files */
+
+    if (!appends || gr_attr_find(node->attrs, node->n_attrs, "token") != NULL) {
         return GRANARY_OK;
     }
     gr_id_words(granary_id_random(), words);

@@ -26,6 +26,7 @@ make_key(struct gr_steps *steps, size_t i)
         known = steps->recall->source(steps->recall->context, step->origin->name, &source);
         if (known) {
             gr_buf_add(&text, source.bytes, sizeof source.bytes);
+            gr_buf_add(&text, &step->part, step->part == 0 ? 0 : sizeof step->part);
         }
     }
     for (size_t k = 0; k < step->input_count && known; k++) {

@@ -366,6 +366,11 @@ make_steps(struct gr_plan *plan)
         err = gr_steps_create(plan->graph, &plan->text.fired, &plan->steps);
     }
     if (err == GRANARY_OK) {
+        for (size_t i = 0; i < plan->steps->count; i++) {
+            const struct gr_file *file = plan->sources.files[i];
+
+            plan->steps->steps[i].part = file != NULL ? file->part : 0;
+        }
         plan->steps->recall = plan->recall;
         gr_steps_print(plan->steps, NODES_SHOWN, &plan->text.before);
         err = gr_optimize(plan->steps, plan->without_rules);

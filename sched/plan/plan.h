@@ -37,6 +37,7 @@ struct gr_plan_options {
     Granary__StoredTable *const *tables;  /* what the names of nodes `table` stand for */
     size_t table_count;
     const struct gr_recall *recall; /* what was computed before (optimize/steps.h); NULL: all is computed; borrowed */
+    bool again;                     /* it was planned before: what it writes may be there */
     uint32_t without_rules; /* enum gr_rule: left out by the optimiser, for tests; results do not depend on it */
 };
 

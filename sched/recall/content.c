@@ -1,6 +1,7 @@
 /* See content.h. Keys are XXH3-128 of a node's canonical bytes: operator, sorted parameters, its inputs' keys. */
 #include "sched/recall/content.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,10 +21,13 @@ enum {
 struct identity {
     uint64_t device, inode, size;
     int64_t modified_ns, changed_ns;
+    uint64_t log_size; /* of a database's log, which has what was written last; 0: there is none */
+    int64_t log_changed_ns;
 };
 
 struct file {
     char *path;
+    bool has_log; /* it is a database, which may have one */
     struct identity identity;
 };
 
@@ -161,20 +165,44 @@ add_attrs(struct gr_buf *out, const Granary__Node *node, const char *without)
 
 /* ---- what is read ---- */
 
+static int64_t
+ns_of(const struct timespec *time)
+{
+    return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
+}
+
+/* false: no memory */
 static bool
-identity_of(const char *path, struct identity *ret_identity)
+add_log(const char *path, struct identity *identity)
+{
+    char *name = NULL;
+    struct stat info;
+
+    if (asprintf(&name, "%s-wal", path) < 0) {
+        return false;
+    }
+    if (stat(name, &info) == 0 && info.st_size > 0) {
+        identity->log_size = (uint64_t)info.st_size;
+        identity->log_changed_ns = ns_of(&info.st_ctim);
+    }
+    free(name);
+    return true;
+}
+
+static bool
+identity_of(const struct file *file, struct identity *ret_identity)
 {
     struct stat info;
 
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (stat(file->path, &info) != 0 || !S_ISREG(info.st_mode)) {
         return false;
     }
     *ret_identity = (struct identity){.device = info.st_dev,
                                       .inode = info.st_ino,
                                       .size = (uint64_t)info.st_size,
-                                      .modified_ns = info.st_mtim.tv_sec * INT64_C(1000000000) + info.st_mtim.tv_nsec,
-                                      .changed_ns = info.st_ctim.tv_sec * INT64_C(1000000000) + info.st_ctim.tv_nsec};
-    return true;
+                                      .modified_ns = ns_of(&info.st_mtim),
+                                      .changed_ns = ns_of(&info.st_ctim)};
+    return !file->has_log || add_log(file->path, ret_identity);
 }
 
 /* Also of one whose times lie ahead: nothing follows from those. */
@@ -182,6 +210,8 @@ static bool
 is_settled(const struct identity *identity, int64_t unix_ms)
 {
     int64_t latest = identity->modified_ns > identity->changed_ns ? identity->modified_ns : identity->changed_ns;
+
+    latest = identity->log_changed_ns > latest ? identity->log_changed_ns : latest;
 
     return latest / 1000000 + SETTLED_MS <= unix_ms;
 }
@@ -233,12 +263,11 @@ folder_find(const struct folder *folder, const char *directory, struct gr_paths 
 }
 
 static bool
-add_one_file(struct work *work, const char *name, struct gr_buf *out)
+add_one_file(struct work *work, const char *name, bool has_log, struct gr_buf *out)
 {
     struct content *content = work->content;
-    struct file file = {.path = gr_path_absolute(work->submit->directory, name)};
-    bool good = file.path != NULL && identity_of(file.path, &file.identity) &&
-                is_settled(&file.identity, work->unix_ms) &&
+    struct file file = {.path = gr_path_absolute(work->submit->directory, name), .has_log = has_log};
+    bool good = file.path != NULL && identity_of(&file, &file.identity) && is_settled(&file.identity, work->unix_ms) &&
                 gr_grow(&content->files, &content->file_room, content->file_count, sizeof *content->files);
 
     if (!good) {
@@ -262,7 +291,7 @@ add_files(struct work *work, const Granary__Node *node, struct gr_buf *out)
     bool good = folder_init(node, &folder) && folder_find(&folder, work->submit->directory, &paths, &folder.found);
 
     for (size_t i = 0; i < paths.count && good; i++) {
-        good = add_one_file(work, paths.names[i], out);
+        good = add_one_file(work, paths.names[i], strcmp(node->op, "read_sqlite") == 0, out);
         if (paths.many || named) {
             add_text(out, paths.names[i]);
         }
@@ -554,7 +583,7 @@ content_holds(const struct content *content)
     for (size_t i = 0; i < content->file_count; i++) {
         struct identity now;
 
-        if (!identity_of(content->files[i].path, &now) || memcmp(&now, &content->files[i].identity, sizeof now) != 0) {
+        if (!identity_of(&content->files[i], &now) || memcmp(&now, &content->files[i].identity, sizeof now) != 0) {
             return false;
         }
     }

@@ -56,6 +56,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                   .encoding = encodings[bytes[1] & 7],
                                   .skip = bytes[1] >> 3 & 3,
                                   .skip_spaces = (bytes[1] & 7) == 6,
+                                  .comment_anywhere = (bytes[1] & 7) >= 5,
                                   .ragged = (enum gr_ragged)((bytes[1] >> 5) % 3),
                                   .null = ""};
     fd = memfd_create("text", MFD_CLOEXEC);

@@ -13,7 +13,7 @@
 #include "data/file/hive.h"
 #include "data/file/paths.h"
 #include "fuzz.h"
-#include "tile/file/constant.h"
+#include "graph/folders/constant.h"
 
 #define LINES_MOST 16
 

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import io
 import os
+import sqlite3
 import tempfile
 import unittest
 
@@ -71,6 +72,29 @@ class Ends(FramesTest):
             gr.scan_csv(self.path('nowhere.csv')).collect()
         self.assertEqual(gr.scan_arrow.__name__, 'scan_arrow')
         self.assertIn('delimiter', inspect.signature(gr.scan_csv).parameters)
+
+    def test_databases(self):
+        with contextlib.closing(sqlite3.connect(self.path('shop.db'))) as database:
+            database.execute('CREATE TABLE orders (n INTEGER, day DATE)')
+            database.execute("INSERT INTO orders VALUES (1, '2024-02-29'), (2, NULL)")
+            database.commit()
+            rows = {'n': [1, 2], 'day': [datetime.date(2024, 2, 29), None]}
+            self.assertEqual(gr.scan_sqlite(self.path('shop.db')).collect().to_dict(), rows)
+            self.assertEqual(gr.scan_sqlite(self.path('shop.db'), table='orders', dtypes={'n': str}).select('n').collect().to_dict(), {'n': ['1', '2']})
+            database.execute('CREATE TABLE other (n)')
+            database.commit()
+            with self.assertRaisesRegex(gr.GranaryError, "'table' must say which one; it has: orders, other"):
+                gr.scan_sqlite(self.path('shop.db')).collect()
+
+    def test_folders(self):
+        frame = gr.from_dict({'k': ['a', 'b', 'a', None], 'n': [1, 2, 3, 4]})
+        frame.sink_parquet(self.path('out'), partition_by=['k'])
+        self.assertEqual(sorted(os.listdir(self.path('out'))), ['k=__HIVE_DEFAULT_PARTITION__', 'k=a', 'k=b'])
+        self.assertEqual(gr.scan_parquet(self.path('out')).sort('n').collect().to_dict(), {'n': [1, 2, 3, 4], 'k': ['a', 'b', 'a', None]})
+        with self.assertRaisesRegex(gr.GranaryError, 'is there, and not empty'):
+            frame.sink_parquet(self.path('out'), partition_by=['k'])
+        frame.sink_csv(self.path('out'), partition_by=['k'], existing='overwrite')
+        self.assertEqual(os.listdir(self.path('out') + '/k=a'), ['part-0.csv'])
 
     # ---- tables ----
 

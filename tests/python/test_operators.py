@@ -27,7 +27,7 @@ ODD = ['a b', '`', 'a`b', 'ü', 'select', '漢字', '%', "it's", 'x"y', 'a.b', '
 NOT_COMPARED = {
     'append_to': 'test_ends.py appends to a table', 'read_csv': 'test_ends.py: round trips of files', 'write_csv': 'test_ends.py',
     'read_ndjson': 'test_ends.py', 'write_ndjson': 'test_ends.py', 'read_arrow': 'test_ends.py', 'write_arrow': 'test_ends.py',
-    'read_parquet': 'tests/golden/parquet', 'write_parquet': 'test_ends.py', 'from_tensor': 'its input is a tensor: no method of a frame',
+    'read_parquet': 'tests/golden/parquet', 'read_sqlite': 'test_ends.py', 'write_parquet': 'test_ends.py', 'from_tensor': 'its input is a tensor: no method of a frame',
     'write_npy': 'its input is a tensor: no method of a frame', 'sample': 'rows of its own choice: test_sample() here',
     'map_chunk': 'a function of the user'}
 

@@ -131,6 +131,7 @@ dialect_of(const struct gr_chunk_text_unpack *params)
                                .encoding = params->encoding,
                                .skip = params->skip,
                                .skip_spaces = params->skip_spaces,
+                               .comment_anywhere = params->comment_anywhere,
                                .tolerates = params->tolerates,
                                .ragged = gr_ragged_of(params->ragged),
                                .null = params->null};

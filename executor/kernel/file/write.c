@@ -1,81 +1,23 @@
 /* csv_format, file_write, arrow_write, parquet_write, npy_write: a file is written under another name beside its own, which it takes
  * when it is complete. */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "data/arrow/arrow.h"
 #include "data/print.h"
 #include "kernel/core/frame_call.h"
-#include "kernel/file/parts.h"
+#include "kernel/file/target.h"
 #include "parquet/write/write.h"
-
-/* ---- the file ---- */
-
-struct target {
-    const char *path;
-    char *other; /* its name meanwhile */
-    int fd;
-    uint64_t bytes;
-};
-
-static granary_err
-target_open(const char *path, struct target *target)
-{
-    *target = (struct target){.path = path, .fd = -1};
-    return part_create(path, &target->other, &target->fd);
-}
-
-static granary_err
-target_write(struct target *target, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-
-    while (size > 0) {
-        ssize_t done = write(target->fd, at, size);
-
-        if (done < 0 && errno == EINTR) {
-            continue;
-        }
-        if (done <= 0) {
-            return gr_fail_errno("%s", target->path);
-        }
-        at += done;
-        size -= (size_t)done;
-        target->bytes += (uint64_t)done;
-    }
-    return GRANARY_OK;
-}
 
 /* It is complete, or (err) it goes. Returns err, or what went wrong now. */
 static granary_err
-target_close(struct target *target, struct gr_kernel_call *call, granary_err err)
+target_yield(struct target *target, struct gr_kernel_call *call, granary_err err)
 {
-    if (err == GRANARY_OK && close(target->fd) < 0) {
-        target->fd = -1;
-        err = gr_fail_errno("%s", target->path);
-    }
-    target->fd = err == GRANARY_OK ? -1 : target->fd;
-    if (err == GRANARY_OK && rename(target->other, target->path) < 0) {
-        err = gr_fail_errno("%s", target->path);
-    }
-    if (err == GRANARY_OK) {
-        err = call_yield_row(call, 0, "path", target->path,
-                             &(struct call_number){.name = "bytes", .value = (int64_t)target->bytes}, 1);
-    }
-    if (target->fd >= 0) {
-        gr_fd_close(&target->fd);
-    }
-    if (err != GRANARY_OK && target->other != NULL) {
-        (void)unlink(target->other);
-    }
-    free(target->other);
-    return err;
+    err = target_close(target, err);
+    return err != GRANARY_OK
+               ? err
+               : call_yield_row(call, 0, "path", target->path,
+                                &(struct call_number){.name = "bytes", .value = (int64_t)target->bytes}, 1);
 }
 
 /* ---- CSV ---- */
@@ -110,7 +52,7 @@ kernel_file_write(struct gr_kernel_call *call, const struct gr_chunk_file_write 
                   ? gr_fail(GRANARY_ETYPE, "file_write: input %zu is no bytes", i)
                   : target_write(&target, call->inputs[i].bytes, call->inputs[i].bytes_size);
     }
-    return target_close(&target, call, err);
+    return target_yield(&target, call, err);
 }
 
 /* ---- Arrow ---- */
@@ -149,7 +91,7 @@ kernel_arrow_write(struct gr_kernel_call *call, const struct gr_chunk_arrow_writ
     err = err == GRANARY_OK ? gr_arrow_stream_finish(stream) : err;
     gr_arrow_stream_destroy(stream);
     free(frames);
-    return target_close(&target, call, err);
+    return target_yield(&target, call, err);
 }
 
 /* ---- Parquet ---- */
@@ -171,7 +113,7 @@ kernel_parquet_write(struct gr_kernel_call *call, const struct gr_chunk_parquet_
     }
     err = err == GRANARY_OK ? gr_parquet_writer_finish(writer) : err;
     gr_parquet_writer_destroy(writer);
-    return target_close(&target, call, err);
+    return target_yield(&target, call, err);
 }
 
 /* ---- NPY ---- */
@@ -203,5 +145,5 @@ kernel_npy_write(struct gr_kernel_call *call, const struct gr_chunk_npy_write *p
         err = target_write(&target, tensor->values,
                            (size_t)gr_tensor_elements(tensor) * gr_tensor_element(tensor->dtype));
     }
-    return target_close(&target, call, err);
+    return target_yield(&target, call, err);
 }

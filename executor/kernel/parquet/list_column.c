@@ -193,6 +193,7 @@ list_column_add(struct list_column *lists, struct pages *pages, int64_t group_ro
     granary_err err = GRANARY_OK;
 
     dictionary_free(&lists->items.dictionary);
+    lists->items.at = 0; /* a dictionary comes before all pages of its row group */
     pages->full = lists->leaf->levels;
     pages->repeats = true;
     while (err == GRANARY_OK && rows > 0) {

@@ -115,9 +115,9 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
     return err;
 }
 
-/* By commas it is no table, but by something else. */
+/* By commas it is no table, but by something else; where a name's ending tells another delimiter, by that one. */
 static bool
-is_other(const char *path, struct gr_sniffed *sniffed)
+is_other(const char *path, const char *delimiter, struct gr_sniffed *sniffed)
 {
     struct gr_dialect plain = GR_DIALECT_PLAIN;
     struct gr_text *text;
@@ -128,7 +128,8 @@ is_other(const char *path, struct gr_sniffed *sniffed)
     if (gr_text_open(path, &plain, &text) == GRANARY_OK) {
         if (gr_text_read(text, SNIFF, &bytes, &more) == GRANARY_OK && bytes.size > 0) {
             other = gr_data_guess(bytes.bytes, bytes.size) == NULL &&
-                    gr_sniff_bytes(bytes.bytes, bytes.size, !more, sniffed);
+                    gr_sniff_bytes(bytes.bytes, bytes.size, !more, sniffed) &&
+                    (strcmp(delimiter, ",") == 0 || strcmp(delimiter, sniffed->delimiter) == 0);
         }
         gr_text_close(text);
         gr_buf_free(&bytes);
@@ -137,11 +138,11 @@ is_other(const char *path, struct gr_sniffed *sniffed)
 }
 
 bool
-gr_csv_is_other(const char *path)
+gr_csv_is_other(const char *path, const char *delimiter)
 {
     struct gr_sniffed sniffed;
 
-    return is_other(path, &sniffed);
+    return is_other(path, delimiter, &sniffed);
 }
 
 /* What the sketch says, or its delimiter, or what is found. */
@@ -154,7 +155,7 @@ dialect_of(const char *path, const char *delimiter, struct gr_sniffed *sniffed, 
         return *sketch->dialect;
     }
     dialect.delimiter = delimiter;
-    sketch->sniffed = strcmp(delimiter, ",") == 0 && is_other(path, sniffed);
+    sketch->sniffed = is_other(path, delimiter, sniffed);
     if (sketch->sniffed) {
         dialect.delimiter = sniffed->delimiter;
         dialect.quote = sniffed->quote;
@@ -162,6 +163,7 @@ dialect_of(const char *path, const char *delimiter, struct gr_sniffed *sniffed, 
         dialect.comment = sniffed->comment;
         dialect.skip = sniffed->skip;
         dialect.skip_spaces = sniffed->skip_spaces;
+        dialect.comment_anywhere = sniffed->comment_anywhere;
     }
     return dialect;
 }

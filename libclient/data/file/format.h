@@ -38,11 +38,13 @@ struct gr_sketch {
     const struct gr_header_style *style; /* of CSV: how fields are written; NULL: as most are */
     enum gr_header header;               /* of CSV: whether the first record has names */
     bool lists;                          /* of CSV: told are the columns of a list of what does not fit */
+    const char *table;                   /* of a database; NULL: its only one */
     bool is_numbered;                    /* it has none: c0, c1 and so on were told */
 };
 
-/* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header. */
-bool gr_csv_is_other(const char *path);
+/* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header.
+ * delimiter: as its name tells */
+bool gr_csv_is_other(const char *path, const char *delimiter);
 
 struct gr_format {
     const char *name;                                   /* as in read_NAME */

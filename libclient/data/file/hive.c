@@ -185,3 +185,43 @@ gr_hive_free(struct gr_hive *hive)
     free(hive->values);
     *hive = (struct gr_hive){0};
 }
+
+/* ---- written ---- */
+
+/* As Hive escapes, and what a reader would take for something else. */
+static void
+put_escaped(const char *text, size_t size, struct gr_buf *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        if (c < 0x20 || c == 0x7f || strchr("\"#%'*/:=?\\{[]^", c) != NULL) {
+            gr_buf_addf(out, "%%%02X", c);
+        } else {
+            gr_buf_add(out, text + i, 1);
+        }
+    }
+}
+
+granary_err
+gr_hive_put(const char *key, const char *value, size_t size, struct gr_buf *out)
+{
+    bool hides = key[0] == '.' || key[0] == '_'; /* folders of such names are left out */
+
+    if (hides) {
+        gr_buf_addf(out, "%%%02X", key[0]);
+    }
+    put_escaped(key + hides, strlen(key) - hides, out);
+    gr_buf_addf(out, "=");
+    if (value == NULL) {
+        gr_buf_addf(out, NULL_VALUE);
+    } else if (memchr(value, '\0', size) != NULL) {
+        return gr_fail(GRANARY_EINVAL, "column '%s': a value with a zero byte cannot be a folder's name", key);
+    } else if (size == strlen(NULL_VALUE) && memcmp(value, NULL_VALUE, size) == 0) { /* it is none */
+        gr_buf_addf(out, "%%%02X", value[0]);
+        put_escaped(value + 1, size - 1, out);
+    } else {
+        put_escaped(value, size, out);
+    }
+    return gr_buf_ok(out) ? GRANARY_OK : gr_fail(GRANARY_ENOMEM, "out of memory");
+}

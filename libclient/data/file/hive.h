@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text/buf.h"
 #include "granary/types.h"
 
 struct gr_hive {
@@ -25,5 +26,10 @@ struct gr_hive {
  */
 granary_err gr_hive_read(char *const *names, size_t count, bool must, struct gr_hive *ret_hive);
 void gr_hive_free(struct gr_hive *hive);
+
+/* ---- written ---- */
+
+/* Append a folder's name, "KEY=VALUE", without a slash. value NULL: it is null. Errors: EINVAL a zero byte in the value */
+granary_err gr_hive_put(const char *key, const char *value, size_t size, struct gr_buf *out);
 
 #endif

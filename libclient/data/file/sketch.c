@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/file/hive.h"
-#include "data/file/paths.h"
 #include "data/texts.h"
 
 granary_err
@@ -44,28 +42,30 @@ struct union_sketch {
     struct gr_sketch *all;
     struct gr_texts names;
     uint64_t told; /* of this file */
+    uint64_t most; /* of any file */
+    bool by_position;
     bool is_first;
     bool varies;
 };
 
+/* By names: one that comes twice in one file is told, for an error. */
 static granary_err
 take_column(struct gr_sketch *sketch, const char *name)
 {
     struct union_sketch *all = (struct union_sketch *)sketch;
     uint64_t before = all->names.count;
     uint32_t number;
-    granary_err err = gr_texts_add(&all->names, name, strlen(name), &number);
+    bool is_new;
+    granary_err err = all->by_position ? GRANARY_OK : gr_texts_add(&all->names, name, strlen(name), &number);
 
     if (err != GRANARY_OK) {
         return err;
     }
+    is_new = all->by_position ? all->told == all->most : all->names.count > before;
     all->told++;
-    if (all->names.count == before) {
-        return all->is_first ? all->all->column(all->all, name)
-                             : GRANARY_OK; /* twice in one file: told, for an error */
-    }
-    all->varies = all->varies || !all->is_first;
-    return all->all->column(all->all, name);
+    all->most = all->most < all->told ? all->told : all->most;
+    all->varies = all->varies || (is_new && !all->is_first);
+    return is_new || (all->is_first && !all->by_position) ? all->all->column(all->all, name) : GRANARY_OK;
 }
 
 /* An empty file of text is none. */
@@ -83,26 +83,47 @@ is_empty(const struct gr_format *format, const char *path)
     return file_size == 0;
 }
 
-static granary_err
-sketch_files(const struct gr_format *format, const struct gr_paths *paths, const char *delimiter,
-             struct union_sketch *all)
+/* The files are looked at that are wanted and not empty; without any, one that is not empty, or else any. */
+static bool
+is_seen(const struct gr_format *format, const struct gr_sketch_files *files, size_t i, int round)
 {
+    return (round > 0 || files->wanted == NULL || files->wanted[i]) &&
+           (round == 2 || !is_empty(format, files->paths->names[i]));
+}
+
+granary_err
+gr_sketch_files(const struct gr_format *format, const struct gr_sketch_files *files, const char *delimiter,
+                struct gr_sketch *sketch, bool *ret_varies)
+{
+    struct union_sketch all = {.sketch = *sketch, .all = sketch, .by_position = files->by_position};
     size_t seen = 0;
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; i < paths->count && err == GRANARY_OK; i++) {
-        if (is_empty(format, paths->names[i]) && (seen > 0 || i + 1 < paths->count)) {
-            continue;
+    all.sketch.column = take_column;
+    sketch->rows = 0;
+    sketch->sniffed = false;
+    for (int round = 0; round < 3 && seen == 0; round++) {
+        for (size_t i = 0; i < files->paths->count && err == GRANARY_OK && (round == 0 || seen == 0); i++) {
+            if (!is_seen(format, files, i, round)) {
+                continue;
+            }
+            all.told = 0;
+            all.is_first = seen++ == 0;
+            all.sketch.rows = 0;
+            all.sketch.sniffed = false;
+            err = format->sketch(files->paths->names[i], delimiter, &all.sketch);
+            sketch->rows += all.sketch.rows;
+            sketch->sniffed = sketch->sniffed || all.sketch.sniffed;
+            all.varies = all.varies || all.told != (files->by_position ? all.most : all.names.count);
         }
-        all->told = 0;
-        all->is_first = seen++ == 0;
-        all->sketch.rows = 0;
-        all->sketch.sniffed = false;
-        err = format->sketch(paths->names[i], delimiter, &all->sketch);
-        all->all->rows += all->sketch.rows;
-        all->all->sniffed = all->all->sniffed || all->sketch.sniffed;
-        all->varies = all->varies || all->told != all->names.count;
     }
+    *ret_varies = all.varies;
+    for (size_t k = 0; files->hive != NULL && k < files->hive->count && err == GRANARY_OK; k++) {
+        all.told = all.most; /* by position it is one more */
+        all.is_first = false;
+        err = take_column(&all.sketch, files->hive->keys[k]);
+    }
+    gr_texts_free(&all.names);
     return err;
 }
 
@@ -110,27 +131,19 @@ granary_err
 gr_format_sketch(const struct gr_format *format, const char *name, const char *delimiter, struct gr_sketch *sketch,
                  bool *ret_varies)
 {
-    struct union_sketch all = {.sketch = *sketch, .all = sketch};
     struct gr_paths paths = {0};
     struct gr_hive hive = {0};
+    const struct gr_sketch_files files = {.paths = &paths, .hive = &hive};
     granary_err err;
 
     *ret_varies = false;
     if (!gr_path_is_many(NULL, name)) {
         return format->sketch(name, delimiter, sketch);
     }
-    all.sketch.column = take_column;
-    sketch->rows = 0;
     err = gr_paths_find(NULL, &name, 1, format, &paths);
-    err = err == GRANARY_OK ? sketch_files(format, &paths, delimiter, &all) : err;
     err = err == GRANARY_OK ? gr_hive_read(paths.names, paths.count, false, &hive) : err;
-    *ret_varies = all.varies;
-    for (size_t k = 0; k < hive.count && err == GRANARY_OK; k++) {
-        all.is_first = false;
-        err = take_column(&all.sketch, hive.keys[k]);
-    }
+    err = err == GRANARY_OK ? gr_sketch_files(format, &files, delimiter, sketch, ret_varies) : err;
     gr_hive_free(&hive);
-    gr_texts_free(&all.names);
     gr_paths_free(&paths);
     return err;
 }

@@ -13,11 +13,12 @@ enum { LOOK = 64 << 10, RECORDS = 500, SKIP_MOST = 20 };
 /* The records of a text by one dialect. */
 struct trial {
     char delimiter;
-    char quote;   /* '\0': none */
-    char escape;  /* '\0': none */
-    char comment; /* '\0': none */
-    bool spaces;  /* each field but a record's first begins with one */
-    size_t count; /* of records, without empty lines and comments */
+    char quote;    /* '\0': none */
+    char escape;   /* '\0': none */
+    char comment;  /* '\0': none */
+    bool anywhere; /* comments are behind values, too */
+    bool spaces;   /* each field but a record's first begins with one */
+    size_t count;  /* of records, without empty lines and comments */
     size_t fields[RECORDS];
     int64_t lines[RECORDS]; /* before each */
     size_t at[RECORDS];     /* where it begins */
@@ -39,11 +40,13 @@ behind_field(const struct trial *trial, const char *at, const char *end, bool *r
         for (at++; at < end && (*at != trial->quote || (at + 1 < end && at[1] == trial->quote)); at++) {
             at += *at == trial->quote || (trial->escape != '\0' && *at == trial->escape && at + 1 < end);
         }
-        *ret_bad = at == end || (at + 1 < end && strchr("\r\n", at[1]) == NULL && at[1] != trial->delimiter);
+        *ret_bad = at == end || (at + 1 < end && strchr("\r\n", at[1]) == NULL && at[1] != trial->delimiter &&
+                                 !(trial->anywhere && at[1] == trial->comment));
         *ret_quoted = !*ret_bad;
         at += at < end;
     }
-    while (at < end && *at != trial->delimiter && *at != '\n' && *at != '\r') {
+    while (at < end && *at != trial->delimiter && *at != '\n' && *at != '\r' &&
+           !(trial->anywhere && *at == trial->comment)) {
         at++;
     }
     return at;
@@ -110,6 +113,9 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole)
             is_hollow = at > from && at[-1] == trial->delimiter;
             ends = at == end || *at != trial->delimiter;
             at += !ends;
+            while (trial->anywhere && ends && at < end && *at != '\n' && *at != '\r') {
+                at++;
+            }
         }
         if (at == end && !whole) {
             break;
@@ -265,6 +271,7 @@ struct attempt {
     bool has_escape;
     bool has_spaces;
     bool has_hash; /* comments elsewhere than at the beginning */
+    bool anywhere; /* ... and behind values */
 };
 
 static const struct attempt attempts[] = {
@@ -275,6 +282,7 @@ static const struct attempt attempts[] = {
     {.quote = '"', .has_spaces = true},
     {.quote = '\'', .has_spaces = true},
     {.quote = '"', .has_hash = true},
+    {.quote = '"', .has_hash = true, .anywhere = true},
     {.quote = '\0'},
 };
 
@@ -316,6 +324,7 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
                                   .quote = attempt->quote,
                                   .escape = attempt->has_escape ? '\\' : '\0',
                                   .comment = attempt->has_hash ? hash : comment,
+                                  .anywhere = attempt->anywhere,
                                   .spaces = attempt->has_spaces};
 
             if (fits(&trial, bytes, size, whole) &&
@@ -336,6 +345,7 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
     ret_sniffed->comment[0] = best.comment;
     ret_sniffed->skip = best.first > 0 ? best.lines[best.first] : 0;
     ret_sniffed->skip_spaces = best.spaces;
+    ret_sniffed->comment_anywhere = best.anywhere;
     if (best.delimiter != ',') {
         find_decimal(&best, bytes, size, ret_sniffed);
     }

@@ -14,6 +14,7 @@ struct gr_sniffed {
     char thousands[2];
     int64_t skip;
     bool skip_spaces;
+    bool comment_anywhere;
 };
 
 /*

@@ -17,7 +17,7 @@ enum {
     LOOK_AHEAD = 64 /* a comment's prefix, a delimiter, what follows an escape */
 };
 
-enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, BEHIND_QUOTES };
+enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, BEHIND_QUOTES, BEHIND_VALUES };
 
 struct gr_text {
     char *path;
@@ -166,6 +166,7 @@ gr_text_open(const char *path, const struct gr_dialect *dialect, struct gr_text 
         text->special['\n'] = text->special['\r'] = true;
         text->special[(unsigned char)dialect->delimiter[0]] = true;
         text->special[(unsigned char)gr_dialect_delimiter(dialect)] = true;
+        text->special[(unsigned char)(dialect->comment_anywhere ? dialect->comment[0] : '\n')] = true;
         text->special[(unsigned char)(dialect->escape[0] == '\0' ? '\n' : dialect->escape[0])] = true;
     }
     err = err == GRANARY_OK ? gr_unpack_open(path, &text->unpack) : err;
@@ -413,6 +414,14 @@ take_field(struct gr_text *text, const char *at, const char *end, struct gr_buf 
         text->place = AT_FIELD;
         return at + delimiter_size;
     }
+    if (dialect->comment_anywhere && text->comment_size > 0 &&
+        begins_with(at, end, dialect->comment, text->comment_size)) {
+        while (text->place == IN_FIELD && text->field.size > 0 && text->field.bytes[text->field.size - 1] == ' ') {
+            text->field.size--;
+        }
+        text->place = BEHIND_VALUES;
+        return at + 1;
+    }
     if (dialect->escape[0] != '\0' && *at == dialect->escape[0] && at + 1 < end) {
         const char *behind = at + 2;
 
@@ -443,6 +452,7 @@ take(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
     switch (text->place) {
     case AT_SKIPPED:
     case IN_COMMENT:
+    case BEHIND_VALUES:
         return size > 0 ? take_line_end(text, at, size, out) : at + 1;
     case AT_RECORD:
         if (size > 0) {

@@ -18,6 +18,7 @@ struct gr_dialect {
     const char *quote;     /* a byte; "": none */
     const char *escape;    /* a byte behind which the next one is literal; "": none */
     const char *comment;   /* lines that begin with it are left out; "": none */
+    bool comment_anywhere; /* also what follows it in a line with values, outside quotes */
     const char *encoding;  /* gr_encoding_known(); "": UTF-8, or UTF-16 if its mark says so */
     int64_t skip;          /* lines to be left out at the beginning */
     bool skip_spaces;      /* at the beginning of fields */

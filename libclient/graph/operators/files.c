@@ -137,6 +137,17 @@ check_level(const Granary__Node *node)
 }
 
 static granary_err
+check_folders(const Granary__Node *node)
+{
+    const struct gr_params_write_parquet *params = GR_NODE_PARAMS(write_parquet, node); /* as of all others */
+
+    return params->partition_by != NULL || strcmp(params->existing, "error") == 0
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL,
+                         "parameter 'existing' goes with 'partition_by': a single file replaces an older one");
+}
+
+static granary_err
 check_write(const Granary__Node *node, enum gr_tile_op op)
 {
     const struct gr_params_write_csv *params = GR_NODE_PARAMS(write_csv, node); /* of others it has the defaults */
@@ -144,6 +155,7 @@ check_write(const Granary__Node *node, enum gr_tile_op op)
     granary_err err = check_delimiter(params->delimiter);
 
     err = err == GRANARY_OK && op == GR_TILE_write_parquet ? check_level(node) : err;
+    err = err == GRANARY_OK ? check_folders(node) : err;
     return err == GRANARY_OK && (strpbrk(null, "\"\r\n") != NULL || strchr(null, params->delimiter[0]) != NULL)
                ? gr_fail(GRANARY_EINVAL,
                          "parameter 'null_value' has a quote, a line end or the delimiter, and could not "
@@ -151,14 +163,17 @@ check_write(const Granary__Node *node, enum gr_tile_op op)
                : err;
 }
 
-/* A written file: its path and how large it is. */
+/* Written files: their paths, and how large they are. */
 static granary_err
 infer_write(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    granary_err err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
+    const Granary__Attr *keys = GR_NODE_PARAMS(write_parquet, node->node)->partition_by;
+    granary_err err;
 
-    (void)node;
-    (void)inputs;
+    if (keys != NULL && keys->n_strings == inputs[0]->schema.count) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'partition_by' has all columns: none is left for the files");
+    }
+    err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
     return err == GRANARY_OK ? gr_schema_add(&type->schema, "bytes", GRANARY_INT64) : err;
 }
 

@@ -107,6 +107,14 @@ add_option(struct parse *p, struct sql_file *file, const char *name, int positio
 
 /* ---- read_csv(...) ---- */
 
+/* Behind a database's name stands that of a table. */
+static bool
+is_table(const struct sql_file *file, const PgQuery__Node *node)
+{
+    return strcmp(file->format, "sqlite") == 0 && file->count == 0 && node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+           node->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+}
+
 /* name => value, or name = value */
 static bool
 take_argument(struct parse *p, const PgQuery__Node *node, struct sql_file *file)
@@ -114,6 +122,9 @@ take_argument(struct parse *p, const PgQuery__Node *node, struct sql_file *file)
     const PgQuery__AExpr *equal = node->node_case == PG_QUERY__NODE__NODE_A_EXPR ? node->a_expr : NULL;
     const PgQuery__ColumnRef *column = NULL;
 
+    if (is_table(file, node)) {
+        return add_option(p, file, "table", node->a_const->location, node);
+    }
     if (node->node_case == PG_QUERY__NODE__NODE_NAMED_ARG_EXPR) {
         (void)TAKE(p, node->named_arg_expr, argnumber);
         return add_option(p, file, TAKE(p, node->named_arg_expr, name), node->named_arg_expr->location,

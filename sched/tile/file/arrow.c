@@ -131,5 +131,8 @@ tile_write_arrow(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
 
+    if (file_is_folders(&t->steps->steps[i])) {
+        return file_write_folders(t, i, "arrow", NULL, gr_chunks_attrs(t->chunks));
+    }
     return file_write_all(t, i, GR_CHUNK_arrow_write, in->pieces, in->count);
 }

@@ -97,6 +97,7 @@ use_sniffed(struct csv *csv)
     dialect->escape = dialect->escape[0] == '\0' ? sniffed->escape : dialect->escape;
     dialect->comment = dialect->comment[0] == '\0' ? sniffed->comment : dialect->comment;
     dialect->skip = dialect->skip == 0 ? sniffed->skip : dialect->skip;
+    dialect->comment_anywhere = dialect->comment_anywhere || sniffed->comment_anywhere;
     dialect->skip_spaces = dialect->skip_spaces || sniffed->skip_spaces;
     if (strcmp(csv->decimal, ".") == 0 && csv->thousands[0] == '\0') {
         csv->decimal = sniffed->decimal;
@@ -121,6 +122,7 @@ find_dialect(struct gr_file *file)
                                        .encoding = params->encoding,
                                        .skip = params->skip,
                                        .skip_spaces = params->skip_spaces,
+                                       .comment_anywhere = params->comment_anywhere,
                                        .tolerates = strcmp(params->errors, "refuse") != 0,
                                        .ragged = gr_ragged_of(params->ragged),
                                        .null = nulls != NULL && nulls->n_strings > 0 ? nulls->strings[0] : ""};

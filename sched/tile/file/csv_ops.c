@@ -154,6 +154,10 @@ tile_write_csv(struct tiling *t, size_t i)
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("delimiter", params->delimiter));
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("null_value", params->null_value));
     file_add_packing(t, shared, params->compression, params->path);
+    if (file_is_folders(&t->steps->steps[i])) {
+        gr_attrs_add(t->chunks, shared, gr_attr_new_bool("header", params->header));
+        return file_write_folders(t, i, "csv", params->compression, shared);
+    }
     gr_attrs_add(t->chunks, own[0], gr_attr_new_bool("header", params->header));
     gr_attrs_add(t->chunks, own[1], gr_attr_new_bool("header", false));
     return file_write_texts(t, i, GR_CHUNK_csv_format, shared, own);

@@ -10,7 +10,8 @@
 #include "base/fd.h"
 #include "data/file/paths.h"
 #include "data/file/regular.h"
-#include "tile/file/many.h"
+#include "data/file/target.h"
+#include "tile/file/many/many.h"
 #include "tile/file/tiles.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -84,8 +85,10 @@ look_at_source(struct gr_file *file, const struct gr_file_options *options)
 
 /* A file to be made: its folder is there, and takes new files. */
 static granary_err
-look_at_target(const struct gr_file *file)
+look_at_target(const struct gr_file *file, const struct gr_file_options *options)
 {
+    const struct gr_params_write_parquet *params = GR_NODE_PARAMS(write_parquet, file->node);
+    const bool is_folder = params->partition_by != NULL;
     char *folder = strdup(file->path);
     struct stat info;
     granary_err err = folder == NULL ? tile_no_memory() : GRANARY_OK;
@@ -96,8 +99,11 @@ look_at_target(const struct gr_file *file)
             err = gr_fail_errno("%s", folder);
         } else if (!S_ISDIR(info.st_mode)) {
             err = gr_fail(GRANARY_EINVAL, "%s: is no folder", folder);
-        } else if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode)) {
-            err = gr_fail(GRANARY_EINVAL, "%s: is there, and is no regular file", file->path);
+        } else if (stat(file->path, &info) == 0 && !(is_folder ? S_ISDIR(info.st_mode) : S_ISREG(info.st_mode))) {
+            err = gr_fail(GRANARY_EINVAL, "%s: is there, and is no %s", file->path,
+                          is_folder ? "folder" : "regular file");
+        } else if (is_folder && !options->again && strcmp(params->existing, "error") == 0) {
+            err = gr_folder_check_free(file->path); /* before all is computed, and once more when it is written */
         }
     }
     free(folder);
@@ -123,8 +129,14 @@ gr_file_create(const struct gr_node *node, const struct gr_file_options *options
     file->node = node->node;
     file->name = GR_NODE_PARAMS(read_csv, node->node)->path; /* all files have one */
     file->path = gr_path_absolute(options->directory, file->name);
+    for (size_t end = file->path == NULL ? 0 : strlen(file->path); file->source == NULL && end > 1; end--) {
+        if (file->path[end - 1] != '/') { /* of a folder to be made */
+            break;
+        }
+        file->path[end - 1] = '\0';
+    }
     err = file->path == NULL                   ? tile_no_memory()
-          : file->source == NULL               ? look_at_target(file)
+          : file->source == NULL               ? look_at_target(file, options)
           : many_is_meant(node->node, options) ? many_look(file, node, options)
                                                : look_at_source(file, options);
     if (err != GRANARY_OK) {
@@ -164,7 +176,7 @@ file_create_part(const struct gr_file *many, const struct gr_source *source, con
 uint64_t
 gr_file_distinct(const struct gr_file *file, const char *column)
 {
-    return file->known && !file->believed && !file->is_partial && file->source != NULL && file->source->distinct != NULL
+    return file->known && !file->believed && file->source != NULL && file->source->distinct != NULL
                ? file->source->distinct(file, column)
                : 0;
 }

@@ -21,6 +21,7 @@ struct gr_file_options {
     int64_t chunk_bytes;          /* 0: automatic */
     int slots;
     uint64_t memory_bytes; /* 0: unknown */
+    bool again;            /* folders that are written may be there, written by the same graph */
 };
 
 /* Record batches that become a chunk. */
@@ -41,9 +42,10 @@ struct gr_file {
     int64_t block_bytes;   /* that a chunk should have, about */
     uint64_t memory_bytes; /* of the store; 0: unknown */
 
-    bool of_many;    /* it is one of the files that another one stands for (many.h) */
-    bool is_partial; /* some of the files that it stands for were left out: its type may not be that of all */
-    bool is_recast;  /* its dtypes are not those of the table that it is a part of: its statistics say nothing */
+    bool of_many;   /* it is one of the files that another one stands for (many.h) */
+    uint64_t part;  /* which of the files that it stands for are left, if some are not; else 0: its type may not be that
+                        of all */
+    bool is_recast; /* its dtypes are not those of the table that it is a part of: its statistics say nothing */
 
     bool known;
     bool believed;              /* its columns are from another time when it was the same; nothing else is known */

@@ -228,5 +228,8 @@ tile_write_ndjson(struct tiling *t, size_t i)
     gr_attrs shared = gr_chunks_attrs(t->chunks);
 
     file_add_packing(t, shared, params->compression, params->path);
+    if (file_is_folders(&t->steps->steps[i])) {
+        return file_write_folders(t, i, "ndjson", params->compression, shared);
+    }
     return file_write_texts(t, i, GR_CHUNK_ndjson_format, shared, (const gr_attrs[2]){0, 0});
 }

@@ -359,6 +359,11 @@ tile_write_parquet(struct tiling *t, size_t i)
     size_t made = 0;
     struct gr_piece *groups;
 
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("compression", params->compression));
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("level", params->level));
+    if (file_is_folders(&t->steps->steps[i])) {
+        return file_write_folders(t, i, "parquet", NULL, spec.shared);
+    }
     for (size_t p = 0; p < in->count; p++) {
         most += (size_t)write_parts(t, in, p);
     }
@@ -366,8 +371,6 @@ tile_write_parquet(struct tiling *t, size_t i)
     if (groups == NULL) {
         return tile_no_memory();
     }
-    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("compression", params->compression));
-    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("level", params->level));
     for (size_t p = 0; p < in->count; p += spec.input_count) {
         int64_t parts = write_parts(t, in, p);
 

@@ -16,5 +16,8 @@ void file_add_packing(struct tiling *t, gr_attrs set, const char *compression, c
 /* The file is the texts that `op` makes of the input's chunks. own: attributes of the first, and of the others. Errors:
  * ENOMEM */
 granary_err file_write_texts(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs shared, const gr_attrs own[2]);
+/* Whether the step writes folders; if so, as files of that format. Its own attributes are in the set. Errors: ENOMEM */
+bool file_is_folders(const struct gr_step *step);
+granary_err file_write_folders(struct tiling *t, size_t i, const char *format, const char *packing, gr_attrs shared);
 
 #endif

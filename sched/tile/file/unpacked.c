@@ -68,6 +68,7 @@ records_start_unpack(struct gr_file *file, uint32_t step, struct gr_chunks *chun
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("escape", dialect->escape));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("comment", dialect->comment));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_int("skip", dialect->skip));
+        gr_attrs_add(chunks, spec.shared, gr_attr_new_bool("comment_anywhere", dialect->comment_anywhere));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_bool("tolerates", dialect->tolerates));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_bool("skip_spaces", dialect->skip_spaces));
         gr_attrs_add(chunks, spec.shared, gr_attr_new_string("ragged", gr_ragged_word(dialect->ragged)));

@@ -1,13 +1,12 @@
 """Many files as one table: which files a name stands for, what columns meet, what folders tell. Pruned answers are those of all files, files
 that nobody wants are not opened (inotify tells), and whatever is wrong gives an error that names the file."""
-import ctypes
 import json
 import os
 import random
 import shutil
-import struct
 
 from granary_test import GranaryError, Instance
+from opened import Opened
 from parquet_writer import parquet
 
 random.seed(int(os.environ.get('GRANARY_SEED', '7')))
@@ -21,37 +20,6 @@ def values(column):
 def rows_of(frame):
     columns = {name: values(column) for name, column in frame.items()}
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
-
-
-class Opened:
-    """Files below a directory that any process opens meanwhile."""
-    IN_OPEN, IN_ISDIR = 0x20, 0x40000000
-
-    def __init__(self, top):
-        self.libc = ctypes.CDLL(None, use_errno=True)
-        self.fd = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        self.folders = {}
-        for folder, _, _ in os.walk(top):
-            watch = self.libc.inotify_add_watch(self.fd, os.fsencode(folder), self.IN_OPEN)
-            assert watch >= 0, os.strerror(ctypes.get_errno())
-            self.folders[watch] = folder
-
-    def names(self):
-        found, events = set(), b''
-        while True:
-            try:
-                events += os.read(self.fd, 1 << 20)
-            except BlockingIOError:
-                break
-        while events:
-            watch, mask, _, size = struct.unpack_from('iIII', events)
-            if not mask & self.IN_ISDIR:
-                found.add(os.path.join(self.folders[watch], os.fsdecode(events[16:16 + size].rstrip(b'\0'))))
-            events = events[16 + size:]
-        return found
-
-    def close(self):
-        os.close(self.fd)
 
 
 def write_csv(path, rows, names):
@@ -266,6 +234,14 @@ with Instance() as granary:
             assert got == rows_of(everything), (op, shape, where)
 
     assert opened_less > 10, opened_less
+
+    # The same files read twice, each time for other rows of them.
+    graph = {'r': {'op': 'read_csv', 'path': path('t')}, 's': {'op': 'read_csv', 'path': path('t')},
+             'f': {'op': 'filter', 'input': 'r', 'where': 'k = 1'}, 'g': {'op': 'filter', 'input': 's', 'where': 'k = 2'},
+             'x': {'op': 'concat', 'inputs': ['f', 'g']}}
+    for number in (1, 2):
+        small(f't/k={number}/x.csv', number)
+    assert rows_of(granary.run(graph, 'x')) == [{'a': 1, 'k': 1}, {'a': 2, 'k': 2}]
 
     # ---- a thousand files, of which some are opened ----
     fresh()

@@ -79,6 +79,14 @@ with Instance() as granary:
         granary.run({**source, 'w': {'op': 'write_' + kind, 'input': 't', 'path': copy}}, 'w', chunk_bytes=2000)
         assert rows({'t': {'op': 'read_' + kind, 'path': copy}}, 't') == ROWS, kind
 
+    # Two row groups with a dictionary each, in one chunk.
+    copy = os.path.join(granary.directory, 'groups.parquet')
+    granary.command('sql', '--discard', f"COPY (SELECT i, list_value('t' || cast(i % 5 AS text), 'u') AS s FROM range(1100000) r(i)) TO '{copy}'")
+    read = {'t': {'op': 'read_parquet', 'path': copy}}
+    first = {**read, 'a': {'op': 'project', 'input': 't', 'columns': {'x': 'list_extract(s, 1)', 'y': 'list_extract(s, -1)'}}}
+    got = rows({**first, 'r': {'op': 'groupby', 'input': 'a', 'keys': ['x', 'y'], 'aggregate': {'n': 'size'}}}, 'r', 1 << 30)
+    assert got == [{'x': f't{i}', 'y': 'u', 'n': 220000} for i in range(5)], got
+
     odd = []
     by_x = {row['x']: row for row in ROWS}
     for op in OPERATORS:

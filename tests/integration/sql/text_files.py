@@ -52,6 +52,8 @@ CORPUS = {
                           [{'number': 345.0, 'text': 'T', 'date': '2000-12-13'}]),
     'comments at first': (b'# made\n# by hand\na\tb\n1\tx\n', [{'a': 1, 'b': 'x'}]),
     'comments between': (b'x,y\n# one\n1,2\n# two\n3,4\n', [{'x': 1, 'y': 2}, {'x': 3, 'y': 4}]),
+    'comments behind values': (b'# one\na;b\n1;3#5;7\n6;"7#t"# two\n', [{'a': 1, 'b': '3'}, {'a': 6, 'b': '7#t'}]),
+    'a hash that is a value': (b'# one\na;b\n1;C#\n2;#x\n', [{'a': 1, 'b': 'C#'}, {'a': 2, 'b': '#x'}]),
     'a header of too few names': (b'a,b\n1,2,3\n4,5,6\n', 'record has 3 fields, expected 2'),
     # delimiters, quotes, spaces
     'tabs': (b'a\tb\n1\tx\n', [{'a': 1, 'b': 'x'}]),
@@ -76,6 +78,13 @@ CORPUS = {
 }
 
 
+# By name of the file, whose ending tells a delimiter.
+NAMED = {
+    'q.tsv': (b'1\ta\n2\t"b" (c)\n', [{'c0': 1, 'c1': 'a'}, {'c0': 2, 'c1': '"b" (c)'}]),
+    's.tsv': (b'All of May\n\na\tb\n1\tx,y\n2\tz\n', [{'a': 1, 'b': 'x,y'}, {'a': 2, 'b': 'z'}]),
+}
+
+
 class Files(CommandLine):
     def read(self, path):
         """Rows, or what is said."""
@@ -85,8 +94,8 @@ class Files(CommandLine):
 
 def check_corpus(files):
     counts = collections.Counter()
-    for name, (data, want) in CORPUS.items():
-        path = os.path.join(files.base, 'file.csv')
+    for name, (data, want) in (CORPUS | NAMED).items():
+        path = os.path.join(files.base, name if name in NAMED else 'file.csv')
         with open(path, 'wb') as file:
             file.write(data)
         found = files.read(path)
@@ -137,8 +146,8 @@ def survey(files, folder):
     for path, other in zip(paths, map(json.loads, told.splitlines()), strict=True):
         found = files.read(path)
         if not isinstance(found, str):
-            columns = files.call('sql', '--describe', f"select * from '{path}'") if not found else None
-            found = (len(found), list(found[0]) if columns is None else columns.stdout.split('\n'))
+            columns = files.call('sql', '--schema', f"select * from '{path}'").stdout.splitlines()[1:] if not found else list(found[0])
+            found = (len(found), columns)
         kind = class_of(found, other)
         counts[kind] += 1
         if kind not in ('the same', 'both refuse'):

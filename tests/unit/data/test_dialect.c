@@ -60,6 +60,9 @@ each_dialect_becomes_the_plain_one(void **state)
          "a,b\n\"x\"\"y\\\",2\n\"c,d\",\\N\nName,\n"},
         {DIALECT(.comment = "#"), "# a\na,b\n#b,\"\n1,#2\n", "\na,b\n\n1,#2\n"},
         {DIALECT(.comment = "//"), "a,b\n//x\n/,2\n", "a,b\n\n/,2\n"},
+        {DIALECT(.comment = "#", .comment_anywhere = true), "a,b #c\n1,\"x#y\"#z\n#\n#2,3\n4,# 5",
+         "a,b\n1,\"x#y\"\n\n\n4,"},
+        {DIALECT(.comment = "//", .comment_anywhere = true), "a/b,c//d\n", "a/b,c\n"},
         {DIALECT(.skip = 2), "My \"report\nof\r\na,b\n1,2\n", "\n\r\na,b\n1,2\n"},
         {DIALECT(.skip = 9), "a\nb", "\n"},
         {DIALECT(.skip_spaces = true), "a,  b\n 1, \"x, y\"\n2,  \n", "a,b\n1,\"x, y\"\n2,\n"},
@@ -172,6 +175,7 @@ dialects_are_sniffed(void **state)
         {"\"a\"\t\"b, c\"\n1\t2\n", "\t\"-.-0"},
         {"a|b\n\"x\\\"|y\"|2\n", "|\"-.-0"},
         {"one\ntwo,2\na,b,c\n1,2,3\n4,5,6\n", ",\"-.-2"},
+        {"# one\na;b\n1;3#5;7\n6;\"7#t\"\n", ";\"#.-0"},
         {"a,b\n# no\n1,2\n", ",\"#.-0"},
         {"a\tb\n1\t\"x\n2\ty\n", ",\"-.-0"}, /* quotes that do not end: it may be cut off */
         {"a\tb\n1\t\"x\" y\n2\ty\n", "\t-.-0"},

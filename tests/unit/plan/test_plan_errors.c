@@ -23,7 +23,8 @@ assert_message(const char *part)
     }
 }
 
-#define READ(path) "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"" path "\"}}}"
+#define READ_HEADER(path) "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"header\": true, \"path\": \"" path "\"}}}"
+#define READ(path)        "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"" path "\"}}}"
 
 static void
 assert_refused(struct world *world, const char *json, granary_err err, const char *part)
@@ -56,7 +57,7 @@ files_are_looked_at_when_a_plan_is_made(void **state)
     assert_refused(world, READ("."), GRANARY_ENOENT, "the folder has no file that ends in .csv");
     assert_refused(world, READ("/dev/null"), GRANARY_EINVAL, "no regular file");
     world_file(world, "empty.csv", "");
-    assert_refused(world, READ("empty.csv"), GRANARY_EINVAL, "empty.csv: empty: no header");
+    assert_fails(world, READ_HEADER("empty.csv"), GRANARY_EINVAL, "empty.csv: empty: no header");
     (void)snprintf(path, sizeof path, "%s/pipe", world->directory);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_refused(world, READ("pipe"), GRANARY_EINVAL, "no regular file");
@@ -106,9 +107,9 @@ headers_are_checked(void **state)
     assert_fails(world, READ("wide.csv"), GRANARY_EINVAL,
                  "node 'r': wide.csv:1: 16385 columns; at most 16384 can be read");
     world_file(world, "blank.csv", "\n\r\n\n");
-    assert_fails(world, READ("blank.csv"), GRANARY_EINVAL, "node 'r': blank.csv: empty: no header");
+    assert_fails(world, READ_HEADER("blank.csv"), GRANARY_EINVAL, "node 'r': blank.csv: empty: no header");
     world->options.chunk_bytes = 1;
-    assert_fails(world, READ("blank.csv"), GRANARY_EINVAL, "node 'r': blank.csv: empty: no header");
+    assert_fails(world, READ_HEADER("blank.csv"), GRANARY_EINVAL, "node 'r': blank.csv: empty: no header");
     assert_fails(world, "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"blank.csv\", \"header\": false}}}",
                  GRANARY_EINVAL, "node 'r': blank.csv: empty: no record");
 }

@@ -308,7 +308,8 @@ bad_records_are_named_alike_for_all_chunks(void **state)
         assert_int_equal(world_plan(world, "{\"nodes\": {\"r\": {\"op\": \"read_csv\", \"path\": \"bad.csv\"}}}"),
                          GRANARY_OK);
         assert_int_equal(world_run(world), GRANARY_EINVAL);
-        assert_string_equal(granary_error_message(), "node 'r': bad.csv:6: record has 1 field, expected 2");
+        assert_non_null(
+            strstr(granary_error_message(), "node 'r': bad.csv:6: record has 1 field, expected 2; `ragged`"));
         runner_reset(world);
     }
 }

@@ -307,7 +307,7 @@ answer_by_reference(const struct world *world, const Granary__ChunkOp *op, Grana
 
     assert_int_equal(gr_file_read(gr_attr_string(op->attrs, op->n_attrs, "path", ""), 1 << 26, &bytes, &file_size),
                      GRANARY_OK);
-    assert_true(offset >= 0 && size > 0 && (size_t)(offset + size) <= file_size);
+    assert_true(offset >= 0 && size >= 0 && (size_t)(offset + size) <= file_size);
     if (strcmp(op->op, "csv_split") == 0) {
         Granary__CsvSplit *split = reference_split(bytes + offset, (size_t)size, delimiter);
 

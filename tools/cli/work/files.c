@@ -82,7 +82,7 @@ files_add(const struct files *files, const struct file *file, granary_graph *gra
     granary_node_set_string(graph, node, "path", file->path);
     if (gr_param_find(op, "delimiter") != NULL) {
         granary_node_set_string(graph, node, "delimiter", file->delimiter);
-        if (files->delimiter == NULL && strcmp(file->delimiter, ",") == 0 && gr_csv_is_other(file->path)) {
+        if (files->delimiter == NULL && gr_csv_is_other(file->path, file->delimiter)) {
             granary_node_set_bool(graph, node, "sniff", true);
         }
     }

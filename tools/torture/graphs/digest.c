@@ -68,15 +68,18 @@ is_null(const granary_column *column, int64_t row)
 }
 
 static void
-add_column(struct digest *digest, const granary_column *column)
+add_rows(struct digest *digest, const granary_column *column, int64_t from, int64_t end)
 {
     size_t size = value_size(column->dtype);
 
-    for (int64_t row = 0; row < column->rows; row++) {
+    for (int64_t row = from; row < end; row++) {
         const char *values = column->values;
 
         if (is_null(column, row)) {
             add_word(digest, UINT64_MAX);
+        } else if (((unsigned)column->dtype & 0xff) == GRANARY_LIST) {
+            add_word(digest, (uint64_t)(column->offsets[row + 1] - column->offsets[row]));
+            add_rows(digest, granary_column_items(column), column->offsets[row], column->offsets[row + 1]);
         } else if (size == 0) {
             size_t length = 0;
             const char *text = granary_column_text(column, row, &length);
@@ -102,7 +105,7 @@ add_frame(struct frame_digest *digest, const granary_frame *frame)
             add_bytes(&digest->columns[i], column->name, strlen(column->name));
             add_word(&digest->columns[i], (uint64_t)column->dtype);
         }
-        add_column(&digest->columns[i], column);
+        add_rows(&digest->columns[i], column, 0, column->rows);
     }
     digest->rows += (uint64_t)granary_frame_rows(frame);
     digest->any = true;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/file/many_own.h"
+#include "tile/file/many/own.h"
 
 #define CONDITIONS_MOST 32 /* one above the other */
 
@@ -23,16 +23,13 @@ struct walk {
 static void
 want(const struct walk *walk)
 {
-    const struct gr_hive *hive = &walk->many->hive;
+    const struct gr_hive *hive = &walk->many->partition.hive;
 
     for (size_t f = 0; f < hive->files; f++) {
         bool excluded = false;
 
         for (size_t c = 0; c < walk->count && !excluded; c++) {
-            const struct constants constants = {
-                .count = hive->count, .names = walk->names[c], .values = walk->many->literals + f * hive->count};
-
-            excluded = constants_exclude(&constants, walk->where[c]);
+            excluded = gr_partition_excludes(&walk->many->partition, f, walk->names[c], walk->where[c]);
         }
         walk->wanted[f] = walk->wanted[f] || !excluded;
     }
@@ -42,9 +39,9 @@ want(const struct walk *walk)
 static const char **
 renamed(const struct walk *walk, const Granary__Attr *columns, const char *const *names)
 {
-    const char **made = calloc(walk->many->hive.count + 1, sizeof *made);
+    const char **made = calloc(walk->many->partition.hive.count + 1, sizeof *made);
 
-    for (size_t k = 0; made != NULL && k < walk->many->hive.count; k++) {
+    for (size_t k = 0; made != NULL && k < walk->many->partition.hive.count; k++) {
         made[k] = names[k];
         for (size_t i = 0; i < columns->n_keys && names[k] != NULL; i++) {
             if (strcmp(columns->keys[i], names[k]) == 0) {
@@ -123,11 +120,11 @@ granary_err
 many_wanted(const struct many *many, const struct gr_node *node, const struct gr_graph *graph, bool *wanted)
 {
     struct walk walk = {.many = many, .graph = graph, .wanted = wanted};
-    const char **names = calloc(many->hive.count + 1, sizeof *names);
+    const char **names = calloc(many->partition.hive.count + 1, sizeof *names);
     granary_err err;
 
-    for (size_t k = 0; names != NULL && k < many->hive.count; k++) {
-        names[k] = many->hive.keys[k];
+    for (size_t k = 0; names != NULL && k < many->partition.hive.count; k++) {
+        names[k] = many->partition.hive.keys[k];
     }
     err = names == NULL ? tile_no_memory() : climb(&walk, node, names);
     free(names);

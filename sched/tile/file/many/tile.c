@@ -8,27 +8,17 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "data/frame.h"
-#include "tile/file/many_own.h"
+#include "tile/file/many/own.h"
 #include "tile/file/tiles.h"
 #include "tile/source/choose.h"
 
 /* ---- which files ---- */
 
-static bool
-excludes(const struct many *many, const struct many_part *part, const struct gr_expr *where)
-{
-    const struct constants constants = {.count = many->hive.count,
-                                        .names = (const char *const *)many->hive.keys,
-                                        .values = many->literals + part->number * many->hive.count};
-
-    return constants_exclude(&constants, where);
-}
-
 /* Flag the parts that some reader of step i wants. */
 static void
 choose_parts(const struct tiling *t, size_t i, const struct many *many, bool *chosen)
 {
-    bool all = many->hive.count == 0 || t->steps->steps[i].is_target;
+    bool all = many->partition.hive.count == 0 || t->steps->steps[i].is_target;
 
     for (size_t r = i + 1; r < t->steps->count && !all; r++) {
         const struct gr_step *reader = &t->steps->steps[r];
@@ -38,7 +28,7 @@ choose_parts(const struct tiling *t, size_t i, const struct many *many, bool *ch
 
             all = reader->inputs[k] == i && where == NULL;
             for (size_t p = 0; where != NULL && p < many->count; p++) {
-                chosen[p] = chosen[p] || !excludes(many, &many->parts[p], where);
+                chosen[p] = chosen[p] || !gr_partition_excludes(&many->partition, many->parts[p].number, NULL, where);
             }
         }
     }
@@ -117,9 +107,11 @@ print_column(const struct many *many, const struct gr_field *field, const struct
     granary_err err = GRANARY_OK;
 
     if (column->key >= 0 || column->is_name) {
-        err = constant_text(column->is_name ? many->paths.names[part->number]
-                                            : many->hive.values[part->number * many->hive.count + (size_t)column->key],
-                            field->dtype, &text);
+        err = constant_text(
+            column->is_name
+                ? many->paths.names[part->number]
+                : many->partition.hive.values[part->number * many->partition.hive.count + (size_t)column->key],
+            field->dtype, &text);
         gr_buf_addf(out, "%s", err == GRANARY_OK ? text : "");
         free(text);
         return err;

@@ -1,6 +1,6 @@
-/* Within the room: columns that have one value for all rows of a file, and conditions on them. */
-#ifndef TILE_FILE_CONSTANT_H
-#define TILE_FILE_CONSTANT_H
+/* Columns that have one value for all rows of a file, and conditions on them. */
+#ifndef GRAPH_FOLDERS_CONSTANT_H
+#define GRAPH_FOLDERS_CONSTANT_H
 
 #include "graph/expr.h"
 

@@ -2,9 +2,8 @@
 #ifndef TILE_FILE_MANY_OWN_H
 #define TILE_FILE_MANY_OWN_H
 
-#include "data/file/hive.h"
 #include "data/file/paths.h"
-#include "tile/file/constant.h"
+#include "graph/folders/partition.h"
 #include "tile/file/file.h"
 
 /* A column of the table. */
@@ -26,9 +25,7 @@ struct many_part {
 struct many {
     const struct gr_source *source; /* of the format */
     struct gr_paths paths;
-    struct gr_hive hive;
-    granary_dtype *key_dtypes; /* of hive's keys */
-    struct gr_expr **literals; /* of hive's values; NULL: there are none */
+    struct gr_partition partition;
     struct many_part *parts;
     size_t count;
     size_t *stage; /* parts that were asked last, in order; room for all */
@@ -56,11 +53,14 @@ many_group_takes(struct many_group *group, size_t pieces, uint64_t bytes)
     return takes;
 }
 
-/* many_wanted.c: flags for the paths that filters above the node do not exclude. Errors: ENOMEM */
+/* columns.c: all files are known, so is the table. Errors: as many_look() */
+granary_err many_settle(struct gr_file *file);
+
+/* wanted.c: flags for the paths that filters above the node do not exclude. Errors: ENOMEM */
 granary_err
 many_wanted(const struct many *many, const struct gr_node *node, const struct gr_graph *graph, bool *wanted);
 
-/* many_tile.c */
+/* tile.c */
 granary_err
 many_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out);
 

@@ -2,7 +2,7 @@
  * A condition with the values of a file's folders put in. Parts in which no other column is fold to a literal when they
  * are checked; `and`, `or` and `not` join what is known of the parts, as three-valued logic has it.
  */
-#include "tile/file/constant.h"
+#include "graph/folders/constant.h"
 
 #include <stdlib.h>
 #include <string.h>
