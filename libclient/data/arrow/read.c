@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "data/arrow/arrow.h"
+#include "data/arrow/streamed.h"
 #include "data/directory.h"
 #include "data/flat.h"
 
@@ -358,6 +359,43 @@ arrow_in_look(struct arrow_in *file, struct flat_vector blocks, size_t i, int64_
 
 /* ---- file ---- */
 
+struct passage {
+    const struct arrow_in *file;
+    uint64_t at;
+};
+
+static granary_err
+read_passage(void *source, void *to, size_t size, size_t *ret_got)
+{
+    struct passage *passage = source;
+    uint64_t left = passage->file->size - passage->at;
+    size_t got = size < left ? size : (size_t)left;
+    granary_err err = to == NULL ? GRANARY_OK : arrow_fetch(passage->file, passage->at, got);
+
+    if (err == GRANARY_OK && to != NULL) {
+        memcpy(to, passage->file->bytes + passage->at, got);
+    }
+    passage->at += got;
+    *ret_got = got;
+    return err;
+}
+
+/* A stream's messages are those of a file. */
+static granary_err
+stream_open(struct arrow_in *file)
+{
+    struct passage passage = {.file = file};
+    granary_err err = gr_arrow_stream_footer(read_passage, &passage, &file->made);
+
+    if (err != GRANARY_OK) {
+        gr_buf_free(&file->made);
+        return err;
+    }
+    file->footer_at = file->size;
+    file->footer = (struct flat_in){.bytes = (const uint8_t *)file->made.bytes, .size = file->made.size};
+    return GRANARY_OK;
+}
+
 granary_err
 arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int fd)
 {
@@ -368,6 +406,9 @@ arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int f
 
     *file = (struct arrow_in){.bytes = bytes, .size = data_size, .budget = data_size, .fd = fd};
     err = arrow_fetch(file, 0, data_size < 8 ? 0 : 8);
+    if (err == GRANARY_OK && data_size >= 8 && gr_arrow_is_streamed(bytes, 8)) {
+        return stream_open(file);
+    }
     if (err == GRANARY_OK && (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0)) {
         return gr_fail(GRANARY_ETYPE, "not an Arrow file: it does not begin with ARROW1");
     }
@@ -409,6 +450,7 @@ arrow_in_close(struct arrow_in *file)
     arrow_in_dictionaries_free(file);
     free(file->dictionaries);
     arrow_fields_free(file->fields, file->field_count);
+    gr_buf_free(&file->made);
 }
 
 granary_err

@@ -4,6 +4,7 @@
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 
+#include "base/text/buf.h"
 #include "contract/int128.h"
 #include "data/arrow/format.h"
 #include "data/flat.h"
@@ -160,6 +161,7 @@ struct arrow_in {
     uint64_t size;
     struct flat_in footer;
     uint64_t footer_at;
+    struct gr_buf made; /* the footer of a stream, which has none */
     size_t field_count;
     struct arrow_field *fields;
     struct arrow_in_dictionary *dictionaries; /* one a field; those of fields without one stay empty */

@@ -341,6 +341,41 @@ columns_of_other_types_are_passed_over(void **state)
     free(bytes);
 }
 
+/* A stream has a file's messages, with nothing before and nothing behind. */
+static void
+streams_are_read(void **state)
+{
+    granary_frame *want = NULL;
+    size_t size;
+    char *bytes = golden("zstd.arrow", &size);
+    uint32_t footer;
+    size_t end;
+
+    (void)state;
+    assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &want), GRANARY_OK);
+    memcpy(&footer, bytes + size - 10, sizeof footer);
+    end = size - 10 - footer;
+    for (size_t cut = 0; cut < 16; cut += 4) { /* with its end's mark, or without; and in the midst of it */
+        char *stream = malloc(end);
+        granary_frame *frame = NULL;
+        granary_err err;
+
+        memcpy(stream, bytes + 8, end - 8 - cut);
+        err = gr_arrow_read(stream, end - 8 - cut, NULL, 0, &frame);
+        if (cut == 0 || cut == 8) {
+            assert_int_equal(err, GRANARY_OK);
+            assert_frames_equal(want, frame);
+            gr_frame_destroy(frame);
+        } else {
+            assert_int_equal(err, GRANARY_EINVAL);
+            assert_non_null(strstr(granary_error_message(), "ends in the midst of a message"));
+        }
+        free(stream);
+    }
+    gr_frame_destroy(want);
+    free(bytes);
+}
+
 static void
 unsigned_integers_of_others_are_read(void **state)
 {
@@ -387,6 +422,7 @@ main(void)
         cmocka_unit_test(unsigned_integers_of_others_are_read),
         cmocka_unit_test(other_files_are_refused_by_name),
         cmocka_unit_test(columns_of_other_types_are_passed_over),
+        cmocka_unit_test(streams_are_read),
         cmocka_unit_test(foreign_metadata_is_ignored),
     };
 
