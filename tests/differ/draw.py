@@ -57,6 +57,12 @@ def value(draw, dtype, wild=0.1):
         return draw.choice(DAY_ENDS) if rare else draw.randint(10950, 10980)
     if dtype == 'timestamp':
         return draw.choice(DAY_ENDS) * US + draw.choice([0, 1, -1, 43200 * 10**6]) if rare else draw.randint(10950, 10955) * US + draw.choice([0, 1, 3600 * 10**6 * draw.randint(0, 23)])
+    if dtype == 'timestamptz':
+        return value(draw, 'timestamp', wild)
+    if dtype == 'time':
+        return draw.choice([0, 1, US - 1, US // 2]) if rare else draw.randint(0, 23) * 3600 * 10**6 + draw.choice([0, 1, 1800 * 10**6])
+    if dtype == 'binary':  # its bytes, as characters
+        return draw.choice(['\0', '\xff\xfe', '\\x', '\0\0', 'a' * 300, 'Ã©']) if rare else draw.choice(['', 'a', 'ab', 'b\0', '\x80'])
     if dtype == 'duration':
         return draw.choice([0, 1, -1, 2**53 + 1, -US]) if rare else draw.randint(-5, 5) * 10**6
     if dtype.startswith('decimal'):
@@ -84,9 +90,11 @@ def to_column(kept):
     dtype = kept['dtype']
     if dtype == 'string':
         return Column(dtype, ['' if v is None else v for v in values], valid, kept.get('encoded', False))
+    if dtype == 'binary':
+        return Column(dtype, [b'' if v is None else v.encode('latin-1') for v in values], valid, kept.get('encoded', False))
     if dtype.startswith('decimal'):
         return Column(dtype, [0 if v is None else v for v in values], valid)
-    code = {'bool': '?', 'date': 'i4', 'timestamp': 'i8', 'duration': 'i8', 'null': 'i8'}.get(dtype, dtype)
+    code = {'bool': '?', 'date': 'i4', 'timestamp': 'i8', 'timestamptz': 'i8', 'time': 'i8', 'duration': 'i8', 'null': 'i8'}.get(dtype, dtype)
     return Column(dtype, np.array([0 if v is None else v for v in values], dtype=code), valid)
 
 

@@ -16,7 +16,7 @@ from draw import FLOATS, INTEGERS, column, rows, shape, tensor, to_array, to_col
 from granary_test import GranaryError
 from graphs_frame import rows as rows_of
 
-FRAME_DTYPES = INTEGERS + FLOATS + ('string', 'string', 'bool', 'date', 'timestamp', 'decimal(2)', 'decimal(6)')
+FRAME_DTYPES = INTEGERS + FLOATS + ('string', 'string', 'bool', 'date', 'timestamp', 'time', 'timestamptz', 'binary', 'decimal(2)', 'decimal(6)')
 
 
 class Part:

@@ -95,7 +95,9 @@ take_bytes(void *from, void *to, size_t size, size_t *ret_got)
     struct source *source = from;
 
     *ret_got = size < source->size ? size : source->size;
-    memcpy(to, source->bytes, *ret_got);
+    if (to != NULL) {
+        memcpy(to, source->bytes, *ret_got);
+    }
     source->bytes += *ret_got;
     source->size -= *ret_got;
     return GRANARY_OK;

@@ -268,8 +268,8 @@ find_runs(const struct arrow_field *field, const struct arrow_piece *piece, int6
         if (end <= row && row < piece->rows) {
             return gr_fail(GRANARY_ECORRUPT, "column '%s': its run ends do not ascend", field->name);
         }
-        while (row < end && row < piece->rows) {
-            runs[row++] = run;
+        for (; row < end && row < piece->rows; row++) { /* within a struct a row may be null */
+            runs[row] = piece->null_count == 0 || gr_bit(piece->validity, row) ? run : -1;
         }
     }
     return row == piece->rows ? GRANARY_OK

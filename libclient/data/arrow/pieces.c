@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/arrow/read.h"
+#include "data/value/bits.h"
 
 /* A batch of nulls alone has any length; this keeps sums of lengths far from overflow. */
 #define ROWS_MAX ((int64_t)1 << 40)
@@ -104,7 +105,9 @@ arrow_cursor_close(struct arrow_cursor *cursor)
 {
     arrow_inflated_free(&cursor->inflated);
     free(cursor->parts);
+    free(cursor->combined);
     cursor->parts = NULL;
+    cursor->combined = NULL;
 }
 
 static granary_err
@@ -271,16 +274,84 @@ next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is
     return err;
 }
 
+/* A struct whose fields follow. */
+static granary_err
+next_struct(struct arrow_cursor *cursor, int64_t rows, const uint8_t **ret_validity)
+{
+    struct arrow_node node;
+    const uint8_t *validity = NULL;
+    uint64_t size = 0;
+    granary_err err = next_node(cursor, &node);
+
+    if (err == GRANARY_OK && (node.length != rows || node.null_count < 0 || node.null_count > rows)) {
+        err = arrow_fail_at(cursor->message->at, "a column of another length than its batch");
+    }
+    if (err == GRANARY_OK) {
+        err = next_buffer(cursor, true, &validity, &size);
+    }
+    if (err == GRANARY_OK && node.null_count > 0 && size < (uint64_t)gr_bitmap_bytes(rows)) {
+        err = arrow_fail_at(cursor->message->at, "a struct whose validity buffer is too short");
+    }
+    *ret_validity = err == GRANARY_OK && node.null_count > 0 ? validity : NULL;
+    return err;
+}
+
+/* What is in a struct that is null is null. */
+static granary_err
+leave_out_structs(struct arrow_cursor *cursor, const struct arrow_field *field, struct arrow_piece *piece)
+{
+    size_t size = (size_t)gr_bitmap_bytes(piece->rows);
+    bool any = false;
+
+    for (size_t d = 0; d < field->depth; d++) {
+        any = any || cursor->structs[d] != NULL;
+    }
+    if (!any || size == 0 || (field->layout == LAYOUT_NULL && !field->dictionary)) {
+        return GRANARY_OK;
+    }
+    if (piece->null_count > 0 && piece->validity_size < size) {
+        return gr_fail(GRANARY_ECORRUPT, "column '%s': its validity buffer is too short", field->name);
+    }
+    free(cursor->combined);
+    cursor->combined = malloc(size);
+    if (cursor->combined == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    if (piece->null_count > 0) {
+        memcpy(cursor->combined, piece->validity, size);
+    } else {
+        memset(cursor->combined, 0xff, size);
+    }
+    for (size_t d = 0; d < field->depth; d++) {
+        for (size_t i = 0; cursor->structs[d] != NULL && i < size; i++) {
+            cursor->combined[i] &= cursor->structs[d][i];
+        }
+    }
+    piece->validity = cursor->combined;
+    piece->validity_size = size;
+    piece->null_count = piece->rows - bits_count(cursor->combined, piece->rows);
+    return GRANARY_OK;
+}
+
 granary_err
 arrow_next_piece(struct arrow_cursor *cursor, const struct arrow_field *field, bool is_index, bool fetch, int64_t rows,
                  struct arrow_piece *ret_piece)
 {
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
+    for (size_t i = field->opens; i > 0 && err == GRANARY_OK; i--) {
+        err = next_struct(cursor, rows, &cursor->structs[field->depth - i]);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (field->layout == LAYOUT_OTHER) {
         return pass_over(cursor, field);
     }
     err = next_piece(cursor, field, is_index, fetch, rows, ret_piece);
+    if (err == GRANARY_OK && fetch) {
+        err = leave_out_structs(cursor, field, ret_piece);
+    }
     if (err == GRANARY_OK && !is_index && (arrow_is_list(field->layout) || field->layout == LAYOUT_RUNS)) {
         err = next_piece(cursor, field->item, false, fetch, -1, &cursor->items);
         ret_piece->items = &cursor->items;

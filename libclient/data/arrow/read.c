@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "data/arrow/arrow.h"
+#include "data/arrow/streamed.h"
 #include "data/directory.h"
 #include "data/flat.h"
 
@@ -34,25 +35,23 @@ schema_read(struct arrow_in *file, enum arrow_version version, struct flat_table
     struct flat_in *in = &file->footer;
     struct arrow_schema schema = {.in = in, .version = version};
     struct flat_vector fields = flat_vector(in, table, SCHEMA_FIELDS, 4);
-    size_t names = 0;
+    struct arrow_fields all = {.count = 0};
     granary_err err = GRANARY_OK;
 
     if (flat_uint(in, table, SCHEMA_ENDIANNESS, 2, 0) != 0) {
         return gr_fail(GRANARY_EUNSUPPORTED, "Arrow file: its data is big-endian; write it as little-endian");
     }
-    file->fields = calloc(fields.count + 1, sizeof *file->fields);
-    file->dictionaries = calloc(fields.count + 1, sizeof *file->dictionaries);
-    if (file->fields == NULL || file->dictionaries == NULL) {
+    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < fields.count; i++) {
+        err = arrow_fields_add(&schema, flat_element_table(in, fields, i), &all);
+    }
+    file->fields = all.fields;
+    file->field_count = all.count;
+    file->dictionaries = calloc(all.count + 1, sizeof *file->dictionaries);
+    if (file->dictionaries == NULL) {
         return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
     }
-    file->field_count = fields.count;
-    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < fields.count; i++) {
-        err = arrow_field_read(&schema, flat_element_table(in, fields, i), &file->fields[i]);
+    for (size_t i = 0; i < all.count; i++) {
         file->dictionaries[i].id = file->fields[i].dictionary_id;
-        names += file->fields[i].name == NULL ? 0 : strlen(file->fields[i].name);
-        if (names > in->size) { /* one long name told many times would be a bomb */
-            return arrow_fail_at(file->footer_at, "column names that overlap");
-        }
     }
     return in->bad ? arrow_fail_flat(in, file->footer_at) : err;
 }
@@ -130,6 +129,7 @@ dictionary_read(struct arrow_in *file, const struct arrow_block *block)
 {
     struct arrow_message message;
     struct arrow_cursor cursor = {0};
+    struct arrow_field field = {.depth = 0};
     struct arrow_piece piece;
     struct gr_column values;
     bool delta;
@@ -159,11 +159,13 @@ dictionary_read(struct arrow_in *file, const struct arrow_block *block)
     }
     err = arrow_cursor_open(file, &message, flat_table(&message.in, message.header, DICTIONARY_BATCH_DATA), &cursor,
                             &rows);
+    field = i < file->field_count ? file->fields[i] : field;
+    field.depth = field.opens = 0; /* the structs are around the indices */
     if (err == GRANARY_OK) {
-        err = arrow_next_piece(&cursor, &file->fields[i], false, true, rows, &piece);
+        err = arrow_next_piece(&cursor, &field, false, true, rows, &piece);
     }
     if (err == GRANARY_OK) {
-        err = piece_decode(&cursor, &file->fields[i], &piece, NULL, &values);
+        err = piece_decode(&cursor, &field, &piece, NULL, &values);
     }
     arrow_cursor_close(&cursor);
     if (err != GRANARY_OK) {
@@ -357,6 +359,43 @@ arrow_in_look(struct arrow_in *file, struct flat_vector blocks, size_t i, int64_
 
 /* ---- file ---- */
 
+struct passage {
+    const struct arrow_in *file;
+    uint64_t at;
+};
+
+static granary_err
+read_passage(void *source, void *to, size_t size, size_t *ret_got)
+{
+    struct passage *passage = source;
+    uint64_t left = passage->file->size - passage->at;
+    size_t got = size < left ? size : (size_t)left;
+    granary_err err = to == NULL ? GRANARY_OK : arrow_fetch(passage->file, passage->at, got);
+
+    if (err == GRANARY_OK && to != NULL) {
+        memcpy(to, passage->file->bytes + passage->at, got);
+    }
+    passage->at += got;
+    *ret_got = got;
+    return err;
+}
+
+/* A stream's messages are those of a file. */
+static granary_err
+stream_open(struct arrow_in *file)
+{
+    struct passage passage = {.file = file};
+    granary_err err = gr_arrow_stream_footer(read_passage, &passage, &file->made);
+
+    if (err != GRANARY_OK) {
+        gr_buf_free(&file->made);
+        return err;
+    }
+    file->footer_at = file->size;
+    file->footer = (struct flat_in){.bytes = (const uint8_t *)file->made.bytes, .size = file->made.size};
+    return GRANARY_OK;
+}
+
 granary_err
 arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int fd)
 {
@@ -367,6 +406,9 @@ arrow_in_open(struct arrow_in *file, const void *data, uint64_t data_size, int f
 
     *file = (struct arrow_in){.bytes = bytes, .size = data_size, .budget = data_size, .fd = fd};
     err = arrow_fetch(file, 0, data_size < 8 ? 0 : 8);
+    if (err == GRANARY_OK && data_size >= 8 && gr_arrow_is_streamed(bytes, 8)) {
+        return stream_open(file);
+    }
     if (err == GRANARY_OK && (data_size < 8 || memcmp(bytes, ARROW_MAGIC, ARROW_MAGIC_SIZE) != 0)) {
         return gr_fail(GRANARY_ETYPE, "not an Arrow file: it does not begin with ARROW1");
     }
@@ -406,11 +448,9 @@ void
 arrow_in_close(struct arrow_in *file)
 {
     arrow_in_dictionaries_free(file);
-    for (size_t i = 0; file->fields != NULL && i < file->field_count; i++) {
-        free(file->fields[i].item);
-    }
     free(file->dictionaries);
-    free(file->fields);
+    arrow_fields_free(file->fields, file->field_count);
+    gr_buf_free(&file->made);
 }
 
 granary_err

@@ -4,10 +4,13 @@
 #ifndef DATA_ARROW_READ_H
 #define DATA_ARROW_READ_H
 
+#include "base/text/buf.h"
 #include "contract/int128.h"
 #include "data/arrow/format.h"
 #include "data/flat.h"
 #include "data/frame.h"
+
+enum { ARROW_NESTED_MOST = 64 }; /* as in Arrow's own readers */
 
 /* How a field's values lie in the file. */
 enum arrow_layout {
@@ -32,7 +35,10 @@ enum arrow_layout {
 };
 
 struct arrow_field {
-    const char *name; /* in the file */
+    const char *name; /* in the file; within structs: path */
+    char *path;       /* dotted, owned: `b` of a struct `a` is a.b */
+    uint8_t depth;    /* structs around it */
+    uint8_t opens;    /* how many of them begin with it */
     granary_dtype dtype;
     enum arrow_layout layout; /* dictionary: of the dictionary's values */
     enum arrow_time_unit unit;
@@ -82,6 +88,17 @@ arrow_is_list(enum arrow_layout layout)
 {
     return layout >= LAYOUT_LIST && layout <= LAYOUT_LARGE_LIST_VIEW;
 }
+
+/* The columns of a schema as they are told: each by itself, and of structs what is in them. */
+struct arrow_fields {
+    struct arrow_field *fields; /* owned */
+    size_t count;
+    size_t room;
+    size_t names; /* bytes of them */
+};
+/* Append a field, or what is in it. Errors: as arrow_field_read() · ECORRUPT names that are too long together · ENOMEM */
+granary_err arrow_fields_add(struct arrow_schema *schema, struct flat_table table, struct arrow_fields *fields);
+void arrow_fields_free(struct arrow_field *fields, size_t count);
 
 /* Read a field of a schema; what is damaged shows in `in`. Errors: ECORRUPT; EUNSUPPORTED it cannot even be passed over */
 granary_err arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field);
@@ -144,6 +161,7 @@ struct arrow_in {
     uint64_t size;
     struct flat_in footer;
     uint64_t footer_at;
+    struct gr_buf made; /* the footer of a stream, which has none */
     size_t field_count;
     struct arrow_field *fields;
     struct arrow_in_dictionary *dictionaries; /* one a field; those of fields without one stay empty */
@@ -175,8 +193,10 @@ struct arrow_cursor {
     size_t node;
     size_t buffer;
     size_t views;
-    struct arrow_part *parts; /* of the piece it is at; owned */
-    struct arrow_piece items; /* the same of lists */
+    struct arrow_part *parts;                  /* of the piece it is at; owned */
+    struct arrow_piece items;                  /* the same of lists */
+    uint8_t *combined;                         /* the same: which values are there, those of null structs left out */
+    const uint8_t *structs[ARROW_NESTED_MOST]; /* of structs around it: their bitmaps; NULL: no null */
     uint64_t budget;
     bool compressed; /* each buffer by itself */
     enum compression_codec codec;

@@ -1,12 +1,12 @@
 /* Fields of an Arrow schema: which of Arrow's types we take, and as what; of the others, what there is to pass over. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "contract/dtypes.h"
 #include "data/arrow/read.h"
-
-enum { NESTED_MOST = 64 }; /* as in Arrow's own readers */
 
 static void
 set_layout(struct arrow_field *field, enum arrow_layout layout, granary_dtype dtype)
@@ -306,7 +306,7 @@ count_all(struct arrow_schema *schema, struct flat_table table, int depth, struc
     uint64_t buffers = 2; /* of a dictionary's indices */
     granary_err err = GRANARY_OK;
 
-    if (depth > NESTED_MOST || schema->visited++ > in->size) { /* one field within many would be a bomb */
+    if (depth > ARROW_NESTED_MOST || schema->visited++ > in->size) { /* one field within many would be a bomb */
         return gr_fail(GRANARY_ECORRUPT, "Arrow file: column '%s' is nested too deep", field->name);
     }
     if (flat_table(in, table, FIELD_DICTIONARY).at == 0) {
@@ -399,4 +399,88 @@ arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct ar
         set_other(field, type);
     }
     return field->layout == LAYOUT_OTHER ? count_all(schema, table, 0, field) : GRANARY_OK;
+}
+
+/* ---- structs ---- */
+
+void
+arrow_fields_free(struct arrow_field *fields, size_t count)
+{
+    for (size_t i = 0; fields != NULL && i < count; i++) {
+        free(fields[i].item);
+        free(fields[i].path);
+    }
+    free(fields);
+}
+
+/* The structs on the way to a field. */
+struct way {
+    const char *path; /* dotted; NULL: there are none */
+    size_t depth;
+};
+
+static granary_err
+add_column(struct arrow_schema *schema, struct flat_table table, const struct way *way, char *path, uint8_t *opens,
+           struct arrow_fields *fields)
+{
+    struct arrow_field *field;
+    granary_err err;
+
+    if (!gr_grow(&fields->fields, &fields->room, fields->count, sizeof *fields->fields)) {
+        free(path);
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    field = &fields->fields[fields->count++];
+    *field = (struct arrow_field){.path = path, .depth = (uint8_t)way->depth, .opens = *opens};
+    *opens = 0;
+    err = arrow_field_read(schema, table, field);
+    if (path != NULL) {
+        field->name = path;
+    }
+    if (field->item != NULL) {
+        field->item->name = field->name;
+    }
+    return err;
+}
+
+static granary_err
+add_field(struct arrow_schema *schema, struct flat_table table, const struct way *way, uint8_t *opens,
+          struct arrow_fields *fields)
+{
+    struct flat_in *in = schema->in;
+    const char *name = flat_string(in, table, FIELD_NAME);
+    bool is_struct = flat_uint(in, table, FIELD_TYPE_TYPE, 1, 0) == TYPE_STRUCT &&
+                     flat_table(in, table, FIELD_DICTIONARY).at == 0 && way->depth + 1 < ARROW_NESTED_MOST;
+    struct flat_vector children = is_struct ? flat_vector(in, table, FIELD_CHILDREN, 4) : (struct flat_vector){0};
+    struct way inner = {.depth = way->depth + 1};
+    char *path = NULL;
+    granary_err err = GRANARY_OK;
+
+    name = name == NULL ? "" : name;
+    fields->names += strlen(name) + (way->path != NULL ? strlen(way->path) + 1 : 0);
+    if (fields->names > 4 * in->size || schema->visited++ > in->size) { /* one told many times would be a bomb */
+        return gr_fail(GRANARY_ECORRUPT, "Arrow file: column names that overlap");
+    }
+    if (way->path != NULL && asprintf(&path, "%s.%s", way->path, name) < 0) {
+        return gr_fail(GRANARY_ENOMEM, "Arrow file: out of memory");
+    }
+    if (children.count == 0) {
+        return add_column(schema, table, way, path, opens, fields);
+    }
+    inner.path = path != NULL ? path : name;
+    (*opens)++;
+    for (size_t i = 0; err == GRANARY_OK && !in->bad && i < children.count; i++) {
+        err = add_field(schema, flat_element_table(in, children, i), &inner, opens, fields);
+    }
+    free(path);
+    return err;
+}
+
+granary_err
+arrow_fields_add(struct arrow_schema *schema, struct flat_table table, struct arrow_fields *fields)
+{
+    const struct way way = {.depth = 0};
+    uint8_t opens = 0;
+
+    return add_field(schema, table, &way, &opens, fields);
 }

@@ -20,7 +20,7 @@ struct streamed {
     size_t begun_size;
     gr_streamed_read *read;
     void *source;
-    gr_streamed_write *write;
+    gr_streamed_write *write; /* NULL: only the footer is wanted */
     void *target;
     uint64_t at;          /* bytes that were written */
     struct gr_buf schema; /* the message */
@@ -53,11 +53,13 @@ take(struct streamed *s, void *to, size_t size, bool *ret_end)
     size_t got = 0;
     granary_err err = GRANARY_OK;
 
-    memcpy(to, s->begun, had);
-    s->begun += had;
-    s->begun_size -= had;
+    if (had > 0) {
+        memcpy(to, s->begun, had);
+        s->begun += had;
+        s->begun_size -= had;
+    }
     if (had < size) {
-        err = s->read(s->source, (char *)to + had, size - had, &got);
+        err = s->read(s->source, to == NULL ? NULL : (char *)to + had, size - had, &got);
     }
     *ret_end = had + got == 0;
     return err == GRANARY_OK && !*ret_end && had + got < size ? fail_cut() : err;
@@ -67,7 +69,7 @@ static granary_err
 put(struct streamed *s, const void *bytes, size_t size)
 {
     s->at += size;
-    return s->write(s->target, bytes, size);
+    return s->write == NULL ? GRANARY_OK : s->write(s->target, bytes, size);
 }
 
 static granary_err
@@ -76,6 +78,11 @@ copy_body(struct streamed *s, uint64_t size)
     granary_err err = GRANARY_OK;
     bool end = false;
 
+    if (s->write == NULL && size > 0) {
+        s->at += size;
+        err = take(s, NULL, (size_t)size, &end);
+        return err == GRANARY_OK && end ? fail_cut() : err;
+    }
     while (size > 0 && err == GRANARY_OK) {
         size_t now = size < BLOCK ? (size_t)size : BLOCK;
 
@@ -163,38 +170,71 @@ add_u32(struct gr_buf *out, size_t value)
 }
 
 /* Table at 16, its vtable at 4; vectors of blocks, and the schema's message, at multiples of 8. */
-static granary_err
-put_footer(struct streamed *s)
+static void
+add_footer(const struct streamed *s, struct gr_buf *out)
 {
     static const uint16_t vtable[6] = {12, 20, 4, 8, 12, 16};
     const size_t dictionaries = 48;
     const size_t batches = dictionaries + s->blocks[LIST_DICTIONARIES].size + 8;
     const size_t schema = batches + s->blocks[LIST_BATCHES].size;
+
+    add_u32(out, 16);
+    gr_buf_add(out, vtable, sizeof vtable);
+    add_u32(out, 12);
+    add_u32(out, s->version);
+    add_u32(out, schema + s->schema_table - 24);
+    add_u32(out, dictionaries - 4 - 28);
+    add_u32(out, batches - 4 - 32);
+    add_u32(out, 0);
+    add_u32(out, 0);
+    add_u32(out, s->blocks[LIST_DICTIONARIES].size / sizeof(struct arrow_block));
+    gr_buf_add(out, s->blocks[LIST_DICTIONARIES].bytes, s->blocks[LIST_DICTIONARIES].size);
+    add_u32(out, 0);
+    add_u32(out, s->blocks[LIST_BATCHES].size / sizeof(struct arrow_block));
+    gr_buf_add(out, s->blocks[LIST_BATCHES].bytes, s->blocks[LIST_BATCHES].size);
+    gr_buf_add(out, s->schema.bytes, s->schema.size);
+}
+
+static granary_err
+put_footer(struct streamed *s)
+{
     const uint32_t end[2] = {ARROW_CONTINUATION, 0};
     struct gr_buf out = {0};
     granary_err err;
 
-    add_u32(&out, 16);
-    gr_buf_add(&out, vtable, sizeof vtable);
-    add_u32(&out, 12);
-    add_u32(&out, s->version);
-    add_u32(&out, schema + s->schema_table - 24);
-    add_u32(&out, dictionaries - 4 - 28);
-    add_u32(&out, batches - 4 - 32);
-    add_u32(&out, 0);
-    add_u32(&out, 0);
-    add_u32(&out, s->blocks[LIST_DICTIONARIES].size / sizeof(struct arrow_block));
-    gr_buf_add(&out, s->blocks[LIST_DICTIONARIES].bytes, s->blocks[LIST_DICTIONARIES].size);
-    add_u32(&out, 0);
-    add_u32(&out, s->blocks[LIST_BATCHES].size / sizeof(struct arrow_block));
-    gr_buf_add(&out, s->blocks[LIST_BATCHES].bytes, s->blocks[LIST_BATCHES].size);
-    gr_buf_add(&out, s->schema.bytes, s->schema.size);
+    add_footer(s, &out);
     add_u32(&out, out.size);
     gr_buf_add(&out, ARROW_MAGIC, ARROW_MAGIC_SIZE);
     err = gr_buf_ok(&out) ? put(s, end, sizeof end) : gr_fail(GRANARY_ENOMEM, "out of memory");
     err = err == GRANARY_OK ? put(s, out.bytes, out.size) : err;
     gr_buf_free(&out);
     return err;
+}
+
+static granary_err
+copy_messages(struct streamed *s)
+{
+    bool end = false;
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK && !end) {
+        err = copy_message(s, &end);
+        if (err == GRANARY_OK && !(gr_buf_ok(&s->schema) && gr_buf_ok(&s->blocks[LIST_DICTIONARIES]) &&
+                                   gr_buf_ok(&s->blocks[LIST_BATCHES]))) {
+            err = gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+    }
+    return err == GRANARY_OK && s->schema.size == 0 ? gr_fail(GRANARY_EINVAL, "the Arrow stream has no schema") : err;
+}
+
+static void
+streamed_free(struct streamed *s)
+{
+    gr_buf_free(&s->schema);
+    gr_buf_free(&s->metadata);
+    gr_buf_free(&s->blocks[LIST_DICTIONARIES]);
+    gr_buf_free(&s->blocks[LIST_BATCHES]);
+    free(s->block);
 }
 
 granary_err
@@ -208,24 +248,24 @@ gr_arrow_streamed(const void *bytes, size_t size, gr_streamed_read *read, void *
                          .write = write,
                          .target = target,
                          .block = malloc(BLOCK)};
-    bool end = false;
     granary_err err = s.block == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : put(&s, ARROW_MAGIC "\0", 8);
 
-    while (err == GRANARY_OK && !end) {
-        err = copy_message(&s, &end);
-        if (err == GRANARY_OK &&
-            !(gr_buf_ok(&s.schema) && gr_buf_ok(&s.blocks[LIST_DICTIONARIES]) && gr_buf_ok(&s.blocks[LIST_BATCHES]))) {
-            err = gr_fail(GRANARY_ENOMEM, "out of memory");
-        }
-    }
-    if (err == GRANARY_OK && s.schema.size == 0) {
-        err = gr_fail(GRANARY_EINVAL, "the Arrow stream has no schema");
-    }
+    err = err == GRANARY_OK ? copy_messages(&s) : err;
     err = err == GRANARY_OK ? put_footer(&s) : err;
-    gr_buf_free(&s.schema);
-    gr_buf_free(&s.metadata);
-    gr_buf_free(&s.blocks[LIST_DICTIONARIES]);
-    gr_buf_free(&s.blocks[LIST_BATCHES]);
-    free(s.block);
+    streamed_free(&s);
+    return err;
+}
+
+granary_err
+gr_arrow_stream_footer(gr_streamed_read *read, void *source, struct gr_buf *ret_footer)
+{
+    struct streamed s = {.read = read, .source = source};
+    granary_err err = copy_messages(&s);
+
+    if (err == GRANARY_OK) {
+        add_footer(&s, ret_footer);
+        err = gr_buf_ok(ret_footer) ? err : gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    streamed_free(&s);
     return err;
 }

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text/buf.h"
 #include "granary/types.h"
 
-/* As many bytes as are asked for, or fewer at the end. */
+/* As many bytes as are asked for, or fewer at the end. to NULL: they are passed over. */
 typedef granary_err gr_streamed_read(void *source, void *to, size_t size, size_t *ret_got);
 typedef granary_err gr_streamed_write(void *target, const void *bytes, size_t size);
 
@@ -22,5 +23,13 @@ bool gr_arrow_is_streamed(const void *bytes, size_t size);
  */
 granary_err gr_arrow_streamed(const void *bytes, size_t size, gr_streamed_read *read, void *source,
                               gr_streamed_write *write, void *target);
+
+/*
+ * The footer that a file of the stream's messages would have, with the places they have in the stream. No batch is read: it
+ * is passed over.
+ *
+ * Errors  as gr_arrow_streamed()
+ */
+granary_err gr_arrow_stream_footer(gr_streamed_read *read, void *source, struct gr_buf *ret_footer);
 
 #endif

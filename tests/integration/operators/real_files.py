@@ -143,18 +143,18 @@ def check_other_types(granary):
     text = granary.command('sql', '--discard', '--csv', f"SELECT sum(number) AS s, count(*) AS n FROM '{path}' WHERE NOT last")
     assert text.split() == ['s,n', '4.5,3'], text
     assert granary.command('sql', '--discard', '--csv', f"SELECT count(*) AS n FROM '{path}'").split() == ['n', '6']
-    for node, *words in (({'op': 'select', 'input': 'f', 'columns': ['text', 'map', 'interval']}, "'map' (Map), 'interval' (Interval)", "'first', 'list', 'text'"),
-                         ({'op': 'filter', 'input': 'f', 'where': 'struct is null'}, "'struct' (Struct)"),
+    for node, *words in (({'op': 'select', 'input': 'f', 'columns': ['text', 'map', 'interval']}, "'map' (Map), 'interval' (Interval)", "'first', 'list', 'struct.x', 'struct.y', 'struct.z', 'text'"),
+                         ({'op': 'filter', 'input': 'f', 'where': 'union is null'}, "'union' (Union)"),
                          ({'op': 'aggregate', 'input': 'f', 'aggregate': {'n': 'count(map)'}}, "'map' (Map)"),
                          ({'op': 'assign', 'input': 'f', 'columns': {'x': 'interval = interval'}}, "'interval' (Interval)"),
                          ({'op': 'write_csv', 'input': 'f', 'path': os.path.join(granary.directory, 'x.csv')}, 'select other columns')):
         granary.fails({**read, 'x': node}, 'x', "'f'", 'nested.arrow', 'not supported', *words)
-    granary.fails(read, 'f', "'struct' (Struct)", 'select other columns')
+    granary.fails(read, 'f', "'map' (Map)", 'select other columns')
     # One that is replaced is not wanted, and the new one has its place.
     new = {**read, 'n': {'op': 'assign', 'input': 'f', 'columns': {'map': 'first * 2', 'end': 'number'}}}
     frame = granary.run({**new, 'x': {'op': 'select', 'input': 'n', 'columns': ['map', 'end', 'text']}}, 'x')
     assert frame['map'].to_pandas().fillna(-1).tolist() == [0, 2, -1, 6, 8, 10], frame['map']
-    granary.fails(new, 'n', "columns 'struct' (Struct), 'interval' (Interval)")
+    granary.fails(new, 'n', "columns 'interval' (Interval)")
     granary.fails({**read, 'x': {'op': 'assign', 'input': 'f', 'columns': {'x': 'map + 1'}}}, 'x', "'x'", '`map`', 'unsupported')
 
 

@@ -278,31 +278,31 @@ other_files_are_refused_by_name(void **state)
 static void
 columns_of_other_types_are_passed_over(void **state)
 {
-    static const char *const names[] = {"first", "list",   "struct",   "text",     "map",  "binary",
-                                        "fixed", "pair",   "time",     "interval", "half", "number",
-                                        "union", "sparse", "category", "codes",    "last"};
-    static const char *const types[] = {NULL,       NULL, "Struct", NULL,    "Map",   NULL, NULL, NULL, NULL,
-                                        "Interval", NULL, NULL,     "Union", "Union", NULL, NULL, NULL};
+    static const char *const names[] = {"first",  "list",   "struct.x", "struct.y", "struct.z", "text", "map",
+                                        "binary", "fixed",  "pair",     "time",     "interval", "half", "number",
+                                        "union",  "sparse", "category", "codes",    "last"};
+    static const char *const types[] = {NULL, NULL,       NULL, NULL, NULL,    NULL,    "Map", NULL, NULL, NULL,
+                                        NULL, "Interval", NULL, NULL, "Union", "Union", NULL,  NULL, NULL};
     struct gr_arrow_file *file;
     granary_frame *frame = NULL;
     size_t size;
     char *bytes = golden("nested.arrow", &size);
     char path[64];
-    bool readable[17];
+    bool readable[19];
     int fd = memfd_create("nested", 0);
 
     (void)state;
     assert_int_equal(write(fd, bytes, size), size);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &frame), GRANARY_EUNSUPPORTED);
-    assert_non_null(strstr(granary_error_message(), "'struct' (Struct), 'map' (Map)"));
-    assert_non_null(
-        strstr(granary_error_message(),
-               "select other columns ('first', 'list', 'text', 'binary', 'fixed', 'pair', 'time', 'half', ..."));
+    assert_non_null(strstr(granary_error_message(), "'map' (Map), 'interval' (Interval)"));
+    assert_non_null(strstr(
+        granary_error_message(),
+        "select other columns ('first', 'list', 'struct.x', 'struct.y', 'struct.z', 'text', 'binary', 'fixed', ..."));
     assert_int_equal(gr_arrow_file_open(path, &file), GRANARY_OK);
-    assert_int_equal(gr_arrow_file_columns(file), 17);
-    for (size_t i = 0; i < 17; i++) {
-        bool wanted[17] = {false};
+    assert_int_equal(gr_arrow_file_columns(file), 19);
+    for (size_t i = 0; i < 19; i++) {
+        bool wanted[19] = {false};
         granary_dtype dtype;
 
         assert_string_equal(gr_arrow_file_column(file, i, &dtype), names[i]);
@@ -317,7 +317,7 @@ columns_of_other_types_are_passed_over(void **state)
     }
     assert_int_equal(gr_arrow_file_read(file, readable, 0, 1, &frame), GRANARY_OK);
     for (int64_t i = 0; i < 6; i++) {
-        char want[5][16] = {"", "", "", "", ""};
+        char want[6][16] = {"", "", "", "", "", ""};
 
         if (i != 2) {
             (void)snprintf(want[0], sizeof want[0], "%d", (int)i);
@@ -325,8 +325,11 @@ columns_of_other_types_are_passed_over(void **state)
             (void)snprintf(want[2], sizeof want[2], "%.1f", (double)i / 2);
             (void)snprintf(want[3], sizeof want[3], "c%d", (int)i % 2);
             (void)snprintf(want[4], sizeof want[4], "%s", i % 2 == 0 ? "true" : "false");
+            (void)snprintf(want[5], sizeof want[5], "y%d", (int)i);
         }
         assert_string_equal(text_at(frame, "first", i), want[0]);
+        assert_string_equal(text_at(frame, "struct.x", i), want[0]);
+        assert_string_equal(text_at(frame, "struct.y", i), want[5]);
         assert_string_equal(text_at(frame, "text", i), want[1]);
         assert_string_equal(text_at(frame, "number", i), want[2]);
         assert_string_equal(text_at(frame, "category", i), want[3]);
@@ -335,6 +338,41 @@ columns_of_other_types_are_passed_over(void **state)
     gr_frame_destroy(frame);
     gr_arrow_file_close(file);
     assert_int_equal(close(fd), 0);
+    free(bytes);
+}
+
+/* A stream has a file's messages, with nothing before and nothing behind. */
+static void
+streams_are_read(void **state)
+{
+    granary_frame *want = NULL;
+    size_t size;
+    char *bytes = golden("zstd.arrow", &size);
+    uint32_t footer;
+    size_t end;
+
+    (void)state;
+    assert_int_equal(gr_arrow_read(bytes, size, NULL, 0, &want), GRANARY_OK);
+    memcpy(&footer, bytes + size - 10, sizeof footer);
+    end = size - 10 - footer;
+    for (size_t cut = 0; cut < 16; cut += 4) { /* with its end's mark, or without; and in the midst of it */
+        char *stream = malloc(end);
+        granary_frame *frame = NULL;
+        granary_err err;
+
+        memcpy(stream, bytes + 8, end - 8 - cut);
+        err = gr_arrow_read(stream, end - 8 - cut, NULL, 0, &frame);
+        if (cut == 0 || cut == 8) {
+            assert_int_equal(err, GRANARY_OK);
+            assert_frames_equal(want, frame);
+            gr_frame_destroy(frame);
+        } else {
+            assert_int_equal(err, GRANARY_EINVAL);
+            assert_non_null(strstr(granary_error_message(), "ends in the midst of a message"));
+        }
+        free(stream);
+    }
+    gr_frame_destroy(want);
     free(bytes);
 }
 
@@ -384,6 +422,7 @@ main(void)
         cmocka_unit_test(unsigned_integers_of_others_are_read),
         cmocka_unit_test(other_files_are_refused_by_name),
         cmocka_unit_test(columns_of_other_types_are_passed_over),
+        cmocka_unit_test(streams_are_read),
         cmocka_unit_test(foreign_metadata_is_ignored),
     };
 
