@@ -171,6 +171,12 @@ read_meta(struct thrift_in *in, struct gr_parquet_chunk *chunk, struct chunk_pla
         case 13:
             chunk->data_pages = (int32_t)read_data_pages(in, &field, &chunk->is_coded);
             break;
+        case 14:
+            chunk->bloom_at = thrift_int(in, &field);
+            break;
+        case 15:
+            chunk->bloom_size = thrift_int(in, &field);
+            break;
         default:
             thrift_skip(in, &field);
         }

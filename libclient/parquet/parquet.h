@@ -113,6 +113,8 @@ struct gr_parquet_chunk {
     int64_t values; /* nulls too */
     int64_t offset_index_at;
     int64_t column_index_at;
+    int64_t bloom_at;   /* of its Bloom filter; 0: there is none */
+    int64_t bloom_size; /* 0: not known */
     int32_t offset_index_size;
     int32_t column_index_size;
     int32_t data_pages; /* -1: not known */
@@ -179,6 +181,17 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
 /* At most about so many different values in a column, by bounds of integers or by the entries of dictionaries, whose pages are
  * looked at in the file; null is none. 0: nobody knows. Not while others use the file. */
 uint64_t gr_parquet_distinct(struct gr_parquet *file, int fd, const char *column);
+
+/* ---- Bloom filters: split blocks, XXH64 ---- */
+
+enum { GR_PARQUET_BLOOM_HEAD = 64, GR_PARQUET_BLOOM_BLOCK = 32 }; /* bytes: a head has at most so many */
+
+/* A filter's head, which so many bytes of the file begin with. Errors: ECORRUPT · EUNSUPPORTED another kind of filter */
+granary_err gr_parquet_bloom_head(const uint8_t *bytes, size_t size, size_t *ret_head, uint64_t *ret_bytes);
+/* Where the block is that tells of a hash, in a filter of so many bytes. */
+uint64_t gr_parquet_bloom_block(uint64_t bytes, uint64_t hash);
+/* false: no value of that hash is in the column. */
+bool gr_parquet_bloom_has(const uint8_t block[GR_PARQUET_BLOOM_BLOCK], uint64_t hash);
 
 /* ---- pages ---- */
 

@@ -21,6 +21,8 @@ LISTS = {
     'list(timestamp)': [[datetime.datetime(2024, 2, 29, 1, 2, 3, 4)], [], None, [None], []],
     'list(duration)': [[datetime.timedelta(days=-1)], [], None, [None], []],
     'list(time)': [[datetime.time(23, 59, 59, 999999)], [], None, [None], []],
+    'list(binary)': [[b'\x00\xff', b''], [], None, [None, b'x'], []],
+    'list(timestamptz)': [[datetime.datetime(2024, 2, 29, 1, 2, 3, 4, datetime.timezone.utc)], [], None, [None], []],
     'list(decimal(2))': [[D('0.01'), D('-5.00')], [], None, [None], []],
 }
 

@@ -15,7 +15,11 @@ csv_blocks_init(struct csv_blocks *blocks, struct csv_text *text, size_t fields)
 {
     *blocks = (struct csv_blocks){.text = text, .fields = fields, .base = text->at, .window_end = text->at};
     blocks->stops = scratch_alloc((WINDOW + 16) * sizeof *blocks->stops);
-    return blocks->stops == NULL ? gr_fail(GRANARY_ENOMEM, "%s: out of memory", text->path) : GRANARY_OK;
+    if (blocks->stops == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "%s: out of memory", text->path);
+    }
+    blocks->stops[0] = 0;
+    return GRANARY_OK;
 }
 
 void

@@ -138,7 +138,7 @@ node_column(struct node *node, int64_t n, struct gr_column *ret_column)
         for (int64_t i = 0; i < n; i++) {
             bytes += node_counts(node, i) ? (int64_t)texts[i].size : 0;
         }
-        err = gr_column_alloc(GRANARY_STRING, n, bytes, node->valid != NULL, &column);
+        err = gr_column_alloc(gr_dtype_is_text(dtype) ? dtype : GRANARY_STRING, n, bytes, node->valid != NULL, &column);
         offsets = err == GRANARY_OK ? (int32_t *)(uintptr_t)column.view.offsets : NULL;
         for (int64_t i = 0; i < n && offsets != NULL; i++) {
             size_t size = node_counts(node, i) ? texts[i].size : 0;
@@ -176,7 +176,7 @@ is_real(const granary_column *column)
 static bool
 is_equal(const granary_column *a, int64_t i, const granary_column *b, int64_t j)
 {
-    if (a->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(a->dtype)) {
         return select_texts(a, i, b, j) == 0;
     }
     if (is_real(a) || is_real(b)) {

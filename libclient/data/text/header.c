@@ -5,11 +5,16 @@
  */
 #include "data/text/header.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
+#include "data/text/packing.h"
 
 enum { RECORDS = 2048, COLUMNS = 16384, YEAR_FIRST = 1900, YEAR_LAST = 2100 };
 enum shape { NOTHING = 0, NUMBER = 1, MOMENT = 2, TRUTH = 4, WORDS = 8 };
@@ -202,23 +207,18 @@ decide(const struct column *columns, size_t count, bool alone)
                                                           : GR_GUESS_NONE;
 }
 
-enum gr_guess
-gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *style, size_t *ret_fields)
+/* columns: zeros, COLUMNS of them */
+static enum gr_guess
+guess(const char *bytes, size_t size, const struct gr_header_style *style, struct column *columns, size_t *ret_fields)
 {
     bool is_cut = size >= GR_HEADER_LOOK;
     const char *last = is_cut ? memrchr(bytes, '\n', GR_HEADER_LOOK) : NULL; /* half a record says nothing */
     const char *end = last != NULL ? last + 1 : bytes + (is_cut ? GR_HEADER_LOOK : size);
     const char *at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
-    struct column *columns = calloc(COLUMNS, sizeof *columns);
     size_t records = 0;
     size_t count = 0;
-    enum gr_guess guess;
 
-    if (columns == NULL) {
-        return GR_GUESS_TEXT;
-    }
     while (at < end && records < RECORDS) {
-        const char *from = at;
         bool ends = false;
 
         if (*at == '\n' || *at == '\r') {
@@ -233,36 +233,90 @@ gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *st
             at += at < end;
             count = records == 0 && c < COLUMNS ? c + 1 : count;
         }
-        records += at > from;
+        records++;
     }
     if (ret_fields != NULL) {
         *ret_fields = count;
     }
-    guess = records == 0 ? GR_GUESS_NONE : decide(columns, count, records == 1);
-    free(columns);
-    return guess;
+    return records == 0 ? GR_GUESS_NONE : decide(columns, count, records == 1);
 }
 
-granary_err
-gr_header_of_file(const char *path, const struct gr_dialect *dialect, const struct gr_header_style *style,
-                  bool *ret_has, size_t *ret_fields)
+enum gr_guess
+gr_header_guess(const char *bytes, size_t size, const struct gr_header_style *style, size_t *ret_fields)
+{
+    struct column *columns = calloc(COLUMNS, sizeof *columns);
+    enum gr_guess guessed = columns == NULL ? GR_GUESS_TEXT : guess(bytes, size, style, columns, ret_fields);
+
+    free(columns);
+    return guessed;
+}
+
+/* ---- files ---- */
+
+/* The beginning of a file that is as it is read. *ret_size 0: it is not, or cannot be read so. */
+static void
+read_plain(const char *path, char *bytes, size_t *ret_size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t size = fd < 0 ? 0 : pread(fd, bytes, GR_HEADER_LOOK, 0);
+
+    *ret_size = size > 0 && gr_packing_of_bytes(bytes, (size_t)size) == GR_PACKING_NONE &&
+                        !gr_text_is_marked(bytes, (size_t)size)
+                    ? (size_t)size
+                    : 0;
+    gr_fd_close(&fd);
+}
+
+static granary_err
+read_text(const char *path, const struct gr_dialect *dialect, char *to, size_t *ret_size)
 {
     struct gr_text *text;
     struct gr_buf bytes = {0};
     bool more = true;
     granary_err err = gr_text_open(path, dialect, &text);
 
-    *ret_has = true;
-    *ret_fields = 0;
+    *ret_size = 0;
     if (err != GRANARY_OK) {
         return err;
     }
     while (err == GRANARY_OK && more && bytes.size < GR_HEADER_LOOK) {
         err = gr_text_read(text, GR_HEADER_LOOK - bytes.size, &bytes, &more);
     }
-    *ret_has = err == GRANARY_OK && bytes.size > 0 &&
-               gr_header_guess(bytes.bytes, bytes.size, style, ret_fields) != GR_GUESS_NONE;
+    if (err == GRANARY_OK && bytes.size > 0) {
+        *ret_size = bytes.size < GR_HEADER_LOOK ? bytes.size : GR_HEADER_LOOK;
+        memcpy(to, bytes.bytes, *ret_size);
+    }
     gr_text_close(text);
     gr_buf_free(&bytes);
+    return err;
+}
+
+/* The memory is not the heap's: who has no more of that, as a scheduler at its limit, goes on without a guess. */
+granary_err
+gr_header_of_file(const char *path, const struct gr_dialect *dialect, const struct gr_header_style *style,
+                  bool *ret_has, size_t *ret_fields)
+{
+    const size_t room = GR_HEADER_LOOK + COLUMNS * sizeof(struct column);
+    void *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *bytes = memory;
+    size_t size = 0;
+    granary_err err = GRANARY_OK;
+
+    *ret_has = true;
+    *ret_fields = 0;
+    if (memory == MAP_FAILED) {
+        return gr_fail(GRANARY_ENOMEM, "%s: no memory to look at its header", path);
+    }
+    if (gr_dialect_is_plain(dialect)) {
+        read_plain(path, bytes, &size);
+    }
+    if (size == 0) {
+        err = read_text(path, dialect, bytes, &size);
+    }
+    if (err == GRANARY_OK) {
+        *ret_has = size > 0 && guess(bytes, size, style, (struct column *)(void *)(bytes + GR_HEADER_LOOK),
+                                     ret_fields) != GR_GUESS_NONE;
+    }
+    (void)munmap(memory, room);
     return err;
 }

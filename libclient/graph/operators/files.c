@@ -168,8 +168,11 @@ static granary_err
 infer_write(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const Granary__Attr *keys = GR_NODE_PARAMS(write_parquet, node->node)->partition_by;
-    granary_err err;
+    granary_err err = keys == NULL ? GRANARY_OK : op_refuse_lists(&inputs[0]->schema, keys, "names of folders");
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (keys != NULL && keys->n_strings == inputs[0]->schema.count) {
         return gr_fail(GRANARY_EINVAL, "parameter 'partition_by' has all columns: none is left for the files");
     }

@@ -25,6 +25,14 @@ struct piece_info {
     const Granary__FrameInfo *info; /* NULL: it was asked for */
 };
 
+/* What statistics leave out of one file of many, or of all of them. */
+struct left_out {
+    size_t groups; /* row groups that there are */
+    size_t skipped_groups;
+    int64_t rows; /* of the row groups that are left */
+    int64_t skipped_rows;
+};
+
 /* A step that waits, and how far it was seen that what it asked for is known. */
 struct waiting {
     size_t step;
@@ -61,6 +69,7 @@ struct tiling {
     bool *wanted;          /* by step: it is a target, and its pieces were wanted */
     struct gr_piece *held; /* sorted */
     size_t held_count;
+    struct left_out left_out;       /* of the step that is being tiled, where it reads many files */
     struct tile_factors *factors;   /* tensor/linalg.c */
     struct tile_partials *partials; /* tensor/reduce.c */
 };

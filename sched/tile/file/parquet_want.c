@@ -313,6 +313,10 @@ tell(struct tiling *t, size_t i, const struct cuts *cuts, size_t groups, int64_t
         t->steps->steps[i].spare = t->steps->steps[i].wished = false;
     }
     if (cuts->file->of_many) { /* a line for each would be too many */
+        t->left_out.groups += cuts->group_count;
+        t->left_out.skipped_groups += cuts->group_count - groups;
+        t->left_out.rows += before;
+        t->left_out.skipped_rows += before - rows;
         return;
     }
     if (groups < cuts->group_count && t->steps->fired != NULL) {

@@ -79,6 +79,15 @@ with Instance() as granary:
         granary.run({**source, 'w': {'op': 'write_' + kind, 'input': 't', 'path': copy}}, 'w', chunk_bytes=2000)
         assert rows({'t': {'op': 'read_' + kind, 'path': copy}}, 't') == ROWS, kind
 
+    # Folders: lists are carried into the files, and are no name of one.
+    for kind in ('parquet', 'arrow', 'ndjson'):
+        folder = os.path.join(granary.directory, 'by_' + kind)
+        write = {'op': 'write_' + kind, 'input': 't', 'path': folder, 'partition_by': ['k']}
+        granary.run({**source, 'w': write}, 'w', chunk_bytes=2000)
+        got = rows({'t': {'op': 'read_' + kind, 'path': folder}, 'r': {'op': 'sort', 'input': 't', 'by': ['x']}}, 'r')
+        assert [(row['x'], row['l'], row['m']) for row in got] == [(row['x'], row['l'], row['m']) for row in ROWS], kind
+        granary.fails({**source, 'w': {**write, 'partition_by': ['l'], 'existing': 'overwrite'}}, 'w', "'l'", 'list')
+
     # Two row groups with a dictionary each, in one chunk.
     copy = os.path.join(granary.directory, 'groups.parquet')
     granary.command('sql', '--discard', f"COPY (SELECT i, list_value('t' || cast(i % 5 AS text), 'u') AS s FROM range(1100000) r(i)) TO '{copy}'")

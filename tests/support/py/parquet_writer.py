@@ -62,8 +62,38 @@ def _page(values):
     return head.struct(5, Struct().int(1, len(values), 5).int(2, 0, 5).int(3, 3, 5).int(4, 3, 5)).end() + body
 
 
-def parquet(groups, page_rows=None, index=True, claimed=None):
-    """groups: a list of {name: values}. page_rows: by column, how many rows its pages have. claimed: rows of a group that says so."""
+def xxh64(value):
+    """Of an int64, as Bloom filters have it."""
+    p1, p2, p3, p4, p5, mask = 11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579, 2870177450012600261, (1 << 64) - 1
+
+    def turned(x, by):
+        return (x << by | x >> 64 - by) & mask
+    h = (p5 + 8) ^ turned((value & mask) * p2 & mask, 31) * p1 & mask
+    h = (turned(h, 27) * p1 + p4) & mask
+    h = (h ^ h >> 33) * p2 & mask
+    h = (h ^ h >> 29) * p3 & mask
+    return h ^ h >> 32
+
+
+SALT = (0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31)
+
+
+def bloom(values, blocks=4):
+    """A filter of some values, with its head."""
+    words = [[0] * 8 for _ in range(blocks)]
+    for value in values:
+        h = xxh64(value)
+        for i, salt in enumerate(SALT):
+            words[(h >> 32) * blocks >> 32][i] |= 1 << ((h & 0xffffffff) * salt >> 27 & 31)
+    head = Struct().int(1, 32 * blocks, 5)
+    for member in (2, 3, 4):
+        head.struct(member, Struct().struct(1, Struct()))
+    return head.end() + b''.join(struct.pack('<8I', *block) for block in words)
+
+
+def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None):
+    """groups: a list of {name: values}. page_rows: by column, how many rows its pages have. claimed: rows of a group that says so. blooms: by
+    column, the filter of a group's values, or (filter, where it is said to be, how long it is said to be)."""
     out = bytearray(b'PAR1')
     names = list(groups[0])
     chunks = []
@@ -78,6 +108,12 @@ def parquet(groups, page_rows=None, index=True, claimed=None):
                 places.append((len(out), len(page), number * step))
                 out += page
             chunks.append({'start': start, 'size': len(out) - start, 'parts': parts, 'places': places, 'values': values})
+    for number, chunk in enumerate(chunks):
+        told = (blooms or {}).get(names[number % len(names)])
+        told = told([v for v in chunk['values'] if v is not None]) if told else None
+        data, at, size = told if isinstance(told, tuple) else (told, None, None)
+        chunk['bloom'] = None if told is None else (len(out) if at is None else at, len(data) if size is None else size)
+        out += data or b''
     for chunk in chunks if index else []:
         chunk['columns_at'] = len(out)
         bounds = [_bounds(part) for part in chunk['parts']]
@@ -98,6 +134,8 @@ def parquet(groups, page_rows=None, index=True, claimed=None):
             meta.int(5, count).int(6, chunk['size']).int(7, chunk['size']).int(9, chunk['start'])
             if low:
                 meta.struct(12, Struct().int(3, sum(v is None for v in chunk['values'])).text(5, high).text(6, low))
+            if chunk['bloom']:
+                meta.int(14, chunk['bloom'][0]).int(15, chunk['bloom'][1], 5)
             item = Struct().int(2, chunk['start']).struct(3, meta)
             if index:
                 item.int(4, chunk['offsets_at']).int(5, chunk['end'] - chunk['offsets_at'], 5)

@@ -356,6 +356,16 @@ tile_parts(struct tiling *t, size_t i, const struct gr_file *file, const struct 
 static void
 tell(struct tiling *t, size_t i, const struct many *many, size_t read)
 {
+    const char *name = t->steps->steps[i].origin->name;
+
+    if (t->left_out.skipped_groups > 0 && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu row groups of the files that it reads\n", name,
+                    t->left_out.skipped_groups, t->left_out.groups);
+    }
+    if (t->left_out.skipped_rows > 0 && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  page-index: '%s' skips %lld of %lld rows of the files that it reads\n", name,
+                    (long long)t->left_out.skipped_rows, (long long)t->left_out.rows);
+    }
     if (read == many->paths.count) {
         return;
     }
@@ -382,6 +392,7 @@ many_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct g
         return err;
     }
     choose_parts(t, i, many, chosen);
+    t->left_out = (struct left_out){.groups = 0};
     for (size_t p = 0; p < many->count; p++) {
         read += chosen[p];
     }
