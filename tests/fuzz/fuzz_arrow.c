@@ -133,6 +133,9 @@ make_file(const uint8_t *bytes, size_t size)
     if (err == GRANARY_OK && gr_arrow_read(files[0].bytes, files[0].size, NULL, 0, &frame) == GRANARY_OK) {
         gr_frame_destroy(frame);
     }
+    if (gr_arrow_read(bytes, size, NULL, 0, &frame) == GRANARY_OK) { /* as it is */
+        gr_frame_destroy(frame);
+    }
     gr_buf_free(&files[0]);
     gr_buf_free(&files[1]);
 }

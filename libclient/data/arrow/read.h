@@ -96,12 +96,13 @@ struct arrow_fields {
     size_t room;
     size_t names; /* bytes of them */
 };
-/* Append a field, or what is in it. Errors: as arrow_field_read() · ECORRUPT names that are too long together · ENOMEM */
+/*
+ * Append a field of a schema, or what is in it; what is damaged shows in the schema's `in`.
+ *
+ * Errors  ECORRUPT, also names that are too long together · EUNSUPPORTED it cannot even be passed over · ENOMEM
+ */
 granary_err arrow_fields_add(struct arrow_schema *schema, struct flat_table table, struct arrow_fields *fields);
 void arrow_fields_free(struct arrow_field *fields, size_t count);
-
-/* Read a field of a schema; what is damaged shows in `in`. Errors: ECORRUPT; EUNSUPPORTED it cannot even be passed over */
-granary_err arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field);
 
 /* The values of a dictionary-encoded field. */
 struct arrow_dictionary {

@@ -372,8 +372,8 @@ index_type(struct flat_in *in, struct flat_table dictionary, struct arrow_field 
     field->dictionary_id = (int64_t)flat_uint(in, dictionary, DICTIONARY_ID, 8, 0);
 }
 
-granary_err
-arrow_field_read(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field)
+static granary_err
+read_field(struct arrow_schema *schema, struct flat_table table, struct arrow_field *field)
 {
     struct flat_in *in = schema->in;
     struct flat_table dictionary = flat_table(in, table, FIELD_DICTIONARY);
@@ -433,7 +433,7 @@ add_column(struct arrow_schema *schema, struct flat_table table, const struct wa
     field = &fields->fields[fields->count++];
     *field = (struct arrow_field){.path = path, .depth = (uint8_t)way->depth, .opens = *opens};
     *opens = 0;
-    err = arrow_field_read(schema, table, field);
+    err = read_field(schema, table, field);
     if (path != NULL) {
         field->name = path;
     }
