@@ -18,7 +18,8 @@ entries_of(int fd, const struct gr_parquet_chunk *chunk)
 
     return chunk->has_dictionary && chunk->is_coded && !chunk->encrypted && !chunk->elsewhere &&
                    gr_pread_all(fd, bytes, size, chunk->at) == GRANARY_OK &&
-                   gr_parquet_page_read(bytes, size, &page) == GRANARY_OK && page.type == GR_PARQUET_PAGE_DICTIONARY
+                   parquet_page_head(bytes, size, (size_t)chunk->size, &page) == GRANARY_OK &&
+                   page.type == GR_PARQUET_PAGE_DICTIONARY
                ? (int32_t)page.values
                : 0;
 }

@@ -126,6 +126,17 @@ read_data_pages(struct thrift_in *in, const struct thrift_field *field, bool *re
     return pages > 0 && pages < INT32_MAX ? pages : -1;
 }
 
+/* Before there were Bloom filters, some writers had something else in their fields. */
+static int64_t
+read_bloom(struct thrift_in *in, const struct thrift_field *field)
+{
+    if (field->type == THRIFT_I32 || field->type == THRIFT_I64) {
+        return thrift_int(in, field);
+    }
+    thrift_skip(in, field);
+    return 0;
+}
+
 struct chunk_place {
     int64_t data_at;
     int64_t dictionary_at;
@@ -172,10 +183,10 @@ read_meta(struct thrift_in *in, struct gr_parquet_chunk *chunk, struct chunk_pla
             chunk->data_pages = (int32_t)read_data_pages(in, &field, &chunk->is_coded);
             break;
         case 14:
-            chunk->bloom_at = thrift_int(in, &field);
+            chunk->bloom_at = read_bloom(in, &field);
             break;
         case 15:
-            chunk->bloom_size = thrift_int(in, &field);
+            chunk->bloom_size = read_bloom(in, &field);
             break;
         default:
             thrift_skip(in, &field);

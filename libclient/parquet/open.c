@@ -140,7 +140,7 @@ list_columns(const struct gr_parquet *file, const bool *wanted, bool readable, s
         if (column->readable != readable || (!readable && wanted != NULL && !wanted[i])) {
             continue;
         }
-        if (listed == 20) {
+        if (listed == (readable ? 20 : 5)) { /* a message has an end */
             gr_buf_addf(out, ", ...");
             return;
         }

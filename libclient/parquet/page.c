@@ -116,7 +116,13 @@ read_head(struct thrift_in *in, struct gr_parquet_page *page, bool *ret_describe
 granary_err
 gr_parquet_page_read(const uint8_t *bytes, size_t size, struct gr_parquet_page *ret_page)
 {
-    struct thrift_in in = {.bytes = bytes, .size = size};
+    return parquet_page_head(bytes, size, size, ret_page);
+}
+
+granary_err
+parquet_page_head(const uint8_t *bytes, size_t there, size_t size, struct gr_parquet_page *ret_page)
+{
+    struct thrift_in in = {.bytes = bytes, .size = there};
     struct gr_parquet_page page = {.compressed = true, .encoding = -1, .level_encoding = GR_PARQUET_RLE};
     bool described = false;
 

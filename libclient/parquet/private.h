@@ -82,6 +82,11 @@ void parquet_leaf_type(const struct parquet_element *element, struct gr_parquet_
 
 granary_err parquet_read_footer(struct gr_parquet *file, size_t size);
 
+/* ---- page.c ---- */
+
+/* gr_parquet_page_read() where of so many bytes not all are there. */
+granary_err parquet_page_head(const uint8_t *bytes, size_t there, size_t size, struct gr_parquet_page *ret_page);
+
 /* ---- what all share ---- */
 
 granary_err parquet_no_memory(void);
