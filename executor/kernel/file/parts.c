@@ -14,20 +14,17 @@
 
 #include "base/error.h"
 
-#define MARK ".granary-" /* between the file's name and the writer's number */
-#define END  ".part"
-
-static bool
-is_part(const char *name, const char *of)
+bool
+part_is_of(const char *name, const char *of)
 {
     size_t length = strlen(of);
 
-    if (strncmp(name, of, length) != 0 || strncmp(name + length, MARK, sizeof MARK - 1) != 0) {
+    if (strncmp(name, of, length) != 0 || strncmp(name + length, PART_MARK, sizeof PART_MARK - 1) != 0) {
         return false;
     }
-    name += length + sizeof MARK - 1;
+    name += length + sizeof PART_MARK - 1;
     length = strspn(name, "0123456789");
-    return length > 0 && strcmp(name + length, END) == 0;
+    return length > 0 && strcmp(name + length, PART_END) == 0;
 }
 
 static void
@@ -54,7 +51,7 @@ sweep(const char *path)
     const struct dirent *entry;
 
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
-        if (is_part(entry->d_name, name)) {
+        if (part_is_of(entry->d_name, name)) {
             remove_left(dirfd(directory), entry->d_name);
         }
     }
@@ -110,7 +107,7 @@ part_create(const char *path, char **ret_name, int *ret_fd)
 
     *ret_fd = -1;
     sweep(path);
-    if (asprintf(ret_name, "%s" MARK "%d" END, path, (int)getpid()) < 0) {
+    if (asprintf(ret_name, "%s" PART_MARK "%d" PART_END, path, (int)getpid()) < 0) {
         *ret_name = NULL;
         return gr_fail(GRANARY_ENOMEM, "%s: out of memory", path);
     }

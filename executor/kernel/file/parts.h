@@ -2,7 +2,16 @@
 #ifndef KERNEL_FILE_PARTS_H
 #define KERNEL_FILE_PARTS_H
 
+#include <stdbool.h>
+
 #include "granary/types.h"
+
+/* Between a file's name and its writer's number, and at the end. */
+#define PART_MARK ".granary-"
+#define PART_END  ".part"
+
+/* Whether that is the other name of a file, or folder, of that name. */
+bool part_is_of(const char *name, const char *of);
 
 /*
  * Create one for the file of that path, and remove those of writers that are gone: of executors that were killed.

@@ -16,9 +16,6 @@
 #include "data/file/target.h"
 #include "kernel/file/parts.h"
 
-#define MARK ".granary-"
-#define END  ".part"
-
 struct pair {
     char *other;
     char *path;
@@ -42,19 +39,6 @@ no_memory(const char *path)
 
 /* ---- begin ---- */
 
-static bool
-is_left(const char *name, const char *of)
-{
-    size_t length = strlen(of);
-
-    if (strncmp(name, of, length) != 0 || strncmp(name + length, MARK, sizeof MARK - 1) != 0) {
-        return false;
-    }
-    name += length + sizeof MARK - 1;
-    length = strspn(name, "0123456789");
-    return length > 0 && strcmp(name + length, END) == 0;
-}
-
 /* Remove those of writers that are gone. Where it cannot look, all stay. */
 static void
 sweep(const char *path)
@@ -66,7 +50,7 @@ sweep(const char *path)
 
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
         char *left = NULL;
-        int fd = is_left(entry->d_name, name)
+        int fd = part_is_of(entry->d_name, name)
                      ? openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
                      : -1;
 
@@ -87,7 +71,7 @@ static granary_err
 begin_beside(struct tree *tree)
 {
     sweep(tree->path);
-    if (asprintf(&tree->base, "%s" MARK "%d" END, tree->path, (int)getpid()) < 0) {
+    if (asprintf(&tree->base, "%s" PART_MARK "%d" PART_END, tree->path, (int)getpid()) < 0) {
         tree->base = NULL;
         return no_memory(tree->path);
     }
