@@ -191,7 +191,7 @@ nested=$(granary put tests/golden/arrow/nested.arrow)
 granary get --columns text "$nested" -o "$work/text.arrow"
 [ "$(granary sql --csv "select count(text) as n from '$work/text.arrow'")" = "$(printf 'n\n5')" ] || fail "get --columns"
 expect 2 "column 'map' \(Map\) is of an Arrow type that is not supported" granary read --cols text,map "$nested"
-expect 2 "columns 'struct' \(Struct\), .* not supported; select other columns" granary read "$nested"
+expect 2 "columns 'map' \(Map\), .* not supported; select other columns" granary read "$nested"
 expect 2 "select other columns \('first', .*\), as granary sql --keep NAME" granary load nested tests/golden/arrow/nested.arrow
 expect 4 "no column 'tex'; did you mean 'text'" granary read --cols tex "$nested"
 
