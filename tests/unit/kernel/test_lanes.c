@@ -18,18 +18,21 @@ every_dtype(void)
 {
     return frame_text("int8:int8,int16:int16,int32:int32,int64:int64,uint8:uint8,uint16:uint16,uint32:uint32,"
                       "uint64:uint64,float32:float32,float64:float64,decimal:decimal(2),date:date,"
-                      "timestamp:timestamp,duration:duration,bool:bool,string:string",
-                      "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1\n,,,,,,,,,,,,,,,\n");
+                      "timestamp:timestamp,duration:duration,bool:bool,string:string,"
+                      "time:time,timestamptz:timestamptz,binary:binary",
+                      "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1,01:02:03,2020-01-02T03:04:05Z,\\x61\n,,,,,,,,,,,,,,,,,,\n");
 }
 
-enum { COLUMNS = 16, OPERANDS = COLUMNS + 6, OPERANDS_MOST = 3 };
+enum { COLUMNS = 19, OPERANDS = COLUMNS + 8, OPERANDS_MOST = 3 };
 
 /* What is put in for an operand. */
 static const char *
 operand_text(const granary_frame *frame, int i)
 {
     static const char *const literals[] = {"null",
+                                           "'abcd'", /* in base 16, and 64 */
                                            "'month'",
+                                           "'UTC'",
                                            "interval '1 month'",
                                            "list_value(int64, null)",
                                            "string_split(string, '')",
