@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/frame.h"
+#include "data/value/half.h"
 #include "graph/expr.h"
 #include "kernel/parquet/values.h"
 
@@ -102,34 +103,11 @@ convert_moment96(const uint8_t *from, size_t count, int64_t *to)
 
 /* ---- float16 ---- */
 
-static float
-from_half(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t exponent = half >> 10 & 0x1f;
-    uint32_t fraction = half & 0x3ff;
-    uint32_t word;
-    float value;
-
-    if (exponent == 0) { /* zeros and what is smaller than normal */
-        value = (float)fraction * 0x1p-24f;
-        memcpy(&word, &value, sizeof word);
-        word |= sign;
-    } else {
-        word = sign | (exponent == 31 ? 0xffu : exponent + 112) << 23 | fraction << 13;
-    }
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
 static void
 convert_half(const uint8_t *from, size_t count, float *to)
 {
     for (size_t i = 0; i < count; i++) {
-        uint16_t half;
-
-        memcpy(&half, from + i * sizeof half, sizeof half);
-        to[i] = from_half(half);
+        to[i] = gr_half(from + i * sizeof(uint16_t));
     }
 }
 

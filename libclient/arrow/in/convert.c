@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/arrow/read.h"
+#include "data/value/half.h"
 
 #define DAY_US INT64_C(86400000000)
 
@@ -37,7 +38,7 @@ convert_halves(const struct in_rows *rows, void *values)
     float *to = values;
 
     for (int64_t i = 0; i < rows->rows; i++) {
-        to[i] = arrow_half(value_at(rows, i));
+        to[i] = gr_half(value_at(rows, i));
     }
     return GRANARY_OK;
 }

@@ -1,12 +1,12 @@
 /* Buffers of an Arrow column to a column of ours. Where the layout is the same, the bytes are used where they lie. */
 #include "data/arrow/read.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "data/value/bits.h"
+#include "data/value/half.h"
 
 #define DAY_US INT64_C(86400000000)
 
@@ -22,6 +22,14 @@ static bool
 is_aligned(const void *at, size_t size)
 {
     return size <= 1 || (uintptr_t)at % size == 0;
+}
+
+void
+arrow_set_validity(struct gr_column *column, const uint8_t *validity)
+{
+    if (validity != NULL) {
+        memcpy((void *)(uintptr_t)column->view.validity, validity, (size_t)gr_bitmap_bytes(column->view.rows));
+    }
 }
 
 /* The bitmap to go by: NULL when every value is there. */
@@ -146,9 +154,7 @@ decode_fixed(const struct arrow_field *field, const struct arrow_piece *piece, s
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "column '%s'", field->name);
     }
-    if (validity != NULL) {
-        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
-    }
+    arrow_set_validity(&column, validity);
     if (is_bool || field->layout == LAYOUT_FIXED) {
         if (need > 0) {
             memcpy((void *)(uintptr_t)column.view.values, piece->values, need);
@@ -166,23 +172,6 @@ decode_fixed(const struct arrow_field *field, const struct arrow_piece *piece, s
 }
 
 /* ---- values of another size than ours ---- */
-
-float
-arrow_half(const void *at)
-{
-    uint16_t bits;
-    float value;
-
-    memcpy(&bits, at, sizeof bits);
-    if ((bits >> 10 & 31) == 31) {
-        value = (bits & 1023) != 0 ? NAN : INFINITY;
-    } else if ((bits >> 10 & 31) == 0) {
-        value = ldexpf((float)(bits & 1023), -24);
-    } else {
-        value = ldexpf((float)(1024 + (bits & 1023)), (bits >> 10 & 31) - 25);
-    }
-    return (bits >> 15) != 0 ? -value : value;
-}
 
 bool
 arrow_decimal(const void *at, size_t width, gr_int128 *ret_value)
@@ -231,7 +220,7 @@ decode_converted(const struct arrow_field *field, const struct arrow_piece *piec
             continue;
         }
         if (field->layout == LAYOUT_HALF) {
-            ((float *)(void *)to)[i] = arrow_half(at);
+            ((float *)(void *)to)[i] = gr_half(at);
         } else if (!arrow_decimal(at, width, &((gr_int128 *)(void *)to)[i])) {
             err = gr_fail(GRANARY_EUNSUPPORTED, "column '%s': the decimal in row %lld has more than %d digits",
                           field->name, (long long)i, GRANARY_DECIMAL_DIGITS);
@@ -241,9 +230,7 @@ decode_converted(const struct arrow_field *field, const struct arrow_piece *piec
         gr_column_free(&column);
         return err;
     }
-    if (validity != NULL) {
-        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
-    }
+    arrow_set_validity(&column, validity);
     gr_column_finish(&column);
     *ret_column = column;
     return GRANARY_OK;
@@ -387,9 +374,7 @@ decode_text(const struct arrow_field *field, const struct arrow_piece *piece, st
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "column '%s'", field->name);
     }
-    if (validity != NULL) {
-        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
-    }
+    arrow_set_validity(&column, validity);
     copy_text(field, piece, validity, &column);
     gr_column_finish(&column);
     *ret_column = column;
@@ -418,9 +403,7 @@ decode_fixed_text(const struct arrow_field *field, const struct arrow_piece *pie
     if (err != GRANARY_OK) {
         return err;
     }
-    if (validity != NULL) {
-        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
-    }
+    arrow_set_validity(&column, validity);
     offsets = (int32_t *)(uintptr_t)column.view.offsets;
     for (int64_t i = 0; i < piece->rows; i++) {
         bool is_there = validity == NULL || gr_bit(validity, i);
@@ -519,9 +502,7 @@ decode_codes(const struct arrow_field *field, const struct arrow_piece *piece, c
         gr_column_free(&column);
         return err;
     }
-    if (validity != NULL) {
-        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
-    }
+    arrow_set_validity(&column, validity);
     gr_column_finish(&column);
     gr_column_set_dictionary(&column, gr_dictionary_ref(dictionary->entries));
     *ret_column = column;

@@ -119,8 +119,8 @@ struct arrow_dictionary {
 granary_err arrow_decode(const struct arrow_field *field, const struct arrow_piece *piece,
                          const struct arrow_dictionary *dictionary, struct gr_column *ret_column);
 
-/* IEEE 754's 16 bits. */
-float arrow_half(const void *at);
+/* The bitmap of a piece becomes that of an owned column of as many rows. NULL: all values are there */
+void arrow_set_validity(struct gr_column *column, const uint8_t *validity);
 /* A decimal of 4, 8, 16 or 32 bytes; false: it has more digits than ours. */
 bool arrow_decimal(const void *at, size_t width, gr_int128 *ret_value);
 

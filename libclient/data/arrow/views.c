@@ -68,9 +68,7 @@ arrow_decode_views(const struct arrow_field *field, const struct arrow_piece *pi
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "column '%s'", field->name);
     }
-    if (validity != NULL) {
-        memcpy((void *)(uintptr_t)column.view.validity, validity, (size_t)gr_bitmap_bytes(piece->rows));
-    }
+    arrow_set_validity(&column, validity);
     offsets = (int32_t *)(uintptr_t)column.view.offsets;
     text = (char *)(uintptr_t)column.view.values;
     for (int64_t i = 0; i < piece->rows; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/value/bytes.h"
 #include "data/value/utf8.h"
 
 #define NULL_VALUE "__HIVE_DEFAULT_PARTITION__"
@@ -37,15 +38,6 @@ pairs_of(const char *path, struct pair pairs[KEYS_MOST])
     return count;
 }
 
-static int
-digit_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* To be freed; NULL: no memory. A % without two digits, or of a zero byte, stays as it is. */
 static char *
 decode(const char *text, size_t size)
@@ -54,11 +46,10 @@ decode(const char *text, size_t size)
     size_t made = 0;
 
     for (size_t i = 0; decoded != NULL && i < size; i++) {
-        int high = text[i] == '%' && i + 2 < size ? digit_of(text[i + 1]) : -1;
-        int low = high >= 0 ? digit_of(text[i + 2]) : -1;
+        int byte = text[i] == '%' && i + 2 < size ? gr_hex_byte(text + i + 1) : -1;
 
-        if (low >= 0 && (high > 0 || low > 0)) {
-            decoded[made++] = (char)(high * 16 + low);
+        if (byte > 0) {
+            decoded[made++] = (char)byte;
             i += 2;
         } else {
             decoded[made++] = text[i];

@@ -33,9 +33,8 @@ digit_of(char c)
                                   : -1;
 }
 
-/* The byte of two digits; -1: they are none. */
-static int
-byte_of(const char *text)
+int
+gr_hex_byte(const char *text)
 {
     int high = digit_of(text[0]);
     int low = digit_of(text[1]);
@@ -60,7 +59,7 @@ gr_hex_parse(const char *text, size_t size, struct gr_buf *out)
     char *to = is_hex(text, size) ? gr_buf_grow(out, size / 2) : NULL;
 
     for (size_t i = 0; to != NULL && i < size / 2; i++) {
-        to[i] = (char)byte_of(text + 2 * i);
+        to[i] = (char)gr_hex_byte(text + 2 * i);
     }
     return to != NULL || (size == 0 && gr_buf_ok(out));
 }
@@ -85,7 +84,7 @@ gr_bytes_parse(const char *text, size_t size, struct gr_buf *out)
         }
         byte = size >= 2 && text[1] == '\\' ? '\\' : -1;
         if (size >= 4 && text[1] == 'x') {
-            byte = byte_of(text + 2);
+            byte = gr_hex_byte(text + 2);
             taken = 4;
         }
         if (byte < 0) {
