@@ -257,7 +257,6 @@ any_to_text(struct node *node, int64_t n)
     const struct node *a = node->operands[0];
     size_t width = a->class == ROWS_WIDE ? 16 : a->class == ROWS_BOOL ? 1 : 8;
     struct rows_text *out = node_room(node, ROWS_TEXT);
-    size_t begin = 0;
 
     node->text.size = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -271,14 +270,7 @@ any_to_text(struct node *node, int64_t n)
         }
         out[i].size = node->text.size - before;
     }
-    if (!gr_buf_ok(&node->text)) {
-        return node_no_memory();
-    }
-    for (int64_t i = 0; i < n; i++) { /* the bytes no longer move */
-        out[i].bytes = out[i].size > 0 ? node->text.bytes + begin : NULL;
-        begin += out[i].size;
-    }
-    return GRANARY_OK;
+    return node_place_texts(node, out, n);
 }
 
 /* A text to the bytes that it stands for, or the other way round. */
@@ -287,7 +279,6 @@ bytes_and_text(struct node *node, bool reads, int64_t n)
 {
     const struct rows_text *a = node_texts(node->operands[0], n);
     struct rows_text *out = node_room(node, ROWS_TEXT);
-    size_t begin = 0;
 
     node->text.size = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -302,14 +293,7 @@ bytes_and_text(struct node *node, bool reads, int64_t n)
         }
         out[i].size = node->text.size - before;
     }
-    if (!gr_buf_ok(&node->text)) {
-        return node_no_memory();
-    }
-    for (int64_t i = 0; i < n; i++) { /* the bytes no longer move */
-        out[i].bytes = out[i].size > 0 ? node->text.bytes + begin : NULL;
-        begin += out[i].size;
-    }
-    return GRANARY_OK;
+    return node_place_texts(node, out, n);
 }
 
 /* ---- which one ---- */

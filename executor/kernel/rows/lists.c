@@ -733,7 +733,6 @@ op_list_join(struct node *node, int64_t n)
     const struct rows_text *separators = node_texts(node->operands[1], n);
     struct view *view = scratch_alloc(sizeof *view);
     struct rows_text *out = node_room(node, ROWS_TEXT);
-    size_t begin = 0;
     granary_err err = view == NULL ? node_no_memory() : view_open(node->operands[0], n, view);
 
     if (err != GRANARY_OK) {
@@ -756,13 +755,9 @@ op_list_join(struct node *node, int64_t n)
         }
         out[i].size = node->text.size - before;
     }
-    for (int64_t i = 0; i < n; i++) { /* the bytes no longer move */
-        out[i].bytes = out[i].size > 0 ? node->text.bytes + begin : NULL;
-        begin += out[i].size;
-    }
     view_close(view);
     scratch_free(view);
-    return gr_buf_ok(&node->text) ? GRANARY_OK : node_no_memory();
+    return node_place_texts(node, out, n);
 }
 
 /* Lists as they are printed. */

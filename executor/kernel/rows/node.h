@@ -132,6 +132,9 @@ node_counts(const struct node *node, int64_t i)
 }
 /* The texts of a string node, decoded when they are codes. */
 const struct rows_text *node_texts(struct node *node, int64_t n);
+/* Texts that lie one after the other in node->text, and have their sizes, learn where they begin: it no longer moves.
+ * Errors: ENOMEM when it was cut short */
+granary_err node_place_texts(const struct node *node, struct rows_text *texts, int64_t n);
 static inline gr_int128
 node_exact_at(const struct node *node, int64_t i)
 {

@@ -418,7 +418,6 @@ text_compute(struct node *node, text_function *function, int64_t n)
     bool text = rows_class_of_dtype(node->dtype) == ROWS_TEXT;
     struct text_call call = {.node = node, .out = &node->text};
     void *room = node_room(node, rows_class_of_dtype(node->dtype));
-    size_t begin = 0;
     granary_err err = GRANARY_OK;
 
     node_strict(node, n);
@@ -449,14 +448,5 @@ text_compute(struct node *node, text_function *function, int64_t n)
             ((int64_t *)room)[i] = call.value;
         }
     }
-    if (err == GRANARY_OK && !gr_buf_ok(&node->text)) {
-        err = node_no_memory();
-    }
-    for (int64_t i = 0; i < n && err == GRANARY_OK && text; i++) { /* the bytes no longer move */
-        struct rows_text *out = &((struct rows_text *)room)[i];
-
-        out->bytes = out->size > 0 ? node->text.bytes + begin : NULL;
-        begin += out->size;
-    }
-    return err;
+    return err == GRANARY_OK ? node_place_texts(node, text ? room : NULL, text ? n : 0) : err;
 }

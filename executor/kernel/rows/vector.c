@@ -131,6 +131,21 @@ node_texts(struct node *node, int64_t n)
     return node->texts;
 }
 
+granary_err
+node_place_texts(const struct node *node, struct rows_text *texts, int64_t n)
+{
+    size_t begin = 0;
+
+    if (!gr_buf_ok(&node->text)) {
+        return node_no_memory();
+    }
+    for (int64_t i = 0; i < n; i++) {
+        texts[i].bytes = texts[i].size > 0 ? node->text.bytes + begin : NULL;
+        begin += texts[i].size;
+    }
+    return GRANARY_OK;
+}
+
 void
 node_settle_exact(struct node *node, int64_t n)
 {
