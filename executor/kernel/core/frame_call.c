@@ -61,6 +61,24 @@ call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***re
 }
 
 granary_err
+call_frames_joined(const struct gr_kernel_call *call, const granary_frame **ret_frame, granary_frame **ret_owned)
+{
+    const granary_frame **frames;
+    granary_err err = call_frames_encoded(call, &frames);
+
+    *ret_owned = NULL;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (call->input_count > 1) {
+        err = gr_frame_concat(frames, call->input_count, ret_owned);
+    }
+    *ret_frame = *ret_owned != NULL ? *ret_owned : frames[0];
+    free(frames);
+    return err;
+}
+
+granary_err
 frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns)
 {
     const granary_column **columns = calloc(count > 0 ? count : 1, sizeof *columns);

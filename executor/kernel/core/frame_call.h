@@ -15,6 +15,11 @@ granary_err call_frame_encoded(const struct gr_kernel_call *call, size_t i, cons
 /* All inputs as frames, at least one. *ret_frames is to be freed. Errors: as call_frame · ENOMEM */
 granary_err call_frames_encoded(const struct gr_kernel_call *call, const granary_frame ***ret_frames);
 
+/* All of them one behind the other. *ret_owned: to be destroyed; NULL when there is one, borrowed. Errors: as
+ * call_frames_encoded() and gr_frame_concat() */
+granary_err
+call_frames_joined(const struct gr_kernel_call *call, const granary_frame **ret_frame, granary_frame **ret_owned);
+
 /* The columns of a frame with the given names. *ret_columns is to be freed. Errors: ENOENT names the column · ENOMEM */
 granary_err
 frame_columns(const granary_frame *frame, char *const *names, size_t count, const granary_column ***ret_columns);

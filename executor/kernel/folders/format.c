@@ -315,24 +315,17 @@ format_frame(const granary_frame *frame, const struct gr_chunk_folders_format *p
 granary_err
 kernel_folders_format(struct gr_kernel_call *call, const struct gr_chunk_folders_format *params)
 {
-    const granary_frame **frames;
-    granary_frame *all = NULL;
+    const granary_frame *frame = NULL;
+    granary_frame *owned;
     struct gr_buf out = {0};
     int64_t rows = 0;
-    granary_err err = call_frames_encoded(call, &frames);
+    granary_err err = call_frames_joined(call, &frame, &owned);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (call->input_count > 1) {
-        err = gr_frame_concat(frames, call->input_count, &all);
-    }
     if (err == GRANARY_OK) {
-        rows = all != NULL ? all->rows : frames[0]->rows;
-        err = format_frame(all != NULL ? all : frames[0], params, &out);
+        rows = frame->rows;
+        err = format_frame(frame, params, &out);
     }
-    gr_frame_destroy(all);
-    free(frames);
+    gr_frame_destroy(owned);
     if (err != GRANARY_OK) {
         gr_buf_free(&out);
         return err;

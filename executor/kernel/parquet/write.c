@@ -36,28 +36,21 @@ format_frame(const granary_frame *frame, const struct gr_chunk_parquet_format *p
 granary_err
 kernel_parquet_format(struct gr_kernel_call *call, const struct gr_chunk_parquet_format *params)
 {
-    const granary_frame **frames;
-    granary_frame *all = NULL;
+    const granary_frame *frame = NULL;
+    granary_frame *owned;
     struct gr_buf out = {0};
     int64_t rows = 0;
-    granary_err err = call_frames_encoded(call, &frames);
+    granary_err err = call_frames_joined(call, &frame, &owned);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    if (params->part < 0 || params->part >= params->parts) {
+    if (err == GRANARY_OK && (params->part < 0 || params->part >= params->parts)) {
         err = gr_fail(GRANARY_EINVAL, "parquet_format: there is no part %lld of %lld", (long long)params->part,
                       (long long)params->parts);
     }
-    if (err == GRANARY_OK && call->input_count > 1) {
-        err = gr_frame_concat(frames, call->input_count, &all);
-    }
     if (err == GRANARY_OK) {
-        rows = all != NULL ? all->rows : frames[0]->rows;
-        err = format_frame(all != NULL ? all : frames[0], params, &out);
+        rows = frame->rows;
+        err = format_frame(frame, params, &out);
     }
-    gr_frame_destroy(all);
-    free(frames);
+    gr_frame_destroy(owned);
     if (err != GRANARY_OK) {
         gr_buf_free(&out);
         return err;

@@ -277,30 +277,26 @@ window_assign(const granary_frame *frame, granary_frame *results, granary_frame 
 granary_err
 kernel_window(struct gr_kernel_call *call, const struct gr_chunk_window *params)
 {
-    const granary_frame **frames;
+    const granary_frame *frame = NULL;
     granary_frame *all = NULL;
     granary_frame *needs = NULL;
     granary_frame *results = NULL;
     granary_frame *made = NULL;
     struct window_plan plan = {0};
-    granary_err err = call_frames_encoded(call, &frames);
+    granary_err err = call_frames_joined(call, &frame, &all);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = window_plan_init(&params->window, &plan);
-    if (err == GRANARY_OK && call->input_count > 1) {
-        err = gr_frame_concat(frames, call->input_count, &all);
+    if (err == GRANARY_OK) {
+        err = window_plan_init(&params->window, &plan);
     }
     if (err == GRANARY_OK) {
-        err = window_needs(&plan, all != NULL ? all : frames[0], &needs);
+        err = window_needs(&plan, frame, &needs);
     }
     if (err == GRANARY_OK) {
         err = window_results(&plan, needs, &results);
     }
     gr_frame_destroy(needs);
     if (err == GRANARY_OK) {
-        err = window_assign(all != NULL ? all : frames[0], results, &made);
+        err = window_assign(frame, results, &made);
     }
     if (err == GRANARY_OK && all != NULL) {
         /* What was borrowed from it becomes the result's own. */
@@ -317,6 +313,5 @@ kernel_window(struct gr_kernel_call *call, const struct gr_chunk_window *params)
     }
     window_plan_fini(&plan);
     gr_frame_destroy(all);
-    free(frames);
     return call_yield(call, 0, made, err);
 }
