@@ -1,5 +1,5 @@
-/* Any bytes as a Parquet file: each column that can be read is read whole and in two parts. That gives the same rows, which
- * are frames that can be checked and printed, or an error with a message. */
+/* Any bytes as a Parquet file: each column that can be read is read whole, in two parts, and some rows alone. That gives
+ * the same rows, which are frames that can be checked and printed, or an error with a message. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,30 +12,15 @@
 
 #define ROWS_MAX 20000 /* a run of nulls has any length; more would only take time */
 
-static bool
-read_rows(const struct gr_parquet_leaf *leaf, const struct gr_parquet_chunk *chunk, const uint8_t *bytes, int64_t all,
-          int64_t from, int64_t rows, struct gr_buf *out)
-{
-    return rows_read(leaf, (struct pages){.bytes = bytes, .size = (size_t)chunk->size, .codec = chunk->codec}, all,
-                     from, rows, out);
-}
-
 static void
 read_chunk(const struct gr_parquet_leaf *leaf, const struct gr_parquet_chunk *chunk, const uint8_t *file, int64_t rows)
 {
     uint8_t *bytes = calloc(1, (size_t)chunk->size + PAGE_SLACK);
-    struct gr_buf whole = {0};
-    struct gr_buf parts = {0};
+    const struct pages pages = {.bytes = bytes, .size = (size_t)chunk->size, .codec = chunk->codec};
 
     must(bytes != NULL);
     memcpy(bytes, file + chunk->at, (size_t)chunk->size);
-    if (read_rows(leaf, chunk, bytes, rows, 0, rows, &whole)) {
-        must(read_rows(leaf, chunk, bytes, rows, 0, rows / 3, &parts));
-        must(read_rows(leaf, chunk, bytes, rows, rows / 3, rows - rows / 3, &parts));
-        must(parts.size == whole.size && (whole.size == 0 || memcmp(parts.bytes, whole.bytes, whole.size) == 0));
-    }
-    gr_buf_free(&whole);
-    gr_buf_free(&parts);
+    rows_check(leaf, &pages, rows);
     free(bytes);
 }
 

@@ -335,6 +335,8 @@ check_column(const granary_column *column, const struct gr_parquet_leaf *leaf, c
              const struct rows *rows, const uint8_t *file)
 {
     uint8_t *bytes = calloc(1, (size_t)chunk->size + PAGE_SLACK);
+    const struct pages pages = {.bytes = bytes, .size = (size_t)chunk->size, .codec = chunk->codec};
+    const struct stretch all = {.group_rows = rows->count, .rows = rows->count};
     struct gr_buf want = {0};
     struct gr_buf got = {0};
 
@@ -345,9 +347,9 @@ check_column(const granary_column *column, const struct gr_parquet_leaf *leaf, c
     check_pages(column, leaf, chunk, rows, file);
     if (column->dtype != GRANARY_NULLTYPE) {
         print_rows(column, rows, &want);
-        must(rows_read(leaf, (struct pages){.bytes = bytes, .size = (size_t)chunk->size, .codec = chunk->codec},
-                       rows->count, 0, rows->count, &got));
-        must(got.size == want.size && memcmp(got.bytes, want.bytes, got.size) == 0);
+        must(rows_read(leaf, pages, &all, NULL, &got));
+        must(rows_same(&got, &want));
+        rows_check(leaf, &pages, rows->count);
     }
     gr_buf_free(&want);
     gr_buf_free(&got);

@@ -239,3 +239,15 @@ run_ones(uint8_t *dst, int64_t at, int64_t count)
         dst[at >> 3] = (uint8_t)(dst[at >> 3] | 1u << (at & 7));
     }
 }
+
+int64_t
+count_ones(const uint8_t *bits, int64_t from, int64_t to)
+{
+    int64_t ones = 0;
+
+    for (int64_t step; from < to; from += step) {
+        step = to - from < 48 ? to - from : 48;
+        ones += __builtin_popcountll(bits_load(bits + (from >> 3)) >> (from & 7) & (((uint64_t)1 << step) - 1));
+    }
+    return ones;
+}

@@ -51,5 +51,7 @@ bits_for(uint32_t most)
 /* dst bits are zero: become those of src; how many are ones. */
 int64_t run_bits(uint8_t *dst, int64_t dst_at, const uint8_t *src, uint64_t src_at, int64_t count);
 void run_ones(uint8_t *dst, int64_t at, int64_t count);
+/* How many of bits [from, to) are ones. Eight bytes can be read behind the last. */
+int64_t count_ones(const uint8_t *bits, int64_t from, int64_t to);
 
 #endif

@@ -18,7 +18,8 @@ column_open(struct column *column, const struct gr_parquet_leaf *leaf, int64_t r
         return GRANARY_OK;
     }
     column->block = malloc(COLUMN_BLOCK * (width + 1));
-    if (column->block == NULL) {
+    column->picked = malloc(COLUMN_BLOCK * (width + 1));
+    if (column->block == NULL || column->picked == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     if (leaf->form == GR_PARQUET_BOOL || leaf->form == GR_PARQUET_NULLS) { /* its bits are set one by one */
@@ -39,6 +40,8 @@ column_close(struct column *column)
     text_free(&column->text);
     texts_free(&column->texts);
     free(column->block);
+    free(column->picked);
+    free(column->at_picks);
 }
 
 void
@@ -102,29 +105,133 @@ page_codes(const struct part *part, struct hybrid *ret_codes)
                : gr_fail(GRANARY_ECORRUPT, "a page has fewer codes than it says");
 }
 
+static uint8_t *
+validity_of(const struct column *column, int64_t *ret_at)
+{
+    bool is_text = column->leaf->form == GR_PARQUET_TEXT;
+    const struct gr_column *made = is_text ? &column->text.codes : &column->made;
+
+    *ret_at = is_text ? column->at : column->made_at;
+    return (uint8_t *)(uintptr_t)made->view.validity;
+}
+
+static granary_err
+take_part(struct column *column, const struct part *part)
+{
+    granary_err err = column->leaf->form == GR_PARQUET_TEXT ? text_take(column, part) : fixed_take(column, part);
+
+    column->at += part->rows;
+    column->made_at += part->rows;
+    return err;
+}
+
+static granary_err
+too_few_levels(void)
+{
+    return gr_fail(GRANARY_ECORRUPT, "a page has fewer levels than rows");
+}
+
 /* Rows of a page, behind those that nobody wants. */
 static granary_err
 take_page(struct column *column, const struct page *page, int64_t skip, int64_t rows)
 {
-    bool is_text = column->leaf->form == GR_PARQUET_TEXT;
-    const struct gr_column *made = is_text ? &column->text.codes : &column->made;
-    uint8_t *validity = (uint8_t *)(uintptr_t)made->view.validity;
-    int64_t at = is_text ? column->at : column->made_at;
+    int64_t at;
+    uint8_t *validity = validity_of(column, &at);
     struct part part = {.page = page, .rows = rows};
     struct levels levels;
-    granary_err err;
 
     levels_open(&levels, page->levels, page->levels_size, column->leaf->levels);
     part.passed = levels_take(&levels, skip, NULL, 0);
     part.there = part.passed < 0 ? -1 : levels_take(&levels, rows, validity, at);
-    if (part.there < 0) {
-        return gr_fail(GRANARY_ECORRUPT, "a page has fewer levels than rows");
-    }
-    err = is_text ? text_take(column, &part) : fixed_take(column, &part);
-    column->at += rows;
-    column->made_at += rows;
-    return err;
+    return part.there < 0 ? too_few_levels() : take_part(column, &part);
 }
+
+/* ---- rows that were picked ---- */
+
+/* Rows of a page, in column->at_picks, become the values that are there; which rows they are is noted. */
+static granary_err
+pick_values(struct column *column, const struct page *page, size_t count, int64_t *ret_there)
+{
+    int64_t page_rows = (int64_t)page->head.values;
+    uint32_t *picks = column->at_picks;
+    int64_t at;
+    uint8_t *validity = validity_of(column, &at);
+    int64_t there = 0;
+    int64_t before = 0; /* values of rows up to `row` */
+    int64_t row = 0;
+    struct levels levels;
+    uint8_t *bits;
+
+    levels_open(&levels, page->levels, page->levels_size, column->leaf->levels);
+    there = levels_take(&levels, page_rows, NULL, 0);
+    *ret_there = (int64_t)count;
+    if (there == page_rows) {
+        if (validity != NULL) {
+            run_ones(validity, at, (int64_t)count);
+        }
+        return GRANARY_OK;
+    }
+    bits = there < 0 ? NULL : calloc((size_t)gr_bitmap_bytes(page_rows) + PAGE_SLACK, 1);
+    if (bits == NULL) {
+        return there < 0 ? too_few_levels()
+                         : gr_fail(GRANARY_ENOMEM, "out of memory for %lld rows", (long long)page_rows);
+    }
+    levels_open(&levels, page->levels, page->levels_size, column->leaf->levels);
+    (void)levels_take(&levels, page_rows, bits, 0);
+    there = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t wanted = picks[i];
+
+        before += count_ones(bits, row, wanted);
+        row = wanted;
+        if (gr_bit(bits, wanted)) {
+            gr_bit_set(validity, at + (int64_t)i);
+            picks[there++] = (uint32_t)before;
+        }
+    }
+    free(bits);
+    *ret_there = there;
+    return GRANARY_OK;
+}
+
+static granary_err
+take_picks(struct column *column, const struct page *page, size_t count)
+{
+    struct part part = {.page = page, .rows = (int64_t)count, .picks = column->at_picks};
+    granary_err err = pick_values(column, page, count, &part.there);
+
+    return err == GRANARY_OK ? take_part(column, &part) : err;
+}
+
+/* Picks [*at, ...) that a page of so many rows has, from row `row` of the group on, as positions in it. */
+static granary_err
+find_picks(struct column *column, const struct stretch *stretch, int64_t row, int64_t rows, int64_t *at,
+           size_t *ret_count)
+{
+    const struct picks *picks = stretch->picks;
+    int64_t end = *at;
+
+    while (end < picks->count && stretch->from + picks->rows[end] < row + rows) {
+        end++;
+    }
+    *ret_count = (size_t)(end - *at);
+    if (*ret_count > column->picks_room) {
+        free(column->at_picks);
+        column->picks_room = *ret_count + *ret_count / 2;
+        column->at_picks = malloc(column->picks_room * sizeof *column->at_picks);
+        if (column->at_picks == NULL) {
+            column->picks_room = 0;
+            return gr_fail(GRANARY_ENOMEM, "out of memory for %zu rows", *ret_count);
+        }
+    }
+    for (size_t i = 0; i < *ret_count; i++) {
+        column->at_picks[i] = (uint32_t)(stretch->from + picks->rows[*at + (int64_t)i] - row);
+    }
+    *at = end;
+    return GRANARY_OK;
+}
+
+/* ---- pages ---- */
 
 static granary_err
 too_few(void)
@@ -132,21 +239,31 @@ too_few(void)
     return gr_fail(GRANARY_ECORRUPT, "its pages have another number of rows than the row group");
 }
 
+/* A page of values that begins with row `row` of the group; picked: how many picks were read. */
 static granary_err
-add_page(struct column *column, struct pages *pages, const struct gr_parquet_page *head, int64_t row, int64_t from,
-         int64_t end)
+add_page(struct column *column, struct pages *pages, const struct gr_parquet_page *head, const struct stretch *stretch,
+         int64_t row, int64_t *picked)
 {
-    int64_t skip = from > row ? from - row : 0;
+    int64_t end = stretch->from + stretch->rows;
+    int64_t skip = stretch->from > row ? stretch->from - row : 0;
     int64_t rows = (int64_t)head->values - skip;
+    size_t picks = 0;
     struct page page;
-    granary_err err;
+    granary_err err = GRANARY_OK;
 
-    if (rows <= 0) {
+    rows = rows < end - row - skip ? rows : end - row - skip;
+    if (stretch->picks != NULL) {
+        err = find_picks(column, stretch, row, (int64_t)head->values, picked, &picks);
+    }
+    if (err != GRANARY_OK || rows <= 0 || (stretch->picks != NULL && picks == 0)) {
         pages_pass(pages, head);
-        return GRANARY_OK;
+        return err;
     }
     err = pages_open(pages, head, &page);
-    return err == GRANARY_OK ? take_page(column, &page, skip, rows < end - row - skip ? rows : end - row - skip) : err;
+    if (err == GRANARY_OK) {
+        err = stretch->picks != NULL ? take_picks(column, &page, picks) : take_page(column, &page, skip, rows);
+    }
+    return err;
 }
 
 static granary_err
@@ -159,9 +276,12 @@ add_dictionary(struct column *column, struct pages *pages, const struct gr_parqu
 }
 
 granary_err
-column_add(struct column *column, struct pages *pages, int64_t group_rows, int64_t from, int64_t rows)
+column_add(struct column *column, struct pages *pages, const struct stretch *stretch)
 {
+    const struct picks *picks = stretch->picks;
+    int64_t out = picks != NULL ? picks->count : stretch->rows;
     int64_t row = 0;
+    int64_t picked = 0;
     bool any = true;
     granary_err err = GRANARY_OK;
 
@@ -169,9 +289,10 @@ column_add(struct column *column, struct pages *pages, int64_t group_rows, int64
     column->at = 0;
     pages->full = column->leaf->levels;
     if (column->leaf->form == GR_PARQUET_TEXT) {
-        err = text_begin(column, rows);
+        err = text_begin(column, out);
     }
-    while (err == GRANARY_OK && row < from + rows && column->leaf->form != GR_PARQUET_NULLS) {
+    while (err == GRANARY_OK && row < stretch->from + stretch->rows && (picks == NULL || picked < picks->count) &&
+           column->leaf->form != GR_PARQUET_NULLS) {
         struct gr_parquet_page head;
 
         err = pages_peek(pages, &head, &any);
@@ -182,14 +303,14 @@ column_add(struct column *column, struct pages *pages, int64_t group_rows, int64
             err = add_dictionary(column, pages, &head);
         } else if (head.type == GR_PARQUET_PAGE_INDEX) {
             pages_pass(pages, &head);
-        } else if ((int64_t)head.values > group_rows - row) {
+        } else if ((int64_t)head.values > stretch->group_rows - row) {
             err = too_few();
         } else {
-            err = add_page(column, pages, &head, row, from, from + rows);
+            err = add_page(column, pages, &head, stretch, row, &picked);
             row += head.values;
         }
     }
-    return err == GRANARY_OK && column->leaf->form == GR_PARQUET_TEXT ? text_end(column, rows) : err;
+    return err == GRANARY_OK && column->leaf->form == GR_PARQUET_TEXT ? text_end(column, out) : err;
 }
 
 granary_err

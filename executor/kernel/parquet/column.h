@@ -8,9 +8,10 @@
 #include "data/frame.h"
 #include "kernel/parquet/levels.h"
 #include "kernel/parquet/pages.h"
+#include "kernel/parquet/picks.h"
 #include "kernel/parquet/text.h"
 
-#define COLUMN_BLOCK 512
+#define COLUMN_BLOCK PICKS_BLOCK
 
 /* The entries of a chunk's dictionary. */
 struct dictionary {
@@ -40,15 +41,25 @@ struct column {
     struct text_group text;
     struct texts texts; /* scratch */
     uint8_t *block;     /* scratch */
-    bool plain;         /* text becomes plain, whatever the pages are */
+    uint8_t *picked;    /* values of a block that were picked, as they lie in the page */
+    uint32_t *at_picks; /* positions of the values that are wanted of a page */
+    size_t picks_room;
+    bool plain; /* text becomes plain, whatever the pages are */
 };
 
 /* Errors: ENOMEM */
 granary_err column_open(struct column *column, const struct gr_parquet_leaf *leaf, int64_t rows);
 void column_close(struct column *column);
-/* Rows [from, from + rows) of a row group of so many rows, whose pages these are. Errors: ECORRUPT · EUNSUPPORTED · EFULL
- * · ENOMEM */
-granary_err column_add(struct column *column, struct pages *pages, int64_t group_rows, int64_t from, int64_t rows);
+/* Where column_add() reads in a row group. */
+struct stretch {
+    int64_t group_rows;
+    int64_t from;
+    int64_t rows;
+    const struct picks *picks; /* of these rows; NULL: all of them */
+};
+
+/* Rows of a row group, whose pages these are. Errors: ECORRUPT · EUNSUPPORTED · EFULL · ENOMEM */
+granary_err column_add(struct column *column, struct pages *pages, const struct stretch *stretch);
 /* A column part of which is made; *takes* it. Errors: ENOMEM */
 granary_err column_add_part(struct column *column, struct gr_column *part);
 /* All of it. */
@@ -89,8 +100,24 @@ struct part {
     const struct page *page;
     int64_t passed; /* values of rows before */
     int64_t rows;
-    int64_t there; /* of these rows with a value */
+    int64_t there;         /* of these rows with a value */
+    const uint32_t *picks; /* where their values are in the page, and none is passed; NULL: one behind the other */
 };
+
+static inline struct pick_walk
+part_walk(const struct part *part)
+{
+    return (struct pick_walk){.at = part->picks, .count = (size_t)part->there};
+}
+
+/* How many values of the page are passed over or taken. */
+static inline uint64_t
+part_values(const struct part *part)
+{
+    return part->picks == NULL ? (uint64_t)(part->passed + part->there)
+           : part->there > 0   ? (uint64_t)part->picks[part->there - 1] + 1
+                               : 0;
+}
 
 granary_err fixed_take(struct column *column, const struct part *part);
 /* Values stand densely: each goes to its row, zeros to the others. */

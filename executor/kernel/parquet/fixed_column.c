@@ -46,22 +46,43 @@ most_of(const uint32_t *codes, size_t count)
     return most;
 }
 
+/* Of a block that begins at `first`, those at some positions, in their place. */
+static void
+keep_picks(uint32_t *codes, const struct pick_walk *walk)
+{
+    for (size_t i = walk->begin; i < walk->end; i++) {
+        codes[i - walk->begin] = codes[walk->at[i] - walk->first];
+    }
+}
+
 static granary_err
 take_codes(const struct dictionary *dictionary, size_t width, const struct part *part, uint8_t *to)
 {
+    struct pick_walk walk = part_walk(part);
     struct hybrid codes;
     granary_err err = page_codes(part, &codes);
 
-    for (int64_t i = 0; err == GRANARY_OK && i < part->there; i += COLUMN_BLOCK) {
+    for (int64_t i = 0, count; err == GRANARY_OK && i < part->there; i += count) {
         uint32_t block[COLUMN_BLOCK];
-        size_t count = part->there - i < COLUMN_BLOCK ? (size_t)(part->there - i) : COLUMN_BLOCK;
+        bool good;
 
-        if (!hybrid_take(&codes, block, count)) {
+        if (part->picks != NULL) {
+            (void)pick_walk_next(&walk);
+            count = (int64_t)(walk.end - walk.begin);
+            good = hybrid_skip(&codes, walk.skip) && hybrid_take(&codes, block, walk.values);
+            if (good) {
+                keep_picks(block, &walk);
+            }
+        } else {
+            count = part->there - i < COLUMN_BLOCK ? part->there - i : COLUMN_BLOCK;
+            good = hybrid_take(&codes, block, (size_t)count);
+        }
+        if (!good) {
             err = gr_fail(GRANARY_ECORRUPT, "a page has fewer codes than it says");
-        } else if (most_of(block, count) >= dictionary->count) {
+        } else if (most_of(block, (size_t)count) >= dictionary->count) {
             err = outside();
         } else {
-            gather(dictionary->values, width, block, count, to + (size_t)i * width);
+            gather(dictionary->values, width, block, (size_t)count, to + (size_t)i * width);
         }
     }
     return err;
@@ -74,24 +95,80 @@ static granary_err
 take_texts(struct column *column, const struct part *part, void *to)
 {
     const struct page *page = part->page;
+    struct text_view *views;
     granary_err err = texts_read(&column->texts, page->head.encoding, page->body, page->body_size, page->head.values);
 
-    if (err == GRANARY_OK && (uint64_t)(part->passed + part->there) > column->texts.count) {
+    if (err == GRANARY_OK && part_values(part) > column->texts.count) {
         err = gr_fail(GRANARY_ECORRUPT, "a page has fewer values than it says");
     }
-    return err == GRANARY_OK
-               ? fixed_convert_texts(column->leaf, column->texts.views + part->passed, (size_t)part->there, to)
-               : err;
+    views = column->texts.views;
+    for (int64_t i = 0; err == GRANARY_OK && part->picks != NULL && i < part->there; i++) {
+        views[i] = views[part->picks[i]];
+    }
+    return err == GRANARY_OK ? fixed_convert_texts(column->leaf, views + part->passed, (size_t)part->there, to) : err;
 }
 
+/* Values of a block, as they lie in the page, that stand at some positions. */
+static void
+pick_raw(const uint8_t *from, size_t width, const struct pick_walk *walk, uint8_t *to)
+{
+    const uint32_t *at = &walk->at[walk->begin];
+    size_t count = walk->end - walk->begin;
+
+#define PICK(bytes)                                                                                                    \
+    for (size_t i = 0; i < count; i++) {                                                                               \
+        memcpy(to + i * (bytes), from + (size_t)(at[i] - walk->first) * (bytes), bytes);                               \
+    }
+    switch (width) {
+    case 4:
+        PICK(4)
+        break;
+    case 8:
+        PICK(8)
+        break;
+    case 16:
+        PICK(16)
+        break;
+    default:
+        PICK(width)
+    }
+#undef PICK
+}
+
+/* size: bytes of a value of ours. */
 static granary_err
-take_values(struct column *column, size_t width, const struct part *part, uint8_t *to)
+take_picked_values(struct column *column, size_t size, const struct part *part, struct values *values, uint8_t *to)
+{
+    struct pick_walk walk = part_walk(part);
+    granary_err err = GRANARY_OK;
+
+    while (err == GRANARY_OK && pick_walk_next(&walk)) {
+        uint8_t *dst = to + walk.begin * size;
+        bool is_same = fixed_is_same(column->leaf);
+        const uint8_t *from;
+
+        err = values_skip(values, walk.skip);
+        err = err == GRANARY_OK ? values_look(values, column->block, walk.values, &from) : err;
+        if (err == GRANARY_OK) {
+            pick_raw(from, values->width, &walk, is_same ? dst : column->picked);
+            err = is_same ? GRANARY_OK : fixed_convert(column->leaf, column->picked, walk.end - walk.begin, dst);
+        }
+    }
+    return err;
+}
+
+/* size: bytes of a value of ours. */
+static granary_err
+take_values(struct column *column, size_t size, const struct part *part, uint8_t *to)
 {
     const struct page *page = part->page;
     struct values values;
     granary_err err = values_open(&values, column->leaf, page->head.encoding, page->body, page->body_size,
                                   page->head.values, &column->texts);
 
+    if (err == GRANARY_OK && part->picks != NULL) {
+        return take_picked_values(column, size, part, &values, to);
+    }
     err = err == GRANARY_OK ? values_skip(&values, (uint64_t)part->passed) : err;
     if (err == GRANARY_OK && fixed_is_same(column->leaf)) {
         return values_take(&values, to, (size_t)part->there);
@@ -101,12 +178,33 @@ take_values(struct column *column, size_t width, const struct part *part, uint8_
         const uint8_t *from;
 
         err = values_look(&values, column->block, count, &from);
-        err = err == GRANARY_OK ? fixed_convert(column->leaf, from, count, to + (size_t)i * width) : err;
+        err = err == GRANARY_OK ? fixed_convert(column->leaf, from, count, to + (size_t)i * size) : err;
     }
     return err;
 }
 
 /* ---- bools ---- */
+
+/* The next ones, as bytes in column->block. */
+static granary_err
+next_bools(struct column *column, const struct part *part, struct values *values, struct pick_walk *walk, int64_t left,
+           size_t *ret_count)
+{
+    granary_err err;
+
+    if (part->picks == NULL) {
+        *ret_count = left < COLUMN_BLOCK ? (size_t)left : COLUMN_BLOCK;
+        return values_take(values, column->block, *ret_count);
+    }
+    (void)pick_walk_next(walk);
+    *ret_count = walk->end - walk->begin;
+    err = values_skip(values, walk->skip);
+    err = err == GRANARY_OK ? values_take(values, column->block, walk->values) : err;
+    for (size_t i = 0; err == GRANARY_OK && i < *ret_count; i++) {
+        column->block[i] = column->block[walk->at[walk->begin + i] - walk->first];
+    }
+    return err;
+}
 
 static granary_err
 take_bools(struct column *column, const struct part *part)
@@ -114,9 +212,11 @@ take_bools(struct column *column, const struct part *part)
     const struct page *page = part->page;
     const uint8_t *validity = column->made.view.validity;
     uint8_t *bits = (uint8_t *)(uintptr_t)column->made.view.values;
+    struct pick_walk walk = part_walk(part);
     struct values values;
     int64_t left = part->there;
-    size_t at = COLUMN_BLOCK;
+    size_t count = 0;
+    size_t at = 0;
     granary_err err = part->there == 0 && page->body_size == 0
                           ? GRANARY_OK
                           : values_open(&values, column->leaf, page->head.encoding, page->body, page->body_size,
@@ -130,10 +230,8 @@ take_bools(struct column *column, const struct part *part)
         if (validity != NULL && !gr_bit(validity, i)) {
             continue;
         }
-        if (at == COLUMN_BLOCK) {
-            size_t count = left < COLUMN_BLOCK ? (size_t)left : COLUMN_BLOCK;
-
-            err = values_take(&values, column->block, count);
+        if (at == count) {
+            err = next_bools(column, part, &values, &walk, left, &count);
             left -= (int64_t)count;
             at = 0;
         }

@@ -17,6 +17,11 @@
 #include "kernel/parquet/column.h"
 #include "kernel/rows/rows.h"
 
+enum {
+    SAMPLE = 512, /* rows */
+    SAMPLED_LEAST = 16384
+};
+
 struct reading {
     const char *path;
     int fd;
@@ -139,20 +144,36 @@ fetch(struct reading *reading, const struct gr_parquet_chunk *chunk)
     return gr_pread_all(reading->fd, reading->bytes, size, chunk->at);
 }
 
-/* lists: NULL of a column without lists. */
+/* The picks of a row group that begins with that row of those that are read; *at: how many were before. */
+static struct picks
+picks_within(const struct picks *picks, int64_t row, int64_t rows, int64_t *at, int64_t *scratch)
+{
+    struct picks within = {.rows = scratch};
+
+    while (*at < picks->count && picks->rows[*at] < row + rows) {
+        scratch[within.count++] = picks->rows[(*at)++] - row;
+    }
+    return within;
+}
+
+/* lists: NULL of a column without lists. picks: NULL: all rows */
 static granary_err
-read_group(struct reading *reading, size_t leaf, size_t group, struct column *column, struct list_column *lists)
+read_group(struct reading *reading, size_t leaf, size_t group, const struct picks *picks, struct column *column,
+           struct list_column *lists)
 {
     const struct gr_parquet_group *of = &reading->groups[group];
     const struct gr_parquet_chunk *chunk = &of->chunks[leaf];
-    int64_t rows = reading->count == 1 ? reading->rows : of->rows;
+    const struct stretch stretch = {.group_rows = of->rows,
+                                    .from = reading->from,
+                                    .rows = reading->count == 1 ? reading->rows : of->rows,
+                                    .picks = picks};
     struct pages pages = {.codec = chunk->codec, .size = (size_t)chunk->size};
     granary_err err = reading->leaves[leaf].form == GR_PARQUET_NULLS ? GRANARY_OK : fetch(reading, chunk);
 
     pages.bytes = reading->bytes;
     if (err == GRANARY_OK) {
-        err = lists != NULL ? list_column_add(lists, &pages, of->rows, reading->from, rows)
-                            : column_add(column, &pages, of->rows, reading->from, rows);
+        err = lists != NULL ? list_column_add(lists, &pages, of->rows, stretch.from, stretch.rows)
+                            : column_add(column, &pages, &stretch);
     }
     pages_free(&pages);
     return err == GRANARY_OK ? err : gr_fail_in(err, "row group %zu", group);
@@ -160,69 +181,94 @@ read_group(struct reading *reading, size_t leaf, size_t group, struct column *co
 
 /* Nothing of them lies where the frame will stay: items are put together when all are there. */
 static granary_err
-read_lists(struct reading *reading, size_t leaf, struct gr_column *ret_column)
+read_lists(struct reading *reading, size_t leaf, const struct picks *picks, struct gr_column *ret_column)
 {
     struct gr_place *place = place_leave();
+    struct gr_column all = {.owned = false};
     struct list_column lists;
     granary_err err = list_column_open(&lists, &reading->leaves[leaf], reading->rows);
 
     for (size_t g = 0; err == GRANARY_OK && g < reading->count; g++) {
-        err = read_group(reading, leaf, reading->first + g, NULL, &lists);
+        err = read_group(reading, leaf, reading->first + g, NULL, NULL, &lists);
     }
-    err = err == GRANARY_OK ? list_column_finish(&lists, ret_column) : err;
+    err = err == GRANARY_OK ? list_column_finish(&lists, picks != NULL ? &all : ret_column) : err;
+    if (err == GRANARY_OK && picks != NULL) {
+        err = gr_column_take(&all.view, picks->rows, picks->count, ret_column);
+    }
+    gr_column_free(&all);
     list_column_close(&lists);
     gr_place_set(place);
     return err;
 }
 
+/* picks: NULL: all rows */
 static granary_err
-read_column(struct reading *reading, size_t leaf, struct gr_column *ret_column)
+read_column(struct reading *reading, size_t leaf, const struct picks *picks, struct gr_column *ret_column)
 {
     struct column column;
+    int64_t *within = NULL;
+    int64_t row = 0;
+    int64_t at = 0;
     granary_err err;
 
     if (reading->leaves[leaf].repeats > 0) {
-        return read_lists(reading, leaf, ret_column);
+        return read_lists(reading, leaf, picks, ret_column);
     }
-    err = column_open(&column, &reading->leaves[leaf], reading->rows);
-
+    err = column_open(&column, &reading->leaves[leaf], picks != NULL ? picks->count : reading->rows);
+    if (err == GRANARY_OK && picks != NULL && reading->count > 1) {
+        within = scratch_alloc(((size_t)picks->count + 1) * sizeof *within);
+        err = within == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
+    }
     for (size_t g = 0; err == GRANARY_OK && g < reading->count; g++) {
-        err = read_group(reading, leaf, reading->first + g, &column, NULL);
+        int64_t rows = reading->groups[reading->first + g].rows;
+        struct picks some = within != NULL ? picks_within(picks, row, rows, &at, within) : (struct picks){.count = -1};
+
+        if (some.count != 0) {
+            err = read_group(reading, leaf, reading->first + g, within != NULL ? &some : picks, &column, NULL);
+        }
+        row += rows;
     }
     err = err == GRANARY_OK ? column_finish(&column, ret_column) : err;
+    scratch_free(within);
     column_close(&column);
     return err;
 }
 
-/* A column that was read before: false: it was not. */
-static bool
-take_tested(const struct reading *reading, const char *name, struct gr_column *ret_column)
+/* A column that was read before, or what is picked of it. *ret_took: it was. */
+static granary_err
+take_tested(const struct reading *reading, const char *name, const struct picks *picks, struct gr_column *ret_column,
+            bool *ret_took)
 {
     int at = reading->tested == NULL ? -1 : gr_frame_find(reading->tested, name);
     struct gr_column *column = at < 0 ? NULL : &reading->tested->columns[at];
 
-    if (column == NULL) {
-        return false;
+    *ret_took = column != NULL;
+    if (column != NULL && picks != NULL) {
+        return gr_column_take(&column->view, picks->rows, picks->count, ret_column);
     }
-    *ret_column = *column;
-    *column = (struct gr_column){.view = {.name = column->view.name}};
-    return true;
+    if (column != NULL) {
+        *ret_column = *column;
+        *column = (struct gr_column){.view = {.name = column->view.name}};
+    }
+    return GRANARY_OK;
 }
 
-/* The columns of these names, which stand in the order of those that are wanted. */
+/* The columns of these names, which stand in the order of those that are wanted. picks: NULL: all rows */
 static granary_err
-read_columns(struct reading *reading, const Granary__Attr *names, granary_frame **ret_frame)
+read_columns(struct reading *reading, const Granary__Attr *names, const struct picks *picks, granary_frame **ret_frame)
 {
-    granary_frame *frame = gr_frame_create(names->n_strings, reading->rows);
+    granary_frame *frame = gr_frame_create(names->n_strings, picks != NULL ? picks->count : reading->rows);
     granary_err err = GRANARY_OK;
     size_t at = 0;
 
     for (size_t c = 0; frame != NULL && err == GRANARY_OK && c < reading->names->n_strings; c++) {
         const char *name = reading->names->strings[c];
         struct gr_column column;
+        bool took;
 
         if (at < names->n_strings && strcmp(name, names->strings[at]) == 0) {
-            err = take_tested(reading, name, &column) ? GRANARY_OK : read_column(reading, reading->wanted[c], &column);
+            err = take_tested(reading, name, picks, &column, &took);
+            err = err == GRANARY_OK && !took ? read_column(reading, reading->wanted[c], picks, &column) : err;
             err = err == GRANARY_OK ? gr_frame_set(frame, at++, name, &column)
                                     : gr_fail_in(err, "%s: column '%s'", reading->path, name);
         }
@@ -278,58 +324,68 @@ find_true(const granary_frame *frame, const char *where, struct found *ret_found
     return err == GRANARY_OK;
 }
 
-/* Read no rows before the first or behind the last that is left, where that spares much. *ret_few: of those that are read so
- * few are left that the others are not worth to be handed on */
 static granary_err
-narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, struct found *found, bool *ret_few)
+take_rows(const granary_frame *frame, const struct picks *picks, granary_frame **ret_frame)
 {
-    granary_frame *tested = NULL;
-    granary_err err = read_columns(reading, params->tests, &tested);
-    bool narrower = false;
-
-    *ret_few = false;
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    *ret_few = find_true(tested, params->where, found) && found->count < reading->rows / 2;
-    if (*ret_few && found->count == 0) {
-        reading->rows = 0;
-        reading->count = 0;
-        narrower = true;
-    } else if (*ret_few && reading->count == 1) {
-        int64_t first = found->rows[0];
-        int64_t last = found->rows[found->count - 1];
-
-        narrower = last - first < reading->rows / 2;
-        for (int64_t i = 0; narrower && i < found->count; i++) {
-            found->rows[i] -= first;
-        }
-        reading->from += narrower ? first : 0;
-        reading->rows = narrower ? last - first + 1 : reading->rows;
-    }
-    *ret_few = *ret_few && found->count < reading->rows;
-    if (narrower) {
-        gr_frame_destroy(tested);
-    } else {
-        reading->tested = tested;
-    }
-    return GRANARY_OK;
-}
-
-static granary_err
-take_rows(const granary_frame *frame, const struct found *found, granary_frame **ret_frame)
-{
-    granary_frame *taken = gr_frame_create(frame->count, found->count);
+    granary_frame *taken = gr_frame_create(frame->count, picks->count);
     granary_err err = taken == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
     for (size_t c = 0; err == GRANARY_OK && c < frame->count; c++) {
         const granary_column *column = &frame->columns[c].view;
         struct gr_column values;
 
-        err = gr_column_take(column, found->rows, found->count, &values);
+        err = gr_column_take(column, picks->rows, picks->count, &values);
         err = err == GRANARY_OK ? gr_frame_set(taken, c, column->name, &values) : err;
     }
     return gr_frame_give(taken, err, ret_frame);
+}
+
+/* Whether the condition leaves so much of rows here and there that who works on them had better look himself. */
+static bool
+leaves_most(const granary_frame *frame, const char *where)
+{
+    int64_t rows[SAMPLE];
+    const struct picks picks = {.rows = rows, .count = SAMPLE};
+    struct found found = {.count = 0};
+    granary_frame *sample = NULL;
+    bool most;
+
+    if (frame->rows < SAMPLED_LEAST) {
+        return false;
+    }
+    for (int64_t i = 0; i < SAMPLE; i++) {
+        rows[i] = frame->rows / SAMPLE * i;
+    }
+    most = take_rows(frame, &picks, &sample) != GRANARY_OK || !find_true(sample, where, &found) ||
+           found.count > SAMPLE / 8 * 5;
+    scratch_free(found.rows);
+    gr_frame_destroy(sample);
+    return most;
+}
+
+/* Read what is tested. *ret_few: the rows that are left are so few that they had better be read alone; with none, there is
+ * nothing more to be read. */
+static granary_err
+narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, struct found *found, bool *ret_few)
+{
+    granary_frame *tested = NULL;
+    granary_err err = read_columns(reading, params->tests, NULL, &tested);
+
+    *ret_few = false;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    reading->tested = tested;
+    *ret_few = !leaves_most(tested, params->where) && find_true(tested, params->where, found) &&
+               found->count < reading->rows / 2;
+    if (*ret_few && found->count == 0) {
+        reading->rows = 0;
+        reading->count = 0;
+        *ret_few = false;
+        reading->tested = NULL;
+        gr_frame_destroy(tested);
+    }
+    return GRANARY_OK;
 }
 
 /* Columns of the condition, with their leaves by position. */
@@ -376,7 +432,6 @@ static granary_err
 read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, granary_frame **ret_frame)
 {
     struct found found = {.count = 0};
-    granary_frame *all = NULL;
     bool few = false;
     granary_err err = GRANARY_OK;
 
@@ -391,13 +446,13 @@ read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, 
 
     if (err == GRANARY_OK && !few) {
         expect_all(reading);
-        err = read_columns(reading, params->columns, ret_frame);
-    } else if (err == GRANARY_OK) {
-        err = read_columns(reading, params->columns, &all);
-        err = err == GRANARY_OK ? take_rows(all, &found, ret_frame) : err;
+    }
+    if (err == GRANARY_OK) {
+        const struct picks picks = {.rows = found.rows, .count = found.count};
+
+        err = read_columns(reading, params->columns, few ? &picks : NULL, ret_frame);
     }
     scratch_free(found.rows);
-    gr_frame_destroy(all);
     return err;
 }
 

@@ -112,11 +112,12 @@ take_views(struct column *column, const struct part *part)
     struct text_group *text = &column->text;
     const struct text_view *view;
     int32_t at = (int32_t)text->bytes.size;
+    int64_t next = 0;
     uint64_t bytes = 0;
     char *to;
     granary_err err = text_views(column, page->head.encoding, page);
 
-    if (err == GRANARY_OK && (uint64_t)(part->passed + part->there) > column->texts.count) {
+    if (err == GRANARY_OK && part_values(part) > column->texts.count) {
         err = gr_fail(GRANARY_ECORRUPT, "a page has fewer values than it says");
     }
     if (err != GRANARY_OK) {
@@ -124,7 +125,7 @@ take_views(struct column *column, const struct part *part)
     }
     view = column->texts.views + part->passed;
     for (int64_t i = 0; i < part->there; i++) {
-        bytes += view[i].size;
+        bytes += view[part->picks != NULL ? part->picks[i] : i].size;
     }
     if (bytes > (uint64_t)INT32_MAX - text->bytes.size) {
         return too_much();
@@ -135,10 +136,12 @@ take_views(struct column *column, const struct part *part)
     }
     for (int64_t i = column->at; i < column->at + part->rows; i++) {
         if (has_value(column, i)) {
-            memcpy(to, view->at, view->size);
-            to += view->size;
-            at += (int32_t)view->size;
-            view++;
+            const struct text_view *value = &view[part->picks != NULL ? part->picks[next] : next];
+
+            memcpy(to, value->at, value->size);
+            to += value->size;
+            at += (int32_t)value->size;
+            next++;
         }
         text->offsets[i + 1] = at;
     }
@@ -150,14 +153,23 @@ static granary_err
 take_codes_plain(struct column *column, const struct part *part)
 {
     struct hybrid codes;
+    uint32_t passed = 0;
+    int64_t next = 0;
     granary_err err = page_codes(part, &codes);
 
     for (int64_t i = column->at; err == GRANARY_OK && i < column->at + part->rows; i++) {
+        uint32_t skip = 0;
         uint32_t code;
 
         if (!has_value(column, i)) {
             column->text.offsets[i + 1] = (int32_t)column->text.bytes.size;
-        } else if (hybrid_take(&codes, &code, 1)) {
+            continue;
+        }
+        if (part->picks != NULL) {
+            skip = part->picks[next] - passed;
+            passed = part->picks[next++] + 1;
+        }
+        if (hybrid_skip(&codes, skip) && hybrid_take(&codes, &code, 1)) {
             err = put_code(column, i, code);
         } else {
             err = gr_fail(GRANARY_ECORRUPT, "a page has fewer codes than it says");
@@ -168,6 +180,22 @@ take_codes_plain(struct column *column, const struct part *part)
 
 /* ---- codes ---- */
 
+static bool
+take_picked_codes(struct hybrid *codes, const struct part *part, uint32_t *to)
+{
+    struct pick_walk walk = part_walk(part);
+    uint32_t block[PICKS_BLOCK];
+    bool good = true;
+
+    while (good && pick_walk_next(&walk)) {
+        good = hybrid_skip(codes, walk.skip) && hybrid_take(codes, block, walk.values);
+        for (size_t i = walk.begin; good && i < walk.end; i++) {
+            to[i] = block[walk.at[i] - walk.first];
+        }
+    }
+    return good;
+}
+
 static granary_err
 take_codes(struct column *column, const struct part *part)
 {
@@ -176,7 +204,8 @@ take_codes(struct column *column, const struct part *part)
     uint32_t most = 0;
     granary_err err = page_codes(part, &codes);
 
-    if (err == GRANARY_OK && !hybrid_take(&codes, (uint32_t *)to, (size_t)part->there)) {
+    if (err == GRANARY_OK && !(part->picks != NULL ? take_picked_codes(&codes, part, (uint32_t *)to)
+                                                   : hybrid_take(&codes, (uint32_t *)to, (size_t)part->there))) {
         err = gr_fail(GRANARY_ECORRUPT, "a page has fewer codes than it says");
     }
     for (int64_t i = 0; err == GRANARY_OK && i < part->there; i++) {
