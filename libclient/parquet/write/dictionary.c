@@ -2,6 +2,9 @@
  * Dictionaries of column chunks. A column that is one stays one, without the entries that nobody uses. Others are
  * looked at value by value, until there are too many different ones. Values are equal when their bytes are: 0.0 is
  * not -0.0. Hashes are no secret, so a search that takes long ends the attempt instead.
+ *
+ * Whoever groups by a text, or joins by it, works on its codes. So a text has a dictionary of up to a million entries.
+ * Numbers are worked on as they are, and a large dictionary of them takes longer to read than it saves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +12,12 @@
 #include "base/error.h"
 #include "parquet/write/private.h"
 
-#define ENTRIES_MOST ((uint32_t)1 << 16)
-#define SLOTS        (ENTRIES_MOST * 2)
-#define BYTES_MOST   ((size_t)8 << 20) /* of the dictionary's page */
-#define STEPS_MOST   64                /* of a search */
-#define LOOK_EVERY   ((int64_t)4096)
-#define ENTRIES_FREE 1024 /* and a quarter of the values so far */
+#define SLOTS_FIRST  ((uint32_t)1 << 12)
+#define NUMBERS_MOST ((uint32_t)1 << 16) /* entries */
+#define TEXTS_MOST   ((uint32_t)1 << 20)
+#define BYTES_MOST   ((size_t)16 << 20) /* of the dictionary's page */
+#define STEPS_MOST   64                 /* of a search */
+#define LOOK_EVERY   ((int64_t)8192)
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
@@ -74,19 +77,76 @@ same_value(const struct value *a, const struct value *b, size_t width)
 }
 
 struct search {
-    uint32_t *slots; /* entry + 1; 0: free */
+    uint32_t *slots; /* entry + 1; 0: free. Twice as many as there is room for entries */
+    uint32_t slot_count;
+    uint32_t room;
+    uint32_t most;
     uint32_t count;
     size_t bytes;
 };
 
-/* All values, or until it does not pay. Returns whether it does. */
-static inline __attribute__((always_inline)) bool
-search_all(const struct put_dense *dense, size_t width, struct search *search, struct put_dictionary *dictionary)
+static inline __attribute__((always_inline)) uint64_t
+hash_value(const struct value *value, size_t width)
 {
+    return width == 0 ? hash_text(value->text) : mix(value->words[0], width == 16 ? value->words[1] : 0);
+}
+
+/* Room for twice as many entries. */
+static granary_err
+search_grow(const struct put_dense *dense, size_t width, struct search *search, struct put_dictionary *dictionary)
+{
+    uint32_t slot_count = search->slot_count == 0 ? SLOTS_FIRST : search->slot_count * 2;
+    uint32_t *slots = calloc(slot_count, sizeof *slots);
+    uint32_t *firsts = realloc(dictionary->firsts, slot_count / 2 * sizeof *firsts);
+
+    dictionary->firsts = firsts != NULL ? firsts : dictionary->firsts;
+    if (slots == NULL || firsts == NULL) {
+        free(slots);
+        return put_no_memory();
+    }
+    for (uint32_t i = 0; i < search->count; i++) {
+        struct value value = value_at(dense, width, firsts[i]);
+        uint32_t slot = (uint32_t)hash_value(&value, width) & (slot_count - 1);
+
+        while (slots[slot] != 0) {
+            slot = (slot + 1) & (slot_count - 1);
+        }
+        slots[slot] = i + 1;
+    }
+    free(search->slots);
+    search->slots = slots;
+    search->slot_count = slot_count;
+    search->room = slot_count / 2;
+    return GRANARY_OK;
+}
+
+/*
+ * Whether the values so far promise a dictionary of few entries. Of n values drawn from D, n * n / 2 D were there
+ * before (the birthday problem), as long as that is few; what repeats more is fine without a guess.
+ */
+static bool
+promises(const struct search *search, int64_t seen, int64_t all)
+{
+    int64_t again = seen - (int64_t)search->count;
+    double different;
+
+    if (again > seen / 4) {
+        return true;
+    }
+    different = again < 16 ? (double)seen * (double)seen : (double)seen * (double)seen / 2 / (double)again;
+    return search->most > NUMBERS_MOST && different < (double)search->most && different < (double)all / 3;
+}
+
+/* All values, or until it does not pay. Returns whether it does. */
+static inline __attribute__((always_inline)) granary_err
+search_all(const struct put_dense *dense, size_t width, struct search *search, struct put_dictionary *dictionary,
+           bool *ret_found)
+{
+    *ret_found = false;
     for (int64_t i = 0; i < dense->count; i++) {
         struct value value = value_at(dense, width, i);
-        uint64_t hash = width == 0 ? hash_text(value.text) : mix(value.words[0], width == 16 ? value.words[1] : 0);
-        uint32_t slot = (uint32_t)hash & (SLOTS - 1);
+        uint64_t hash = hash_value(&value, width);
+        uint32_t slot = (uint32_t)hash & (search->slot_count - 1);
         int steps = 0;
 
         while (search->slots[slot] != 0) {
@@ -95,51 +155,61 @@ search_all(const struct put_dense *dense, size_t width, struct search *search, s
             if (same_value(&entry, &value, width)) {
                 break;
             }
-            slot = (slot + 1) & (SLOTS - 1);
+            slot = (slot + 1) & (search->slot_count - 1);
             if (++steps > STEPS_MOST) {
-                return false;
+                return GRANARY_OK;
             }
         }
         if (search->slots[slot] == 0) {
             search->bytes += width == 0 ? value.text.size + sizeof(uint32_t) : width;
-            if (search->count == ENTRIES_MOST || search->bytes > BYTES_MOST) {
-                return false;
+            if (search->count == search->most || search->bytes > BYTES_MOST) {
+                return GRANARY_OK;
             }
             dictionary->firsts[search->count] = (uint32_t)i;
             search->slots[slot] = ++search->count;
+            dictionary->codes[i] = search->count - 1;
+            if (search->count == search->room) {
+                granary_err err = search_grow(dense, width, search, dictionary);
+
+                if (err != GRANARY_OK) {
+                    return err;
+                }
+            }
+        } else {
+            dictionary->codes[i] = search->slots[slot] - 1;
         }
-        dictionary->codes[i] = search->slots[slot] - 1;
-        if (i % LOOK_EVERY == LOOK_EVERY - 1 && search->count > ENTRIES_FREE + i / 4) {
-            return false;
+        if (i % LOOK_EVERY == LOOK_EVERY - 1 && !promises(search, i + 1, dense->count)) {
+            return GRANARY_OK;
         }
     }
-    return true;
+    *ret_found = true;
+    return GRANARY_OK;
 }
 
 static granary_err
 search_values(const struct put_dense *dense, struct put_dictionary *dictionary, struct search *search, bool *ret_found)
 {
-    search->slots = calloc(SLOTS, sizeof *search->slots);
-    dictionary->firsts = malloc(ENTRIES_MOST * sizeof *dictionary->firsts);
-    if (search->slots == NULL || dictionary->firsts == NULL) {
-        free(search->slots);
-        return put_no_memory();
+    granary_err err = search_grow(dense, 0, search, dictionary);
+
+    search->most = put_is_text(dense->kind) ? TEXTS_MOST : NUMBERS_MOST;
+    if (err != GRANARY_OK) {
+        return err;
     }
     switch (put_width(dense->kind)) {
     case 4:
-        *ret_found = search_all(dense, 4, search, dictionary);
+        err = search_all(dense, 4, search, dictionary, ret_found);
         break;
     case 8:
-        *ret_found = search_all(dense, 8, search, dictionary);
+        err = search_all(dense, 8, search, dictionary, ret_found);
         break;
     case 16:
-        *ret_found = search_all(dense, 16, search, dictionary);
+        err = search_all(dense, 16, search, dictionary, ret_found);
         break;
     default:
-        *ret_found = search_all(dense, 0, search, dictionary);
+        err = search_all(dense, 0, search, dictionary, ret_found);
     }
     free(search->slots);
-    return GRANARY_OK;
+    return err;
 }
 
 /* Codes that are there: entries in the order in which they are used. */
