@@ -65,6 +65,7 @@ static granary_err
 parquet_print_frame(const granary_frame *frame, struct gr_buf *out)
 {
     static const struct gr_parquet_packer packer = {.codec = GR_PARQUET_LZ4_RAW, .most = lz4_most, .pack = lz4_pack};
+    static const struct gr_parquet_style style = {.packer = &packer};
     const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
     struct gr_parquet_writer *writer = NULL;
     struct gr_buf groups = {0};
@@ -74,7 +75,7 @@ parquet_print_frame(const granary_frame *frame, struct gr_buf *out)
         columns[i] = &frame->columns[i].view;
     }
     if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &packer, &groups);
+        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &style, &groups);
     }
     err = err == GRANARY_OK ? gr_parquet_writer_create(add_bytes, out, &writer) : err;
     err = err == GRANARY_OK ? gr_parquet_writer_add(writer, groups.bytes, groups.size) : err;

@@ -85,6 +85,9 @@ with Instance() as granary:
         columns = {'n': Column('int64', np.arange(rows)), 'h': Column('int16', (np.arange(rows) % 9000).astype(np.int16), np.arange(rows) % 77 > 0)}
         if rows < 100000:
             columns['s'] = Column('string', [f'{i:09d}' * 12 for i in range(rows)])
+        if chunk_bytes > 0:  # The last part has a decimal of many digits, so the others are made anew.
+            columns['d'] = Column('decimal(2)', [i - 5000 for i in range(rows - 1)] + [10**30], np.arange(rows) % 7 != 3)
+            columns['l'] = Column('string', [f'{i % 900}' for i in range(rows)], encoded=True)
         write(columns, chunk_bytes=chunk_bytes)
         for low, high in ((0, 1), (19999, 20001), (23456, 41000), (rows - 1, rows), (0, rows)):
             wheres = [f'n >= {low} and n < {high}']
