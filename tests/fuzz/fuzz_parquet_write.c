@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "contract/int128.h"
 #include "fuzz.h"
 #include "kernel/parquet/pack.h"
+#include "kernel/parquet/widen.h"
 #include "parquet_rows.h"
 
 #define COLUMNS_MAX 6
@@ -35,7 +37,7 @@ static const granary_dtype dtypes[] = {
     GRANARY_NULLTYPE,  GRANARY_BOOL,       GRANARY_INT64,       GRANARY_FLOAT64, GRANARY_STRING,
     GRANARY_DATE,      GRANARY_INT32,      GRANARY_FLOAT32,     GRANARY_INT8,    GRANARY_INT16,
     GRANARY_UINT8,     GRANARY_UINT16,     GRANARY_UINT32,      GRANARY_UINT64,  GRANARY_DURATION,
-    GRANARY_TIMESTAMP, GRANARY_DECIMAL(0), GRANARY_DECIMAL(38), GRANARY_STRING,
+    GRANARY_TIMESTAMP, GRANARY_DECIMAL(0), GRANARY_DECIMAL(38), GRANARY_STRING,  GRANARY_DECIMAL(18),
 };
 
 /* Some of the characters where cutting and raising is hard. */
@@ -89,6 +91,8 @@ static void
 fill(struct input *in, granary_dtype dtype, int64_t rows, size_t ring, struct gr_column *ret_column)
 {
     size_t width = gr_dtype_size(dtype);
+    /* Decimals: how many of the first have few digits. */
+    int64_t narrow = gr_dtype_kind(dtype) != GRANARY_DECIMAL ? 0 : next(in) % 2 > 0 ? rows : (int64_t)next(in) * 8;
     uint8_t *values;
 
     if (dtype == GRANARY_STRING) {
@@ -111,7 +115,9 @@ fill(struct input *in, granary_dtype dtype, int64_t rows, size_t ring, struct gr
             values[i * width + b] = (uint8_t)next(in);
         }
         if (gr_dtype_kind(dtype) == GRANARY_DECIMAL) { /* below 2^119, which have 36 digits */
-            values[i * width + 15] = values[i * width + 14] >= 0x80 ? 0xff : 0;
+            size_t from = i < (size_t)narrow ? 7 : 15;
+
+            memset(values + i * width + from, values[i * width + from - 1] >= 0x80 ? 0xff : 0, 16 - from);
         }
     }
 }
@@ -172,9 +178,7 @@ make_frame(struct input *in)
 static double
 decimal_at(const granary_column *column, int64_t row)
 {
-    const int64_t *halves = (const int64_t *)column->values + 2 * row;
-
-    return (double)halves[1] * 0x1p64 + (double)(uint64_t)halves[0];
+    return (double)((const gr_int128 *)column->values)[row];
 }
 
 static int64_t
@@ -368,6 +372,7 @@ write_frame(const granary_frame *frame, int64_t first, const char *codec, struct
 {
     const granary_column *columns[COLUMNS_MAX];
     struct gr_parquet_packer packer;
+    struct gr_parquet_style style = {.packer = &packer};
     struct gr_parquet_writer *writer = NULL;
     struct gr_buf groups[2] = {{0}, {0}};
 
@@ -375,11 +380,22 @@ write_frame(const granary_frame *frame, int64_t first, const char *codec, struct
         columns[i] = &frame->columns[i].view;
     }
     must(pack_open(codec, 0, &packer) == GRANARY_OK);
-    must(gr_parquet_put_groups(columns, frame->count, 0, first, &packer, &groups[0]) == GRANARY_OK);
-    must(gr_parquet_put_groups(columns, frame->count, first, frame->rows - first, &packer, &groups[1]) == GRANARY_OK);
+    must(gr_parquet_put_groups(columns, frame->count, 0, first, &style, &groups[0]) == GRANARY_OK);
+    must(gr_parquet_put_groups(columns, frame->count, first, frame->rows - first, &style, &groups[1]) == GRANARY_OK);
     must(gr_parquet_writer_create(add, out, &writer) == GRANARY_OK);
-    must(gr_parquet_writer_add(writer, groups[0].bytes, groups[0].size) == GRANARY_OK);
-    must(gr_parquet_writer_add(writer, groups[1].bytes, groups[1].size) == GRANARY_OK);
+    for (int i = 0; i < 2; i++) {
+        must(gr_parquet_writer_look(writer, groups[i].bytes, groups[i].size) == GRANARY_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct gr_buf wide = {0};
+        bool fits = false;
+
+        must(gr_parquet_writer_fits(writer, groups[i].bytes, groups[i].size, &fits, &style.wide) == GRANARY_OK);
+        must(fits || parquet_widen(groups[i].bytes, groups[i].size, &style, &wide) == GRANARY_OK);
+        must(gr_parquet_writer_add(writer, fits ? groups[i].bytes : wide.bytes, fits ? groups[i].size : wide.size) ==
+             GRANARY_OK);
+        gr_buf_free(&wide);
+    }
     must(gr_parquet_writer_finish(writer) == GRANARY_OK);
     must(gr_buf_ok(out));
     gr_parquet_writer_destroy(writer);

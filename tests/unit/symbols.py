@@ -24,7 +24,6 @@ KEPT = {
     "gr_simd_limit": "tests run all instruction sets that the machine has",
     "gr_region_absorb": "the plan's test world joins the batches of a plan",
     "gr_schema_nearest": "the name apart from the message, for its own test",
-    "gr_parquet_parse": "a footer apart from its file, for its own test",
     "gr_join_how_name": "tests name joins as graphs do",
 }
 # Made by other programs, or for them.

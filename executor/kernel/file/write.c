@@ -7,6 +7,8 @@
 #include "data/print.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/file/target.h"
+#include "kernel/parquet/pack.h"
+#include "kernel/parquet/widen.h"
 #include "parquet/write/write.h"
 
 /* It is complete, or (err) it goes. Returns err, or what went wrong now. */
@@ -96,6 +98,27 @@ kernel_arrow_write(struct gr_kernel_call *call, const struct gr_chunk_arrow_writ
 
 /* ---- Parquet ---- */
 
+/* Row groups as they are, or made anew where others have wider decimals. */
+static granary_err
+add_groups(struct gr_parquet_writer *writer, const struct gr_value *input, const struct gr_chunk_parquet_write *params)
+{
+    struct gr_parquet_packer packer = {.own = NULL};
+    struct gr_parquet_style style = {.packer = &packer};
+    struct gr_buf wide = {0};
+    bool fits = true;
+    granary_err err = gr_parquet_writer_fits(writer, input->bytes, input->bytes_size, &fits, &style.wide);
+
+    if (err == GRANARY_OK && fits) {
+        return gr_parquet_writer_add(writer, input->bytes, input->bytes_size);
+    }
+    err = err == GRANARY_OK ? pack_open(params->compression, params->level, &packer) : err;
+    err = err == GRANARY_OK ? parquet_widen(input->bytes, input->bytes_size, &style, &wide) : err;
+    err = err == GRANARY_OK ? gr_parquet_writer_add(writer, wide.bytes, wide.size) : err;
+    pack_close(&packer);
+    gr_buf_free(&wide);
+    return err;
+}
+
 granary_err
 kernel_parquet_write(struct gr_kernel_call *call, const struct gr_chunk_parquet_write *params)
 {
@@ -109,7 +132,10 @@ kernel_parquet_write(struct gr_kernel_call *call, const struct gr_chunk_parquet_
     for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
         err = call->inputs[i].kind != GR_VALUE_BYTES
                   ? gr_fail(GRANARY_ETYPE, "parquet_write: input %zu is no bytes", i)
-                  : gr_parquet_writer_add(writer, call->inputs[i].bytes, call->inputs[i].bytes_size);
+                  : gr_parquet_writer_look(writer, call->inputs[i].bytes, call->inputs[i].bytes_size);
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i++) {
+        err = add_groups(writer, &call->inputs[i], params);
     }
     err = err == GRANARY_OK ? gr_parquet_writer_finish(writer) : err;
     gr_parquet_writer_destroy(writer);

@@ -44,6 +44,8 @@ print_parquet(const granary_frame *frame, const struct gr_chunk_folders_format *
 {
     const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
     struct gr_parquet_packer packer = {.own = NULL};
+    /* Files of a folder have the same types, whatever is in each. */
+    const struct gr_parquet_style style = {.packer = &packer, .all_wide = true};
     granary_err err =
         columns == NULL ? gr_no_memory("folders_format") : pack_open(params->compression, params->level, &packer);
 
@@ -51,7 +53,7 @@ print_parquet(const granary_frame *frame, const struct gr_chunk_folders_format *
         columns[i] = &frame->columns[i].view;
     }
     if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &packer, out);
+        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &style, out);
     }
     pack_close(&packer);
     free(columns);

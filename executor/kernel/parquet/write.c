@@ -17,6 +17,7 @@ format_frame(const granary_frame *frame, const struct gr_chunk_parquet_format *p
 {
     const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
     struct gr_parquet_packer packer = {.own = NULL};
+    const struct gr_parquet_style style = {.packer = &packer};
     int64_t from = part_begin(frame->rows, params->part, params->parts);
     int64_t to = part_begin(frame->rows, params->part + 1, params->parts);
     granary_err err =
@@ -26,7 +27,7 @@ format_frame(const granary_frame *frame, const struct gr_chunk_parquet_format *p
         columns[i] = &frame->columns[i].view;
     }
     if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, from, to - from, &packer, out);
+        err = gr_parquet_put_groups(columns, frame->count, from, to - from, &style, out);
     }
     pack_close(&packer);
     free(columns);

@@ -1,9 +1,9 @@
-/* Parquet files, by room parquet: the footer tells names and rows; a frame is written with LZ4, the one codec that this
- * library has. */
+/* Parquet files, by room parquet: the footer tells names and rows; a frame is written as write_parquet writes it, with
+ * zstd. */
 #include "parquet/parquet.h"
 
-#include <lz4.h>
 #include <stdlib.h>
+#include <zstd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -40,18 +40,17 @@ parquet_sketch(const char *path, const char *delimiter, struct gr_sketch *sketch
 /* ---- written ---- */
 
 static size_t
-lz4_most(size_t raw_size)
+zstd_most(size_t raw_size)
 {
-    return raw_size > LZ4_MAX_INPUT_SIZE ? 0 : (size_t)LZ4_compressBound((int)raw_size);
+    return ZSTD_compressBound(raw_size);
 }
 
 static size_t
-lz4_pack(void *own, const uint8_t *raw, size_t raw_size, uint8_t *packed, size_t room)
+zstd_pack(void *context, const uint8_t *raw, size_t raw_size, uint8_t *packed, size_t room)
 {
-    (void)own;
-    return raw_size > LZ4_MAX_INPUT_SIZE
-               ? 0
-               : (size_t)LZ4_compress_default((const char *)raw, (char *)packed, (int)raw_size, (int)room);
+    size_t size = ZSTD_compressCCtx(context, packed, room, raw, raw_size, ZSTD_CLEVEL_DEFAULT);
+
+    return ZSTD_isError(size) ? 0 : size;
 }
 
 static granary_err
@@ -64,23 +63,26 @@ add_bytes(void *out, const void *bytes, size_t size)
 static granary_err
 parquet_print_frame(const granary_frame *frame, struct gr_buf *out)
 {
-    static const struct gr_parquet_packer packer = {.codec = GR_PARQUET_LZ4_RAW, .most = lz4_most, .pack = lz4_pack};
+    const struct gr_parquet_packer packer = {
+        .codec = GR_PARQUET_ZSTD, .most = zstd_most, .pack = zstd_pack, .own = ZSTD_createCCtx()};
+    const struct gr_parquet_style style = {.packer = &packer};
     const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
     struct gr_parquet_writer *writer = NULL;
     struct gr_buf groups = {0};
-    granary_err err = columns == NULL ? gr_no_memory("a Parquet file") : GRANARY_OK;
+    granary_err err = columns == NULL || packer.own == NULL ? gr_no_memory("a Parquet file") : GRANARY_OK;
 
     for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
         columns[i] = &frame->columns[i].view;
     }
     if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &packer, &groups);
+        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &style, &groups);
     }
     err = err == GRANARY_OK ? gr_parquet_writer_create(add_bytes, out, &writer) : err;
     err = err == GRANARY_OK ? gr_parquet_writer_add(writer, groups.bytes, groups.size) : err;
     err = err == GRANARY_OK ? gr_parquet_writer_finish(writer) : err;
     gr_parquet_writer_destroy(writer);
     gr_buf_free(&groups);
+    (void)ZSTD_freeCCtx(packer.own);
     free(columns);
     return err;
 }

@@ -37,19 +37,19 @@ take_validity(const granary_column *column, int64_t from, int64_t rows, struct p
     return GRANARY_OK;
 }
 
-/* Values of SOURCE become DEST, without those of rows that have none. */
-#define GATHER(DEST, SOURCE)                                                                                           \
+/* Values of SOURCE, or a PART of each, become DEST, without those of rows that have none. */
+#define GATHER(DEST, SOURCE, PART)                                                                                     \
     do {                                                                                                               \
         const SOURCE *source = (const SOURCE *)column->values + from;                                                  \
         DEST *dest = out;                                                                                              \
         if (dense->validity == NULL) {                                                                                 \
             for (int64_t i = 0; i < dense->rows; i++) {                                                                \
-                dest[i] = source[i];                                                                                   \
+                dest[i] = source[i] PART;                                                                              \
             }                                                                                                          \
         } else {                                                                                                       \
             int64_t at = 0;                                                                                            \
             for (int64_t i = 0; i < dense->rows; i++) {                                                                \
-                dest[at] = source[i];                                                                                  \
+                dest[at] = source[i] PART;                                                                             \
                 at += put_bit(dense->validity, i);                                                                     \
             }                                                                                                          \
         }                                                                                                              \
@@ -60,41 +60,43 @@ gather(const granary_column *column, int64_t from, const struct put_dense *dense
 {
     switch ((unsigned)column->dtype & 0xffU) {
     case GRANARY_INT8:
-        GATHER(int32_t, int8_t);
+        GATHER(int32_t, int8_t, );
         break;
     case GRANARY_INT16:
-        GATHER(int32_t, int16_t);
+        GATHER(int32_t, int16_t, );
         break;
     case GRANARY_UINT8:
-        GATHER(uint32_t, uint8_t);
+        GATHER(uint32_t, uint8_t, );
         break;
     case GRANARY_UINT16:
-        GATHER(uint32_t, uint16_t);
+        GATHER(uint32_t, uint16_t, );
         break;
-    case GRANARY_DECIMAL: {
-        struct wide {
-            uint64_t halves[2];
-        };
-        GATHER(struct wide, struct wide);
+    case GRANARY_DECIMAL:
+        if (dense->kind == PUT_DECIMAL) {
+            GATHER(struct put_wide, struct put_wide, );
+        } else {
+            GATHER(uint64_t, struct put_wide, .halves[0]);
+        }
         break;
-    }
     case GRANARY_INT32:
     case GRANARY_UINT32:
     case GRANARY_DATE:
     case GRANARY_FLOAT32:
     case GRANARY_STRING: /* codes */
     case GRANARY_BINARY:
-        GATHER(uint32_t, uint32_t);
+        GATHER(uint32_t, uint32_t, );
         break;
     default:
-        GATHER(uint64_t, uint64_t);
+        GATHER(uint64_t, uint64_t, );
     }
 }
 
+/* Whether values have another width in the file than in memory. */
 static bool
-is_narrow(granary_dtype dtype)
+is_changed(granary_dtype dtype, enum put_kind kind)
 {
-    return dtype == GRANARY_INT8 || dtype == GRANARY_INT16 || dtype == GRANARY_UINT8 || dtype == GRANARY_UINT16;
+    return dtype == GRANARY_INT8 || dtype == GRANARY_INT16 || dtype == GRANARY_UINT8 || dtype == GRANARY_UINT16 ||
+           (((unsigned)dtype & 0xffU) == GRANARY_DECIMAL && kind != PUT_DECIMAL);
 }
 
 /* Numbers, or codes, of so many bytes. */
@@ -103,7 +105,7 @@ take_fixed(const granary_column *column, int64_t from, size_t width, struct put_
 {
     void *out;
 
-    if (dense->validity == NULL && !is_narrow(column->dtype)) {
+    if (dense->validity == NULL && !is_changed(column->dtype, dense->kind)) {
         *ret_values = (const uint8_t *)column->values + (size_t)from * width;
         return GRANARY_OK;
     }

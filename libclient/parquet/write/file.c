@@ -55,6 +55,7 @@ gr_parquet_writer_destroy(struct gr_parquet_writer *writer)
         free(writer->notes[i]);
     }
     free(writer->fields);
+    free(writer->wide);
     free(writer->groups);
     free(writer->notes);
     gr_buf_free(&writer->end);
@@ -102,53 +103,108 @@ fail_note(void)
     return gr_fail(GRANARY_ECORRUPT, "the row groups of a Parquet file come without a note that fits them");
 }
 
+/* What row groups are asked for. */
+enum purpose { LOOK, COMPARE, ADD };
+
+static bool
+is_decimal(granary_dtype dtype)
+{
+    return ((unsigned)put_item_dtype(dtype) & 0xffU) == GRANARY_DECIMAL;
+}
+
+struct put_type
+field_type(const struct field *field)
+{
+    struct put_type type = {.kind = PUT_NULLS};
+
+    (void)put_type_of(field->dtype, &type);
+    if (type.kind == PUT_DECIMAL && !field->wide) {
+        put_type_narrow(&type);
+    }
+    return type;
+}
+
+static granary_err
+first_field(struct field *field, const uint8_t *name, const struct note_column *facts)
+{
+    field->dtype = (granary_dtype)facts->dtype;
+    field->wide = facts->wide != 0;
+    field->name = strndup((const char *)name, facts->size);
+    return field->name == NULL ? put_no_memory() : GRANARY_OK;
+}
+
 /* A column of what is added, beside the file's. */
 static granary_err
-match_field(struct field *field, const uint8_t *name, uint32_t size, granary_dtype dtype, bool first)
+match_field(const struct field *field, const uint8_t *name, const struct note_column *facts)
 {
-    if (first) {
-        field->dtype = dtype;
-        field->name = strndup((const char *)name, size);
-        return field->name == NULL ? put_no_memory() : GRANARY_OK;
-    }
-    if (strlen(field->name) != size || memcmp(field->name, name, size) != 0) {
-        return gr_fail(GRANARY_ETYPE, "a chunk has column '%.*s' where another has '%s'", (int)size, (const char *)name,
-                       field->name);
+    granary_dtype dtype = (granary_dtype)facts->dtype;
+
+    if (strlen(field->name) != facts->size || memcmp(field->name, name, facts->size) != 0) {
+        return gr_fail(GRANARY_ETYPE, "a chunk has column '%.*s' where another has '%s'", (int)facts->size,
+                       (const char *)name, field->name);
     }
     if (dtype != field->dtype && (put_item_dtype(dtype) != dtype || put_item_dtype(field->dtype) != field->dtype)) {
         return gr_fail(GRANARY_ETYPE, "column '%s' is %s in one chunk and %s in another: cast it in the graph",
                        field->name, granary_dtype_name(dtype), granary_dtype_name(field->dtype));
     }
-    field->dtype = field->dtype == GRANARY_NULLTYPE ? dtype : field->dtype;
-    return dtype == GRANARY_NULLTYPE || dtype == field->dtype
+    return dtype == GRANARY_NULLTYPE || field->dtype == GRANARY_NULLTYPE || dtype == field->dtype
                ? GRANARY_OK
                : gr_fail(GRANARY_ETYPE, "column '%s' is %s in one chunk and %s in another", field->name,
                          granary_dtype_name(dtype), granary_dtype_name(field->dtype));
 }
 
+/* How wide decimals are, in what is added and in the file. */
+static bool
+fit_width(struct field *field, const struct note_column *facts, enum purpose purpose)
+{
+    bool wide = facts->wide != 0;
+
+    if (!is_decimal((granary_dtype)facts->dtype)) {
+        return true;
+    }
+    if (purpose == LOOK || field->dtype == GRANARY_NULLTYPE) {
+        field->wide = field->wide || wide;
+    }
+    return purpose == LOOK || field->wide == wide;
+}
+
+/* *ret_fits: see gr_parquet_writer_fits(). */
 static granary_err
-take_fields(struct gr_parquet_writer *writer, struct cursor *in, uint32_t count)
+take_fields(struct gr_parquet_writer *writer, struct cursor *in, enum purpose purpose, bool *ret_fits)
 {
     bool first = writer->fields == NULL;
+    struct note_head head;
     granary_err err = GRANARY_OK;
 
-    if (first && count <= in->left) {
-        writer->fields = calloc((size_t)count + 1, sizeof *writer->fields);
-        writer->field_count = writer->fields == NULL ? 0 : count;
+    *ret_fits = true;
+    take_into(in, &head, sizeof head);
+    if (in->bad || head.columns > in->left) {
+        return fail_note();
+    }
+    if (first) {
+        writer->fields = calloc((size_t)head.columns + 1, sizeof *writer->fields);
+        writer->field_count = writer->fields == NULL ? 0 : head.columns;
         err = writer->fields == NULL ? put_no_memory() : GRANARY_OK;
-    } else if (count != writer->field_count) {
-        err = gr_fail(GRANARY_ETYPE, "a chunk has %u columns where another has %zu", (unsigned)count,
+    } else if (head.columns != writer->field_count) {
+        err = gr_fail(GRANARY_ETYPE, "a chunk has %u columns where another has %zu", (unsigned)head.columns,
                       writer->field_count);
     }
-    for (uint32_t i = 0; err == GRANARY_OK && i < count; i++) {
-        uint32_t facts[2];
+    for (uint32_t i = 0; err == GRANARY_OK && i < head.columns; i++) {
+        struct field *field = &writer->fields[i];
+        struct note_column facts;
         const uint8_t *name;
         struct put_type type;
 
-        take_into(in, facts, sizeof facts);
-        name = take(in, facts[1]);
-        err = name == NULL ? fail_note() : put_type_of((granary_dtype)facts[0], &type);
-        err = err == GRANARY_OK ? match_field(&writer->fields[i], name, facts[1], (granary_dtype)facts[0], first) : err;
+        take_into(in, &facts, sizeof facts);
+        name = take(in, facts.size);
+        err = name == NULL ? fail_note() : put_type_of((granary_dtype)facts.dtype, &type);
+        if (err == GRANARY_OK) {
+            err = first ? first_field(field, name, &facts) : match_field(field, name, &facts);
+        }
+        if (err == GRANARY_OK) {
+            *ret_fits = fit_width(field, &facts, purpose) && *ret_fits;
+            field->dtype = field->dtype == GRANARY_NULLTYPE ? (granary_dtype)facts.dtype : field->dtype;
+        }
     }
     return err;
 }
@@ -183,15 +239,11 @@ take_group(struct gr_parquet_writer *writer, struct cursor *in, int64_t at)
     return in->bad || facts.size < 0 || facts.rows < 0 ? fail_note() : GRANARY_OK;
 }
 
-granary_err
-gr_parquet_writer_add(struct gr_parquet_writer *writer, const void *bytes, size_t size)
+/* The note, in what gr_parquet_put_groups() made; *ret_size: of the pages before it. */
+static granary_err
+find_note(const void *bytes, size_t size, struct cursor *ret_note, size_t *ret_size)
 {
     struct note_end end = {.size = 0};
-    struct note_head head;
-    struct cursor in;
-    int64_t at = writer->at;
-    uint8_t *note;
-    granary_err err;
 
     if (size >= sizeof end) {
         memcpy(&end, (const uint8_t *)bytes + size - sizeof end, sizeof end);
@@ -199,19 +251,76 @@ gr_parquet_writer_add(struct gr_parquet_writer *writer, const void *bytes, size_
     if (end.magic != NOTE_MAGIC || end.size > size - sizeof end) {
         return fail_note();
     }
+    *ret_size = size - sizeof end - (size_t)end.size;
+    *ret_note = (struct cursor){.at = (const uint8_t *)bytes + *ret_size, .left = (size_t)end.size};
+    return GRANARY_OK;
+}
+
+granary_err
+gr_parquet_writer_look(struct gr_parquet_writer *writer, const void *bytes, size_t size)
+{
+    struct cursor in;
+    bool fits;
+    granary_err err = find_note(bytes, size, &in, &size);
+
+    return err == GRANARY_OK ? take_fields(writer, &in, LOOK, &fits) : err;
+}
+
+granary_err
+gr_parquet_writer_fits(struct gr_parquet_writer *writer, const void *bytes, size_t size, bool *ret_fits,
+                       const bool **ret_wide)
+{
+    struct cursor in;
+    granary_err err = find_note(bytes, size, &in, &size);
+
+    err = err == GRANARY_OK ? take_fields(writer, &in, COMPARE, ret_fits) : err;
+    if (err == GRANARY_OK && writer->wide == NULL) {
+        writer->wide = calloc(writer->field_count + 1, sizeof *writer->wide);
+        err = writer->wide == NULL ? put_no_memory() : GRANARY_OK;
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < writer->field_count; i++) {
+        writer->wide[i] = writer->fields[i].wide;
+    }
+    *ret_wide = writer->wide;
+    return err;
+}
+
+/* The note is kept: the footer is made of it. */
+static granary_err
+keep_note(struct gr_parquet_writer *writer, struct cursor *note)
+{
+    uint8_t *copy = NULL;
+
     if (!gr_grow(&writer->notes, &writer->note_room, writer->note_count, sizeof *writer->notes)) {
         return put_no_memory();
     }
-    note = malloc(end.size + 1);
-    if (note == NULL) {
+    copy = malloc(note->left + 1);
+    if (copy == NULL) {
         return put_no_memory();
     }
-    writer->notes[writer->note_count++] = note;
-    size -= sizeof end + (size_t)end.size;
-    memcpy(note, (const uint8_t *)bytes + size, (size_t)end.size);
-    in = (struct cursor){.at = note, .left = (size_t)end.size};
-    take_into(&in, &head, sizeof head);
-    err = in.bad ? fail_note() : take_fields(writer, &in, head.columns);
+    writer->notes[writer->note_count++] = copy;
+    memcpy(copy, note->at, note->left);
+    note->at = copy;
+    return GRANARY_OK;
+}
+
+granary_err
+gr_parquet_writer_add(struct gr_parquet_writer *writer, const void *bytes, size_t size)
+{
+    struct note_head head = {.groups = 0};
+    struct cursor in;
+    int64_t at = writer->at;
+    bool fits = true;
+    granary_err err = find_note(bytes, size, &in, &size);
+
+    err = err == GRANARY_OK ? keep_note(writer, &in) : err;
+    if (err == GRANARY_OK && in.left >= sizeof head) {
+        memcpy(&head, in.at, sizeof head);
+    }
+    err = err == GRANARY_OK ? take_fields(writer, &in, ADD, &fits) : err;
+    if (err == GRANARY_OK && !fits) {
+        err = gr_fail(GRANARY_ETYPE, "a chunk has decimals of another width than the file");
+    }
     for (uint32_t g = 0; err == GRANARY_OK && g < head.groups; g++) {
         err = take_group(writer, &in, at);
         at += err == GRANARY_OK ? writer->groups[writer->group_count - 1].size : 0;

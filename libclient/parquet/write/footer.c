@@ -57,6 +57,13 @@ writer_put_index(struct gr_parquet_writer *writer)
 
 /* ---- the footer ---- */
 
+/* Of a decimal, as far as its values are known. */
+static int64_t
+digits_of(const struct put_type *type)
+{
+    return type->physical == GR_PARQUET_FIXED ? GRANARY_DECIMAL_DIGITS : PUT_NARROW;
+}
+
 static void
 put_logical(struct thrift_out *out, granary_dtype dtype, const struct put_type *type)
 {
@@ -70,7 +77,7 @@ put_logical(struct thrift_out *out, granary_dtype dtype, const struct put_type *
     case GRANARY_DECIMAL:
         thrift_put_struct(out, 5);
         thrift_put_int(out, 1, THRIFT_I32, (int64_t)((unsigned)dtype >> 8));
-        thrift_put_int(out, 2, THRIFT_I32, GRANARY_DECIMAL_DIGITS);
+        thrift_put_int(out, 2, THRIFT_I32, digits_of(type));
         break;
     case GRANARY_DATE:
         thrift_put_struct(out, 6);
@@ -114,7 +121,7 @@ put_leaf(struct thrift_out *out, const char *name, granary_dtype dtype, const st
     }
     if (kind == GRANARY_DECIMAL) {
         thrift_put_int(out, 7, THRIFT_I32, (int64_t)((unsigned)dtype >> 8));
-        thrift_put_int(out, 8, THRIFT_I32, GRANARY_DECIMAL_DIGITS);
+        thrift_put_int(out, 8, THRIFT_I32, digits_of(type));
     }
     if (type->converted >= 0 || kind == GRANARY_TIMESTAMP || kind == GRANARY_NULLTYPE) {
         put_logical(out, dtype, type);
@@ -143,9 +150,8 @@ put_group_element(struct thrift_out *out, const char *name, bool repeated)
 static void
 put_field(struct thrift_out *out, const struct field *field)
 {
-    struct put_type type = {.kind = PUT_NULLS};
+    struct put_type type = field_type(field);
 
-    (void)put_type_of(field->dtype, &type);
     if (type.is_list) {
         put_group_element(out, field->name, false);
         put_group_element(out, "list", true);
@@ -215,9 +221,8 @@ put_meta(struct thrift_out *out, const struct group *group, const struct written
 {
     const struct put_chunk *facts = &chunk->facts;
     bool coded = facts->dictionary_at >= 0;
-    struct put_type type = {.kind = PUT_NULLS};
+    struct put_type type = field_type(field);
 
-    (void)put_type_of(field->dtype, &type);
     thrift_put_struct(out, 3);
     thrift_put_int(out, 1, THRIFT_I32, type.physical);
     thrift_put_list(out, 2, THRIFT_I32, coded ? 3 : 2);

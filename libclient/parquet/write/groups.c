@@ -1,4 +1,5 @@
 /* Row groups of a frame's rows, and the note behind them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -34,24 +35,38 @@ check_columns(const granary_column *const *columns, size_t count)
     return GRANARY_OK;
 }
 
+/* Which columns are decimals of 16 bytes. */
 static void
-note_columns(const granary_column *const *columns, size_t count, int64_t rows, struct gr_buf *note)
+choose_wide(const granary_column *const *columns, size_t count, int64_t from, int64_t rows,
+            const struct gr_parquet_style *style, bool *wide)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_decimal = ((unsigned)put_item_dtype(columns[i]->dtype) & 0xffU) == GRANARY_DECIMAL;
+
+        wide[i] = is_decimal && (style->all_wide || (style->wide != NULL && style->wide[i]) ||
+                                 !put_can_narrow(columns[i], from, rows));
+    }
+}
+
+static void
+note_columns(const granary_column *const *columns, size_t count, int64_t rows, const bool *wide, struct gr_buf *note)
 {
     struct note_head head = {.columns = (uint32_t)count,
                              .groups = (uint32_t)((rows + PUT_GROUP_ROWS - 1) / PUT_GROUP_ROWS)};
 
     gr_buf_add(note, &head, sizeof head);
     for (size_t i = 0; i < count; i++) {
-        uint32_t facts[2] = {(uint32_t)columns[i]->dtype, (uint32_t)strlen(columns[i]->name)};
+        struct note_column facts = {
+            .dtype = (uint32_t)columns[i]->dtype, .size = (uint32_t)strlen(columns[i]->name), .wide = wide[i]};
 
-        gr_buf_add(note, facts, sizeof facts);
-        gr_buf_add(note, columns[i]->name, facts[1]);
+        gr_buf_add(note, &facts, sizeof facts);
+        gr_buf_add(note, columns[i]->name, facts.size);
     }
 }
 
 static granary_err
 put_group(struct put_scratch *scratch, const granary_column *const *columns, size_t count, int64_t from, int64_t rows,
-          struct gr_buf *out)
+          const bool *wide, struct gr_buf *out)
 {
     struct note_group group = {.rows = rows};
     size_t begin = out->size;
@@ -63,6 +78,9 @@ put_group(struct put_scratch *scratch, const granary_column *const *columns, siz
         struct put_type type;
 
         err = put_type_of(columns[i]->dtype, &type);
+        if (err == GRANARY_OK && type.kind == PUT_DECIMAL && !wide[i]) {
+            put_type_narrow(&type);
+        }
         err = err == GRANARY_OK ? put_column(scratch, columns[i], &type, from, rows, begin, out) : err;
         err = err == GRANARY_OK ? err : gr_fail_in(err, "column '%s'", columns[i]->name);
     }
@@ -75,17 +93,19 @@ put_group(struct put_scratch *scratch, const granary_column *const *columns, siz
 
 granary_err
 gr_parquet_put_groups(const granary_column *const *columns, size_t count, int64_t from, int64_t rows,
-                      const struct gr_parquet_packer *packer, struct gr_buf *out)
+                      const struct gr_parquet_style *style, struct gr_buf *out)
 {
-    struct put_scratch scratch = {.packer = packer};
-    granary_err err = check_columns(columns, count);
+    struct put_scratch scratch = {.packer = style->packer};
+    bool *wide = calloc(count + 1, sizeof *wide);
+    granary_err err = wide == NULL ? put_no_memory() : check_columns(columns, count);
 
     if (err == GRANARY_OK) {
-        note_columns(columns, count, rows, &scratch.note);
+        choose_wide(columns, count, from, rows, style, wide);
+        note_columns(columns, count, rows, wide, &scratch.note);
     }
     for (int64_t at = 0; err == GRANARY_OK && at < rows; at += PUT_GROUP_ROWS) {
         err = put_group(&scratch, columns, count, from + at, rows - at < PUT_GROUP_ROWS ? rows - at : PUT_GROUP_ROWS,
-                        out);
+                        wide, out);
     }
     if (err == GRANARY_OK) {
         struct note_end end = {.size = scratch.note.size, .magic = NOTE_MAGIC};
@@ -98,5 +118,6 @@ gr_parquet_put_groups(const granary_column *const *columns, size_t count, int64_
     gr_buf_free(&scratch.packed);
     gr_buf_free(&scratch.bounds);
     gr_buf_free(&scratch.note);
+    free(wide);
     return err;
 }

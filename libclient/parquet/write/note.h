@@ -2,7 +2,7 @@
  * The note behind row groups, within one version of the program:
  *
  *   struct note_head
- *   each column: u32 dtype, u32 size, the name
+ *   each column: struct note_column, the name
  *   each row group: struct note_group; each column: struct put_chunk, the bounds, struct put_page of each page, the
  *   column index
  *   struct note_end: the file's last bytes
@@ -12,11 +12,17 @@
 
 #include <stdint.h>
 
-#define NOTE_MAGIC UINT64_C(0x31657175726170) /* "parque1" */
+#define NOTE_MAGIC UINT64_C(0x32657175726170) /* "parque2" */
 
 struct note_head {
     uint32_t columns;
     uint32_t groups;
+};
+
+struct note_column {
+    uint32_t dtype;
+    uint32_t size; /* of the name */
+    uint32_t wide; /* decimals of 16 bytes, else 0 */
 };
 
 struct note_group {

@@ -9,6 +9,7 @@
 #define PUT_PAGE_ROWS  20000              /* of a page; a multiple of 8, as pages begin at whole bytes of bitmaps */
 #define PUT_PAGE_BYTES ((int64_t)1 << 20) /* of a page, about, of text */
 #define PUT_BOUND_MOST 64                 /* bytes of a text in statistics */
+#define PUT_NARROW     18                 /* digits of a decimal that is an int64 */
 
 /* ---- type.c ---- */
 
@@ -45,6 +46,8 @@ put_item_dtype(granary_dtype dtype)
 
 /* Errors: EINVAL there is no such dtype */
 granary_err put_type_of(granary_dtype dtype, struct put_type *ret_type);
+/* Decimals as int64, of a dtype whose values have so few digits. */
+void put_type_narrow(struct put_type *type);
 /* Bytes of a value of that kind; 0: it has no fixed size in whole bytes. */
 size_t put_width(enum put_kind kind);
 
@@ -54,15 +57,25 @@ put_is_text(enum put_kind kind)
     return kind == PUT_TEXT || kind == PUT_BYTES;
 }
 
+/* A decimal in memory: the lower half first. */
+struct put_wide {
+    uint64_t halves[2];
+};
+
 static inline bool
 put_bit(const uint8_t *bits, int64_t i)
 {
     return (bits[i >> 3] >> (i & 7) & 1) != 0;
 }
 
+/* ---- decimal.c ---- */
+
+/* Whether all values of these rows, or of the items of their lists, are decimals of so few digits. */
+bool put_can_narrow(const granary_column *column, int64_t from, int64_t rows);
+
 /* ---- dense.c ---- */
 
-/* The values of some rows that are there, one behind the other, as wide as in the file (decimals: as in memory). */
+/* The values of some rows that are there, one behind the other, as wide as in the file (wide decimals: as in memory). */
 struct put_dense {
     enum put_kind kind;
     int64_t rows;

@@ -46,6 +46,13 @@ put_type_of(granary_dtype dtype, struct put_type *ret_type)
     return GRANARY_OK;
 }
 
+void
+put_type_narrow(struct put_type *type)
+{
+    type->kind = PUT_I64;
+    type->physical = GR_PARQUET_INT64;
+}
+
 size_t
 put_width(enum put_kind kind)
 {

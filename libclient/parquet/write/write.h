@@ -20,12 +20,20 @@ struct gr_parquet_packer {
     void *own;
 };
 
+/* How row groups are made. */
+struct gr_parquet_style {
+    const struct gr_parquet_packer *packer;
+    /* Decimals have 16 bytes. Others have 8 where no value of these rows has more than 18 digits: */
+    bool all_wide;
+    const bool *wide; /* the same of some columns; NULL: of none */
+};
+
 /*
  * Append the row groups of some rows, and the note behind them. columns: in their order, all of so many rows.
  * Errors: EINVAL a column that no Parquet file can have · EFULL a page of 2 GiB · ENOMEM
  */
 granary_err gr_parquet_put_groups(const granary_column *const *columns, size_t count, int64_t from, int64_t rows,
-                                  const struct gr_parquet_packer *packer, struct gr_buf *out);
+                                  const struct gr_parquet_style *style, struct gr_buf *out);
 
 /* The file's bytes are given to it as they come. */
 typedef granary_err gr_parquet_sink(void *own, const void *bytes, size_t size);
@@ -34,6 +42,15 @@ struct gr_parquet_writer;
 
 granary_err gr_parquet_writer_create(gr_parquet_sink *sink, void *own, struct gr_parquet_writer **ret_writer);
 void gr_parquet_writer_destroy(struct gr_parquet_writer *writer); /* NULL is fine */
+/*
+ * Before the first is added, of each that will be: a column of decimals that is wide in one is wide in the file. Of one
+ * alone it is not needed. Errors: as gr_parquet_writer_add()
+ */
+granary_err gr_parquet_writer_look(struct gr_parquet_writer *writer, const void *bytes, size_t size);
+/* Whether decimals of these row groups are as wide as in the file. If not, they are to be made anew: *ret_wide has the file's
+ * columns that are wide, valid until the next call. Errors: as gr_parquet_writer_add() */
+granary_err gr_parquet_writer_fits(struct gr_parquet_writer *writer, const void *bytes, size_t size, bool *ret_fits,
+                                   const bool **ret_wide);
 /*
  * What gr_parquet_put_groups() made, in the order of rows. All have the same columns; one of nulls alone fits any.
  * Errors: ETYPE names the column · ECORRUPT it made no such thing · ENOMEM · the sink's

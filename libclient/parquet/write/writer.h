@@ -25,7 +25,11 @@ struct group {
 struct field {
     char *name;
     granary_dtype dtype;
+    bool wide; /* decimals of 16 bytes */
 };
+
+/* What is in the file: of nulls alone until a column of values came, decimals as wide as they are. */
+struct put_type field_type(const struct field *field);
 
 struct gr_parquet_writer {
     gr_parquet_sink *sink;
@@ -34,6 +38,7 @@ struct gr_parquet_writer {
     int64_t rows;
     struct field *fields;
     size_t field_count;
+    bool *wide; /* by field, for who makes row groups anew */
     struct group *groups;
     size_t group_count;
     size_t group_room;

@@ -358,6 +358,7 @@ tile_write_parquet(struct tiling *t, size_t i)
     size_t most = 0;
     size_t made = 0;
     struct gr_piece *groups;
+    gr_attrs whole;
 
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("compression", params->compression));
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("level", params->level));
@@ -387,5 +388,8 @@ tile_write_parquet(struct tiling *t, size_t i)
             groups[made++] = gr_chunks_add(t->chunks, &spec);
         }
     }
-    return file_write_all(t, i, GR_CHUNK_parquet_write, groups, made);
+    whole = file_path_attrs(t, t->sources->files[i]);
+    gr_attrs_add(t->chunks, whole, gr_attr_new_string("compression", params->compression));
+    gr_attrs_add(t->chunks, whole, gr_attr_new_int("level", params->level));
+    return file_write_whole(t, i, GR_CHUNK_parquet_write, whole, groups, made);
 }

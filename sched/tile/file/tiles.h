@@ -11,6 +11,9 @@ gr_attrs file_path_attrs(struct tiling *t, const struct gr_file *file);
 /* One operator that has all pieces, and makes the file. Errors: ENOMEM */
 granary_err
 file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_piece *pieces, size_t count);
+/* The same with attributes of its own. */
+granary_err file_write_whole(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs,
+                             const struct gr_piece *pieces, size_t count);
 /* Put into the set how a text is packed: as the user says (NULL: he does not), else as its name ends. */
 void file_add_packing(struct tiling *t, gr_attrs set, const char *compression, const char *path);
 /* The file is the texts that `op` makes of the input's chunks. own: attributes of the first, and of the others. Errors:

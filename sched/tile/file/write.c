@@ -13,7 +13,8 @@ file_path_attrs(struct tiling *t, const struct gr_file *file)
 }
 
 granary_err
-file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_piece *pieces, size_t count)
+file_write_whole(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, const struct gr_piece *pieces,
+                 size_t count)
 {
     struct gr_tiled *out = &t->tiled[i];
     granary_err err = tiled_init(t, out, 1, true);
@@ -21,9 +22,15 @@ file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_
     if (err == GRANARY_OK) {
         out->rows[0] = 1;
         out->bytes[0] = 1024;
-        out->pieces[0] = tiling_add(t, i, op, file_path_attrs(t, t->sources->files[i]), pieces, count, out->bytes[0]);
+        out->pieces[0] = tiling_add(t, i, op, attrs, pieces, count, out->bytes[0]);
     }
     return err;
+}
+
+granary_err
+file_write_all(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_piece *pieces, size_t count)
+{
+    return file_write_whole(t, i, op, file_path_attrs(t, t->sources->files[i]), pieces, count);
 }
 
 void

@@ -27,4 +27,10 @@ for (const { file, where } of JSON.parse(readFileSync(`${directory}/cases.json`)
     loaded = file;
     answers.push([await count(`'${directory}/${file}'`, where), await count('t', where)]);
 }
+const types = {};
+for (const file of readdirSync(directory).filter((f) => f.endsWith('.parquet'))) {
+    const rows = await connection.runAndReadAll(`SELECT name, type || ' ' || precision FROM parquet_schema('${directory}/${file}') WHERE precision IS NOT NULL`);
+    types[file] = Object.fromEntries(rows.getRows());
+}
+writeFileSync(`${directory}/types.json`, JSON.stringify(types));
 writeFileSync(`${directory}/answers.json`, JSON.stringify(answers));

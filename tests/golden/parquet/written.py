@@ -65,6 +65,12 @@ def main():
         with open(f'{directory}/answers.json', encoding='utf-8') as file:
             answers = json.load(file)
         assert len(answers) == len(cases)
+        with open(f'{directory}/types.json', encoding='utf-8') as file:
+            types = json.load(file)
+        for name in tables:
+            want = {'edges': {d: 'FIXED_LEN_BYTE_ARRAY 38' for d in DTYPES if d.startswith('decimal')},
+                    'none': {d: 'FIXED_LEN_BYTE_ARRAY 38' if d == 'decimal(38)' else 'INT64 18' for d in DTYPES if d.startswith('decimal')}}
+            assert types[f'{name}.parquet'] == want.get(name, {'late': 'FIXED_LEN_BYTE_ARRAY 38', 'money': 'INT64 18'}), (name, types[f'{name}.parquet'])
         for case, (pruned, all_rows) in zip(cases, answers):
             assert pruned == all_rows, f'{case}: DuckDB counts {pruned} with statistics and {all_rows} without'
         print(f'{len(tables)} files, {len(cases)} conditions, {", ".join(readers)}')

@@ -30,6 +30,8 @@ def wild(rows, random):
         'nan': Column('float32', np.full(rows, np.nan, np.float32), nulls()), 'byte': Column('uint8', random.integers(0, 256, rows).astype(np.uint8), nulls()),
         'word': Column('string', [words[i] for i in random.integers(0, 300, rows)], nulls()),
         'key': Column('string', [f'{i * 7919 % rows:040d}{i}' for i in range(rows)], nulls()),
+        # Few digits, but for the last row.
+        'late': Column('decimal(2)', [int(v) for v in random.integers(-10**6, 10**6, rows - 1)] + [-10**20], np.arange(rows) % 11 != rows % 11),
         'flag': Column('bool', random.random(rows) < 0.5, nulls()), 'money': Column('decimal(2)', [int(v) for v in random.integers(-10**6, 10**6, rows)], nulls()),
         'a.b': Column('duration', random.integers(-10**12, 10**12, rows), nulls()), 'ä`" ': Column('date', random.integers(-10**5, 10**5, rows).astype(np.int32), nulls()),
     }

@@ -14,7 +14,8 @@
 #include "data/frame.h"
 #include "parquet/write/write.h"
 
-static const struct gr_parquet_packer plain = {.codec = GR_PARQUET_RAW};
+static const struct gr_parquet_packer packer = {.codec = GR_PARQUET_RAW};
+static const struct gr_parquet_style plain = {.packer = &packer};
 
 static granary_err
 add(void *out, const void *bytes, size_t size)
@@ -218,6 +219,91 @@ test_put_together(void **state)
     gr_buf_free(&bytes);
 }
 
+/* Decimals of a column, in two's complement of 128 bits. */
+static granary_column
+decimals(granary_dtype dtype, const int64_t *halves, const uint8_t *validity, int64_t rows)
+{
+    return (granary_column){.name = "x", .dtype = dtype, .rows = rows, .values = halves, .validity = validity};
+}
+
+static void
+assert_physical(const granary_column *column, enum gr_parquet_physical physical, int32_t precision)
+{
+    struct gr_parquet *file = written(column);
+    const struct gr_parquet_leaf *leaf;
+    size_t count;
+
+    leaf = gr_parquet_leaves(file, &count);
+    assert_int_equal(leaf->physical, physical);
+    assert_int_equal(leaf->precision, precision);
+    assert_int_equal(leaf->dtype, column->dtype);
+    gr_parquet_close(file);
+}
+
+/* int64 as long as each value has at most 18 digits, and the scale, too; what lies under a null does not count. */
+static void
+test_decimal_widths(void **state)
+{
+    static const int64_t most = INT64_C(999999999999999999);
+    const int64_t narrow[] = {most, 0, -most, -1};
+    const int64_t above[] = {most + 1, 0, 0, 0};
+    const int64_t below[] = {0, 0, -most - 1, -1};
+    const int64_t high[] = {0, 1, 0, 0};
+    static const uint8_t second = 2;
+    granary_column column = decimals(GRANARY_DECIMAL(18), narrow, NULL, 2);
+
+    (void)state;
+    assert_physical(&column, GR_PARQUET_INT64, 18);
+    column = decimals(GRANARY_DECIMAL(2), narrow, NULL, 0);
+    assert_physical(&column, GR_PARQUET_INT64, 18);
+    column = decimals(GRANARY_DECIMAL(19), narrow, NULL, 2);
+    assert_physical(&column, GR_PARQUET_FIXED, 38);
+    column = decimals(GRANARY_DECIMAL(0), above, NULL, 2);
+    assert_physical(&column, GR_PARQUET_FIXED, 38);
+    column = decimals(GRANARY_DECIMAL(0), below, NULL, 2);
+    assert_physical(&column, GR_PARQUET_FIXED, 38);
+    column = decimals(GRANARY_DECIMAL(0), high, NULL, 2);
+    assert_physical(&column, GR_PARQUET_FIXED, 38);
+    column = decimals(GRANARY_DECIMAL(0), above, &second, 2);
+    column.null_count = 1;
+    assert_physical(&column, GR_PARQUET_INT64, 18);
+}
+
+/* Row groups of two widths: they are told before, and refused as they are. */
+static void
+test_decimals_together(void **state)
+{
+    const int64_t narrow[] = {5, 0};
+    const int64_t wide[] = {5, 5};
+    const granary_column columns[] = {decimals(GRANARY_DECIMAL(2), narrow, NULL, 1),
+                                      decimals(GRANARY_DECIMAL(2), wide, NULL, 1),
+                                      {.name = "x", .dtype = GRANARY_NULLTYPE, .rows = 1, .null_count = 1}};
+    struct gr_parquet_writer *writer;
+    struct gr_buf bytes = {0};
+    struct gr_buf groups[3] = {{0}};
+    const bool *is_wide = NULL;
+    bool fits;
+
+    (void)state;
+    assert_int_equal(gr_parquet_writer_create(add, &bytes, &writer), GRANARY_OK);
+    for (size_t i = 0; i < 3; i++) {
+        put(&columns[i], &groups[i]);
+        assert_int_equal(gr_parquet_writer_look(writer, groups[i].bytes, groups[i].size), GRANARY_OK);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(gr_parquet_writer_fits(writer, groups[i].bytes, groups[i].size, &fits, &is_wide), GRANARY_OK);
+        assert_int_equal(fits, i > 0);
+        assert_true(is_wide[0]);
+        assert_int_equal(gr_parquet_writer_add(writer, groups[i].bytes, groups[i].size),
+                         fits ? GRANARY_OK : GRANARY_ETYPE);
+    }
+    gr_parquet_writer_destroy(writer);
+    for (size_t i = 0; i < 3; i++) {
+        gr_buf_free(&groups[i]);
+    }
+    gr_buf_free(&bytes);
+}
+
 /* Notes that were cut, or lengthened: an error, and nothing is read beyond them. */
 static void
 test_damaged_notes(void **state)
@@ -284,9 +370,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zeros_and_nan), cmocka_unit_test(test_nan_alone),    cmocka_unit_test(test_long_text),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_put_together), cmocka_unit_test(test_damaged_notes),
+        cmocka_unit_test(test_zeros_and_nan),
+        cmocka_unit_test(test_nan_alone),
+        cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_put_together),
+        cmocka_unit_test(test_damaged_notes),
         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_decimal_widths),
+        cmocka_unit_test(test_decimals_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
