@@ -124,6 +124,7 @@ pack_open(const char *name, int64_t level, struct gr_parquet_packer *ret_packer)
         codec = calloc(1, sizeof *codec);
         *ret_packer = codecs[i].packer;
         ret_packer->own = codec;
+        ret_packer->always = level > 0;
         if (codec == NULL || (codecs[i].open != NULL && !codecs[i].open(codec, level))) {
             pack_close(ret_packer);
             return gr_fail(GRANARY_ENOMEM, "out of memory for %s", name);

@@ -60,11 +60,12 @@ read_column(const struct gr_parquet *file, const char *bytes, size_t leaf, struc
 
     for (size_t g = 0; err == GRANARY_OK && g < count; g++) {
         const struct gr_parquet_chunk *chunk = &groups[g].chunks[leaf];
+        const struct stretch all = {.group_rows = groups[g].rows, .rows = groups[g].rows};
         struct pages pages = {
             .bytes = (const uint8_t *)bytes + chunk->at, .codec = chunk->codec, .size = (size_t)chunk->size};
 
         err = is_list ? list_column_add(&lists, &pages, groups[g].rows, 0, groups[g].rows)
-                      : column_add(&column, &pages, groups[g].rows, 0, groups[g].rows);
+                      : column_add(&column, &pages, &all);
         pages_free(&pages);
     }
     if (err == GRANARY_OK) {

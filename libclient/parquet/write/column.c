@@ -8,7 +8,8 @@
 #include "parquet/write/private.h"
 #include "parquet/write/thrift_out.h"
 
-#define RANKED_MOST ((uint32_t)1 << 17) /* entries of text: to order more takes longer than to compare values */
+#define SMALL_DICTIONARY 16                  /* values for each of its entries, at least */
+#define RANKED_MOST      ((uint32_t)1 << 17) /* entries of text: to order more takes longer than to compare values */
 
 /* Bounds of a page, within those of all pages. */
 struct page_bounds {
@@ -55,7 +56,7 @@ pack(struct writing *writing, const void **ret_bytes, size_t *ret_size)
 
     *ret_bytes = raw->bytes;
     *ret_size = raw->size;
-    if (packer->pack == NULL || raw->size == 0) {
+    if (writing->chunk.codec == GR_PARQUET_RAW || raw->size == 0) {
         return GRANARY_OK;
     }
     most = packer->most(raw->size);
@@ -161,11 +162,51 @@ note_bounds(struct writing *writing, struct page_bounds *page, int64_t from, int
     put_bounds_join(writing->dense.kind, &writing->all, &bounds);
 }
 
+/* The values of a page, or their codes, behind what is in scratch. */
+static void
+put_values(struct writing *writing, int64_t from, int64_t to)
+{
+    struct gr_buf *raw = &writing->scratch->raw;
+    uint8_t bits = (uint8_t)writing->bits;
+
+    if (writing->dictionary.count > 0) {
+        gr_buf_add(raw, &bits, 1);
+        put_codes(writing->dictionary.codes + from, to - from, bits, raw);
+    } else {
+        put_plain(&writing->dense, from, to, raw);
+    }
+}
+
+/*
+ * Whether pages get so much smaller that it is worth the time of all who read them: by a quarter. The first values tell,
+ * unless the dictionary is a good part of the whole.
+ */
+static granary_err
+choose_codec(struct writing *writing)
+{
+    struct gr_buf *raw = &writing->scratch->raw;
+    int64_t sample = writing->dense.count < PUT_PAGE_ROWS ? writing->dense.count : PUT_PAGE_ROWS;
+    const void *bytes;
+    size_t size;
+    granary_err err;
+
+    if (writing->scratch->packer->always || writing->chunk.codec == GR_PARQUET_RAW ||
+        writing->dictionary.count > writing->dense.count / SMALL_DICTIONARY) {
+        return GRANARY_OK;
+    }
+    raw->size = 0;
+    put_values(writing, 0, sample);
+    err = gr_buf_ok(raw) ? pack(writing, &bytes, &size) : put_no_memory();
+    if (err == GRANARY_OK && size > raw->size / 4 * 3) {
+        writing->chunk.codec = GR_PARQUET_RAW;
+    }
+    return err;
+}
+
 /* A page whose levels are in scratch already: of so many rows or items. */
 static granary_err
 add_values(struct writing *writing, int64_t row, int64_t rows, int64_t from, int64_t to)
 {
-    struct gr_buf *raw = &writing->scratch->raw;
     size_t number = writing->chunk.pages;
     size_t begin = writing->out->size;
     bool coded = writing->dictionary.count > 0;
@@ -175,14 +216,7 @@ add_values(struct writing *writing, int64_t row, int64_t rows, int64_t from, int
         !gr_grow(&writing->bounds, &writing->bounds_room, number, sizeof *writing->bounds)) {
         return put_no_memory();
     }
-    if (coded) {
-        uint8_t bits = (uint8_t)writing->bits;
-
-        gr_buf_add(raw, &bits, 1);
-        put_codes(writing->dictionary.codes + from, to - from, bits, raw);
-    } else {
-        put_plain(&writing->dense, from, to, raw);
-    }
+    put_values(writing, from, to);
     err = add_page(writing, GR_PARQUET_PAGE_DATA, rows, coded ? GR_PARQUET_RLE_DICTIONARY : GR_PARQUET_PLAIN);
     writing->pages[number] = (struct put_page){
         .at = (int64_t)(begin - writing->begin), .first_row = row, .size = (int64_t)(writing->out->size - begin)};
@@ -452,6 +486,7 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
                   ? put_dictionary_rank(&writing.dense, &writing.dictionary)
                   : GRANARY_OK;
     }
+    err = err == GRANARY_OK ? choose_codec(&writing) : err;
     if (err == GRANARY_OK) {
         err = type->is_list ? add_list_pages(&writing) : add_pages(&writing);
     }

@@ -18,6 +18,7 @@ struct gr_parquet_packer {
     /* Returns how many bytes were made, or 0: it failed. */
     size_t (*pack)(void *own, const uint8_t *raw, size_t raw_size, uint8_t *packed, size_t room);
     void *own;
+    bool always; /* else chunks that get hardly smaller stay as they are: nobody unpacks them for nothing */
 };
 
 /* How row groups are made. */
