@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/text/ahead.h"
 #include "data/text/array.h"
 #include "data/text/encoding.h"
 
 enum {
     RAW = 64 << 10,
-    LOOK_AHEAD = 64 /* a comment's prefix, a delimiter, what follows an escape */
+    AHEAD_FROM = 2 << 20, /* bytes: who has read so many will read them all */
+    LOOK_AHEAD = 64       /* a comment's prefix, a delimiter, what follows an escape */
 };
 
 enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, BEHIND_QUOTES, BEHIND_VALUES };
@@ -25,6 +27,8 @@ struct gr_text {
     bool is_array;                    /* of JSON: a list */
     struct gr_array array;
     struct gr_unpack *unpack;
+    struct gr_ahead *ahead; /* NULL: not yet, or never */
+    size_t unpacked;        /* bytes before it began */
     enum gr_encoding encoding;
     bool begun;
     bool rewrites; /* fields are written anew */
@@ -182,6 +186,7 @@ void
 gr_text_close(struct gr_text *text)
 {
     if (text != NULL) {
+        gr_ahead_stop(text->ahead);
         gr_unpack_close(text->unpack);
         gr_buf_free(&text->in);
         gr_buf_free(&text->field);
@@ -231,6 +236,25 @@ lines_in(const char *bytes, size_t size)
     return lines;
 }
 
+/* The next bytes that are unpacked, as gr_unpack_read() has it. */
+static granary_err
+unpack_more(struct gr_text *text, void *to, size_t size, size_t *ret_got)
+{
+    granary_err err;
+
+    if (text->ahead != NULL) {
+        return gr_ahead_read(text->ahead, to, size, ret_got);
+    }
+    err = gr_unpack_read(text->unpack, to, size, ret_got);
+    text->unpacked += *ret_got;
+    if (err == GRANARY_OK && *ret_got == size && text->unpacked >= AHEAD_FROM &&
+        gr_unpack_packing(text->unpack) != GR_PACKING_NONE) {
+        text->unpacked = 0; /* if there is no thread to be had, it is tried again much later */
+        text->ahead = gr_ahead_start(text->unpack);
+    }
+    return err;
+}
+
 /* Unpack and decode more, behind what is left. */
 static granary_err
 fill(struct gr_text *text)
@@ -246,7 +270,7 @@ fill(struct gr_text *text)
         text->in.size -= text->next;
         text->next = 0;
     }
-    err = gr_unpack_read(text->unpack, text->raw + text->raw_size, RAW - text->raw_size, &got);
+    err = unpack_more(text, text->raw + text->raw_size, RAW - text->raw_size, &got);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -523,7 +547,7 @@ take_all(struct gr_text *text, size_t about, struct gr_buf *out)
     char *to = gr_buf_grow(out, about);
     size_t got = 0;
     granary_err err = to == NULL ? gr_fail(GRANARY_ENOMEM, "%s: no memory for its text", text->path)
-                                 : gr_unpack_read(text->unpack, to, about, &got);
+                                 : unpack_more(text, to, about, &got);
 
     out->size -= to == NULL ? 0 : about - got;
     text->whole = got < about;
