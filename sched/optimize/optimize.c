@@ -96,6 +96,7 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
                  {0, rule_dead, true, NULL},
                  {GR_RULE_HEAD, rule_head, false, NULL},
                  {0, rule_dead, true, NULL},
+                 {GR_RULE_LIFT, rule_lift, false, NULL},
                  {GR_RULE_PREDICATE, rule_predicate, true, NULL},
                  {GR_RULE_FOLD, rule_fold, false, NULL},
                  {GR_RULE_COMMON, NULL, false, rule_common},
