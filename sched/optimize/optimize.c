@@ -51,6 +51,28 @@ rule_pass_by(struct gr_steps *steps, size_t *input)
 }
 
 granary_err
+rule_let_through(struct gr_steps *steps, size_t i)
+{
+    struct gr_step *filter = &steps->steps[i];
+
+    for (size_t r = i + 1; r < steps->count; r++) {
+        for (size_t k = 0; k < steps->steps[r].input_count; k++) {
+            if (steps->steps[r].inputs[k] == i) {
+                steps->steps[r].inputs[k] = filter->inputs[0];
+            }
+        }
+    }
+    steps->readers[filter->inputs[0]] += steps->readers[i];
+    steps->readers[i] = 0;
+    if (filter->is_target) {
+        return gr_step_become_select(steps, filter);
+    }
+    steps->readers[filter->inputs[0]]--;
+    filter->dead = true;
+    return GRANARY_OK;
+}
+
+granary_err
 rule_add_condition(struct gr_step *step, size_t k, const struct gr_expr *expr, bool before)
 {
     const struct gr_expr *parts[2] = {before ? expr : step->where[k], before ? step->where[k] : expr};
@@ -96,6 +118,7 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
                  {0, rule_dead, true, NULL},
                  {GR_RULE_HEAD, rule_head, false, NULL},
                  {0, rule_dead, true, NULL},
+                 {GR_RULE_LIFT, rule_lift, false, NULL},
                  {GR_RULE_PREDICATE, rule_predicate, true, NULL},
                  {GR_RULE_FOLD, rule_fold, false, NULL},
                  {GR_RULE_COMMON, NULL, false, rule_common},

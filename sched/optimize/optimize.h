@@ -10,6 +10,7 @@
  *   merge-heads       head over head becomes one head of the fewer rows                             rule_head.c
  *   head-below-map    head over select or assign: the rows are cut first                            rule_head.c
  *   head-into-sort    head over sort becomes a sort that keeps only the first rows                  rule_head.c
+ *   lift-project      what only picks and renames columns moves from below a join to above it         rule_lift.c
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
  *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c
  *   common-steps      steps that compute the same are computed once                                 rule_common.c
@@ -34,8 +35,9 @@ enum gr_rule {
     GR_RULE_COMMON = 1 << 6,
     GR_RULE_PRUNE = 1 << 7,
     GR_RULE_FUSE_MAP = 1 << 8,
+    GR_RULE_LIFT = 1 << 9,
 };
-#define GR_RULE_COUNT 9
+#define GR_RULE_COUNT 10
 
 /* Run all rules but those of `without` (for tests: 0). Errors: ENOMEM; EINVAL what an expression's syntax makes
  * impossible (the graph was not checked) */

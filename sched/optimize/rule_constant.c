@@ -23,26 +23,6 @@ judge(const struct gr_step *filter, const struct gr_schema *schema, enum verdict
     return err;
 }
 
-/* Whoever reads the filter reads what it reads. */
-static granary_err
-let_through(struct gr_steps *steps, size_t i)
-{
-    struct gr_step *filter = &steps->steps[i];
-
-    for (size_t r = i + 1; r < steps->count; r++) {
-        for (size_t k = 0; k < steps->steps[r].input_count; k++) {
-            if (steps->steps[r].inputs[k] == i) {
-                steps->steps[r].inputs[k] = filter->inputs[0];
-            }
-        }
-    }
-    if (filter->is_target) {
-        return gr_step_become_select(steps, filter);
-    }
-    filter->dead = true;
-    return GRANARY_OK;
-}
-
 granary_err
 rule_constant(struct gr_steps *steps, size_t i)
 {
@@ -55,7 +35,7 @@ rule_constant(struct gr_steps *steps, size_t i)
     }
     if (verdict == ALWAYS) {
         rule_fired(steps, "constant-filter", "'%s' lets all rows through", step->origin->name);
-        err = let_through(steps, i);
+        err = rule_let_through(steps, i);
     } else if (verdict == NEVER) {
         rule_fired(steps, "constant-filter", "'%s' leaves no row", step->origin->name);
         err = gr_step_become(step, GR_TILE_head, gr_attr_new_int("rows", 0));

@@ -11,6 +11,9 @@
  *   join                  what reads one side alone, unless that side's rows come without a match; of a cross join, what
  *                         reads both: it asks that of pairs, few at a time, and never holds the others
  *
+ * A filter that several steps read, or a target names, stays. It asks at once what filters below it ask, and what can move
+ * on from there moves.
+ *
  * A condition that could fail in some row (overflow, a cast) stays behind what may leave that row out.
  */
 #include <stdlib.h>
@@ -335,16 +338,48 @@ push_into_input(struct gr_steps *steps, struct gr_step *step, size_t k)
     return err;
 }
 
+/* A filter that no reader has taken over: its condition, behind those of filters below it, is what it asks of its input. */
+static granary_err
+begin_filter(struct gr_step *filter)
+{
+    const struct gr_expr *own;
+    granary_err err = gr_trees_find(filter->node->trees, gr_step_attr(filter, "where")->strings[0], &own);
+
+    return err == GRANARY_OK ? rule_add_condition(filter, 0, own, false) : err;
+}
+
+/* What is left of that is its condition again. */
+static granary_err
+end_filter(struct gr_steps *steps, size_t i)
+{
+    struct gr_step *filter = &steps->steps[i];
+    struct gr_expr *left = filter->where[0];
+    const struct gr_expr *own;
+    granary_err err;
+
+    filter->where[0] = NULL;
+    if (left == NULL) {
+        return rule_let_through(steps, i);
+    }
+    err = gr_trees_find(filter->node->trees, gr_step_attr(filter, "where")->strings[0], &own);
+    if (err == GRANARY_OK && !gr_expr_equal(left, own)) {
+        err = gr_step_set_attr(filter, gr_attr_new_expr("where", left));
+    }
+    gr_expr_destroy(left);
+    return err;
+}
+
 granary_err
 rule_predicate(struct gr_steps *steps, size_t i)
 {
     struct gr_step *step = &steps->steps[i];
-    granary_err err = GRANARY_OK;
+    bool filters = step->op == GR_TILE_filter;
+    granary_err err = filters ? begin_filter(step) : GRANARY_OK;
 
     for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
         if (gr_op_has(step->op, GR_OP_TAKES_CONDITIONS)) {
             err = push_into_input(steps, step, k);
         }
     }
-    return err;
+    return err == GRANARY_OK && filters ? end_filter(steps, i) : err;
 }

@@ -115,6 +115,7 @@ check_temporal_sum(struct gr_expr *expr, bool *ret_done)
     }
     if (a->dtype == GRANARY_DATE && expr_is_integer(b->dtype)) {
         expr->dtype = GRANARY_DATE;
+        expr_fold(expr);
         return GRANARY_OK;
     }
     if (minus && expr_is_temporal(a->dtype) && expr_is_temporal(b->dtype)) {

@@ -9,6 +9,9 @@
 #include "graph/expr/check.h"
 
 #define DAY_US INT64_C(86400000000)
+/* Years 1 to 9999 can be written; beyond them it is left to the kernels. */
+#define DAY_LEAST (-719162)
+#define DAY_MOST  2932896
 
 /* The call becomes a literal; its operands are gone. Position stays. */
 static struct gr_expr *
@@ -138,20 +141,37 @@ fold_interval(struct gr_expr *expr)
         return;
     }
     days = gr_date_add_months(days, by->months);
-    /* Years 1 to 9999 can be written; beyond them it is left to the kernels. */
     if (dtype == GRANARY_DATE) {
         value = days + by->value.i / DAY_US;
-        if (value < -719162 || value > 2932896) {
+        if (value < DAY_LEAST || value > DAY_MOST) {
             return;
         }
     } else {
         if (__builtin_mul_overflow(days, DAY_US, &value) || __builtin_add_overflow(value, clock, &value) ||
-            __builtin_add_overflow(value, by->value.i, &value) || value < -719162 * DAY_US ||
-            value > 2932897 * DAY_US - 1) {
+            __builtin_add_overflow(value, by->value.i, &value) || value < DAY_LEAST * DAY_US ||
+            value > (DAY_MOST + 1) * DAY_US - 1) {
             return;
         }
     }
     become_literal(expr, dtype)->value.i = value;
+}
+
+/* A date and so many days. */
+static void
+fold_days(struct gr_expr *expr)
+{
+    const struct gr_expr *at = expr->operands[0];
+    const struct gr_expr *by = expr->operands[1];
+    gr_int128 value;
+
+    if (expr->dtype != GRANARY_DATE || !expr_is_literal(at) || !expr_is_literal(by) || by->is_interval ||
+        !gr_dtype_fits(GRANARY_INT64, by->value.i)) {
+        return;
+    }
+    value = expr->op == GR_OP_SUBTRACT ? at->value.i - by->value.i : at->value.i + by->value.i;
+    if (value >= DAY_LEAST && value <= DAY_MOST) {
+        become_literal(expr, GRANARY_DATE)->value.i = value;
+    }
 }
 
 void
@@ -359,6 +379,8 @@ expr_fold(struct gr_expr *expr)
     case GR_OP_DIVIDE:
         if (expr_is_weak(expr->operands[0]) && expr_is_weak(expr->operands[1])) {
             fold_numbers(expr);
+        } else if (expr->operands[0]->dtype == GRANARY_DATE) {
+            fold_days(expr);
         }
         return;
     case GR_OP_NEGATE:

@@ -186,3 +186,70 @@ runner_fini(struct world *world)
     free(world->user);
     world->user = NULL;
 }
+
+/* ---- targets as text ---- */
+
+static void
+print_cell(const granary_column *column, int64_t row, struct gr_buf *out)
+{
+    const char *text;
+    size_t length;
+
+    if (gr_is_null(column, row)) {
+        gr_buf_addf(out, "|null");
+        return;
+    }
+    switch (column->dtype) {
+    case GRANARY_BOOL:
+        gr_buf_addf(out, "|%d", gr_bit(column->values, row));
+        break;
+    case GRANARY_FLOAT64:
+        gr_buf_addf(out, "|%a", ((const double *)column->values)[row]);
+        break;
+    case GRANARY_DATE:
+        gr_buf_addf(out, "|%d", ((const int32_t *)column->values)[row]);
+        break;
+    case GRANARY_STRING:
+        gr_buf_addf(out, "|");
+        text = gr_text_at(column, row, &length);
+        gr_buf_add(out, text, length);
+        break;
+    case GRANARY_NULLTYPE:
+        gr_buf_addf(out, "|null");
+        break;
+    default:
+        gr_buf_addf(out, "|%lld", (long long)((const int64_t *)column->values)[row]);
+    }
+}
+
+static void
+print_frame(const granary_frame *frame, bool with_names, struct gr_buf *out)
+{
+    for (size_t c = 0; c < frame->count && with_names; c++) {
+        gr_buf_addf(out, "%s:%s ", frame->columns[c].view.name, granary_dtype_name(frame->columns[c].view.dtype));
+    }
+    gr_buf_addf(out, "%s", with_names ? "\n" : "");
+    for (int64_t row = 0; row < frame->rows; row++) {
+        for (size_t c = 0; c < frame->count; c++) {
+            print_cell(&frame->columns[c].view, row, out);
+        }
+        gr_buf_addf(out, "\n");
+    }
+}
+
+char *
+runner_text(struct world *world, const char *target)
+{
+    Granary__Result *result = world_result(world, target);
+    struct gr_buf out = {0};
+
+    assert_false(result->is_tensor);
+    for (size_t i = 0; i < result->n_chunks; i++) {
+        struct world_object *object = world_find(world, result->chunks[i]->id.data);
+
+        assert_non_null(object);
+        print_frame(((struct gr_value *)object->value)->frame, i == 0, &out);
+    }
+    granary__result__free_unpacked(result, NULL);
+    return gr_buf_take(&out);
+}

@@ -12,6 +12,8 @@ void runner_init(struct world *world);
 /* Forget the plan and all values, for the next one. */
 void runner_reset(struct world *world);
 void runner_fini(struct world *world);
+/* A target of a world that has run: a line of names and dtypes, and one a row. To be freed. */
+char *runner_text(struct world *world, const char *target);
 void runner_run(struct world *world, const Granary__Subtask *subtask, Granary__Done *done);
 
 #endif

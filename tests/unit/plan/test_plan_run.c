@@ -11,79 +11,10 @@
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "data/print.h"
 #include "optimize/optimize.h"
 #include "random_graph.h"
 #include "runner.h"
 #include "world.h"
-
-/* ---- targets as text ---- */
-
-static void
-print_cell(const granary_column *column, int64_t row, struct gr_buf *out)
-{
-    const char *text;
-    size_t length;
-
-    if (gr_is_null(column, row)) {
-        gr_buf_addf(out, "|null");
-        return;
-    }
-    switch (column->dtype) {
-    case GRANARY_BOOL:
-        gr_buf_addf(out, "|%d", gr_bit(column->values, row));
-        break;
-    case GRANARY_FLOAT64:
-        gr_buf_addf(out, "|%a", ((const double *)column->values)[row]);
-        break;
-    case GRANARY_DATE:
-        gr_buf_addf(out, "|%d", ((const int32_t *)column->values)[row]);
-        break;
-    case GRANARY_STRING:
-        gr_buf_addf(out, "|");
-        text = gr_text_at(column, row, &length);
-        gr_buf_add(out, text, length);
-        break;
-    case GRANARY_NULLTYPE:
-        gr_buf_addf(out, "|null");
-        break;
-    default:
-        gr_buf_addf(out, "|%lld", (long long)((const int64_t *)column->values)[row]);
-    }
-}
-
-static void
-print_frame(const granary_frame *frame, bool with_names, struct gr_buf *out)
-{
-    for (size_t c = 0; c < frame->count && with_names; c++) {
-        gr_buf_addf(out, "%s:%s ", frame->columns[c].view.name, granary_dtype_name(frame->columns[c].view.dtype));
-    }
-    gr_buf_addf(out, "%s", with_names ? "\n" : "");
-    for (int64_t row = 0; row < frame->rows; row++) {
-        for (size_t c = 0; c < frame->count; c++) {
-            print_cell(&frame->columns[c].view, row, out);
-        }
-        gr_buf_addf(out, "\n");
-    }
-}
-
-/* The target of a world that has run. */
-static char *
-frame_text(struct world *world, const char *target)
-{
-    Granary__Result *result = world_result(world, target);
-    struct gr_buf out = {0};
-
-    assert_false(result->is_tensor);
-    for (size_t i = 0; i < result->n_chunks; i++) {
-        struct world_object *object = world_find(world, result->chunks[i]->id.data);
-
-        assert_non_null(object);
-        print_frame(((struct gr_value *)object->value)->frame, i == 0, &out);
-    }
-    granary__result__free_unpacked(result, NULL);
-    return gr_buf_take(&out);
-}
 
 /* Run a graph with every chunk size and compare the target's text; *ret_text is that of one chunk. */
 static char *
@@ -97,7 +28,7 @@ same_for_all_chunks(struct world *world, const char *json, const char *target)
 
         world->options.chunk_bytes = sizes[i];
         world_must(world, json);
-        again = frame_text(world, target);
+        again = runner_text(world, target);
         if (text != NULL) {
             assert_string_equal(again, text);
             free(again);
@@ -453,7 +384,7 @@ pipeline_text(struct world *world, const struct gr_buf *nodes, int steps, bool a
     if (world_plan(world, json.bytes) != GRANARY_OK || world_run(world) != GRANARY_OK) {
         fail_msg("%s\n%s", granary_error_message(), json.bytes);
     }
-    text = frame_text(world, last);
+    text = runner_text(world, last);
     runner_reset(world);
     gr_buf_free(&json);
     return text;
@@ -558,7 +489,7 @@ every_rule_can_be_left_out(void **state)
             if (world_plan(world, json.bytes) != GRANARY_OK || world_run(world) != GRANARY_OK) {
                 fail_msg("without rule %d: %s\n%s", rule, granary_error_message(), json.bytes);
             }
-            text = frame_text(world, "c");
+            text = runner_text(world, "c");
             runner_reset(world);
             if (plain == NULL) {
                 plain = text;
@@ -593,7 +524,7 @@ assert_lines(struct world *world, const char *nodes, const char *first_lines)
         world->options.chunk_bytes = sizes[i];
         world->options.memory_bytes = i == 2 ? 1 << 20 : 0;
         world_must(world, json);
-        text = frame_text(world, "h");
+        text = runner_text(world, "h");
         if (strncmp(strchr(text, '\n') + 1, first_lines, strlen(first_lines)) != 0) {
             fail_msg("%s", text);
         }

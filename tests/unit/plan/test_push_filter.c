@@ -162,6 +162,29 @@ groupbys_compute_what_assigns_made(void **state)
     bench_close(&bench);
 }
 
+/* A filter that no reader takes over, as of a target, or of several readers. */
+static void
+filters_that_stay_ask_for_those_below(void **state)
+{
+    (void)state;
+    becomes(FILTER("f", "t", "a > 1") ", " FILTER("g", "f", "cast(b as int8) > 2"), "\"g\"",
+            "  t = read_csv() path=t\n  g * = filter(t) where=a > 1 and cast(b as int8) > 2\n");
+    becomes(FILTER("f", "t", "a > 1") ", " FILTER("g", "f", "b > 2") ", " SORT("s", "g") ", " HEAD("h", "g"),
+            "\"s\", \"h\"",
+            "  t = read_csv() path=t\n  g = filter(t) where=a > 1 and b > 2\n  s * = sort(g) by=[a]\n"
+            "  h * = head(g) rows=3\n");
+    /* a part of it moves on, or all of it */
+    becomes(JOIN("j", "inner") ", " FILTER("f", "j", "a_x > 1 and a_x < b_y") ", " SORT("s", "t"), "\"f\"",
+            "  t = read_csv() path=t\n  u = read_csv() path=u\n  j = join(t where a > 1, u) on=[k] how=inner\n"
+            "  f * = filter(j) where=a_x < b_y\n");
+    becomes(SORT("s", "t") ", " FILTER("f", "s", "a > 1") ", " HEAD("h", "f"), "\"f\", \"h\"",
+            "  t = read_csv() path=t\n  s = sort(t where a > 1) by=[a]\n  f * = select(s) columns=[k, a, b, c]\n"
+            "  h * = head(s) rows=3\n");
+    /* what others read below keeps its rows */
+    becomes(SORT("s", "t") ", " FILTER("f", "s", "a > 1"), "\"f\", \"s\"",
+            "  t = read_csv() path=t\n  s * = sort(t) by=[a]\n  f * = filter(s) where=a > 1\n");
+}
+
 static void
 long_conditions_move_as_short_ones(void **state)
 {
@@ -195,6 +218,7 @@ main(void)
         cmocka_unit_test(cross_joins_ask_their_pairs),
         cmocka_unit_test(groupbys_compute_what_assigns_made),
         cmocka_unit_test(what_may_fail_stays_behind_what_may_leave_it_out),
+        cmocka_unit_test(filters_that_stay_ask_for_those_below),
         cmocka_unit_test(long_conditions_move_as_short_ones),
     };
 
