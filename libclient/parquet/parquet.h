@@ -211,7 +211,8 @@ struct gr_parquet_page {
     uint32_t raw_size;
     uint32_t values; /* nulls too */
     int32_t encoding;
-    int32_t level_encoding; /* v1: of definition levels */
+    int32_t level_encoding;  /* v1: of definition levels */
+    int32_t repeat_encoding; /* v1: of repetition levels, where there are lists */
     bool has_crc;
     uint32_t crc;
     /* v2: levels lie before the values, and are never compressed */
