@@ -58,11 +58,24 @@ gr_parquet_bloom_block(uint64_t bytes, uint64_t hash)
     return ((hash >> 32) * (bytes / GR_PARQUET_BLOOM_BLOCK)) >> 32;
 }
 
+static const uint32_t salt[8] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
+                                 0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
+
+void
+gr_parquet_bloom_set(uint8_t block[GR_PARQUET_BLOOM_BLOCK], uint64_t hash)
+{
+    for (int i = 0; i < 8; i++) {
+        uint32_t word;
+
+        memcpy(&word, block + 4 * i, sizeof word);
+        word |= (uint32_t)1 << (((uint32_t)hash * salt[i]) >> 27);
+        memcpy(block + 4 * i, &word, sizeof word);
+    }
+}
+
 bool
 gr_parquet_bloom_has(const uint8_t block[GR_PARQUET_BLOOM_BLOCK], uint64_t hash)
 {
-    static const uint32_t salt[8] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
-                                     0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
     bool has = true;
 
     for (int i = 0; i < 8; i++) {

@@ -27,6 +27,8 @@ read_data_head(struct thrift_in *in, bool is_dictionary, struct gr_parquet_page 
             page->encoding = (int32_t)thrift_int(in, &field);
         } else if (field.id == 3 && !is_dictionary) {
             page->level_encoding = (int32_t)thrift_int(in, &field);
+        } else if (field.id == 4 && !is_dictionary) {
+            page->repeat_encoding = (int32_t)thrift_int(in, &field);
         } else {
             thrift_skip(in, &field);
         }
@@ -123,7 +125,8 @@ granary_err
 parquet_page_head(const uint8_t *bytes, size_t there, size_t size, struct gr_parquet_page *ret_page)
 {
     struct thrift_in in = {.bytes = bytes, .size = there};
-    struct gr_parquet_page page = {.compressed = true, .encoding = -1, .level_encoding = GR_PARQUET_RLE};
+    struct gr_parquet_page page = {
+        .compressed = true, .encoding = -1, .level_encoding = GR_PARQUET_RLE, .repeat_encoding = GR_PARQUET_RLE};
     bool described = false;
 
     read_head(&in, &page, &described);

@@ -190,6 +190,8 @@ enum { GR_PARQUET_BLOOM_HEAD = 64, GR_PARQUET_BLOOM_BLOCK = 32 }; /* bytes: a he
 granary_err gr_parquet_bloom_head(const uint8_t *bytes, size_t size, size_t *ret_head, uint64_t *ret_bytes);
 /* Where the block is that tells of a hash, in a filter of so many bytes. */
 uint64_t gr_parquet_bloom_block(uint64_t bytes, uint64_t hash);
+/* A value of that hash is in the column. */
+void gr_parquet_bloom_set(uint8_t block[GR_PARQUET_BLOOM_BLOCK], uint64_t hash);
 /* false: no value of that hash is in the column. */
 bool gr_parquet_bloom_has(const uint8_t block[GR_PARQUET_BLOOM_BLOCK], uint64_t hash);
 
@@ -209,7 +211,8 @@ struct gr_parquet_page {
     uint32_t raw_size;
     uint32_t values; /* nulls too */
     int32_t encoding;
-    int32_t level_encoding; /* v1: of definition levels */
+    int32_t level_encoding;  /* v1: of definition levels */
+    int32_t repeat_encoding; /* v1: of repetition levels, where there are lists */
     bool has_crc;
     uint32_t crc;
     /* v2: levels lie before the values, and are never compressed */

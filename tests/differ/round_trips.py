@@ -64,6 +64,8 @@ class Part:
                 spec['parameters']['compression'] = codec
                 if codec in ('zstd', 'gzip') and draw.likely(0.5, 'level'):
                     spec['parameters']['level'] = draw.randint(1, 9)
+            if draw.likely(0.4, 'bloom'):
+                spec['parameters']['bloom'] = [n for n, c in spec['frame'].items() if c['dtype'] != 'bool' and draw.chance(0.5)]
         elif kind == 'ndjson':
             spec['read']['dtypes'] = {n: c['dtype'] for n, c in spec['frame'].items()}
         return spec

@@ -3,11 +3,13 @@
  * of pages hold: no value lies outside of them, nulls and NaN are as many as they say, and pages are where they are
  * said to be. The first bytes say what columns there are, the others are values, over and over again.
  */
+#define XXH_INLINE_ALL
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "contract/int128.h"
@@ -30,6 +32,9 @@ next(struct input *in)
 {
     return in->size == 0 ? 0 : in->bytes[in->at++ % in->size];
 }
+
+/* Which columns are to have a Bloom filter. */
+enum { BLOOM_CODED, BLOOM_ALL, BLOOM_NONE, BLOOM_WISHES };
 
 /* ---- a frame ---- */
 
@@ -322,6 +327,70 @@ check_pages(const granary_column *column, const struct gr_parquet_leaf *leaf, co
     free(all_null);
 }
 
+/* ---- Bloom filters ---- */
+
+/* The hash of a value as the file has it. */
+static uint64_t
+hash_at(const granary_column *column, const struct gr_parquet_leaf *leaf, int64_t row)
+{
+    uint8_t bytes[16] = {0};
+    bool beyond = false;
+    const char *text;
+    int64_t integer;
+    size_t size;
+
+    switch (gr_dtype_kind(column->dtype)) {
+    case GRANARY_STRING:
+        text = gr_text_at(column, row, &size);
+        return XXH64(text, size, 0);
+    case GRANARY_DECIMAL:
+        memcpy(bytes, (const uint8_t *)column->values + row * 16, 16);
+        if (leaf->physical == GR_PARQUET_INT64) {
+            return XXH64(bytes, 8, 0);
+        }
+        for (size_t i = 0; i < 8; i++) {
+            uint8_t byte = bytes[i];
+
+            bytes[i] = bytes[15 - i];
+            bytes[15 - i] = byte;
+        }
+        return XXH64(bytes, 16, 0);
+    case GRANARY_FLOAT32:
+        return XXH64((const float *)column->values + row, 4, 0);
+    case GRANARY_FLOAT64:
+        return XXH64((const double *)column->values + row, 8, 0);
+    default:
+        integer = integer_at(column, row, &beyond);
+        return XXH64(&integer, leaf->physical == GR_PARQUET_INT32 ? 4 : 8, 0);
+    }
+}
+
+/* No value is missing, and the filter is as large as it may be. */
+static void
+check_bloom(const granary_column *column, const struct gr_parquet_leaf *leaf, const struct gr_parquet_chunk *chunk,
+            const struct rows *rows, const uint8_t *file, unsigned wish)
+{
+    const uint8_t *bytes = file + chunk->bloom_at;
+    size_t head = 0;
+    uint64_t size = 0;
+
+    must(chunk->bloom_at == 0 || wish != BLOOM_NONE);
+    must(chunk->bloom_at > 0 || wish != BLOOM_ALL || column->dtype == GRANARY_NULLTYPE ||
+         column->dtype == GRANARY_BOOL || chunk->stats.nulls == rows->count);
+    must(chunk->bloom_at == 0 || wish != BLOOM_CODED || chunk->has_dictionary);
+    if (chunk->bloom_at == 0) {
+        return;
+    }
+    must(gr_parquet_bloom_head(bytes, (size_t)chunk->bloom_size, &head, &size) == GRANARY_OK);
+    must(head + size == (uint64_t)chunk->bloom_size && (size & (size - 1)) == 0 && size <= 128 << 10);
+    for (int64_t i = rows->from; i < rows->from + rows->count; i++) {
+        uint64_t hash = gr_is_null(column, i) ? 0 : hash_at(column, leaf, i);
+
+        must(gr_is_null(column, i) ||
+             gr_parquet_bloom_has(bytes + head + gr_parquet_bloom_block(size, hash) * GR_PARQUET_BLOOM_BLOCK, hash));
+    }
+}
+
 /* ---- there and back ---- */
 
 static void
@@ -368,8 +437,12 @@ add(void *out, const void *bytes, size_t size)
 }
 
 static void
-write_frame(const granary_frame *frame, int64_t first, const char *codec, struct gr_buf *out)
+write_frame(const granary_frame *frame, int64_t first, const char *codec, unsigned wish, struct gr_buf *out)
 {
+    static const bool all[COLUMNS_MAX] = {true, true, true, true, true, true};
+    static const bool none[COLUMNS_MAX];
+    const char *names[COLUMNS_MAX];
+    Granary__Attr bloom = {.strings = (char **)(uintptr_t)names};
     const granary_column *columns[COLUMNS_MAX];
     struct gr_parquet_packer packer;
     struct gr_parquet_style style = {.packer = &packer};
@@ -378,7 +451,10 @@ write_frame(const granary_frame *frame, int64_t first, const char *codec, struct
 
     for (size_t i = 0; i < frame->count; i++) {
         columns[i] = &frame->columns[i].view;
+        names[i] = columns[i]->name;
     }
+    bloom.n_strings = wish == BLOOM_ALL ? frame->count : 0;
+    style.bloom = wish == BLOOM_CODED ? NULL : wish == BLOOM_ALL ? all : none;
     must(pack_open(codec, 0, &packer) == GRANARY_OK);
     must(gr_parquet_put_groups(columns, frame->count, 0, first, &style, &groups[0]) == GRANARY_OK);
     must(gr_parquet_put_groups(columns, frame->count, first, frame->rows - first, &style, &groups[1]) == GRANARY_OK);
@@ -391,7 +467,8 @@ write_frame(const granary_frame *frame, int64_t first, const char *codec, struct
         bool fits = false;
 
         must(gr_parquet_writer_fits(writer, groups[i].bytes, groups[i].size, &fits, &style.wide) == GRANARY_OK);
-        must(fits || parquet_widen(groups[i].bytes, groups[i].size, &style, &wide) == GRANARY_OK);
+        must(fits || parquet_widen(groups[i].bytes, groups[i].size, &style, wish == BLOOM_CODED ? NULL : &bloom,
+                                   &wide) == GRANARY_OK);
         must(gr_parquet_writer_add(writer, fits ? groups[i].bytes : wide.bytes, fits ? groups[i].size : wide.size) ==
              GRANARY_OK);
         gr_buf_free(&wide);
@@ -405,7 +482,7 @@ write_frame(const granary_frame *frame, int64_t first, const char *codec, struct
 }
 
 static void
-check_file(const granary_frame *frame, int64_t first, const struct gr_buf *bytes)
+check_file(const granary_frame *frame, int64_t first, unsigned wish, const struct gr_buf *bytes)
 {
     struct gr_parquet *file = NULL;
     const struct gr_parquet_group *groups;
@@ -428,6 +505,8 @@ check_file(const granary_frame *frame, int64_t first, const struct gr_buf *bytes
             must(strcmp(gr_parquet_columns(file, &count)[i].name, frame->columns[i].view.name) == 0);
             check_column(&frame->columns[i].view, &leaves[i], &groups[g].chunks[i], &rows,
                          (const uint8_t *)bytes->bytes);
+            check_bloom(&frame->columns[i].view, &leaves[i], &groups[g].chunks[i], &rows, (const uint8_t *)bytes->bytes,
+                        wish);
         }
     }
     gr_parquet_close(file);
@@ -443,9 +522,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     granary_frame *frame = make_frame(&in);
     struct gr_buf out = {0};
     int64_t first = (int64_t)next(&in) * frame->rows / 255;
+    unsigned wish = next(&in) % BLOOM_WISHES;
 
-    write_frame(frame, first, codec, &out);
-    check_file(frame, first, &out);
+    write_frame(frame, first, codec, wish, &out);
+    check_file(frame, first, wish, &out);
     gr_buf_free(&out);
     gr_frame_destroy(frame);
     return 0;

@@ -112,7 +112,7 @@ add_groups(struct gr_parquet_writer *writer, const struct gr_value *input, const
         return gr_parquet_writer_add(writer, input->bytes, input->bytes_size);
     }
     err = err == GRANARY_OK ? pack_open(params->compression, params->level, &packer) : err;
-    err = err == GRANARY_OK ? parquet_widen(input->bytes, input->bytes_size, &style, &wide) : err;
+    err = err == GRANARY_OK ? parquet_widen(input->bytes, input->bytes_size, &style, params->bloom, &wide) : err;
     err = err == GRANARY_OK ? gr_parquet_writer_add(writer, wide.bytes, wide.size) : err;
     pack_close(&packer);
     gr_buf_free(&wide);

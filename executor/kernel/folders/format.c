@@ -42,21 +42,19 @@ print_text(const granary_frame *frame, const struct gr_chunk_folders_format *par
 static granary_err
 print_parquet(const granary_frame *frame, const struct gr_chunk_folders_format *params, struct gr_buf *out)
 {
-    const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
+    struct pack_columns columns = {.columns = NULL};
     struct gr_parquet_packer packer = {.own = NULL};
     /* Files of a folder have the same types, whatever is in each. */
-    const struct gr_parquet_style style = {.packer = &packer, .all_wide = true};
-    granary_err err =
-        columns == NULL ? gr_no_memory("folders_format") : pack_open(params->compression, params->level, &packer);
+    struct gr_parquet_style style = {.packer = &packer, .all_wide = true};
+    granary_err err = pack_open(params->compression, params->level, &packer);
 
-    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
-        columns[i] = &frame->columns[i].view;
-    }
+    err = err == GRANARY_OK ? pack_columns_open(frame, params->bloom, &columns) : err;
     if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, &style, out);
+        style.bloom = columns.bloom;
+        err = gr_parquet_put_groups(columns.columns, frame->count, 0, frame->rows, &style, out);
     }
+    pack_columns_close(&columns);
     pack_close(&packer);
-    free(columns);
     return err;
 }
 

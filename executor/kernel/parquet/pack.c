@@ -149,3 +149,41 @@ pack_close(struct gr_parquet_packer *packer)
     free(codec);
     packer->own = NULL;
 }
+
+granary_err
+pack_columns_open(const granary_frame *frame, const Granary__Attr *bloom, struct pack_columns *ret_columns)
+{
+    struct pack_columns made = {.columns = calloc(frame->count + 1, sizeof *made.columns)};
+    granary_err err = made.columns == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory for columns") : GRANARY_OK;
+
+    if (err == GRANARY_OK && bloom != NULL) {
+        made.bloom = calloc(frame->count + 1, sizeof *made.bloom);
+        err = made.bloom == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory for columns") : GRANARY_OK;
+    }
+    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
+        made.columns[i] = &frame->columns[i].view;
+    }
+    for (size_t i = 0; err == GRANARY_OK && bloom != NULL && i < bloom->n_strings; i++) {
+        int at = gr_frame_find(frame, bloom->strings[i]);
+
+        if (at < 0) {
+            err = gr_fail(GRANARY_EINVAL, "bloom: there is no column '%s'", bloom->strings[i]);
+        } else {
+            made.bloom[at] = true;
+        }
+    }
+    if (err != GRANARY_OK) {
+        pack_columns_close(&made);
+        return err;
+    }
+    *ret_columns = made;
+    return GRANARY_OK;
+}
+
+void
+pack_columns_close(struct pack_columns *columns)
+{
+    free(columns->columns);
+    free(columns->bloom);
+    *columns = (struct pack_columns){.columns = NULL};
+}

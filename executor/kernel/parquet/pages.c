@@ -11,6 +11,10 @@ pages_free(struct pages *pages)
 {
     free(pages->raw);
     pages->raw = NULL;
+    for (int i = 0; i < 2; i++) {
+        free(pages->runs[i]);
+        pages->runs[i] = NULL;
+    }
 }
 
 granary_err
@@ -80,22 +84,70 @@ cut_levels(struct page *page, const uint8_t **ret_levels, size_t *ret_size)
     return GRANARY_OK;
 }
 
+/* Levels as old files have them: numbers one behind another, from the highest bit of each byte on, without their size. They
+ * become one run, as of others. */
 static granary_err
-cut_v1(const struct pages *pages, struct page *page)
+turn_levels(struct page *page, unsigned bits, uint8_t **run, const uint8_t **ret_levels, size_t *ret_size)
 {
+    uint64_t all = (uint64_t)page->head.values * bits;
+    uint64_t groups = ((uint64_t)page->head.values + 7) / 8;
+    size_t at = 0;
+    uint8_t *out;
+
+    if ((all + 7) / 8 > page->body_size) {
+        return gr_fail(GRANARY_ECORRUPT, "a page is shorter than its levels");
+    }
+    free(*run);
+    *run = out = calloc((size_t)(groups * bits) + 10 + PAGE_SLACK, 1);
+    if (out == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory for the levels of a page");
+    }
+    for (uint64_t head = groups << 1 | 1; head > 0; head >>= 7) {
+        out[at++] = (uint8_t)((head & 0x7f) | (head > 0x7f ? 0x80 : 0));
+    }
+    for (uint64_t i = 0; i < all; i++) {
+        uint64_t to = i / bits * bits + (bits - 1 - i % bits); /* the highest bit of a number comes first */
+        unsigned bit = page->body[i / 8] >> (7 - i % 8) & 1;
+
+        out[at + to / 8] = (uint8_t)(out[at + to / 8] | bit << (to % 8));
+    }
+    *ret_levels = out;
+    *ret_size = at + (size_t)(groups * bits);
+    page->body += (all + 7) / 8;
+    page->body_size -= (size_t)((all + 7) / 8);
+    return GRANARY_OK;
+}
+
+static granary_err
+take_levels(struct page *page, int32_t encoding, unsigned bits, uint8_t **run, const uint8_t **ret_levels,
+            size_t *ret_size)
+{
+    switch (encoding) {
+    case GR_PARQUET_RLE:
+        return cut_levels(page, ret_levels, ret_size);
+    case GR_PARQUET_BIT_PACKED:
+        return turn_levels(page, bits, run, ret_levels, ret_size);
+    default:
+        return gr_fail(GRANARY_EUNSUPPORTED, "its nulls are in an encoding that is not supported (%d)", (int)encoding);
+    }
+}
+
+static granary_err
+cut_v1(struct pages *pages, struct page *page)
+{
+    const struct gr_parquet_page *head = &page->head;
     granary_err err = GRANARY_OK;
 
-    if (pages->full == 0 || page->head.type == GR_PARQUET_PAGE_DICTIONARY) {
+    if (pages->full == 0 || head->type == GR_PARQUET_PAGE_DICTIONARY) {
         return GRANARY_OK;
     }
-    if (page->head.level_encoding != GR_PARQUET_RLE) {
-        return gr_fail(GRANARY_EUNSUPPORTED, "its nulls are in an encoding that is not supported (%d)",
-                       (int)page->head.level_encoding);
-    }
     if (pages->repeats) {
-        err = cut_levels(page, &page->repeats, &page->repeats_size);
+        err =
+            take_levels(page, head->repeat_encoding, bits_for(1), &pages->runs[0], &page->repeats, &page->repeats_size);
     }
-    return err == GRANARY_OK ? cut_levels(page, &page->levels, &page->levels_size) : err;
+    return err == GRANARY_OK ? take_levels(page, head->level_encoding, bits_for(pages->full), &pages->runs[1],
+                                           &page->levels, &page->levels_size)
+                             : err;
 }
 
 static granary_err

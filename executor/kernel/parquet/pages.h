@@ -14,6 +14,7 @@ struct pages {
     bool repeats;  /* they are of lists: repetition levels stand before definition levels */
     uint8_t *raw;  /* of the page that was opened last; owned */
     size_t raw_room;
+    uint8_t *runs[2]; /* levels of it that were packed in another way; owned */
 };
 
 /* A page, unpacked. */

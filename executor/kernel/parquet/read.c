@@ -9,10 +9,8 @@
 #include "base/fd.h"
 #include "data/file/regular.h"
 #include "data/place.h"
-#include "graph/schema.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/core/scratch.h"
-#include "kernel/parquet/bloom.h"
 #include "kernel/parquet/codec.h"
 #include "kernel/parquet/column.h"
 #include "kernel/rows/rows.h"
@@ -25,7 +23,6 @@ enum {
 struct reading {
     const char *path;
     int fd;
-    uint64_t file_size;
     struct gr_parquet *file;
     const struct gr_parquet_leaf *leaves;
     const struct gr_parquet_group *groups;
@@ -107,7 +104,6 @@ open_file(struct reading *reading, const struct gr_chunk_parquet_read *params)
         info.st_mtim.tv_sec * INT64_C(1000000000) + info.st_mtim.tv_nsec != params->modified) {
         return fail_changed(params->path);
     }
-    reading->file_size = (uint64_t)info.st_size;
     err = gr_parquet_open(reading->fd, (uint64_t)info.st_size, params->path, &reading->file);
     if (err == GRANARY_OK) {
         reading->leaves = gr_parquet_leaves(reading->file, &count);
@@ -388,46 +384,6 @@ narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, stru
     return GRANARY_OK;
 }
 
-/* Columns of the condition, with their leaves by position. */
-static granary_err
-tested_schema(const struct reading *reading, const struct gr_chunk_parquet_read *params, struct gr_schema *schema,
-              size_t *leaf_of)
-{
-    granary_err err = GRANARY_OK;
-
-    for (size_t c = 0; c < reading->names->n_strings && err == GRANARY_OK; c++) {
-        leaf_of[c] = reading->wanted[c];
-        err =
-            gr_schema_add(schema, params->columns->strings[c], gr_parquet_dtype(&reading->leaves[reading->wanted[c]]));
-    }
-    return err;
-}
-
-/* Whether Bloom filters tell that the condition is true in no row: of all row groups, or of none. */
-static bool
-has_no_row(const struct reading *reading, const struct gr_chunk_parquet_read *params)
-{
-    struct gr_schema schema = {0};
-    size_t *leaf_of = calloc(reading->names->n_strings + 1, sizeof *leaf_of);
-    struct bloom_question question = {.fd = reading->fd,
-                                      .file_size = reading->file_size,
-                                      .leaves = reading->leaves,
-                                      .schema = &schema,
-                                      .leaf_of = leaf_of};
-    struct gr_expr *where = NULL;
-    bool none = leaf_of != NULL && tested_schema(reading, params, &schema, leaf_of) == GRANARY_OK &&
-                gr_expr_parse(params->where, &where) == GRANARY_OK && gr_expr_check(where, &schema) == GRANARY_OK;
-
-    for (size_t g = 0; g < reading->count && none; g++) {
-        question.group = &reading->groups[reading->first + g];
-        none = bloom_excludes(&question, where);
-    }
-    gr_expr_destroy(where);
-    gr_schema_free(&schema);
-    free(leaf_of);
-    return none;
-}
-
 static granary_err
 read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, granary_frame **ret_frame)
 {
@@ -436,14 +392,8 @@ read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, 
     granary_err err = GRANARY_OK;
 
     if (params->where != NULL && params->tests != NULL && reading->rows > 0) {
-        if (has_no_row(reading, params)) {
-            reading->rows = 0;
-            reading->count = 0;
-        } else {
-            err = narrow(reading, params, &found, &few);
-        }
+        err = narrow(reading, params, &found, &few);
     }
-
     if (err == GRANARY_OK && !few) {
         expect_all(reading);
     }

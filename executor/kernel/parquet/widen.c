@@ -98,28 +98,25 @@ read_file(const struct gr_parquet *file, const char *bytes, granary_frame **ret_
 }
 
 granary_err
-parquet_widen(const void *bytes, size_t size, const struct gr_parquet_style *style, struct gr_buf *out)
+parquet_widen(const void *bytes, size_t size, const struct gr_parquet_style *style, const Granary__Attr *bloom,
+              struct gr_buf *out)
 {
+    struct gr_parquet_style own = *style;
+    struct pack_columns columns = {.columns = NULL};
     struct gr_buf whole = {0};
     struct gr_parquet *file = NULL;
     granary_frame *frame = NULL;
-    const granary_column **columns = NULL;
     granary_err err = make_file(bytes, size, &whole);
 
     err = err == GRANARY_OK ? parse_file(&whole, &file) : err;
     err = err == GRANARY_OK ? read_file(file, whole.bytes, &frame) : err;
     gr_buf_free(&whole);
+    err = err == GRANARY_OK ? pack_columns_open(frame, bloom, &columns) : err;
     if (err == GRANARY_OK) {
-        columns = calloc(frame->count + 1, sizeof *columns);
-        err = columns == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory for row groups") : GRANARY_OK;
+        own.bloom = columns.bloom;
+        err = gr_parquet_put_groups(columns.columns, frame->count, 0, frame->rows, &own, out);
     }
-    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
-        columns[i] = &frame->columns[i].view;
-    }
-    if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, 0, frame->rows, style, out);
-    }
-    free(columns);
+    pack_columns_close(&columns);
     gr_frame_destroy(frame);
     gr_parquet_close(file);
     return err;

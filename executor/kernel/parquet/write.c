@@ -1,6 +1,4 @@
 /* parquet_format: chunks become row groups, which parquet_write (kernel/file) puts into a file. */
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/parquet/pack.h"
@@ -15,22 +13,20 @@ part_begin(int64_t rows, int64_t part, int64_t parts)
 static granary_err
 format_frame(const granary_frame *frame, const struct gr_chunk_parquet_format *params, struct gr_buf *out)
 {
-    const granary_column **columns = calloc(frame->count + 1, sizeof *columns);
+    struct pack_columns columns = {.columns = NULL};
     struct gr_parquet_packer packer = {.own = NULL};
-    const struct gr_parquet_style style = {.packer = &packer};
+    struct gr_parquet_style style = {.packer = &packer};
     int64_t from = part_begin(frame->rows, params->part, params->parts);
     int64_t to = part_begin(frame->rows, params->part + 1, params->parts);
-    granary_err err =
-        columns == NULL ? gr_no_memory("parquet_format") : pack_open(params->compression, params->level, &packer);
+    granary_err err = pack_open(params->compression, params->level, &packer);
 
-    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
-        columns[i] = &frame->columns[i].view;
-    }
+    err = err == GRANARY_OK ? pack_columns_open(frame, params->bloom, &columns) : err;
     if (err == GRANARY_OK) {
-        err = gr_parquet_put_groups(columns, frame->count, from, to - from, &style, out);
+        style.bloom = columns.bloom;
+        err = gr_parquet_put_groups(columns.columns, frame->count, from, to - from, &style, out);
     }
+    pack_columns_close(&columns);
     pack_close(&packer);
-    free(columns);
     return err;
 }
 

@@ -163,11 +163,36 @@ check_write(const Granary__Node *node, enum gr_tile_op op)
                : err;
 }
 
+/* Columns that can have Bloom filters, and are in the files. */
+static granary_err
+check_bloom(const struct gr_schema *schema, const Granary__Attr *bloom, const Granary__Attr *keys)
+{
+    for (size_t i = 0; bloom != NULL && i < bloom->n_strings; i++) {
+        int at = gr_schema_find(schema, bloom->strings[i]);
+        granary_dtype dtype = at < 0 ? GRANARY_NULLTYPE : schema->fields[at].dtype;
+
+        if (gr_dtype_is_list(dtype) || dtype == GRANARY_BOOL) {
+            return gr_fail(GRANARY_EINVAL,
+                           "parameter 'bloom': column '%s' is %s, and has no Bloom filter: leave it out",
+                           bloom->strings[i], granary_dtype_name(dtype));
+        }
+        for (size_t k = 0; keys != NULL && k < keys->n_strings; k++) {
+            if (strcmp(bloom->strings[i], keys->strings[k]) == 0) {
+                return gr_fail(GRANARY_EINVAL,
+                               "parameter 'bloom': column '%s' is in names of folders, not in files: leave it out",
+                               bloom->strings[i]);
+            }
+        }
+    }
+    return GRANARY_OK;
+}
+
 /* Written files: their paths, and how large they are. */
 static granary_err
 infer_write(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
-    const Granary__Attr *keys = GR_NODE_PARAMS(write_parquet, node->node)->partition_by;
+    const struct gr_params_write_parquet *params = GR_NODE_PARAMS(write_parquet, node->node); /* as of all others */
+    const Granary__Attr *keys = params->partition_by;
     granary_err err = keys == NULL ? GRANARY_OK : op_refuse_lists(&inputs[0]->schema, keys, "names of folders");
 
     if (err != GRANARY_OK) {
@@ -176,7 +201,8 @@ infer_write(const struct gr_node *node, const struct gr_node_type *const *inputs
     if (keys != NULL && keys->n_strings == inputs[0]->schema.count) {
         return gr_fail(GRANARY_EINVAL, "parameter 'partition_by' has all columns: none is left for the files");
     }
-    err = gr_schema_add(&type->schema, "path", GRANARY_STRING);
+    err = node->op == GR_TILE_write_parquet ? check_bloom(&inputs[0]->schema, params->bloom, keys) : GRANARY_OK;
+    err = err == GRANARY_OK ? gr_schema_add(&type->schema, "path", GRANARY_STRING) : err;
     return err == GRANARY_OK ? gr_schema_add(&type->schema, "bytes", GRANARY_INT64) : err;
 }
 

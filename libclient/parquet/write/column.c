@@ -454,8 +454,8 @@ note_chunk(struct writing *writing)
 }
 
 granary_err
-put_column(struct put_scratch *scratch, const granary_column *column, const struct put_type *type, int64_t from,
-           int64_t rows, size_t begin, struct gr_buf *out)
+put_column(struct put_scratch *scratch, const granary_column *column, const struct put_type *type,
+           enum put_bloom_wish bloom, int64_t from, int64_t rows, size_t begin, struct gr_buf *out)
 {
     struct writing writing = {.scratch = scratch,
                               .chunk = {.dictionary_at = -1, .codec = scratch->packer->codec},
@@ -489,6 +489,11 @@ put_column(struct put_scratch *scratch, const granary_column *column, const stru
     err = err == GRANARY_OK ? choose_codec(&writing) : err;
     if (err == GRANARY_OK) {
         err = type->is_list ? add_list_pages(&writing) : add_pages(&writing);
+    }
+    if (err == GRANARY_OK && !type->is_list) {
+        writing.chunk.bloom_at = (int64_t)scratch->blooms.size;
+        err = put_bloom(&writing.dense, &writing.dictionary, bloom, &scratch->blooms);
+        writing.chunk.bloom_size = (uint32_t)(scratch->blooms.size - (size_t)writing.chunk.bloom_at);
     }
     if (err == GRANARY_OK) {
         note_chunk(&writing);

@@ -220,7 +220,7 @@ take_group(struct gr_parquet_writer *writer, struct cursor *in, int64_t at)
     }
     take_into(in, &facts, sizeof facts);
     group = &writer->groups[writer->group_count];
-    *group = (struct group){.at = at, .rows = facts.rows, .size = facts.size};
+    *group = (struct group){.at = at, .rows = facts.rows, .size = facts.size, .blooms = facts.blooms};
     group->chunks = calloc(writer->field_count + 1, sizeof *group->chunks);
     if (group->chunks == NULL) {
         return put_no_memory();
@@ -236,7 +236,7 @@ take_group(struct gr_parquet_writer *writer, struct cursor *in, int64_t at)
         chunk->pages = take(in, chunk->facts.pages * sizeof(struct put_page));
         chunk->index = take(in, chunk->facts.index_size);
     }
-    return in->bad || facts.size < 0 || facts.rows < 0 ? fail_note() : GRANARY_OK;
+    return in->bad || facts.size < 0 || facts.rows < 0 || facts.blooms < 0 ? fail_note() : GRANARY_OK;
 }
 
 /* The note, in what gr_parquet_put_groups() made; *ret_size: of the pages before it. */
@@ -323,7 +323,11 @@ gr_parquet_writer_add(struct gr_parquet_writer *writer, const void *bytes, size_
     }
     for (uint32_t g = 0; err == GRANARY_OK && g < head.groups; g++) {
         err = take_group(writer, &in, at);
-        at += err == GRANARY_OK ? writer->groups[writer->group_count - 1].size : 0;
+        if (err == GRANARY_OK) {
+            const struct group *group = &writer->groups[writer->group_count - 1];
+
+            at += group->size + group->blooms;
+        }
     }
     if (err == GRANARY_OK && (in.left > 0 || at - writer->at != (int64_t)size)) {
         err = fail_note();

@@ -247,6 +247,10 @@ put_meta(struct thrift_out *out, const struct group *group, const struct written
     }
     put_statistics(out, chunk);
     put_page_counts(out, facts);
+    if (facts->bloom_size > 0) {
+        thrift_put_int(out, 14, THRIFT_I64, group->at + group->size + facts->bloom_at);
+        thrift_put_int(out, 15, THRIFT_I32, facts->bloom_size);
+    }
     thrift_end(out);
 }
 

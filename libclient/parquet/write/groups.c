@@ -66,13 +66,15 @@ note_columns(const granary_column *const *columns, size_t count, int64_t rows, c
 
 static granary_err
 put_group(struct put_scratch *scratch, const granary_column *const *columns, size_t count, int64_t from, int64_t rows,
-          const bool *wide, struct gr_buf *out)
+          const struct gr_parquet_style *style, const bool *wide, struct gr_buf *out)
 {
     struct note_group group = {.rows = rows};
     size_t begin = out->size;
     size_t at = scratch->note.size;
+    enum put_bloom_wish wish;
     granary_err err = GRANARY_OK;
 
+    scratch->blooms.size = 0;
     gr_buf_add(&scratch->note, &group, sizeof group);
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         struct put_type type;
@@ -81,10 +83,13 @@ put_group(struct put_scratch *scratch, const granary_column *const *columns, siz
         if (err == GRANARY_OK && type.kind == PUT_DECIMAL && !wide[i]) {
             put_type_narrow(&type);
         }
-        err = err == GRANARY_OK ? put_column(scratch, columns[i], &type, from, rows, begin, out) : err;
+        wish = style->bloom == NULL ? PUT_BLOOM_CODED : style->bloom[i] ? PUT_BLOOM_ASKED : PUT_BLOOM_NONE;
+        err = err == GRANARY_OK ? put_column(scratch, columns[i], &type, wish, from, rows, begin, out) : err;
         err = err == GRANARY_OK ? err : gr_fail_in(err, "column '%s'", columns[i]->name);
     }
     group.size = (int64_t)(out->size - begin);
+    group.blooms = (int64_t)scratch->blooms.size;
+    gr_buf_add(out, scratch->blooms.bytes, scratch->blooms.size);
     if (gr_buf_ok(&scratch->note)) {
         memcpy(scratch->note.bytes + at, &group, sizeof group);
     }
@@ -105,7 +110,7 @@ gr_parquet_put_groups(const granary_column *const *columns, size_t count, int64_
     }
     for (int64_t at = 0; err == GRANARY_OK && at < rows; at += PUT_GROUP_ROWS) {
         err = put_group(&scratch, columns, count, from + at, rows - at < PUT_GROUP_ROWS ? rows - at : PUT_GROUP_ROWS,
-                        wide, out);
+                        style, wide, out);
     }
     if (err == GRANARY_OK) {
         struct note_end end = {.size = scratch.note.size, .magic = NOTE_MAGIC};
@@ -117,6 +122,7 @@ gr_parquet_put_groups(const granary_column *const *columns, size_t count, int64_
     gr_buf_free(&scratch.raw);
     gr_buf_free(&scratch.packed);
     gr_buf_free(&scratch.bounds);
+    gr_buf_free(&scratch.blooms);
     gr_buf_free(&scratch.note);
     free(wide);
     return err;

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define NOTE_MAGIC UINT64_C(0x32657175726170) /* "parque2" */
+#define NOTE_MAGIC UINT64_C(0x33657175726170) /* "parque3" */
 
 struct note_head {
     uint32_t columns;
@@ -27,7 +27,8 @@ struct note_column {
 
 struct note_group {
     int64_t rows;
-    int64_t size; /* of all its pages */
+    int64_t size;   /* of all its pages */
+    int64_t blooms; /* bytes of Bloom filters behind them */
 };
 
 struct note_end {

@@ -131,6 +131,14 @@ granary_err put_dictionary_make(const struct put_dense *dense, struct put_dictio
 granary_err put_dictionary_rank(const struct put_dense *dense, struct put_dictionary *dictionary);
 void put_dictionary_free(struct put_dictionary *dictionary);
 
+/* ---- bloom.c ---- */
+
+enum put_bloom_wish { PUT_BLOOM_NONE, PUT_BLOOM_CODED, PUT_BLOOM_ASKED };
+
+/* Append the Bloom filter of all values, with its head; none where it makes no sense, or is not wished. Errors: ENOMEM */
+granary_err put_bloom(const struct put_dense *dense, const struct put_dictionary *dictionary, enum put_bloom_wish wish,
+                      struct gr_buf *out);
+
 /* ---- hybrid.c ---- */
 
 /* Bits of numbers up to that one. */
@@ -189,11 +197,13 @@ struct put_chunk {
     int64_t size;
     int64_t dictionary_at; /* from the begin of the row group; -1: there is none */
     int64_t data_at;
+    int64_t bloom_at; /* from the end of all pages of the row group */
     uint32_t pages;
     uint32_t codec;
     uint32_t min_size;
     uint32_t max_size;
     uint32_t index_size;
+    uint32_t bloom_size; /* 0: there is none */
     bool has_bounds;
     bool min_exact;
     bool max_exact;
@@ -205,13 +215,14 @@ struct put_scratch {
     struct gr_buf raw;    /* a page */
     struct gr_buf packed; /* the same */
     struct gr_buf bounds; /* of all pages */
+    struct gr_buf blooms; /* of the columns of a row group so far */
     struct gr_buf note;
 };
 
 /* Append the pages of a column of a row group to out, which began there, and what is told of them to the note. Errors:
  * EFULL · ENOMEM */
 granary_err put_column(struct put_scratch *scratch, const granary_column *column, const struct put_type *type,
-                       int64_t from, int64_t rows, size_t begin, struct gr_buf *out);
+                       enum put_bloom_wish bloom, int64_t from, int64_t rows, size_t begin, struct gr_buf *out);
 
 granary_err put_no_memory(void);
 

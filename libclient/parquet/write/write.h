@@ -27,6 +27,8 @@ struct gr_parquet_style {
     /* Decimals have 16 bytes. Others have 8 where no value of these rows has more than 18 digits: */
     bool all_wide;
     const bool *wide; /* the same of some columns; NULL: of none */
+    /* Columns that have a Bloom filter, at most 1 MiB a row group. NULL: those with a dictionary, at most 128 KiB. */
+    const bool *bloom;
 };
 
 /*

@@ -18,7 +18,8 @@ struct written {
 struct group {
     int64_t at;
     int64_t rows;
-    int64_t size;
+    int64_t size; /* of its pages, behind which Bloom filters are */
+    int64_t blooms;
     struct written *chunks;
 };
 

@@ -27,9 +27,10 @@ struct piece_info {
 
 /* What statistics leave out of one file of many, or of all of them. */
 struct left_out {
-    size_t groups; /* row groups that there are */
-    size_t skipped_groups;
-    int64_t rows; /* of the row groups that are left */
+    size_t groups;         /* row groups that there are */
+    size_t skipped_groups; /* by their statistics */
+    size_t bloom_groups;   /* of the others, by their Bloom filters */
+    int64_t rows;          /* of the row groups that are left */
     int64_t skipped_rows;
 };
 

@@ -348,6 +348,17 @@ write_together(const struct gr_tiled *in, size_t piece)
     return count;
 }
 
+/* How row groups are made. */
+static void
+add_style(struct tiling *t, const struct gr_params_write_parquet *params, gr_attrs set)
+{
+    gr_attrs_add(t->chunks, set, gr_attr_new_string("compression", params->compression));
+    gr_attrs_add(t->chunks, set, gr_attr_new_int("level", params->level));
+    if (params->bloom != NULL) {
+        gr_attrs_add(t->chunks, set, gr_attr_new_strings("bloom", params->bloom->strings, params->bloom->n_strings));
+    }
+}
+
 granary_err
 tile_write_parquet(struct tiling *t, size_t i)
 {
@@ -360,8 +371,7 @@ tile_write_parquet(struct tiling *t, size_t i)
     struct gr_piece *groups;
     gr_attrs whole;
 
-    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("compression", params->compression));
-    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("level", params->level));
+    add_style(t, params, spec.shared);
     if (file_is_folders(&t->steps->steps[i])) {
         return file_write_folders(t, i, "parquet", NULL, spec.shared);
     }
@@ -389,7 +399,6 @@ tile_write_parquet(struct tiling *t, size_t i)
         }
     }
     whole = file_path_attrs(t, t->sources->files[i]);
-    gr_attrs_add(t->chunks, whole, gr_attr_new_string("compression", params->compression));
-    gr_attrs_add(t->chunks, whole, gr_attr_new_int("level", params->level));
+    add_style(t, params, whole);
     return file_write_whole(t, i, GR_CHUNK_parquet_write, whole, groups, made);
 }

@@ -1,6 +1,6 @@
 /*
- * Rows that nobody wants. The statistics of a row group may exclude all of it. Where they do not, and the file has a page
- * index, the statistics of pages are asked next, for each column that a condition is on: its pages exclude rows by
+ * Rows that nobody wants. The statistics of a row group may exclude all of it, and then its Bloom filters. Where they do
+ * not, and the file has a page index, the statistics of pages are asked next, for each column that a condition is on: its pages exclude rows by
  * themselves, since each part of a condition that is tried is on one column. A page index that is damaged is not used.
  */
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/regular.h"
+#include "tile/file/parquet_bloom.h"
 #include "tile/file/parquet_cuts.h"
 #include "tile/source/choose.h"
 
@@ -303,29 +304,52 @@ rows_wanted(const struct cuts *cuts)
     return rows;
 }
 
+/* Row groups that a condition may want after all, by their Bloom filters. *ret_out: so many are left out. */
+static granary_err
+want_by_blooms(struct tiling *t, size_t i, struct cuts *cuts, int fd, size_t *ret_out)
+{
+    const struct gr_expr *where = zone_only_condition(t, i);
+    struct bloom_test *test = NULL;
+    granary_err err = where == NULL ? GRANARY_OK : bloom_test_create(where, &cuts->step->type->schema, &test);
+
+    for (size_t g = 0; test != NULL && g < cuts->group_count; g++) {
+        if (cuts->wanted[g].count > 0 && bloom_test_excludes(test, cuts, g, fd)) {
+            cuts->wanted[g].count = 0;
+            (*ret_out)++;
+        }
+    }
+    bloom_test_destroy(test);
+    return err;
+}
+
 /* What is left out is told to people; and the step's rows are not to be recalled as all of it. */
 static void
-tell(struct tiling *t, size_t i, const struct cuts *cuts, size_t groups, int64_t before)
+tell(struct tiling *t, size_t i, const struct cuts *cuts, const struct left_out *out)
 {
-    int64_t rows = rows_wanted(cuts);
+    const char *name = cuts->step->origin->name;
+    struct gr_buf *fired = t->steps->fired;
 
-    if (groups < cuts->group_count || rows < before) {
+    if (out->skipped_groups + out->bloom_groups > 0 || out->skipped_rows > 0) {
         t->steps->steps[i].spare = t->steps->steps[i].wished = false;
     }
     if (cuts->file->of_many) { /* a line for each would be too many */
-        t->left_out.groups += cuts->group_count;
-        t->left_out.skipped_groups += cuts->group_count - groups;
-        t->left_out.rows += before;
-        t->left_out.skipped_rows += before - rows;
+        t->left_out.groups += out->groups;
+        t->left_out.skipped_groups += out->skipped_groups;
+        t->left_out.bloom_groups += out->bloom_groups;
+        t->left_out.rows += out->rows;
+        t->left_out.skipped_rows += out->skipped_rows;
         return;
     }
-    if (groups < cuts->group_count && t->steps->fired != NULL) {
-        gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu row groups\n", cuts->step->origin->name,
-                    cuts->group_count - groups, cuts->group_count);
+    if (out->skipped_groups > 0 && fired != NULL) {
+        gr_buf_addf(fired, "  zone-map: '%s' skips %zu of %zu row groups\n", name, out->skipped_groups, out->groups);
     }
-    if (rows < before && t->steps->fired != NULL) {
-        gr_buf_addf(t->steps->fired, "  page-index: '%s' skips %lld of %lld rows\n", cuts->step->origin->name,
-                    (long long)(before - rows), (long long)before);
+    if (out->bloom_groups > 0 && fired != NULL) {
+        gr_buf_addf(fired, "  bloom: '%s' skips %zu of %zu row groups\n", name, out->bloom_groups,
+                    out->groups - out->skipped_groups);
+    }
+    if (out->skipped_rows > 0 && fired != NULL) {
+        gr_buf_addf(fired, "  page-index: '%s' skips %lld of %lld rows\n", name, (long long)out->skipped_rows,
+                    (long long)out->rows);
     }
 }
 
@@ -333,8 +357,8 @@ granary_err
 parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
 {
     bool *used = gr_region_zalloc(t->scratch, cuts->step->type->schema.count + 1, sizeof *used);
+    struct left_out out = {.groups = cuts->group_count};
     size_t groups = 0;
-    int64_t before;
     bool any = false;
     int fd = -1;
     granary_err err;
@@ -344,7 +368,7 @@ parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
         return tile_no_memory();
     }
     err = want_groups(t, i, cuts, &groups);
-    before = rows_wanted(cuts);
+    out.skipped_groups = cuts->group_count - groups;
     if (!cuts->file->is_recast) {
         zone_columns(t, i, &cuts->step->type->schema, used);
     }
@@ -352,6 +376,10 @@ parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
         any = any || used[c];
     }
     fd = err == GRANARY_OK && any ? open_again(cuts->file) : -1;
+    if (fd >= 0) {
+        err = want_by_blooms(t, i, cuts, fd, &out.bloom_groups);
+    }
+    out.rows = rows_wanted(cuts);
     for (size_t g = 0; err == GRANARY_OK && fd >= 0 && g < cuts->group_count; g++) {
         if (cuts->wanted[g].count > 0) {
             err = want_pages(t, i, cuts, g, used, fd);
@@ -359,7 +387,8 @@ parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
     }
     gr_fd_close(&fd);
     if (err == GRANARY_OK) {
-        tell(t, i, cuts, groups, before);
+        out.skipped_rows = out.rows - rows_wanted(cuts);
+        tell(t, i, cuts, &out);
     }
     return err;
 }

@@ -1,5 +1,6 @@
 // Files of granary, read and written again: back.mjs DIRECTORY. Of each X.parquet there, X.duckdb, X.polars and X.arrow-rs have the same
-// rows; of each condition of cases.json, DuckDB counts the rows, by statistics and without. Polars where $POLARS_MODULE is set, arrow-rs
+// rows; of each condition of cases.json, DuckDB counts the rows, by statistics and without. Of each value of probes.json, it tells
+// whether the Bloom filters of all row groups exclude it. Polars where $POLARS_MODULE is set, arrow-rs
 // (as parquet-wasm) where $WASM_MODULE is.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -27,6 +28,12 @@ for (const { file, where } of JSON.parse(readFileSync(`${directory}/cases.json`)
     loaded = file;
     answers.push([await count(`'${directory}/${file}'`, where), await count('t', where)]);
 }
+const excluded = [];
+for (const { file, column, value } of JSON.parse(readFileSync(`${directory}/probes.json`))) {
+    const rows = await connection.runAndReadAll(`SELECT bool_and(bloom_filter_excludes) FROM parquet_bloom_probe('${directory}/${file}', '${column}', ${value})`);
+    excluded.push(rows.getRows()[0][0]);
+}
+writeFileSync(`${directory}/excluded.json`, JSON.stringify(excluded));
 const types = {};
 for (const file of readdirSync(directory).filter((f) => f.endsWith('.parquet'))) {
     const rows = await connection.runAndReadAll(`SELECT name, type || ' ' || precision FROM parquet_schema('${directory}/${file}') WHERE precision IS NOT NULL`);

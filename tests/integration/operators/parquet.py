@@ -61,7 +61,7 @@ with Instance() as granary:
         groups = draw_groups()
         os.environ['GRANARY_RECALL'] = ('on', 'off')[round_number % 2]  # off: what a condition leaves out need not be read
         rows = [dict(zip('ab', pair)) for g in groups for pair in zip(g['a'], g['b'])]
-        put(parquet(groups, {name: random.choice([None, 100, 1000, 4096, 10000]) for name in 'ab'}, index=round_number % 4 > 0))
+        put(parquet(groups, {name: random.choice([None, 100, 1000, 4096, 10000]) for name in 'ab'}, index=round_number % 4 > 0, old=round_number % 3 == 0))
         for chunk_bytes in (0, 4096):
             got = granary.run({'x': read}, 'x', chunk_bytes)
             assert [values(got['a']), values(got['b'])] == [[r['a'] for r in rows], [r['b'] for r in rows]]

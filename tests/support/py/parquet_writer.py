@@ -56,10 +56,18 @@ def _levels(values):
     return struct.pack('<I', len(runs)) + runs
 
 
-def _page(values):
-    body = _levels(values) + b''.join(struct.pack('<q', v) for v in values if v is not None)
+def _old_levels(values):
+    """BIT_PACKED: from the highest bit of each byte on, without a size."""
+    packed = bytearray((len(values) + 7) // 8)
+    for i, value in enumerate(values):
+        packed[i // 8] |= (value is not None) << 7 - i % 8
+    return bytes(packed)
+
+
+def _page(values, old):
+    body = (_old_levels if old else _levels)(values) + b''.join(struct.pack('<q', v) for v in values if v is not None)
     head = Struct().int(1, 0, 5).int(2, len(body), 5).int(3, len(body), 5)
-    return head.struct(5, Struct().int(1, len(values), 5).int(2, 0, 5).int(3, 3, 5).int(4, 3, 5)).end() + body
+    return head.struct(5, Struct().int(1, len(values), 5).int(2, 0, 5).int(3, 4 if old else 3, 5).int(4, 4 if old else 3, 5)).end() + body
 
 
 def xxh64(value):
@@ -91,9 +99,9 @@ def bloom(values, blocks=4):
     return head.end() + b''.join(struct.pack('<8I', *block) for block in words)
 
 
-def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None):
+def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None, old=False):
     """groups: a list of {name: values}. page_rows: by column, how many rows its pages have. claimed: rows of a group that says so. blooms: by
-    column, the filter of a group's values, or (filter, where it is said to be, how long it is said to be)."""
+    column, the filter of a group's values, or (filter, where it is said to be, how long it is said to be). old: levels are BIT_PACKED."""
     out = bytearray(b'PAR1')
     names = list(groups[0])
     chunks = []
@@ -104,7 +112,7 @@ def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None):
             parts = [values[at:at + step] for at in range(0, len(values), step)]
             start, places = len(out), []
             for number, part in enumerate(parts):
-                page = _page(part)
+                page = _page(part, old)
                 places.append((len(out), len(page), number * step))
                 out += page
             chunks.append({'start': start, 'size': len(out) - start, 'parts': parts, 'places': places, 'values': values})

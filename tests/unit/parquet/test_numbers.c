@@ -11,6 +11,8 @@
 #include "kernel/parquet/bits.h"
 #include "kernel/parquet/delta.h"
 #include "kernel/parquet/levels.h"
+#include "kernel/parquet/pages.h"
+#include "parquet/write/thrift_out.h"
 
 enum { MOST = 4000 };
 
@@ -220,11 +222,102 @@ test_deltas(void **state)
     }
 }
 
+/* Levels as BIT_PACKED has them: the highest bit of each first, from the highest bit of each byte on. */
+static void
+put_old(const uint32_t *numbers, size_t count, unsigned width, struct gr_buf *out)
+{
+    size_t bytes = (count * width + 7) / 8;
+    uint8_t *at = gr_buf_grow(out, bytes);
+
+    memset(at, 0, bytes);
+    for (size_t i = 0; i < count * width; i++) {
+        unsigned bit = numbers[i / width] >> (width - 1 - i % width) & 1;
+
+        at[i / 8] = (uint8_t)(at[i / 8] | bit << (7 - i % 8));
+    }
+}
+
+static void
+put_page(const struct gr_buf *body, size_t values, struct gr_buf *out)
+{
+    struct thrift_out head = {.buf = out};
+
+    thrift_put_int(&head, 1, THRIFT_I32, GR_PARQUET_PAGE_DATA);
+    thrift_put_int(&head, 2, THRIFT_I32, (int64_t)body->size);
+    thrift_put_int(&head, 3, THRIFT_I32, (int64_t)body->size);
+    thrift_put_struct(&head, 5);
+    thrift_put_int(&head, 1, THRIFT_I32, (int64_t)values);
+    thrift_put_int(&head, 2, THRIFT_I32, GR_PARQUET_PLAIN);
+    thrift_put_int(&head, 3, THRIFT_I32, GR_PARQUET_BIT_PACKED);
+    thrift_put_int(&head, 4, THRIFT_I32, GR_PARQUET_BIT_PACKED);
+    thrift_end(&head);
+    gr_buf_add(out, "", 1);
+    gr_buf_add(out, body->bytes, body->size);
+}
+
+/* Pages of lists whose levels are BIT_PACKED, and such pages cut short. */
+static void
+test_old_levels(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count < 300; count++) {
+        uint32_t full = 1 + draw(7);
+        unsigned width = bits_for(full);
+        uint32_t repeats[300];
+        uint32_t want[300];
+        uint32_t got[300];
+        struct gr_buf body = {0};
+        struct gr_buf bytes = {0};
+        struct pages pages = {.full = full, .repeats = true};
+        struct gr_parquet_page head;
+        struct hybrid hybrid;
+        struct page page;
+        size_t levels;
+        bool any;
+
+        for (size_t i = 0; i < count; i++) {
+            repeats[i] = draw(2);
+            want[i] = draw(full + 1);
+        }
+        put_old(repeats, count, 1, &body);
+        put_old(want, count, width, &body);
+        levels = body.size;
+        gr_buf_add(&body, "value", 5);
+        put_page(&body, count, &bytes);
+        pages.bytes = (const uint8_t *)bytes.bytes;
+        pages.size = bytes.size;
+        assert_int_equal(pages_peek(&pages, &head, &any), GRANARY_OK);
+        assert_int_equal(pages_open(&pages, &head, &page), GRANARY_OK);
+        hybrid_open(&hybrid, page.repeats, page.repeats_size, 1);
+        assert_true(hybrid_take(&hybrid, got, count));
+        assert_memory_equal(got, repeats, count * sizeof *got);
+        hybrid_open(&hybrid, page.levels, page.levels_size, width);
+        assert_true(hybrid_take(&hybrid, got, count));
+        assert_memory_equal(got, want, count * sizeof *got);
+        assert_int_equal(page.body_size, 5);
+        assert_memory_equal(page.body, "value", 5);
+        pages_free(&pages);
+
+        if (levels > 0) {
+            body.size = draw((uint32_t)levels);
+            bytes.size = 0;
+            put_page(&body, count, &bytes);
+            pages = (struct pages){
+                .full = full, .repeats = true, .bytes = (const uint8_t *)bytes.bytes, .size = bytes.size};
+            assert_int_equal(pages_peek(&pages, &head, &any), GRANARY_OK);
+            assert_int_equal(pages_open(&pages, &head, &page), GRANARY_ECORRUPT);
+            pages_free(&pages);
+        }
+        gr_buf_free(&body);
+        gr_buf_free(&bytes);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_hybrid), cmocka_unit_test(test_levels),
-                                       cmocka_unit_test(test_deltas)};
+                                       cmocka_unit_test(test_deltas), cmocka_unit_test(test_old_levels)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,6 +362,10 @@ tell(struct tiling *t, size_t i, const struct many *many, size_t read)
         gr_buf_addf(t->steps->fired, "  zone-map: '%s' skips %zu of %zu row groups of the files that it reads\n", name,
                     t->left_out.skipped_groups, t->left_out.groups);
     }
+    if (t->left_out.bloom_groups > 0 && t->steps->fired != NULL) {
+        gr_buf_addf(t->steps->fired, "  bloom: '%s' skips %zu of %zu row groups of the files that it reads\n", name,
+                    t->left_out.bloom_groups, t->left_out.groups - t->left_out.skipped_groups);
+    }
     if (t->left_out.skipped_rows > 0 && t->steps->fired != NULL) {
         gr_buf_addf(t->steps->fired, "  page-index: '%s' skips %lld of %lld rows of the files that it reads\n", name,
                     (long long)t->left_out.skipped_rows, (long long)t->left_out.rows);
