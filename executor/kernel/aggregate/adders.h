@@ -11,6 +11,8 @@
 #ifndef KERNEL_AGGREGATE_ADDERS_H
 #define KERNEL_AGGREGATE_ADDERS_H
 
+#include <string.h>
+
 #include "contract/int128.h"
 #include "kernel/aggregate/block.h"
 #include "kernel/aggregate/lists.h"
@@ -174,8 +176,31 @@ granary_err sums_add(struct map *map, int64_t n);
 /* Fold copies of what they have; the words of sums of doubles become empty. */
 granary_err sums_fold(struct map *map);
 /* Of one group, when copies are folded. */
-int64_t sums_count(const struct map *map, const struct adder *adder, uint32_t id);
-gr_int128 sums_int(const struct map *map, const struct adder *adder, uint32_t id);
+static inline int64_t
+sums_count(const struct map *map, const struct adder *adder, uint32_t id)
+{
+    int64_t count = map->cold != NULL ? *adder_cold(map, adder, id) : 0;
+
+    return adder->lane < 0
+               ? count
+               : count + adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
+}
+
+static inline gr_int128
+sums_int(const struct map *map, const struct adder *adder, uint32_t id)
+{
+    gr_int128 sum = adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
+    gr_int128 more = 0;
+
+    if (map->cold != NULL && adder->wide) {
+        memcpy(&more, adder_cold(map, adder, id), sizeof more);
+    } else if (map->cold != NULL) {
+        const int64_t *halves = adder_cold(map, adder, id);
+
+        more = (gr_int128)halves[1] * ((gr_int128)1 << 32) + halves[0];
+    }
+    return more + sum;
+}
 
 /* ---- singles.c: values of rows as they are ---- */
 

@@ -6,29 +6,43 @@
 #include "contract/int128.h"
 #include "kernel/aggregate/adders.h"
 
-static granary_err
-table_counts(const struct map *map, const struct adder *adder, const uint32_t *ids, size_t count,
-             struct group_part *part)
+/* The groups of a table. What they were added up to lies in the order of their numbers, in more memory than the caches
+ * have: sums are taken from there in that order, and put where they go. */
+struct order {
+    uint32_t *ids;    /* in the table's order: part by part */
+    uint32_t *rising; /* the same, rising */
+    uint32_t *places; /* where a rising one is in the table; NULL: they are in that order there, too */
+    size_t count;
+};
+
+static inline size_t
+place_of(const struct order *order, size_t i)
 {
-    part->counts = malloc(count * sizeof *part->counts + 1);
+    return order->places != NULL ? order->places[i] : i;
+}
+
+static granary_err
+table_counts(const struct map *map, const struct adder *adder, const struct order *order, struct group_part *part)
+{
+    part->counts = malloc(order->count * sizeof *part->counts + 1);
     if (part->counts == NULL) {
         return gr_no_memory("groupby");
     }
-    for (size_t i = 0; i < count; i++) {
-        part->counts[i] = sums_count(map, adder, ids[i]);
+    for (size_t i = 0; i < order->count; i++) {
+        part->counts[place_of(order, i)] = sums_count(map, adder, order->rising[i]);
     }
     return GRANARY_OK;
 }
 
 static granary_err
-table_ints(const struct map *map, const struct adder *adder, const uint32_t *ids, size_t count, struct group_part *part)
+table_ints(const struct map *map, const struct adder *adder, const struct order *order, struct group_part *part)
 {
-    part->ints = malloc(count * sizeof *part->ints + 1);
+    part->ints = malloc(order->count * sizeof *part->ints + 1);
     if (part->ints == NULL) {
         return gr_no_memory("groupby");
     }
-    for (size_t i = 0; i < count; i++) {
-        part->ints[i] = sums_int(map, adder, ids[i]);
+    for (size_t i = 0; i < order->count; i++) {
+        part->ints[place_of(order, i)] = sums_int(map, adder, order->rising[i]);
     }
     return GRANARY_OK;
 }
@@ -199,15 +213,17 @@ table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
 }
 
 static granary_err
-table_part(struct map *map, struct adder *adder, const uint32_t *ids, size_t count, struct group_part *part)
+table_part(struct map *map, struct adder *adder, const struct order *order, struct group_part *part)
 {
+    const uint32_t *ids = order->ids;
+    size_t count = order->count;
     granary_err err;
 
     switch (adder->spec->kind) {
     case GROUP_COUNT:
-        return table_counts(map, adder, ids, count, part);
+        return table_counts(map, adder, order, part);
     case GROUP_INT:
-        return table_ints(map, adder, ids, count, part);
+        return table_ints(map, adder, order, part);
     case GROUP_REAL:
         err = sums_empty_reals(map, adder);
         if (err == GRANARY_OK) {
@@ -245,17 +261,21 @@ groups_list(const struct map *map, uint32_t **ret_ids, size_t *ret_count)
     return GRANARY_OK;
 }
 
-/* Groups in the order of the parts they are dealt to; *ret_starts: where each part begins, and the end. */
+/* Groups, which are rising, in the order of the parts they are dealt to; *ret_starts: where each part begins, and the
+ * end. */
 static granary_err
-groups_deal(const struct map *map, size_t parts, uint32_t *ids, size_t count, size_t **ret_starts)
+groups_deal(const struct map *map, size_t parts, struct order *order, size_t **ret_starts)
 {
+    size_t count = order->count;
     uint64_t *hashes = malloc((count + 1) * sizeof *hashes);
-    uint32_t *dealt = malloc((count + 1) * sizeof *dealt);
     size_t *starts = calloc(parts + 2, sizeof *starts);
-    granary_err err = hashes == NULL || dealt == NULL || starts == NULL
-                          ? gr_no_memory("groupby")
-                          : group_keys_hash(map->keys, ids, (int64_t)count, hashes);
+    granary_err err;
 
+    order->ids = malloc((count + 1) * sizeof *order->ids);
+    order->places = malloc((count + 1) * sizeof *order->places);
+    err = hashes == NULL || order->ids == NULL || order->places == NULL || starts == NULL
+              ? gr_no_memory("groupby")
+              : group_keys_hash(map->keys, order->rising, (int64_t)count, hashes);
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         hashes[i] = (hashes[i] >> 32) * parts >> 32; /* from here on the part */
         starts[hashes[i] + 2]++;
@@ -264,15 +284,14 @@ groups_deal(const struct map *map, size_t parts, uint32_t *ids, size_t count, si
         starts[p + 2] += starts[p + 1];
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) { /* starts[p + 1] moves from where p begins to its end */
-        dealt[starts[hashes[i] + 1]++] = ids[i];
+        order->places[i] = (uint32_t)starts[hashes[i] + 1]++;
+        order->ids[order->places[i]] = order->rising[i];
     }
     if (err == GRANARY_OK) {
-        memcpy(ids, dealt, count * sizeof *ids);
         *ret_starts = starts;
         starts = NULL;
     }
     free(starts);
-    free(dealt);
     free(hashes);
     return err;
 }
@@ -282,16 +301,19 @@ map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t *
 {
     const struct group_plan *plan = map->plan;
     struct group_table table = {.coded = map->coded};
-    uint32_t *ids = NULL;
+    struct order order = {.count = 0};
     size_t *starts = NULL;
     granary_err err = adders_fold(map);
 
     if (err == GRANARY_OK) {
-        err = groups_list(map, &ids, &table.groups);
+        err = groups_list(map, &order.rising, &order.count);
     }
     if (err == GRANARY_OK && parts > 1) {
-        err = groups_deal(map, parts, ids, table.groups, &starts);
+        err = groups_deal(map, parts, &order, &starts);
+    } else {
+        order.ids = order.rising;
     }
+    table.groups = order.count;
     if (err == GRANARY_OK) {
         table.keys = gr_frame_create(map->keys != NULL ? plan->keys->n_strings : 0, (int64_t)table.groups);
         table.parts = calloc(plan->part_count + 1, sizeof *table.parts);
@@ -301,15 +323,19 @@ map_table(struct map *map, size_t parts, struct group_table *ret_table, size_t *
     for (size_t k = 0; map->keys != NULL && k < plan->keys->n_strings && err == GRANARY_OK; k++) {
         struct gr_column column;
 
-        err = group_keys_column(map->keys, k, ids, (int64_t)table.groups, map->coded, &column);
+        err = group_keys_column(map->keys, k, order.ids, (int64_t)table.groups, map->coded, &column);
         if (err == GRANARY_OK) {
             err = gr_frame_set(table.keys, k, plan->keys->strings[k], &column);
         }
     }
     for (size_t p = 0; p < plan->part_count && err == GRANARY_OK; p++) {
-        err = table_part(map, &map->adders[p], ids, table.groups, &table.parts[p]);
+        err = table_part(map, &map->adders[p], &order, &table.parts[p]);
     }
-    free(ids);
+    if (order.ids != order.rising) {
+        free(order.ids);
+    }
+    free(order.rising);
+    free(order.places);
     if (err != GRANARY_OK) {
         group_table_fini(&table);
         free(starts);

@@ -163,29 +163,3 @@ sums_fold(struct map *map)
     }
     return err;
 }
-
-int64_t
-sums_count(const struct map *map, const struct adder *adder, uint32_t id)
-{
-    int64_t count = map->cold != NULL ? *adder_cold(map, adder, id) : 0;
-
-    return adder->lane < 0
-               ? count
-               : count + adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
-}
-
-gr_int128
-sums_int(const struct map *map, const struct adder *adder, uint32_t id)
-{
-    gr_int128 sum = adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
-    gr_int128 more = 0;
-
-    if (map->cold != NULL && adder->wide) {
-        memcpy(&more, adder_cold(map, adder, id), sizeof more);
-    } else if (map->cold != NULL) {
-        const int64_t *halves = adder_cold(map, adder, id);
-
-        more = (gr_int128)halves[1] * ((gr_int128)1 << 32) + halves[0];
-    }
-    return more + sum;
-}
