@@ -41,7 +41,8 @@ struct adder {
     unsigned words;
     unsigned cold; /* COUNT, INT: its first word elsewhere */
     unsigned cold_words;
-    bool wide; /* INT: elsewhere is one 128-bit number; else two words: upper and
+    bool is_cold; /* something was added there; else nobody need look */
+    bool wide;    /* INT: elsewhere is one 128-bit number; else two words: upper and
                   lower halves added up apart */
     enum adder_share share;
     struct reals reals;   /* REAL */
@@ -179,7 +180,7 @@ granary_err sums_fold(struct map *map);
 static inline int64_t
 sums_count(const struct map *map, const struct adder *adder, uint32_t id)
 {
-    int64_t count = map->cold != NULL ? *adder_cold(map, adder, id) : 0;
+    int64_t count = adder->is_cold ? *adder_cold(map, adder, id) : 0;
 
     return adder->lane < 0
                ? count
@@ -192,9 +193,9 @@ sums_int(const struct map *map, const struct adder *adder, uint32_t id)
     gr_int128 sum = adder_half(map->words[(size_t)id * map->stride + (unsigned)adder->lane / 2], adder->lane);
     gr_int128 more = 0;
 
-    if (map->cold != NULL && adder->wide) {
+    if (adder->is_cold && adder->wide) {
         memcpy(&more, adder_cold(map, adder, id), sizeof more);
-    } else if (map->cold != NULL) {
+    } else if (adder->is_cold) {
         const int64_t *halves = adder_cold(map, adder, id);
 
         more = (gr_int128)halves[1] * ((gr_int128)1 << 32) + halves[0];

@@ -138,9 +138,7 @@ sums_fold(struct map *map)
         if (adder->spec->kind == GROUP_REAL) {
             err = sums_empty_reals(map, adder);
         }
-        for (size_t g = map->room; adder->spec->kind <= GROUP_INT && map->cold != NULL && err == GRANARY_OK &&
-                                   g < (size_t)map->room * map->copies;
-             g++) {
+        for (size_t g = map->room; adder->is_cold && err == GRANARY_OK && g < (size_t)map->room * map->copies; g++) {
             const int64_t *from = adder_cold(map, adder, g);
             int64_t *to = adder_cold(map, adder, g % map->room);
 

@@ -185,7 +185,7 @@ add_halves(struct map *map, const struct adder *adder, const int64_t *values, in
 }
 
 static granary_err
-add_large(struct map *map, const struct adder *adder, int64_t n)
+add_large(struct map *map, struct adder *adder, int64_t n)
 {
     const struct group_part_spec *spec = adder->spec;
     struct argument_block *x = &map->arguments[spec->x];
@@ -195,6 +195,7 @@ add_large(struct map *map, const struct adder *adder, int64_t n)
     if (err != GRANARY_OK || x->vector->class == ROWS_NULL || (y != NULL && y->vector->class == ROWS_NULL)) {
         return err;
     }
+    adder->is_cold = true;
     if (x->vector->class != ROWS_WIDE && y == NULL) {
         return add_halves(map, adder, masked_ints(map, spec, spec->x, map->high, n), n);
     }
@@ -227,7 +228,7 @@ sums_large(struct map *map, int64_t n)
     granary_err err = GRANARY_OK;
 
     for (size_t p = 0; p < map->plan->part_count && err == GRANARY_OK; p++) {
-        const struct adder *adder = &map->adders[p];
+        struct adder *adder = &map->adders[p];
 
         if (adder->spec->kind == GROUP_INT && adder->share == SHARE_LARGE) {
             err = add_large(map, adder, n);
@@ -235,6 +236,7 @@ sums_large(struct map *map, int64_t n)
             const int64_t *values;
 
             err = adders_need_cold(map);
+            adder->is_cold = true;
             values = small_values(map, adder, map->low, n);
             for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
                 *adder_cold(map, adder, map->slots[i]) += values[i];
@@ -252,6 +254,11 @@ small_empty(struct map *map)
 {
     granary_err err = adders_need_cold(map);
 
+    for (unsigned lane = 0; lane < 2 * map->pairs; lane++) {
+        if (map->lanes[lane] != NULL) {
+            map->lanes[lane]->is_cold = true;
+        }
+    }
     for (size_t slot = 0; slot < (size_t)map->room * map->copies && err == GRANARY_OK; slot++) {
         int64_t *words = map->words + slot * map->stride;
 
