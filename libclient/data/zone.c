@@ -154,9 +154,30 @@ zone_of_reals(const granary_column *column, struct gr_directory_column *entry)
     }
 }
 
-/* Bounds rounded outwards: doubles do not hold all decimals. */
+/* Decimals nearly always fit into 64 bits: of those, all of which are there. false: one does not. */
+static bool
+range_of_words(const gr_int128 *values, int64_t rows, int64_t *ret_min, int64_t *ret_max)
+{
+    int64_t min = INT64_MAX;
+    int64_t max = INT64_MIN;
+    uint64_t beyond = 0;
+
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t low = (int64_t)(uint64_t)values[i];
+        int64_t high = (int64_t)(values[i] >> 64);
+
+        beyond |= (uint64_t)(high ^ low >> 63);
+        min = low < min ? low : min;
+        max = low > max ? low : max;
+    }
+    *ret_min = min;
+    *ret_max = max;
+    return beyond == 0;
+}
+
+/* Zeros when none is there. */
 static void
-zone_of_decimals(const granary_column *column, struct gr_directory_column *entry)
+range_of_decimals(const granary_column *column, gr_int128 *ret_min, gr_int128 *ret_max)
 {
     const gr_int128 *values = column->values;
     gr_int128 min = 0;
@@ -169,6 +190,26 @@ zone_of_decimals(const granary_column *column, struct gr_directory_column *entry
             max = !any || values[i] > max ? values[i] : max;
             any = true;
         }
+    }
+    *ret_min = min;
+    *ret_max = max;
+}
+
+/* Bounds rounded outwards: doubles do not hold all decimals. */
+static void
+zone_of_decimals(const granary_column *column, struct gr_directory_column *entry)
+{
+    int64_t narrow_min;
+    int64_t narrow_max;
+    gr_int128 min;
+    gr_int128 max;
+
+    if (column->validity == NULL && column->rows > 0 &&
+        range_of_words(column->values, column->rows, &narrow_min, &narrow_max)) {
+        min = narrow_min;
+        max = narrow_max;
+    } else {
+        range_of_decimals(column, &min, &max);
     }
     entry->min.real = (double)min - fabs((double)min) * DBL_EPSILON;
     entry->max.real = (double)max + fabs((double)max) * DBL_EPSILON;
