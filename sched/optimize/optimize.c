@@ -123,6 +123,7 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
                  {GR_RULE_FOLD, rule_fold, false, NULL},
                  {GR_RULE_COMMON, NULL, false, rule_common},
                  {0, rule_dead, true, NULL},
+                 {GR_RULE_MATCH, rule_match, false, NULL},
                  {0, NULL, false, rule_keys},
                  {GR_RULE_PRUNE, NULL, false, rule_prune},
                  {GR_RULE_FUSE_MAP, rule_fuse_map, false, NULL}};

@@ -14,6 +14,7 @@
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
  *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c
  *   common-steps      steps that compute the same are computed once                                 rule_common.c
+ *   match-once        a table that is joined and then looked up again by the same keys is read once       rule_match.c
  *   (keys)            what each step yields, as a key, when it may be recalled (always)               rule_keys.c
  *   prune-columns     sources read, and steps keep, only the columns a target needs                 rule_prune.c
  *   fuse-map          element-wise operators become one program                                     rule_fuse_map.c
@@ -36,8 +37,9 @@ enum gr_rule {
     GR_RULE_PRUNE = 1 << 7,
     GR_RULE_FUSE_MAP = 1 << 8,
     GR_RULE_LIFT = 1 << 9,
+    GR_RULE_MATCH = 1 << 10,
 };
-#define GR_RULE_COUNT 10
+#define GR_RULE_COUNT 11
 
 /* Run all rules but those of `without` (for tests: 0). Errors: ENOMEM; EINVAL what an expression's syntax makes
  * impossible (the graph was not checked) */

@@ -8,7 +8,7 @@
 /* A rule is asked about each live step, one after the other; steps->readers are right when it begins. */
 typedef granary_err rule_visit(struct gr_steps *steps, size_t i);
 rule_visit rule_written, rule_dead, rule_select, rule_constant, rule_sort, rule_head, rule_lift, rule_predicate,
-    rule_fold, rule_fuse_map;
+    rule_fold, rule_match, rule_fuse_map;
 /* These look at all steps together. */
 granary_err rule_common(struct gr_steps *steps);
 granary_err rule_keys(struct gr_steps *steps);
