@@ -15,7 +15,7 @@ KINDS = {"int": "int", "number": "float", "value": "Union[int, float]", "bool": 
          "bools": "Union[bool, Sequence[bool]]", "strings": "Names", "map": "Mapping[Any, Any]"}
 HEAD = '''"""Made by make_stub.py from granary's table of operators: change that."""
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import IO, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._tables import Function, Operator
 from ._expr import Expr
@@ -70,7 +70,7 @@ def main() -> None:
         made = {p.name: "Any" if p.expression or (op.name, p.name) in VALUES else KINDS[p.kind] for p in op.parameters.values()}
         one = "Union[str, os.PathLike[str]]"
         if "paths" in made:
-            return {**made, "path": f"Union[{one}, Sequence[{one}]]", "paths": f"Sequence[{one}]", "hive": "Union[bool, str]"}
+            return {**made, "path": f"Union[{one}, Sequence[{one}], IO[Any]]", "paths": f"Sequence[{one}]", "hive": "Union[bool, str]"}
         return {**made, **({"path": one} if "path" in made else {})}
 
     text = HEAD

@@ -58,3 +58,18 @@ with Instance() as granary:
     assert open(path).read() == open(os.path.join(granary.directory, 'y.csv')).read()
     for node in ({'null_value': 'a,b'}, {'null_value': '"'}, {'null_value': 'x\n'}):
         granary.fails({'t': granary.put({'s': columns['string']}), 'x': {'op': 'write_csv', 'input': 't', 'path': path, **node}}, 'x', "'null_value'")
+
+    # A writer that died: an error, unless all fields of the last record are there. The last line needs no end.
+    text = 'a,b,c\n1,x,2\n2,"y, z",3\n3,"q ""w""\nr",4\n'
+    whole = [text.index('1,x') + 4, text.index('2,"y') + 9, text.index('3,"q') + 14]  # where the last field of each record begins
+    ends = [i + 1 for i, c in enumerate(text) if c == '\n' and text[i + 1:i + 2] != 'r']
+    for cut in range(ends[0], len(text) + 1):
+        with open(path, 'w') as file:
+            file.write(text[:cut])
+        there = sum(cut >= at for at in whole)
+        for chunk_bytes in (0, 5):
+            if cut in ends or (there > 0 and whole[there - 1] <= cut <= ends[there]):
+                frame = granary.run({'x': {'op': 'read_csv', 'path': path, 'header': True}}, 'x', chunk_bytes)
+                assert list(frame['b'].values) == ['x', 'y, z', 'q "w"\nr'][:there] and len(frame['c']) == there, (cut, text[:cut])
+            else:
+                granary.fails({'x': {'op': 'read_csv', 'path': path, 'header': True}}, 'x', f'x.csv:{there + 2}:')

@@ -9,6 +9,7 @@ from ._made import FrameMethods
 from ._plan import Node
 from .._progress import Progress, shown
 from ._run import GranaryError, engine, retold
+from ._spool import Spool, is_meant, told
 from ._tables import Checker, Operator, operators
 from ._expr import Expr, aggregate_of, col, column_name, flat, lift, lit
 
@@ -40,8 +41,9 @@ def _many_files(given: Dict[str, Any]) -> Dict[str, Any]:
 
 def make_source(op: Operator, given: Dict[str, Any]) -> LazyFrame:
     given = _many_files(given) if "paths" in op.parameters else given
-    parameters = _checker.check(op, given)
-    return LazyFrame(Node(op.name, (), parameters))
+    spool = Spool(given["path"]) if op.name.startswith("read_") and is_meant(given.get("path")) else None
+    parameters = _checker.check(op, given if spool is None else {**given, "path": spool.path})
+    return LazyFrame(Node(op.name, (), parameters, spool))
 
 
 class LazyFrame(FrameMethods):
@@ -394,7 +396,7 @@ def _run(graph: str, progress: Progress = None, timeout: Optional[float] = None,
         made = _submit(graph, key=key, chunk_bytes=chunk_bytes, recall=recall)
         wait(made, progress, timeout)
     except GranaryError as error:
-        raise retold(error, _plan.told(str(error), graph)) from None
+        raise retold(error, told(_plan.told(str(error), graph))) from None
     return made
 
 
