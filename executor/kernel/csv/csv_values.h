@@ -22,6 +22,19 @@ enum csv_kind {
     CSV_TIMESTAMPTZ = 512, /* with a Z or an offset from UTC */
 };
 
+/* Spaces around a value are no part of it. */
+static inline const char *
+csv_trim(const char *text, size_t *size)
+{
+    while (*size > 0 && text[*size - 1] == ' ') {
+        (*size)--;
+    }
+    for (; *size > 0 && *text == ' '; (*size)--) {
+        text++;
+    }
+    return text;
+}
+
 /* The narrowest kind of a field that is not null. */
 enum csv_kind csv_kind_of(const char *text, size_t size);
 

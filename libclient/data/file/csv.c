@@ -18,11 +18,18 @@
 #define ROW_BYTES  100 /* about */
 #define SNIFF      ((size_t)64 << 10)
 
+static bool
+ends_field(const char *p, const char *end, char delimiter)
+{
+    return p == end || *p == delimiter || *p == '\n' || *p == '\r';
+}
+
 /* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, a line end, or 0. */
 static char
 next_field(const char **at, const char *end, char delimiter, char *text)
 {
     const char *p = *at;
+    char *begin = text;
     char stop = 0;
 
     if (p < end && *p == '"') {
@@ -32,8 +39,18 @@ next_field(const char **at, const char *end, char delimiter, char *text)
             p += *p == '"'; /* the other of two */
         }
         p += p < end;
+        while (!ends_field(p, end, delimiter) && *p == ' ') {
+            p++;
+        }
+        if (!ends_field(p, end, delimiter)) { /* with text behind its quotes it is as it stands */
+            text = begin;
+            for (const char *from = *at; from < p; from++) {
+                *text = *from;
+                text += *from != '\0';
+            }
+        }
     }
-    while (p < end && *p != delimiter && *p != '\n' && *p != '\r') {
+    while (!ends_field(p, end, delimiter)) {
         *text = *p;
         text += *p++ != '\0';
     }

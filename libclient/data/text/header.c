@@ -136,16 +136,18 @@ take_field(const char *at, const char *end, const struct gr_header_style *style,
     const char *from = at;
     const char *to;
     enum shape shape;
+    bool is_within = false; /* text stands behind its quotes */
 
     if (at < end && *at == '"') {
         for (from = ++at; at < end && (*at != '"' || (at + 1 < end && at[1] == '"')); at++) {
             at += *at == '"';
         }
         to = at;
-        while (at < end && *at != style->delimiter && *at != '\n' && *at != '\r') {
-            at++;
+        at += at < end;
+        for (; at < end && *at != style->delimiter && *at != '\n' && *at != '\r'; at++) {
+            is_within = is_within || *at != ' ';
         }
-        shape = shape_of(from, to, style);
+        shape = is_within ? WORDS : shape_of(from, to, style);
     } else {
         while (at < end && *at != style->delimiter && *at != '\n' && *at != '\r') {
             at++;
