@@ -239,6 +239,7 @@ kind_of_field(const struct csv_text *text, const char *bytes, size_t size)
         return csv_is_null(text, bytes, size) ? CSV_NULL : kind_of_value(text, bytes, size);
     }
     return csv_is_null(text, bytes, size)                      ? CSV_NULL
+           : csv_is_code(bytes, size)                          ? kind_of_value(text, bytes, size)
            : size > 0 && csv_fast_int64(bytes, size, &integer) ? CSV_INT64
            : size > 0 && csv_fast_float64(bytes, size, &real)  ? CSV_FLOAT64
                                                                : kind_of_value(text, bytes, size);

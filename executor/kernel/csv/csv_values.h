@@ -35,7 +35,14 @@ csv_trim(const char *text, size_t *size)
     return text;
 }
 
-/* The narrowest kind of a field that is not null. */
+/* Digits behind a zero are a code, such as a postal one: a number would lose the zero. */
+static inline bool
+csv_is_code(const char *text, size_t size)
+{
+    return size > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+/* The narrowest kind of a field that is not null. A code is no number, but every parser of numbers reads it. */
 enum csv_kind csv_kind_of(const char *text, size_t size);
 
 /* true, True, TRUE, false, False, FALSE */

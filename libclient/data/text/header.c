@@ -48,11 +48,15 @@ static bool
 is_number(const char *at, const char *end, const struct gr_header_style *style)
 {
     static const char *const words[] = {"inf", "infinity", "nan", NULL};
+    const char *begin = at;
     bool digits = false;
 
     at += at < end && (*at == '-' || *at == '+');
     if (is_word(at, (size_t)(end - at), words)) {
         return true;
+    }
+    if (end - begin > 1 && begin[0] == '0' && is_digit(begin[1])) { /* a code */
+        return false;
     }
     for (; at < end && (is_digit(*at) || (digits && *at == style->thousands)); at++) {
         digits = true;

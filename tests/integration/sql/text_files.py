@@ -76,6 +76,7 @@ CORPUS = {
     'spaces before a quote': (b'a,b\n1,"x"\n2, "y, z"\n', [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y, z'}]),
     'a quote that does not end': (b'a,b\n1,"x\n2,y\n', [{'a': 1, 'b': '"x'}, {'a': 2, 'b': 'y'}]),
     'spaces around': (b' a , b\n 1, 2020-01-31 \n2,2020-02-01\n', [{'a': 1, 'b': '2020-01-31'}, {'a': 2, 'b': '2020-02-01'}]),
+    'codes': (b'zip,n\n01234,0\n99999,0.5\n', [{'zip': '01234', 'n': 0.0}, {'zip': '99999', 'n': 0.5}]),
     'spaces alone': (b'a,b\n1,  \n2,3\n', [{'a': 1, 'b': '  '}, {'a': 2, 'b': '3'}]),
     # lines that are values
     'prose': (b'It was late, and dark.\n\nNobody, as he said, came.\nSo he went.\n',

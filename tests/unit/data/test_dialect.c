@@ -243,6 +243,8 @@ headers_are_guessed(void **state)
         {"\\N,1\n1,2\n", GR_GUESS_NONE},
         {"\xef\xbb\xbf-1,2\n3,4\n", GR_GUESS_NONE},
         {"a,b\n1,2,3\n", GR_GUESS_SURE},
+        {"09001,x\n09002,y\n", GR_GUESS_TEXT},
+        {"\"1\" st,2\n1,2\n", GR_GUESS_SURE},
         {"1\n\"", GR_GUESS_SURE},
     };
     static char dash[] = "-";
