@@ -73,7 +73,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (err != GRANARY_OK && err != GRANARY_EINVAL && err != GRANARY_ENOMEM) {
         abort();
     }
-    (void)gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, &sniffed);
+    (void)gr_sniff_bytes((const char *)bytes + 2, size - 2, (bytes[0] & 1) != 0, GR_SNIFF_ANY, &sniffed);
     (void)gr_header_guess((const char *)bytes + 2, size - 2,
                           &(struct gr_header_style){.delimiter = ';', .decimal = ','}, NULL);
     dialect = (struct gr_dialect)GR_DIALECT_PLAIN;

@@ -142,14 +142,23 @@ add_kind(struct csv_infer *infer, size_t position, uint32_t kind, const struct c
     }
 }
 
+/* The kind of what is not null. Spaces alone are text. */
+static uint32_t
+kind_of_value(const struct csv_text *text, const char *bytes, size_t size)
+{
+    const char *from = csv_trim(bytes, &size);
+
+    return size == 0 && from != bytes ? CSV_STRING
+           : text->style.is_other     ? csv_style_kind(&text->style, from, size)
+                                      : (uint32_t)csv_kind_of(from, size);
+}
+
 /* In quotes what means null may be a value, but says nothing as text. */
 static uint32_t
 kind_in_record(const struct csv_text *text, const struct csv_field *field)
 {
     bool is_null = csv_is_null(text, field->bytes, field->size);
-    uint32_t kind = is_null && !field->quoted ? (uint32_t)CSV_NULL
-                    : text->style.is_other    ? csv_style_kind(&text->style, field->bytes, field->size)
-                                              : (uint32_t)csv_kind_of(field->bytes, field->size);
+    uint32_t kind = is_null && !field->quoted ? (uint32_t)CSV_NULL : kind_of_value(text, field->bytes, field->size);
 
     return is_null && kind == CSV_STRING ? (uint32_t)CSV_NULL : kind;
 }
@@ -227,12 +236,13 @@ kind_of_field(const struct csv_text *text, const char *bytes, size_t size)
     double real;
 
     if (text->style.is_other) {
-        return csv_is_null(text, bytes, size) ? CSV_NULL : csv_style_kind(&text->style, bytes, size);
+        return csv_is_null(text, bytes, size) ? CSV_NULL : kind_of_value(text, bytes, size);
     }
     return csv_is_null(text, bytes, size)                      ? CSV_NULL
+           : csv_is_code(bytes, size)                          ? kind_of_value(text, bytes, size)
            : size > 0 && csv_fast_int64(bytes, size, &integer) ? CSV_INT64
            : size > 0 && csv_fast_float64(bytes, size, &real)  ? CSV_FLOAT64
-                                                               : (uint32_t)csv_kind_of(bytes, size);
+                                                               : kind_of_value(text, bytes, size);
 }
 
 /* Whether what made the column a string is odd among a block's values, or those behind it: once a column and range. */

@@ -188,40 +188,43 @@ csv_record_next(struct csv_text *text)
     return text->at < text->end;
 }
 
-/* A field with quotes inside, or with text behind its closing quote: what is between, put together. */
+/* A field with quotes inside: what is between, put together. With text behind its closing quote it is as it stands. */
 static void
 collect(struct csv_text *text, struct csv_field *field)
 {
     static const char behind[16] = "";
     const char *p = text->at + 1; /* between quotes */
+    const char *quote;
 
     text->scratch.size = 0;
-    for (;;) {
-        const char *quote = memchr(p, '"', (size_t)(text->end - p));
-
-        if (quote == NULL) {
-            field->unclosed = true;
-            return;
-        }
+    while ((quote = memchr(p, '"', (size_t)(text->end - p))) != NULL) {
         gr_buf_add(&text->scratch, p, (size_t)(quote - p));
         p = quote + 1;
-        if (p < text->end && *p == '"') {
-            gr_buf_add(&text->scratch, p, 1);
-            p++;
-            continue;
+        if (p == text->end || *p != '"') {
+            break;
         }
-        /* Closed: the rest up to the field's end is literal, quotes and all. */
-        quote = p;
+        gr_buf_add(&text->scratch, p, 1);
+        p++;
+    }
+    if (quote == NULL) {
+        field->unclosed = true;
+        return;
+    }
+    while (*p == ' ' && !text->stops[' ']) {
+        p++;
+    }
+    if (text->stops[(unsigned char)*p]) {
+        field->size = text->scratch.size;
+        gr_buf_add(&text->scratch, behind, sizeof behind);
+        field->no_memory = !gr_buf_ok(&text->scratch);
+        field->bytes = text->scratch.bytes;
+    } else {
         while (!text->stops[(unsigned char)*p]) {
             p++;
         }
-        gr_buf_add(&text->scratch, quote, (size_t)(p - quote));
-        break;
+        field->bytes = text->at;
+        field->size = (size_t)(p - text->at);
     }
-    field->size = text->scratch.size;
-    gr_buf_add(&text->scratch, behind, sizeof behind);
-    field->no_memory = !gr_buf_ok(&text->scratch);
-    field->bytes = text->scratch.bytes;
     csv_field_end(text, p, field);
 }
 

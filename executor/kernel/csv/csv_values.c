@@ -295,19 +295,20 @@ csv_kind_of(const char *text, size_t size)
     int64_t microseconds;
     bool told;
     char first = size == 0 ? '\0' : text[0];
+    bool is_code = csv_is_code(text, size);
 
     if (size == 10 && text[4] == '-' && text[7] == '-' && gr_date_parse(text, size, &days)) {
         return CSV_DATE; /* no number has two signs there */
     }
     if (is_digit(first) || strchr("+-.inIN", first) != NULL) {
         if (csv_parse_int64(text, size, &integer)) {
-            return CSV_INT64;
+            return is_code ? CSV_STRING : CSV_INT64;
         }
         if (memchr(text, '.', size) == NULL && csv_parse_decimal(text, size, 0, &wide)) {
-            return CSV_WIDE;
+            return is_code ? CSV_STRING : CSV_WIDE;
         }
         if (csv_parse_float64(text, size, &number)) {
-            return CSV_FLOAT64;
+            return is_code ? CSV_STRING : CSV_FLOAT64;
         }
         if (gr_date_parse(text, size, &days)) {
             return CSV_DATE;

@@ -22,7 +22,27 @@ enum csv_kind {
     CSV_TIMESTAMPTZ = 512, /* with a Z or an offset from UTC */
 };
 
-/* The narrowest kind of a field that is not null. */
+/* Spaces around a value are no part of it. */
+static inline const char *
+csv_trim(const char *text, size_t *size)
+{
+    while (*size > 0 && text[*size - 1] == ' ') {
+        (*size)--;
+    }
+    for (; *size > 0 && *text == ' '; (*size)--) {
+        text++;
+    }
+    return text;
+}
+
+/* Digits behind a zero are a code, such as a postal one: a number would lose the zero. */
+static inline bool
+csv_is_code(const char *text, size_t size)
+{
+    return size > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+/* The narrowest kind of a field that is not null. A code is no number, but every parser of numbers reads it. */
 enum csv_kind csv_kind_of(const char *text, size_t size);
 
 /* true, True, TRUE, false, False, FALSE */

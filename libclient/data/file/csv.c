@@ -18,11 +18,18 @@
 #define ROW_BYTES  100 /* about */
 #define SNIFF      ((size_t)64 << 10)
 
+static bool
+ends_field(const char *p, const char *end, char delimiter)
+{
+    return p == end || *p == delimiter || *p == '\n' || *p == '\r';
+}
+
 /* One field from *at on, its quotes taken out into text. Returns what ended it: the delimiter, a line end, or 0. */
 static char
 next_field(const char **at, const char *end, char delimiter, char *text)
 {
     const char *p = *at;
+    char *begin = text;
     char stop = 0;
 
     if (p < end && *p == '"') {
@@ -32,8 +39,18 @@ next_field(const char **at, const char *end, char delimiter, char *text)
             p += *p == '"'; /* the other of two */
         }
         p += p < end;
+        while (!ends_field(p, end, delimiter) && *p == ' ') {
+            p++;
+        }
+        if (!ends_field(p, end, delimiter)) { /* with text behind its quotes it is as it stands */
+            text = begin;
+            for (const char *from = *at; from < p; from++) {
+                *text = *from;
+                text += *from != '\0';
+            }
+        }
     }
-    while (p < end && *p != delimiter && *p != '\n' && *p != '\r') {
+    while (!ends_field(p, end, delimiter)) {
         *text = *p;
         text += *p++ != '\0';
     }
@@ -117,7 +134,7 @@ sketch_header(const char *path, const char *bytes, size_t size, bool whole, char
 
 /* By commas it is no table, but by something else; where a name's ending tells another delimiter, by that one. */
 static bool
-is_other(const char *path, const char *delimiter, struct gr_sniffed *sniffed)
+is_other(const char *path, const char *delimiter, enum gr_sniff how, struct gr_sniffed *sniffed)
 {
     struct gr_dialect plain = GR_DIALECT_PLAIN;
     struct gr_text *text;
@@ -128,8 +145,8 @@ is_other(const char *path, const char *delimiter, struct gr_sniffed *sniffed)
     if (gr_text_open(path, &plain, &text) == GRANARY_OK) {
         if (gr_text_read(text, SNIFF, &bytes, &more) == GRANARY_OK && bytes.size > 0) {
             other = gr_data_guess(bytes.bytes, bytes.size) == NULL &&
-                    gr_sniff_bytes(bytes.bytes, bytes.size, !more, sniffed) &&
-                    (strcmp(delimiter, ",") == 0 || strcmp(delimiter, sniffed->delimiter) == 0);
+                    gr_sniff_bytes(bytes.bytes, bytes.size, !more, how, sniffed) &&
+                    (strcmp(delimiter, ",") == 0 || strcmp(delimiter, sniffed->delimiter) == 0 || sniffed->lines);
         }
         gr_text_close(text);
         gr_buf_free(&bytes);
@@ -138,11 +155,11 @@ is_other(const char *path, const char *delimiter, struct gr_sniffed *sniffed)
 }
 
 bool
-gr_csv_is_other(const char *path, const char *delimiter)
+gr_csv_is_other(const char *path, const char *delimiter, enum gr_sniff how)
 {
     struct gr_sniffed sniffed;
 
-    return is_other(path, delimiter, &sniffed);
+    return is_other(path, delimiter, how, &sniffed);
 }
 
 /* What the sketch says, or its delimiter, or what is found. */
@@ -155,7 +172,7 @@ dialect_of(const char *path, const char *delimiter, struct gr_sniffed *sniffed, 
         return *sketch->dialect;
     }
     dialect.delimiter = delimiter;
-    sketch->sniffed = is_other(path, delimiter, sniffed);
+    sketch->sniffed = is_other(path, delimiter, sketch->how, sniffed);
     if (sketch->sniffed) {
         dialect.delimiter = sniffed->delimiter;
         dialect.quote = sniffed->quote;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/text/buf.h"
+#include "data/text/sniff.h"
 #include "granary/frame.h"
 
 /* The end of a file's name, and what it says. */
@@ -38,13 +39,14 @@ struct gr_sketch {
     const struct gr_header_style *style; /* of CSV: how fields are written; NULL: as most are */
     enum gr_header header;               /* of CSV: whether the first record has names */
     bool lists;                          /* of CSV: told are the columns of a list of what does not fit */
+    enum gr_sniff how;                   /* of CSV: what may be found */
     const char *table;                   /* of a database; NULL: its only one */
     bool is_numbered;                    /* it has none: c0, c1 and so on were told */
 };
 
 /* Whether a CSV file is no table by commas, but by something else: it has other delimiters, or lines before its header.
  * delimiter: as its name tells */
-bool gr_csv_is_other(const char *path, const char *delimiter);
+bool gr_csv_is_other(const char *path, const char *delimiter, enum gr_sniff how);
 
 struct gr_format {
     const char *name;                                   /* as in read_NAME */

@@ -21,6 +21,19 @@ without_zeros(const char *text, size_t size, char *to)
     return left;
 }
 
+/* Spaces around it are none, either. Returns where it begins. */
+static const char *
+trim(const char *text, size_t *size)
+{
+    while (*size > 0 && text[*size - 1] == ' ') {
+        (*size)--;
+    }
+    for (; *size > 0 && *text == ' '; (*size)--) {
+        text++;
+    }
+    return text;
+}
+
 static granary_err
 find_free(const struct gr_texts *taken, size_t position, const char *text, size_t size, char **ret_name)
 {
@@ -46,6 +59,7 @@ gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t
 {
     char *name = NULL;
     char *clean = malloc(size + 1);
+    const char *from;
     uint32_t number;
     granary_err err;
 
@@ -53,7 +67,8 @@ gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t
         return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
     }
     size = without_zeros(text, size, clean);
-    err = find_free(taken, position, clean, size, &name);
+    from = trim(clean, &size);
+    err = find_free(taken, position, from, size, &name);
     free(clean);
     if (err != GRANARY_OK) {
         return err;

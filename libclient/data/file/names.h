@@ -5,7 +5,7 @@
 #include "data/texts.h"
 
 /*
- * The name of the column at a position. Zero bytes are left out. An empty one is "c" and the position; one that is taken gets "_1", "_2", ... behind it.
+ * The name of the column at a position. Zero bytes, and spaces around it, are left out. An empty one is "c" and the position; one that is taken gets "_1", "_2", ... behind it.
  *
  * taken       names of the columns before; this one is added
  * *ret_name   to be freed

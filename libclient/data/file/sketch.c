@@ -100,6 +100,7 @@ gr_sketch_files(const struct gr_format *format, const struct gr_sketch_files *fi
     granary_err err = GRANARY_OK;
 
     all.sketch.column = take_column;
+    all.sketch.how = sketch->how == GR_SNIFF_ANY ? GR_SNIFF_TABLE : sketch->how;
     sketch->rows = 0;
     sketch->sniffed = false;
     for (int round = 0; round < 3 && seen == 0; round++) {

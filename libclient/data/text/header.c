@@ -48,11 +48,15 @@ static bool
 is_number(const char *at, const char *end, const struct gr_header_style *style)
 {
     static const char *const words[] = {"inf", "infinity", "nan", NULL};
+    const char *begin = at;
     bool digits = false;
 
     at += at < end && (*at == '-' || *at == '+');
     if (is_word(at, (size_t)(end - at), words)) {
         return true;
+    }
+    if (end - begin > 1 && begin[0] == '0' && is_digit(begin[1])) { /* a code */
+        return false;
     }
     for (; at < end && (is_digit(*at) || (digits && *at == style->thousands)); at++) {
         digits = true;
@@ -136,16 +140,18 @@ take_field(const char *at, const char *end, const struct gr_header_style *style,
     const char *from = at;
     const char *to;
     enum shape shape;
+    bool is_within = false; /* text stands behind its quotes */
 
     if (at < end && *at == '"') {
         for (from = ++at; at < end && (*at != '"' || (at + 1 < end && at[1] == '"')); at++) {
             at += *at == '"';
         }
         to = at;
-        while (at < end && *at != style->delimiter && *at != '\n' && *at != '\r') {
-            at++;
+        at += at < end;
+        for (; at < end && *at != style->delimiter && *at != '\n' && *at != '\r'; at++) {
+            is_within = is_within || *at != ' ';
         }
-        shape = shape_of(from, to, style);
+        shape = is_within ? WORDS : shape_of(from, to, style);
     } else {
         while (at < end && *at != style->delimiter && *at != '\n' && *at != '\r') {
             at++;

@@ -1,6 +1,7 @@
 /*
  * Each delimiter, quote and escape is tried: the one by which the most records in a row, up to the last, have as many fields,
  * and at least two. What stands before those records is left out, and so are comments. Text without quotes is tried last.
+ * Where nothing makes a table, lines are values, unless so many of them divide alike that the others are mistakes.
  */
 #include "data/text/sniff.h"
 
@@ -10,6 +11,8 @@
 
 enum { LOOK = 64 << 10, RECORDS = 500, SKIP_MOST = 20 };
 
+static const char delimiters[] = ",;\t|";
+
 /* The records of a text by one dialect. */
 struct trial {
     char delimiter;
@@ -18,6 +21,7 @@ struct trial {
     char comment;  /* '\0': none */
     bool anywhere; /* comments are behind values, too */
     bool spaces;   /* each field but a record's first begins with one */
+    bool gaps;     /* spaces before quotes are none */
     size_t count;  /* of records, without empty lines and comments */
     size_t fields[RECORDS];
     int64_t lines[RECORDS]; /* before each */
@@ -25,14 +29,29 @@ struct trial {
     bool hollow[RECORDS];   /* nothing stands behind its last delimiter */
     bool has_quotes;        /* some field begins and ends with the quote */
     bool is_torn;           /* quotes do not end, as in a file that was cut off */
+    size_t torn_at;         /* ... and begin in this record */
     size_t first;           /* from here on all have as many fields */
 };
 
-/* Go behind one field. *ret_quoted: in quotes that end where it does; *ret_bad: quotes that do not end, or end within */
-static const char *
-behind_field(const struct trial *trial, const char *at, const char *end, bool *ret_quoted, bool *ret_bad)
+static bool
+ends_field(const struct trial *trial, char byte)
 {
-    *ret_quoted = *ret_bad = false;
+    return byte == trial->delimiter || byte == '\n' || byte == '\r' || (trial->anywhere && byte == trial->comment);
+}
+
+enum quotes { QUOTES_NONE, QUOTES_FINE, QUOTES_WITHIN, QUOTES_TORN };
+
+/* Go behind one field. Its quotes end where it does, but for spaces; or within; or not at all. */
+static const char *
+behind_field(const struct trial *trial, const char *at, const char *end, enum quotes *ret_quotes)
+{
+    const char *from = at;
+
+    *ret_quotes = QUOTES_NONE;
+    while (trial->gaps && from < end && *from == ' ') {
+        from++;
+    }
+    at = from < end && *from == trial->quote ? from : at;
     while (trial->spaces && at < end && *at == ' ') {
         at++;
     }
@@ -40,13 +59,14 @@ behind_field(const struct trial *trial, const char *at, const char *end, bool *r
         for (at++; at < end && (*at != trial->quote || (at + 1 < end && at[1] == trial->quote)); at++) {
             at += *at == trial->quote || (trial->escape != '\0' && *at == trial->escape && at + 1 < end);
         }
-        *ret_bad = at == end || (at + 1 < end && strchr("\r\n", at[1]) == NULL && at[1] != trial->delimiter &&
-                                 !(trial->anywhere && at[1] == trial->comment));
-        *ret_quoted = !*ret_bad;
+        *ret_quotes = at == end ? QUOTES_TORN : QUOTES_FINE;
         at += at < end;
+        while (at < end && *at == ' ' && trial->delimiter != ' ') {
+            at++;
+        }
+        *ret_quotes = at < end && !ends_field(trial, *at) ? QUOTES_WITHIN : *ret_quotes;
     }
-    while (at < end && *at != trial->delimiter && *at != '\n' && *at != '\r' &&
-           !(trial->anywhere && *at == trial->comment)) {
+    while (at < end && !ends_field(trial, *at)) {
         at++;
     }
     return at;
@@ -98,17 +118,18 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole)
             at++;
         }
         while (!leave_out && !ends) {
-            bool quoted, bad;
+            enum quotes quotes;
 
             if (trial->spaces && fields > 0 && at < end && *at != ' ') {
                 return false;
             }
-            at = behind_field(trial, at, end, &quoted, &bad);
-            if (bad && (at < end || whole || trial->count == 0)) {
-                trial->is_torn = at == end;
+            at = behind_field(trial, at, end, &quotes);
+            trial->is_torn = quotes == QUOTES_TORN;
+            trial->torn_at = trial->count;
+            if (quotes == QUOTES_WITHIN || (quotes == QUOTES_TORN && (whole || trial->count == 0))) {
                 return false;
             }
-            trial->has_quotes = trial->has_quotes || quoted;
+            trial->has_quotes = trial->has_quotes || quotes == QUOTES_FINE;
             fields++;
             is_hollow = at > from && at[-1] == trial->delimiter;
             ends = at == end || *at != trial->delimiter;
@@ -218,10 +239,10 @@ find_decimal(const struct trial *trial, const char *bytes, size_t size, struct g
     int seen = 0;
 
     while (at < end) {
-        bool quoted, bad;
-        const char *to = behind_field(trial, at, end, &quoted, &bad);
+        enum quotes quotes;
+        const char *to = behind_field(trial, at, end, &quotes);
 
-        seen |= quoted || to == end ? 0 : look_at_number(at, (size_t)(to - at));
+        seen |= quotes == QUOTES_FINE || to == end ? 0 : look_at_number(at, (size_t)(to - at));
         at = to + (to < end);
     }
     if ((seen & 1) != 0 && (seen & 4) == 0) {
@@ -256,13 +277,20 @@ fits(struct trial *trial, const char *bytes, size_t size, bool whole)
     return read_records(trial, bytes, size, whole) && is_table(trial, bytes, size);
 }
 
-/* Quotes by which the text cannot be read, whether it is a table or not: there is text behind them. */
+/*
+ * Quotes are none where text stands behind them. Where they do not end the text may be cut off; but not when no field is in
+ * quotes, and without them it is a table of which more than that line is there.
+ */
 static bool
-has_bad_quotes(const char *bytes, size_t size, bool whole, char delimiter, char comment)
+quotes_are_none(const char *bytes, size_t size, bool whole, enum gr_sniff how, char delimiter, char comment)
 {
-    struct trial trial = {.delimiter = delimiter, .quote = '"', .comment = comment};
+    struct trial quoted = {.delimiter = delimiter, .quote = '"', .comment = comment};
+    struct trial bare = {.delimiter = delimiter, .comment = comment};
+    bool reads = read_records(&quoted, bytes, size, whole);
 
-    return !read_records(&trial, bytes, size, whole) && !trial.is_torn;
+    return quoted.is_torn ? how != GR_SNIFF_LOOSE && !quoted.has_quotes && fits(&bare, bytes, size, whole) &&
+                                bare.first == 0 && bare.count > quoted.torn_at + 1
+                          : !reads;
 }
 
 /* What is tried, the likelier first. */
@@ -270,6 +298,7 @@ struct attempt {
     char quote;
     bool has_escape;
     bool has_spaces;
+    bool has_gaps; /* spaces before some quotes */
     bool has_hash; /* comments elsewhere than at the beginning */
     bool anywhere; /* ... and behind values */
 };
@@ -283,24 +312,98 @@ static const struct attempt attempts[] = {
     {.quote = '\'', .has_spaces = true},
     {.quote = '"', .has_hash = true},
     {.quote = '"', .has_hash = true, .anywhere = true},
+    {.quote = '"', .has_gaps = true},
     {.quote = '\0'},
 };
 
-/* By commas it is a table: it is read as it stands, whatever else it could be. */
+/* By commas it is a table: it is read as it stands, whatever else it could be. But for spaces, or quotes of the other kind. */
 static bool
-is_plain(const char *bytes, size_t size, bool whole)
+is_plain(const char *bytes, size_t size, bool whole, enum gr_sniff how)
 {
     struct trial trial = {.delimiter = ',', .quote = '"'};
     struct trial spaced = {.delimiter = ',', .quote = '"', .spaces = true};
+    struct trial single = {.delimiter = ',', .quote = '\''};
 
     return fits(&trial, bytes, size, whole) && trial.first == 0 &&
-           !(fits(&spaced, bytes, size, whole) && spaced.first == 0 && spaced.count > 1);
+           !(trial.is_torn && quotes_are_none(bytes, size, whole, how, ',', '\0')) &&
+           !(fits(&spaced, bytes, size, whole) && spaced.first == 0 && spaced.count > 1) &&
+           !(!trial.has_quotes && fits(&single, bytes, size, whole) && single.first == 0 && single.has_quotes);
+}
+
+/* ---- lines ---- */
+
+/* From a record on: the most that have as many fields, and at least two. */
+static size_t
+most_alike(const struct trial *trial, size_t from)
+{
+    size_t most = 0;
+
+    for (size_t i = from; i < trial->count; i++) {
+        size_t alike = 0;
+
+        for (size_t j = from; j < trial->count && trial->fields[i] > 1; j++) {
+            alike += trial->fields[j] == trial->fields[i];
+        }
+        most = alike > most ? alike : most;
+    }
+    return most;
+}
+
+/* Nine of ten records divide alike, or all behind the first: that the others do not is a mistake, which is told. */
+static bool
+is_nearly_table(const char *bytes, size_t size, bool whole, char delimiter, char comment)
+{
+    struct trial trial = {.delimiter = delimiter, .quote = '"', .comment = comment};
+    struct trial bare = {.delimiter = delimiter, .comment = comment};
+    const struct trial *read = &trial;
+
+    if (!read_records(&trial, bytes, size, whole)) {
+        (void)read_records(&bare, bytes, size, whole);
+        read = &bare;
+    }
+    return read->count > 0 &&
+           (10 * most_alike(read, 0) >= 9 * read->count || (read->count > 2 && most_alike(read, 1) == read->count - 1));
+}
+
+/* A byte that is not in the text. '\0': there is none */
+static char
+find_unused(const char *bytes, size_t size)
+{
+    char unused = 0x1f;
+
+    while (unused > 0 && (strchr("\t\r\n", unused) != NULL || memchr(bytes, unused, size) != NULL)) {
+        unused--;
+    }
+    return unused;
+}
+
+/* No delimiter makes a table: each line is a value. Quotes that do not end are none, if no others do. */
+static bool
+find_lines(const char *bytes, size_t size, bool whole, char comment, struct gr_sniffed *sniffed)
+{
+    struct trial plain = {.delimiter = ',', .quote = '"', .comment = comment};
+    struct trial line = {.delimiter = size == 0 ? '\0' : find_unused(bytes, size), .quote = '"', .comment = comment};
+    bool reads = read_records(&line, bytes, size, whole);
+
+    if (line.delimiter == '\0' || (reads && line.count + line.is_torn == 0) || (line.is_torn && line.has_quotes) ||
+        (read_records(&plain, bytes, size, whole) && most_alike(&plain, 0) == 0)) {
+        return false;
+    }
+    for (const char *delimiter = delimiters; *delimiter != '\0'; delimiter++) {
+        if (is_nearly_table(bytes, size, whole, *delimiter, comment)) {
+            return false;
+        }
+    }
+    sniffed->lines = true;
+    sniffed->delimiter[0] = line.delimiter;
+    sniffed->quote[0] = reads && !line.is_torn ? '"' : '\0';
+    sniffed->comment[0] = comment;
+    return true;
 }
 
 bool
-gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed)
+gr_sniff_bytes(const char *bytes, size_t size, bool whole, enum gr_sniff how, struct gr_sniffed *ret_sniffed)
 {
-    static const char delimiters[] = {',', ';', '\t', '|'};
     const bool escapes = has_escapes(bytes, size);
     const char hash = find_hash(bytes, size);
     const char comment = find_comment(bytes, size);
@@ -308,7 +411,7 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
     bool found = false;
 
     *ret_sniffed = (struct gr_sniffed){.delimiter = ",", .quote = "\"", .decimal = "."};
-    if (is_plain(bytes, size, whole)) {
+    if (is_plain(bytes, size, whole, how)) {
         return false;
     }
     for (size_t a = 0; a < sizeof attempts / sizeof attempts[0]; a++) {
@@ -316,19 +419,21 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
         bool must_show = attempt->quote == '\'' || attempt->has_escape; /* quotes of that kind must be seen */
 
         if ((attempt->has_escape && !escapes) || (attempt->has_hash && hash == '\0') ||
-            (found && (attempt->has_hash || attempt->quote == '\0'))) {
+            (found && (attempt->has_hash || attempt->has_gaps || attempt->quote == '\0'))) {
             continue;
         }
-        for (size_t d = 0; d < sizeof delimiters; d++) {
-            struct trial trial = {.delimiter = delimiters[d],
+        for (const char *delimiter = delimiters; *delimiter != '\0'; delimiter++) {
+            struct trial trial = {.delimiter = *delimiter,
                                   .quote = attempt->quote,
                                   .escape = attempt->has_escape ? '\\' : '\0',
                                   .comment = attempt->has_hash ? hash : comment,
                                   .anywhere = attempt->anywhere,
-                                  .spaces = attempt->has_spaces};
+                                  .spaces = attempt->has_spaces,
+                                  .gaps = attempt->has_gaps};
 
             if (fits(&trial, bytes, size, whole) &&
-                (trial.quote != '\0' || has_bad_quotes(bytes, size, whole, trial.delimiter, trial.comment)) &&
+                ((trial.quote != '\0' && !trial.is_torn) ||
+                 quotes_are_none(bytes, size, whole, how, *delimiter, trial.comment) == (trial.quote == '\0')) &&
                 (!must_show || trial.has_quotes) &&
                 (!found || is_better(&trial, &best) || (trial.spaces && trial.delimiter == best.delimiter))) {
                 best = trial;
@@ -337,14 +442,14 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
         }
     }
     if (!found) {
-        return false;
+        return how == GR_SNIFF_ANY && find_lines(bytes, size, whole, comment, ret_sniffed);
     }
     ret_sniffed->delimiter[0] = best.delimiter;
     ret_sniffed->quote[0] = best.quote;
     ret_sniffed->escape[0] = best.escape;
     ret_sniffed->comment[0] = best.comment;
     ret_sniffed->skip = best.first > 0 ? best.lines[best.first] : 0;
-    ret_sniffed->skip_spaces = best.spaces;
+    ret_sniffed->skip_spaces = best.spaces || best.gaps;
     ret_sniffed->comment_anywhere = best.anywhere;
     if (best.delimiter != ',') {
         find_decimal(&best, bytes, size, ret_sniffed);
@@ -353,7 +458,7 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *re
 }
 
 granary_err
-gr_sniff(const char *path, const char *encoding, struct gr_sniffed *ret_sniffed)
+gr_sniff(const char *path, const char *encoding, enum gr_sniff how, struct gr_sniffed *ret_sniffed)
 {
     struct gr_dialect dialect = GR_DIALECT_PLAIN;
     struct gr_text *text;
@@ -368,7 +473,7 @@ gr_sniff(const char *path, const char *encoding, struct gr_sniffed *ret_sniffed)
     }
     err = gr_text_read(text, LOOK, &bytes, &more);
     if (err == GRANARY_OK) {
-        (void)gr_sniff_bytes(bytes.size == 0 ? "" : bytes.bytes, bytes.size, !more, ret_sniffed);
+        (void)gr_sniff_bytes(bytes.size == 0 ? "" : bytes.bytes, bytes.size, !more, how, ret_sniffed);
     }
     gr_text_close(text);
     gr_buf_free(&bytes);

@@ -15,6 +15,14 @@ struct gr_sniffed {
     int64_t skip;
     bool skip_spaces;
     bool comment_anywhere;
+    bool lines; /* no delimiter makes a table: each line is a value, by a delimiter that is not in the text */
+};
+
+/* What may be found beside a table all of whose records fit. */
+enum gr_sniff {
+    GR_SNIFF_ANY,   /* lines that are values */
+    GR_SNIFF_TABLE, /* none: a file that is no table, as others are, is a mistake */
+    GR_SNIFF_LOOSE, /* records that do not fit are left out: so quotes that do not end stay quotes */
 };
 
 /*
@@ -23,8 +31,8 @@ struct gr_sniffed {
  * encoding  as of a dialect
  * Errors    as gr_text_open(), gr_text_read()
  */
-granary_err gr_sniff(const char *path, const char *encoding, struct gr_sniffed *ret_sniffed);
+granary_err gr_sniff(const char *path, const char *encoding, enum gr_sniff how, struct gr_sniffed *ret_sniffed);
 /* The same of bytes; whole: they are all. Whether it is another dialect than the plain one. */
-bool gr_sniff_bytes(const char *bytes, size_t size, bool whole, struct gr_sniffed *ret_sniffed);
+bool gr_sniff_bytes(const char *bytes, size_t size, bool whole, enum gr_sniff how, struct gr_sniffed *ret_sniffed);
 
 #endif

@@ -19,7 +19,7 @@ enum {
     LOOK_AHEAD = 64       /* a comment's prefix, a delimiter, what follows an escape */
 };
 
-enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, BEHIND_QUOTES, BEHIND_VALUES };
+enum place { AT_SKIPPED, AT_RECORD, IN_COMMENT, AT_FIELD, IN_FIELD, IN_QUOTES, BEHIND_QUOTES, AT_END, BEHIND_VALUES };
 
 struct gr_text {
     char *path;
@@ -47,7 +47,8 @@ struct gr_text {
     bool special[256]; /* bytes that may end a run within a field without quotes */
     struct gr_buf field;
     bool quoted;
-    bool odd; /* without quotes it would be more than a field */
+    bool odd;      /* without quotes it would be more than a field */
+    size_t spaces; /* behind the quotes that end */
     uint64_t quoted_at;
     size_t fields;   /* of the record so far */
     size_t expected; /* of each; 0: the first is not read yet */
@@ -319,6 +320,7 @@ field_end(struct gr_text *text, struct gr_buf *out)
     }
     text->fields++;
     text->field.size = 0;
+    text->spaces = 0;
     text->quoted = text->odd = false;
 }
 
@@ -405,7 +407,50 @@ take_quoted(struct gr_text *text, const char *at, const char *end)
     return at + 1;
 }
 
-/* A field without quotes, or what stands behind them: up to what ends it. */
+/* Text stands behind the quotes: the field is as it stands, with them. */
+static void
+take_back(struct gr_text *text)
+{
+    const char quote = text->dialect->quote[0];
+    struct gr_buf field = {0};
+
+    gr_buf_add(&field, &quote, 1);
+    for (size_t i = 0; i < text->field.size; i++) {
+        gr_buf_add(&field, text->field.bytes + i, 1);
+        gr_buf_add(&field, &quote, text->field.bytes[i] == quote);
+    }
+    gr_buf_add(&field, &quote, 1);
+    for (; text->spaces > 0; text->spaces--) {
+        gr_buf_add(&field, " ", 1);
+    }
+    gr_buf_free(&text->field);
+    text->field = field;
+    text->place = IN_FIELD;
+}
+
+/* Behind the quotes: spaces are left out when nothing but the field's end follows them. */
+static const char *
+take_behind_quotes(struct gr_text *text, const char *at, const char *end)
+{
+    const struct gr_dialect *dialect = text->dialect;
+    bool ends = line_end_at(at, end) > 0 || begins_with(at, end, dialect->delimiter, text->delimiter_size) ||
+                (dialect->comment_anywhere && text->comment_size > 0 &&
+                 begins_with(at, end, dialect->comment, text->comment_size));
+
+    if (!ends && *at == ' ') {
+        text->spaces++;
+        return at + 1;
+    }
+    if (ends) {
+        text->spaces = 0;
+        text->place = AT_END;
+    } else if (gr_buf_ok(&text->field)) {
+        take_back(text);
+    }
+    return at;
+}
+
+/* A field without quotes, or what ends one with them: up to there. */
 static const char *
 take_field(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
 {
@@ -502,8 +547,10 @@ take(struct gr_text *text, const char *at, const char *end, struct gr_buf *out)
         return at;
     case IN_QUOTES:
         return take_quoted(text, at, end);
-    case IN_FIELD:
     case BEHIND_QUOTES:
+        return take_behind_quotes(text, at, end);
+    case IN_FIELD:
+    case AT_END:
         return take_field(text, at, end, out);
     }
     return at + 1;

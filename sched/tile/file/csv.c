@@ -92,7 +92,9 @@ use_sniffed(struct csv *csv)
     const struct gr_sniffed *sniffed = &csv->sniffed;
     struct gr_dialect *dialect = &csv->dialect;
 
-    dialect->delimiter = strcmp(dialect->delimiter, ",") == 0 ? sniffed->delimiter : dialect->delimiter;
+    bool is_default = strcmp(dialect->delimiter, ",") == 0 || (sniffed->lines && strcmp(dialect->delimiter, "\t") == 0);
+
+    dialect->delimiter = is_default ? sniffed->delimiter : dialect->delimiter; /* the tab is of a name's ending */
     dialect->quote = strcmp(dialect->quote, "\"") == 0 ? sniffed->quote : dialect->quote;
     dialect->escape = dialect->escape[0] == '\0' ? sniffed->escape : dialect->escape;
     dialect->comment = dialect->comment[0] == '\0' ? sniffed->comment : dialect->comment;
@@ -127,7 +129,11 @@ find_dialect(struct gr_file *file)
                                        .ragged = gr_ragged_of(params->ragged),
                                        .null = nulls != NULL && nulls->n_strings > 0 ? nulls->strings[0] : ""};
     if (params->sniff) {
-        err = gr_sniff(file->path, params->encoding, &csv->sniffed);
+        enum gr_sniff how = csv->dialect.tolerates                                     ? GR_SNIFF_LOOSE
+                            : file->of_many || csv->dialect.ragged != GR_RAGGED_REFUSE ? GR_SNIFF_TABLE
+                                                                                       : GR_SNIFF_ANY;
+
+        err = gr_sniff(file->path, params->encoding, how, &csv->sniffed);
         if (err == GRANARY_OK) {
             use_sniffed(csv);
         }

@@ -69,10 +69,28 @@ CORPUS = {
                              [{'n': 1, 'title': '"Heroes"'}, {'n': 2, 'title': '"Heroes" (song)'}, {'n': 3, 'title': '"x'}]),
     'one column in quotes': (b'"Dec 8, 2022"\n"Sep 26, 2022"\n', [{'Dec 8, 2022': 'Sep 26, 2022'}]),
     'a line end in quotes': (b'a,b\n"1\n2",x\n', [{'a': '1\n2', 'b': 'x'}]),
+    'single quotes by commas': (b"a,b\n1,'x, y'\n2,z\n", [{'a': 1, 'b': 'x, y'}, {'a': 2, 'b': 'z'}]),
+    'an apostrophe': (b"a,b\n1,'tis\n2,'x'\n", [{'a': 1, 'b': "'tis"}, {'a': 2, 'b': "'x'"}]),
+    'text behind quotes': (b'a,b\n1,2\n"Others" includes, "x""y" z\n', [{'a': '1', 'b': '2'}, {'a': '"Others" includes', 'b': ' "x""y" z'}]),
+    'spaces behind quotes': (b'a,b\n"x" ,"1"  \n"y","2"\n', [{'a': 'x', 'b': 1}, {'a': 'y', 'b': 2}]),
+    'spaces before a quote': (b'a,b\n1,"x"\n2, "y, z"\n', [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y, z'}]),
+    'a quote that does not end': (b'a,b\n1,"x\n2,y\n', [{'a': 1, 'b': '"x'}, {'a': 2, 'b': 'y'}]),
+    'spaces around': (b' a , b\n 1, 2020-01-31 \n2,2020-02-01\n', [{'a': 1, 'b': '2020-01-31'}, {'a': 2, 'b': '2020-02-01'}]),
+    'codes': (b'zip,n\n01234,0\n99999,0.5\n', [{'zip': '01234', 'n': 0.0}, {'zip': '99999', 'n': 0.5}]),
+    'spaces alone': (b'a,b\n1,  \n2,3\n', [{'a': 1, 'b': '  '}, {'a': 2, 'b': '3'}]),
+    # lines that are values
+    'prose': (b'It was late, and dark.\n\nNobody, as he said, came.\nSo he went.\n',
+              [{'It was late, and dark.': 'Nobody, as he said, came.'}, {'It was late, and dark.': 'So he went.'}]),
+    'prose with quotes': (b'"No," he said.\n"Yes," she said, "of course."\nSo they went.\n',
+                          [{'"No," he said.': '"Yes," she said, "of course."'}, {'"No," he said.': 'So they went.'}]),
+    'lines in quotes': (b'note\n"a, b\nc"\nd, e\n', [{'note': 'a, b\nc'}, {'note': 'd, e'}]),
+    'a record that is short': (b'a,b\n1,2\n3\n', [{'a,b': '1,2'}, {'a,b': '3'}]),
+    'a record that is long': (b'a,b\n1,2\n3,4,5\n', [{'a,b': '1,2'}, {'a,b': '3,4,5'}]),
     # refusals
-    'a record that is short': (b'a,b\n1,2\n3\n', 'record has 1 field, expected 2'),
-    'a record that is long': (b'a,b\n1,2\n3,4,5\n', 'record has 3 fields, expected 2'),
+    'one short record of ten': (b'a,b\n' + b'1,2\n' * 8 + b'3\n', 'record has 1 field, expected 2'),
+    'one long record of ten': (b'a,b\n' + b'1,2\n' * 8 + b'3,4,5\n', 'record has 3 fields, expected 2'),
     'quotes that do not end': (b'a,b\n1,"x\n', 'do not end'),
+    'quotes that do not end behind some that do': (b'a,b\n"1",2\n1,"x\n3,4\n', 'do not end'),
     'another encoding': (b'a,b\n1,\xe9\n', 'not UTF-8'),
     'JSON': (b'{"a": 1}\n', 'JSON'),
 }
@@ -81,6 +99,7 @@ CORPUS = {
 # By name of the file, whose ending tells a delimiter.
 NAMED = {
     'q.tsv': (b'1\ta\n2\t"b" (c)\n', [{'c0': 1, 'c1': 'a'}, {'c0': 2, 'c1': '"b" (c)'}]),
+    't.tsv': (b'One, two\tthree\nfour\n', [{'One, two\tthree': 'four'}]),
     's.tsv': (b'All of May\n\na\tb\n1\tx,y\n2\tz\n', [{'a': 1, 'b': 'x,y'}, {'a': 2, 'b': 'z'}]),
 }
 

@@ -177,7 +177,22 @@ dialects_are_sniffed(void **state)
         {"one\ntwo,2\na,b,c\n1,2,3\n4,5,6\n", ",\"-.-2"},
         {"# one\na;b\n1;3#5;7\n6;\"7#t\"\n", ";\"#.-0"},
         {"a,b\n# no\n1,2\n", ",\"#.-0"},
-        {"a\tb\n1\t\"x\n2\ty\n", ",\"-.-0"}, /* quotes that do not end: it may be cut off */
+        {"a\tb\n1\t\"x\n", ",\"-.-0"},      /* quotes that do not end: it may be cut off */
+        {"a\tb\n1\t\"x\n2\ty\n", "\t-.-0"}, /* it is not: a record follows, and no quotes end */
+        {"a\tb\n\"1\"\t\"x\n2\ty\n", ",\"-.-0"},
+        {"a,b\n'x',1\n2,'y, z'\n", ",'-.-0"},
+        {"a,b\n'x',1\n2,\"y\"\n", ",\"-.-0"},
+        {"a,b\n'x' y,1\n2,z\n", ",\"-.-0"},
+        {"a,b\n1,2\n\"x\" ,3\n", ",\"-.-0"},
+        {"a;b\n1; \"x;y\"\nz;\"2\"\n", ";\"-.-0"},
+        {"one, two\nthree\n\nfour\n", "\x1f\"-.-0"}, /* lines are values */
+        {"a,b\n1,2\n3\n", "\x1f\"-.-0"},
+        {"\"x\" y, z\na, b\n\nc\n", "\x1f-.-0"},
+        {"\"x\"\n\"z, 1\nu", ",\"-.-0"},
+        {"say \"x\n\"y, z\n1\n", "\x1f-.-0"},
+        {"a,b\n1,2\n1,2\n1,2\n1,2\n1,2\n1,2\n1,2\n1,2\n3\n", ",\"-.-0"}, /* nine of ten divide alike: that is told */
+        {"a,b\n1,2\n1,2\n1,2\n1,2\n1,2\n1,2\n1,2\n4\n3\n", "\x1f\"-.-0"},
+        {"#one, two\n#two\nthree, 4\nfive\n", "\x1f\"#.-0"},
         {"a\tb\n1\t\"x\" y\n2\ty\n", "\t-.-0"},
         {"\"a;b\"\n\"c;d\"\n", ",\"-.-0"},          /* a column in quotes */
         {"T\tx\na\tb\tc\n1\t2\t3\t\n", "\t\"-.-1"}, /* a delimiter behind each record but the header */
@@ -189,7 +204,8 @@ dialects_are_sniffed(void **state)
         struct gr_sniffed sniffed;
         char told[64];
 
-        (void)gr_sniff_bytes(cases[i].text, strlen(cases[i].text), i + 1 < sizeof cases / sizeof cases[0], &sniffed);
+        (void)gr_sniff_bytes(cases[i].text, strlen(cases[i].text), i + 1 < sizeof cases / sizeof cases[0], GR_SNIFF_ANY,
+                             &sniffed);
         (void)snprintf(told, sizeof told, "%s%s%s%s%s%lld", sniffed.delimiter, sniffed.quote,
                        sniffed.comment[0] == '\0' ? "-" : sniffed.comment, sniffed.decimal,
                        sniffed.thousands[0] == '\0' ? "-" : sniffed.thousands, (long long)sniffed.skip);
@@ -227,6 +243,8 @@ headers_are_guessed(void **state)
         {"\\N,1\n1,2\n", GR_GUESS_NONE},
         {"\xef\xbb\xbf-1,2\n3,4\n", GR_GUESS_NONE},
         {"a,b\n1,2,3\n", GR_GUESS_SURE},
+        {"09001,x\n09002,y\n", GR_GUESS_TEXT},
+        {"\"1\" st,2\n1,2\n", GR_GUESS_SURE},
         {"1\n\"", GR_GUESS_SURE},
     };
     static char dash[] = "-";

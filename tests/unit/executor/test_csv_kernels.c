@@ -198,7 +198,7 @@ quotes_and_line_ends_are_taken_out(void **state)
 
         (void)snprintf(text, sizeof text, "1,\"a,b\"%s\"2\",\"say \"\"hi\"\"\"%s%s3,\"x\"y\"z%s4,\"\"\"\"%s5,a\"b",
                        ends[i], ends[i], ends[i], ends[i], ends[i]);
-        assert_read(text, false, "n:int64@0,s:string@1", "1|a,b\n2|say \"hi\"\n3|xy\"z\n4|\"\n5|a\"b\n");
+        assert_read(text, false, "n:int64@0,s:string@1", "1|a,b\n2|say \"hi\"\n3|\"x\"y\"z\n4|\"\n5|a\"b\n");
     }
     assert_read("\"line 1\nline 2\r\nline 3\",7\n", false, "s:string@0,n:int64@1", "line 1\nline 2\r\nline 3|7\n");
 }

@@ -82,7 +82,8 @@ files_add(const struct files *files, const struct file *file, granary_graph *gra
     granary_node_set_string(graph, node, "path", file->path);
     if (gr_param_find(op, "delimiter") != NULL) {
         granary_node_set_string(graph, node, "delimiter", file->delimiter);
-        if (files->delimiter == NULL && gr_csv_is_other(file->path, file->delimiter)) {
+        if (files->delimiter == NULL &&
+            gr_csv_is_other(file->path, file->delimiter, files->are_many ? GR_SNIFF_TABLE : GR_SNIFF_ANY)) {
             granary_node_set_bool(graph, node, "sniff", true);
         }
     }

@@ -15,6 +15,7 @@ struct files {
     const char *delimiter;          /* of CSV files; NULL: as the ending tells */
     const char *nulls[FILES_NULLS]; /* texts that mean null in CSV files; none: the reader's own */
     size_t null_count;
+    bool are_many; /* and become one table */
 };
 
 granary_err files_take_null(void *target, char *text);

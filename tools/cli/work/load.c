@@ -290,6 +290,7 @@ check_load(struct cli *cli)
     if (cli->count > 1 + FILES_MAX) {
         return gr_fail(GRANARY_EINVAL, "more than %d files", FILES_MAX);
     }
+    load->files.are_many = cli->count > 2;
     for (int i = 1; i < cli->count && err == GRANARY_OK; i++) {
         err = find_file(&load->files, cli->arguments[i], &load->found[i - 1]);
         has_csv = has_csv || (err == GRANARY_OK && has_errors(&load->found[i - 1]));
