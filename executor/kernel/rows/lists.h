@@ -7,6 +7,33 @@
 /* n lists as a column; valid: NULL, or a byte a row. Errors: ENOMEM, EFULL */
 granary_err lists_column(granary_dtype dtype, const struct rows_list *lists, const uint8_t *valid, int64_t n,
                          struct gr_column *ret_column);
+/* The lists of a block in one column of items. */
+struct lists_view {
+    const granary_column *items;
+    int32_t from[ROWS_BLOCK];
+    int32_t count[ROWS_BLOCK]; /* 0 of nulls */
+    int64_t all;
+    struct gr_column own; /* when they were in several columns */
+};
+
+/* The lists of a node. Errors: ENOMEM, EFULL */
+granary_err lists_open(const struct node *node, int64_t n, struct lists_view *view);
+void lists_close(struct lists_view *view);
+
+/* Whether item k is there. */
+static inline bool
+lists_item_counts(const struct lists_view *view, int64_t i, int64_t k)
+{
+    return view->items->dtype != GRANARY_NULLTYPE && !gr_is_null(view->items, view->from[i] + k);
+}
+
+/* The node's lists are stretches of a column that it has from now on; *takes* that. ends: of each row's */
+void lists_give(struct node *node, struct gr_column *items, const int32_t *ends, int64_t n);
+/* One item a row, or null: -1. Errors: ENOMEM, EFULL */
+granary_err lists_give_taken(struct node *node, const granary_column *items, const int64_t *indices, int64_t n);
+/* A node's values as a column. Errors: ENOMEM, EFULL */
+granary_err lists_node_column(struct node *node, int64_t n, struct gr_column *ret_column);
+
 /* A cast of lists to strings. Errors: ENOMEM */
 granary_err lists_to_text(struct node *node, int64_t n);
 
