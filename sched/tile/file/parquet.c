@@ -19,6 +19,7 @@
 #define ROWS_MOST   ((int64_t)1 << 23)  /* of a chunk, whatever is claimed to be in it */
 #define ROWS_CUT    ((int64_t)1 << 17)  /* a row group with fewer stays whole */
 #define CUTS_MOST   64                  /* parts of a row group that is cut at pages */
+#define CUTS_ENOUGH 32                  /* of a file: more row groups than that are put together */
 
 static granary_err
 parquet_look(struct gr_file *file, int fd)
@@ -177,6 +178,7 @@ cut_groups(struct cuts *cuts)
 {
     double all = 1;
     double wanted;
+    double joined;     /* row groups are put together up to that */
     bool open = false; /* the last cut takes more row groups */
     granary_err err = GRANARY_OK;
 
@@ -185,6 +187,8 @@ cut_groups(struct cuts *cuts)
     }
     wanted = all * (double)cuts->file->block_bytes / (double)(cuts->file->file_bytes + 1);
     wanted = wanted < BYTES_LEAST ? BYTES_LEAST : wanted;
+    joined = all / CUTS_ENOUGH < BYTES_LEAST ? BYTES_LEAST : all / CUTS_ENOUGH;
+    joined = joined < wanted ? joined : wanted;
     for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
         const struct gr_parquet_group *group = &cuts->groups[g];
         double bytes = group_bytes(cuts, group);
@@ -194,7 +198,7 @@ cut_groups(struct cuts *cuts)
         if (!is_whole(group, &cuts->wanted[g])) {
             err = cut_spans(cuts, g, bytes);
             open = false;
-        } else if (last != NULL && parts == 1 && last->bytes + bytes <= wanted &&
+        } else if (last != NULL && parts == 1 && last->bytes + bytes <= joined &&
                    last->rows + group->rows <= ROWS_MOST) {
             last->count++;
             last->rows += group->rows;
