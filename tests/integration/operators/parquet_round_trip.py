@@ -111,6 +111,15 @@ with Instance() as granary:
         granary.run({**source, 's': node, 'w': {'op': 'write_parquet', 'input': 's', 'path': path}}, 'w')
         check({'n': want['n']}, f'{len(pieces)} pieces')
 
+    # Lists of decimals of few digits, and of many.
+    numbers = os.path.join(granary.directory, 'numbers.csv')
+    with open(numbers, 'w', encoding='utf-8') as file:
+        file.write('a\n' + '\n'.join(map(str, range(30))) + '\n')
+    for factor in (5, 10**14, 10**22):
+        query = f"SELECT k, array_agg(v) AS l FROM (SELECT a % 3 AS k, cast(a AS decimal(38, 2)) * {factor}::decimal(38, 0) AS v FROM '{numbers}') AS t GROUP BY k ORDER BY k"
+        granary.command('sql', f"COPY ({query}) TO '{path}'")
+        assert granary.command('sql', '--json', query) == granary.command('sql', '--json', f"SELECT * FROM '{path}'"), factor
+
     # From the command line, by the ending of a name: the same file.
     columns = wild(2000, random)
     write(columns)
