@@ -66,7 +66,7 @@ leaves_most(const granary_frame *frame, const char *where)
         rows[i] = frame->rows / SAMPLE * i;
     }
     most = take_rows(frame, &picks, &sample) != GRANARY_OK || !find_true(sample, where, &found) ||
-           found.count > SAMPLE / 8 * 5;
+           found.count > SAMPLE / 2;
     scratch_free(found.rows);
     gr_frame_destroy(sample);
     return most;
