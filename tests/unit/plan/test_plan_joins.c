@@ -14,7 +14,7 @@
 #include "runner.h"
 
 #define COLUMNS_MAX 24
-#define GRAPHS      400
+#define GRAPHS      150
 
 /* A node so far, and its columns, all of int64. */
 struct made {
