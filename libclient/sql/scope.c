@@ -1,4 +1,5 @@
 /* Which column a name means. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -94,6 +95,9 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
     if (hint[0] == '\0' && expr->position >= 0 && block->q->text[sql_given_position(block->q, expr->position)] == '"') {
         return sql_fail(block->q, GRANARY_ENOENT, expr->position,
                         "no column '%s': text stands in single quotes, names in double ones", expr->text);
+    }
+    if (hint[0] == '\0' && block->column_count == 1 && block->outer == NULL) { /* lines that nothing divides, perhaps */
+        (void)snprintf(hint, sizeof hint, "; the only one is '%.60s'", block->columns[0]->name);
     }
     return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no column '%s%s%s'%s",
                     expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text, hint);

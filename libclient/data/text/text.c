@@ -15,7 +15,7 @@
 
 enum {
     RAW = 64 << 10,
-    AHEAD_FROM = 2 << 20, /* bytes: who has read so many will read them all */
+    AHEAD_FROM = 8 << 20, /* bytes: who has read so many, more than a sketch needs, will read them all */
     LOOK_AHEAD = 64       /* a comment's prefix, a delimiter, what follows an escape */
 };
 

@@ -184,11 +184,10 @@ csv_look(struct gr_file *file, int fd)
         find_header(file);
     }
     err = err == GRANARY_OK ? records_look_packed(file, fd, !gr_dialect_is_plain(&csv->dialect), &must_unpack) : err;
-    if (err != GRANARY_OK || must_unpack) {
-        return err; /* CSV_UNPACK */
+    if (err == GRANARY_OK && gr_dialect_is_plain(&csv->dialect)) {
+        err = csv_find_known(file);
     }
-    err = csv_find_known(file);
-    return err == GRANARY_OK ? enter_first(file) : err;
+    return err == GRANARY_OK && !must_unpack ? enter_first(file) : err; /* CSV_UNPACK is the first stage */
 }
 
 static void

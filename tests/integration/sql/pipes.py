@@ -130,7 +130,8 @@ def check_errors(pipes):
     pipes.refuse('stdin: nothing came', b'', 'sql', QUERY)
     pipes.refuse('stdin: nothing came', b'', 'load', 'x', '-')
     pipes.refuse('stdin: nothing came', b"select * from '-'", 'sql', '-')  # the statement was all there was
-    pipes.refuse('stdin:3: record has 1 field', b'n,b\n1,2\n3\n', 'sql', QUERY)
+    pipes.refuse('stdin:12: record has 1 field', b'n,b\n' + b'1,2\n' * 10 + b'3\n', 'sql', QUERY)
+    pipes.refuse("no column 'n'; the only one is 'n,b'", b'n,b\n1,2\n3\n', 'sql', QUERY)  # lines that nothing divides
     # Writers that die in the midst.
     arrow = pipes.feed(TEXT, 'sql', '--format', 'arrow', "select * from '-'").stdout
     stream = stream_of(arrow)
