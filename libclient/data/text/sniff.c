@@ -28,6 +28,8 @@ struct trial {
     size_t at[RECORDS];     /* where it begins */
     bool hollow[RECORDS];   /* nothing stands behind its last delimiter */
     bool has_quotes;        /* some field begins and ends with the quote */
+    bool first_has_quotes;  /* ... of the first record */
+    size_t quoted;          /* records with such a field */
     bool is_torn;           /* quotes do not end, as in a file that was cut off */
     size_t torn_at;         /* ... and begin in this record */
     size_t first;           /* from here on all have as many fields */
@@ -112,6 +114,7 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole)
         size_t fields = 0;
         bool ends = false;
         bool is_hollow = false;
+        bool has_quotes = false;
         bool leave_out = *at == '\n' || *at == '\r' || (trial->comment != '\0' && *at == trial->comment);
 
         while (leave_out && at < end && *at != '\n' && *at != '\r') {
@@ -129,7 +132,8 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole)
             if (quotes == QUOTES_WITHIN || (quotes == QUOTES_TORN && (whole || trial->count == 0))) {
                 return false;
             }
-            trial->has_quotes = trial->has_quotes || quotes == QUOTES_FINE;
+            has_quotes = has_quotes || quotes == QUOTES_FINE;
+            trial->has_quotes = trial->has_quotes || has_quotes;
             fields++;
             is_hollow = at > from && at[-1] == trial->delimiter;
             ends = at == end || *at != trial->delimiter;
@@ -143,6 +147,8 @@ read_records(struct trial *trial, const char *bytes, size_t size, bool whole)
         }
         at += at < end && *at == '\r' && at + 1 < end && at[1] == '\n' ? 2 : at < end;
         if (!leave_out) {
+            trial->quoted += has_quotes;
+            trial->first_has_quotes = trial->first_has_quotes || (has_quotes && trial->count == 0);
             trial->at[trial->count] = (size_t)(from - bytes);
             trial->hollow[trial->count] = is_hollow;
             trial->lines[trial->count] = line;
@@ -277,20 +283,46 @@ fits(struct trial *trial, const char *bytes, size_t size, bool whole)
     return read_records(trial, bytes, size, whole) && is_table(trial, bytes, size);
 }
 
-/*
- * Quotes are none where text stands behind them. Where they do not end the text may be cut off; but not when no field is in
- * quotes, and without them it is a table of which more than that line is there.
- */
+/* Without quotes it is a table, of which more is there than the line in which the quotes begin that do not end. */
+static bool
+is_stray(const struct trial *torn, const char *bytes, size_t size, bool whole)
+{
+    struct trial bare = {.delimiter = torn->delimiter, .comment = torn->comment};
+
+    return fits(&bare, bytes, size, whole) && bare.first == 0 && bare.count > torn->torn_at + 1;
+}
+
+/* Quotes are none where text stands behind them. Where they do not end the text may be cut off, unless no others end. */
 static bool
 quotes_are_none(const char *bytes, size_t size, bool whole, enum gr_sniff how, char delimiter, char comment)
 {
     struct trial quoted = {.delimiter = delimiter, .quote = '"', .comment = comment};
-    struct trial bare = {.delimiter = delimiter, .comment = comment};
     bool reads = read_records(&quoted, bytes, size, whole);
 
-    return quoted.is_torn ? how != GR_SNIFF_LOOSE && !quoted.has_quotes && fits(&bare, bytes, size, whole) &&
-                                bare.first == 0 && bare.count > quoted.torn_at + 1
+    return quoted.is_torn ? how != GR_SNIFF_LOOSE && !quoted.has_quotes && is_stray(&quoted, bytes, size, whole)
                           : !reads;
+}
+
+/* Whether text that fits has the quotes of the trial, or has none when that has none. */
+static bool
+has_right_quotes(const struct trial *trial, const char *bytes, size_t size, bool whole, enum gr_sniff how)
+{
+    if (trial->quote == '\'') {
+        return !(trial->is_torn && is_stray(trial, bytes, size, whole));
+    }
+    return (trial->quote != '\0' && !trial->is_torn) ||
+           quotes_are_none(bytes, size, whole, how, trial->delimiter, trial->comment) == (trial->quote == '\0');
+}
+
+/* Single quotes where text may have apostrophes: the first record has them, or every other one, and all of them end. */
+static bool
+has_single_quotes(const char *bytes, size_t size, bool whole)
+{
+    struct trial trial = {.delimiter = ',', .quote = '\''};
+
+    return fits(&trial, bytes, size, whole) && trial.first == 0 &&
+           (trial.first_has_quotes || (trial.has_quotes && 2 * trial.quoted >= trial.count)) &&
+           !(trial.is_torn && is_stray(&trial, bytes, size, whole));
 }
 
 /* What is tried, the likelier first. */
@@ -322,12 +354,11 @@ is_plain(const char *bytes, size_t size, bool whole, enum gr_sniff how)
 {
     struct trial trial = {.delimiter = ',', .quote = '"'};
     struct trial spaced = {.delimiter = ',', .quote = '"', .spaces = true};
-    struct trial single = {.delimiter = ',', .quote = '\''};
 
     return fits(&trial, bytes, size, whole) && trial.first == 0 &&
            !(trial.is_torn && quotes_are_none(bytes, size, whole, how, ',', '\0')) &&
            !(fits(&spaced, bytes, size, whole) && spaced.first == 0 && spaced.count > 1) &&
-           !(!trial.has_quotes && fits(&single, bytes, size, whole) && single.first == 0 && single.has_quotes);
+           (trial.has_quotes || !has_single_quotes(bytes, size, whole));
 }
 
 /* ---- lines ---- */
@@ -431,9 +462,7 @@ gr_sniff_bytes(const char *bytes, size_t size, bool whole, enum gr_sniff how, st
                                   .spaces = attempt->has_spaces,
                                   .gaps = attempt->has_gaps};
 
-            if (fits(&trial, bytes, size, whole) &&
-                ((trial.quote != '\0' && !trial.is_torn) ||
-                 quotes_are_none(bytes, size, whole, how, *delimiter, trial.comment) == (trial.quote == '\0')) &&
+            if (fits(&trial, bytes, size, whole) && has_right_quotes(&trial, bytes, size, whole, how) &&
                 (!must_show || trial.has_quotes) &&
                 (!found || is_better(&trial, &best) || (trial.spaces && trial.delimiter == best.delimiter))) {
                 best = trial;

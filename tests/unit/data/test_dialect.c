@@ -55,6 +55,10 @@ each_dialect_becomes_the_plain_one(void **state)
     } cases[] = {
         {DIALECT(.delimiter = ";"), "a;b\n1;\"x;\"\n", "a;b\n1;\"x;\"\n"},
         {DIALECT(.quote = "'"), "a,b\n'x,y','it''s'\n\"q\",2\r\n", "a,b\n\"x,y\",\"it's\"\n\"\"\"q\"\"\",2\r\n"},
+        {DIALECT(.quote = "'"), "'x' y,'z'  ,'it''s' b\n'a, b' c,'d' \n",
+         "\"'x' y\",\"z\",\"'it''s' b\"\n\"'a, b' c\",\"d\"\n"},
+        {DIALECT(.comment = "#", .comment_anywhere = true), "\"x\" y,\"z\" # no\n\"a\"",
+         "\"\"\"x\"\" y\",\"z\"\n\"a\""},
         {DIALECT(.quote = ""), "a,b\n\"x,y\n", "a,b\n\"\"\"x\",y\n"},
         {DIALECT(.escape = "\\"), "a,b\n\"x\\\"y\\\\\",2\nc\\,d,\\N\n\\Name,\n",
          "a,b\n\"x\"\"y\\\",2\n\"c,d\",\\N\nName,\n"},
@@ -182,6 +186,8 @@ dialects_are_sniffed(void **state)
         {"a\tb\n\"1\"\t\"x\n2\ty\n", ",\"-.-0"},
         {"a,b\n'x',1\n2,'y, z'\n", ",'-.-0"},
         {"a,b\n'x',1\n2,\"y\"\n", ",\"-.-0"},
+        {"a,b\n1,2\nx,y\n3,'z'\n", ",\"-.-0"}, /* one value is in quotes by accident */
+        {"'a',b\n1,2\nx,y\n3,4\n", ",'-.-0"},
         {"a,b\n'x' y,1\n2,z\n", ",\"-.-0"},
         {"a,b\n1,2\n\"x\" ,3\n", ",\"-.-0"},
         {"a;b\n1; \"x;y\"\nz;\"2\"\n", ";\"-.-0"},
