@@ -120,7 +120,7 @@ no_table(struct sql_statement *q, const struct sql_from *from)
     const char *file = file_of_name(q, from->name);
     char hint[GR_HINT_MAX];
 
-    if (access(from->name, F_OK) == 0 && strchr(from->name, '.') != NULL) {
+    if (access(from->name, F_OK) == 0 && (strchr(from->name, '.') != NULL || sql_is_folder(from->name))) {
         return sql_no_format(q, from);
     }
     if (file != NULL) {
@@ -189,6 +189,13 @@ open_mutable(struct sql_statement *q, const struct sql_from *from, struct sql_ta
     return err == GRANARY_ETYPE ? GRANARY_ENOENT : err; /* the name is of an object that is none */
 }
 
+/* A target of a graph has a name behind its slash. */
+static bool
+ends_as_folder(const char *name)
+{
+    return name[0] != '\0' && name[strlen(name) - 1] == '/';
+}
+
 static bool
 open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_table *table)
 {
@@ -209,7 +216,8 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
         return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
     }
-    if (err == GRANARY_ENOENT && (q->client == NULL || from->name[0] == '/' || access(from->name, F_OK) == 0)) {
+    if (err == GRANARY_ENOENT &&
+        (q->client == NULL || from->name[0] == '/' || ends_as_folder(from->name) || access(from->name, F_OK) == 0)) {
         return sql_no_format(q, from);
     }
     if (err == GRANARY_OK) {

@@ -25,6 +25,7 @@ bool sql_table_add_column(struct sql_statement *q, struct sql_table *table, cons
 
 /* Whether the name's ending tells that it is a file with rows, which can be read or not; or it is that of many files. */
 bool sql_is_file(const char *name);
+bool sql_is_folder(const char *name);
 /* Fail: a path whose ending does not tell what is in the file. */
 bool sql_no_format(struct sql_statement *q, const struct sql_from *from);
 

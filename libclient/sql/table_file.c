@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "client/builder.h"
@@ -45,24 +46,32 @@ sql_is_file(const char *name)
     return !ending->is_vague && (format->sketch != NULL || format->refusal != NULL);
 }
 
+bool
+sql_is_folder(const char *name)
+{
+    struct stat info;
+
+    return stat(name, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* A path whose ending does not tell what is in the file. */
 bool
 sql_no_format(struct sql_statement *q, const struct sql_from *from)
 {
     struct gr_buf endings = {0};
-    struct stat info;
     bool failed;
 
-    if (stat(from->name, &info) != 0) {
+    if (access(from->name, F_OK) != 0) {
         return sql_fail(q, GRANARY_ENOENT, from->position, "%s: %s", from->name, strerror(errno));
     }
-    if (S_ISDIR(info.st_mode)) {
+    if (sql_is_folder(from->name)) {
         return sql_fail(q, GRANARY_EINVAL, from->position, "%s: is a directory; write '%s/' for all files in it",
                         from->name, from->name);
     }
     gr_format_list(has_sketch, false, &endings);
-    failed = sql_fail(q, GRANARY_EINVAL, from->position, "%s: its ending must tell the format: %.*s", from->name,
-                      (int)endings.size, endings.bytes);
+    failed = sql_fail(q, GRANARY_EINVAL, from->position,
+                      "%s: its ending must tell the format: %.*s; or say it, as in read_csv('%s')", from->name,
+                      (int)endings.size, endings.bytes, from->name);
     gr_buf_free(&endings);
     return failed;
 }

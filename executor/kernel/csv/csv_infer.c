@@ -471,7 +471,7 @@ csv_infer_text(struct csv_infer *infer, struct csv_text *text, bool header)
     }
     infer->is_broken = bad != NULL;
     if (bad != NULL && !infer->tolerates) {
-        set_error(infer, csv_text_line(text, bad), GR_DATA_NOT_UTF8 "; " GR_CSV_REMEDY);
+        set_error(infer, csv_text_line(text, bad), GR_CSV_NOT_UTF8 "; " GR_CSV_REMEDY);
         return GRANARY_OK;
     }
     if (header && csv_record_next(text)) {

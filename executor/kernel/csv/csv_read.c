@@ -224,7 +224,7 @@ read_records(struct reader *reader, bool header)
     granary_err err = GRANARY_OK;
 
     if (bad != NULL && reader->checks == NULL) {
-        return fail_at(reader, bad, GRANARY_EINVAL, GR_DATA_NOT_UTF8 "; " GR_CSV_REMEDY);
+        return fail_at(reader, bad, GRANARY_EINVAL, GR_CSV_NOT_UTF8 "; " GR_CSV_REMEDY);
     }
     if (header && csv_record_next(&reader->text)) {
         while (!field.last) {

@@ -16,6 +16,8 @@
  * their rows beside what the store has. */
 #define PAIRS_ALWAYS (INT64_C(1) << 26)
 #define PAIRS_PART   8
+/* Pairs that are settled together: their rows stay in the cache. */
+#define PAIRS_SETTLED 262144
 
 static int64_t
 pairs_most(int64_t need)
@@ -327,6 +329,19 @@ drop_nulls(struct matching *m, int64_t before)
     pairs->count = to;
 }
 
+/* All pairs of rows up to that one of the block are there. */
+static granary_err
+settle_some(struct matching *m, int64_t i)
+{
+    granary_err err = GRANARY_OK;
+
+    if (m->settle != NULL && m->pairs.count >= PAIRS_SETTLED) {
+        err = m->settle(m->own, &m->pairs, (int64_t)m->row[i] + 1);
+        m->pairs.count = 0;
+    }
+    return err;
+}
+
 static granary_err
 match_block(struct matching *m)
 {
@@ -348,9 +363,10 @@ match_block(struct matching *m)
         }
         for (int64_t i = 0; i < m->n && err == GRANARY_OK; i++) {
             err = is_dense ? emit_dense(m, i) : emit_hash(m, i);
+            err = err == GRANARY_OK ? settle_some(m, i) : err;
         }
     }
-    if (err == GRANARY_OK && m->null_aware && m->built->parts[0].head.rows > 0) {
+    if (err == GRANARY_OK && m->null_aware && m->settle == NULL && m->built->parts[0].head.rows > 0) {
         drop_nulls(m, before);
     }
     return err;
@@ -476,6 +492,8 @@ match_rows(const struct match_request *request, struct pairs *ret_pairs)
     m->rows = request->rows;
     m->kind = request->kind;
     m->null_aware = request->null_aware;
+    m->settle = request->settle;
+    m->own = request->own;
     err = matching_init(m);
     /* NOT IN a list with a null: never true. */
     if (err == GRANARY_OK && !(m->null_aware && built->parts[0].head.nulls > 0)) {
@@ -490,35 +508,29 @@ match_rows(const struct match_request *request, struct pairs *ret_pairs)
 }
 
 granary_err
-match_filter(struct pairs *pairs, const uint8_t *kept, int64_t rows, enum match_kind kind)
+match_filter(const struct pairs *pairs, const uint8_t *kept, int64_t from, int64_t to, enum match_kind kind,
+             struct pairs *out)
 {
-    struct pairs out = {0};
     int64_t i = 0;
-    granary_err err = pairs_reserve(&out, pairs->count + (kind == MATCH_INNER || kind == MATCH_SEMI ? 0 : rows));
+    granary_err err = pairs_reserve(out, pairs->count + (kind == MATCH_INNER || kind == MATCH_SEMI ? 0 : to - from));
 
-    for (int64_t row = 0; row < rows && err == GRANARY_OK; row++) {
-        int64_t at = out.count;
+    for (int64_t row = from; row < to && err == GRANARY_OK; row++) {
+        int64_t at = out->count;
         bool found = false;
 
         for (; i < pairs->count && pairs->probe[i] == (uint32_t)row; i++) {
             bool takes = kept[i] != 0 && (kind == MATCH_INNER || kind == MATCH_LEFT || (kind == MATCH_SEMI && !found));
 
-            out.probe[at] = (uint32_t)row;
-            out.built[at] = pairs->built[i]; /* overwritten by the next one unless it counts */
+            out->probe[at] = (uint32_t)row;
+            out->built[at] = pairs->built[i]; /* overwritten by the next one unless it counts */
             at += takes;
             found = found || kept[i] != 0;
         }
         if (!found && (kind == MATCH_LEFT || kind == MATCH_ANTI)) {
-            out.probe[at] = (uint32_t)row;
-            out.built[at++] = BUILT_NONE;
+            out->probe[at] = (uint32_t)row;
+            out->built[at++] = BUILT_NONE;
         }
-        out.count = at;
+        out->count = at;
     }
-    if (err != GRANARY_OK) {
-        pairs_free(&out);
-        return err;
-    }
-    pairs_free(pairs);
-    *pairs = out;
-    return GRANARY_OK;
+    return err;
 }

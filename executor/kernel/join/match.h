@@ -24,6 +24,9 @@ enum match_kind {
 granary_err pairs_reserve(struct pairs *pairs, int64_t more);
 void pairs_free(struct pairs *pairs);
 
+/* Take pairs of rows of the probing frame up to `to`, and not of others. */
+typedef granary_err match_settle(void *own, const struct pairs *pairs, int64_t to);
+
 struct match_request {
     const struct built *built;
     const granary_column *const *columns; /* the probing side's keys, one for each of the built side's */
@@ -32,6 +35,10 @@ struct match_request {
     struct rows *selected; /* which of them take part, opened on their frame (kernel/rows/rows.h); NULL: all. Used up */
     enum match_kind kind;
     bool null_aware; /* MATCH_ANTI: as SQL's NOT IN */
+    /* MATCH_INNER: who takes pairs as they come, some at a time, when most of them will not stay; NULL: they are given back
+     * together. The last ones are given back in any case. */
+    match_settle *settle;
+    void *own;
 };
 
 /*
@@ -40,8 +47,9 @@ struct match_request {
  */
 granary_err match_rows(const struct match_request *request, struct pairs *ret_pairs);
 
-/* Of pairs in order keep those with kept[i] != 0, then make of them what kind asks for; rows: of the probing frame.
- * Errors: ENOMEM */
-granary_err match_filter(struct pairs *pairs, const uint8_t *kept, int64_t rows, enum match_kind kind);
+/* Append to `out` those of some pairs with kept[i] != 0, as kind asks for; they are of rows [from, to) of the probing frame.
+ * Errors: ENOMEM · EFULL */
+granary_err match_filter(const struct pairs *pairs, const uint8_t *kept, int64_t from, int64_t to, enum match_kind kind,
+                         struct pairs *out);
 
 #endif

@@ -12,6 +12,8 @@ struct matching {
     int64_t rows;
     enum match_kind kind;
     bool null_aware;
+    match_settle *settle;
+    void *own;
     uint32_t **numbers; /* by key: numbers of a dictionary's strings, NULL when it has none */
     int64_t *tuple;     /* words of a block, key after key */
     struct pairs pairs;

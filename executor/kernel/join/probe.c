@@ -389,6 +389,28 @@ pairs_where(const struct probe *p, const struct pairs *pairs, uint8_t **ret_kept
     return GRANARY_OK;
 }
 
+/* Pairs of equal keys, for which `where` is asked some at a time. */
+struct settling {
+    const struct probe *p;
+    struct pairs pairs; /* what is left */
+    int64_t row;        /* those before it are settled */
+};
+
+static granary_err
+settle(void *own, const struct pairs *pairs, int64_t to)
+{
+    struct settling *settling = own;
+    uint8_t *kept = NULL;
+    granary_err err = pairs_where(settling->p, pairs, &kept);
+
+    if (err == GRANARY_OK) {
+        err = match_filter(pairs, kept, settling->row, to, settling->p->kind, &settling->pairs);
+    }
+    settling->row = to;
+    free(kept);
+    return err;
+}
+
 static granary_err
 match_keys(struct probe *p)
 {
@@ -396,7 +418,8 @@ match_keys(struct probe *p)
     const Granary__Attr *keys = p->params->keys;
     const granary_column **columns = NULL;
     struct rows *selected = NULL;
-    uint8_t *kept = NULL;
+    struct settling settling = {.p = p};
+    bool asks = p->params->where != NULL;
     granary_err err = keys == NULL ? gr_fail(GRANARY_EINVAL, "join: there are no keys") : GRANARY_OK;
 
     if (err == GRANARY_OK) {
@@ -411,18 +434,22 @@ match_keys(struct probe *p)
                                                  .key_count = keys->n_strings,
                                                  .rows = p->probing->rows,
                                                  .selected = selected,
-                                                 .kind = p->params->where != NULL ? MATCH_INNER : p->kind,
-                                                 .null_aware = p->params->null_aware},
+                                                 .kind = asks ? MATCH_INNER : p->kind,
+                                                 .null_aware = p->params->null_aware,
+                                                 .settle = asks ? settle : NULL,
+                                                 .own = &settling},
                          &p->pairs);
     }
-    if (err == GRANARY_OK && p->params->where != NULL) {
-        err = pairs_where(p, &p->pairs, &kept);
-        if (err == GRANARY_OK) {
-            err = match_filter(&p->pairs, kept, p->probing->rows, p->kind);
-        }
+    if (err == GRANARY_OK && asks) {
+        err = settle(&settling, &p->pairs, p->probing->rows);
     }
+    if (err == GRANARY_OK && asks) {
+        pairs_free(&p->pairs);
+        p->pairs = settling.pairs;
+        settling.pairs = (struct pairs){0};
+    }
+    pairs_free(&settling.pairs);
     rows_close(selected);
-    free(kept);
     free(columns);
     return err;
 }

@@ -88,7 +88,7 @@ tell_column(const char *path, size_t position, const char *text, struct gr_texts
     granary_err err;
 
     if (utf8_first_invalid(text, strlen(text)) != NULL) { /* only text can stand in a statement */
-        return gr_fail(GRANARY_EINVAL, "%s:1: %s", path, GR_DATA_NOT_UTF8);
+        return gr_fail(GRANARY_EINVAL, "%s:1: %s", path, GR_CSV_NOT_UTF8);
     }
     err = gr_column_name(names, position, text, strlen(text), &name);
     err = err == GRANARY_OK ? sketch->column(sketch, name) : err;

@@ -56,6 +56,34 @@ wants_table(const char *text, int at)
            (at >= 4 && strncasecmp(text + at - 4, "join", 4) == 0);
 }
 
+/* Where a text in single quotes ends, in which they are doubled; NULL: nowhere. */
+static char *
+quotes_end(char *begin)
+{
+    char *end = strchr(begin + 1, '\'');
+
+    while (end != NULL && end[1] == '\'') {
+        end = strchr(end + 2, '\'');
+    }
+    return end;
+}
+
+static const char *
+copy_quoted(struct sql_statement *q, const char *begin, const char *end)
+{
+    char *copy = SQL_ARRAY(q, char, (size_t)(end - begin));
+    size_t size = 0;
+
+    for (const char *at = begin + 1; copy != NULL && at < end; at++) {
+        copy[size++] = *at;
+        at += *at == '\'';
+    }
+    if (copy != NULL) {
+        copy[size] = '\0';
+    }
+    return copy;
+}
+
 /*
  * The grammar takes no string for a table, and cuts identifiers to 63 bytes. So when it complains of a file's name in
  * single quotes, the name becomes "#N" and spaces, and all positions stay. false: the complaint is about something
@@ -65,12 +93,12 @@ static bool
 replace_file(struct job *job, int at)
 {
     char *begin = job->text + at;
-    char *end = *begin == '\'' ? strchr(begin + 1, '\'') : NULL;
+    char *end = *begin == '\'' ? quotes_end(begin) : NULL;
+    const char *copy;
     char name[16];
-    char *copy;
     int size;
 
-    if (end == NULL || end[1] == '\'' || job->file_count == FILES_MAX || !wants_table(job->text, at)) {
+    if (end == NULL || job->file_count == FILES_MAX || !wants_table(job->text, at)) {
         return false;
     }
     if (end == begin + 2 && begin[1] == '-') { /* stdin, whose name is short enough */
@@ -81,7 +109,7 @@ replace_file(struct job *job, int at)
     if (end + 1 - begin < size) { /* too short for that, as for the name of any file with its ending */
         return false;
     }
-    copy = sql_printf(job->q, "%.*s", (int)(end - begin - 1), begin + 1);
+    copy = copy_quoted(job->q, begin, end);
     if (copy == NULL) {
         return false;
     }

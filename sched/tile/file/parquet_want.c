@@ -171,12 +171,43 @@ exclude(struct spans *spans, int64_t from, int64_t to)
     spans->count = count;
 }
 
+static int64_t
+page_rows(const struct index *index, size_t page, int64_t rows)
+{
+    return (page + 1 < index->count ? index->places[page + 1].first_row : rows) - index->places[page].first_row;
+}
+
+/*
+ * Whether pages that are said to have nothing but nulls have so many. Polars says it of pages without bounds, too, as of
+ * floats with a nan. Their own counts tell, or else that of the row group.
+ */
+static bool
+nulls_are_there(const struct index *index, int64_t nulls, int64_t rows)
+{
+    int64_t said = 0;
+    bool counted = true;
+
+    for (size_t p = 0; p < index->count; p++) {
+        int64_t all = page_rows(index, p, rows);
+
+        if (index->all_null[p] && index->stats[p].nulls >= 0 && index->stats[p].nulls < all) {
+            return false;
+        }
+        said += index->all_null[p] ? all : 0;
+        counted = counted && index->stats[p].nulls >= 0;
+    }
+    return counted || nulls < 0 || said <= nulls;
+}
+
 /* What the index tells of one column's pages; of others nothing is known. */
 static granary_err
-tell_pages(struct tiling *t, const struct cuts *cuts, size_t c, int64_t rows, const struct index *index,
+tell_pages(struct tiling *t, const struct cuts *cuts, size_t g, size_t c, const struct index *index,
            const Granary__FrameInfo ***ret_infos)
 {
     size_t count = cuts->step->type->schema.count;
+    size_t leaf = cuts->columns[c].leaf;
+    int64_t rows = cuts->groups[g].rows;
+    bool believed = nulls_are_there(index, cuts->groups[g].chunks[leaf].stats.nulls, rows);
     const Granary__FrameInfo **infos = gr_region_zalloc(t->scratch, index->count, sizeof *infos);
     Granary__FrameInfo *made = gr_region_zalloc(t->scratch, index->count, sizeof *made);
     Granary__ColumnInfo *columns = gr_region_zalloc(t->scratch, index->count + 1, sizeof *columns);
@@ -188,15 +219,13 @@ tell_pages(struct tiling *t, const struct cuts *cuts, size_t c, int64_t rows, co
     granary__column_info__init(&columns[index->count]); /* of the others */
     columns[index->count].nulls = -1;
     for (size_t p = 0; p < index->count; p++) {
-        int64_t end = p + 1 < index->count ? index->places[p + 1].first_row : rows;
-        int64_t all = end - index->places[p].first_row;
-        struct gr_parquet_bounds bounds =
-            gr_parquet_bounds(&cuts->leaves[cuts->columns[c].leaf], &index->stats[p], all);
+        int64_t all = page_rows(index, p, rows);
+        struct gr_parquet_bounds bounds = gr_parquet_bounds(&cuts->leaves[leaf], &index->stats[p], all);
 
         granary__frame_info__init(&made[p]);
         granary__column_info__init(&columns[p]);
-        columns[p].dtype = (uint32_t)cuts->leaves[cuts->columns[c].leaf].dtype;
-        columns[p].nulls = index->all_null[p] ? all : bounds.nulls;
+        columns[p].dtype = (uint32_t)cuts->leaves[leaf].dtype;
+        columns[p].nulls = index->all_null[p] && believed ? all : bounds.nulls;
         columns[p].zone = bounds.known && !index->all_null[p];
         columns[p].nan = bounds.has_nan;
         memcpy(&columns[p].min, &bounds.min, sizeof columns[p].min);
@@ -221,7 +250,7 @@ want_by_index(struct tiling *t, size_t i, struct cuts *cuts, size_t g, size_t c,
     const Granary__FrameInfo **infos = NULL;
     bool *chosen = gr_region_zalloc(t->scratch, index->count, sizeof *chosen);
     struct span *more = gr_region_alloc(t->scratch, (spans->count + index->count + 1) * sizeof *more);
-    granary_err err = chosen == NULL || more == NULL ? tile_no_memory() : tell_pages(t, cuts, c, rows, index, &infos);
+    granary_err err = chosen == NULL || more == NULL ? tile_no_memory() : tell_pages(t, cuts, g, c, index, &infos);
 
     err = err == GRANARY_OK ? zone_choose(t, i, &cuts->step->type->schema, infos, index->count, chosen) : err;
     if (err != GRANARY_OK) {

@@ -62,7 +62,7 @@ printf 'XXXXXXXX' | dd of=damaged.csv.zst bs=1 seek=9000 conv=notrunc status=non
 expect 2 "damaged.csv.zst: byte [0-9]* of what zstd has packed: " granary sql "SELECT id FROM 'damaged.csv.zst'"
 expect 2 "none.csv.gz: is empty: no header" granary sql "SELECT * FROM read_csv('none.csv.gz', header => true)"
 [[ $(granary sql "SELECT count(*) AS n FROM 'none.csv.gz'" | tail -1) == *0 ]]
-/usr/bin/python3 -c 'import gzip; open("quote.csv.gz", "wb").write(gzip.compress(b"a,b\n1,2\n3,\"x\n" + b"4,5\n" * 9))'
+/usr/bin/python3 -c 'import gzip; open("quote.csv.gz", "wb").write(gzip.compress(b"a,b\n1,\"2\"\n3,\"x\n" + b"4,5\n" * 9))'
 expect 2 "quote.csv.gz:3: the quotes that begin here do not end" granary sql "SELECT b FROM 'quote.csv.gz'"
 /usr/bin/python3 -c 'import gzip; open("ragged.csv.gz", "wb").write(gzip.compress(b"a,b\n" + b"1,2\n" * 700000 + b"1\n"))'
 expect 2 "ragged.csv.gz:700002: record has 1 field, expected 2" granary sql "SELECT b FROM 'ragged.csv.gz'"

@@ -1,5 +1,6 @@
 """join and concat against pandas: kinds, keys of all dtypes with nulls, NaN, duplicates, unicode and empty sides; however
 the sides are cut and however little memory there is, the rows are the same."""
+import pathlib
 import sys
 
 import numpy as np
@@ -198,6 +199,47 @@ def concats(granary):
     granary.fails({**nodes, 'z': {'op': 'concat', 'inputs': ['a', 'b']}}, 'z', "'x'", 'int32', 'string')
 
 
+def executors_peak(granary):
+    """The most memory that an executor has had, in KiB."""
+    peaks = []
+    for path in pathlib.Path('/proc').glob('[0-9]*'):
+        try:
+            if 'granary-executor' in (path / 'cmdline').read_text() and granary.directory in (path / 'cmdline').read_text():
+                peaks += [int(line.split()[1]) for line in (path / 'status').read_text().splitlines() if line.startswith('VmHWM')]
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return max(peaks)
+
+
+def few_of_many_pairs():
+    """Of 16 million pairs with equal keys a condition leaves few: they are not all held at once."""
+    rows = 4500
+    k = RANDOM.integers(0, 2, rows)
+    k[:40] = 7
+    place = np.arange(rows)
+    twos = (place + 1) % 1000 // 3  # pairs are right where l = twos of r
+    equal = {}
+    for i in range(rows):
+        if k[i] != 7:
+            equal.setdefault((k[i], place[i]), i)
+    pairs = sorted((equal[k[j], twos[j]], j) for j in range(rows) if (k[j], twos[j]) in equal)
+    found = {i for i, _ in pairs}
+    want = {'inner': pairs, 'semi': [(i, None) for i in sorted(found)], 'anti': [(i, None) for i in range(rows) if i not in found],
+            'left': sorted(pairs + [(i, -1) for i in range(rows) if i not in found])}
+    with Instance(executors=1) as granary:
+        for number, keys in enumerate((k, k * 10**15, [f'key {v}' for v in k])):
+            dtype = 'string' if number == 2 else 'int64'
+            left = granary.put({'k': Column(dtype, keys), 'row_l': Column('int64', place)})
+            right = granary.put({'k': Column(dtype, keys, k != 7), 'row_r': Column('int64', place), 'two': Column('int64', twos)})
+            for how, pairs in want.items():
+                node = {'op': 'join', 'inputs': ['l', 'r'], 'on': 'k', 'how': how, 'where': 'row_l = two'}
+                got = granary.run({'l': left, 'r': right, 'j': node}, 'j')
+                assert rows_of(got, 'row_l') == [i for i, _ in pairs], (number, how)
+                if how in ('inner', 'left'):
+                    assert rows_of(got, 'row_r') == [j for _, j in pairs], (number, how)
+        assert executors_peak(granary) < 200 << 10, executors_peak(granary)
+
+
 def little_memory():
     """Both sides are several times the store: what is shuffled and spilled is, row for row, what fits gives."""
     rows = 400000
@@ -222,6 +264,7 @@ def main():
     with Instance(executors=2) as granary:
         for test in (kinds, empties, as_pandas, faults, null_aware, concats):
             test(granary)
+    few_of_many_pairs()
     little_memory()
 
 

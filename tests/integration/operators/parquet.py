@@ -78,6 +78,14 @@ with Instance() as granary:
     three = granary.run({'f': read, 'x': {'op': 'filter', 'inputs': ['f'], 'where': 'a = 3'}}, 'x')
     assert values(three['a']) == [3], values(three['a'])
 
+    # Pages whose index says that they have nothing but nulls, though there are fewer nulls, are read.
+    groups = [{'a': [None if i % 3 == 0 else i for i in range(1000)], 'b': [None] * 400 + list(range(600))}]
+    for counts in (True, False):
+        put(parquet(groups, {'a': 100, 'b': 100}, unbounded='ab', counts=counts))
+        for where, rows in (('a is not null', 666), ('a = 500', 1), ('a is null', 334), ('b is not null', 600), ('b is null', 400)):
+            got = granary.run({'f': read, 'x': {'op': 'filter', 'inputs': ['f'], 'where': where}}, 'x')
+            assert len(values(got['a'])) == rows, (counts, where, len(values(got['a'])))
+
     # Cut short, or with damage: an error, or rows; never the end of an executor.
     content = parquet([{'a': [1, None, 3] * 40, 'b': list(range(120))}] * 2, {'a': 50})
     for size in [0, 1, 4, 8, 11, 12, 20] + [random.randrange(len(content)) for _ in range(25)]:

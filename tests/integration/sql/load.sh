@@ -112,7 +112,7 @@ printf 'id,gr\366\337e\n1,2\n' >"$work/latin1.csv"
 printf 'id,x\n1,gr\366\337e\n' >"$work/latin2.csv"
 expect 2 "latin1.csv:1: not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin1.csv'"
 expect 2 "latin1.csv:1: not UTF-8: convert .* .iconv -f latin1" granary load gone "$work/latin1.csv"
-expect 2 "latin2.csv:2: not UTF-8: convert .* .iconv -f latin1" granary sql "select * from '$work/latin2.csv'"
+expect 2 "latin2.csv:2: not UTF-8: convert .* .iconv -f latin1.*read it with .encoding" granary sql "select * from '$work/latin2.csv'"
 # The header ends where records do: at LF, CRLF or CR alone, behind lines without a byte.
 for lines in 'a,b\r1,2\r3,4\r' 'a,b\r\n1,2\r\n3,4' '\r\n\na,"b"\r1,2\r3,4'; do
     # shellcheck disable=SC2059 # the escapes are the lines
@@ -121,6 +121,12 @@ for lines in 'a,b\r1,2\r3,4\r' 'a,b\r\n1,2\r\n3,4' '\r\n\na,"b"\r1,2\r3,4'; do
         [ "$(granary sql --csv "select $columns from '$work/ends.csv'" | tr '\n' ' ')" = 'a,b 1,2 3,4 ' ] || fail "select $columns of $lines"
     done
 done
+# A folder is told from a table, and a format that nothing tells is said.
+mkdir "$work/orders"
+(cd "$work" && expect 2 "orders: is a directory; write 'orders/'" granary sql "select * from 'orders'")
+(cd "$work" && expect 4 "15: nowhere/: No such file or directory" granary sql "select * from 'nowhere/'")
+printf 'a\n1\n' >"$work/notes.txt"
+expect 2 "tell the format: .* or say it, as in read_csv.'$work/notes.txt'." granary sql "select * from '$work/notes.txt'"
 # What is no table is not read as one.
 echo '[{"a": 1}, {"a": 2}]' >"$work/cars.json"
 [ "$(granary sql --csv "select * from '$work/cars.json'" | tr '\n' ' ')" = 'a 1 2 ' ] || fail "a list of records"

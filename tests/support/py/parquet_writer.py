@@ -99,9 +99,10 @@ def bloom(values, blocks=4):
     return head.end() + b''.join(struct.pack('<8I', *block) for block in words)
 
 
-def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None, old=False):
+def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None, old=False, unbounded=(), counts=True):
     """groups: a list of {name: values}. page_rows: by column, how many rows its pages have. claimed: rows of a group that says so. blooms: by
-    column, the filter of a group's values, or (filter, where it is said to be, how long it is said to be). old: levels are BIT_PACKED."""
+    column, the filter of a group's values, or (filter, where it is said to be, how long it is said to be). old: levels are BIT_PACKED.
+    unbounded: of these columns the index has no bounds, and says as Polars does that pages have nothing but nulls. counts: it has numbers of nulls."""
     out = bytearray(b'PAR1')
     names = list(groups[0])
     chunks = []
@@ -122,13 +123,17 @@ def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None, old=F
         data, at, size = told if isinstance(told, tuple) else (told, None, None)
         chunk['bloom'] = None if told is None else (len(out) if at is None else at, len(data) if size is None else size)
         out += data or b''
-    for chunk in chunks if index else []:
+    for number, chunk in enumerate(chunks if index else []):
         chunk['columns_at'] = len(out)
-        bounds = [_bounds(part) for part in chunk['parts']]
-        empty = [all(v is None for v in part) for part in chunk['parts']]
-        out += (Struct().list(1, 1, [bytes([1 if e else 2]) for e in empty])
+        hidden = names[number % len(names)] in unbounded
+        bounds = [(b'\0', b'\0') if hidden else _bounds(part) for part in chunk['parts']]
+        empty = [hidden or all(v is None for v in part) for part in chunk['parts']]
+        told = (Struct().list(1, 1, [bytes([1 if e else 2]) for e in empty])
                 .list(2, 8, [varint(len(low)) + low for low, _ in bounds]).list(3, 8, [varint(len(high)) + high for _, high in bounds])
-                .int(4, 0, 5).list(5, 6, [zigzag(sum(v is None for v in part)) for part in chunk['parts']])).end()
+                .int(4, 0, 5))
+        if counts:
+            told.list(5, 6, [zigzag(sum(v is None for v in part)) for part in chunk['parts']])
+        out += told.end()
         chunk['offsets_at'] = len(out)
         out += Struct().list(1, 12, [Struct().int(1, at).int(2, size, 5).int(3, row).end() for at, size, row in chunk['places']]).end()
         chunk['end'] = len(out)

@@ -25,6 +25,7 @@ static const struct {
     const char *text;
 } files[] = {
     {"a.csv", "id,x,name,day\n1,2,one,2020-01-01\n"},
+    {"it's 'a'.csv", "id,x,name,day\n1,2,one,2020-01-01\n"},
     {"b.csv", "id,y,name\n1,2,one\n"},
     {"odd.csv", "\xef\xbb\xbf\"a \"\"b\"\"\",Ä,`c`\r\n1,2,3\r\n"},
     {"region.csv", "r_regionkey,r_name,r_comment\n"},
@@ -116,6 +117,7 @@ clauses_become_operators(void **state)
 {
     (void)state;
     MUST_HAVE("select x from 'a.csv'", "\"op\": \"read_csv\"", "\"path\": \"a.csv\"", "\"x\"");
+    MUST_HAVE("select x from 'it''s ''a''.csv'", "\"path\": \"it's 'a'.csv\"");
     MUST_HAVE("SELECT id, x + 1 AS more FROM a WHERE x > 2 AND name LIKE 'o%'", "(`x` >^ 2)", "(`name` like 'o%')",
               "(`x` + 1)", "\"more\"");
     /* Numbers with a point are exact, and integers that are larger than int64; fractions of quantiles are no values. */
