@@ -106,6 +106,7 @@ struct sql_file {
     const char *format; /* "csv"; NULL: as the name's ending tells */
     struct sql_option *options;
     size_t count;
+    bool is_copied; /* into a table, whose columns it has */
 };
 
 struct sql_from {

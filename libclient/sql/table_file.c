@@ -358,7 +358,9 @@ sql_open_file(struct sql_statement *q, const struct sql_from *named, const char 
         return false;
     }
     columns.sketch.lists = errors != NULL && strcmp(errors, "list") == 0;
-    columns.sketch.how = errors != NULL && strcmp(errors, "refuse") != 0 ? GR_SNIFF_LOOSE : GR_SNIFF_ANY;
+    columns.sketch.how = errors != NULL && strcmp(errors, "refuse") != 0 ? GR_SNIFF_LOOSE
+                         : from->file != NULL && from->file->is_copied   ? GR_SNIFF_TABLE
+                                                                         : GR_SNIFF_ANY;
     sql_file_header(from->file, &style, &columns.sketch);
     columns.sketch.table = sql_file_option(from->file, "table");
     delimiter = delimiter != NULL ? delimiter : ending != NULL ? ending->delimiter : format->endings[0].delimiter;

@@ -236,13 +236,14 @@ pick_columns(struct parse *p, const struct sql_change *change, struct sql_select
 
 /* COPY t FROM 'file' is INSERT INTO t SELECT * FROM 'file'. */
 static bool
-copy_from(struct parse *p, const PgQuery__CopyStmt *from, const struct sql_file *file, struct sql_change *change)
+copy_from(struct parse *p, const PgQuery__CopyStmt *from, struct sql_file *file, struct sql_change *change)
 {
     struct sql_from *item = SQL_NEW(p->q, struct sql_from);
 
     if (item == NULL) {
         return false;
     }
+    file->is_copied = true;
     *item = (struct sql_from){.kind = SQL_FROM_TABLE, .position = change->position, .name = change->path, .file = file};
     change->kind = SQL_INSERT;
     change->select = select_all(p, item);
@@ -256,7 +257,7 @@ bool
 parse_copy_statement(struct parse *p, const PgQuery__CopyStmt *from, struct sql_change *change)
 {
     const PgQuery__Node *query = TAKE(p, from, query);
-    const struct sql_file *file = take_options(p, from);
+    struct sql_file *file = take_options(p, from);
 
     change->kind = SQL_COPY_TO;
     change->file = file;

@@ -136,6 +136,8 @@ def check_refusals(files, known):
     files.refuse("copy lost to 'x.csv'", "no table 'lost'")
     files.refuse("copy lost from 'all.csv'", "no table 'lost'")
     files.refuse("copy t from 'lost.csv'", 'lost.csv', 'No such file')
+    files.write('odd.csv', 'n,s,x\n1,a,2\n3\n')  # lines are no values of a table's columns
+    files.refuse("copy t from 'odd.csv'", 'odd.csv:3: record has 1 field, expected 3')
     files.refuse("copy t to 'lost/x.csv'", 'lost', 'No such file')
     files.refuse("copy t (lost) to 'x.csv'", "no column 'lost'")
     files.refuse("select * from read_csv('lost.csv')", 'lost.csv', 'No such file')
