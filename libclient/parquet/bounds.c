@@ -164,6 +164,15 @@ is_believed(const struct gr_parquet_leaf *leaf, const struct gr_parquet_stats *s
                : leaf->typed_order;
 }
 
+/* Whether so many of the values are nulls. What has bounds has a value: Polars counts the nulls of a row group once for
+ * each of its pages, and may come to just as many as there are values. */
+static bool
+can_be(const struct gr_parquet_stats *stats, int64_t values)
+{
+    return stats->nulls >= 0 &&
+           (stats->nulls < values || (stats->nulls == values && stats->min.bytes == NULL && stats->max.bytes == NULL));
+}
+
 struct gr_parquet_bounds
 gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_stats *stats, int64_t values)
 {
@@ -173,7 +182,7 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
         [GR_PARQUET_DECIMAL] = bound_decimal, [GR_PARQUET_TEXT] = bound_text,
         [GR_PARQUET_MOMENT96] = NULL,         [GR_PARQUET_HALF] = NULL,
     };
-    struct gr_parquet_bounds bounds = {.nulls = stats->nulls >= 0 && stats->nulls <= values ? stats->nulls : -1};
+    struct gr_parquet_bounds bounds = {.nulls = can_be(stats, values) ? stats->nulls : -1};
     /* UUIDs are compared as texts here. */
     bool is_uuid = leaf->form == GR_PARQUET_TEXT && leaf->physical == GR_PARQUET_FIXED && leaf->dtype == GRANARY_STRING;
     read_bound *reader = is_uuid ? NULL : readers[leaf->form];
@@ -184,7 +193,7 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
     bounds.has_nan = (leaf->form == GR_PARQUET_REAL || leaf->form == GR_PARQUET_HALF) && stats->nans != 0;
     bounds.known = reader != NULL && is_believed(leaf, stats) && reader(leaf, &stats->min, false, &bounds.min) &&
                    reader(leaf, &stats->max, true, &bounds.max) && is_ordered(leaf, &bounds);
-    if (stats->nulls > values) { /* then the rest is not to be believed either */
+    if (stats->nulls >= 0 && bounds.nulls < 0) { /* then the rest is not to be believed either */
         bounds.known = false;
     }
     return bounds;

@@ -88,7 +88,11 @@ class Ends(FramesTest):
 
     def test_folders(self):
         frame = gr.from_dict({'k': ['a', 'b', 'a', None], 'n': [1, 2, 3, 4]})
-        frame.sink_parquet(self.path('out'), partition_by=['k'])
+        told = frame.sink_parquet(self.path('out'), partition_by=['k'])
+        self.assertEqual([os.path.dirname(path)[-3:] for path in sorted(told['path'])[1:]], ['k=a', 'k=b'])
+        self.assertEqual([os.path.getsize(path) for path in told['path']], told['bytes'])
+        nothing = frame.filter('n > 9').sink_parquet(self.path('nothing'), partition_by=['k'])
+        self.assertEqual(nothing, {'path': [], 'bytes': []})
         self.assertEqual(sorted(os.listdir(self.path('out'))), ['k=__HIVE_DEFAULT_PARTITION__', 'k=a', 'k=b'])
         self.assertEqual(gr.scan_parquet(self.path('out')).sort('n').collect().to_dict(), {'n': [1, 2, 3, 4], 'k': ['a', 'b', 'a', None]})
         with self.assertRaisesRegex(gr.GranaryError, 'is there, and not empty'):

@@ -179,22 +179,24 @@ page_rows(const struct index *index, size_t page, int64_t rows)
 
 /*
  * Whether pages that are said to have nothing but nulls have so many. Polars says it of pages without bounds, too, as of
- * floats with a nan. Their own counts tell, or else that of the row group.
+ * floats with a nan. Their own counts tell, or else that of the row group; it has counts of the row group for each page, too.
+ * A list without items is none: there the index tells nothing.
  */
 static bool
-nulls_are_there(const struct index *index, int64_t nulls, int64_t rows)
+nulls_are_there(const struct gr_parquet_leaf *leaf, const struct index *index, int64_t nulls, int64_t rows)
 {
     int64_t said = 0;
     bool counted = true;
 
     for (size_t p = 0; p < index->count; p++) {
         int64_t all = page_rows(index, p, rows);
+        int64_t of_page = index->stats[p].nulls;
 
-        if (index->all_null[p] && index->stats[p].nulls >= 0 && index->stats[p].nulls < all) {
+        if (leaf->repeats > 0 || of_page > all || (index->all_null[p] && of_page >= 0 && of_page < all)) {
             return false;
         }
         said += index->all_null[p] ? all : 0;
-        counted = counted && index->stats[p].nulls >= 0;
+        counted = counted && of_page >= 0;
     }
     return counted || nulls < 0 || said <= nulls;
 }
@@ -207,7 +209,7 @@ tell_pages(struct tiling *t, const struct cuts *cuts, size_t g, size_t c, const 
     size_t count = cuts->step->type->schema.count;
     size_t leaf = cuts->columns[c].leaf;
     int64_t rows = cuts->groups[g].rows;
-    bool believed = nulls_are_there(index, cuts->groups[g].chunks[leaf].stats.nulls, rows);
+    bool believed = nulls_are_there(&cuts->leaves[leaf], index, cuts->groups[g].chunks[leaf].stats.nulls, rows);
     const Granary__FrameInfo **infos = gr_region_zalloc(t->scratch, index->count, sizeof *infos);
     Granary__FrameInfo *made = gr_region_zalloc(t->scratch, index->count, sizeof *made);
     Granary__ColumnInfo *columns = gr_region_zalloc(t->scratch, index->count + 1, sizeof *columns);

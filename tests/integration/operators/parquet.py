@@ -80,7 +80,7 @@ with Instance() as granary:
 
     # Pages whose index says that they have nothing but nulls, though there are fewer nulls, are read.
     groups = [{'a': [None if i % 3 == 0 else i for i in range(1000)], 'b': [None] * 400 + list(range(600))}]
-    for counts in (True, False):
+    for counts in (True, False, 'all'):
         put(parquet(groups, {'a': 100, 'b': 100}, unbounded='ab', counts=counts))
         for where, rows in (('a is not null', 666), ('a = 500', 1), ('a is null', 334), ('b is not null', 600), ('b is null', 400)):
             got = granary.run({'f': read, 'x': {'op': 'filter', 'inputs': ['f'], 'where': where}}, 'x')

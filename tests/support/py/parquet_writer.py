@@ -102,7 +102,8 @@ def bloom(values, blocks=4):
 def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None, old=False, unbounded=(), counts=True):
     """groups: a list of {name: values}. page_rows: by column, how many rows its pages have. claimed: rows of a group that says so. blooms: by
     column, the filter of a group's values, or (filter, where it is said to be, how long it is said to be). old: levels are BIT_PACKED.
-    unbounded: of these columns the index has no bounds, and says as Polars does that pages have nothing but nulls. counts: it has numbers of nulls."""
+    unbounded: of these columns the index has no bounds, and says as Polars does that pages have nothing but nulls. counts: it has numbers of nulls;
+    'all': those of the row group for each page."""
     out = bytearray(b'PAR1')
     names = list(groups[0])
     chunks = []
@@ -132,7 +133,7 @@ def parquet(groups, page_rows=None, index=True, claimed=None, blooms=None, old=F
                 .list(2, 8, [varint(len(low)) + low for low, _ in bounds]).list(3, 8, [varint(len(high)) + high for _, high in bounds])
                 .int(4, 0, 5))
         if counts:
-            told.list(5, 6, [zigzag(sum(v is None for v in part)) for part in chunk['parts']])
+            told.list(5, 6, [zigzag(sum(v is None for v in (chunk['values'] if counts == 'all' else part))) for part in chunk['parts']])
         out += told.end()
         chunk['offsets_at'] = len(out)
         out += Struct().list(1, 12, [Struct().int(1, at).int(2, size, 5).int(3, row).end() for at, size, row in chunk['places']]).end()

@@ -55,7 +55,15 @@ test_doubts(void **state)
     nulls.nulls = 11;
     assert_false(gr_parquet_bounds(&int32_leaf, &nulls, 10).known);
     assert_int_equal(gr_parquet_bounds(&int32_leaf, &nulls, 10).nulls, -1);
+    nulls.nulls = 10; /* but there is a least value */
+    assert_int_equal(gr_parquet_bounds(&int32_leaf, &nulls, 10).nulls, -1);
+    assert_false(gr_parquet_bounds(&int32_leaf, &nulls, 10).known);
+    nulls.nulls = 9;
+    assert_int_equal(gr_parquet_bounds(&int32_leaf, &nulls, 10).nulls, 9);
+    assert_true(gr_parquet_bounds(&int32_leaf, &nulls, 10).known);
+    nulls.min.bytes = nulls.max.bytes = NULL;
     nulls.nulls = 10;
+    assert_int_equal(gr_parquet_bounds(&int32_leaf, &nulls, 10).nulls, 10);
     unknown_order.typed_order = false;
     assert_false(gr_parquet_bounds(&unknown_order, &nulls, 10).known);
 }

@@ -77,9 +77,9 @@ class LazyFrame(FrameMethods):
         return LazyFrame(Node(op, (self._node, *(o._node for o in others)), parameters))
 
     def _act(self, op: Operator, others: List[Any], given: Dict[str, Any]) -> Dict[str, Any]:
-        """Run at once; gives the one row that tells what was done."""
-        done = self._apply(op, others, given).collect()
-        return {name: values[0] for name, values in done.to_dict().items()}
+        """Run at once; gives the one row that tells what was done, or of a folder a list for each column: a file is a row."""
+        done = self._apply(op, others, given).collect().to_dict()
+        return done if given.get("partition_by") else {name: values[0] for name, values in done.items()}
 
     def map_chunk(
         self,
