@@ -165,12 +165,13 @@ is_believed(const struct gr_parquet_leaf *leaf, const struct gr_parquet_stats *s
 }
 
 /* Whether so many of the values are nulls. What has bounds has a value: Polars counts the nulls of a row group once for
- * each of its pages, and may come to just as many as there are values. */
+ * each of its pages, and may come to just as many as there are values. Where there may be a nan it tells no bounds. */
 static bool
-can_be(const struct gr_parquet_stats *stats, int64_t values)
+can_be(const struct gr_parquet_stats *stats, int64_t values, bool has_nan)
 {
-    return stats->nulls >= 0 &&
-           (stats->nulls < values || (stats->nulls == values && stats->min.bytes == NULL && stats->max.bytes == NULL));
+    bool has_bounds = stats->min.bytes != NULL || stats->max.bytes != NULL;
+
+    return stats->nulls >= 0 && (stats->nulls < values || (stats->nulls == values && !has_bounds && !has_nan));
 }
 
 struct gr_parquet_bounds
@@ -182,7 +183,8 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
         [GR_PARQUET_DECIMAL] = bound_decimal, [GR_PARQUET_TEXT] = bound_text,
         [GR_PARQUET_MOMENT96] = NULL,         [GR_PARQUET_HALF] = NULL,
     };
-    struct gr_parquet_bounds bounds = {.nulls = can_be(stats, values) ? stats->nulls : -1};
+    bool has_nan = (leaf->form == GR_PARQUET_REAL || leaf->form == GR_PARQUET_HALF) && stats->nans != 0;
+    struct gr_parquet_bounds bounds = {.nulls = can_be(stats, values, has_nan) ? stats->nulls : -1, .has_nan = has_nan};
     /* UUIDs are compared as texts here. */
     bool is_uuid = leaf->form == GR_PARQUET_TEXT && leaf->physical == GR_PARQUET_FIXED && leaf->dtype == GRANARY_STRING;
     read_bound *reader = is_uuid ? NULL : readers[leaf->form];
@@ -190,7 +192,6 @@ gr_parquet_bounds(const struct gr_parquet_leaf *leaf, const struct gr_parquet_st
     if (leaf->repeats > 0) { /* they tell of items, not of lists */
         return (struct gr_parquet_bounds){.nulls = -1};
     }
-    bounds.has_nan = (leaf->form == GR_PARQUET_REAL || leaf->form == GR_PARQUET_HALF) && stats->nans != 0;
     bounds.known = reader != NULL && is_believed(leaf, stats) && reader(leaf, &stats->min, false, &bounds.min) &&
                    reader(leaf, &stats->max, true, &bounds.max) && is_ordered(leaf, &bounds);
     if (stats->nulls >= 0 && bounds.nulls < 0) { /* then the rest is not to be believed either */

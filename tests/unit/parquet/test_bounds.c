@@ -20,6 +20,9 @@ stats_of(const void *min, const void *max, uint32_t size)
 static const struct gr_parquet_leaf int32_leaf = {
     .physical = GR_PARQUET_INT32, .form = GR_PARQUET_INTEGER, .dtype = GRANARY_INT32, .typed_order = true};
 
+static const struct gr_parquet_leaf double_leaf = {
+    .physical = GR_PARQUET_DOUBLE, .form = GR_PARQUET_REAL, .dtype = GRANARY_FLOAT64, .typed_order = true};
+
 static void
 test_integers(void **state)
 {
@@ -64,6 +67,10 @@ test_doubts(void **state)
     nulls.min.bytes = nulls.max.bytes = NULL;
     nulls.nulls = 10;
     assert_int_equal(gr_parquet_bounds(&int32_leaf, &nulls, 10).nulls, 10);
+    assert_int_equal(gr_parquet_bounds(&double_leaf, &nulls, 10).nulls, -1); /* nans have no bounds either */
+    nulls.nans = 0;
+    assert_int_equal(gr_parquet_bounds(&double_leaf, &nulls, 10).nulls, 10);
+    nulls.nans = -1;
     unknown_order.typed_order = false;
     assert_false(gr_parquet_bounds(&unknown_order, &nulls, 10).known);
 }
