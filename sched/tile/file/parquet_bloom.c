@@ -18,11 +18,6 @@
 #define HASHES_MOST 2  /* of a literal: zero has two signs */
 #define ASKED_MOST  64 /* blocks of a row group; of longer lists the filter is not asked */
 
-struct bloom_test {
-    struct gr_expr **parts; /* all must be true; owned */
-    size_t count;
-};
-
 /* What a literal may be in the file. */
 struct hashes {
     uint64_t of[HASHES_MOST];
@@ -241,57 +236,16 @@ excludes(struct asking *asking, const struct gr_expr *where)
     }
 }
 
-/* Parts over columns that are computed on the way say nothing of the file. */
-granary_err
-bloom_test_create(const struct gr_expr *where, const struct gr_schema *schema, struct bloom_test **ret_test)
-{
-    struct bloom_test *test = calloc(1, sizeof *test);
-    const struct gr_expr **parts = NULL;
-    size_t count = 0;
-    granary_err err = test == NULL ? tile_no_memory() : gr_expr_conjuncts(where, &parts, &count);
-
-    if (err == GRANARY_OK && (test->parts = calloc(count + 1, sizeof(struct gr_expr *))) == NULL) {
-        err = tile_no_memory();
-    }
-    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        struct gr_expr *part = NULL;
-
-        err = gr_expr_copy(parts[i], &part);
-        if (err == GRANARY_OK && gr_expr_check(part, schema) == GRANARY_OK) {
-            test->parts[test->count++] = part;
-        } else {
-            gr_expr_destroy(part);
-        }
-    }
-    free(parts);
-    if (err != GRANARY_OK) {
-        bloom_test_destroy(test);
-        return err;
-    }
-    *ret_test = test;
-    return GRANARY_OK;
-}
-
-void
-bloom_test_destroy(struct bloom_test *test)
-{
-    for (size_t i = 0; test != NULL && i < test->count; i++) {
-        gr_expr_destroy(test->parts[i]);
-    }
-    if (test != NULL) {
-        free(test->parts);
-        free(test);
-    }
-}
-
 bool
-bloom_test_excludes(const struct bloom_test *test, const struct cuts *cuts, size_t group, int fd)
+bloom_excludes(const struct zone_test *test, const struct cuts *cuts, size_t group, int fd)
 {
     struct asking asking = {.cuts = cuts, .group = group, .fd = fd, .left = ASKED_MOST};
+    size_t count = 0;
+    struct gr_expr *const *parts = zone_test_parts(test, &count);
     bool excluded = false;
 
-    for (size_t i = 0; i < test->count && !excluded; i++) {
-        excluded = excludes(&asking, test->parts[i]);
+    for (size_t i = 0; i < count && !excluded; i++) {
+        excluded = excludes(&asking, parts[i]);
     }
     return excluded;
 }

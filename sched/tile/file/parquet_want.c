@@ -340,16 +340,16 @@ static granary_err
 want_by_blooms(struct tiling *t, size_t i, struct cuts *cuts, int fd, size_t *ret_out)
 {
     const struct gr_expr *where = zone_only_condition(t, i);
-    struct bloom_test *test = NULL;
-    granary_err err = where == NULL ? GRANARY_OK : bloom_test_create(where, &cuts->step->type->schema, &test);
+    struct zone_test *test = NULL;
+    granary_err err = where == NULL ? GRANARY_OK : zone_test_create(where, &cuts->step->type->schema, &test);
 
     for (size_t g = 0; test != NULL && g < cuts->group_count; g++) {
-        if (cuts->wanted[g].count > 0 && bloom_test_excludes(test, cuts, g, fd)) {
+        if (cuts->wanted[g].count > 0 && bloom_excludes(test, cuts, g, fd)) {
             cuts->wanted[g].count = 0;
             (*ret_out)++;
         }
     }
-    bloom_test_destroy(test);
+    zone_test_destroy(test);
     return err;
 }
 

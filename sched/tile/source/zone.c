@@ -69,6 +69,13 @@ zone_test_destroy(struct zone_test *test)
     }
 }
 
+struct gr_expr *const *
+zone_test_parts(const struct zone_test *test, size_t *ret_count)
+{
+    *ret_count = test->count;
+    return test->parts;
+}
+
 /* What a zone and a literal are compared as. */
 enum kind { KIND_NONE, KIND_INTEGER, KIND_REAL, KIND_DECIMAL, KIND_TEXT };
 

@@ -13,6 +13,9 @@ struct zone_test;
 granary_err zone_test_create(const struct gr_expr *where, const struct gr_schema *schema, struct zone_test **ret_test);
 void zone_test_destroy(struct zone_test *test); /* NULL is fine */
 
+/* Its parts, all of which must be fulfilled: they stay the test's. */
+struct gr_expr *const *zone_test_parts(const struct zone_test *test, size_t *ret_count);
+
 /* Whether no row can fulfil it. info: the columns of the schema, in its order. */
 bool zone_test_excludes(const struct zone_test *test, const Granary__FrameInfo *info);
 
