@@ -41,7 +41,8 @@ csv_record_pass(struct csv_text *text, size_t fields, bool is_broken, size_t *re
             while (end < text->end && *end != '\n' && *end != '\r') {
                 end++;
             }
-            text->at = end;
+            end += end < text->end && *end == '\r' && end[1] == '\n';
+            text->at = end < text->end ? end + 1 : end; /* behind the line's end, as behind any record */
             return CSV_QUOTES;
         }
     }
