@@ -18,6 +18,7 @@
 #include "executor/link/answer.h"
 #include "executor/subtask/placed.h"
 #include "executor/subtask/private.h"
+#include "executor/subtask/wanted.h"
 #include "granary/hold.h"
 #include "graph/chunk/ops.h"
 #include "graph/params.h"
@@ -48,6 +49,7 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
     const Granary__ChunkOp *op = run->subtask->ops[position];
     struct gr_buf answer = {0};
     gr_kernel *kernel = gr_kernel_find(op->op);
+    bool *first = wanted_first(run, position);
     struct gr_kernel_call call = {
         .op = op,
         .inputs = inputs,
@@ -58,10 +60,12 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         .client = run->client,
         .keep = keep_now,
         .keeping = run,
+        .first = first,
     };
     granary_err err;
 
     if (kernel == NULL) {
+        free(first);
         return gr_fail(GRANARY_EUNSUPPORTED, "this executor has no operator of that name");
     }
     if (position == run->maker) {
@@ -69,6 +73,7 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
     }
     err = FAULT_FAILS(kernel_start) ? gr_fail_errno("it cannot run") : kernel(&call);
     placed_close(run->placed);
+    free(first);
     if (err == GRANARY_OK && answer.size > 0 &&
         !answer_add_bytes(&run->done->inlines, &run->done->n_inlines, answer.bytes, answer.size)) {
         err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");

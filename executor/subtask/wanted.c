@@ -171,3 +171,52 @@ wanted_by_all(const struct run *run, size_t position, struct wanted *columns)
         }
     }
 }
+
+/* The one operator that reads what that one yields, and which nobody keeps. NULL: there are others, or none */
+static const Granary__ChunkOp *
+only_reader(const struct run *run, size_t position)
+{
+    const Granary__Subtask *subtask = run->subtask;
+    const Granary__ChunkOp *reader = NULL;
+    size_t count = subtask->ops[position]->n_outputs == 1 && subtask->ops[position]->outputs[0].len == 0 ? 0 : 2;
+
+    for (size_t o = position + 1; o < subtask->n_ops; o++) {
+        for (size_t i = 0; i < subtask->ops[o]->n_inputs; i++) {
+            const Granary__Operand *operand = subtask->ops[o]->inputs[i];
+
+            if (!is_object(operand) && operand->op == position) {
+                count += i == 0 ? 1 : 2;
+                reader = subtask->ops[o];
+            }
+        }
+    }
+    return count == 1 ? reader : NULL;
+}
+
+bool *
+wanted_first(const struct run *run, size_t position)
+{
+    const Granary__ChunkOp *op = run->subtask->ops[position];
+    const Granary__ChunkOp *reader = strcmp(op->op, "parquet_read") == 0 ? only_reader(run, position) : NULL;
+    struct gr_chunk_parquet_read read = {.given = 0};
+    struct gr_chunk_join_probe probe = {.given = 0};
+    struct wanted columns = {.entries = NULL};
+    bool *first = NULL;
+    bool good = reader != NULL && strcmp(reader->op, "join_probe") == 0 && PARAMS_OF(join_probe, reader, &probe) &&
+                probe.probes == 1 && PARAMS_OF(parquet_read, op, &read);
+
+    for (size_t i = 0; good && i < read.columns->n_strings; i++) {
+        good = gr_schema_add(&columns.schema, read.columns->strings[i], GRANARY_NULLTYPE) == GRANARY_OK;
+    }
+    columns.wanted = good ? calloc(columns.schema.count + 1, sizeof *columns.wanted) : NULL;
+    if (columns.wanted != NULL) {
+        want_names(&columns, probe.keys);
+        want_expression(&columns, probe.filter);
+    }
+    if (columns.wanted != NULL && !wanted_is_all(&columns)) {
+        first = columns.wanted;
+        columns.wanted = NULL;
+    }
+    wanted_fini(&columns);
+    return first;
+}

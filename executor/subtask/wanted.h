@@ -21,4 +21,8 @@ void wanted_fini(struct wanted *columns);
 void wanted_by_all(const struct run *run, size_t position, struct wanted *columns);
 bool wanted_is_all(const struct wanted *columns);
 
+/* Of what a reader of Parquet files reads, one a column: what the join that alone reads it needs to find its rows. To be freed;
+ * NULL: all is wanted at once. */
+bool *wanted_first(const struct run *run, size_t position);
+
 #endif

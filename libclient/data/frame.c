@@ -137,6 +137,9 @@ gr_frame_destroy(granary_frame *frame)
         }
         free(frame->columns);
         free(frame->stats);
+        if (frame->late != NULL) {
+            frame->late->destroy(frame->late);
+        }
         gr_frame_destroy(frame->plain); /* it borrows from this one, but its end touches nothing of it */
         free(frame);
     }

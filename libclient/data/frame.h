@@ -21,12 +21,21 @@ struct gr_column {
     struct gr_column *items;          /* lists: what view.values is, to be freed with this; NULL: somebody else's */
 };
 
+/* Columns of a frame that are not there, and are made of those rows alone that somebody asks for. */
+struct gr_frame_late {
+    /* rows: of the frame, rising. Errors: ENOENT it has no such column · of whoever makes it */
+    granary_err (*take)(struct gr_frame_late *late, const char *name, const int64_t *rows, int64_t count,
+                        struct gr_column *ret_column);
+    void (*destroy)(struct gr_frame_late *late);
+};
+
 struct granary_frame {
     int64_t rows;
     size_t count;
     struct gr_column *columns;
     struct gr_column_stats *stats; /* one a column; NULL: nothing is known */
     granary_frame *plain;          /* gr_frame_plain() */
+    struct gr_frame_late *late;    /* owned; NULL: all columns are there */
 };
 
 /* ---- dtypes ---- */

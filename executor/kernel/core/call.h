@@ -43,6 +43,9 @@ struct gr_kernel_call {
      * end. */
     granary_err (*keep)(struct gr_kernel_call *call, size_t i);
     void *keeping; /* the worker's */
+    /* A join is all that reads output 0, by these columns first: the others of a frame may be late (data/frame.h). One a
+     * column of the operator's `columns`; NULL: all are wanted at once. */
+    const bool *first;
 };
 
 /* Output i becomes bytes; *takes* them. */

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/place.h"
 #include "data/value/bits.h"
+#include "kernel/core/scratch.h"
 
 #define NONE UINT32_MAX
 
@@ -515,12 +517,50 @@ gather_values(const struct gather *g, const granary_column *const *columns, gran
     return GRANARY_OK;
 }
 
+/* A column that is made of the rows that are wanted; a row that is wanted twice is made once. */
+static granary_err
+gather_late(const struct gather *g, const char *name, struct gr_column *ret_column)
+{
+    struct gr_frame_late *late = g->pieces[0]->late;
+    int64_t *rows = scratch_alloc(((size_t)g->count + 1) * sizeof *rows);
+    int64_t *places = scratch_alloc(((size_t)g->count + 1) * sizeof *places);
+    struct gr_column once = {.owned = false};
+    int64_t count = 0;
+    granary_err err = rows == NULL || places == NULL ? gr_no_memory("join") : GRANARY_OK;
+
+    for (int64_t i = 0; err == GRANARY_OK && i < g->count; i++) {
+        if (i == 0 || g->refs[i] != g->refs[i - 1]) {
+            rows[count++] = g->refs[i];
+        }
+        places[i] = count - 1;
+    }
+    if (err == GRANARY_OK && count == g->count) {
+        err = late->take(late, name, rows, count, ret_column);
+    } else if (err == GRANARY_OK) {
+        struct gr_place *place = place_leave(); /* what is made twice lies there once */
+
+        err = late->take(late, name, rows, count, &once);
+        gr_place_set(place);
+        err = err == GRANARY_OK ? gr_column_take(&once.view, places, g->count, ret_column) : err;
+        gr_column_free(&once);
+    }
+    scratch_free(places);
+    scratch_free(rows);
+    return err;
+}
+
 granary_err
 gather_column(const struct gather *g, const char *name, struct gr_column *ret_column)
 {
-    const granary_column **columns = calloc(g->piece_count + 1, sizeof *columns);
+    const granary_column **columns;
     granary_dtype dtype = GRANARY_NULLTYPE;
-    granary_err err = columns == NULL ? gr_no_memory("join") : find_columns(g, name, columns, &dtype);
+    granary_err err;
+
+    if (g->piece_count == 1 && g->ascending && g->pieces[0]->late != NULL && gr_frame_find(g->pieces[0], name) < 0) {
+        return gather_late(g, name, ret_column);
+    }
+    columns = calloc(g->piece_count + 1, sizeof *columns);
+    err = columns == NULL ? gr_no_memory("join") : find_columns(g, name, columns, &dtype);
 
     if (err == GRANARY_OK) {
         err = gather_values(g, columns, dtype, ret_column);

@@ -16,6 +16,7 @@
 #include "kernel/parquet/where.h"
 
 struct reading {
+    struct gr_frame_late late; /* the first: columns that are read when a join has found its rows */
     const char *path;
     int fd;
     struct gr_parquet *file;
@@ -29,7 +30,9 @@ struct reading {
     size_t *wanted; /* leaves, by name */
     uint8_t *bytes; /* of a chunk */
     size_t room;
-    granary_frame *tested; /* columns of these rows that were read before; NULL: none */
+    granary_frame *tested;    /* columns of these rows that were read before; NULL: none */
+    struct where_found found; /* the rows that a condition leaves */
+    bool few;                 /* ... and they are few: the frame has no others */
 };
 
 static granary_err
@@ -312,54 +315,140 @@ narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, stru
     return GRANARY_OK;
 }
 
-static granary_err
-read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, granary_frame **ret_frame)
+/* ---- columns that are late ---- */
+
+/* Of the frame's rows, those of the file's. NULL: out of memory */
+static int64_t *
+rows_of_file(const struct reading *reading, const int64_t *rows, int64_t count)
 {
-    struct where_found found = {.count = 0};
-    bool few = false;
+    int64_t *found = scratch_alloc(((size_t)count + 1) * sizeof *found);
+
+    for (int64_t i = 0; found != NULL && i < count; i++) {
+        found[i] = reading->few ? reading->found.rows[rows[i]] : rows[i];
+    }
+    return found;
+}
+
+static granary_err
+late_take(struct gr_frame_late *late, const char *name, const int64_t *rows, int64_t count,
+          struct gr_column *ret_column)
+{
+    struct reading *reading = (struct reading *)late;
+    char *names[] = {(char *)(uintptr_t)name};
+    Granary__Attr wanted = GRANARY__ATTR__INIT;
+    int64_t *of_file = rows_of_file(reading, rows, count);
+    const struct picks picks = {.rows = of_file, .count = count};
+    bool is_tested = reading->tested != NULL && gr_frame_find(reading->tested, name) >= 0;
+    bool few = is_tested || count < reading->rows / 2;
+    granary_frame *frame = NULL;
+    granary_err err;
+
+    wanted.n_strings = 1;
+    wanted.strings = names;
+    err = of_file == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                          : read_columns(reading, &wanted, few ? &picks : NULL, &frame);
+    if (err == GRANARY_OK && few) {
+        *ret_column = frame->columns[0];
+        frame->columns[0] = (struct gr_column){.owned = false};
+    } else if (err == GRANARY_OK) {
+        err = gr_column_take(&frame->columns[0].view, of_file, count, ret_column);
+    }
+    gr_frame_destroy(frame);
+    scratch_free(of_file);
+    return err;
+}
+
+static void
+reading_destroy(struct gr_frame_late *late)
+{
+    struct reading *reading = (struct reading *)late;
+
+    gr_frame_destroy(reading->tested);
+    scratch_free(reading->found.rows);
+    free(reading->bytes);
+    free(reading->wanted);
+    gr_parquet_close(reading->file);
+    gr_fd_close(&reading->fd);
+    free(reading);
+}
+
+/* The columns that a join wants first; the others belong to the frame, too. */
+static granary_err
+read_first(struct reading *reading, const bool *first, const struct picks *picks, granary_frame **ret_frame)
+{
+    Granary__Attr names = GRANARY__ATTR__INIT;
+    granary_err err;
+
+    names.strings = calloc(reading->names->n_strings + 1, sizeof *names.strings);
+    if (names.strings == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < reading->names->n_strings; i++) {
+        if (first[i]) {
+            names.strings[names.n_strings++] = reading->names->strings[i];
+        }
+    }
+    err = read_columns(reading, &names, picks, ret_frame);
+    free(names.strings);
+    return err;
+}
+
+/* ---- the operator ---- */
+
+static granary_err
+read_frame(struct reading *reading, const struct gr_chunk_parquet_read *params, const bool *first,
+           granary_frame **ret_frame)
+{
     granary_err err = GRANARY_OK;
 
     if (params->where != NULL && params->tests != NULL && reading->rows > 0) {
-        err = narrow(reading, params, &found, &few);
-    }
-    if (err == GRANARY_OK && !few) {
-        expect_all(reading);
+        err = narrow(reading, params, &reading->found, &reading->few);
     }
     if (err == GRANARY_OK) {
-        const struct picks picks = {.rows = found.rows, .count = found.count};
+        const struct picks picks = {.rows = reading->found.rows, .count = reading->found.count};
 
-        err = read_columns(reading, params->columns, few ? &picks : NULL, ret_frame);
+        if (first != NULL) {
+            return read_first(reading, first, reading->few ? &picks : NULL, ret_frame);
+        }
+        if (!reading->few) {
+            expect_all(reading);
+        }
+        err = read_columns(reading, params->columns, reading->few ? &picks : NULL, ret_frame);
     }
-    scratch_free(found.rows);
     return err;
 }
 
 granary_err
 kernel_parquet_read(struct gr_kernel_call *call, const struct gr_chunk_parquet_read *params)
 {
-    struct reading reading = {.path = params->path,
-                              .fd = -1,
-                              .names = params->columns,
-                              .first = (size_t)params->first,
-                              .count = (size_t)params->count,
-                              .from = params->from,
-                              .rows = params->rows};
+    struct reading *reading = calloc(1, sizeof *reading);
     granary_frame *frame = NULL;
     granary_err err = GRANARY_OK;
 
+    if (reading == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "parquet_read: out of memory");
+    }
+    *reading = (struct reading){.late = {.take = late_take, .destroy = reading_destroy},
+                                .path = params->path,
+                                .fd = -1,
+                                .names = params->columns,
+                                .first = (size_t)params->first,
+                                .count = (size_t)params->count,
+                                .from = params->from,
+                                .rows = params->rows};
     if (params->first < 0 || params->count < 0 || params->from < 0 || params->rows < 0 ||
         params->columns->n_strings != params->dtypes->n_strings) {
         err = gr_fail(GRANARY_EINVAL, "parquet_read: columns and dtypes do not fit, or there is no such row group");
     }
-    err = err == GRANARY_OK ? open_file(&reading, params) : err;
-    if (err == GRANARY_OK) {
-        err = read_frame(&reading, params, &frame);
-        err = call_yield(call, 0, err == GRANARY_OK ? frame : NULL, err);
+    err = err == GRANARY_OK ? open_file(reading, params) : err;
+    err = err == GRANARY_OK ? read_frame(reading, params, call->first, &frame) : err;
+    if (err == GRANARY_OK && call->first != NULL) {
+        frame->late = &reading->late;
+        reading = NULL;
     }
-    gr_frame_destroy(reading.tested);
-    free(reading.bytes);
-    free(reading.wanted);
-    gr_parquet_close(reading.file);
-    gr_fd_close(&reading.fd);
+    err = err == GRANARY_OK ? call_yield(call, 0, frame, err) : err;
+    if (reading != NULL) {
+        reading_destroy(&reading->late);
+    }
     return err;
 }
