@@ -215,10 +215,11 @@ read_column(struct reading *reading, size_t leaf, const struct picks *picks, str
     }
     for (size_t g = 0; err == GRANARY_OK && g < reading->count; g++) {
         int64_t rows = reading->groups[reading->first + g].rows;
-        struct picks some = within != NULL ? picks_within(picks, row, rows, &at, within) : (struct picks){.count = -1};
+        struct picks some = within != NULL ? picks_within(picks, row, rows, &at, within) : (struct picks){.count = 0};
+        const struct picks *wanted = within != NULL ? &some : picks;
 
-        if (some.count != 0) {
-            err = read_group(reading, leaf, reading->first + g, within != NULL ? &some : picks, &column, NULL);
+        if (wanted == NULL || wanted->count > 0) {
+            err = read_group(reading, leaf, reading->first + g, wanted, &column, NULL);
         }
         row += rows;
     }
