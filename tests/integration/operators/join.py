@@ -1,5 +1,6 @@
 """join and concat against pandas: kinds, keys of all dtypes with nulls, NaN, duplicates, unicode and empty sides; however
 the sides are cut and however little memory there is, the rows are the same."""
+import os
 import pathlib
 import sys
 
@@ -237,7 +238,8 @@ def few_of_many_pairs():
                 assert rows_of(got, 'row_l') == [i for i, _ in pairs], (number, how)
                 if how in ('inner', 'left'):
                     assert rows_of(got, 'row_r') == [j for _, j in pairs], (number, how)
-        assert executors_peak(granary) < 200 << 10, executors_peak(granary)
+        if 'asan' not in os.environ.get('LD_PRELOAD', ''):  # it keeps what was freed
+            assert executors_peak(granary) < 200 << 10, executors_peak(granary)
 
 
 def little_memory():
