@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text/text.h"
 #include "data/frame.h"
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
@@ -55,19 +56,6 @@ static const struct function {
 #undef ITEM
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], NAMES_TEXT_MAX = 512 };
 
-/* The text without blanks around it. */
-static void
-trim(const char **text, size_t *size)
-{
-    while (*size > 0 && (*text)[0] == ' ') {
-        (*text)++;
-        (*size)--;
-    }
-    while (*size > 0 && (*text)[*size - 1] == ' ') {
-        (*size)--;
-    }
-}
-
 static granary_err
 parse_function(const char *text, size_t size, enum gr_aggregate_function *ret_function)
 {
@@ -77,7 +65,7 @@ parse_function(const char *text, size_t size, enum gr_aggregate_function *ret_fu
     char known[NAMES_TEXT_MAX] = "";
     size_t used = 0;
 
-    trim(&text, &size);
+    text = gr_trim_spaces(text, &size);
     size = size < sizeof name ? size : sizeof name - 1;
     memcpy(name, text, size);
     name[size] = '\0';
@@ -120,7 +108,7 @@ argument(const char *text, size_t size)
     const char *trimmed = text;
     size_t trimmed_size = size;
 
-    trim(&trimmed, &trimmed_size);
+    trimmed = gr_trim_spaces(trimmed, &trimmed_size);
     if (!is_quoted(trimmed, trimmed_size)) {
         return strndup(text, size);
     }
@@ -173,7 +161,7 @@ parse_number(const char *text, size_t size, enum second second, double *ret_numb
     double number;
     bool fits;
 
-    trim(&text, &size);
+    text = gr_trim_spaces(text, &size);
     if (size == 0 || size >= sizeof copy) {
         return gr_fail(GRANARY_EINVAL, "the second argument must be %s", name);
     }
@@ -208,7 +196,7 @@ parse_arguments(const char *text, size_t size, struct gr_aggregate *aggregate)
         const char *second = text + first + 1;
         size_t second_size = size - first - 1;
 
-        trim(&second, &second_size);
+        second = gr_trim_spaces(second, &second_size);
         aggregate->second = argument(second, second_size);
         if (aggregate->second == NULL) {
             return gr_fail(GRANARY_ENOMEM, "out of memory");

@@ -146,7 +146,7 @@ add_kind(struct csv_infer *infer, size_t position, uint32_t kind, const struct c
 static uint32_t
 kind_of_value(const struct csv_text *text, const char *bytes, size_t size)
 {
-    const char *from = csv_trim(bytes, &size);
+    const char *from = gr_trim_spaces(bytes, &size);
 
     return size == 0 && from != bytes ? CSV_STRING
            : text->style.is_other     ? csv_style_kind(&text->style, from, size)

@@ -25,7 +25,7 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
     bool truth;
     bool told;
 
-    bytes = csv_trim(bytes, &size);
+    bytes = gr_trim_spaces(bytes, &size);
     switch (gr_dtype_kind(builder->dtype)) {
 #define PUT(name, type, ...)                                                                                           \
     case GRANARY_##name:                                                                                               \

@@ -275,7 +275,7 @@ csv_style_put(const struct csv_style *style, const struct csv_builder *builder, 
     size_t made = 0;
     bool is_date = builder->dtype == GRANARY_DATE;
 
-    bytes = csv_trim(bytes, &size);
+    bytes = gr_trim_spaces(bytes, &size);
     if (is_date || builder->dtype == GRANARY_TIMESTAMP) {
         const char *format = is_date ? style->date_format : style->timestamp_format;
 

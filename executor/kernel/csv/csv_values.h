@@ -2,6 +2,7 @@
 #ifndef KERNEL_CSV_CSV_VALUES_H
 #define KERNEL_CSV_CSV_VALUES_H
 
+#include "base/text/text.h"
 #include "contract/int128.h"
 
 #include <stdbool.h>
@@ -21,19 +22,6 @@ enum csv_kind {
     CSV_TIME = 256,
     CSV_TIMESTAMPTZ = 512, /* with a Z or an offset from UTC */
 };
-
-/* Spaces around a value are no part of it. */
-static inline const char *
-csv_trim(const char *text, size_t *size)
-{
-    while (*size > 0 && text[*size - 1] == ' ') {
-        (*size)--;
-    }
-    for (; *size > 0 && *text == ' '; (*size)--) {
-        text++;
-    }
-    return text;
-}
 
 /* Digits behind a zero are a code, such as a postal one: a number would lose the zero. */
 static inline bool

@@ -11,6 +11,19 @@
 
 #include "granary/types.h"
 
+/* Without spaces around it: returns where it begins. */
+static inline const char *
+gr_trim_spaces(const char *text, size_t *size)
+{
+    while (*size > 0 && text[*size - 1] == ' ') {
+        (*size)--;
+    }
+    for (; *size > 0 && *text == ' '; (*size)--) {
+        text++;
+    }
+    return text;
+}
+
 /*
  * The character at text: its length in bytes, 1 to 4; 0 when it is not valid (overlong, surrogate, cut short). Inline:
  * columns of text are checked with it.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text/text.h"
 
 /* A zero byte is no part of a name. Returns the bytes left. */
 static size_t
@@ -19,19 +20,6 @@ without_zeros(const char *text, size_t size, char *to)
         }
     }
     return left;
-}
-
-/* Spaces around it are none, either. Returns where it begins. */
-static const char *
-trim(const char *text, size_t *size)
-{
-    while (*size > 0 && text[*size - 1] == ' ') {
-        (*size)--;
-    }
-    for (; *size > 0 && *text == ' '; (*size)--) {
-        text++;
-    }
-    return text;
 }
 
 static granary_err
@@ -67,7 +55,7 @@ gr_column_name(struct gr_texts *taken, size_t position, const char *text, size_t
         return gr_fail(GRANARY_ENOMEM, "no memory for a column's name");
     }
     size = without_zeros(text, size, clean);
-    from = trim(clean, &size);
+    from = gr_trim_spaces(clean, &size); /* they are no part of it, either */
     err = find_free(taken, position, from, size, &name);
     free(clean);
     if (err != GRANARY_OK) {
