@@ -8,13 +8,13 @@
 #include "mutable/handles.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/thread.h"
 #include "granary/hold.h"
 #include "mutable/table.h"
 
@@ -98,20 +98,15 @@ thread_join(struct handles *handles)
     }
 }
 
-/* Signals are for the program's own threads. It begins when the caller unlocks. False: there is no thread. */
+/* It begins when the caller unlocks. False: there is no thread. */
 static bool
 thread_start(struct handles *handles)
 {
-    sigset_t all, before;
-
     if (handles->runs) {
         return true;
     }
     thread_join(handles);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    handles->runs = handles->is_made = pthread_create(&handles->thread, NULL, handles_run, handles) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    handles->runs = handles->is_made = gr_thread_start(&handles->thread, handles_run, handles) == 0;
     return handles->runs;
 }
 

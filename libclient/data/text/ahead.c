@@ -2,11 +2,11 @@
 #include "data/text/ahead.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 
 enum { BLOCKS = 8, BLOCK = 256 << 10 };
 
@@ -71,7 +71,6 @@ struct gr_ahead *
 gr_ahead_start(struct gr_unpack *unpack)
 {
     struct gr_ahead *ahead = calloc(1, sizeof *ahead);
-    sigset_t all, before;
     bool good = true;
 
     if (ahead == NULL) {
@@ -84,10 +83,7 @@ gr_ahead_start(struct gr_unpack *unpack)
         ahead->blocks[i].bytes = malloc(BLOCK);
         good = good && ahead->blocks[i].bytes != NULL;
     }
-    (void)sigfillset(&all); /* signals are the program's threads' */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = good && pthread_create(&ahead->thread, NULL, ahead_run, ahead) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    good = good && gr_thread_start(&ahead->thread, ahead_run, ahead) == 0;
     if (!good) {
         ahead_free(ahead);
         return NULL;

@@ -3,7 +3,6 @@
  * moved. Nothing is lost: who takes the last event empties the eventfd first, and looks at the ring once more.
  */
 #include <errno.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "base/thread.h"
 #include "object/tell/events.h"
 #include "object/tell/subscription.h"
 
@@ -60,7 +60,6 @@ granary_subscription_fd(granary_subscription *subscription, int *ret_fd)
 {
     struct announcer *announcer = &subscription->announcer;
     granary_err err = gr_client_check(subscription->client);
-    sigset_t all, before;
     int failed;
 
     if (err != GRANARY_OK || announcer->fd >= 0) {
@@ -73,10 +72,7 @@ granary_subscription_fd(granary_subscription *subscription, int *ret_fd)
     }
     /* Announced to the store before the ring is looked at, as in granary_subscription_next(). */
     atomic_fetch_add(&subscription->client->page->waiting, 1);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's threads' */
-    failed = pthread_create(&announcer->thread, NULL, sleep_for_poller, subscription);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    failed = gr_thread_start(&announcer->thread, sleep_for_poller, subscription);
     if (failed != 0) {
         atomic_fetch_sub(&subscription->client->page->waiting, 1);
         gr_fd_close(&announcer->fd);
