@@ -1,5 +1,5 @@
 /*
- * Which columns of a spilled input are read. Tables with columns that nobody wants are read by select, filter, concat and
+ * Which columns of a spilled input are read, and which of a file are read first. Tables with columns that nobody wants are read by select, filter, concat and
  * join_probe alone (tile/core/tiled.h: wide), which name the columns. Of other inputs all is wanted.
  */
 #include "executor/subtask/wanted.h"

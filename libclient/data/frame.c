@@ -212,7 +212,7 @@ gr_frame_take(const granary_frame *frame, const int64_t *indices, int64_t count,
     granary_frame *taken = gr_frame_create(frame->count, count);
     granary_err err = GRANARY_OK;
 
-    for (size_t i = 0; err == GRANARY_OK && i < frame->count; i++) {
+    for (size_t i = 0; taken != NULL && err == GRANARY_OK && i < frame->count; i++) {
         const granary_column *column = &frame->columns[i].view;
         struct gr_column out;
 

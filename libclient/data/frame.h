@@ -117,6 +117,12 @@ gr_frame_set_borrowed(granary_frame *frame, size_t position, const char *name, c
 granary_err gr_frame_move(granary_frame *frame, size_t position, granary_frame *from, size_t from_position);
 /* Position of a column, or -1. */
 int gr_frame_find(const granary_frame *frame, const char *name);
+/* Whether a column is not there, and made when somebody asks for rows of it. */
+static inline bool
+gr_frame_is_late(const granary_frame *frame, const char *name)
+{
+    return frame->late != NULL && gr_frame_find(frame, name) < 0;
+}
 
 /* ---- what is known of columns ---- */
 

@@ -556,7 +556,7 @@ gather_column(const struct gather *g, const char *name, struct gr_column *ret_co
     granary_dtype dtype = GRANARY_NULLTYPE;
     granary_err err;
 
-    if (g->piece_count == 1 && g->ascending && g->pieces[0]->late != NULL && gr_frame_find(g->pieces[0], name) < 0) {
+    if (g->piece_count == 1 && g->ascending && gr_frame_is_late(g->pieces[0], name)) {
         return gather_late(g, name, ret_column);
     }
     columns = calloc(g->piece_count + 1, sizeof *columns);

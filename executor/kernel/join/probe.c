@@ -287,13 +287,6 @@ behind(const char *source, const char *prefix)
     return strncmp(source, prefix, length) == 0 ? source + length : NULL;
 }
 
-/* Whether the column is made when it is gathered. */
-static bool
-is_late(const granary_frame *frame, const char *name)
-{
-    return frame->late != NULL && gr_frame_find(frame, name) < 0;
-}
-
 /* The frame with a column for each entry of a mapping name -> source. */
 static granary_err
 make_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr *map, granary_frame **ret_frame)
@@ -312,7 +305,7 @@ make_frame(const struct probe *p, const struct pairs *pairs, const Granary__Attr
         const char *name;
 
         if ((name = behind(source, "probe.")) != NULL && identity && p->owned_probing == NULL &&
-            !is_late(p->probing, name)) {
+            !gr_frame_is_late(p->probing, name)) {
             int position = gr_frame_find(p->probing, name);
 
             err = position < 0 ? gr_fail(GRANARY_ENOENT, "there is no column '%s'", name)

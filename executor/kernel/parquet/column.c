@@ -105,6 +105,20 @@ page_codes(const struct part *part, struct hybrid *ret_codes)
                : gr_fail(GRANARY_ECORRUPT, "a page has fewer codes than it says");
 }
 
+bool
+pick_codes(struct hybrid *codes, const struct pick_walk *walk, uint32_t *to)
+{
+    uint32_t block[PICKS_BLOCK];
+
+    if (!hybrid_skip(codes, walk->skip) || !hybrid_take(codes, block, walk->values)) {
+        return false;
+    }
+    for (size_t i = walk->begin; i < walk->end; i++) {
+        to[i - walk->begin] = block[walk->at[i] - walk->first];
+    }
+    return true;
+}
+
 static uint8_t *
 validity_of(const struct column *column, int64_t *ret_at)
 {

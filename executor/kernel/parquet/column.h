@@ -139,5 +139,7 @@ page_is_codes(const struct page *page)
 }
 /* The codes of a page behind those that are passed over. Errors: ECORRUPT */
 granary_err page_codes(const struct part *part, struct hybrid *ret_codes);
+/* Those of the walk's block that are picked, one behind the other. false: there are not so many */
+bool pick_codes(struct hybrid *codes, const struct pick_walk *walk, uint32_t *to);
 
 #endif

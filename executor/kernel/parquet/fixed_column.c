@@ -46,15 +46,6 @@ most_of(const uint32_t *codes, size_t count)
     return most;
 }
 
-/* Of a block that begins at `first`, those at some positions, in their place. */
-static void
-keep_picks(uint32_t *codes, const struct pick_walk *walk)
-{
-    for (size_t i = walk->begin; i < walk->end; i++) {
-        codes[i - walk->begin] = codes[walk->at[i] - walk->first];
-    }
-}
-
 static granary_err
 take_codes(const struct dictionary *dictionary, size_t width, const struct part *part, uint8_t *to)
 {
@@ -69,10 +60,7 @@ take_codes(const struct dictionary *dictionary, size_t width, const struct part 
         if (part->picks != NULL) {
             (void)pick_walk_next(&walk);
             count = (int64_t)(walk.end - walk.begin);
-            good = hybrid_skip(&codes, walk.skip) && hybrid_take(&codes, block, walk.values);
-            if (good) {
-                keep_picks(block, &walk);
-            }
+            good = pick_codes(&codes, &walk, block);
         } else {
             count = part->there - i < COLUMN_BLOCK ? part->there - i : COLUMN_BLOCK;
             good = hybrid_take(&codes, block, (size_t)count);

@@ -248,6 +248,18 @@ take_tested(const struct reading *reading, const char *name, const struct picks 
     return GRANARY_OK;
 }
 
+/* Column c of those that are named, which may have been read before. picks: NULL: all rows */
+static granary_err
+read_named(struct reading *reading, size_t c, const struct picks *picks, struct gr_column *ret_column)
+{
+    const char *name = reading->names->strings[c];
+    bool took;
+    granary_err err = take_tested(reading, name, picks, ret_column, &took);
+
+    err = err == GRANARY_OK && !took ? read_column(reading, reading->wanted[c], picks, ret_column) : err;
+    return err == GRANARY_OK ? err : gr_fail_in(err, "%s: column '%s'", reading->path, name);
+}
+
 /* The columns of these names, which stand in the order of those that are wanted. picks: NULL: all rows */
 static granary_err
 read_columns(struct reading *reading, const Granary__Attr *names, const struct picks *picks, granary_frame **ret_frame)
@@ -259,13 +271,10 @@ read_columns(struct reading *reading, const Granary__Attr *names, const struct p
     for (size_t c = 0; frame != NULL && err == GRANARY_OK && c < reading->names->n_strings; c++) {
         const char *name = reading->names->strings[c];
         struct gr_column column;
-        bool took;
 
         if (at < names->n_strings && strcmp(name, names->strings[at]) == 0) {
-            err = take_tested(reading, name, picks, &column, &took);
-            err = err == GRANARY_OK && !took ? read_column(reading, reading->wanted[c], picks, &column) : err;
-            err = err == GRANARY_OK ? gr_frame_set(frame, at++, name, &column)
-                                    : gr_fail_in(err, "%s: column '%s'", reading->path, name);
+            err = read_named(reading, c, picks, &column);
+            err = err == GRANARY_OK ? gr_frame_set(frame, at++, name, &column) : err;
         }
     }
     if (err == GRANARY_OK && frame != NULL && at < names->n_strings) {
@@ -318,44 +327,42 @@ narrow(struct reading *reading, const struct gr_chunk_parquet_read *params, stru
 
 /* ---- columns that are late ---- */
 
-/* Of the frame's rows, those of the file's. NULL: out of memory */
-static int64_t *
-rows_of_file(const struct reading *reading, const int64_t *rows, int64_t count)
-{
-    int64_t *found = scratch_alloc(((size_t)count + 1) * sizeof *found);
-
-    for (int64_t i = 0; found != NULL && i < count; i++) {
-        found[i] = reading->few ? reading->found.rows[rows[i]] : rows[i];
-    }
-    return found;
-}
-
 static granary_err
 late_take(struct gr_frame_late *late, const char *name, const int64_t *rows, int64_t count,
           struct gr_column *ret_column)
 {
     struct reading *reading = (struct reading *)late;
-    char *names[] = {(char *)(uintptr_t)name};
-    Granary__Attr wanted = GRANARY__ATTR__INIT;
-    int64_t *of_file = rows_of_file(reading, rows, count);
-    const struct picks picks = {.rows = of_file, .count = count};
     bool is_tested = reading->tested != NULL && gr_frame_find(reading->tested, name) >= 0;
-    bool few = is_tested || count < reading->rows / 2;
-    granary_frame *frame = NULL;
+    int64_t *found = NULL; /* rows of the file, where the frame has not all of them */
+    struct gr_column whole = {.owned = false};
+    struct picks picks = {.rows = rows, .count = count};
+    size_t c = 0;
     granary_err err;
 
-    wanted.n_strings = 1;
-    wanted.strings = names;
-    err = of_file == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
-                          : read_columns(reading, &wanted, few ? &picks : NULL, &frame);
-    if (err == GRANARY_OK && few) {
-        *ret_column = frame->columns[0];
-        frame->columns[0] = (struct gr_column){.owned = false};
-    } else if (err == GRANARY_OK) {
-        err = gr_column_take(&frame->columns[0].view, of_file, count, ret_column);
+    while (c < reading->names->n_strings && strcmp(reading->names->strings[c], name) != 0) {
+        c++;
     }
-    gr_frame_destroy(frame);
-    scratch_free(of_file);
+    if (c == reading->names->n_strings) {
+        return gr_fail(GRANARY_ENOENT, "there is no column '%s'", name);
+    }
+    if (reading->few) {
+        found = scratch_alloc(((size_t)count + 1) * sizeof *found);
+        if (found == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "out of memory");
+        }
+        for (int64_t i = 0; i < count; i++) {
+            found[i] = reading->found.rows[rows[i]];
+        }
+        picks.rows = found;
+    }
+    if (is_tested || count < reading->rows / 2) {
+        err = read_named(reading, c, &picks, ret_column);
+    } else {
+        err = read_named(reading, c, NULL, &whole);
+        err = err == GRANARY_OK ? gr_column_take(&whole.view, picks.rows, count, ret_column) : err;
+        gr_column_free(&whole);
+    }
+    scratch_free(found);
     return err;
 }
 

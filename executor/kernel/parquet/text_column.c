@@ -184,14 +184,10 @@ static bool
 take_picked_codes(struct hybrid *codes, const struct part *part, uint32_t *to)
 {
     struct pick_walk walk = part_walk(part);
-    uint32_t block[PICKS_BLOCK];
     bool good = true;
 
     while (good && pick_walk_next(&walk)) {
-        good = hybrid_skip(codes, walk.skip) && hybrid_take(codes, block, walk.values);
-        for (size_t i = walk.begin; good && i < walk.end; i++) {
-            to[i] = block[walk.at[i] - walk.first];
-        }
+        good = pick_codes(codes, &walk, to + walk.begin);
     }
     return good;
 }
