@@ -291,16 +291,14 @@ add_summary(const struct part *part, const granary_frame *frame, struct gr_buf *
 /* ---- SHOW TABLES ---- */
 
 static void
-add_table(const char *name, const char *kind, bool *first, struct gr_buf *out)
+add_table(const char *name, const char *kind, struct gr_buf *out)
 {
-    gr_buf_addf(out, *first ? "(" : ", (");
-    add_quoted(name, '\'', out);
-    gr_buf_addf(out, ", '%s')", kind);
-    *first = false;
+    gr_buf_addf(out, "%s %s", kind, name);
+    gr_buf_add(out, "", 1);
 }
 
 static granary_err
-add_mutable(granary_client *client, bool *first, struct gr_buf *out)
+add_mutable(granary_client *client, struct gr_buf *out)
 {
     granary_mutable_info *infos = NULL;
     size_t count = 0;
@@ -308,16 +306,16 @@ add_mutable(granary_client *client, bool *first, struct gr_buf *out)
 
     for (size_t i = 0; i < count; i++) {
         if (infos[i].kind == GRANARY_MUTABLE_FRAME || infos[i].kind == GRANARY_SEALED_FRAME) {
-            add_table(infos[i].name, infos[i].kind == GRANARY_MUTABLE_FRAME ? "table" : "sealed", first, out);
+            add_table(infos[i].name, infos[i].kind == GRANARY_MUTABLE_FRAME ? "table" : "sealed", out);
         }
     }
     free(infos);
     return err;
 }
 
-/* Results of graphs. A scheduler that is not there has none. */
+/* Results of graphs. A scheduler that is not there has none. A graph with one frame is named by its key alone. */
 static granary_err
-add_kept(granary_client *client, bool *first, struct gr_buf *out)
+add_kept(granary_client *client, struct gr_buf *out)
 {
     static const char *const fields[] = {"key", "kind", "state"};
     const granary_query query = {
@@ -327,41 +325,67 @@ add_kept(granary_client *client, bool *first, struct gr_buf *out)
 
     for (size_t i = 0; err == GRANARY_OK && i < granary_table_rows(table); i++) {
         const char *name = granary_table_text(table, i, "key");
-        const char *slash = strchr(name, '/');
+        const size_t key = strcspn(name, "/");
+        size_t frames = 0;
 
+        for (size_t k = 0; k < granary_table_rows(table); k++) {
+            const char *other = granary_table_text(table, k, "key");
+
+            frames += strncmp(other, name, key) == 0 && other[key] == '/' &&
+                      strcmp(granary_table_text(table, k, "kind"), "frame") == 0;
+        }
         if (strcmp(granary_table_text(table, i, "kind"), "frame") == 0 &&
             strcmp(granary_table_text(table, i, "state"), "succeeded") == 0) {
-            char *shown = strdup(name);
-
-            if (shown != NULL && slash != NULL &&
-                (strcmp(slash + 1, GRANARY_SQL_TARGET) == 0 || strcmp(slash + 1, "table") == 0)) {
-                shown[slash - name] = '\0';
-            }
-            if (shown != NULL) {
-                add_table(shown, "kept", first, out);
-            }
-            free(shown);
+            gr_buf_addf(out, "kept %.*s", (int)(frames == 1 ? key : strlen(name)), name);
+            gr_buf_add(out, "", 1);
         }
     }
     granary_table_free(table);
     return err == GRANARY_EUNREACHABLE ? GRANARY_OK : err;
 }
 
+granary_err
+gr_sql_tables(granary_client *client, struct gr_buf *out)
+{
+    granary_err err = client == NULL ? gr_fail(GRANARY_EINVAL, "tables are of an instance: there is none") : GRANARY_OK;
+
+    err = err == GRANARY_OK ? add_mutable(client, out) : err;
+    err = err == GRANARY_OK ? add_kept(client, out) : err;
+    return err == GRANARY_OK ? sql_view_each(client, out, add_table) : err;
+}
+
+granary_err
+gr_sql_columns(granary_client *client, const char *name, granary_frame **ret_frame)
+{
+    struct gr_buf text = {0};
+    granary_err err;
+
+    gr_buf_addf(&text, "SELECT * FROM ");
+    add_quoted(name, '"', &text);
+    gr_buf_addf(&text, " LIMIT 0");
+    err = run_for_columns(client, &text, ret_frame);
+    gr_buf_free(&text);
+    return err;
+}
+
 static granary_err
 add_tables(granary_client *client, struct gr_buf *out)
 {
-    bool first = true;
-    granary_err err = client == NULL ? gr_fail(GRANARY_EINVAL, "tables are of an instance: there is none") : GRANARY_OK;
+    struct gr_buf names = {0};
+    granary_err err = gr_sql_tables(client, &names);
 
     gr_buf_addf(out, "SELECT * FROM (VALUES ");
-    err = err == GRANARY_OK ? add_mutable(client, &first, out) : err;
-    err = err == GRANARY_OK ? add_kept(client, &first, out) : err;
-    err = err == GRANARY_OK ? sql_view_each(client, out, &first, add_table) : err;
-    if (first) {
-        gr_buf_addf(out, "('', '')) AS shown (name, kind) WHERE name <> ''");
-    } else {
-        gr_buf_addf(out, ") AS shown (name, kind) ORDER BY name");
+    for (size_t at = 0; err == GRANARY_OK && gr_buf_ok(&names) && at < names.size; at += strlen(names.bytes + at) + 1) {
+        const int kind = (int)strcspn(names.bytes + at, " ");
+
+        gr_buf_addf(out, at == 0 ? "(" : ", (");
+        add_quoted(names.bytes + at + kind + 1, '\'', out);
+        gr_buf_addf(out, ", '%.*s')", kind, names.bytes + at);
     }
+    gr_buf_addf(out, names.size == 0 ? "('', '')) AS shown (name, kind) WHERE name <> ''"
+                                     : ") AS shown (name, kind) ORDER BY name");
+    out->failed = out->failed || names.failed;
+    gr_buf_free(&names);
     return err;
 }
 

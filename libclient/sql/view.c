@@ -53,8 +53,8 @@ sql_view_text(granary_client *client, const char *name, char **ret_text)
 }
 
 granary_err
-sql_view_each(granary_client *client, struct gr_buf *out, bool *first,
-              void (*add)(const char *name, const char *kind, bool *first, struct gr_buf *out))
+sql_view_each(granary_client *client, struct gr_buf *out,
+              void (*add)(const char *name, const char *kind, struct gr_buf *out))
 {
     granary_name *names = calloc(NAMES_AT_ONCE, sizeof *names);
     char after[GRANARY_TEXT_MAX + 1] = "";
@@ -69,7 +69,7 @@ sql_view_each(granary_client *client, struct gr_buf *out, bool *first,
 
             if (granary_object_info_get(client, names[i].id, &info) == GRANARY_OK &&
                 info.meta_size == strlen(SQL_VIEW_MARK) && read_view(client, names[i].id, &text) == GRANARY_OK) {
-                add(names[i].name, "view", first, out);
+                add(names[i].name, "view", out);
             }
             free(text);
             (void)snprintf(after, sizeof after, "%s", names[i].name);

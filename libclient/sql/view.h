@@ -29,8 +29,8 @@ struct sql_with *sql_open_view(struct sql_statement *q, const struct sql_from *f
 granary_err sql_view_text(granary_client *client, const char *name, char **ret_text);
 
 /* Call add() for each view of the session, in the order of names. Errors: as granary_name_list() */
-granary_err sql_view_each(granary_client *client, struct gr_buf *out, bool *first,
-                          void (*add)(const char *name, const char *kind, bool *first, struct gr_buf *out));
+granary_err sql_view_each(granary_client *client, struct gr_buf *out,
+                          void (*add)(const char *name, const char *kind, struct gr_buf *out));
 
 granary_err execute_create_view(struct execution *e);
 granary_err execute_drop_view(struct execution *e);
