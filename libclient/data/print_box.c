@@ -122,7 +122,7 @@ fit(struct box *box)
     if (box->style->width <= 0) {
         return;
     }
-    while (shown > 2 && total_width(box, LEAST_CUT) > box->style->width) { /* the one in the middle goes */
+    while (shown > 1 && total_width(box, LEAST_CUT) > box->style->width) { /* the one in the middle goes */
         const size_t middle = shown / 2;
         size_t seen = 0;
         size_t c = 0;
@@ -269,11 +269,11 @@ add_box(const struct box *box, struct gr_buf *out)
     }
     add_rule(box, "└", "┴", "┘", out);
     if (is_cut || box->hidden_count > 0) {
-        gr_buf_addf(out, "%lld rows", (long long)box->rows);
+        gr_buf_addf(out, "%lld row%s", (long long)box->rows, box->rows == 1 ? "" : "s");
         if (is_cut) {
             gr_buf_addf(out, " (%lld shown)", (long long)(box->head + box->tail));
         }
-        gr_buf_addf(out, ", %zu columns", box->frame->count);
+        gr_buf_addf(out, ", %zu column%s", box->frame->count, box->frame->count == 1 ? "" : "s");
         if (box->hidden_count > 0) {
             gr_buf_addf(out, " (%zu shown)", box->frame->count - box->hidden_count);
         }

@@ -18,7 +18,7 @@
 
 /* Whether a text has more lines, or longer ones, than that. Escapes count as what they show. */
 static bool
-is_larger(const char *bytes, size_t size, const struct winsize *terminal)
+is_larger(const char *bytes, size_t size, bool fits_width, const struct winsize *terminal)
 {
     size_t lines = 0;
     size_t width = 0;
@@ -26,7 +26,7 @@ is_larger(const char *bytes, size_t size, const struct winsize *terminal)
     for (size_t i = 0; i < size; i++) {
         lines += bytes[i] == '\n';
         width = bytes[i] == '\n' ? 0 : width + (((unsigned char)bytes[i] & 0xc0) != 0x80);
-        if (width > terminal->ws_col || lines + 1 > terminal->ws_row) {
+        if ((!fits_width && width > terminal->ws_col) || lines + 1 > terminal->ws_row) {
             return true;
         }
     }
@@ -34,12 +34,12 @@ is_larger(const char *bytes, size_t size, const struct winsize *terminal)
 }
 
 static bool
-wants_pager(const char *bytes, size_t size)
+wants_pager(const char *bytes, size_t size, bool fits_width)
 {
     struct winsize terminal = {.ws_row = 0};
 
     return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) == 0 && terminal.ws_row > 0 &&
-           terminal.ws_col > 0 && is_larger(bytes, size, &terminal);
+           terminal.ws_col > 0 && is_larger(bytes, size, fits_width, &terminal);
 }
 
 /* Whether it took the text; what it did with that is its matter. */
@@ -52,6 +52,7 @@ page(const char *bytes, size_t size)
     FILE *pager;
     int status = -1;
 
+    (void)setenv("LESSCHARSET", "utf-8", 0); /* whatever the locale is */
     (void)sigaction(SIGPIPE, &ignore, &pipe);
     (void)sigaction(SIGINT, &ignore, &interrupt);
     pager = popen(command != NULL && command[0] != '\0' ? command : PAGER, "w");
@@ -65,8 +66,8 @@ page(const char *bytes, size_t size)
 }
 
 int
-pager_write(const char *bytes, size_t size)
+pager_write(const char *bytes, size_t size, bool fits_width)
 {
     (void)fflush(stdout);
-    return wants_pager(bytes, size) && page(bytes, size) ? 0 : cli_write_file("-", bytes, size);
+    return wants_pager(bytes, size, fits_width) && page(bytes, size) ? 0 : cli_write_file("-", bytes, size);
 }

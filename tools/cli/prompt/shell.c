@@ -151,19 +151,36 @@ prepare(struct shell *shell, const char *text, size_t size, char **ret_text)
     return err;
 }
 
+/* What stands in front of a statement is no part of it; and where it begins in the text. */
+static void
+skip_comments(struct shell *shell, size_t *ret_begin)
+{
+    struct run *run = shell->run;
+    const char *text = shell->pending.bytes;
+
+    run->lines = shell->begin_line;
+    run->columns = shell->begin_column;
+    *ret_begin = gr_buf_ok(&shell->pending) ? sql_skip_blank(text, shell->pending.size, 0) : 0;
+    for (size_t i = 0; i < *ret_begin; i++) {
+        run->columns = text[i] == '\n' ? 0 : run->columns + (((unsigned char)text[i] & 0xc0) != 0x80);
+        run->lines += text[i] == '\n';
+    }
+}
+
 static int
 run_pending(struct shell *shell)
 {
     const bool explain = shell->run->explain, analyze = shell->run->analyze;
     const int64_t begun = gr_now_ns();
     char *text = NULL;
+    size_t begin = 0;
     int status = 0;
     granary_err err;
 
-    shell->run->lines = shell->begin_line;
-    shell->run->columns = shell->begin_column;
-    err = gr_buf_ok(&shell->pending) ? prepare(shell, shell->pending.bytes, shell->pending.size, &text)
-                                     : gr_fail(GRANARY_ENOMEM, "out of memory");
+    skip_comments(shell, &begin);
+    err = gr_buf_ok(&shell->pending)
+              ? prepare(shell, shell->pending.bytes + begin, shell->pending.size - begin, &text)
+              : gr_fail(GRANARY_ENOMEM, "out of memory");
     status = err == GRANARY_OK ? shell_in_process(shell, run_text, text) : cli_fail(err, "sql");
     if (shell->timer) {
         (void)fprintf(stderr, "Time: %.3f s\n", (double)(gr_now_ns() - begun) / 1e9);

@@ -534,8 +534,9 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
                    (err = output_pack(path != NULL ? path : run->stdout_format, &out)) != GRANARY_OK) {
             status = cli_fail(err, "%s", path != NULL ? path : "stdout");
         } else {
-            status = path == NULL && run->pages ? pager_write(out.bytes, out.size)
-                                                : cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
+            status = path == NULL && run->pages
+                         ? pager_write(out.bytes, out.size, format == &output_box && output_style.width < 0)
+                         : cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
             printed += path == NULL;
         }
         gr_buf_free(&out);
@@ -671,7 +672,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (run->explain &&
         (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
         if (run->pages) {
-            (void)pager_write(plan, strlen(plan));
+            (void)pager_write(plan, strlen(plan), false);
         } else {
             (void)show_lines(plan, strlen(plan), false);
             (void)fflush(stdout);
