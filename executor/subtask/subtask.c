@@ -43,6 +43,14 @@ keep_now(struct gr_kernel_call *call, size_t i)
     return err;
 }
 
+static bool
+is_stopped(const struct gr_kernel_call *call)
+{
+    const struct run *run = call->stopping;
+
+    return page_cancelled(&run->host->page, run->subtask->number);
+}
+
 static granary_err
 run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_value *outputs)
 {
@@ -61,6 +69,9 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         .keep = keep_now,
         .keeping = run,
         .first = first,
+        .find = gr_kernel_find,
+        .stopped = is_stopped,
+        .stopping = run,
     };
     granary_err err;
 

@@ -18,6 +18,7 @@
  *   (keys)            what each step yields, as a key, when it may be recalled (always)               rule_keys.c
  *   prune-columns     sources read, and steps keep, only the columns a target needs                 rule_prune.c
  *   fuse-map          element-wise operators become one program                                     rule_fuse_map.c
+ *   (recursion)       what a recurse runs round by round is put into it (always)                    rule_recursion.c
  */
 #ifndef OPTIMIZE_OPTIMIZE_H
 #define OPTIMIZE_OPTIMIZE_H

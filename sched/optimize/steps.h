@@ -17,6 +17,14 @@
 
 #define GR_STEP_NO_LIMIT GR_NO_LIMIT
 
+/* What a recurse runs in each round. */
+struct gr_body {
+    size_t round;  /* the step that stands for the rows of the round before */
+    size_t end;    /* the one that makes this round's rows; of the body, or an input of the recurse */
+    size_t *steps; /* the others, ascending */
+    size_t count;
+};
+
 struct gr_step {
     const struct gr_node *node;
     const Granary__Node *origin; /* whose name messages tell */
@@ -41,6 +49,8 @@ struct gr_step {
     bool *also;      /* columns that it yields, whoever needs them; NULL: none. Set by rule_keys */
     bool spare;      /* what it yields may be recalled: it is kept when that costs little, ... */
     bool wished;     /* ... or in any case: it was computed before, and not kept */
+    bool inner;      /* of a body: dead to all others. Set by rule_recursion */
+    const struct gr_body *body; /* recurse, set by rule_recursion, which gives it the body's inputs for its own */
 };
 
 /* Frames that were computed before. */
