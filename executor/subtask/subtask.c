@@ -90,6 +90,7 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
     }
     gr_buf_free(&answer);
+    run->failed = call.failed;
     return err;
 }
 
@@ -303,6 +304,7 @@ run_all(struct run *run, const Granary__ChunkOp **ret_op)
 
         *ret_op = subtask->ops[o];
         err = run_any(run, o);
+        *ret_op = err != GRANARY_OK && run->failed != NULL ? run->failed : *ret_op;
         answer_note_op(run->done, o, gr_now_ns() - begun, made, run->values[o]);
     }
     if (err == GRANARY_OK && run->yielder != SIZE_MAX && !keeps_itself(subtask->ops[run->yielder])) {

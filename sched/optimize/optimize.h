@@ -10,6 +10,7 @@
  *   merge-heads       head over head becomes one head of the fewer rows                             rule_head.c
  *   head-below-map    head over select or assign: the rows are cut first                            rule_head.c
  *   head-into-sort    head over sort becomes a sort that keeps only the first rows                  rule_head.c
+ *   head-into-recursion head over recurse ends the recursion when there are so many rows             rule_head.c
  *   lift-project      what only picks and renames columns moves from below a join to above it         rule_lift.c
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
  *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c

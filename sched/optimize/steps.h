@@ -42,7 +42,7 @@ struct gr_step {
     size_t own_attr_count;
     struct gr_expr *where[2]; /* of input i only rows that fulfil this; NULL: all. Owned */
     struct gr_expr *within;   /* groupby: what its attribute `where` says, once rule_fold has set it. Owned */
-    int64_t limit;            /* sort: only the first rows; GR_STEP_NO_LIMIT */
+    int64_t limit;            /* sort, recurse: only the first rows; GR_STEP_NO_LIMIT */
     /* Frames, set by rule_prune; NULL: all. By position in type->schema. */
     bool *present;   /* the columns it yields */
     bool *narrow[2]; /* the columns it takes from input i (positions in that one's schema), when that yields more */

@@ -56,7 +56,8 @@ struct gr_kernel_call {
      * be given up, which it asks now and then. */
     gr_kernel *(*find)(const char *op);
     bool (*stopped)(const struct gr_kernel_call *call);
-    const void *stopping; /* the worker's */
+    const void *stopping;           /* the worker's */
+    const Granary__ChunkOp *failed; /* set by an operator that runs others: the one that has failed */
 };
 
 /* Output i becomes bytes; *takes* them. */

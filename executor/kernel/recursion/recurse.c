@@ -25,18 +25,18 @@ static granary_err
 go_on(const struct recursion *r)
 {
     const struct gr_kernel_call *call = r->rounds.call;
+    uint64_t bytes = r->pile.bytes + seen_bytes(&r->seen);
 
     if (call->stopped != NULL && call->stopped(call)) {
         return gr_fail(GRANARY_ECANCELLED, "it was stopped in round %" PRIu64 ", with %" PRId64 " rows", r->count,
                        r->pile.rows);
     }
-    return r->params->most == 0 || r->pile.bytes <= (uint64_t)r->params->most
+    return r->params->most == 0 || bytes <= (uint64_t)r->params->most
                ? GRANARY_OK
                : gr_fail(GRANARY_EFULL,
-                         "after %" PRIu64 " rounds it has %" PRId64
-                         " rows of %.1f MiB, and it can take %.1f MiB, half of "
-                         "the store's memory: does it ever end? Let a condition end it, or give the store more memory",
-                         r->count, r->pile.rows, (double)r->pile.bytes / 1048576, (double)r->params->most / 1048576);
+                         "after %" PRIu64 " rounds its %" PRId64 " rows take %.1f MiB, and it can take %.1f MiB, half "
+                         "of the store's memory: does it ever end? Let a condition end it, or give the store more",
+                         r->count, r->pile.rows, (double)bytes / 1048576, (double)r->params->most / 1048576);
 }
 
 /* The rows that count, as a frame that lends nothing. */
@@ -79,7 +79,7 @@ run_all(struct recursion *r)
     granary_frame *before = NULL;
     granary_err err = begin(r, &before);
 
-    while (err == GRANARY_OK && before->rows > 0) {
+    while (err == GRANARY_OK && before->rows > 0 && r->pile.rows < r->params->limit) {
         granary_frame *made;
         granary_frame *rows = NULL;
 

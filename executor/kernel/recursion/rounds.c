@@ -68,7 +68,10 @@ run_operator(struct rounds *rounds, size_t position)
     }
     err = call->find(op->op)(&inner);
     gr_buf_free(&answer);
-    return err == GRANARY_OK || op->node == NULL || op->node[0] == '\0' ? err : gr_fail_in(err, "node '%s'", op->node);
+    if (err != GRANARY_OK) {
+        call->failed = inner.failed != NULL ? inner.failed : op;
+    }
+    return err;
 }
 
 static void

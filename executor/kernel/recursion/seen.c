@@ -205,6 +205,12 @@ seen_sift(struct seen *seen, const struct pile *pile, const granary_frame *frame
     return err;
 }
 
+uint64_t
+seen_bytes(const struct seen *seen)
+{
+    return seen->room * sizeof *seen->slots;
+}
+
 void
 seen_free(struct seen *seen)
 {

@@ -14,6 +14,8 @@ struct seen {
  * pile's top. Nulls are equal to one another, nans, too, and -0.0 to 0.0. Errors: EFULL · ENOMEM */
 granary_err
 seen_sift(struct seen *seen, const struct pile *pile, const granary_frame *frame, granary_frame **ret_frame);
+/* What it takes beside the rows. */
+uint64_t seen_bytes(const struct seen *seen);
 void seen_free(struct seen *seen);
 
 #endif

@@ -1,6 +1,4 @@
 /* Operators of recursions: the rows of a round, and all of them. How they run: sched/tile/frame/recursion.c. */
-#include "graph/recursion.h"
-
 #include <string.h>
 
 #include "base/error.h"
@@ -8,8 +6,9 @@
 #include "graph/dtype_class.h"
 #include "graph/operators/private.h"
 
-bool
-gr_recursion_casts(granary_dtype from, granary_dtype to)
+/* Whether values of a dtype become those of another one, by a cast, with all that they say or not at all. */
+static bool
+casts(granary_dtype from, granary_dtype to)
 {
     enum gr_dtype_class class = gr_dtype_class(to);
 
@@ -35,7 +34,7 @@ check_column(const struct gr_field *first, const struct gr_field *made, size_t p
             "column %zu of a round is '%.100s', and '%.100s' of the rows before: `project` gives it that name",
             place + 1, made->name, first->name);
     }
-    return gr_recursion_casts(made->dtype, first->dtype)
+    return casts(made->dtype, first->dtype)
                ? GRANARY_OK
                : gr_fail(GRANARY_ETYPE,
                          "column '%.100s' is %s in the rows with which the recursion begins, but a round makes it %s: "

@@ -237,6 +237,9 @@ tile_recurse(struct tiling *t, size_t i)
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("body", (int64_t)number));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("distinct", GR_STEP_PARAMS(recurse, step)->distinct));
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("most", (int64_t)(memory_of(t) / MEMORY_PARTS)));
+    if (step->limit != GR_STEP_NO_LIMIT) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_int("limit", step->limit));
+    }
     bytes = 16 * first + ROUND_BYTES;
     return tiling_yield_one(t, i, tiling_add(t, i, GR_CHUNK_recurse, attrs, inputs, step->input_count, bytes), bytes);
 }
