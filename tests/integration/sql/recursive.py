@@ -84,7 +84,8 @@ def check_interrupted(line):
     assert process.returncode != 0 and 'interrupted' in message, message
     until(line, all_idle, 'stopped')
     assert {row['pid'] for row in executors(line)} == before
-    assert json.loads(line.must('graphs', '--json')) == []
+    graphs = json.loads(line.must('graphs', '--json'))
+    assert graphs == [], graphs
 
 
 def all_idle(all):
@@ -142,7 +143,7 @@ def check_shown(line):
     assert 'round_rows' in ops and 'recurse' in ops
     with open(os.path.join(line.base, 'graph.json'), 'w', encoding='utf-8') as file:
         json.dump(graph, file)
-    assert rows(line, statement)[0]['c'] == json.loads(line.must('run', '--json', os.path.join(line.base, 'graph.json')))['result'][0]['c']
+    assert rows(line, statement)[0]['c'] == json.loads(line.must('run', '--json', '--discard', os.path.join(line.base, 'graph.json')))['result'][0]['c']
 
 
 def main():
