@@ -14,7 +14,7 @@ fits(const struct rounds *rounds, size_t position, const Granary__Operand *opera
     if (operand == NULL || operand->object.len != 0 || operand->part != 0) {
         return false;
     }
-    return operand->outer > 0 ? operand->outer <= op->n_inputs
+    return operand->outer > 0 ? operand->outer <= rounds->call->input_count
                               : operand->op < position && operand->output < op->body[operand->op]->n_outputs;
 }
 
