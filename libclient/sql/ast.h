@@ -145,6 +145,13 @@ struct sql_target {
     const char *alias; /* or NULL */
 };
 
+/* What naming a WITH query means while it is translated. */
+enum sql_with_state {
+    SQL_WITH_QUERY, /* the query */
+    SQL_WITH_FIRST, /* nothing: its rows are not there yet */
+    SQL_WITH_ROUND, /* the rows of the round before */
+};
+
 struct sql_with {
     const char *name;
     const char **columns;
@@ -152,6 +159,9 @@ struct sql_with {
     struct sql_select *select;
     int position;
     struct sql_result *result; /* once it was translated */
+    bool recursive;            /* it may name itself */
+    enum sql_with_state state;
+    bool used; /* FROM has named it; of a round: in this one */
 };
 
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };

@@ -183,4 +183,11 @@ struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
 /* What it gives, translated once. NULL: the statement has failed. */
 const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_with *with);
 
+/* ---- recursive.c ---- */
+
+/* One that may name itself. */
+bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result);
+/* That FROM may name it there. */
+bool sql_check_recursive(struct sql_statement *q, const struct sql_with *with, int position);
+
 #endif

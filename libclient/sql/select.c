@@ -33,15 +33,16 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
     if (result == NULL) {
         return NULL;
     }
+    /* Those before it are in reach, and perhaps itself. */
     while (names->with == NULL || with < names->with || with >= names->with + names->count) { /* where it stands */
         names = names->outer;
     }
-    visible = (struct sql_names){names->with, (size_t)(with - names->with), names->outer}; /* those before it */
+    visible = (struct sql_names){names->with, (size_t)(with - names->with) + with->recursive, names->outer};
     {
         const struct sql_names *now = q->names;
 
         q->names = &visible;
-        ok = sql_plan(q, with->select, true, result);
+        ok = with->recursive ? sql_plan_recursive(q, with, result) : sql_plan(q, with->select, true, result);
         q->names = now;
     }
     if (!ok) {

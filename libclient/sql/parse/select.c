@@ -211,6 +211,7 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
             return parse_unsupported(p, cte->location, "WITH of anything but SELECT is");
         }
         to->name = parse_copy(p, TAKE(p, cte, ctename));
+        to->recursive = TAKE(p, with, recursive) != 0;
         to->position = cte->location;
         to->column_count = cte->n_aliascolnames;
         for (size_t k = 0; to->name != NULL && k < i; k++) {
