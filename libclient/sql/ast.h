@@ -143,6 +143,8 @@ struct sql_from {
 struct sql_target {
     struct sql_expr *expr;
     const char *alias; /* or NULL */
+    bool written;      /* aliases in expr are written out, so that it has so many parts: targets.c */
+    size_t nodes;
 };
 
 struct sql_with {
@@ -177,11 +179,14 @@ struct sql_select {
     size_t group_count;
     uint32_t *sets; /* ROLLUP and its kin: bit i, by the i-th expression of group; or NULL */
     size_t set_count;
+    bool group_all; /* GROUP BY ALL */
     struct sql_expr *having;
+    struct sql_expr *qualify;
     /* Of either. */
     struct sql_order *order;
     size_t order_count;
-    int64_t limit; /* -1: none */
+    const struct sql_order *order_all; /* ORDER BY ALL: how; or NULL */
+    int64_t limit;                     /* -1: none */
     int64_t offset;
 };
 

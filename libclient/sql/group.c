@@ -41,7 +41,7 @@ sql_has_window(const struct sql_expr *expr)
 bool
 sql_groups(const struct sql_select *select)
 {
-    return select->group_count > 0 || select->set_count > 0 || select->having != NULL;
+    return select->group_count > 0 || select->set_count > 0 || select->group_all || select->having != NULL;
 }
 
 struct grouping {

@@ -283,7 +283,7 @@ parse_window(struct parse *p, const PgQuery__WindowDef *from)
 }
 
 bool
-parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
+parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify)
 {
     struct named_window *windows = SQL_ARRAY(p->q, struct named_window, count);
 
@@ -293,6 +293,11 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
         const PgQuery__WindowDef *def = from[i]->window_def;
         const char *name = TAKE(p, def, name);
 
+        if (parse_is_noted(p, def->location, NOTED_QUALIFY)) {
+            (void)TAKE(p, def, frame_options);
+            *ret_qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
+            return *ret_qualify != NULL;
+        }
         if (find_window(p, name) != NULL) {
             return sql_fail(p->q, GRANARY_EINVAL, def->location, "two windows are called '%s'", name);
         }

@@ -143,6 +143,11 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     struct sets sets = {.of = {0}, .count = 1};
     bool several = false;
 
+    if (from->n_group_clause == 1 && parse_is_all(p, from->group_clause[0])) {
+        (void)TAKE(p, from, group_clause);
+        select->group_all = true;
+        return true;
+    }
     for (size_t i = 0; i < from->n_group_clause; i++) {
         several = several || from->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET;
     }

@@ -37,6 +37,76 @@ select i, x < 'nan', x = 'nan', x > '6.5', x in ('nan', '7'), x between '1' and 
 5,false,true,true,true,true
 7,true,false,true,true,true
 
+from whole
+1,1.5
+2,2.5
+
+from whole select x where i = 2
+2.5
+
+with w as (from whole select i + 1 as k) from w select sum(k), count(*),
+5,2
+
+from (from whole limit 1) union all from whole select i * 10, x order by 1, 2,
+1,1.5
+10,1.5
+20,2.5
+
+select * from (select 1 as a), (values (2, 3)) join (select 3 as c) on column2 = c
+1,2,3,3
+
+from values (1, 'x'), (2, 'y') v(k, s), whole select s, x where k = i order by s
+x,1.5
+y,2.5
+
+select k: i + 1, l: k * 2 from w: whole order by k desc
+3,6
+2,4
+
+select i % 2 as p, count(*) as c, c + 1 as more from f group by all order by all desc
+1,4,5
+0,2,3
+
+select i, x from f where x is null or i > 5 order by all desc nulls first
+7,7.0
+3,
+
+select i from f union select 100 order by all desc limit 2
+100
+7
+
+select sum(i) from whole group by all
+3
+
+select 1 as k from whole group by all
+1
+1
+
+select i, rank() over w as r from f window w as (order by x desc) qualify r <= 2 order by i
+4,1
+5,1
+
+select x from f qualify count(*) over (partition by x) = 2 and i > 1 order by i
+-0.0
+nan
+nan
+
+select x, count(*) as c from f group by x qualify row_number() over (order by c desc, x) = 1
+0.0,2
+
+select i + 1 as y, y * 2 as z, x from whole where y > 2 and z < 100
+3,6,2.5
+
+select i as x, x from whole order by i
+1,1.5
+2,2.5
+
+select x + 'a', i from (from whole)
+error: line 1, column 10: 'a' meets float64 ('x'), but is no float64
+
+from whole select i, x || 'b'
+error: line 1, column 24: '||' joins two strings
+
 values ('inf'::float8), ('-inf')
 inf
 -inf
