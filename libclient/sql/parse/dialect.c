@@ -28,6 +28,9 @@ static const struct {
     {"all", dialect_all},
     {"qualify", dialect_qualify},
     {"values", dialect_values},
+    {"interval", dialect_interval},
+    {"ignore", dialect_nulls},
+    {"respect", dialect_nulls},
 };
 
 enum { RULES = sizeof rules / sizeof rules[0] };

@@ -96,3 +96,135 @@ dialect_list(struct dialect *d, struct dialect_token *token)
         (void)dialect_add(d, token, "array", token);
     }
 }
+
+/* ---- intervals ---- */
+
+/* What the unit is called where granary reads it, its zeros, and how it counts numbers with a fraction. */
+static const struct unit {
+    const char *word;
+    const char *name;
+    const char *zeros;
+    const char *factor; /* of a fraction's unit; NULL: a fraction is cut off */
+    const char *part;
+    bool in_grammar; /* without an s */
+} units[] = {
+    {"year", "year", "", NULL, "year", true},
+    {"month", "month", "", NULL, "month", true},
+    {"day", "day", "", NULL, "day", true},
+    {"hour", "hour", "", NULL, "hour", true},
+    {"minute", "minute", "", NULL, "minute", true},
+    {"second", "second", "", "1000000.0", "microsecond", true},
+    {"week", "week", "", NULL, "week", false},
+    {"quarter", "quarter", "", NULL, "quarter", false},
+    {"decade", "year", "0", NULL, "year", false},
+    {"century", "year", "00", NULL, "year", false},
+    {"centuries", "year", "00", NULL, "year", false},
+    {"millennium", "year", "000", NULL, "year", false},
+    {"millennia", "year", "000", NULL, "year", false},
+    {"millisecond", "millisecond", "", "1000.0", "microsecond", false},
+    {"microsecond", "microsecond", "", NULL, "microsecond", false},
+};
+
+/* Of the unit a token is, which may end in s. NULL: it is none. */
+static const struct unit *
+find_unit(const struct dialect_token *token)
+{
+    struct dialect_token singular = *token;
+
+    singular.size -= token->size > 1 && (token->text[token->size - 1] | 0x20) == 's';
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (dialect_is(token, units[i].word) || dialect_is(&singular, units[i].word)) {
+            return &units[i];
+        }
+    }
+    return NULL;
+}
+
+/* INTERVAL 3 WEEKS, INTERVAL '3' WEEKS: INTERVAL '3 week' */
+static void
+put_unit(struct dialect *d, struct dialect_token *number, const struct unit *unit)
+{
+    int quote = number->text[0] == '\'';
+    const char *text =
+        sql_printf(d->q, "'%.*s%s %s'", number->size - 2 * quote, number->text + quote, unit->zeros, unit->name);
+
+    if (text != NULL) {
+        dialect_replace(d, number, text);
+        dialect_remove(d, number->next);
+    }
+}
+
+/* INTERVAL (n) DAY: cast(trunc((n)) as bigint) * INTERVAL '1 day' */
+static void
+multiply_unit(struct dialect *d, struct dialect_token *interval, const struct unit *unit)
+{
+    struct dialect_token *open = interval->next;
+    struct dialect_token *behind = open->pair->next->next;
+    const char *one = sql_printf(d->q, "'1%s %s'", unit->zeros, unit->part);
+    const char *const before[] = {"(", "cast", "(", "trunc", "(", NULL};
+    const char *const after[] = {")", "as", "bigint", ")", "*", "interval", one, ")", NULL};
+
+    dialect_remove(d, open->pair->next);
+    for (size_t i = 0; before[i] != NULL; i++) {
+        (void)dialect_add(d, interval, before[i], interval);
+    }
+    if (unit->factor != NULL) {
+        (void)dialect_add(d, behind, "*", interval);
+        (void)dialect_add(d, behind, unit->factor, interval);
+    }
+    for (size_t i = 0; after[i] != NULL; i++) {
+        (void)dialect_add(d, behind, after[i], interval);
+    }
+    dialect_remove(d, interval);
+}
+
+static bool
+is_whole(const struct dialect_token *token)
+{
+    return token->is_value && strspn(token->text, "0123456789") >= (size_t)token->size;
+}
+
+void
+dialect_interval(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *number = token->next;
+    bool bracket = dialect_is(number, "(") && number->pair != NULL;
+    struct dialect_token *word = bracket ? number->pair->next : number->next;
+    const struct unit *unit = number->next == NULL || word->next == NULL ? NULL : find_unit(word);
+
+    if (unit == NULL) {
+        return;
+    }
+    if (bracket && number->next->next == number->pair &&
+        is_whole(number->next)) { /* (3), which is folded as months, too */
+        dialect_remove(d, number->pair);
+        dialect_remove(d, number);
+        put_unit(d, token->next, unit);
+    } else if (bracket) {
+        multiply_unit(d, token, unit);
+    } else if (is_whole(number) || (number->text[0] == '\'' && (!unit->in_grammar || !dialect_is(word, unit->word)))) {
+        put_unit(d, number, unit);
+    }
+}
+
+/* ---- windows ---- */
+
+/* IGNORE NULLS and RESPECT NULLS in a call or behind it: the call's name is noted. */
+void
+dialect_nulls(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *close = token->next->next;
+
+    if (!dialect_is(token->next, "nulls") || close == NULL) {
+        return;
+    }
+    close = dialect_is(close, ")") ? close : token->prev; /* lag(x IGNORE NULLS), lag(x) IGNORE NULLS */
+    if (!dialect_is(close, ")") || close->pair == NULL || !close->pair->prev->is_name) {
+        return;
+    }
+    if (dialect_is(token, "ignore")) {
+        dialect_note(d, close->pair->prev, NOTED_IGNORE_NULLS);
+    }
+    dialect_remove(d, token->next);
+    dialect_remove(d, token);
+}

@@ -397,6 +397,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
 
+    if (parse_is_noted(p, call->location, NOTED_IGNORE_NULLS)) {
+        return sql_parse_refuse(p, call->location, "IGNORE NULLS is");
+    }
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
     }

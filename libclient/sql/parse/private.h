@@ -8,12 +8,13 @@
 
 /* What a place in the statement means beyond what the grammar says of it (dialect.h). */
 enum parse_noted {
-    NOTED_QUOTIENT, /* an operator `/` is `//` */
-    NOTED_TRY,      /* CAST is TRY_CAST */
-    NOTED_ALL,      /* a column of GROUP BY or ORDER BY is ALL */
-    NOTED_QUALIFY,  /* a window's partition is the condition of QUALIFY */
-    NOTED_JOIN,     /* as it stands; those from here on are of JOINs, each of which is noted */
-    NOTED_SEMI,     /* LEFT JOIN is SEMI JOIN */
+    NOTED_QUOTIENT,     /* an operator `/` is `//` */
+    NOTED_TRY,          /* CAST is TRY_CAST */
+    NOTED_IGNORE_NULLS, /* the function called leaves nulls out */
+    NOTED_ALL,          /* a column of GROUP BY or ORDER BY is ALL */
+    NOTED_QUALIFY,      /* a window's partition is the condition of QUALIFY */
+    NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
+    NOTED_SEMI,         /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
 };
 

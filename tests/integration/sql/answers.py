@@ -107,6 +107,28 @@ error: line 1, column 10: 'a' meets float64 ('x'), but is no float64
 from whole select i, x || 'b'
 error: line 1, column 24: '||' joins two strings
 
+select timestamp '2020-01-01' + interval (i) minutes as t from whole order by i
+2020-01-01T00:01:00
+2020-01-01T00:02:00
+
+select timestamp '2020-01-01' + interval (x) seconds as t from whole order by i
+2020-01-01T00:00:01.500000
+2020-01-01T00:00:02.500000
+
+select date '2020-01-31' + interval (i) months from whole
+error: line 1, column 28: months and years are added to a date
+
+select date '2020-01-31' + interval 3 moons from whole
+error: line 1, column 37: syntax error
+
+select x > 1.5 as b, (x > 2) > (i > 5) as c, greatest(i > 1, false) as g, least(i > 1, null) as l from whole order by b
+false,false,false,false
+true,true,true,true
+
+select i from f where (i > 3) < true and (x = 0.0) >= false order by i
+1
+2
+
 values ('inf'::float8), ('-inf')
 inf
 -inf
@@ -691,10 +713,14 @@ select abs(i) filter (where i > 1) from f
 error: line 1, column 8: 'abs' is a function of one row: FILTER, DISTINCT, ORDER BY and * stand in aggregates only
 
 select lag(i ignore nulls) over (order by i) from f
-error: line 1, column 14: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+error: line 1, column 8: IGNORE NULLS is not supported
 
 select lag(i) ignore nulls over (order by i) from f
-error: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+error: line 1, column 8: IGNORE NULLS is not supported
+
+select lag(i respect nulls) over (order by i) as l from whole order by i
+\N
+1
 
 select * from f anti join xy
 error: line 1, column 22: this JOIN needs a condition: ON a.id = b.id, or USING (id)
