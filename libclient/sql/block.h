@@ -48,8 +48,9 @@ struct sql_block {
     size_t named_count;
     size_t named_room;
     const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
-    bool grouped;          /* columns are those of groups */
-    bool sparse;           /* a row may have no group, and null where that has aggregates */
+    const struct sql_expr **key_exprs; /* of GROUP BY, bound, by their places */
+    bool grouped;                      /* columns are those of groups */
+    bool sparse;                       /* a row may have no group, and null where that has aggregates */
 };
 
 /* What a query gives. */
@@ -185,6 +186,15 @@ bool sql_put_aliases(struct sql_block *block, struct sql_expr **expr);
 /* The same, and bind it. alias_first: an alias that is all of it is meant before a column. NULL: it has failed. */
 struct sql_expr *sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets,
                                        struct sql_expr *expr, bool alias_first);
+
+/* ---- stars.c ---- */
+
+/* The first star in an expression; NULL: it has none. */
+const struct sql_expr *sql_star_in(const struct sql_expr *expr);
+/* Add a target with a star in it, for each column that this stands for, bound. */
+bool sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets);
+/* A condition with COLUMNS in it must be true of each. */
+bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 
 /* ---- select.c ---- */
 

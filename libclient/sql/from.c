@@ -440,7 +440,7 @@ sql_block_tables(struct sql_block *block)
     if (select->where != NULL) {
         struct sql_expr *where = select->where;
 
-        if (!sql_put_aliases(block, &where) || !sql_bind(block, where)) {
+        if (!sql_put_aliases(block, &where) || !sql_expand_condition(block, &where) || !sql_bind(block, where)) {
             return false;
         }
         if (sql_has_aggregate(where)) {

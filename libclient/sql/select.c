@@ -109,6 +109,10 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
     if (q->err != GRANARY_OK || !group_keys(block, targets, keys, named)) {
         return false;
     }
+    block->key_exprs = SQL_ARRAY(q, const struct sql_expr *, select->group_count);
+    for (size_t i = 0; i < select->group_count && block->key_exprs != NULL; i++) {
+        block->key_exprs[i] = named[i].expr;
+    }
     for (size_t i = 0; i < targets->count; i++) {
         exprs[i] = targets->list[i].expr;
     }
@@ -495,7 +499,7 @@ untyped_target(const struct sql_select *select, size_t i)
     const struct sql_expr *expr;
 
     for (size_t t = 0; t < select->target_count && plain; t++) {
-        plain = select->targets[t].expr->kind != SQL_STAR;
+        plain = sql_star_in(select->targets[t].expr) == NULL;
     }
     expr = plain ? select->targets[i].expr : NULL;
     return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;

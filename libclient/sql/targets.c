@@ -6,34 +6,6 @@
 #include "graph/expr.h"
 #include "sql/block.h"
 
-static bool
-add_star(struct sql_block *block, const struct sql_expr *star, struct sql_targets *targets)
-{
-    size_t before = targets->count;
-
-    for (size_t i = 0; i < block->column_count; i++) {
-        const struct sql_column *column = block->columns[i];
-        struct sql_expr *expr;
-
-        if (star->table == NULL ? column->hidden
-                                : column->table == NULL || strcasecmp(column->table, star->table) != 0) {
-            continue;
-        }
-        expr = SQL_NEW(block->q, struct sql_expr);
-        if (expr == NULL) {
-            return false;
-        }
-        *expr =
-            (struct sql_expr){.kind = SQL_COLUMN, .position = star->position, .text = column->name, .column = column};
-        targets->list[targets->count++].expr = expr;
-    }
-    if (targets->count == before && star->table == NULL) {
-        return sql_fail(block->q, GRANARY_EINVAL, star->position, "SELECT * needs FROM");
-    }
-    return targets->count > before ||
-           sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'", star->table);
-}
-
 const char *
 sql_target_name(const struct sql_target *target)
 {
@@ -197,13 +169,15 @@ sql_expand_targets(struct sql_block *block, struct sql_targets *targets)
     for (size_t i = 0; i < select->target_count && targets->list != NULL; i++) {
         struct sql_target *target = &select->targets[i];
 
-        if (target->expr->kind == SQL_STAR) {
-            if (!add_star(block, target->expr, targets)) {
+        if (put_target(&a, target) == NULL) {
+            return false;
+        }
+        if (sql_star_in(target->expr) != NULL) {
+            if (!sql_expand_star(block, target, targets)) {
                 return false;
             }
         } else {
-            if (put_target(&a, target) == NULL || !sql_bind(block, target->expr) ||
-                !sql_check_inner(block, target->expr)) {
+            if (!sql_bind(block, target->expr) || !sql_check_inner(block, target->expr)) {
                 return false;
             }
             targets->list[targets->count++] = *target;

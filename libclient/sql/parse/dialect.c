@@ -16,8 +16,10 @@ static const struct {
     {"==", dialect_equal},
     {"[", dialect_list},
     {"(", dialect_subquery},
+    {"*", dialect_star},
     {",", dialect_comma},
     {":", dialect_colon},
+    {"as", dialect_as},
     {"try_cast", dialect_try}, /* only CAST takes AS */
     {"join", dialect_join},
     {"semi", dialect_semi},

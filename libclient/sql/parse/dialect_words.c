@@ -97,6 +97,31 @@ dialect_list(struct dialect *d, struct dialect_token *token)
     }
 }
 
+/* AS 'name' is AS "name". */
+void
+dialect_as(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *name = token->next;
+    char *quoted = name->is_value && name->text[0] == '\'' ? SQL_ARRAY(d->q, char, 2 * (size_t)name->size) : NULL;
+    char *to = quoted;
+
+    if (quoted == NULL || name->size < 3) {
+        return;
+    }
+    *to++ = '"';
+    for (int i = 1; i + 1 < name->size; i++) {
+        *to++ = name->text[i];
+        if (name->text[i] == '"') {
+            *to++ = '"';
+        }
+        i += name->text[i] == '\'';
+    }
+    *to++ = '"';
+    dialect_replace(d, name, quoted);
+    name->is_value = false;
+    name->is_name = true;
+}
+
 /* ---- intervals ---- */
 
 /* What the unit is called where granary reads it, its zeros, and how it counts numbers with a fraction. */
@@ -227,4 +252,125 @@ dialect_nulls(struct dialect *d, struct dialect_token *token)
     }
     dialect_remove(d, token->next);
     dialect_remove(d, token);
+}
+
+/* ---- stars ---- */
+
+/* Whether `*` stands for columns, and is no product. */
+static bool
+is_star(const struct dialect_token *token)
+{
+    static const char *const before[] = {"select", "distinct", "all", ",", "(", ".", NULL};
+    const struct dialect_token *on = token->prev->pair == NULL ? NULL : token->prev->pair->prev;
+
+    return dialect_is_one(token->prev, before) ||
+           (dialect_is(token->prev, ")") && on != NULL && dialect_is(on, "on") && dialect_is(on->prev, "distinct"));
+}
+
+/* A clause behind a star, as a call: its word is replaced, and its items stand in brackets. NULL: it is none. */
+static struct dialect_token *
+put_list(struct dialect *d, struct dialect_token *word, const char *name, bool pairs)
+{
+    struct dialect_token *open = word->next;
+    struct dialect_token *end;
+
+    dialect_replace(d, word, name);
+    if (!dialect_is(open, "(") || open->pair == NULL) { /* a single item */
+        end = pairs ? dialect_find(open, (const char *const[]){"as", NULL})->next : open->next;
+        while (!pairs && end != NULL && dialect_is(end, ".")) {
+            end = end->next->next;
+        }
+        if (end == NULL || end->next == NULL) {
+            return word->next;
+        }
+        open = dialect_add(d, open, "(", word);
+        end = dialect_add(d, pairs ? end->next : end, ")", word);
+        if (open == NULL || end == NULL) {
+            return NULL;
+        }
+        open->pair = end;
+        end->pair = open;
+    }
+    for (struct dialect_token *token = open->next; pairs && token != open->pair && !dialect_is_end(token);
+         token = dialect_after(token)) {
+        if (dialect_is(token, "as")) {
+            dialect_replace(d, token, ",");
+        }
+    }
+    return open->pair->next;
+}
+
+/* [NOT] LIKE 'pattern' as a call. */
+static struct dialect_token *
+put_match(struct dialect *d, struct dialect_token *word)
+{
+    static const char *const names[][2] = {
+        {"\"#like\"", "\"#notlike\""}, {"\"#ilike\"", "\"#notilike\""}, {"\"#similar\"", "\"#notsimilar\""}};
+    bool negated = dialect_is(word, "not");
+    struct dialect_token *like = negated ? word->next : word;
+    bool similar = dialect_is(like, "similar") && dialect_is(like->next, "to");
+    size_t which = dialect_is(like, "like") ? 0 : dialect_is(like, "ilike") ? 1 : similar ? 2 : 3;
+    struct dialect_token *pattern = similar ? like->next->next : like->next;
+
+    if (which > 2 || pattern->next == NULL || !pattern->is_value) {
+        return NULL;
+    }
+    dialect_replace(d, like, names[which][negated]);
+    if (negated) {
+        dialect_remove(d, word);
+    }
+    if (similar) {
+        dialect_remove(d, like->next);
+    }
+    (void)dialect_add(d, pattern, "(", pattern);
+    return dialect_add(d, pattern->next, ")", pattern) == NULL ? NULL : pattern->next->next;
+}
+
+/* The next clause behind a star, made a call; where it ends. NULL: there is none. */
+static struct dialect_token *
+put_clause(struct dialect *d, struct dialect_token *word)
+{
+    static const char *const matches[] = {"not", "like", "ilike", "similar", NULL};
+
+    if (dialect_is(word, "exclude")) {
+        return put_list(d, word, "\"#exclude\"", false);
+    }
+    if (dialect_is(word, "replace")) {
+        return put_list(d, word, "\"#replace\"", true);
+    }
+    if (dialect_is(word, "rename")) {
+        return put_list(d, word, "\"#rename\"", true);
+    }
+    return word->next != NULL && word->next->next != NULL && dialect_is_one(word, matches) ? put_match(d, word) : NULL;
+}
+
+/* * EXCLUDE (a) LIKE 'x%' becomes "#star"("#exclude"(a), "#like"('x%')); t.* is its first argument. */
+void
+dialect_star(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *begin = token;
+    struct dialect_token *clause = token->next;
+    struct dialect_token *end = is_star(token) ? put_clause(d, clause) : NULL;
+    struct dialect_token *name;
+
+    if (end == NULL) {
+        return;
+    }
+    while (dialect_is(begin->prev, ".") && begin->prev->prev->prev != NULL) {
+        begin = begin->prev->prev;
+    }
+    name = dialect_add(d, begin, "\"#star\"", token);
+    (void)dialect_add(d, begin, "(", token);
+    if (begin != token) {
+        (void)dialect_add(d, clause, ",", clause);
+    } else {
+        dialect_remove(d, token);
+    }
+    for (clause = end; (end = put_clause(d, clause)) != NULL; clause = end) {
+        (void)dialect_add(d, clause, ",", clause);
+    }
+    (void)dialect_add(d, clause, ")", token);
+    if (name != NULL) {
+        dialect_note(d, name, NOTED_STAR);
+    }
 }

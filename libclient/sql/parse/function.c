@@ -400,6 +400,15 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (parse_is_noted(p, call->location, NOTED_IGNORE_NULLS)) {
         return sql_parse_refuse(p, call->location, "IGNORE NULLS is");
     }
+    if (parse_is_noted(p, call->location, NOTED_STAR)) {
+        return sql_parse_star(p, call);
+    }
+    if (strcmp(name, "grouping_id") == 0) {
+        return sql_parse_grouping(p, TAKE(p, call, args), call->n_args, call->location);
+    }
+    if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
+        return sql_parse_columns(p, call);
+    }
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
     }

@@ -11,6 +11,7 @@ enum parse_noted {
     NOTED_QUOTIENT,     /* an operator `/` is `//` */
     NOTED_TRY,          /* CAST is TRY_CAST */
     NOTED_IGNORE_NULLS, /* the function called leaves nulls out */
+    NOTED_STAR,         /* a call is a star and what is said of it */
     NOTED_ALL,          /* a column of GROUP BY or ORDER BY is ALL */
     NOTED_QUALIFY,      /* a window's partition is the condition of QUALIFY */
     NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
@@ -81,6 +82,15 @@ struct sql_expr *sql_parse_case(struct parse *p, const PgQuery__CaseExpr *from);
 struct sql_expr *
 sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
+
+/* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
+struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
+
+/* ---- star.c ---- */
+
+/* A call that NOTED_STAR is at. */
+struct sql_expr *sql_parse_star(struct parse *p, const PgQuery__FuncCall *call);
+struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *call);
 
 /* ---- expr.c ---- */
 

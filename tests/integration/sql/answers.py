@@ -129,6 +129,69 @@ select i from f where (i > 3) < true and (x = 0.0) >= false order by i
 1
 2
 
+select * exclude (x), x as 'last one' from whole order by 1
+1,1.5
+2,2.5
+
+select w.* exclude i replace (w.x * 2 as x), f.* from whole w join f using (i) order by 1
+3.0,1,0.0
+5.0,2,-0.0
+
+select k, x from (select * rename (i as k) from whole) order by all
+1,1.5
+2,2.5
+
+select * like '_', * not like 'x%' from (select 1 as x, 2 as xy, 3 as z)
+1,3,3
+
+select * ilike 'X_', * similar to 'x|z', * not similar to 'x.*' from (select 1 as x, 2 as xy, 3 as z)
+2,1,3,3
+
+select columns('^x'), columns(['z', 'x']), columns('y\w?$') + 1 as y, columns('(?i)Z') from (select 1 as x, 2 as xy, 3 as z)
+1,2,1,3,3,3
+
+select sum_x, sum_z from (select sum(columns('^(x|z)$')) as 'sum_\1' from (select 1 as x, 2 as xy, 3 as z))
+1,3
+
+select min(columns(*)), max(columns(* exclude (i))) filter (where columns(* exclude (i)) < 2), count(*) from whole
+1,1.5,1.5,2
+
+select i, x from (select max(columns(*)) from whole)
+2,2.5
+
+select i from whole where columns(*) > 1.75
+2
+
+select sum(columns(i)) from whole
+error: line 1, column 12: COLUMNS takes a pattern or names in single quotes, or *
+
+select columns('i') + columns('x') from whole
+error: line 1, column 23: an expression has one choice of COLUMNS
+
+select columns('i+?') from whole
+error: line 1, column 8: this pattern of names is not supported
+
+select columns('i(') from whole
+error: line 1, column 8: 'i(' is no pattern of names
+
+select * exclude (i, y) from whole
+error: line 1, column 22: EXCLUDE: there is no column 'y' in *
+
+select * replace (i + 1 as y) from whole
+error: line 1, column 21: REPLACE: there is no column 'y' in *
+
+select * exclude (i, x) from whole
+error: line 1, column 8: no column is left of *
+
+select * like 'q%' from whole
+error: line 1, column 8: no column is left of *: none matches 'q%'
+
+select * from whole order by columns('i')
+error: line 1, column 30: * stands for columns of SELECT
+
+select * replace (i) from whole
+error: line 1, column 10: each item needs AS and a name
+
 values ('inf'::float8), ('-inf')
 inf
 -inf
@@ -706,8 +769,29 @@ error: line 1, column 8: a sum of column 'i' exceeds int64: cast the column to d
 select percentile_cont(2) within group (order by i) from f
 error: line 1, column 24: the fraction must be a number from 0 to 1
 
-select grouping(x) from f group by x
-error: line 1, column 8: GROUPING() is not supported: keys that a set leaves out are null
+select grouping(i) from f group by x
+error: line 1, column 17: GROUPING takes expressions of GROUP BY, and this is none
+
+select grouping(i) from f
+error: line 1, column 17: GROUPING takes expressions of GROUP BY
+
+select sum(grouping(x)) from f group by x
+error: line 1, column 8: an aggregate of an aggregate
+
+select i > 2 as b, x is null as n, count(*), grouping(b), grouping(n), grouping_id(b, n) from f group by rollup(b, n) order by all
+false,false,2,0,0,0
+false,,2,0,1,1
+true,false,3,0,0,0
+true,true,1,0,0,0
+true,,4,0,1,1
+,,6,1,1,3
+
+select i + 1 as k, grouping(i + 1) as g from whole group by cube(k) having g = 1
+,1
+
+select i, grouping(i) from whole group by i order by 1
+1,0
+2,0
 
 select abs(i) filter (where i > 1) from f
 error: line 1, column 8: 'abs' is a function of one row: FILTER, DISTINCT, ORDER BY and * stand in aggregates only
