@@ -50,12 +50,17 @@ struct sql_statement {
     bool no_column; /* a name means no column */
     bool all_files; /* all are opened: a translation before has left some out, and there was no column of a name */
     struct sql_taken taken;
-    const int *inserted; /* where the text that was parsed has SQL_ARRAY_WORD, and the statement does not */
-    size_t inserted_count;
+    const struct sql_moved *moved; /* by place: where the text that was parsed stands in the statement; or NULL */
+    size_t moved_count;
 };
 
-/* [1, 2] is parsed as ARRAY[1, 2]. */
-#define SQL_ARRAY_WORD "ARRAY"
+/* From a place in the text that was parsed, up to the next one's (parse/dialect.h). */
+struct sql_moved {
+    int parsed;
+    int given;
+    bool fixed; /* all of it stands for what is there; else byte by byte */
+};
+
 /* A position in the text that was parsed, in the statement; and the other way round. */
 int sql_given_position(const struct sql_statement *q, int parsed);
 int sql_parsed_position(const struct sql_statement *q, int given);
