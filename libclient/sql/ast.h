@@ -232,7 +232,18 @@ struct sql_select {
 
 /* ---- statements that change tables ---- */
 
-enum sql_change_kind { SQL_CREATE, SQL_CREATE_AS, SQL_INSERT, SQL_DELETE, SQL_UPDATE, SQL_DROP, SQL_SEAL, SQL_COPY_TO };
+enum sql_change_kind {
+    SQL_CREATE,
+    SQL_CREATE_AS,
+    SQL_INSERT,
+    SQL_DELETE,
+    SQL_UPDATE,
+    SQL_DROP,
+    SQL_SEAL,
+    SQL_COPY_TO,
+    SQL_CREATE_VIEW,
+    SQL_DROP_VIEW,
+};
 
 /* A column that is made, filled or set. */
 struct sql_field {
@@ -248,11 +259,13 @@ struct sql_change {
     struct sql_from **tables; /* DROP: some; else one, perhaps with an alias */
     size_t table_count;
     bool lenient;             /* IF NOT EXISTS, IF EXISTS */
+    bool replaces;            /* OR REPLACE */
+    int query_position;       /* CREATE_VIEW: what stands behind AS */
     struct sql_field *fields; /* INSERT: none: all of the table's */
     size_t field_count;
     const char *durable; /* CREATE: WITH (durable = ...), or NULL */
     int durable_position;
-    struct sql_select *select; /* CREATE_AS, INSERT, COPY_TO */
+    struct sql_select *select; /* CREATE_AS, CREATE_VIEW, INSERT, COPY_TO */
     const char *path;          /* COPY_TO */
     const struct sql_file *file;
     struct sql_expr *where; /* DELETE, UPDATE; or NULL */

@@ -52,6 +52,9 @@ struct parse {
 struct sql_select *parse_select(struct parse *p, const PgQuery__SelectStmt *from);
 /* A statement that is no SELECT. */
 struct sql_change *parse_change(struct parse *p, const PgQuery__Node *from);
+/* Those of view.c. */
+bool parse_view_statement(struct parse *p, const PgQuery__ViewStmt *from, struct sql_change *change);
+bool parse_truncate(struct parse *p, const PgQuery__TruncateStmt *from, struct sql_change *change);
 /* A table of FROM, or the only one of a statement that changes it. */
 bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
