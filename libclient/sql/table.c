@@ -14,6 +14,7 @@
 #include "sql/stored.h"
 #include "sql/table.h"
 #include "sql/told.h"
+#include "sql/view.h"
 
 #define COLUMNS_MAX 16384
 
@@ -214,7 +215,11 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
     err = may_be_stored ? sql_find_stored(q, from->name, &stored) : GRANARY_ENOENT;
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
-        return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
+        table->view = q->client == NULL ? NULL : sql_open_view(q, from);
+        return table->view != NULL    ? true
+               : q->err != GRANARY_OK ? false
+               : q->client == NULL    ? open_named_file(q, from, table)
+                                      : no_table(q, from);
     }
     if (err == GRANARY_ENOENT &&
         (q->client == NULL || from->name[0] == '/' || ends_as_folder(from->name) || access(from->name, F_OK) == 0)) {
@@ -394,6 +399,9 @@ sql_add_table(struct sql_block *block, const struct sql_from *from)
     }
     if (table == NULL) {
         return false;
+    }
+    if (table->view != NULL) {
+        return add_with(block, from, table->view);
     }
     result = (struct sql_result){.rel = {table->node, table->rows, table->rows}, .count = table->count};
     result.outputs = SQL_ARRAY(q, struct sql_output, table->count);
