@@ -228,7 +228,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select * from '/nowhere/at.all'", GRANARY_ENOENT, "/nowhere/at.all: No such file"},
         {"select x from a; select 1", GRANARY_EINVAL, "one statement at a time"},
         {"delete from a", GRANARY_EUNSUPPORTED, "the statement is no SELECT"},
-        {"truncate a", GRANARY_EUNSUPPORTED, "only SELECT"},
+        {"vacuum a", GRANARY_EUNSUPPORTED, "only SELECT"},
         {"selec x from a", GRANARY_EINVAL, "line 1, column 1: syntax error at or near \"selec\""},
         {"select nam from a", GRANARY_ENOENT,
          "line 1, column 8: no column 'nam'; did you mean 'name'?\n  select nam from a\n         ^"},
