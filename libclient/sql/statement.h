@@ -12,6 +12,7 @@
 /* How deep expressions and subqueries may nest: what walks them recurses at most that deep. */
 #define SQL_NESTING 200
 
+struct sql_shared;  /* a window that others may join (rel.c) */
 struct sql_telling; /* what the graph's columns and expressions are in the statement (told.h) */
 struct sql_table;   /* a file or stored table that was named (table.c) */
 
@@ -50,7 +51,8 @@ struct sql_statement {
     bool no_column; /* a name means no column */
     bool all_files; /* all are opened: a translation before has left some out, and there was no column of a name */
     struct sql_taken taken;
-    const int *inserted; /* where the text that was parsed has SQL_ARRAY_WORD, and the statement does not */
+    struct sql_shared *shared; /* the last window that was added (rel.c), or NULL */
+    const int *inserted;       /* where the text that was parsed has SQL_ARRAY_WORD, and the statement does not */
     size_t inserted_count;
 };
 

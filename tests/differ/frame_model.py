@@ -388,7 +388,7 @@ WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 's
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
 WINDOWS.update({f'moving_{name}': moving(name) for name in ('sum', 'mean', 'min', 'max')})
-BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank')
+BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank', 'percent_rank', 'cume_dist')
 
 
 def window_text(draw, frame, ordered, function):
@@ -399,6 +399,8 @@ def window_text(draw, frame, ordered, function):
         return f'{function}()'
     if function == 'ntile':
         return f'ntile({draw.randint(1, 4)})' if ordered else None
+    if function in ('percent_rank', 'cume_dist'):
+        return f'{function}()' if ordered else None
     if function == 'dense_rank' or function == 'rank' and draw.chance(0.3):
         return f'{function}()' if ordered else f'dense_rank({draw.choice(plain)})' if plain and function == 'dense_rank' else None
     if function in ('first', 'last', 'nth', 'count', 'shift', 'lag', 'lead', 'ffill', 'bfill'):
@@ -472,6 +474,8 @@ def in_partition(function, arguments, frame, order, by):
         return [None if x is None else int(x) for x in ranked([frame[arguments[0]].values[p] for p in order], '', "'dense'")]
     if not arguments:
         keys, made = [tuple(same_key(frame[n].values[p]) for n in by) for p in order], []
+        if function in ('percent_rank', 'cume_dist'):
+            return [keys.index(key) / max(count - 1, 1) if function == 'percent_rank' else (count - keys[::-1].index(key)) / count for key in keys]
         for i, key in enumerate(keys):
             if i and key == keys[i - 1]:
                 made.append(made[-1])

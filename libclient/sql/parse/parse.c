@@ -149,6 +149,31 @@ note_token(struct job *job, const PgQuery__ScanToken *token, enum parse_noted wh
     job->notes[job->note_count++] = (struct parse_note){token->start, what};
 }
 
+/* IGNORE NULLS and RESPECT NULLS, behind the arguments of a function or behind its bracket: noted where its name is. */
+static void
+replace_nulls(struct job *job, PgQuery__ScanToken *const *tokens, size_t i)
+{
+    bool ignore = is_token(job, tokens[i], "ignore");
+    bool behind = i > 0 && is_token(job, tokens[i - 1], ")");
+    int depth = behind ? 0 : 1; /* of brackets that are to be opened */
+    size_t at = i;
+    size_t place;
+
+    while (at > 0 && (at == i || depth > 0)) {
+        at--;
+        depth += is_token(job, tokens[at], ")") - is_token(job, tokens[at], "(");
+    }
+    if (at == 0 || depth > 0 || !is_token(job, tokens[at], "(")) {
+        return;
+    }
+    replace_token(job, tokens[i], "");
+    replace_token(job, tokens[i + 1], "");
+    for (place = job->note_count++; place > 0 && job->notes[place - 1].at > tokens[at - 1]->start; place--) {
+        job->notes[place] = job->notes[place - 1]; /* of its arguments */
+    }
+    job->notes[place] = (struct parse_note){tokens[at - 1]->start, ignore ? NOTED_IGNORE : NOTED_RESPECT};
+}
+
 /* A word between two tables, which the grammar would take for the alias of the first one. */
 static void
 replace_join(struct job *job, const PgQuery__ScanToken *before, const PgQuery__ScanToken *token,
@@ -204,6 +229,7 @@ parse_scan_free(PgQuery__ScanResult *scan)
  *
  *   //  **  ==           would bind as any operator that somebody makes up: between `+` and `=`
  *   try_cast(x as t)     only CAST takes AS
+ *   IGNORE NULLS         in and behind a function's brackets
  *   SEMI JOIN and its kin
  */
 static void
@@ -228,6 +254,9 @@ replace_tokens(struct job *job)
         } else if (is_token(job, token, "try_cast") && is_token(job, next, "(")) {
             note_token(job, token, NOTED_TRY);
             replace_token(job, token, "cast");
+        } else if ((is_token(job, token, "ignore") || is_token(job, token, "respect")) &&
+                   is_token(job, next, "nulls")) {
+            replace_nulls(job, scan->tokens, i);
         } else if (is_token(job, token, "join")) {
             if (job->note_count == 0 || job->notes[job->note_count - 1].at != token->start) {
                 note_token(job, token, NOTED_JOIN);
@@ -327,7 +356,7 @@ convert(struct job *job, const PgQueryProtobuf *packed)
 static void *
 parse_thread(void *argument)
 {
-    static const char *const replaced[] = {"//", "**", "==", "try_cast", "semi", "anti", "asof", "positional"};
+    static const char *const replaced[] = {"//", "**", "==", "try_cast", "nulls", "semi", "anti", "asof", "positional"};
     struct job *job = argument;
     bool again = strchr(job->text, '[') == NULL || insert_arrays(job);
 

@@ -10,6 +10,8 @@
 enum parse_noted {
     NOTED_QUOTIENT, /* an operator `/` is `//` */
     NOTED_TRY,      /* CAST is TRY_CAST */
+    NOTED_IGNORE,   /* a function has IGNORE NULLS */
+    NOTED_RESPECT,  /* ... RESPECT NULLS */
     NOTED_JOIN,     /* as it stands; each JOIN is noted when there are others */
     NOTED_SEMI,     /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
@@ -49,7 +51,6 @@ struct sql_change *parse_change(struct parse *p, const PgQuery__Node *from);
 bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
-bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
 /* WINDOW of a SELECT becomes the names that OVER has. */
 bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count);

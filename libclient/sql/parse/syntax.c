@@ -56,7 +56,8 @@ parse_fail_syntax(struct sql_statement *q, const char *text, int at, const char 
     }
     if (nulls) {
         (void)sql_fail(q, GRANARY_EUNSUPPORTED, at,
-                       "IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected");
+                       "IGNORE NULLS and RESPECT NULLS stand behind the arguments of a window function, or behind its "
+                       "bracket");
     } else if (open.at[open.depth] >= 0 && strncmp(message, "syntax error", strlen("syntax error")) == 0) {
         (void)sql_fail(q, GRANARY_EINVAL, open.at[open.depth],
                        "this JOIN needs a condition: ON a.id = b.id, or USING (id)");
