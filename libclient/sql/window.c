@@ -410,6 +410,9 @@ add_nth(struct windowing *w)
         return value;
     }
     text = sql_printf(q, "nth(%s, %lld)%s", value, (long long)n, expr->ignores_nulls ? " ignore nulls" : "");
+    if (last && !expr->ignores_nulls && frame == SQL_FRAME_PEERS) {
+        return add(w, &w->peers, text);
+    }
     if (!expr->ignores_nulls &&
         (frame == SQL_FRAME_PARTITION || (!nth && !last && frame != SQL_FRAME_OTHER && frame != SQL_FRAME_LAST))) {
         return add(w, &w->spec, text);

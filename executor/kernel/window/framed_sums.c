@@ -2,7 +2,7 @@
  * Exact sums of a frame's floats, and variances and covariances, which are made of such sums.
  *
  * An exact sum loses nothing, so a row can be taken away again: from one row to the next only those are added and taken
- * away that come and go. Where a frame jumps, its sums are put together of a tree's, whose nodes have those of up to 32
+ * away that come and go. What a product's rounding leaves off has sums of its own, so that all sums stay short. Where a frame jumps, its sums are put together of a tree's, whose nodes have those of up to 32
  * below them (Leis, Kundhikanjana, Kemper and Neumann, 2015). Infinities are counted apart, as are values whose squares
  * no double holds.
  */
@@ -19,11 +19,12 @@
 enum {
     FAN = 32,
     LEVELS = 13,
-    TERMS = 5,  /* at most */
+    TERMS = 8,  /* at most */
     NEAR = 128, /* rows that are rather passed one by one than taken from the tree */
 };
 
-enum { X, Y, XY, XX, YY }; /* terms; XY is XX where there is no Y */
+/* Terms; behind each product what rounding has left off. XY is the square of X where there is no Y. */
+enum { X, XY, XY_REST, Y, XX, XX_REST, YY, YY_REST };
 
 static const double square_most = 0x1p500;
 
@@ -78,13 +79,14 @@ is_odd(double x)
     return !(fabs(x) <= square_most);
 }
 
+/* To a sum, and the rest to the one behind it. */
 static void
 add_product(struct exact_sum *sum, double a, double b, double sign)
 {
     double product = a * b;
 
-    exact_sum_add(sum, sign * product);
-    exact_sum_add(sum, sign * fma(a, b, -product));
+    exact_sum_add(&sum[0], sign * product);
+    exact_sum_add(&sum[1], sign * fma(a, b, -product));
 }
 
 static void
@@ -279,7 +281,16 @@ move_to(struct framed *f, int64_t from, int64_t to)
     return err;
 }
 
-/* The sums of a frame with holes, put together anew. */
+/* The rows between a frame's pieces leave the running sums, or come back. */
+static void
+pass_holes(struct framed *f, const struct frame_pieces *pieces, double sign)
+{
+    for (int p = 1; p < pieces->count; p++) {
+        pass(f, pieces->to[p - 1], pieces->from[p], sign);
+    }
+}
+
+/* The sums of a frame with large holes, put together anew. */
 static granary_err
 collect(struct framed *f, const struct frame_pieces *pieces, struct exact_sum *at)
 {
@@ -293,19 +304,62 @@ collect(struct framed *f, const struct frame_pieces *pieces, struct exact_sum *a
 
 /* ---- results ---- */
 
+/* A sum and its rest, in two doubles. */
+static struct window_pair
+pair_of(const struct exact_sum *sum, bool with_rest)
+{
+    struct window_pair pair;
+
+    exact_sum_pair(&sum[0], &pair.high, &pair.low);
+    if (with_rest) {
+        window_pair_add(&pair, exact_sum_value(&sum[1]));
+    }
+    return pair;
+}
+
+/*
+ * sum xy - sum x sum y / n, in two doubles. false: so much of it is cancelled out that more digits are needed, or it is
+ * beyond a double's range.
+ */
+static bool
+central_in_pairs(const struct exact_sum *x, const struct exact_sum *y, const struct exact_sum *xy, int64_t count,
+                 double *ret_value)
+{
+    static const double least_left = 0x1p-40;
+    struct window_pair a = pair_of(x, false);
+    struct window_pair b = x == y ? a : pair_of(y, false);
+    struct window_pair ab = pair_of(xy, true);
+    double n = (double)count;
+    double product = a.high * b.high;
+    double rest = fma(a.high, b.high, -product) + (a.high * b.low + a.low * b.high);
+    double mean = product / n;
+    struct window_pair result = ab;
+
+    window_pair_add(&result, -mean);
+    window_pair_add(&result, -(fma(-mean, n, product) + rest) / n);
+    *ret_value = result.high;
+    return isfinite(mean) && isfinite(result.high) && fabs(result.high) > least_left * fabs(ab.high) &&
+           fabs(result.high) > least_left * fabs(mean);
+}
+
 /* The sum over the products of distances from the means, of the terms a, b and their products. */
 static double
 central(const struct exact_sum *a, const struct exact_sum *b, const struct exact_sum *ab, int64_t count)
 {
     const struct exact_sum *const from[3] = {a, b, ab};
     struct exact_sum copies[3];
-    bool finite = isfinite(exact_sum_value(a));
+    bool finite;
     double value;
 
+    if (central_in_pairs(a, b, ab, count, &value)) {
+        return value;
+    }
+    finite = isfinite(exact_sum_value(a));
     memset(copies, 0, sizeof copies);
     for (int i = 0; i < 3; i++) {
         exact_sum_merge(&copies[i], from[i]);
     }
+    exact_sum_merge(&copies[2], ab + 1);
     value = moment_central(&copies[0], &copies[1], &copies[2], count);
     for (int i = 0; i < 3; i++) {
         exact_sum_fini(&copies[i]);
@@ -436,9 +490,14 @@ sums_give(struct framed *f, const struct frame_pieces *pieces, int64_t row)
     if (sums->moments && odd[0] > 0) {
         return give_odd(f, pieces, count, odd, row);
     }
-    if (pieces->count == 1) {
-        err = move_to(f, pieces->from[0], pieces->to[0]);
-        return err == GRANARY_OK ? give_of(f, sums->now, count, odd, row) : err;
+    if (pieces->to[pieces->count - 1] - pieces->from[0] - pieces_rows(pieces) <= NEAR) {
+        err = move_to(f, pieces->from[0], pieces->to[pieces->count - 1]);
+        if (err == GRANARY_OK) {
+            pass_holes(f, pieces, -1);
+            err = give_of(f, sums->now, count, odd, row);
+            pass_holes(f, pieces, 1);
+        }
+        return err;
     }
     memset(at, 0, sizeof at);
     err = collect(f, pieces, at);
@@ -463,7 +522,7 @@ sums_begin(struct framed *f)
     memset(sums, 0, sizeof *sums);
     sums->pair = f->columns->second != NULL;
     sums->moments = function != GR_AGGREGATE_SUM && function != GR_AGGREGATE_MEAN;
-    sums->terms = function == GR_AGGREGATE_CORR ? TERMS : sums->moments ? XY + 1 : 1;
+    sums->terms = function == GR_AGGREGATE_CORR ? TERMS : sums->pair ? Y + 1 : sums->moments ? XY_REST + 1 : 1;
     sums->from = sums->to = f->span.begin;
     sums->counts = scratch_alloc(size);
     sums->odd[0] = scratch_alloc(size);
