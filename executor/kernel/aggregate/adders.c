@@ -127,6 +127,7 @@ adders_init(struct map *map)
             adder->spec->kind == GROUP_INT && (adder->spec->measure == GROUP_PRODUCT || group_is_wide(adder->dtype));
         adder->reals.top = INT_MIN;
         values_init(&adder->values, adder->dtype);
+        adder->values.keeps_nulls = adder->spec->kind == GROUP_LIST && adder->spec->measure == GROUP_ALL;
         fold = fold && adder_folds(adder);
     }
     err = lay_out(map);

@@ -32,6 +32,7 @@ enum group_measure {
     GROUP_FIRST,
     GROUP_LAST,
     GROUP_VALUES,   /* LIST: in the order of the rows */
+    GROUP_ALL,      /* LIST: the same with what is missing: a null a row that has none */
     GROUP_DISTINCT, /* LIST: each once */
     GROUP_TOP,      /* LIST: the n largest */
     GROUP_BOTTOM,   /* LIST: the n smallest */

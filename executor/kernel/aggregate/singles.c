@@ -244,11 +244,10 @@ any_none(const uint32_t *ids, int64_t n)
     return any;
 }
 
+/* Room for n more values, and their owners. */
 static granary_err
-add_list(struct map *map, struct adder *adder, int64_t n)
+list_reserve(struct adder *adder, int64_t n)
 {
-    struct argument_block *x = &map->arguments[adder->spec->x];
-    const uint8_t *there = argument_there(x, n);
     struct values *values = &adder->values;
     granary_err err = values_reserve(values, (size_t)n);
 
@@ -259,6 +258,40 @@ add_list(struct map *map, struct adder *adder, int64_t n)
         adder->owners = owners != NULL ? owners : adder->owners;
         adder->owner_room = owners != NULL ? values->room : adder->owner_room;
     }
+    return err;
+}
+
+/* Every row has a value, or a null. */
+static granary_err
+add_all(struct map *map, struct adder *adder, int64_t n)
+{
+    const struct rows_vector *x = map->arguments[adder->spec->x].vector;
+    struct values *values = &adder->values;
+    granary_err err = list_reserve(adder, n);
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        bool there = x->class != ROWS_NULL && (x->valid == NULL || x->valid[i]);
+        gr_int128 bits = 0;
+
+        if (map->ids[i] == GROUP_NONE_ID) {
+            continue;
+        }
+        err = there ? values_bits(values, x, i, &bits) : GRANARY_OK;
+        values_put(values, values->count, bits);
+        values->there[values->count] = there;
+        adder->owners[values->count++] = map->ids[i];
+    }
+    return err;
+}
+
+static granary_err
+add_list(struct map *map, struct adder *adder, int64_t n)
+{
+    struct argument_block *x = &map->arguments[adder->spec->x];
+    const uint8_t *there = argument_there(x, n);
+    struct values *values = &adder->values;
+    granary_err err = list_reserve(adder, n);
+
     if (err == GRANARY_OK && there == NULL && values->width == 8 && map->one &&
         adder->spec->measure == GROUP_DISTINCT && x->vector->class == ROWS_INT) {
         return values_add_new(values, x->vector->values, n, adder->owners);
@@ -291,7 +324,7 @@ singles_add(struct map *map, struct adder *adder, int64_t n)
             add_best(map, adder, n);
             return GRANARY_OK;
         }
-        return add_list(map, adder, n);
+        return adder->spec->measure == GROUP_ALL ? add_all(map, adder, n) : add_list(map, adder, n);
     }
     if (gr_dtype_is_text(adder->dtype)) {
         return add_texts(map, adder, n);

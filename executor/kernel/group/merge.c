@@ -324,7 +324,8 @@ merge_list(const struct merge *merge, size_t p, struct group_part *part)
 {
     const struct group_part_spec *spec = &merge->plan->parts[p];
     granary_dtype dtype = merge->plan->dtypes[spec->x];
-    bool whole = gr_dtype_size(dtype) > 0 && dtype != GRANARY_BOOL && !gr_dtype_is_text(dtype);
+    bool whole =
+        spec->measure != GROUP_ALL && gr_dtype_size(dtype) > 0 && dtype != GRANARY_BOOL && !gr_dtype_is_text(dtype);
     uint32_t *at = malloc((merge->groups + 1) * sizeof *at);
     granary_err err = at == NULL ? gr_no_memory("groupby") : lists_starts(merge, p, &part->starts);
 

@@ -75,6 +75,17 @@ struct sql_expr *sql_parse_case(struct parse *p, const PgQuery__CaseExpr *from);
 struct sql_expr *
 sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
+/* 1 - x of a fraction as written, exactly. */
+struct sql_expr *sql_parse_complement(struct parse *p, const struct sql_expr *fraction);
+/* OVER (...) or OVER name. */
+struct sql_window *sql_parse_window(struct parse *p, const PgQuery__WindowDef *from);
+
+/* ---- composed.c ---- */
+
+/* Whether DISTINCT in an aggregate of that name may change its value. */
+bool sql_parse_minds_distinct(const char *name);
+/* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
+bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
 
 /* ---- expr.c ---- */
 

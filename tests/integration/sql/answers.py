@@ -441,8 +441,11 @@ error: line 1, column 35: '2020-13-01' is no date
 select 'a' || i from f
 error: '||' joins two strings, not string ('a') and int64 ('i')
 
-select avg(distinct x) from f
-error: DISTINCT in 'avg' is not supported
+select avg(distinct x), sum(distinct x), count(distinct x) from f
+3.5,7.0,2
+
+select regr_slope(distinct i, x) from f
+error: DISTINCT in 'regr_slope' is not supported
 
 select 1 limit 1 + 1
 error: line 1, column 16: LIMIT needs a whole number as written
