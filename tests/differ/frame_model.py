@@ -238,6 +238,11 @@ def aggregate(text, frame, places):
         if function == 'corr' and (a.nunique() < 2 or b.nunique() < 2):
             return None
         return or_null(a.corr(b) if function == 'corr' else a.cov(b))
+    if function in ('arg_least', 'arg_most'):
+        other = frame[more[0]].values
+        rows = [p for p in places if not missing(other[p])]
+        best = by_order([other[p] for p in rows], 0 if function == 'arg_least' else -1)
+        return next((column.values[p] for p in rows if same_key(other[p]) == same_key(best)), None)
     values = [column.values[p] for p in places if not missing(column.values[p])]
     return AGGREGATES[function](values, column.dtype, *more)
 
@@ -251,6 +256,8 @@ def aggregate_text(draw, frame):
     numbers = [n for n, c in frame.items() if number(c['dtype'])]
     if dtype == 'bool':
         return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+    if draw.likely(0.1, 'arg_least', 'arg_most'):
+        return f'{draw.prefer(["arg_least", "arg_most"])}({name}, {draw.choice([n for n, c in frame.items() if c["dtype"] != "float64"] or [name])})'
     if not number(dtype):
         return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
     if draw.likely(0.1, 'corr', 'cov'):

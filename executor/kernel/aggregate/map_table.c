@@ -73,7 +73,10 @@ table_values(struct map *map, struct adder *adder, const uint32_t *ids, size_t c
         const int64_t *words = adder_words(map, adder, ids[i]);
         gr_int128 bits = words[0];
 
-        if (gr_dtype_is_text(adder->dtype)) {
+        if (group_is_arg(adder->spec->measure)) {
+            there[i] = words[0] == 2;
+            memcpy(&bits, words + 1, sizeof bits);
+        } else if (gr_dtype_is_text(adder->dtype)) {
             there[i] = words[0] != 0;
             bits = words[0] - 1;
         } else if (adder_is_extreme(adder)) {

@@ -307,6 +307,23 @@ become_list_of(struct gr_expr *expr, granary_dtype dtype)
     }
 }
 
+void
+expr_adopt_lists(struct gr_expr ***slots, size_t count)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gr_expr *expr = *slots[i];
+
+        dtype = dtype == GRANARY_NULLTYPE && expr_is_list(expr->dtype) && !is_of_nulls(expr) ? expr->dtype : dtype;
+    }
+    for (size_t i = 0; i < count && dtype != GRANARY_NULLTYPE; i++) {
+        if (is_of_nulls(*slots[i])) {
+            become_list_of(*slots[i], dtype);
+        }
+    }
+}
+
 static bool
 is_made_here(const struct gr_expr *expr)
 {
@@ -411,6 +428,15 @@ granary_err
 expr_check_list_intersect(struct gr_expr *expr)
 {
     return lists_alike(expr);
+}
+
+granary_err
+expr_check_list_pad(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    expr->dtype = expr->operands[0]->dtype;
+    return err == GRANARY_OK ? need_integer(expr, 1) : err;
 }
 
 /* ---- statistics ---- */

@@ -103,6 +103,9 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
     expr->count = call->n_args;
     expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    if (expr->args != NULL) {
+        sql_parse_type_null(p, name, expr->args, expr->count);
+    }
     expr->distinct =
         TAKE(p, call, agg_distinct) != 0 && (call->over != NULL || sql_parse_minds_distinct(expr->written));
     expr->unseen_count = call->n_agg_order;

@@ -82,6 +82,8 @@ struct sql_window *sql_parse_window(struct parse *p, const PgQuery__WindowDef *f
 
 /* ---- composed.c ---- */
 
+/* NULL in place of a number is a number: aggregates of it are null. */
+void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **args, size_t count);
 /* Whether DISTINCT in an aggregate of that name may change its value. */
 bool sql_parse_minds_distinct(const char *name);
 /* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
