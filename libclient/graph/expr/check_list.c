@@ -375,6 +375,33 @@ list_items_to(struct gr_expr *list, granary_dtype dtype)
     return err;
 }
 
+granary_err
+expr_cast_items(struct gr_expr *list, granary_dtype to)
+{
+    granary_err err = GRANARY_OK;
+
+    if (is_of_nulls(list)) {
+        become_list_of(list, to);
+        return GRANARY_OK;
+    }
+    for (size_t i = 0; is_made_here(list) && i < list->operand_count && err == GRANARY_OK; i++) {
+        struct gr_expr *call = NULL;
+        int position = list->operands[i]->position;
+
+        err = gr_expr_call(GR_OP_CAST, &list->operands[i], 1, &call);
+        list->operands[i] = call; /* NULL: gone with it */
+        if (err == GRANARY_OK) {
+            call->target = GRANARY_LIST_ITEM(to);
+            call->position = position;
+            err = expr_check_cast(call);
+        }
+    }
+    if (err == GRANARY_OK && is_made_here(list)) {
+        list->dtype = to;
+    }
+    return err;
+}
+
 /* Lists of one dtype: nulls, and lists of nulls alone, take that of the others. */
 static granary_err
 lists_alike(struct gr_expr *expr)
