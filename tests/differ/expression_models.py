@@ -453,16 +453,17 @@ def by_second(row, options):
     return ','.join(str(row[i]) for i in order if row[i] is not None)
 
 
-def of_two(name, form, kinds, model, options=()):
-    both(name, form.replace('[l]', 'list_value({0}, {1}, {2})').replace('[m]', 'list_value({3}, {4}, {5})'), kinds, model, options, nulls=True)
+def of_two(name, form, kinds, model, options=(), written=both):
+    written(name, form.replace('[l]', 'list_value({0}, {1}, {2})').replace('[m]', 'list_value({3}, {4}, {5})'), kinds, model, options, nulls=True)
 
 
 of_two('LIST_ORDER_BY', "list_join(list_order_by([l], [0], [m]), ',')", 'iiiiii', by_second, [["'a'", "'d'"]])
 of_two('LIST_CONCAT', "list_join(list_concat([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)))
-of_two('LIST_BEHIND', "list_join([l] || [m], ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)))
+of_two('LIST_BEHIND', "list_join([l] || [m], ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)), written=sql)
+of_two('LIST_BEHIND', "list_join(list_behind([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)))
 of_two('LIST_INTERSECT', "list_join(list_intersect([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in dict.fromkeys(there(row[:3])) if v in there(row[3:])))
 of_two('LIST_COMPARE', 'list_compare([l], [m])', 'iiiiii', lambda row, o: (lambda a, b: (a > b) - (a < b))(*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))))
-of_two('LIST_COMPARE', '[l] [0] [m]', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
+of_two('LIST_COMPARE', '[l] [0] [m]', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']], written=sql)
 of_two('LIST_WHERE', "list_join(list_where([l], [m]), ',')", 'iiibbb', lambda row, o: ','.join(str(v) for v, f in zip(row, row[3:]) if f and v is not None))
 of_list('LIST_SELECT', "list_join(list_select([l], list_value([0], [1])), ',')", 'iii', lambda row, o: ','.join(str(row[n - 1]) for n in o if 0 < n < 4 and row[n - 1] is not None), [[1, 3, 0], [2, 3, -1]])
 of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max(3, o[0]), [[0, 2, 4, 7]])

@@ -291,7 +291,8 @@ class Maker:
         if function == 'percentile':
             return ['percentile', 'float', draw.choice(['0', '0.25', '0.5', '0.9', '1']), self.expr('float', scope, 1), draw.chance(0.4), within]
         if function == 'disc':
-            return ['percentile', type, draw.choice(['0', '0.25', '0.5', '0.9', '1']), self.expr(type, scope, 1), draw.chance(0.4), within, 'disc']
+            down = draw.chance(0.4)  # of 0 DuckDB takes the other end then
+            return ['percentile', type, draw.choice(['0.25', '0.5', '0.9', '1'] + ([] if down else ['0'])), self.expr(type, scope, 1), down, within, 'disc']
         if function in ('sum of different', 'avg of different'):
             return ['agg', type, function[:3], [self.leaf('int', scope)], True, within]
         if function == 'string_agg':
