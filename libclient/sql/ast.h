@@ -75,11 +75,13 @@ struct sql_expr {
     bool negated;
     bool ignores_nulls; /* AGGREGATE: lag and its like */
     /* AGGREGATE */
-    const char *written; /* its name in the statement */
+    const char *written; /* its name in the statement; of others: NULL, or what is made up so */
     bool distinct;
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
-    struct sql_window *over;    /* of a window function, or NULL */
-    struct sql_star *star;      /* STAR: or NULL */
+    struct sql_order *unseen;   /* ORDER BY in a call whose value does not show it */
+    size_t unseen_count;
+    struct sql_window *over; /* of a window function, or NULL */
+    struct sql_star *star;   /* STAR: or NULL */
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;

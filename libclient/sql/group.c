@@ -197,8 +197,8 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     if (expr->distinct && strcmp(function, "count") == 0) {
         function = "nunique";
     } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
-                        expr->written);
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "DISTINCT in '%s' is not supported: aggregate a subquery with SELECT DISTINCT", expr->written);
     }
     argument = of_rows ? NULL : argument_of(g, expr);
     if ((!of_rows && argument == NULL) || !second_of(g, expr, &function, &second)) {

@@ -373,6 +373,28 @@ sql_rel_explode(struct sql_statement *q, struct sql_rel *rel, const char *const 
 }
 
 bool
+sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer, int position)
+{
+    const char *most = "0";
+
+    for (size_t i = 0; i < count && count > 1 && most != NULL; i++) {
+        const char *length = sql_printf(q, "coalesce(list_length(%s), 0)", sql_quoted(q, names[i]));
+
+        most = length == NULL ? NULL : i == 0 ? length : sql_printf(q, "greatest(%s, %s)", most, length);
+    }
+    for (size_t i = 0; i < count && count > 1; i++) {
+        const char *text = most == NULL ? NULL : sql_printf(q, "list_pad(%s, %s)", sql_quoted(q, names[i]), most);
+        const char *padded = sql_fresh(q, "unnest");
+
+        if (text == NULL || padded == NULL || !sql_rel_assign(q, rel, &padded, &text, 1, position)) {
+            return false;
+        }
+        names[i] = padded;
+    }
+    return sql_rel_explode(q, rel, names, count, outer, position);
+}
+
+bool
 sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position)
 {
     const struct sql_window_spec all = {.position = position};

@@ -165,6 +165,11 @@ bind_clauses(struct sql_block *block, struct sql_expr *expr)
             return false;
         }
     }
+    for (size_t i = 0; i < expr->unseen_count; i++) {
+        if (!sql_bind(block, expr->unseen[i].expr)) {
+            return false;
+        }
+    }
     return expr->condition == NULL || sql_bind(block, expr->condition);
 }
 

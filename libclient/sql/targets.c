@@ -10,6 +10,7 @@ const char *
 sql_target_name(const struct sql_target *target)
 {
     return target->alias != NULL                                                 ? target->alias
+           : target->expr->written != NULL                                       ? target->expr->written
            : target->expr->kind == SQL_LITERAL                                   ? "value"
            : target->expr->kind == SQL_CASE                                      ? "case"
            : target->expr->kind == SQL_SUBQUERY || target->expr->text[0] == '\0' ? "value"

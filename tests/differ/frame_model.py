@@ -5,6 +5,7 @@ operators.md says otherwise (nulls beside nan, exact sums), the model does what 
 """
 import collections
 import decimal
+import functools
 import math
 import re
 import statistics
@@ -198,15 +199,27 @@ def product(values, dtype):
     return made
 
 
+def entropy(values):
+    shares = [n / len(values) for n in collections.Counter(same_key(v) for v in values).values()]
+    return -sum(s * math.log2(s) for s in shares) + 0.0 if values else None
+
+
+def bits(both):
+    return lambda values, dtype: functools.reduce(both, (int(v) for v in values)) if values else None
+
+
 AGGREGATES = {
     'count': lambda v, t: len(v), 'sum': total, 'mean': mean, 'min': lambda v, t: by_order(v, 0), 'max': lambda v, t: by_order(v, -1),
     'first': lambda v, t: v[0] if v else None, 'last': lambda v, t: v[-1] if v else None, 'nunique': lambda v, t: len({same_key(x) for x in v}),
     'mode': lambda v, t: mode(v), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
-    'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': moment(lambda s: s.sem()), 'skew': moment(lambda s: s.skew()),
+    'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': lambda v, t, d=1: or_null(floats(v).sem(ddof=int(d))) if len(v) > int(d) else None, 'skew': moment(lambda s: s.skew()),
     'kurtosis': moment(lambda s: s.kurt()), 'median': moment(lambda s: s.median()), 'quantile': lambda v, t, q: or_null(floats(v).quantile(float(q))),
+    'mad': lambda v, t: or_null((floats(v) - floats(v).median()).abs().median()), 'entropy': lambda v, t: entropy(v),
+    'bit_and': bits(lambda a, b: a & b), 'bit_or': bits(lambda a, b: a | b), 'bit_xor': bits(lambda a, b: a ^ b),
     'prod': product, 'any': lambda v, t: any(x != 0 for x in v), 'all': lambda v, t: all(x != 0 for x in v)}
-OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode')
-OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all')
+OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode', 'entropy')
+OF_INTEGERS = ('bit_and', 'bit_or', 'bit_xor')
+OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all', 'mad')
 
 
 def aggregate(text, frame, places):
@@ -225,6 +238,11 @@ def aggregate(text, frame, places):
         if function == 'corr' and (a.nunique() < 2 or b.nunique() < 2):
             return None
         return or_null(a.corr(b) if function == 'corr' else a.cov(b))
+    if function in ('arg_least', 'arg_most'):
+        other = frame[more[0]].values
+        rows = [p for p in places if not missing(other[p])]
+        best = by_order([other[p] for p in rows], 0 if function == 'arg_least' else -1)
+        return next((column.values[p] for p in rows if same_key(other[p]) == same_key(best)), None)
     values = [column.values[p] for p in places if not missing(column.values[p])]
     return AGGREGATES[function](values, column.dtype, *more)
 
@@ -238,11 +256,13 @@ def aggregate_text(draw, frame):
     numbers = [n for n, c in frame.items() if number(c['dtype'])]
     if dtype == 'bool':
         return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+    if draw.likely(0.1, 'arg_least', 'arg_most'):
+        return f'{draw.prefer(["arg_least", "arg_most"])}({name}, {draw.choice([n for n, c in frame.items() if c["dtype"] != "float64"] or [name])})'
     if not number(dtype):
         return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
     if draw.likely(0.1, 'corr', 'cov'):
         return f'{draw.prefer(["corr", "cov"])}({name}, {draw.choice(numbers)})'
-    function = draw.prefer(OF_NUMBERS)
+    function = draw.prefer(OF_NUMBERS + (OF_INTEGERS if 'int' in dtype else ()))
     if function == 'quantile':
         return f'quantile({name}, {draw.choice(["0", "0.25", "0.5", "0.9", "1"])})'
     if function in ('var', 'std') and draw.chance(0.3):

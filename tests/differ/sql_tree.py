@@ -273,8 +273,9 @@ class Maker:
 
     # ---- aggregates and windows ----
 
-    AGGREGATES = {'int': ['sum', 'min', 'max', 'count', 'count*'], 'float': ['sum', 'avg', 'min', 'max', 'stddev', 'variance', 'stddev_pop', 'var_pop', 'stddev_samp', 'var_samp', 'percentile', 'corr', 'covar_samp'],
-                  'dec': ['sum', 'min', 'max'], 'text': ['min', 'max'], 'date': ['min', 'max'], 'ts': ['min', 'max'], 'big': ['min', 'max'], 'wild': [], 'bool': ['bool_and', 'bool_or', 'every']}
+    AGGREGATES = {'int': ['sum', 'min', 'max', 'count', 'count*', 'sum of different', 'bit_and', 'bit_or', 'bit_xor', 'regr_count', 'disc'], 'float': ['sum', 'avg', 'min', 'max', 'stddev', 'variance', 'stddev_pop', 'var_pop', 'stddev_samp', 'var_samp', 'percentile', 'corr', 'covar_samp',
+                                                                         'avg of different', 'disc', 'covar_pop', 'regr_avgx', 'regr_avgy', 'regr_sxx', 'regr_syy', 'regr_sxy'],
+                  'dec': ['sum', 'min', 'max'], 'text': ['min', 'max', 'string_agg', 'string_agg', 'disc'], 'date': ['min', 'max'], 'ts': ['min', 'max'], 'big': ['min', 'max'], 'wild': [], 'bool': ['bool_and', 'bool_or', 'every']}
 
     def aggregate(self, type, scope, depth):
         draw = self.draw
@@ -289,7 +290,19 @@ class Maker:
             return ['agg', 'int', 'count', [], False, within]
         if function == 'percentile':
             return ['percentile', 'float', draw.choice(['0', '0.25', '0.5', '0.9', '1']), self.expr('float', scope, 1), draw.chance(0.4), within]
-        if function in ('corr', 'covar_samp'):
+        if function == 'disc':
+            down = draw.chance(0.4)  # of 0 DuckDB takes the other end then
+            return ['percentile', type, draw.choice(['0.25', '0.5', '0.9', '1'] + ([] if down else ['0'])), self.expr(type, scope, 1), down, within, 'disc']
+        if function in ('sum of different', 'avg of different'):
+            return ['agg', type, function[:3], [self.leaf('int', scope)], True, within]
+        if function == 'string_agg':
+            value = self.leaf('text', scope) if draw.chance(0.7) else self.expr('text', scope, 1)
+            if draw.chance(0.3):
+                return ['joined', 'text', value, [[value, draw.chance(0.5), draw.chance(0.5)]], True, within]
+            # equal keys stand in any order: the value decides last
+            keys = [self.leaf(draw.choice([t for t in ('int', 'date', 'text', 'float') if t in self.types]), scope) for _ in range(draw.choice([0, 1, 2]))] + [value]
+            return ['joined', 'text', value, [[k, draw.chance(0.5), draw.chance(0.5)] for k in keys], False, within]
+        if function.startswith(('regr_', 'covar_')) or function == 'corr':
             return ['agg', 'float', function, [self.expr('float', scope, 1), self.expr('float', scope, 1)], False, within]
         if function == 'count':
             t = draw.choice([t for t in self.types if t != 'wild'])  # a nan is missing in aggregates: sql.md
@@ -418,7 +431,7 @@ class Maker:
             made['group'] = {'keys': keys, 'how': self.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if several else []))} if keys else None
             if self.chance(0.3, 'having'):
                 made['having'] = ['bin', 'bool', draw.choice(['>', '<=']), self.aggregate('int', scope, 0), ['lit', 'int', draw.choice(['0', '1', '3'])]]
-            if not keys and all(not has(i, ('agg', 'percentile')) for i in items):
+            if not keys and all(not has(i, ('agg', 'percentile', 'joined')) for i in items):
                 items[0] = ['agg', 'int', 'count', [], False, None]
         elif form < 0.55:
             items = [self.window(scope, depth) if draw.chance(0.6) else self.expr(t, scope, depth) for t in types]
@@ -633,8 +646,12 @@ class Writer:
     def within(self, condition):
         return f' filter (where {self.expr(condition)})' if condition else ''
 
-    def x_percentile(self, type, share, a, down, within):
-        return f'percentile_cont({share}) within group (order by {self.expr(a)}{" desc" if down else ""}){self.within(within)}'
+    def x_joined(self, type, value, order, distinct, within):
+        keys = ', '.join(self.key(self.expr(e), down, first) for e, down, first in order)
+        return f"string_agg({'distinct ' if distinct else ''}{self.expr(value)}, '|' order by {keys}){self.within(within)}"
+
+    def x_percentile(self, type, share, a, down, within, how='cont'):
+        return f'percentile_{how}({share}) within group (order by {self.expr(a)}{" desc" if down else ""}){self.within(within)}'
 
     def x_win(self, type, call, partition, order, frame):
         parts = []

@@ -121,6 +121,56 @@ op_list_order(struct node *node, int64_t n)
     return err;
 }
 
+/* Nulls behind the items, up to a number of them. A null list has no items, and null is no more. */
+granary_err
+op_list_pad(struct node *node, int64_t n)
+{
+    const struct node *wanted = node->operands[1];
+    struct lists_view *view = scratch_alloc(sizeof *view);
+    int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
+    int64_t *indices = NULL;
+    int64_t all = 0;
+    int64_t at = 0;
+    struct gr_column items;
+    granary_err err = view == NULL || ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+
+    if (err != GRANARY_OK) {
+        scratch_free(view);
+        scratch_free(ends);
+        return err;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t most = node_counts(wanted, i) ? node_int_at(wanted, i) : 0;
+
+        most = most > ITEMS_MOST ? ITEMS_MOST : most;
+        all += view->count[i] > most ? view->count[i] : most;
+        ends[i] = all > INT32_MAX ? INT32_MAX : (int32_t)all;
+    }
+    if (all > INT32_MAX) {
+        err = gr_fail(GRANARY_EFULL, "list_pad: %lld items in %lld rows, and there is room for 2147483647",
+                      (long long)all, (long long)n);
+    } else {
+        indices = malloc((size_t)(all + 1) * sizeof *indices);
+        err = indices == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        for (int64_t k = 0; at < ends[i]; k++) {
+            indices[at++] = k < view->count[i] ? view->from[i] + k : -1;
+        }
+    }
+    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
+    if (err == GRANARY_OK) {
+        lists_give(node, &items, ends, n);
+        node_bad_of_operands(node, n);
+        node->valid = NULL;
+    }
+    lists_close(view);
+    free(indices);
+    scratch_free(view);
+    scratch_free(ends);
+    return err;
+}
+
 /* ---- lists made of values ---- */
 
 /* Each operand is an item of every row. */

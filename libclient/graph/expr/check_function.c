@@ -25,6 +25,14 @@ expr_check_cast(struct gr_expr *expr)
                  (to == GRANARY_TIME && (from == GRANARY_TIMESTAMP || from == GRANARY_TIMESTAMPTZ));
     struct expr_shown shown;
 
+    if (expr->op == GR_OP_CAST && expr_is_list(from) && expr_is_list(to) && from != to) {
+        granary_err err = expr_cast_items(expr->operands[0], to);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        from = expr->operands[0]->dtype;
+    }
     if (from == GRANARY_NULLTYPE) {
         expr_become_null(expr->operands[0], to);
     } else if (expr_is_list(from) != expr_is_list(to) ? to != GRANARY_STRING : expr_is_list(from) && from != to) {

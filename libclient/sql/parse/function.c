@@ -66,11 +66,9 @@ parse_extract(struct parse *p, const PgQuery__FuncCall *call)
     return NULL;
 }
 
-static struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
-
 /* 1 - x of a fraction as written, exactly. */
-static struct sql_expr *
-parse_complement(struct parse *p, const struct sql_expr *fraction)
+struct sql_expr *
+sql_parse_complement(struct parse *p, const struct sql_expr *fraction)
 {
     const char *point = strchr(fraction->text, '.');
     int digits = point == NULL ? 0 : (int)strlen(point + 1);
@@ -95,26 +93,6 @@ parse_complement(struct parse *p, const struct sql_expr *fraction)
                               sql_printf(p->q, "%lld.%0*lld", (one - units) / one, digits, (one - units) % one), 0);
 }
 
-/* percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC): descending it is the other end's. Nulls do not count. */
-static struct sql_expr **
-parse_percentile(struct parse *p, const PgQuery__FuncCall *call)
-{
-    const PgQuery__SortBy *by = TAKE(p, call, agg_order)[0]->sort_by;
-    struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, 2);
-    bool descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
-
-    if (args == NULL) {
-        return NULL;
-    }
-    (void)TAKE(p, by, sortby_nulls);
-    args[0] = parse_expr(p, TAKE(p, by, node));
-    args[1] = args[0] == NULL ? NULL : parse_expr(p, TAKE(p, call, args)[0]);
-    if (args[1] != NULL && descending) {
-        args[1] = parse_complement(p, args[1]);
-    }
-    return args[1] == NULL ? NULL : args;
-}
-
 static struct sql_expr *
 parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
@@ -124,14 +102,16 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         return NULL;
     }
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
-    if (strcmp(name, "quantile") == 0 && call->agg_within_group && call->n_agg_order == 1 && call->n_args == 1) {
-        parse_take(p, &call->agg_within_group);
-        expr->count = 2;
-        expr->args = parse_percentile(p, call);
-    } else {
-        expr->count = call->n_args;
-        expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
-        expr->distinct = TAKE(p, call, agg_distinct) != 0;
+    expr->count = call->n_args;
+    expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    if (expr->args != NULL) {
+        sql_parse_type_null(p, name, expr->args, expr->count);
+    }
+    expr->distinct =
+        TAKE(p, call, agg_distinct) != 0 && (call->over != NULL || sql_parse_minds_distinct(expr->written));
+    expr->unseen_count = call->n_agg_order;
+    if (!parse_order(p, TAKE(p, call, agg_order), call->n_agg_order, &expr->unseen)) {
+        return NULL;
     }
     if (strcmp(name, "count") == 0) { /* of rows, as without an argument */
         parse_take(p, &call->agg_star);
@@ -140,7 +120,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         expr->condition = parse_expr(p, TAKE(p, call, agg_filter));
     }
     if (expr->args != NULL && call->over != NULL) {
-        expr->over = parse_window(p, TAKE(p, call, over));
+        expr->over = sql_parse_window(p, TAKE(p, call, over));
     }
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
@@ -158,7 +138,7 @@ parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char
     expr->count = call->n_args;
     expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
     expr->ignores_nulls = parse_is_noted(p, call->location, NOTED_IGNORE_NULLS);
-    expr->over = expr->args == NULL ? NULL : parse_window(p, TAKE(p, call, over));
+    expr->over = expr->args == NULL ? NULL : sql_parse_window(p, TAKE(p, call, over));
     return expr->over == NULL ? NULL : expr;
 }
 
@@ -341,8 +321,8 @@ make_window(struct parse *p, const PgQuery__WindowDef *from)
     return p->q->err == GRANARY_OK && parse_frame(p, from, window) ? window : NULL;
 }
 
-static struct sql_window *
-parse_window(struct parse *p, const PgQuery__WindowDef *from)
+struct sql_window *
+sql_parse_window(struct parse *p, const PgQuery__WindowDef *from)
 {
     const struct named_window *named;
 
@@ -468,6 +448,7 @@ struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    struct sql_expr *composed;
 
     if (parse_is_noted(p, call->location, NOTED_STAR)) {
         return sql_parse_star(p, call);
@@ -491,6 +472,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if (refuse_nulls(p, call, name)) {
         return NULL;
+    }
+    if (sql_parse_composed(p, call, name, &composed)) {
+        return composed;
     }
     for (size_t i = 0; i < AGGREGATES; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {

@@ -85,6 +85,19 @@ struct sql_expr *sql_parse_case(struct parse *p, const PgQuery__CaseExpr *from);
 struct sql_expr *
 sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
+/* 1 - x of a fraction as written, exactly. */
+struct sql_expr *sql_parse_complement(struct parse *p, const struct sql_expr *fraction);
+/* OVER (...) or OVER name. */
+struct sql_window *sql_parse_window(struct parse *p, const PgQuery__WindowDef *from);
+
+/* ---- composed.c ---- */
+
+/* NULL in place of a number is a number: aggregates of it are null. */
+void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **args, size_t count);
+/* Whether DISTINCT in an aggregate of that name may change its value. */
+bool sql_parse_minds_distinct(const char *name);
+/* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
+bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);

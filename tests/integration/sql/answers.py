@@ -596,8 +596,31 @@ error: line 1, column 35: '2020-13-01' is no date
 select 'a' || i from f
 error: '||' joins two strings, not string ('a') and int64 ('i')
 
-select avg(distinct x) from f
-error: DISTINCT in 'avg' is not supported
+select avg(distinct x), sum(distinct x), count(distinct x) from f
+3.5,7.0,2
+
+select unnest([1, 2, 3]) as a, unnest(['x']) as b, 7
+1,x,7
+2,,7
+3,,7
+
+select x, y from unnest([1, 2]) as u(x), unnest([3, 4]) as v(y) order by x, y
+1,3
+1,4
+2,3
+2,4
+
+select i, unnest(case when i < 3 then [1, 2] end) as a, unnest([i]) as b from whole order by i, b, a
+1,1,1
+1,2,
+2,1,2
+2,2,
+
+select i from (values (1, [1, 2]), (2, [3]), (3, null)) as t(i, l) where l >= [1, 3] order by i
+2
+
+select regr_slope(distinct i, x) from f
+error: DISTINCT in 'regr_slope' is not supported
 
 select 1 limit 1 + 1
 error: line 1, column 16: LIMIT needs a whole number as written
