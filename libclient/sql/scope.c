@@ -146,25 +146,9 @@ bind_column(struct sql_block *block, struct sql_expr *expr)
     return expr->column != NULL || no_column(block, expr);
 }
 
-bool
-sql_bind(struct sql_block *block, struct sql_expr *expr)
-{
-    if (expr->kind == SQL_COLUMN && !bind_column(block, expr)) {
-        return false;
-    }
-    if (expr->kind == SQL_STAR) {
-        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "* stands for columns of SELECT, and in count(*)");
-    }
-    for (size_t i = 0; i < expr->count; i++) {
-        if (!sql_bind(block, expr->args[i])) {
-            return false;
-        }
-    }
-    return sql_bind_clauses(block, expr);
-}
-
-bool
-sql_bind_clauses(struct sql_block *block, struct sql_expr *expr)
+/* What stands in FILTER and OVER. */
+static bool
+bind_clauses(struct sql_block *block, struct sql_expr *expr)
 {
     for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
         if (!sql_bind(block, expr->over->partition[i])) {
@@ -182,6 +166,23 @@ sql_bind_clauses(struct sql_block *block, struct sql_expr *expr)
         }
     }
     return expr->condition == NULL || sql_bind(block, expr->condition);
+}
+
+bool
+sql_bind(struct sql_block *block, struct sql_expr *expr)
+{
+    if (expr->kind == SQL_COLUMN && !bind_column(block, expr)) {
+        return false;
+    }
+    if (expr->kind == SQL_STAR) {
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "* stands for columns of SELECT, and in count(*)");
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!sql_bind(block, expr->args[i])) {
+            return false;
+        }
+    }
+    return bind_clauses(block, expr);
 }
 
 uint64_t

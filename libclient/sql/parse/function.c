@@ -157,7 +157,7 @@ parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
     expr->count = call->n_args;
     expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
-    expr->ignores_nulls = parse_is_noted(p, call->location, NOTED_IGNORE);
+    expr->ignores_nulls = parse_is_noted(p, call->location, NOTED_IGNORE_NULLS);
     expr->over = expr->args == NULL ? NULL : parse_window(p, TAKE(p, call, over));
     return expr->over == NULL ? NULL : expr;
 }
@@ -168,7 +168,8 @@ refuse_nulls(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
     static const char *const knowing[] = {"lag", "lead", "first_value", "last_value", "nth_value"};
 
-    if (!parse_is_noted(p, call->location, NOTED_IGNORE) && !parse_is_noted(p, call->location, NOTED_RESPECT)) {
+    if (!parse_is_noted(p, call->location, NOTED_IGNORE_NULLS) &&
+        !parse_is_noted(p, call->location, NOTED_RESPECT_NULLS)) {
         return false;
     }
     for (size_t i = 0; i < sizeof knowing / sizeof knowing[0] && call->over != NULL; i++) {
@@ -354,7 +355,7 @@ parse_window(struct parse *p, const PgQuery__WindowDef *from)
 }
 
 bool
-parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
+parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify)
 {
     struct named_window *windows = SQL_ARRAY(p->q, struct named_window, count);
 
@@ -364,6 +365,11 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
         const PgQuery__WindowDef *def = from[i]->window_def;
         const char *name = TAKE(p, def, name);
 
+        if (parse_is_noted(p, def->location, NOTED_QUALIFY)) {
+            (void)TAKE(p, def, frame_options);
+            *ret_qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
+            return *ret_qualify != NULL;
+        }
         if (find_window(p, name) != NULL) {
             return sql_fail(p->q, GRANARY_EINVAL, def->location, "two windows are called '%s'", name);
         }
@@ -463,6 +469,15 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
 
+    if (parse_is_noted(p, call->location, NOTED_STAR)) {
+        return sql_parse_star(p, call);
+    }
+    if (strcmp(name, "grouping_id") == 0) {
+        return sql_parse_grouping(p, TAKE(p, call, args), call->n_args, call->location);
+    }
+    if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
+        return sql_parse_columns(p, call);
+    }
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
     }
@@ -473,6 +488,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
         return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
+    }
+    if (call->over != NULL && (strcmp(name, "first") == 0 || strcmp(name, "last") == 0)) {
+        name = name[0] == 'f' ? "first_value" : "last_value"; /* the same over windows, where nulls count */
     }
     if (refuse_nulls(p, call, name)) {
         return NULL;
