@@ -90,6 +90,25 @@ parse_function(const char *text, size_t size, enum gr_aggregate_function *ret_fu
                    nearest.best == NULL ? known : "");
 }
 
+bool
+gr_aggregate_exists(const char *name)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (strcasecmp(name, functions[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+gr_aggregates_offer(struct gr_nearest *nearest)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        gr_nearest_offer(nearest, functions[i].name);
+    }
+}
+
 /* Whether all of the text is one name in backquotes: those within are doubled. */
 static bool
 is_quoted(const char *text, size_t size)

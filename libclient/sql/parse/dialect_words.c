@@ -278,9 +278,7 @@ dialect_nulls(struct dialect *d, struct dialect_token *token)
     if (!dialect_is(close, ")") || close->pair == NULL || !close->pair->prev->is_name) {
         return;
     }
-    if (dialect_is(token, "ignore")) {
-        dialect_note(d, close->pair->prev, NOTED_IGNORE_NULLS);
-    }
+    dialect_note(d, close->pair->prev, dialect_is(token, "ignore") ? NOTED_IGNORE_NULLS : NOTED_RESPECT_NULLS);
     dialect_remove(d, token->next);
     dialect_remove(d, token);
 }
