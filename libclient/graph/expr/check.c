@@ -149,6 +149,7 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_LENGTH:
     case GR_OP_CONTAINS:
     case GR_OP_OR: /* a || b */
+    case GR_OP_CONCAT:
     case GR_OP_EQUAL:
     case GR_OP_NOT_EQUAL:
     case GR_OP_LESS:

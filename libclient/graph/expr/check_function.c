@@ -228,6 +228,12 @@ expr_check_joined(struct gr_expr *expr)
     granary_dtype dtype = GRANARY_STRING;
 
     for (size_t i = 0; i < expr->operand_count; i++) {
+        if (expr_is_list(expr->operands[i]->dtype)) {
+            expr->op = GR_OP_LIST_CONCAT;
+            return expr_check_list_concat(expr);
+        }
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
         dtype = expr->operands[i]->dtype == GRANARY_BINARY ? GRANARY_BINARY : dtype;
     }
     for (size_t i = 0; i < expr->operand_count; i++) {

@@ -115,14 +115,49 @@ expr_check_list_slice(struct gr_expr *expr)
     return err;
 }
 
+/* [], and a list of nulls alone: it may be of any dtype. */
+static bool
+is_of_nulls(const struct gr_expr *expr)
+{
+    bool nulls = expr->kind == GR_EXPR_CALL &&
+                 (expr->op == GR_OP_LIST_VALUE || (expr->op == GR_OP_LIST_DISTINCT && is_of_nulls(expr->operands[0])));
+
+    for (size_t i = 0; nulls && expr->op == GR_OP_LIST_VALUE && i < expr->operand_count; i++) {
+        nulls = expr->operands[i]->kind == GR_EXPR_LITERAL && expr->operands[i]->is_null;
+    }
+    return nulls;
+}
+
+static void
+become_list_of(struct gr_expr *expr, granary_dtype dtype)
+{
+    expr->dtype = dtype;
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        if (expr->op == GR_OP_LIST_VALUE) {
+            expr_become_null(expr->operands[i], GRANARY_LIST_ITEM(dtype));
+        } else {
+            become_list_of(expr->operands[i], dtype);
+        }
+    }
+}
+
 /* What is looked for is of the items' dtype, or both are numbers. */
 granary_err
 expr_check_list_contains(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
-    granary_dtype item = item_of(expr);
+    struct gr_expr *list = expr->operands[0];
     struct gr_expr *wanted = expr->operands[1];
     struct expr_shown shown;
+    granary_dtype item;
+    granary_err err;
+
+    if (wanted->dtype != GRANARY_NULLTYPE && !expr_is_list(wanted->dtype) && list->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(list, GRANARY_LIST(wanted->dtype));
+    } else if (wanted->dtype != GRANARY_NULLTYPE && !expr_is_list(wanted->dtype) && is_of_nulls(list)) {
+        become_list_of(list, GRANARY_LIST(wanted->dtype));
+    }
+    err = need_list(expr);
+    item = item_of(expr);
 
     expr->dtype = expr->op == GR_OP_LIST_CONTAINS ? GRANARY_BOOL : GRANARY_INT64;
     if (err != GRANARY_OK) {
@@ -279,32 +314,6 @@ expr_check_list_select(struct gr_expr *expr)
     return err == GRANARY_OK && !expr_is_integer(GRANARY_LIST_ITEM(expr->operands[1]->dtype))
                ? expr_wrong_operand(expr, 1, "a list of integers")
                : err;
-}
-
-/* [], and a list of nulls alone: it may be of any dtype. */
-static bool
-is_of_nulls(const struct gr_expr *expr)
-{
-    bool nulls = expr->kind == GR_EXPR_CALL &&
-                 (expr->op == GR_OP_LIST_VALUE || (expr->op == GR_OP_LIST_DISTINCT && is_of_nulls(expr->operands[0])));
-
-    for (size_t i = 0; nulls && expr->op == GR_OP_LIST_VALUE && i < expr->operand_count; i++) {
-        nulls = expr->operands[i]->kind == GR_EXPR_LITERAL && expr->operands[i]->is_null;
-    }
-    return nulls;
-}
-
-static void
-become_list_of(struct gr_expr *expr, granary_dtype dtype)
-{
-    expr->dtype = dtype;
-    for (size_t i = 0; i < expr->operand_count; i++) {
-        if (expr->op == GR_OP_LIST_VALUE) {
-            expr_become_null(expr->operands[i], GRANARY_LIST_ITEM(dtype));
-        } else {
-            become_list_of(expr->operands[i], dtype);
-        }
-    }
 }
 
 void

@@ -158,7 +158,11 @@ gathered_of_list(const struct call *c)
         }
     }
     if (name != NULL && strcmp(name, "string_agg") == 0) {
-        return CALL(c, SQL_FUNCTION, "list_join", c->args[0], c->count == 3 ? c->args[2] : composed_literal(c, "','"));
+        return CALL(
+            c, SQL_CASE, "",
+            CALL(c, SQL_INFIX, "=", CALL(c, SQL_FUNCTION, "list_count", c->args[0]), composed_literal(c, "0")),
+            composed_literal(c, "null"),
+            CALL(c, SQL_FUNCTION, "list_join", c->args[0], c->count == 3 ? c->args[2] : composed_literal(c, "','")));
     }
     if (name != NULL) {
         (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->args[1]->position,
