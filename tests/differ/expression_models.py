@@ -439,7 +439,7 @@ of_list('LIST_SUM', 'list_sum([l])', 'iii', lambda row, o: sum(there(row)) if th
 of_list('LIST_MEAN', 'list_mean([l])', 'iii', lambda row, o: math.fsum(there(row)) / len(there(row)) if there(row) else None)
 of_list('LIST_SLICE', "list_join(list_slice([l], [0], [1]), ',')", 'iii', from_to, [[1, 2, -1, 5], [3, 1, -1, -2]])
 of_list('LIST_CONTAINS', 'list_contains([l], [0])', 'iii', lambda row, o: o[0] in there(row), [[1, -7, 55]])
-of_list('LIST_POSITION', 'list_position([l], [0])', 'iii', lambda row, o: row.index(o[0]) + 1 if o[0] in there(row) else 0, [[1, -7, 55]])
+of_list('LIST_POSITION', 'coalesce(list_position([l], [0]), 0)', 'iii', lambda row, o: row.index(o[0]) + 1 if o[0] in there(row) else 0, [[1, -7, 55]])
 of_list('LIST_SORT', "list_join(list_sort([l]), ',')", 'iii', in_order(False))
 of_list('LIST_REVERSE_SORT', "list_join(list_reverse_sort([l]), ',')", 'iii', in_order(True))
 of_list('LIST_REVERSE', "list_join(list_reverse([l]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(reversed(row))))
@@ -478,6 +478,8 @@ of_list('LIST_BOOL_AND', 'list_bool_and([l])', 'bbb', lambda row, o: all(there(r
 of_list('LIST_BOOL_OR', 'list_bool_or([l])', 'bbb', lambda row, o: any(there(row)) if there(row) else None)
 both('STRING_SPLIT', "list_join(string_split({0}, [0]), '|')", 's', lambda row, o: '|'.join(row[0].split(o[0][1:-1])), [["','", "'X'", "' '"]])
 both('STRING_SPLIT', "list_length(string_split({0}, [0]))", 's', lambda row, o: len(row[0].split(o[0][1:-1])), [["','", "'b'"]])
+both('REGEXP_EXTRACT_ALL', "list_join(regexp_extract_all({0}, [0]), '|')", 's', lambda row, o: '|'.join(m.group() for m in re.finditer(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "'.'"]])
+both('REGEXP_SPLIT_TO_ARRAY', "list_join(regexp_split_to_array({0}, [0]), '|')", 's', lambda row, o: '|'.join(re.split(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "','"]])
 both('RANGE', "list_join(range({0}, {1}, [0]), ',')", 'cc', list_range(False), [[1, 2, -1, -3]])
 both('GENERATE_SERIES', "list_join(generate_series({0}, {1}, [0]), ',')", 'cc', list_range(True), [[1, 2, -1, -3]])
 

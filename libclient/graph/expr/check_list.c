@@ -236,6 +236,14 @@ expr_check_string_split(struct gr_expr *expr)
 }
 
 granary_err
+expr_check_regexp_list(struct gr_expr *expr)
+{
+    granary_err err = expr_check_string_split(expr);
+
+    return err == GRANARY_OK && expr->operand_count > 2 ? need_integer(expr, 2) : err;
+}
+
+granary_err
 expr_check_list_range(struct gr_expr *expr)
 {
     granary_err err = GRANARY_OK;
