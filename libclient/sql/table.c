@@ -372,10 +372,12 @@ select_outputs(struct sql_statement *q, struct sql_result *result, int position)
 static bool
 add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
 {
-    bool again = with->result != NULL;
-    const struct sql_result *shared = sql_with_result(block->q, with);
+    const struct sql_result *shared =
+        sql_check_recursive(block->q, with, from->position) ? sql_with_result(block->q, with) : NULL;
+    bool again = with->used;
     struct sql_result result;
 
+    with->used = true;
     return shared != NULL && copy_outputs(block->q, &result, shared) &&
            (!again || (select_outputs(block->q, &result, from->position) &&
                        rename_columns(block->q, &result, true, from->position))) &&

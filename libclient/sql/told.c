@@ -180,15 +180,19 @@ tell_change(struct sql_statement *q, const struct sql_change *change)
 
 /* Returns whether files that were not opened have the column that it fails for. */
 static bool
-translate(struct sql_statement q)
+translate(struct wording *w, bool all_files)
 {
+    struct sql_statement q = w->q;
     struct sql_tree tree = {.select = NULL};
     struct sql_result result;
 
+    q.all_files = all_files;
     q.graph = granary_graph_create();
     if (q.graph != NULL) {
         tree = sql_parse(&q);
     }
+    w->q.moved = q.moved; /* for its places */
+    w->q.moved_count = q.moved_count;
     if (tree.select != NULL) {
         (void)sql_plan(&q, tree.select, true, &result);
     } else if (tree.change != NULL) {
@@ -202,11 +206,8 @@ translate(struct sql_statement q)
 static void
 tell_statement(struct wording *w)
 {
-    struct sql_statement q = w->q;
-
-    if (translate(q)) {
-        q.all_files = true;
-        (void)translate(q);
+    if (translate(w, false)) {
+        (void)translate(w, true);
     }
 }
 
