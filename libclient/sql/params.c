@@ -108,6 +108,7 @@ struct binding {
     const char *const *names;
     const char *const *values;
     size_t count;
+    bool all_used; /* a value without a parameter is an error */
     bool *used;
     size_t asked; /* question marks so far */
     struct gr_buf out;
@@ -182,7 +183,7 @@ bind(struct binding *b, const char *sql, size_t length)
             gr_buf_add(&b->out, sql + at++, 1);
         }
     }
-    for (size_t i = 0; i < b->count && err == GRANARY_OK; i++) {
+    for (size_t i = 0; i < b->count && err == GRANARY_OK && b->all_used; i++) {
         if (!b->used[i]) {
             err = b->names != NULL
                       ? gr_fail(GRANARY_EINVAL, "a value is given for $%.60s, which the statement does not have",
@@ -194,10 +195,10 @@ bind(struct binding *b, const char *sql, size_t length)
 }
 
 granary_err
-granary_sql_bind(const char *sql, size_t length, const char *const *names, const char *const *values, size_t count,
-                 char **ret_sql)
+gr_sql_bind(const char *sql, size_t length, const char *const *names, const char *const *values, size_t count,
+            bool all_used, char **ret_sql)
 {
-    struct binding b = {.names = names, .values = values, .count = count};
+    struct binding b = {.names = names, .values = values, .count = count, .all_used = all_used};
     granary_err err = GRANARY_OK;
 
     if (sql == NULL || ret_sql == NULL || (count > 0 && values == NULL)) {
@@ -221,4 +222,11 @@ granary_sql_bind(const char *sql, size_t length, const char *const *names, const
     gr_buf_free(&b.out);
     free(b.used);
     return err;
+}
+
+granary_err
+granary_sql_bind(const char *sql, size_t length, const char *const *names, const char *const *values, size_t count,
+                 char **ret_sql)
+{
+    return gr_sql_bind(sql, length, names, values, count, true, ret_sql);
 }

@@ -20,6 +20,24 @@ place_order(struct sql_order *order, size_t count, int position)
 }
 
 static void
+place_targets(struct sql_target *targets, size_t count, int position)
+{
+    for (size_t i = 0; i < count; i++) {
+        place_expr(targets[i].expr, position);
+    }
+}
+
+static void
+place_star(struct sql_star *star, int position)
+{
+    if (star != NULL) {
+        place_exprs(star->exclude, star->exclude_count, position);
+        place_targets(star->replace, star->replace_count, position);
+        place_targets(star->rename, star->rename_count, position);
+    }
+}
+
+static void
 place_expr(struct sql_expr *expr, int position)
 {
     if (expr == NULL) {
@@ -28,6 +46,8 @@ place_expr(struct sql_expr *expr, int position)
     expr->position = position;
     place_exprs(expr->args, expr->count, position);
     place_expr(expr->condition, position);
+    place_order(expr->unseen, expr->unseen_count, position);
+    place_star(expr->star, position);
     if (expr->over != NULL) {
         expr->over->position = position;
         place_exprs(expr->over->partition, expr->over->partition_count, position);
@@ -68,14 +88,13 @@ sql_place_select(struct sql_select *select, int position)
     }
     sql_place_select(select->left, position);
     sql_place_select(select->right, position);
-    for (size_t i = 0; i < select->target_count; i++) {
-        place_expr(select->targets[i].expr, position);
-    }
+    place_targets(select->targets, select->target_count, position);
     for (size_t i = 0; i < select->from_count; i++) {
         place_from(select->from[i], position);
     }
     place_expr(select->where, position);
     place_exprs(select->group, select->group_count, position);
     place_expr(select->having, position);
+    place_expr(select->qualify, position);
     place_order(select->order, select->order_count, position);
 }

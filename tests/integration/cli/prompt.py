@@ -242,7 +242,21 @@ def interrupts(line):
     t.see('interrupted')
     until('a graph that has gone', lambda: '[]' in line.must('graphs', '--json', '--state', 'running'))
     t.enter('select 8 as eight;', '│     8 │')
-    t.end()
+    t.clear()
+    t.type('create table slow as ' + SLOW)
+    t.key('Enter')
+    until('a graph that runs', lambda: '[]' not in line.must('graphs', '--json', '--state', 'running'))
+    t.key('C-c')
+    t.see('was done as a whole or not at all')
+    until('a graph that has gone', lambda: '[]' in line.must('graphs', '--json', '--state', 'running'))
+    t.enter('select count(*) from slow;', "no table 'slow'")
+    t.clear()
+    t.type(SLOW)
+    t.key('Enter')
+    until('a graph that runs', lambda: '[]' not in line.must('graphs', '--json', '--state', 'running'))
+    os.kill(pid_of_prompt(line), signal.SIGKILL)  # what it has started goes with it
+    until('a graph that has gone', lambda: '[]' in line.must('graphs', '--json', '--state', 'running'))
+    t.stop()
 
 
 def pager(line):
@@ -442,6 +456,10 @@ def from_pipes(line):
     assert ended.stdout == b'a,b\n1,2\n' and ended.returncode == 2, ended
     ended = run(b'', '--mode', 'json', "select $x as t, 1 - ? as n", '--param', "x=it's", '--param', '1=-5')
     assert ended.stdout == b'[{"t":"it\'s","n":6}]\n', ended
+    ended = run(b'', '--param', 'x=1', 'select $x as a; select 2 as b')
+    assert ended.stdout == b'a\n1\nb\n2\n', ended
+    ended = run(b'', '--param', 'x=1', '--param', 'y=2', 'select $x as a')
+    assert ended.returncode != 0 and b'$y' in ended.stderr, ended
     ended = run(b'select 1 as a', '-')
     assert ended.returncode == 0 and ended.stdout == b'a\n1\n', ended
     ended = run(b'', 'explain analyze select 1')

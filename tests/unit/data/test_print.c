@@ -195,6 +195,80 @@ tables_are_aligned(void **state)
 }
 
 static void
+boxes_have_borders(void **state)
+{
+    const struct gr_box_style style = {.null_value = "-"};
+    const struct gr_box_style short_style = {.null_value = "-", .max_rows = 2};
+    const struct gr_box_style markdown = {.null_value = "NULL", .markdown = true};
+    static const char *const names[] = {"a|b"};
+    static const char *const values[] = {"x|y", "z"};
+    struct gr_column columns[] = {texts(values, NULL, 2)};
+    granary_frame *frame = birds();
+    struct gr_buf out = {0};
+
+    (void)state;
+    gr_print_box(frame, 4, &style, &out);
+    assert_printed(&out, "┌──────────────────┬───────┬────────────┬────────┐\n"
+                         "│ Wildlife Species │   n   │ mean_speed │   日   │\n"
+                         "│      string      │ int64 │  float64   │ string │\n"
+                         "├──────────────────┼───────┼────────────┼────────┤\n"
+                         "│ Canada goose     │   190 │ 143.894737 │ x      │\n"
+                         "│ naïve            │     7 │        3.0 │ -      │\n"
+                         "│ 日本             │     - │      1e-07 │ y      │\n"
+                         "│ a\\nb\\x1b[2J\\xff  │   -12 │    2.5e+20 │ z      │\n"
+                         "└──────────────────┴───────┴────────────┴────────┘\n");
+    gr_print_box(frame, 4, &short_style, &out);
+    assert_non_null(strstr(out.bytes, "│        ·         │   ·   │     ·      │   ·    │\n"));
+    assert_non_null(strstr(out.bytes, "4 rows (2 shown), 4 columns\n"));
+    gr_buf_free(&out);
+    gr_frame_destroy(frame);
+    frame = frame_of(1, names, columns);
+    gr_print_box(frame, 2, &markdown, &out);
+    assert_printed(&out, "| a\\|b |\n|:-----|\n| x\\|y |\n| z    |\n");
+    gr_buf_free(&out);
+    gr_frame_destroy(frame);
+}
+
+/* No line is wider than the terminal, as long as a column can be seen at all. */
+static void
+boxes_fit_their_width(void **state)
+{
+    granary_frame *frame = birds();
+
+    (void)state;
+    for (int width = 9; width < 60; width++) {
+        const struct gr_box_style style = {.null_value = "NULL", .width = width};
+        struct gr_buf out = {0};
+        int used = 0;
+
+        gr_print_box(frame, 4, &style, &out);
+        for (size_t i = 0; i < out.size; i++) {
+            const bool wide = (unsigned char)out.bytes[i] == 0xe6; /* of the two characters that are */
+
+            used = out.bytes[i] == '\n' ? 0 : used + (((unsigned char)out.bytes[i] & 0xc0) != 0x80) + wide;
+            assert_true(used <= width || strncmp(out.bytes + i - used + 1, "4 rows", 6) == 0);
+        }
+        assert_true(width >= 50 || strstr(out.bytes, "…") != NULL);
+        gr_buf_free(&out);
+    }
+    gr_frame_destroy(frame);
+}
+
+static void
+lines_have_a_value_each(void **state)
+{
+    granary_frame *frame = birds();
+    struct gr_buf out = {0};
+
+    (void)state;
+    gr_print_lines(frame, "nothing", &out);
+    assert_non_null(strstr(out.bytes, "Wildlife Species = naïve\n               n = 7\n      mean_speed = 3.0\n"
+                                      "              日 = nothing\n\nWild"));
+    gr_buf_free(&out);
+    gr_frame_destroy(frame);
+}
+
+static void
 long_tables_show_both_ends(void **state)
 {
     static const char *const names[] = {"i"};
@@ -354,6 +428,9 @@ main(void)
         cmocka_unit_test(the_calendar_has_no_gaps),
         cmocka_unit_test(tables_are_aligned),
         cmocka_unit_test(a_null_is_no_string),
+        cmocka_unit_test(boxes_have_borders),
+        cmocka_unit_test(boxes_fit_their_width),
+        cmocka_unit_test(lines_have_a_value_each),
         cmocka_unit_test(long_tables_show_both_ends),
         cmocka_unit_test(csv_quotes_what_needs_it),
         cmocka_unit_test(json_is_typed),

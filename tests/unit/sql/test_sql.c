@@ -228,6 +228,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select * from '/nowhere/at.all'", GRANARY_ENOENT, "/nowhere/at.all: No such file"},
         {"select x from a; select 1", GRANARY_EINVAL, "one statement at a time"},
         {"delete from a", GRANARY_EUNSUPPORTED, "the statement is no SELECT"},
+        {"comment on table a is null", GRANARY_EUNSUPPORTED, "only SELECT"},
         {"vacuum a", GRANARY_EUNSUPPORTED, "line 1, column 1: vacuum is not supported"},
         {"selec x from a", GRANARY_EINVAL, "line 1, column 1: syntax error at or near \"selec\""},
         {"select nam from a", GRANARY_ENOENT,

@@ -129,6 +129,7 @@ static const struct gr_option read_options[] = {
     {"since", 0, "TIME", "read only rows that were appended later than this time, as an earlier read has told it",
      GR_OPTION_TAKE(take_since)},
     {"csv", 0, NULL, "print CSV", GR_OPTION_FLAG(struct read, reading.csv)},
+    {"mode", 0, "MODE", OUTPUT_MODE_HELP, GR_OPTION_TEXT(struct read, reading.mode)},
     {"numbers", 0, "NAME", "add a column with the numbers of the rows, before the others; default: row",
      GR_OPTION_TAKE(take_numbers), .optional = true},
     {0}};

@@ -12,6 +12,12 @@ reading_check(struct cli *cli)
         return gr_fail(GRANARY_EINVAL, "--csv and --json: name one of them");
     }
     reading->format = cli->json ? &output_json : reading->csv ? &gr_format_csv : &output_table;
+    if (reading->mode != NULL && (reading->csv || cli->json || reading->output != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "--mode, --csv, --json and -o: name one of them");
+    }
+    if (reading->mode != NULL) {
+        return output_take_mode(reading->mode, &reading->format);
+    }
     return reading->output == NULL ? GRANARY_OK : output_format_of(reading->output, &reading->format);
 }
 

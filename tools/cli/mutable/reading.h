@@ -10,6 +10,7 @@
 struct reading {
     int64_t at;
     bool csv;
+    const char *mode;   /* --mode, or NULL */
     const char *output; /* file; NULL: stdout */
     const struct gr_format *format;
 };

@@ -20,6 +20,7 @@ struct read {
     granary_selection select;
     granary_read_options options;
     const char *output; /* file; NULL: stdout */
+    const char *mode;   /* --mode, or NULL */
     const struct gr_format *format;
     bool csv;
     char *columns; /* names with commas between */
@@ -269,7 +270,8 @@ append_whole(const struct read *read, granary_client *client, const granary_chun
         return append_elements(read, client, result, out);
     }
     if (read->select.kind == GRANARY_SELECT_ALL && read->select.columns == NULL &&
-        (result->is_tensor || read->format == &output_table)) { /* of a long table the ends alone are mapped */
+        (result->is_tensor || read->format == &output_table ||
+         read->format == &output_box)) { /* of a long table the ends alone are mapped */
         return output_result(client, request->graph, request->target, read->format, out);
     }
     err = pieces_read(client, result, pieces, &read->options, &frame);
@@ -408,6 +410,10 @@ prepare_read(struct cli *cli)
         read->options.accept = names;
     }
     read->format = read->csv ? &gr_format_csv : &output_table;
+    if (err == GRANARY_OK && read->mode != NULL && (read->csv || cli->json || read->output != NULL)) {
+        err = gr_fail(GRANARY_EINVAL, "--mode, --csv, --json and -o: name one of them");
+    }
+    err = err == GRANARY_OK ? output_take_mode(read->mode, &read->format) : err;
     read->options.checksum = read->accept != NULL || cli->json;
     if (err == GRANARY_OK && read->output != NULL && read->accept == NULL &&
         output_format_of(read->output, &read->format) != GRANARY_OK) {
@@ -450,6 +456,7 @@ static const struct gr_option read_options[] = {
     {"timeout", 0, "DURATION", "wait this long for what is not there yet; default: 0",
      GR_OPTION_MS(struct read, options.timeout_ms)},
     {"csv", 0, NULL, "print frames as CSV", GR_OPTION_FLAG(struct read, csv)},
+    {"mode", 0, "MODE", OUTPUT_MODE_HELP, GR_OPTION_TEXT(struct read, mode)},
     {"output", 'o', "FILE", output_help, GR_OPTION_TEXT(struct read, output)},
     {0}};
 

@@ -131,6 +131,18 @@ output_mode(const char *name)
     return NULL;
 }
 
+granary_err
+output_take_mode(const char *mode, const struct gr_format **format)
+{
+    const struct gr_format *found = mode == NULL ? *format : output_mode(mode);
+
+    if (found == NULL) {
+        return gr_fail(GRANARY_EINVAL, "no mode '%.60s': " OUTPUT_MODES " are", mode);
+    }
+    *format = found;
+    return GRANARY_OK;
+}
+
 const struct gr_format output_schema = {
     .name = "schema", .what = "a list of columns", .is_text = true, .print_frame = print_schema};
 

@@ -25,6 +25,9 @@ extern struct output_style output_style;
 /* The formats that --mode names; NULL: it is none of OUTPUT_MODES. */
 #define OUTPUT_MODES "box|markdown|csv|json|ndjson|line|table"
 const struct gr_format *output_mode(const char *name);
+/* The format of --mode, which may be NULL: then it stays. Errors: EINVAL it is none of these */
+granary_err output_take_mode(const char *mode, const struct gr_format **format);
+#define OUTPUT_MODE_HELP "print rows in this form: box, markdown, csv, json, ndjson, line, table"
 /* Columns of the terminal that stdout is; 0: it is none, or does not tell. */
 int output_terminal_width(void);
 

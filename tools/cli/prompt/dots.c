@@ -42,12 +42,8 @@ run_schema(struct shell *shell, char *argument)
 static int
 run_mode(struct shell *shell, char *argument)
 {
-    const struct gr_format *format = argument == NULL ? NULL : output_mode(argument);
+    const struct gr_format *format = output_mode(argument);
 
-    if (argument == NULL) {
-        (void)printf("%s\n", shell->run->format->name);
-        return 0;
-    }
     if (format == NULL) {
         return fail(".mode: one of these: " OUTPUT_MODES);
     }
@@ -171,7 +167,7 @@ static const struct dot dots[] = {
     {".cd", "DIRECTORY", "work in another directory: names of files are relative to it", run_cd, true},
     {".help", "[TOPIC]", "list these commands, or tell of one", run_help, false},
     {".maxrows", "N", "show so many rows of a box at most; 0: all", run_maxrows, true},
-    {".mode", "[MODE]", "print rows as " OUTPUT_MODES, run_mode, false},
+    {".mode", "MODE", "print rows as " OUTPUT_MODES, run_mode, true},
     {".nullvalue", "[TEXT]", "show this for null", run_nullvalue, false},
     {".output", "[FILE]", "write rows to a file; without one, to the terminal again", run_output, false},
     {".pager", "[on|off]", "read what is larger than the terminal through $PAGER", run_pager, false},

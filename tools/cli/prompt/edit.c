@@ -40,6 +40,7 @@ struct prompt {
     HistEvent event;
     bool cancelled;
     bool pasted;
+    FILE *said; /* prompts go there: rows alone go to a file that stdout is */
     char text[PROMPT_SIZE];
 };
 
@@ -336,13 +337,13 @@ read_line(struct prompt *prompt)
     char block[4096];
     ssize_t size;
 
-    (void)printf("%s", prompt->text);
-    (void)fflush(stdout);
+    (void)fprintf(prompt->said, "%s", prompt->text);
+    (void)fflush(prompt->said);
     size = read(STDIN_FILENO, block, sizeof block); /* a terminal gives a line */
     if (size < 0 && errno == EINTR) {
         if (interrupted) {
             interrupted = 0;
-            (void)printf("\n");
+            (void)fprintf(prompt->said, "\n");
             shell_clear(prompt->shell);
         }
         return !hung;
@@ -357,19 +358,22 @@ read_line(struct prompt *prompt)
 int
 shell_prompt(struct shell *shell)
 {
-    struct prompt prompt = {
-        .shell = shell, .complete = {.shell = shell}, .paste = {.fd = STDIN_FILENO}, .file = {.fd = -1}};
+    struct prompt prompt = {.shell = shell,
+                            .complete = {.shell = shell},
+                            .paste = {.fd = STDIN_FILENO},
+                            .file = {.fd = -1},
+                            .said = isatty(STDOUT_FILENO) != 0 ? stdout : stderr};
 
     set_signals();
     if (can_edit()) {
         begin_editor(&prompt);
     }
-    (void)printf("granary: statements end with ';'. .help tells more, Ctrl-D ends.\n");
+    (void)fprintf(prompt.said, "granary: statements end with ';'. .help tells more, Ctrl-D ends.\n");
     do {
         set_prompt(&prompt);
     } while ((prompt.editor != NULL ? edit_line(&prompt) : read_line(&prompt)) && !shell->ended);
     if (!shell->ended && !hung) {
-        (void)printf("\n");
+        (void)fprintf(prompt.said, "\n");
     }
     if (!shell_is_fresh(shell)) {
         cli_note("the last statement did not end with ';': it is not run");

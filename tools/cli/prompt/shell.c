@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "granary/sql.h"
 #include "sql/first.h"
+#include "sql/params.h"
 
 /* A statement has 256 KiB at most; more is not kept of one that does not end. */
 #define PENDING_MAX ((size_t)64 << 20)
@@ -143,8 +144,8 @@ prepare(struct shell *shell, const char *text, size_t size, char **ret_text)
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     if (run->param_count > 0) {
-        err = granary_sql_bind(*ret_text, size, run->param_names, (const char *const *)run->param_values,
-                               run->param_count, &bound);
+        err = gr_sql_bind(*ret_text, size, run->param_names, (const char *const *)run->param_values, run->param_count,
+                          shell->is_alone, &bound);
         free(*ret_text);
         *ret_text = bound;
     }

@@ -13,6 +13,7 @@
 struct shell {
     struct cli *cli;
     struct run *run; /* options, which dot commands change */
+    bool is_alone;   /* there is one statement: it needs every parameter that has a value */
     bool is_prompt;  /* a failure does not end it */
     struct sql_split split;
     struct gr_buf pending; /* of the statement that has not ended */

@@ -59,6 +59,7 @@ run_many(struct cli *cli, const char *text)
 
     if (err == GRANARY_OK && (status = run_begin_private(cli)) == GRANARY_OK) {
         shell_begin(&shell, cli);
+        shell.is_alone = granary_sql_split(text + taken, length - taken, NULL, NULL) == 0;
         status = shell_feed(&shell, text, length);
         status = status == 0 ? shell_finish(&shell) : status;
         shell_end(&shell);

@@ -77,8 +77,7 @@ take_mode(void *target, char *text)
     struct run *run = target;
 
     run->mode = text;
-    return output_mode(text) != NULL ? GRANARY_OK
-                                     : gr_fail(GRANARY_EINVAL, "no mode '%.60s': " OUTPUT_MODES " are", text);
+    return output_take_mode(text, &run->format);
 }
 
 static granary_err
@@ -189,8 +188,7 @@ static const struct gr_option run_options[] = {
     {"format", 0, "FORMAT",
      "print in this format, the ending of a file's name: csv, csv.gz, ndjson, arrow, parquet, ...",
      GR_OPTION_TAKE(take_format)},
-    {"mode", 0, "MODE", "print rows in this form: box, markdown, csv, json, ndjson, line, table",
-     GR_OPTION_TAKE(take_mode)},
+    {"mode", 0, "MODE", OUTPUT_MODE_HELP, GR_OPTION_TAKE(take_mode)},
     {"maxrows", 0, "N", "show so many rows of a box at most; 0: all; default: 40",
      GR_OPTION_NUMBER(struct run, max_rows, 0, INT32_MAX)},
     {"nullvalue", 0, "TEXT", "show this for null in a box, in Markdown and in lines",
