@@ -28,6 +28,8 @@ expr_names(const struct sql_expr *expr, const char *name)
         for (size_t i = 0; i < expr->over->partition_count && !names; i++) {
             names = expr_names(expr->over->partition[i], name);
         }
+        names = names || expr_names(expr->over->bounds[0].distance, name) ||
+                expr_names(expr->over->bounds[1].distance, name);
     }
     for (size_t i = 0; expr != NULL && expr->star != NULL && i < expr->star->replace_count && !names; i++) {
         names = expr_names(expr->star->replace[i].expr, name);

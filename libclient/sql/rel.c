@@ -359,9 +359,8 @@ sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, c
 
 #define ITEMS_GUESSED 5 /* of a list */
 
-bool
-sql_rel_explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, bool outer,
-                int position)
+static bool
+explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, bool outer, int position)
 {
     granary_node node = on(q, rel, "explode", position);
 
@@ -391,7 +390,7 @@ sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names,
         }
         names[i] = padded;
     }
-    return sql_rel_explode(q, rel, names, count, outer, position);
+    return explode(q, rel, names, count, outer, position);
 }
 
 bool

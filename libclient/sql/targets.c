@@ -107,6 +107,11 @@ put_clauses(struct aliases *a, struct sql_expr *expr)
             return false;
         }
     }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        if (expr->over->bounds[i].distance != NULL && !put_list(a, &expr->over->bounds[i].distance, 1)) {
+            return false;
+        }
+    }
     return expr->condition == NULL || put_list(a, &expr->condition, 1);
 }
 

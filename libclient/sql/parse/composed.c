@@ -500,9 +500,9 @@ sql_parse_composed(struct parse *p, const PgQuery__FuncCall *from, const char *n
         return true;
     }
     parse_take(p, &from->agg_distinct);
-    if (call.over != NULL) {
-        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location, "'%s' with OVER is not supported in this form",
-                       name);
+    if (call.over != NULL && (from->agg_distinct || from->n_agg_order > 0)) {
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
+                       "DISTINCT or ORDER BY in '%s' with OVER is not supported", name);
         return true;
     }
     if (take_order(&call, name, &in)) {

@@ -470,6 +470,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
         return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
     }
+    if (call->over != NULL && (strcmp(name, "first") == 0 || strcmp(name, "last") == 0)) {
+        name = name[0] == 'f' ? "first_value" : "last_value"; /* the same over windows, where nulls count */
+    }
     if (refuse_nulls(p, call, name)) {
         return NULL;
     }

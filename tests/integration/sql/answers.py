@@ -913,8 +913,8 @@ select median(x) over w, mode(x) over w, count(distinct x) over w, quantile_cont
 3.0,3.0,1,3.0,true,[3.0]
 2.0,1.0,2,1.5,true,"[3.0, 1.0]"
 3.0,3.0,2,2.0,true,"[3.0, 1.0, 3.0]"
-2.0,1.0,2,1.5,true,"[1.0, 3.0]"
-1.75,0.5,2,1.125,true,"[3.0, 0.5]"
+2.0,1.0,2,1.5,true,"[1.0, 3.0, NULL]"
+1.75,0.5,2,1.125,true,"[3.0, NULL, 0.5]"
 
 select skewness(x) over w, product(x) over w, corr(x, i) over w, sum(x) filter (where x > 1) over w, count(*) filter (where x > 1) over w from (values (1, 3.0), (2, 1.0), (3, 3.0)) t(i, x) window w as (order by i rows between 2 preceding and current row) order by i
 ,3.0,,3.0,1

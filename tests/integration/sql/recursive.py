@@ -51,12 +51,14 @@ def rows(line, statement, *options):
 
 def check_killed(line):
     """Its subtask runs again elsewhere, from the beginning."""
-    statement = ('with recursive t(n, m) as (select 0, 1 union all select n + 1, (m * 5 + 3) % 1000003 from t where n < 150000) '
+    statement = ('with recursive t(n, m) as (select 0, 1 union all select n + 1, (m * 5 + 3) % 1000003 from t where n < 20000) '
                  'select count(*) as c, max(n) as n, sum(m) as m from t')
     want = rows(line, statement)
-    assert want[0]['c'] == 150001
+    assert want[0]['c'] == 20001
     killed = []
-    for _ in range(3):
+    for _ in range(20):  # it may be done before somebody looks
+        if len(killed) == 2:
+            break
         with subprocess.Popen([line.granary, 'sql', '--json', '--no-recall', statement], env=line.environment, stdout=subprocess.PIPE, text=True) as process:
             busy = []
             while not busy and process.poll() is None:
@@ -95,7 +97,7 @@ def all_idle(all):
 def check_memory(line):
     """Without an end it takes half of the store's memory, and then says so."""
     ended = line.call('sql', 'with recursive t(n) as (select x from range(10000) r(x) union all select n + 1 from t) select count(*) from t')
-    for words in ('line 1, column 16', 'rounds', 'it can take 32.0 MiB', 'does it ever end'):
+    for words in ('line 1, column 16', 'rounds', 'it can take 16.0 MiB', 'does it ever end'):
         assert ended.returncode != 0 and words in ended.stderr, ended.stderr
     ended = line.call('sql', 'with recursive t(n) as (select x from range(10000) r(x) union select n + 10000 from t) select count(*) from t')
     assert ended.returncode != 0 and 'does it ever end' in ended.stderr, ended.stderr
@@ -145,7 +147,7 @@ def check_shown(line):
 
 def main():
     os.environ.pop('GRANARY_RECALL', None)
-    with CommandLine(sys.argv[1], '64M') as line:
+    with CommandLine(sys.argv[1], '32M') as line:
         check_refused(line)
         check_ended(line)
         check_recalled(line)
