@@ -323,7 +323,7 @@ cast_convert(struct node *node, int64_t n)
     if (a->dtype == node->dtype || (a->base == ROWS_DOUBLE && rows_class_of_dtype(node->dtype) == ROWS_DOUBLE)) {
         cast_same(node, n);
     } else if (a->base == ROWS_LIST) {
-        return lists_to_text(node, n);
+        return to == GRANARY_STRING ? lists_to_text(node, n) : lists_cast(node, n);
     } else if (to == GRANARY_BINARY || from == GRANARY_BINARY) {
         return bytes_and_text(node, to == GRANARY_BINARY, n);
     } else if (to == GRANARY_STRING) {
@@ -384,7 +384,7 @@ op_cast(struct node *node, int64_t n)
 
     node_strict(node, n);
     err = cast_convert(node, n);
-    if (err == GRANARY_OK && node->expr->digits > 0) {
+    if (err == GRANARY_OK && node->expr->digits > 0 && node->base != ROWS_LIST) {
         limit_digits(node, n);
     }
     if (err == GRANARY_OK && node->op == GR_OP_TRY_CAST && node->bad != NULL && node->bad != node->operands[0]->bad) {

@@ -50,6 +50,9 @@ void lists_parts_free(struct lists_parts *parts);
 /* The parts are the node's lists, which end there. Errors: ENOMEM */
 granary_err lists_parts_give(struct node *node, const struct lists_parts *parts, const int32_t *ends, int64_t n);
 
+/* A cast of lists to others: of each item. Errors: ENOMEM, EFULL */
+granary_err lists_cast(struct node *node, int64_t n);
+
 /* A cast of lists to strings. Errors: ENOMEM */
 granary_err lists_to_text(struct node *node, int64_t n);
 

@@ -1,4 +1,5 @@
 /* Functions that make lists: of others in another order, of values, of texts; and texts of lists. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -463,4 +464,105 @@ lists_to_text(struct node *node, int64_t n)
     }
     gr_column_free(&lists);
     return gr_buf_ok(&node->text) ? GRANARY_OK : node_no_memory();
+}
+
+/* ---- casts of the items ---- */
+
+/* So many items of a column, cast. Errors: as rows_frame() */
+static granary_err
+cast_items(const granary_column *items, const int64_t *indices, int64_t count, granary_dtype to,
+           granary_frame **ret_frame)
+{
+    static const char *const names[] = {"x"};
+    const char *const item = granary_dtype_name(to);
+    char text[128];
+    const char *wanted = text;
+    struct rows_spec spec = {.wanted = &wanted, .wanted_count = 1};
+    granary_frame *frame = gr_frame_create(1, count);
+    struct gr_column taken;
+    granary_err err = frame == NULL ? node_no_memory() : gr_column_take(items, indices, count, &taken);
+
+    (void)snprintf(text, sizeof text, "cast(`x` as %s)", item);
+    if (err == GRANARY_OK) {
+        err = gr_frame_set(frame, 0, "x", &taken);
+    }
+    err = err == GRANARY_OK ? rows_frame(frame, &spec, names, ret_frame) : err;
+    gr_frame_destroy(frame);
+    return err;
+}
+
+/* Rows whose items cannot all be cast are bad, and their lists empty. */
+static granary_err
+mark_uncast(struct node *node, const struct lists_view *view, int64_t *indices, int64_t n)
+{
+    granary_err err = GRANARY_OK;
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        granary_frame *frame = NULL;
+
+        for (int64_t k = 0; k < view->count[i]; k++) {
+            indices[k] = view->from[i] + k;
+        }
+        err = cast_items(view->items, indices, view->count[i], GRANARY_LIST_ITEM(node->dtype), &frame);
+        if (err == GRANARY_EFAILED) {
+            node_mark_bad(node, i, n);
+            err = GRANARY_OK;
+        }
+        gr_frame_destroy(frame);
+    }
+    return err;
+}
+
+static int64_t
+list_items(const struct node *node, const struct lists_view *view, int64_t *indices, int32_t *ends, int64_t n)
+{
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < view->count[i] && (node->bad == NULL || node->bad[i] == 0); k++) {
+            indices[at++] = view->from[i] + k;
+        }
+        ends[i] = (int32_t)at;
+    }
+    return at;
+}
+
+granary_err
+lists_cast(struct node *node, int64_t n)
+{
+    struct lists_view *view = scratch_alloc(sizeof *view);
+    int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
+    granary_frame *frame = NULL;
+    int64_t *indices = NULL;
+    granary_err err = view == NULL || ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+
+    if (err != GRANARY_OK) {
+        scratch_free(view);
+        scratch_free(ends);
+        return err;
+    }
+    indices = malloc((size_t)(view->all + 1) * sizeof *indices);
+    err = indices == NULL ? node_no_memory() : GRANARY_OK;
+    for (int round = 0; round < 2 && err == GRANARY_OK && frame == NULL; round++) {
+        err = cast_items(view->items, indices, list_items(node, view, indices, ends, n), GRANARY_LIST_ITEM(node->dtype),
+                         &frame);
+        if (err == GRANARY_EFAILED && round == 0) { /* an item of some row: which ones */
+            err = mark_uncast(node, view, indices, n);
+        }
+    }
+    if (err == GRANARY_OK) {
+        struct gr_run all = {&frame->columns[0].view, 0, frame->rows};
+        struct gr_column items;
+
+        err = gr_column_concat(&all, 1, GRANARY_LIST_ITEM(node->dtype), &items);
+        if (err == GRANARY_OK) {
+            lists_give(node, &items, ends, n);
+        }
+    }
+    gr_frame_destroy(frame);
+    lists_close(view);
+    free(indices);
+    scratch_free(view);
+    scratch_free(ends);
+    return err;
 }

@@ -12,20 +12,29 @@ is_of_units(granary_dtype dtype)
     return gr_dtype_class(dtype) == GR_CLASS_MOMENT || gr_dtype_class(dtype) == GR_CLASS_DURATION;
 }
 
-granary_err
-expr_check_cast(struct gr_expr *expr)
+/* Whether values of one dtype, no lists, are cast to another. */
+static bool
+casts(granary_dtype from, granary_dtype to)
 {
-    granary_dtype from = expr->operands[0]->dtype;
-    granary_dtype to = expr->target;
     bool numbers = expr_is_numeric(from) && expr_is_numeric(to);
     bool texts = from == GRANARY_STRING || to == GRANARY_STRING;
     bool bools = (from == GRANARY_BOOL && expr_is_numeric(to)) || (to == GRANARY_BOOL && expr_is_numeric(from));
     bool times = (expr_has_day(from) && expr_has_day(to)) || (expr_is_integer(from) && is_of_units(to)) ||
                  (expr_is_integer(to) && is_of_units(from)) ||
                  (to == GRANARY_TIME && (from == GRANARY_TIMESTAMP || from == GRANARY_TIMESTAMPTZ));
+
+    return from == to || numbers || texts || bools || times;
+}
+
+granary_err
+expr_check_cast(struct gr_expr *expr)
+{
+    granary_dtype from = expr->operands[0]->dtype;
+    granary_dtype to = expr->target;
+    bool lists = expr_is_list(from) && expr_is_list(to);
     struct expr_shown shown;
 
-    if (expr->op == GR_OP_CAST && expr_is_list(from) && expr_is_list(to) && from != to) {
+    if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);
 
         if (err != GRANARY_OK) {
@@ -35,10 +44,9 @@ expr_check_cast(struct gr_expr *expr)
     }
     if (from == GRANARY_NULLTYPE) {
         expr_become_null(expr->operands[0], to);
-    } else if (expr_is_list(from) != expr_is_list(to) ? to != GRANARY_STRING : expr_is_list(from) && from != to) {
-        return gr_fail(GRANARY_ETYPE, "position %d: %s cannot be cast to %s", expr->position,
-                       expr_show(expr->operands[0], &shown), granary_dtype_name(to));
-    } else if (!(from == to || numbers || texts || bools || times)) {
+    } else if (lists ? from != to && (expr->op != GR_OP_CAST || !casts(GRANARY_LIST_ITEM(from), GRANARY_LIST_ITEM(to)))
+               : expr_is_list(from) != expr_is_list(to) ? to != GRANARY_STRING
+                                                        : !casts(from, to)) {
         return gr_fail(GRANARY_ETYPE, "position %d: %s cannot be cast to %s", expr->position,
                        expr_show(expr->operands[0], &shown), granary_dtype_name(to));
     }

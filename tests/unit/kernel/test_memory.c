@@ -63,7 +63,9 @@ rows(void **state)
         "b=list_concat(list_value(text), list_value('a'));c=list_where(list_value(key), list_value(flag));"
         "d=list_value(text, 'ab') < list_value('ab');e=list_intersect(list_value(key, 3), list_value(3, 4));"
         "f=list_pad(list_value(key), 3);g=list_median(list_value(key, 3));h=list_unique(list_value(text, 'a'));"
-        "i=list_select(list_value(text), list_value(1, 2))");
+        "i=list_select(list_value(text), list_value(1, 2));"
+        "j=cast(list_where(list_value(key), list_value(true)) as list(string));"
+        "k=regexp_split_to_array(text, 'a');l=list_bool_or(list_value(flag))");
     kernel_test_frame(&test, frame);
     run_starved(&test, run_assign);
     kernel_test_fini(&test);
