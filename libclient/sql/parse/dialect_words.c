@@ -374,3 +374,26 @@ dialect_star(struct dialect *d, struct dialect_token *token)
         dialect_note(d, name, NOTED_STAR);
     }
 }
+
+/* ---- limits ---- */
+
+/* LIMIT 10%, LIMIT (5 + 5) PERCENT */
+void
+dialect_percent(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *last = token->prev;
+    struct dialect_token *first = last->pair != NULL ? last->pair : last;
+    struct dialect_token *name;
+
+    if (!dialect_is(first->prev, "limit") || first == token || first->prev->prev == NULL ||
+        !(dialect_is_end(token->next) || dialect_is_clause(token->next))) {
+        return;
+    }
+    name = dialect_add(d, first, "\"#percent\"", first);
+    (void)dialect_add(d, first, "(", first);
+    (void)dialect_add(d, token, ")", token);
+    dialect_remove(d, token);
+    if (name != NULL) {
+        dialect_note(d, name, NOTED_PERCENT);
+    }
+}

@@ -445,12 +445,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     } else if (ok) {
         ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
     }
-    ok = ok && parse_orders(p, from, select) &&
-         parse_count(p, TAKE(p, from, limit_count), "LIMIT", -1, &select->limit) &&
-         parse_count(p, TAKE(p, from, limit_offset), "OFFSET", 0, &select->offset);
-    if (from->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_COUNT) {
-        (void)TAKE(p, from, limit_option); /* limit_count tells */
-    }
+    ok = ok && parse_orders(p, from, select) && parse_limit(p, from, select);
     p->depth--;
     p->windows = windows;
     p->window_count = window_count;
