@@ -111,7 +111,7 @@ struct sql_window {
     int position;
 };
 
-enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS, SQL_SEMI, SQL_ANTI };
+enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS, SQL_SEMI, SQL_ANTI, SQL_POSITIONAL };
 
 enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_ROWS, SQL_FROM_UNNEST };
 

@@ -67,12 +67,19 @@ dialect_semi(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, token, "left");
 }
 
+/* POSITIONAL JOIN is CROSS JOIN, noted. */
 void
 dialect_other_join(struct dialect *d, struct dialect_token *token)
 {
     static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
 
-    if (!is_named(token) && dialect_is_one(token->next, joins)) {
+    if (is_named(token) || !dialect_is_one(token->next, joins)) {
+        return;
+    }
+    if (dialect_is(token, "positional") && dialect_is(token->next, "join")) {
+        dialect_note(d, token->next, NOTED_POSITIONAL);
+        dialect_replace(d, token, "cross");
+    } else {
         (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s JOIN is not supported", token->size, token->text);
     }
 }

@@ -18,6 +18,7 @@ enum parse_noted {
     NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
     NOTED_SEMI,         /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
+    NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
 };
 
 struct parse_note {

@@ -129,6 +129,22 @@ select i from f where (i > 3) < true and (x = 0.0) >= false order by i
 1
 2
 
+select * from whole positional join (select i as k from f order by i desc limit 3) order by k desc
+1,1.5,7
+2,2.5,5
+,,4
+
+select w.i, v.i as j from whole w positional join (select i from f where i = 7) v where v.i is null or w.i = 1 order by 1
+1,7
+2,
+
+select positional.i from whole as positional join f using (i) positional join (select 1 as z) order by 1
+1
+2
+
+select i from whole positional left join f
+error: line 1, column 21: positional JOIN is not supported
+
 select * exclude (x), x as 'last one' from whole order by 1
 1,1.5
 2,2.5
