@@ -33,6 +33,7 @@ static const struct {
     {"qualify", dialect_qualify},
     {"values", dialect_values},
     {"interval", dialect_interval},
+    {"filter", dialect_filter},
     {"ignore", dialect_nulls},
     {"respect", dialect_nulls},
 };

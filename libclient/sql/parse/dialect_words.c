@@ -129,6 +129,18 @@ dialect_as(struct dialect *d, struct dialect_token *token)
     name->is_name = true;
 }
 
+/* FILTER (condition) is FILTER (WHERE condition). */
+void
+dialect_filter(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *open = token->next;
+
+    if (dialect_is(token->prev, ")") && dialect_is(open, "(") && open->pair != NULL && open->next != open->pair &&
+        !dialect_is(open->next, "where")) {
+        (void)dialect_add(d, open->next, "where", open);
+    }
+}
+
 /* ---- intervals ---- */
 
 /* What the unit is called where granary reads it, its zeros, and how it counts numbers with a fraction. */

@@ -97,6 +97,12 @@ select x, count(*) as c from f group by x qualify row_number() over (order by c 
 select i + 1 as y, y * 2 as z, x from whole where y > 2 and z < 100
 3,6,2.5
 
+select i + 1 as x, alias.x * 2 as y, count(*) filter (i > 1) as c from whole group by all having alias.x > 2
+3,6,1
+
+select alias.i from whole
+error: line 1, column 8: no table in FROM is called 'alias'
+
 select i as x, x from whole order by i
 1,1.5
 2,2.5
