@@ -93,7 +93,7 @@ struct gr_expr {
 
 /* How deep brackets, not and - may nest, and how many operands and operators there may be: what walks an expression
  * recurses at most that deep. */
-enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096 };
+enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096, GR_EXPR_LISTED = 1 << 20 };
 
 /* Parse NUL-terminated UTF-8. Errors: EINVAL "expression `...`, position 7: ..." · ENOMEM */
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);
@@ -190,7 +190,7 @@ granary_err gr_expr_and(const struct gr_expr *const *exprs, size_t count, struct
  * may be NULL: out of memory when it was made) */
 granary_err gr_expr_call(enum gr_expr_op op, struct gr_expr *const *operands, size_t count, struct gr_expr **ret_expr);
 
-/* How many nodes. */
+/* How many nodes; literals that `in` lists are none. */
 size_t gr_expr_size(const struct gr_expr *expr);
 
 /* -1, 0, 1: an integer beside a float that is no NaN, in order of their exact values. */

@@ -124,7 +124,7 @@ struct sql_window {
     int position;
 };
 
-enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS, SQL_SEMI, SQL_ANTI };
+enum sql_join { SQL_INNER, SQL_LEFT, SQL_RIGHT, SQL_FULL, SQL_CROSS, SQL_SEMI, SQL_ANTI, SQL_POSITIONAL };
 
 enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_ROWS, SQL_FROM_UNNEST };
 
@@ -240,6 +240,8 @@ struct sql_select {
     size_t order_count;
     const struct sql_order *order_all; /* ORDER BY ALL: how; or NULL */
     int64_t limit;                     /* -1: none */
+    const double *percent;             /* LIMIT 10%: so many of a hundred; or NULL */
+    int64_t ties;                      /* WITH TIES: so many rows, and all equal to the last; or 0 */
     int64_t offset;
 };
 

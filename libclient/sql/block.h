@@ -92,6 +92,8 @@ bool sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const c
 const char *sql_text(struct sql_block *block, const struct sql_expr *expr);
 /* Whether the graph's function of that name has a mark when SQL means it: of decimals it leaves fewer digits then. */
 bool sql_is_rounding(const char *name, size_t size);
+/* The frame's column that an expression of that text is. NULL: none has its value yet, or the statement has failed. */
+const char *sql_column_named(struct sql_block *block, const struct sql_expr *expr, const char *text);
 /* The frame's column that has the expression's value; it is computed when there is none. */
 const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr);
 

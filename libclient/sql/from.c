@@ -305,6 +305,39 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     return true;
 }
 
+/* POSITIONAL JOIN: the n-th rows of both sides, by numbers that all rows get; where one side has fewer rows, nulls. */
+static bool
+add_positional_join(struct sql_block *block, const struct sql_from *from)
+{
+    const struct sql_window_spec all = {.position = from->position};
+    struct sql_statement *q = block->q;
+    size_t first_item = block->item_count;
+    size_t left_begin = block->column_count;
+    const char *numbers[2] = {sql_fresh(q, "row"), sql_fresh(q, "row")};
+    struct sql_rel sides[2];
+
+    if (first_item + 2 > SQL_ITEMS_MAX) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, from->position, "more than %d tables in one FROM", SQL_ITEMS_MAX);
+    }
+    if (!plan_side(block, from->left, false, &sides[0]) || !plan_side(block, from->right, false, &sides[1]) ||
+        !sql_rel_window(q, &sides[0], numbers[0], "row_number()", &all) ||
+        !sql_rel_window(q, &sides[1], numbers[1], "row_number()", &all) ||
+        !sql_rel_join(q, &sides[0], &sides[1],
+                      &(struct sql_join_spec){.how = "outer",
+                                              .left_on = &numbers[0],
+                                              .right_on = &numbers[1],
+                                              .count = 1,
+                                              .position = from->position})) {
+        return false;
+    }
+    block->item_count = first_item + 1;
+    block->items[first_item] = sides[0];
+    for (size_t c = left_begin; c < block->column_count; c++) {
+        block->columns[c]->item = (int)first_item;
+    }
+    return true;
+}
+
 /* The one table of FROM whose columns the lists name; without any, a row of its own. -1: the statement has failed. */
 static int
 unnest_item(struct sql_block *block, const struct sql_from *from)
@@ -392,6 +425,9 @@ add_join(struct sql_block *block, const struct sql_from *from)
 
     if (from->join == SQL_LEFT && from->right->kind == SQL_FROM_UNNEST) {
         return add_left_unnest(block, from);
+    }
+    if (from->join == SQL_POSITIONAL) {
+        return add_positional_join(block, from);
     }
     if (from->join != SQL_INNER && from->join != SQL_CROSS) {
         return add_outer_join(block, from);

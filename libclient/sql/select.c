@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "sql/block.h"
+#include "sql/told.h"
 
 struct sql_with *
 sql_find_with(const struct sql_statement *q, const char *name)
@@ -267,6 +268,30 @@ bind_order(struct sql_block *block, const struct sql_targets *targets, struct sq
     return order != NULL;
 }
 
+/* LIMIT in percent, and WITH TIES: by the number of each row, how many there are, and its rank. */
+static bool
+cut_by_number(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
+              const struct sql_window_spec *order)
+{
+    const struct sql_window_spec all = {.position = select->position};
+    const char *number = sql_fresh(q, "row");
+    const char *bound = sql_fresh(q, "bound");
+    const char *where = NULL;
+
+    if (number == NULL || bound == NULL || !sql_rel_window(q, rel, number, "row_number()", &all) ||
+        !sql_rel_window(q, rel, bound, select->ties > 0 ? "rank()" : "size()", select->ties > 0 ? order : &all)) {
+        return false;
+    }
+    if (select->ties > 0) {
+        where = sql_printf(q, "`%s` > %lld and `%s` <= %lld", number, (long long)select->offset, bound,
+                           (long long)(select->offset + select->ties));
+    } else { /* rows that are left count behind OFFSET */
+        where = sql_printf(q, "`%s` > %lld and `%s` <= %lld + floor(`%s` * %.17g / 100e0)", number,
+                           (long long)select->offset, number, (long long)select->offset, bound, *select->percent);
+    }
+    return where != NULL && sql_rel_filter(q, rel, where, select->position);
+}
+
 /* Sort by columns, nulls at the end unless told otherwise, and cut. */
 static bool
 sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
@@ -292,6 +317,12 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
     if (select->distinct_on > 0 && !sql_rel_first(q, rel, columns + select->order_count - select->distinct_on,
                                                   select->distinct_on, select->position)) {
         return false;
+    }
+    if (select->ties > 0 || select->percent != NULL) {
+        return cut_by_number(
+            q, rel, select,
+            &(struct sql_window_spec){
+                .by = by, .descending = descending, .nulls = nulls, .by_count = count, .position = select->position});
     }
     return (select->limit < 0 && select->offset == 0) ||
            sql_rel_head(q, rel, select->offset, select->limit, select->position);
@@ -341,15 +372,43 @@ unnest_targets(struct sql_block *block, const struct sql_targets *targets, struc
     return true;
 }
 
+/* More targets become columns of one node, as the scheduler thinks about each node. */
+#define TARGETS_APART 64
+
+/* Expressions that become new columns together. */
+struct batch {
+    const char **names;
+    const char **texts;
+    size_t count;
+};
+
+/* The target's column: one of the batch, unless it is a column already. NULL: the statement has failed. */
+static const char *
+batch_column(struct sql_block *block, const struct sql_expr *expr, struct batch *batch)
+{
+    const char *text = sql_text(block, expr);
+    const char *name = text == NULL ? NULL : sql_column_named(block, expr, text);
+
+    if (text == NULL || name != NULL) {
+        return name;
+    }
+    name = sql_fresh(block->q, "value");
+    sql_tell(block->q, name, NULL, expr->position);
+    batch->names[batch->count] = name;
+    batch->texts[batch->count++] = text;
+    return name;
+}
+
 /* Each target's column in the frame. */
 static bool
 compute_targets(struct sql_block *block, const struct sql_targets *targets, struct sql_result *ret_result)
 {
     struct sql_statement *q = block->q;
+    struct batch batch = {SQL_ARRAY(q, const char *, targets->count), SQL_ARRAY(q, const char *, targets->count), 0};
 
     ret_result->count = targets->count;
     ret_result->outputs = SQL_ARRAY(q, struct sql_output, targets->count);
-    for (size_t i = 0; i < targets->count && ret_result->outputs != NULL; i++) {
+    for (size_t i = 0; i < targets->count && q->err == GRANARY_OK; i++) {
         struct sql_expr *expr = targets->list[i].expr;
         const struct sql_expr *list = unnested(expr);
 
@@ -357,12 +416,15 @@ compute_targets(struct sql_block *block, const struct sql_targets *targets, stru
             return false;
         }
         ret_result->outputs[i].name = sql_target_name(&targets->list[i]);
-        ret_result->outputs[i].frame = sql_column_of(block, &block->rel, list != NULL ? list : expr);
+        ret_result->outputs[i].frame = targets->count > TARGETS_APART
+                                           ? batch_column(block, list != NULL ? list : expr, &batch)
+                                           : sql_column_of(block, &block->rel, list != NULL ? list : expr);
         if (ret_result->outputs[i].frame == NULL) {
             return false;
         }
     }
-    return ret_result->outputs != NULL;
+    return q->err == GRANARY_OK &&
+           sql_rel_assign(q, &block->rel, batch.names, batch.texts, batch.count, block->select->position);
 }
 
 /* Only the targets' columns, each row once. ORDER BY can name nothing else then. */

@@ -53,11 +53,13 @@ struct aliases {
 
 static struct sql_expr *put_aliases(struct aliases *a, struct sql_expr *expr);
 
-/* The target an unqualified name is the alias of; NULL: none. */
+/* The target that a name is the alias of: alone, or as alias.NAME; NULL: none. */
 static struct sql_target *
 find_alias(const struct aliases *a, const struct sql_expr *expr)
 {
-    for (size_t i = 0; expr->kind == SQL_COLUMN && expr->table == NULL && i < a->count; i++) {
+    bool may_be = expr->kind == SQL_COLUMN && (expr->table == NULL || strcasecmp(expr->table, "alias") == 0);
+
+    for (size_t i = 0; may_be && i < a->count; i++) {
         if (a->list[i].alias != NULL && strcasecmp(a->list[i].alias, expr->text) == 0) {
             return &a->list[i];
         }
@@ -122,7 +124,7 @@ put_aliases(struct aliases *a, struct sql_expr *expr)
     struct sql_target *target = find_alias(a, expr);
     bool ambiguous = false;
 
-    if (target != NULL && sql_find_column(a->block, NULL, expr->text, &ambiguous) == NULL && !ambiguous) {
+    if (target != NULL && sql_find_column(a->block, expr->table, expr->text, &ambiguous) == NULL && !ambiguous) {
         expr = put_target(a, target);
     } else if (!put_list(a, expr->args, expr->count) || !put_clauses(a, expr)) {
         return NULL;

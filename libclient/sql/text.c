@@ -348,7 +348,7 @@ size_of(const struct sql_expr *expr)
     size_t size = 1;
 
     for (size_t i = 0; i < expr->count; i++) {
-        size += size_of(expr->args[i]);
+        size += expr->kind == SQL_IN && i > 0 && is_literal(expr->args[i]) ? 0 : size_of(expr->args[i]);
     }
     return size;
 }
@@ -409,19 +409,25 @@ sql_text(struct sql_block *block, const struct sql_expr *expr)
 }
 
 const char *
-sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr)
+sql_column_named(struct sql_block *block, const struct sql_expr *expr, const char *text)
 {
-    const char *text = sql_text(block, expr);
-    const char *name;
-
-    if (text == NULL) {
-        return NULL;
-    }
     if (expr->kind == SQL_COLUMN && !block->grouped) {
         return expr->column->frame;
     }
     if (text[0] == '`' && strchr(text + 1, '`') == text + strlen(text) - 1) { /* `name`: a column that was named */
         return sql_printf(block->q, "%.*s", (int)strlen(text) - 2, text + 1);
+    }
+    return NULL;
+}
+
+const char *
+sql_column_of(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr)
+{
+    const char *text = sql_text(block, expr);
+    const char *name = text == NULL ? NULL : sql_column_named(block, expr, text);
+
+    if (text == NULL || name != NULL) {
+        return name;
     }
     name = sql_fresh(block->q, expr->kind == SQL_FUNCTION ? expr->text : "value");
     sql_tell(block->q, name, NULL, expr->position);

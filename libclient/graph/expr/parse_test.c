@@ -25,6 +25,19 @@ parse_is(struct parser *parser, struct gr_expr *operand, struct gr_expr **ret_ex
     return parser_call(parser, op, position, operand, NULL, ret_expr);
 }
 
+/* Literals of a list are found by hashing, and do not make an expression slow: their limit is another one. */
+static granary_err
+count_listed(struct parser *parser, const struct gr_expr *item)
+{
+    if (!expr_is_listed(item)) {
+        return GRANARY_OK;
+    }
+    parser->nodes -= 1 + (int)item->operand_count;
+    return ++parser->listed <= GR_EXPR_LISTED
+               ? GRANARY_OK
+               : lexer_fail(&parser->lexer, item->position, "more than %d values in lists", GR_EXPR_LISTED);
+}
+
 /* The token is "in": *takes* operand. */
 static granary_err
 parse_in(struct parser *parser, struct gr_expr *operand, struct gr_expr **ret_expr)
@@ -41,6 +54,9 @@ parse_in(struct parser *parser, struct gr_expr *operand, struct gr_expr **ret_ex
 
         while (more && err == GRANARY_OK) {
             err = operands_parse(parser, parse_or, &operands);
+            if (err == GRANARY_OK) {
+                err = count_listed(parser, operands.items[operands.count - 1]);
+            }
             if (err == GRANARY_OK) {
                 err = parser_take(parser, ",", &more);
             }

@@ -14,7 +14,8 @@ struct parser {
     struct lexer lexer;
     int nesting;
     int nodes;
-    int cases; /* open ones: their words are no names */
+    int listed; /* literals of `in`, which are counted apart */
+    int cases;  /* open ones: their words are no names */
 };
 
 typedef granary_err parse_fn(struct parser *parser, struct gr_expr **ret_expr);
@@ -113,5 +114,8 @@ bool begins_test(const struct parser *parser);
 
 /* What comes after the first operand, which it *takes*. */
 granary_err parse_test(struct parser *parser, struct gr_expr *operand, struct gr_expr **ret_expr);
+
+/* Whether it is a literal, perhaps below 0, which lists of `in` count apart (tree.c). */
+bool expr_is_listed(const struct gr_expr *item);
 
 #endif

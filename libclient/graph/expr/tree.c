@@ -7,6 +7,7 @@
 #include "contract/int128.h"
 #include "data/frame.h"
 #include "graph/expr.h"
+#include "graph/expr/parser.h"
 
 static granary_err
 out_of_memory(void)
@@ -134,13 +135,21 @@ gr_expr_equal(const struct gr_expr *a, const struct gr_expr *b)
     return true;
 }
 
+bool
+expr_is_listed(const struct gr_expr *item)
+{
+    return item->kind == GR_EXPR_LITERAL ||
+           (item->op == GR_OP_NEGATE && item->operand_count == 1 && item->operands[0]->kind == GR_EXPR_LITERAL);
+}
+
 size_t
 gr_expr_size(const struct gr_expr *expr)
 {
+    bool lists = expr->kind == GR_EXPR_CALL && expr->op == GR_OP_IN;
     size_t size = 1;
 
     for (size_t i = 0; i < expr->operand_count; i++) {
-        size += gr_expr_size(expr->operands[i]);
+        size += lists && i > 0 && expr_is_listed(expr->operands[i]) ? 0 : gr_expr_size(expr->operands[i]);
     }
     return size;
 }

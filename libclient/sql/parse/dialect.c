@@ -20,6 +20,8 @@ static const struct {
     {",", dialect_comma},
     {":", dialect_colon},
     {"as", dialect_as},
+    {"%", dialect_percent},
+    {"percent", dialect_percent},
     {"try_cast", dialect_try}, /* only CAST takes AS */
     {"join", dialect_join},
     {"semi", dialect_semi},
@@ -31,6 +33,7 @@ static const struct {
     {"qualify", dialect_qualify},
     {"values", dialect_values},
     {"interval", dialect_interval},
+    {"filter", dialect_filter},
     {"ignore", dialect_nulls},
     {"respect", dialect_nulls},
 };

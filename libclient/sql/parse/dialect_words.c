@@ -67,12 +67,19 @@ dialect_semi(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, token, "left");
 }
 
+/* POSITIONAL JOIN is CROSS JOIN, noted. */
 void
 dialect_other_join(struct dialect *d, struct dialect_token *token)
 {
     static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
 
-    if (!is_named(token) && dialect_is_one(token->next, joins)) {
+    if (is_named(token) || !dialect_is_one(token->next, joins)) {
+        return;
+    }
+    if (dialect_is(token, "positional") && dialect_is(token->next, "join")) {
+        dialect_note(d, token->next, NOTED_POSITIONAL);
+        dialect_replace(d, token, "cross");
+    } else {
         (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s JOIN is not supported", token->size, token->text);
     }
 }
@@ -151,6 +158,18 @@ dialect_as(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, name, quoted);
     name->is_value = false;
     name->is_name = true;
+}
+
+/* FILTER (condition) is FILTER (WHERE condition). */
+void
+dialect_filter(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *open = token->next;
+
+    if (dialect_is(token->prev, ")") && dialect_is(open, "(") && open->pair != NULL && open->next != open->pair &&
+        !dialect_is(open->next, "where")) {
+        (void)dialect_add(d, open->next, "where", open);
+    }
 }
 
 /* ---- intervals ---- */
@@ -401,5 +420,28 @@ dialect_star(struct dialect *d, struct dialect_token *token)
     (void)dialect_add(d, clause, ")", token);
     if (name != NULL) {
         dialect_note(d, name, NOTED_STAR);
+    }
+}
+
+/* ---- limits ---- */
+
+/* LIMIT 10%, LIMIT (5 + 5) PERCENT */
+void
+dialect_percent(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *last = token->prev;
+    struct dialect_token *first = last->pair != NULL ? last->pair : last;
+    struct dialect_token *name;
+
+    if (!dialect_is(first->prev, "limit") || first == token || first->prev->prev == NULL ||
+        !(dialect_is_end(token->next) || dialect_is_clause(token->next))) {
+        return;
+    }
+    name = dialect_add(d, first, "\"#percent\"", first);
+    (void)dialect_add(d, first, "(", first);
+    (void)dialect_add(d, token, ")", token);
+    dialect_remove(d, token);
+    if (name != NULL) {
+        dialect_note(d, name, NOTED_PERCENT);
     }
 }

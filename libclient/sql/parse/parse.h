@@ -5,7 +5,7 @@
 #include "sql/statement.h"
 
 /* Bytes of a statement, at most. */
-#define SQL_TEXT_MAX ((size_t)256 << 10)
+#define SQL_TEXT_MAX ((size_t)4 << 20)
 
 /* One of them; neither: the statement has failed. */
 struct sql_tree {

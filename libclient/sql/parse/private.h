@@ -11,13 +11,15 @@ enum parse_noted {
     NOTED_QUOTIENT,     /* an operator `/` is `//` */
     NOTED_TRY,          /* CAST is TRY_CAST */
     NOTED_IGNORE_NULLS, /* the function called leaves nulls out */
-    NOTED_RESPECT_NULLS,
-    NOTED_STAR,    /* a call is a star and what is said of it */
-    NOTED_ALL,     /* a column of GROUP BY or ORDER BY is ALL */
-    NOTED_QUALIFY, /* a window's partition is the condition of QUALIFY */
-    NOTED_JOIN,    /* as it stands; those from here on are of JOINs, each of which is noted */
-    NOTED_SEMI,    /* LEFT JOIN is SEMI JOIN */
+    NOTED_RESPECT_NULLS, /* ... keeps them */
+    NOTED_STAR,         /* a call is a star and what is said of it */
+    NOTED_PERCENT,      /* a call is a part of a hundred */
+    NOTED_ALL,          /* a column of GROUP BY or ORDER BY is ALL */
+    NOTED_QUALIFY,      /* a window's partition is the condition of QUALIFY */
+    NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
+    NOTED_SEMI,         /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
+    NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
 };
 
 struct parse_note {
@@ -101,6 +103,11 @@ bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const ch
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
+
+/* ---- limit.c ---- */
+
+/* LIMIT, OFFSET, FETCH; behind ORDER BY. */
+bool parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
 
 /* ---- star.c ---- */
 

@@ -117,9 +117,9 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
     return item->name != NULL && parse_alias(p, TAKE(p, table, alias), item);
 }
 
-/* LEFT JOIN, or what was written in its place: the last JOIN before its right side tells. */
-static enum sql_join
-left_join(const struct parse *p, const PgQuery__JoinExpr *join)
+/* What was noted of a join: the last JOIN before its right side tells. */
+static enum parse_noted
+noted_join(const struct parse *p, const PgQuery__JoinExpr *join)
 {
     int right = parse_place(&join->rarg->base);
 
@@ -127,10 +127,10 @@ left_join(const struct parse *p, const PgQuery__JoinExpr *join)
         const struct parse_note *note = &p->notes[i - 1];
 
         if (note->at < right && note->what >= NOTED_JOIN) {
-            return note->what == NOTED_SEMI ? SQL_SEMI : note->what == NOTED_ANTI ? SQL_ANTI : SQL_LEFT;
+            return note->what;
         }
     }
-    return SQL_LEFT;
+    return NOTED_JOIN;
 }
 
 static bool
@@ -145,7 +145,11 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
 
     item->kind = SQL_FROM_JOIN;
     item->join = joins[TAKE(p, join, jointype)]; /* the grammar makes no other */
-    item->join = item->join == SQL_LEFT ? left_join(p, join) : item->join;
+    if (item->join == SQL_LEFT) {                /* or what was written in its place */
+        item->join = noted_join(p, join) == NOTED_SEMI   ? SQL_SEMI
+                     : noted_join(p, join) == NOTED_ANTI ? SQL_ANTI
+                                                         : SQL_LEFT;
+    }
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));
@@ -162,7 +166,7 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         return item->on != NULL;
     }
     if (item->join == SQL_INNER && item->using_count == 0 && !item->natural) {
-        item->join = SQL_CROSS;
+        item->join = noted_join(p, join) == NOTED_POSITIONAL ? SQL_POSITIONAL : SQL_CROSS;
     }
     return true;
 }
@@ -446,12 +450,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     } else if (ok) {
         ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
     }
-    ok = ok && parse_orders(p, from, select) &&
-         parse_count(p, TAKE(p, from, limit_count), "LIMIT", -1, &select->limit) &&
-         parse_count(p, TAKE(p, from, limit_offset), "OFFSET", 0, &select->offset);
-    if (from->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_COUNT) {
-        (void)TAKE(p, from, limit_option); /* limit_count tells */
-    }
+    ok = ok && parse_orders(p, from, select) && parse_limit(p, from, select);
     p->depth--;
     p->windows = windows;
     p->window_count = window_count;

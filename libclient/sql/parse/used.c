@@ -161,10 +161,16 @@ says_nothing(const ProtobufCFieldDescriptor *field)
     return false;
 }
 
-/* around: where what the message is in stands */
+/* A message, and what it is in. */
+struct within {
+    const ProtobufCMessage *message;
+    const struct within *around;
+};
+
 static bool
-refuse(struct parse *p, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, int around)
+refuse(struct parse *p, const struct within *where, const ProtobufCFieldDescriptor *field)
 {
+    const ProtobufCMessage *message = where->message;
     ProtobufCMessage *const *list = NULL;
     int place = list_messages(message, field, &list) > 0 ? parse_place(list[0]) : -1;
     const char *words = NULL;
@@ -174,32 +180,34 @@ refuse(struct parse *p, const ProtobufCMessage *message, const ProtobufCFieldDes
                                                                                                    : NULL;
     }
     place = place >= 0 ? place : parse_place(message);
-    place = place >= 0 ? place : around;
+    for (; where != NULL && place < 0; where = where->around) {
+        place = place_at(where->message);
+    }
     return words != NULL ? sql_fail(p->q, GRANARY_EUNSUPPORTED, place, "%s is not supported", words)
                          : sql_fail(p->q, GRANARY_EUNSUPPORTED, place, "'%s' of the grammar's %s is not supported here",
                                     field->name, message->descriptor->short_name);
 }
 
 static bool
-check_used(struct parse *p, const ProtobufCMessage *tree, int around)
+check_used(struct parse *p, const ProtobufCMessage *tree, const struct within *around)
 {
-    int place = place_at(tree);
+    const struct within here = {tree, around};
 
-    place = place >= 0 ? place : around;
     for (unsigned i = 0; i < tree->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &tree->descriptor->fields[i];
         ProtobufCMessage *const *list = NULL;
-        size_t count = list_messages(tree, field, &list);
         bool is_kind = (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0; /* which it is says nothing */
+        size_t count;
 
-        if (says_nothing(field) || !is_set(tree, field)) {
+        if (!is_set(tree, field) || says_nothing(field)) {
             continue;
         }
+        count = list_messages(tree, field, &list);
         if (!is_kind && !was_taken(p, (const char *)tree + field->offset)) {
-            return refuse(p, tree, field, place);
+            return refuse(p, &here, field);
         }
         for (size_t k = 0; k < count; k++) {
-            if (!check_used(p, list[k], place)) {
+            if (!check_used(p, list[k], &here)) {
                 return false;
             }
         }
@@ -210,5 +218,5 @@ check_used(struct parse *p, const ProtobufCMessage *tree, int around)
 bool
 parse_check_used(struct parse *p, const ProtobufCMessage *tree)
 {
-    return check_used(p, tree, -1);
+    return check_used(p, tree, NULL);
 }

@@ -97,6 +97,12 @@ select x, count(*) as c from f group by x qualify row_number() over (order by c 
 select i + 1 as y, y * 2 as z, x from whole where y > 2 and z < 100
 3,6,2.5
 
+select i + 1 as x, alias.x * 2 as y, count(*) filter (i > 1) as c from whole group by all having alias.x > 2
+3,6,1
+
+select alias.i from whole
+error: line 1, column 8: no table in FROM is called 'alias'
+
 select i as x, x from whole order by i
 1,1.5
 2,2.5
@@ -128,6 +134,22 @@ true,true,true,true
 select i from f where (i > 3) < true and (x = 0.0) >= false order by i
 1
 2
+
+select * from whole positional join (select i as k from f order by i desc limit 3) order by k desc
+1,1.5,7
+2,2.5,5
+,,4
+
+select w.i, v.i as j from whole w positional join (select i from f where i = 7) v where v.i is null or w.i = 1 order by 1
+1,7
+2,
+
+select positional.i from whole as positional join f using (i) positional join (select 1 as z) order by 1
+1
+2
+
+select i from whole positional left join f
+error: line 1, column 21: positional JOIN is not supported
 
 select * exclude (x), x as 'last one' from whole order by 1
 1,1.5
@@ -622,8 +644,41 @@ select i from (values (1, [1, 2]), (2, [3]), (3, null)) as t(i, l) where l >= [1
 select regr_slope(distinct i, x) from f
 error: DISTINCT in 'regr_slope' is not supported
 
-select 1 limit 1 + 1
-error: line 1, column 16: LIMIT needs a whole number as written
+select i from f order by i limit 1 + 1 offset 7 // 3
+3
+4
+
+select i from f order by i limit 50% offset 1
+2
+3
+4
+
+select i from f order by i limit (30 + 4) percent
+1
+2
+
+select i from f limit 0%
+
+select x, i from f where x = 0 or i = 7 order by x fetch first 1 row with ties
+0.0,1
+-0.0,2
+
+select i, x from f order by x desc offset 1 rows fetch next 1 rows only with ties
+error: line 1, column 73: syntax error
+
+select i from f order by x desc offset 1 rows fetch next 2 rows with ties
+5
+7
+
+select i from whole limit '1'
+1
+
+select i from whole limit 0.6
+1
+
+select i from whole limit null
+1
+2
 
 select i, first_value(x) over w, last_value(x) over w, nth_value(x, 3) over w, first_value(x) over (order by i rows 1 preceding), last_value(y) over (), nth_value(y, 3) over () from xy window w as (order by i) order by i
 1,0.0,0.0,,0.0,8.0,nan
@@ -961,7 +1016,15 @@ select * from beside.csv
 
 def blocks():
     yield 'select i from f where ' + ' and '.join(f'i <> {n}' for n in range(10, 310)) + ' limit 0', []
-    yield f"select 1 where 1 in ({', '.join(map(str, range(20000)))})", ['error: line 1, column 18: IN has 20000 values, more than an expression can have (4096): load them as a table']
+    yield f"select 1 where 1 in ({', '.join(map(str, range(20000)))})", ['1']
+    yield f"select 1 from f where i in ({', '.join(f'i + {n}' for n in range(5000))})", ['error: line 1, column 25: IN has 5000 values, more than an expression can have (4096): load them as a table']
+    yield f"select i from f where i not in ({', '.join(map(str, range(2, 18000)))}) and -x <= 0", ['1']
+    yield f"select count(*) from (select {', '.join(f'i + {n} as c{n}' for n in range(300))} from f) where c299 > 301", ['4']
+    yield f"from {'(from ' * 60}f{')' * 60} where i = 1", ['1,0.0']
+    yield f"from {'(from ' * 1000}f{')' * 1000}", ['error: line 1, column ']
+    yield f"select {'(' * 5000}1{')' * 5000}", ['1']
+    yield f"select {'not ' * 1000}true", ['error: expressions and queries nest more than 200 deep']
+    yield f"select x from f where {'interval ' * 1000}", ['error: line 1, column ']
     yield 'select 1 from f where ' + ' or '.join(f'i = {n}' for n in range(5091)), ['error: line 1, column 29: OR has 5091 terms']
     yield f"select 1 from (values {', '.join(f'({n})' for n in range(1000))}) t(i) where i = 999", ['1']
     yield f"select * from (values {', '.join(f'({n})' for n in range(1001))}) t(i)", ['error: VALUES has 1001 rows, and can have 1000: write them to a CSV file']

@@ -245,7 +245,17 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select name from a where sum(x) > 1", GRANARY_EINVAL, "put the condition into HAVING"},
         {"select x from a order by 3", GRANARY_EINVAL, "position 3: SELECT lists 1 value"},
         {"select x from a limit -1", GRANARY_EINVAL, "LIMIT needs a whole number"},
-        {"select x from a limit x", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit x", GRANARY_EINVAL, "line 1, column 23: LIMIT needs a whole number"},
+        {"select x from a limit 1 + x", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit 1 / 0", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit 1e300", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit 'x'", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit 2 - 3", GRANARY_EINVAL, "LIMIT needs a whole number"},
+        {"select x from a limit 1 offset (select 1)", GRANARY_EINVAL, "OFFSET needs a whole number"},
+        {"select x from a limit 101%", GRANARY_EINVAL, "line 1, column 23: LIMIT takes 0 to 100 percent"},
+        {"select x from a limit (1 - 2) percent", GRANARY_EINVAL, "LIMIT takes 0 to 100 percent"},
+        {"select x from a fetch first 2 rows with ties", GRANARY_EINVAL,
+         "WITH TIES cannot be specified without ORDER BY"},
         {"select distinct x from a order by id", GRANARY_EINVAL, "ORDER BY takes what SELECT lists"},
         {"select frobnicate(x) from a", GRANARY_EINVAL, "frobnicate"},
         {"select x from a where x in (select id, y from b)", GRANARY_EINVAL, "1 value is compared with 2 columns"},
@@ -356,7 +366,6 @@ nothing_is_ignored(void **state)
         {"select id, count(*) from a group by distinct id", "GROUP BY DISTINCT"},
         {"select x into y from a", "SELECT INTO"},
         {"select x from a for update", "FOR UPDATE"},
-        {"select x from a order by x fetch first 2 rows with ties", "WITH TIES"},
         {"select x from a order by x using <", "ORDER BY ... USING"},
         {"select * from a, lateral (select 1) b", "LATERAL"},
         {"select * from (a join b using (id)) as c", "an alias of a join"},
@@ -565,6 +574,79 @@ translate_often(void *wrong)
     return NULL;
 }
 
+/* Before, items from 0 to below count with what stands between them, and behind: translated, and of which error. */
+static granary_err
+translate_many(const char *before, const char *item, const char *between, int count, const char *behind)
+{
+    struct gr_buf out = {0};
+    granary_err err;
+
+    gr_buf_addf(&out, "%s", before);
+    for (int i = 0; i < count; i++) {
+        gr_buf_addf(&out, "%s%s%d", i == 0 ? "" : between, item, i);
+    }
+    gr_buf_addf(&out, "%s", behind);
+    assert_true(gr_buf_ok(&out));
+    free(translate(out.bytes, &err));
+    gr_buf_free(&out);
+    return err;
+}
+
+static void
+long_statements_are_translated_or_refused(void **state)
+{
+    const size_t large = (size_t)1 << 20;
+    char *text = malloc(4 * large + 64);
+    granary_err err;
+
+    (void)state;
+    assert_int_equal(translate_many("select id from a where x in (", "", ", ", 100000, ")"), GRANARY_OK);
+    assert_int_equal(translate_many("select id from a where x not in (", "-", ", ", 100000, ")"), GRANARY_OK);
+    assert_int_equal(translate_many("select id from a where name in ('", "k", "', '", 100000, "')"), GRANARY_OK);
+    assert_int_equal(translate_many("select ", "x + 1 as c", ", ", 3000, " from a"), GRANARY_OK);
+    assert_int_equal(translate_many("select id from a where ", "x <> ", " and ", 2000, ""), GRANARY_OK);
+    assert_int_equal(translate_many("select id from a where ", "x = ", " or ", 5000, ""), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "OR has 5000 terms"));
+    assert_int_equal(translate_many("select x + 1 as c0, ", "c0 + c0 + c", " as d, ", 2000, " as e from a"),
+                     GRANARY_ENOENT);
+    assert_non_null(text);
+    memset(text, 'x', 4 * large + 64);
+    memcpy(text, "select '", 8);
+    memcpy(text + large, "' as a", 7);
+    free(translate(text, &err));
+    assert_int_equal(err, GRANARY_OK);
+    memset(text, ' ', 4 * large + 64);
+    memcpy(text, "select 1", 8);
+    text[4 * large + 1] = '\0';
+    free(translate(text, &err));
+    assert_int_equal(err, GRANARY_EINVAL);
+    assert_non_null(strstr(granary_error_message(), "the statement has 4194305 bytes; it can have 4194304"));
+    text[4 * large] = '\0';
+    free(translate(text, &err));
+    assert_int_equal(err, GRANARY_OK);
+    free(text);
+}
+
+/* Each alias stands twice in the next one: written out, the last one would have 2^60 parts. */
+static void
+aliases_of_aliases_have_an_end(void **state)
+{
+    struct gr_buf out = {0};
+    granary_err err;
+
+    (void)state;
+    gr_buf_addf(&out, "select x as c0");
+    for (int i = 1; i < 60; i++) {
+        gr_buf_addf(&out, ", c%d + c%d as c%d", i - 1, i - 1, i);
+    }
+    gr_buf_addf(&out, " from a");
+    assert_true(gr_buf_ok(&out));
+    free(translate(out.bytes, &err));
+    gr_buf_free(&out);
+    assert_int_equal(err, GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "with aliases written out this has more than 4096"));
+}
+
 static void
 threads_translate_at_the_same_time(void **state)
 {
@@ -594,6 +676,8 @@ main(void)
         cmocka_unit_test(depth_has_an_end),
         cmocka_unit_test(short_statements_need_little_stack),
         cmocka_unit_test(mixed_up_queries_are_translated_or_refused),
+        cmocka_unit_test(long_statements_are_translated_or_refused),
+        cmocka_unit_test(aliases_of_aliases_have_an_end),
         cmocka_unit_test(threads_translate_at_the_same_time),
     };
 

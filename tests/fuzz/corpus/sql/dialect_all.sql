@@ -1,0 +1,1 @@
+select name, grouping(name), count(*) filter (where x > interval (x) days) from a group by rollup (name) order by all desc nulls first

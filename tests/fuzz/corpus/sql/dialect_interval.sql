@@ -1,0 +1,1 @@
+select day + interval 3 weeks - interval '2' decades + interval (x + 1) seconds, lag(x ignore nulls) over w, first_value(x) respect nulls over w from a window w as (order by id) qualify x > 1

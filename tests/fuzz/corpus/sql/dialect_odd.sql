@@ -1,0 +1,1 @@
+from from select : x: , qualify all by group ( [ values (1,), interval 3 moons exclude * exclude (

@@ -1,0 +1,1 @@
+select * exclude (id) replace (x + 1 as x) rename (name as n), b.* like 'y%', columns('^(x|y)$') as 'c_\1', min(columns(* exclude (day))) over (), columns(['x']) from a join b using (id)

@@ -1,0 +1,1 @@
+from values (1, 'a'), (2, 'b') v(i, s), ((values (3))), (select 1) group by all having i > 1 limit (1 + 1) percent offset 1

@@ -1,0 +1,1 @@
+from a select x, y: x + 1, where y > 1 qualify row_number() over (order by x) = 1 union all from (from b select id, y) limit 50%

@@ -1,0 +1,1 @@
+with w as (from a) from w select id order by x offset 1 rows fetch first 2 rows with ties
