@@ -277,7 +277,7 @@ for route, whole, real, text in ((graph, 'int64', 'float64', 'string'), (sql, 'b
     route('CAST', 'cast({0} as timestamp)', 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
     for kind in 'iq':
         route('CAST', 'cast({0} as decimal(2))' if route is graph else 'cast({0} as decimal(20, 2))', kind, lambda row, o: decimal.Decimal(row[0]).quantize(decimal.Decimal('0.01'), decimal.ROUND_HALF_UP))
-graph('TRY_CAST', 'try_cast({0} as int64)', 'a', lambda row, o: int(row[0]) if re.fullmatch(' *-?[0-9]+ *', row[0]) else None)
+graph('TRY_CAST', 'try_cast({0} as int64)', 'a', lambda row, o: None if decimal_of(row[0]) is None else nearest(decimal_of(row[0])))
 graph('TRY_CAST', 'try_cast({0} as float64)', 'a', lambda row, o: None if decimal_of(row[0]) is None else float(decimal_of(row[0])))
 graph('TRY_CAST', 'try_cast({0} as int8)', 'i', lambda row, o: row[0] if -128 <= row[0] <= 127 else None)
 

@@ -57,12 +57,34 @@ prefer_plain(struct gr_expr *expr)
     }
 }
 
+/* Of a bool and a number the bool is a number, 0 or 1; of a string and a value of another dtype the string is read as one. */
+static granary_err
+meet_halfway(struct gr_expr *expr)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < 2 && err == GRANARY_OK; i++) {
+        struct gr_expr *other = expr->operands[1 - i];
+        granary_dtype dtype = expr->operands[i]->dtype;
+
+        if (dtype == GRANARY_BOOL && expr_is_numeric(other->dtype)) {
+            err = expr_convert(&expr->operands[i], GRANARY_INT64);
+        } else if (dtype == GRANARY_STRING && expr_reads_strings(other->dtype)) {
+            err = expr_read_strings(&expr->operands[i], other->dtype);
+        }
+    }
+    return err;
+}
+
 granary_err
 expr_check_equal(struct gr_expr *expr)
 {
     expr_settle_nulls(expr, GRANARY_BOOL);
     granary_err err = expr_read_texts(expr);
 
+    if (err == GRANARY_OK) {
+        err = meet_halfway(expr);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -91,13 +113,6 @@ granary_err
 expr_check_order(struct gr_expr *expr)
 {
     expr_settle_nulls(expr, GRANARY_INT64);
-    for (int i = 0; i < 2; i++) {
-        const struct gr_expr *other = expr->operands[1 - i];
-
-        if (expr->operands[i]->dtype == GRANARY_BOOL && (other->dtype == GRANARY_BOOL || expr_is_text(other))) {
-            return expr_wrong_type(expr, "values that have an order");
-        }
-    }
     return expr_check_equal(expr);
 }
 
@@ -105,30 +120,17 @@ granary_err
 expr_check_logic(struct gr_expr *expr)
 {
     if (expr->op == GR_OP_OR &&
-        (expr->operands[0]->dtype == GRANARY_BINARY || expr->operands[1]->dtype == GRANARY_BINARY)) {
-        granary_err err = expr_read_texts(expr);
+        (gr_dtype_is_text(expr->operands[0]->dtype) || gr_dtype_is_text(expr->operands[1]->dtype))) {
+        expr->op = GR_OP_CONCAT; /* a || b */
+        return expr_check_joined(expr);
+    }
+    expr_settle_nulls(expr, GRANARY_BOOL);
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        granary_err err = expr_become_truth(&expr->operands[i]);
 
         if (err != GRANARY_OK) {
             return err;
         }
-        expr_settle_nulls(expr, GRANARY_BINARY);
-    }
-    if (expr->op == GR_OP_OR && gr_dtype_is_text(expr->operands[0]->dtype) &&
-        expr->operands[1]->dtype == expr->operands[0]->dtype) {
-        expr->op = GR_OP_CONCAT; /* a || b */
-        expr->dtype = expr->operands[0]->dtype;
-        return GRANARY_OK;
-    }
-    expr_settle_nulls(expr, GRANARY_BOOL);
-    if (expr->op == GR_OP_OR &&
-        (gr_dtype_is_text(expr->operands[0]->dtype) || gr_dtype_is_text(expr->operands[1]->dtype))) {
-        struct expr_shown left;
-        struct expr_shown right;
-
-        return gr_fail(GRANARY_ETYPE, "position %d: '||' joins two strings, not %s and %s: cast what is none to string",
-                       expr->position, expr_show(expr->operands[0], &left), expr_show(expr->operands[1], &right));
-    }
-    for (size_t i = 0; i < expr->operand_count; i++) {
         if (expr->operands[i]->dtype != GRANARY_BOOL) {
             return expr_wrong_type(expr, expr->operand_count == 1 ? "a bool" : "two bools");
         }
@@ -203,15 +205,6 @@ expr_check_nullif(struct gr_expr *expr)
 }
 
 granary_err
-expr_check_ordered_alike(struct gr_expr *expr)
-{
-    granary_err err = expr_check_alike(expr);
-
-    return err == GRANARY_OK && expr->dtype == GRANARY_BOOL ? expr_wrong_operand(expr, 0, "values that have an order")
-                                                            : err;
-}
-
-granary_err
 expr_check_case(struct gr_expr *expr)
 {
     for (size_t i = 0; i + 1 < expr->operand_count; i += 2) {
@@ -221,6 +214,12 @@ expr_check_case(struct gr_expr *expr)
         if (condition->dtype == GRANARY_NULLTYPE) {
             expr_become_null(condition, GRANARY_BOOL);
         }
+        granary_err err = expr_become_truth(&expr->operands[i]);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        condition = expr->operands[i];
         if (condition->dtype != GRANARY_BOOL) {
             return gr_fail(GRANARY_ETYPE, "position %d: a condition of 'case' must be a bool, not %s",
                            condition->position, expr_show(condition, &shown));

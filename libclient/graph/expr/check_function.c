@@ -213,7 +213,7 @@ expr_check_signature(struct gr_expr *expr)
     return GRANARY_OK;
 }
 
-/* Strings, or binaries. */
+/* Strings, or binaries. What is neither becomes a string. */
 granary_err
 expr_check_joined(struct gr_expr *expr)
 {
@@ -230,8 +230,10 @@ expr_check_joined(struct gr_expr *expr)
             expr_become_null(operand, dtype);
         } else if (dtype == GRANARY_BINARY && expr_is_text(operand)) {
             err = expr_read_argument(expr, operand, dtype);
+        } else if (dtype == GRANARY_STRING && operand->dtype != dtype && !expr_is_list(operand->dtype)) {
+            err = expr_cast_call(&expr->operands[i], dtype);
         }
-        if (err != GRANARY_OK || operand->dtype != dtype) {
+        if (err != GRANARY_OK || expr->operands[i]->dtype != dtype) {
             return err != GRANARY_OK ? err
                                      : expr_wrong_operand(expr, i, dtype == GRANARY_BINARY ? "a binary" : "a string");
         }

@@ -11,6 +11,21 @@
 
 /* ---- what fits ---- */
 
+/* A bool beside numbers is one of them: expressions make it so, and nobody has said it. */
+static bool
+mixes_bools(const struct gr_expr *checked)
+{
+    bool mixes = false;
+
+    for (size_t i = 0; i < checked->operand_count && checked->op == GR_OP_COALESCE; i++) {
+        const struct gr_expr *operand = checked->operands[i];
+
+        mixes = mixes || (operand->kind == GR_EXPR_CALL && operand->op == GR_OP_CONVERT &&
+                          operand->operands[0]->dtype == GRANARY_BOOL);
+    }
+    return mixes;
+}
+
 bool
 fits(struct rewrite *x, const char *text, const struct gr_field *field, struct misfit *misfit)
 {
@@ -19,7 +34,7 @@ fits(struct rewrite *x, const char *text, const struct gr_field *field, struct m
     struct gr_expr *expr = NULL;
     bool parsed = gr_trees_find(trees, text, &plain) == GRANARY_OK;
     granary_err err = parsed ? gr_trees_check(trees, text, rewrite_schema(x), &expr) : GRANARY_OK;
-    bool good = err != GRANARY_ETYPE && err != GRANARY_EINVAL;
+    bool good = err != GRANARY_ETYPE && err != GRANARY_EINVAL && (expr == NULL || !mixes_bools(expr));
 
     if (!good && err == GRANARY_EINVAL && misfit->why[0] == '\0') {
         (void)snprintf(misfit->why, sizeof misfit->why, "column '%.100s': %.500s", field->name,

@@ -260,3 +260,13 @@ parse_expr(struct parse *p, const PgQuery__Node *from)
     p->depth--;
     return expr;
 }
+
+struct sql_expr *
+parse_condition(struct parse *p, const PgQuery__Node *from)
+{
+    struct sql_expr *expr = parse_expr(p, from);
+    bool computed = expr != NULL && (expr->kind == SQL_LITERAL || (expr->kind == SQL_PREFIX && expr->text[0] == '-') ||
+                                     (expr->kind == SQL_INFIX && strchr("+-*/", expr->text[0]) != NULL));
+
+    return computed ? sql_parse_new_call(p, SQL_CAST, expr->position, "bool", expr, NULL) : expr;
+}

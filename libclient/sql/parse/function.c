@@ -114,6 +114,15 @@ parse_percentile(struct parse *p, const PgQuery__FuncCall *call)
     return args[1] == NULL ? NULL : args;
 }
 
+/* A null as written has no dtype, which an aggregate needs: as in DuckDB it is an integer's. */
+static struct sql_expr *
+parse_some_null(struct parse *p, struct sql_expr *arg)
+{
+    bool is_null = arg != NULL && arg->kind == SQL_LITERAL && strcmp(arg->text, "null") == 0;
+
+    return is_null ? sql_parse_new_call(p, SQL_CAST, arg->position, "int32", arg, NULL) : arg;
+}
+
 static struct sql_expr *
 parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
@@ -132,11 +141,14 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
         expr->distinct = TAKE(p, call, agg_distinct) != 0;
     }
+    if (expr->args != NULL && expr->count > 0) {
+        expr->args[0] = parse_some_null(p, expr->args[0]);
+    }
     if (strcmp(name, "count") == 0) { /* of rows, as without an argument */
         parse_take(p, &call->agg_star);
     }
     if (expr->args != NULL && call->agg_filter != NULL) {
-        expr->condition = parse_expr(p, TAKE(p, call, agg_filter));
+        expr->condition = parse_condition(p, TAKE(p, call, agg_filter));
     }
     if (expr->args != NULL && call->over != NULL) {
         expr->over = parse_window(p, TAKE(p, call, over));

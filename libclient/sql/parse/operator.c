@@ -112,7 +112,7 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         {"<=", "<=", SQL_INFIX, false},
         {">", ">", SQL_INFIX, false},
         {">=", ">=", SQL_INFIX, false},
-        {"||", "||", SQL_INFIX, false},
+        {"||", "concat", SQL_FUNCTION, false},
         {"^", "pow", SQL_FUNCTION, false},
         {"~", "regexp_matches", SQL_FUNCTION, false},
         {"!~", "regexp_matches", SQL_FUNCTION, true},

@@ -84,7 +84,7 @@ select upper('\x00'::bytea)
 error: 'upper' needs a string, not binary
 
 select '\x00'::bytea || 1
-error: '||' joins two strings, not binary and int64
+error: 'concat' needs a binary as argument 2, not int64
 
 select i from whole where time '12:00' = timestamp '2024-01-31 12:00'
 error: needs two values that compare
@@ -438,8 +438,23 @@ select i, row_number() over (order by x desc nulls first, i) from f order by 2
 select 1 from f where x = 1 and x > date '2020-13-01'
 error: line 1, column 35: '2020-13-01' is no date
 
-select 'a' || i from f
-error: '||' joins two strings, not string ('a') and int64 ('i')
+select 'a' || i || true || date '2020-01-31' || 1.50 from f where i = 1
+a1true2020-01-311.50
+
+select i = s, s in (1, 2), b = 1, b < true, b > 0 or i, not i from (values (1, '1', true), (2, '3', false)) t(i, s, b)
+true,true,true,false,true,false
+false,false,false,true,true,false
+
+select 1 where null
+
+select count(*) from f where 1 and not 'false'
+6
+
+select s + 1 from (values ('1')) t(s)
+error: '+' needs two numbers, not string ('s') and int64
+
+select i = s from (values (1, 'one')) t(i, s)
+error: 'one' is no int32
 
 select avg(distinct x) from f
 error: DISTINCT in 'avg' is not supported
@@ -594,7 +609,7 @@ select i // 'a', i from f
 error: line 1, column 10: 'a' meets int64 ('i'), but is no int64
 
 select max(i) filter (where s > 1) from (values (1, 'a')) t(i, s)
-error: line 1, column 31: '>' needs two values that compare, not string ('s') and int64
+error: 'a' is no int64
 
 select s from (values ('a')) t(s) where s
 error: line 1, column 41: this is string, but a filter needs a bool, such as a comparison
