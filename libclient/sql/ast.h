@@ -48,7 +48,7 @@ struct sql_expr {
     size_t count;
     bool negated;
     /* AGGREGATE */
-    const char *written; /* its name in the statement */
+    const char *written; /* its name in the statement; of a FUNCTION, too, or NULL */
     bool distinct;
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
     struct sql_window *over;    /* of a window function, or NULL */

@@ -7,8 +7,11 @@ import base64
 import calendar
 import datetime
 import decimal
+import functools
+import hashlib
 import math
 import re
+import urllib.parse
 
 import numpy as np
 
@@ -174,6 +177,60 @@ for name, (word, function) in MATH.items():
 sql('LOG10', 'log({0})', 'f', lambda row, o: float(np.log10(np.float64(row[0]))), alias='log')
 for kinds in ('f f', 'u f', 'i f'):
     both('ATAN2', 'atan2({0}, {1})', kinds, lambda row, o: math.atan2(float(row[0]), float(row[1])))
+def cot(x):
+    return 1 / np.tan(x)
+
+
+def even(x):
+    size = np.ceil(abs(x))
+    return np.copysign(size + size % 2, x)
+
+
+MORE_MATH = {'CBRT': ('cbrt', np.cbrt), 'SINH': ('sinh', np.sinh), 'COSH': ('cosh', np.cosh), 'TANH': ('tanh', np.tanh), 'ASINH': ('asinh', np.arcsinh), 'ACOSH': ('acosh', np.arccosh),
+             'ATANH': ('atanh', np.arctanh), 'LOG1P': ('log1p', np.log1p), 'EXPM1': ('expm1', np.expm1), 'COT': ('cot', cot), 'DEGREES': ('degrees', np.degrees),
+             'RADIANS': ('radians', np.radians)}
+for name, (word, function) in MORE_MATH.items():
+    for kind in 'fu':
+        both(name, word + '({0})', kind, lambda row, o, f=function: float(f(np.float64(row[0]))))
+both('EVEN', 'even({0})', 'f', lambda row, o: float(even(np.float64(row[0]))))
+both('GAMMA', 'gamma(abs({0}) + 1e0)', 'f', lambda row, o: math.gamma(abs(row[0]) + 1) if abs(row[0]) < 150 else math.inf)
+both('LGAMMA', 'lgamma(abs({0}) + 1e0)', 'f', lambda row, o: math.lgamma(abs(row[0]) + 1))
+for kinds in ('f f', 'u f', 'i f'):
+    graph('LOGARITHM', 'logarithm({0}, {1})', kinds, lambda row, o: float(np.log(np.float64(row[1])) / np.log(np.float64(row[0]))))
+    sql('LOGARITHM', 'log({0}, {1})', kinds, lambda row, o: float(np.log(np.float64(row[1])) / np.log(np.float64(row[0]))), alias='log')
+    both('FDIV', 'fdiv({0}, {1})', kinds, lambda row, o: float(np.floor(np.float64(row[0]) / np.float64(row[1]))))
+    both('FMOD', 'fmod({0}, {1})', kinds, lambda row, o: float(np.float64(row[0]) - np.floor(np.float64(row[0]) / np.float64(row[1])) * np.float64(row[1])))
+    both('NEXTAFTER', 'nextafter({0}, {1})', kinds, lambda row, o: float(np.nextafter(np.float64(row[0]), np.float64(row[1]))))
+for kind in 'fu':
+    both('ISFINITE', 'isfinite({0})', kind, lambda row, o: math.isfinite(row[0]))
+both('SIGNBIT', 'signbit({0})', 'f', lambda row, o: math.copysign(1, row[0]) < 0)
+
+
+def shifted(row, options):
+    a, n = row
+    if a < 0 or n < 0 or a << n >= 2**63:
+        raise ValueError('bits are lost')
+    return a << n
+
+
+for kinds in ('i i', 'w w', 'i w'):
+    for name, word, sign, function in (('BIT_AND', 'bitand', '&', lambda a, b: a & b), ('BIT_OR', 'bitor', '|', lambda a, b: a | b), ('BIT_XOR', 'bitxor', '#', lambda a, b: a ^ b)):
+        graph(name, word + '({0}, {1})', kinds, lambda row, o, f=function: f(*row))
+        sql(name, '({0} ' + sign + ' {1})', kinds, lambda row, o, f=function: f(*row))
+sql('BIT_XOR', 'xor({0}, {1})', 'ii', lambda row, o: row[0] ^ row[1], alias='xor')
+graph('BIT_NOT', 'bitnot({0})', 'w', lambda row, o: ~row[0])
+sql('BIT_NOT', '(~{0})', 'w', lambda row, o: ~row[0])
+graph('SHIFT_LEFT', 'shift_left(cast({0} as int64), [0])', 'o', lambda row, o: shifted((row[0], o[0]), o), [[0, 1, 7, 50]])
+sql('SHIFT_LEFT', '({0}::bigint << [0])', 'o', lambda row, o: shifted((row[0], o[0]), o), [[0, 1, 7, 50]])
+graph('SHIFT_RIGHT', 'shift_right({0}, {1})', 'wc', lambda row, o: row[0] >> row[1] if row[1] >= 0 else 0)
+sql('SHIFT_RIGHT', '({0} >> {1})', 'wc', lambda row, o: row[0] >> row[1] if row[1] >= 0 else 0)
+both('BIT_COUNT', 'bit_count(coalesce({0}, 0))', 'w', lambda row, o: bin((row[0] or 0) & (2**64 - 1)).count('1'), nulls=True)
+for alias in ('gcd', 'greatest_common_divisor'):
+    both('GCD', alias + '({0}, {1})', 'ii', lambda row, o: math.gcd(*row), alias=alias)
+for alias in ('lcm', 'least_common_multiple'):
+    both('LCM', alias + '({0}, {1})', 'ii', lambda row, o: math.lcm(*row), alias=alias)
+both('FACTORIAL', 'factorial({0})', 'h', lambda row, o: decimal.Decimal(math.factorial(row[0])))
+
 for kinds in ('f c', 'u c', 'i c', 'c c'):
     both('POW', 'pow({0}, {1})', kinds, lambda row, o: float(np.power(np.float64(row[0]), np.float64(row[1]))))
 sql('POW', 'power({0}, {1})', 'fc', lambda row, o: float(np.power(np.float64(row[0]), np.float64(row[1]))), alias='power')
@@ -204,7 +261,7 @@ def total(function):
 
 for name, word, function in (('EQUAL', '=', lambda a, b: a == b), ('NOT_EQUAL', '<>', lambda a, b: a != b), ('LESS', '<', lambda a, b: a < b), ('LESS_EQUAL', '<=', lambda a, b: a <= b),
                              ('GREATER', '>', lambda a, b: a > b), ('GREATER_EQUAL', '>=', lambda a, b: a >= b)):
-    for kinds in COMPARED + (('b b',) if word in ('=', '<>') else ()):
+    for kinds in COMPARED + ('b b', 'b i', 'i b'):
         graph(name, '{0} ' + word + ' {1}', kinds, alike(function))
         graph('TOTAL_' + name, '{0} ' + word.replace('<>', '!=') + '^ {1}', kinds, alike(total(function)))
         sql(name, '{0} ' + word + ' {1}', kinds, alike(total(function)))
@@ -239,7 +296,7 @@ def extreme(function):
     return lambda row, o: function((v for v in row if v is not None), key=lambda v: v.encode() if isinstance(v, str) else v, default=None)
 
 
-for kinds in ('i i i', 's s s', 'd d d', 'w w w'):
+for kinds in ('i i i', 's s s', 'd d d', 'w w w', 'b b b'):
     both('IN', '{0} in ({1}, {2})', kinds, among, nulls=True)
     both('COALESCE', 'coalesce({0}, {1}, {2})', kinds, first_there, nulls=True)
     both('NULLIF', 'nullif({0}, {1})', kinds[:3], lambda row, o: None if row[0] is None or row[0] == row[1] else row[0], nulls=True)
@@ -258,6 +315,15 @@ def nearest(x):
     return int(x) if isinstance(x, bool) else int(np.rint(x)) if isinstance(x, float) else int(decimal.Decimal(x).quantize(0, decimal.ROUND_HALF_UP))
 
 
+def as_text(value):
+    if isinstance(value, datetime.date):
+        text = f'{value.year:04}-{value.month:02}-{value.day:02}'
+        if isinstance(value, datetime.datetime):
+            text += f' {value.hour:02}:{value.minute:02}:{value.second:02}' + (f'.{value.microsecond:06}'.rstrip('0') if value.microsecond else '')
+        return text
+    return format(value, 'f') if isinstance(value, decimal.Decimal) else str(value)
+
+
 def decimal_of(text):
     try:
         made = decimal.Decimal(text.strip())
@@ -271,8 +337,8 @@ for route, whole, real, text in ((graph, 'int64', 'float64', 'string'), (sql, 'b
         route('CAST', f'cast({{0}} as {whole})', kind, lambda row, o: nearest(row[0]))
     for kind in 'iqf':
         route('CAST', f'cast({{0}} as {real})', kind, lambda row, o: float(row[0]))
-    for kind in 'iqbs':
-        route('CAST', f'cast({{0}} as {text})', kind, lambda row, o: ('true' if row[0] else 'false') if isinstance(row[0], bool) else str(row[0]) if not isinstance(row[0], decimal.Decimal) else format(row[0], 'f'))
+    for kind in 'iqbsmd':
+        route('CAST', f'cast({{0}} as {text})', kind, lambda row, o: ('true' if row[0] else 'false') if isinstance(row[0], bool) else as_text(row[0]))
     route('CAST', 'cast({0} as date)', 'm', lambda row, o: row[0].date())
     route('CAST', 'cast({0} as timestamp)', 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
     for kind in 'iq':
@@ -308,7 +374,7 @@ graph('TITLE', 'title({0})', 's', lambda row, o: row[0].title() if "'" not in ro
 both('INITCAP', 'initcap({0})', 's', lambda row, o: re.sub(r'[^\W_]+', lambda w: w.group()[:1].upper() + w.group()[1:].lower(), row[0]), alias='initcap')
 both('CAPITALIZE', 'capitalize({0})', 's', lambda row, o: row[0].capitalize())
 both('LENGTH', 'length({0})', 's', lambda row, o: len(row[0]))
-for alias in ('char_length', 'character_length', 'strlen'):
+for alias in ('char_length', 'character_length'):
     sql('LENGTH', alias + '({0})', 's', lambda row, o: len(row[0]), alias=alias)
 both('REVERSE', 'reverse({0})', 's', lambda row, o: row[0][::-1])
 both('OCTET_LENGTH', 'octet_length({0})', 's', lambda row, o: len(row[0].encode()))
@@ -330,10 +396,8 @@ def substring(row, options):
     return text[max(start, 0):max(start + row[2], 0)]
 
 
-both('SUBSTRING', 'substring({0}, {1})', 'sc', substring)
-both('SUBSTRING', 'substring({0}, {1}, [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]])
-sql('SUBSTRING', 'substr({0}, {1}, [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]], alias='substr')
-sql('SUBSTRING', 'substring({0} from {1} for [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]])
+graph('SUBSTRING', 'substring({0}, {1})', 'sc', substring)
+graph('SUBSTRING', 'substring({0}, {1}, [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]])
 both('LEFT', 'left({0}, {1})', 'sc', lambda row, o: row[0][:row[1]] if row[1] >= 0 else row[0][:max(0, len(row[0]) + row[1])])
 both('RIGHT', 'right({0}, {1})', 'sc', lambda row, o: row[0][max(0, len(row[0]) - row[1]):] if row[1] >= 0 else row[0][-row[1]:])
 for name, strip in (('TRIM', str.strip), ('LTRIM', str.lstrip), ('RTRIM', str.rstrip)):
@@ -349,8 +413,112 @@ graph('POSITION', 'position({0}, {1})', 'ss', lambda row, o: row[1].find(row[0])
 sql('POSITION', 'position({0} in {1})', 'ss', lambda row, o: row[1].find(row[0]) + 1)
 for alias in ('strpos', 'instr'):
     sql('POSITION', alias + '({0}, {1})', 'ss', lambda row, o: row[0].find(row[1]) + 1, alias=alias)
-both('CONCAT', 'concat({0}, {1}, {2})', 'sss', lambda row, o: ''.join(row))
+graph('CONCAT', 'concat({0}, {1}, {2})', 'sss', lambda row, o: ''.join(row))
+graph('CONCAT_THERE', 'concat^({0}, {1}, {2})', 'sis', lambda row, o: ''.join(str(v) for v in row if v is not None), nulls=True)
+sql('CONCAT_THERE', 'concat({0}, {1}, {2})', 'sis', lambda row, o: ''.join(str(v) for v in row if v is not None), nulls=True, alias='concat')
+both('CONCAT_WS', 'concat_ws({0}, {1}, {2})', 'ssi', lambda row, o: None if row[0] is None else row[0].join(str(v) for v in row[1:] if v is not None), nulls=True)
+both('CONCAT', '({0} || {1})', 'si', lambda row, o: row[0] + str(row[1]))
 both('CONCAT', '({0} || {1})', 'ss', lambda row, o: ''.join(row))
+
+
+def part_of(row, options):
+    text, start, count = row[0], row[1], options[0] if options else None
+    start = max(len(text) + start, -1) if start < 0 else start - 1
+    end = math.inf if count is None else start + count
+    start, end = min(start, end), max(start, end)
+    return text[max(start, 0):int(min(max(end, 0), len(text)))]
+
+
+graph('PART', 'substring^({0}, {1})', 'sc', part_of)
+graph('PART', 'substring^({0}, {1}, [0])', 'sc', part_of, [[0, 1, 2, 5, -1, -2]])
+for alias in ('substring', 'substr'):
+    sql('PART', alias + '({0}, {1})', 'sc', part_of, alias=alias)
+    sql('PART', alias + '({0}, {1}, [0])', 'sc', part_of, [[0, 1, 2, 5, -1, -2]], alias=alias)
+sql('PART', 'substring({0} from {1} for [0])', 'sc', part_of, [[0, 1, 2, 5]], alias='substring')
+both('OVERLAY', 'overlay({0}, {1}, [0])', 'ss', lambda row, o: row[0][:o[0] - 1] + row[1] + row[0][o[0] - 1 + len(row[1]):], [[1, 2, 9]])
+both('OVERLAY', 'overlay({0}, {1}, [0], [1])', 'ss', lambda row, o: row[0][:o[0] - 1] + row[1] + row[0][o[0] - 1 + o[1]:], [[1, 2, 9], [0, 1, 3]])
+both('LETTER', 'chr({0})', 'o', lambda row, o: chr(row[0]))
+for alias in ('unicode', 'ord'):
+    both('UNICODE', alias + '({0})', 's', lambda row, o: ord(row[0][0]) if row[0] else -1, alias=alias)
+both('ASCII', 'ascii({0})', 's', lambda row, o: ord(row[0][0]) if row[0] else 0)
+for name in ('md5', 'sha1', 'sha256'):
+    both(name.upper(), name + '({0})', 's', lambda row, o, f=getattr(hashlib, name): f(row[0].encode()).hexdigest())
+    both(name.upper(), name + "(repeat({0}, 30))", 's', lambda row, o, f=getattr(hashlib, name): f(row[0].encode() * 30).hexdigest())
+
+
+def edits(a, b, exchanged):
+    """Of bytes: the least way to make b of a, by search."""
+    a, b = a.encode(), b.encode()
+
+    @functools.cache
+    def least(i, k):
+        if not i or not k:
+            return i + k
+        ways = [least(i - 1, k) + 1, least(i, k - 1) + 1, least(i - 1, k - 1) + (a[i - 1] != b[k - 1])]
+        row, place = a.rfind(b[k - 1], 0, i - 1) + 1, b.rfind(a[i - 1], 0, k - 1) + 1
+        if exchanged and row and place:
+            ways.append(least(row - 1, place - 1) + (i - row - 1) + 1 + (k - place - 1))
+        return min(ways)
+    return least(len(a), len(b))
+
+
+for alias in ('levenshtein', 'editdist3'):
+    both('LEVENSHTEIN', alias + '({0}, {1})', 'ss', lambda row, o: edits(*row, False), alias=alias)
+both('DAMERAU', 'damerau_levenshtein({0}, {1})', 'ss', lambda row, o: edits(*row, True))
+for alias in ('hamming', 'mismatches'):
+    both('HAMMING', alias + "(hex({0} || 'a'), hex(left({1}, length({0})) || repeat('b', length({0}) + 1 - length(left({1}, length({0}))))))", 'ss',
+         lambda row, o: places_that_differ(row[0] + 'a', row[1][:len(row[0])].ljust(len(row[0]) + 1, 'b')), alias=alias)
+
+
+def places_that_differ(a, b):
+    a, b = a.encode().hex(), b.encode().hex()
+    if len(a) != len(b):
+        raise ValueError('texts of one length')
+    return sum(x != y for x, y in zip(a, b))
+
+
+def common_letters(a, b):
+    a, b = set(a.encode()), set(b.encode())
+    return len(a & b) / len(a | b)
+
+
+both('JACCARD', "jaccard({0} || 'x', {1} || 'yx')", 'ss', lambda row, o: common_letters(row[0] + 'x', row[1] + 'yx'))
+
+
+def jaro(a, b, winkler):
+    a, b = a.encode(), b.encode()
+    reach = max(max(len(a), len(b)) // 2 - 1, 0)
+    taken, matched = set(), []
+    for i, c in enumerate(a):
+        found = next((k for k in range(max(0, i - reach), min(len(b), i + reach + 1)) if k not in taken and b[k] == c), None)
+        if found is not None:
+            taken.add(found)
+            matched.append(c)
+    if not matched:
+        return 0.0
+    moved = sum(x != b[k] for x, k in zip(matched, sorted(taken))) // 2
+    like = (len(matched) / len(a) + len(matched) / len(b) + (len(matched) - moved) / len(matched)) / 3
+    common = next((n for n in range(4) if n >= min(len(a), len(b)) or a[n] != b[n]), 4)
+    return like + 0.1 * common * (1 - like) if winkler and like > 0.7 else like
+
+
+both('JARO', 'jaro_similarity({0}, {1})', 'ss', lambda row, o: jaro(*row, False))
+both('JARO_WINKLER', 'jaro_winkler_similarity({0}, {1})', 'ss', lambda row, o: jaro(*row, True))
+both('BIT_LENGTH', 'bit_length({0})', 's', lambda row, o: 8 * len(row[0].encode()))
+sql('OCTET_LENGTH', 'strlen({0})', 's', lambda row, o: len(row[0].encode()), alias='strlen')
+both('URL_ENCODE', 'url_encode({0})', 's', lambda row, o: urllib.parse.quote(row[0], safe=''))
+both('URL_DECODE', 'url_decode(url_encode({0}))', 's', lambda row, o: row[0])
+for alias in ('bin', 'to_binary'):
+    both('BIN', alias + '({0})', 's', lambda row, o: ''.join(f'{b:08b}' for b in row[0].encode()), alias=alias)
+both('BIN_INTEGER', 'bin({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):b}')
+both('HEX_INTEGER', 'hex({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):X}')
+both('TO_BASE', 'to_base({0}, [0], [1])', 'o', lambda row, o: np.base_repr(row[0], o[0]).rjust(o[1], '0'), [[2, 16, 36], [0, 5]])
+both('REGEXP_ESCAPE', 'regexp_matches({0}, regexp_escape({0}))', 's', lambda row, o: True)
+for alias in ('lcase', 'lower'):
+    sql('LOWER', alias + '({0})', 's', lambda row, o: row[0].lower(), alias=alias)
+sql('UPPER', 'ucase({0})', 's', lambda row, o: row[0].upper(), alias='ucase')
+for kind, dtype in (('i', 'BIGINT'), ('f', 'DOUBLE'), ('s', 'VARCHAR'), ('d', 'DATE'), ('m', 'TIMESTAMP'), ('b', 'BOOLEAN')):
+    both('TYPEOF', 'typeof(coalesce({0}, {0}))' if kind != 'i' else 'typeof({0} + 10000000000)', kind, lambda row, o, t=dtype: t, nulls=True)
 
 
 def pad(left):
@@ -391,7 +559,14 @@ def extract_match(row, options):
     return found and found.group(options[1])
 
 
-both('REGEXP_EXTRACT', 'regexp_extract({0}, [0], [1])', 's', extract_match, [["'a(.)'", "'([a-c])[a-z]'", "'(X)'"], [0, 1]])
+EXTRACTED = [["'a(.)'", "'([a-c])[a-z]'", "'(X)'"], [0, 1]]
+graph('REGEXP_EXTRACT', 'regexp_extract({0}, [0], [1])', 's', extract_match, EXTRACTED)
+graph('REGEXP_FOUND', 'regexp_extract^({0}, [0], [1])', 's', lambda row, o: extract_match(row, o) or '', EXTRACTED)
+sql('REGEXP_FOUND', 'regexp_extract({0}, [0], [1])', 's', lambda row, o: extract_match(row, o) or '', EXTRACTED, alias='regexp_extract')
+sql('REGEXP_MATCHES', 'regexp_full_match({0}, [0])', 's', lambda row, o: re.fullmatch(o[0][1:-1], row[0], re.S) is not None, [REGEXES])
+sql('REGEXP_MATCHES', "regexp_matches({0}, [0], 'i')", 's', lambda row, o: re.search(o[0][1:-1], row[0], re.S | re.I) is not None, [REGEXES])
+sql('REGEXP_MATCHES', '{0} similar to [0]', 's', lambda row, o: re.fullmatch(o[0][1:-1], row[0], re.S) is not None, [REGEXES])
+sql('REGEXP_MATCHES', '{0} !~* [0]', 's', lambda row, o: re.search(o[0][1:-1], row[0], re.S | re.I) is None, [REGEXES])
 both('REGEXP_REPLACE', "regexp_replace({0}, [0], '<\\1>')", 's', lambda row, o: re.sub(o[0][1:-1], r'<\1>', row[0], count=1), [["'(a)'", "'([a-c])'", "'(é)'"]])
 both('REGEXP_REPLACE', "regexp_replace({0}, [0], '-', 'g')", 's', lambda row, o: re.sub(o[0][1:-1], '-', row[0]), [["'a'", "'[a-c]'", "'é|b'"]])
 

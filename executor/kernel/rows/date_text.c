@@ -119,7 +119,7 @@ text_strftime(struct text_call *call)
         const char *parts;
 
         if (format->bytes[i] != '%') {
-            text_give(call, text_part(format, i, i + 1));
+            text_give(call, text_between(format, i, i + 1));
             continue;
         }
         if (++i == format->size) {

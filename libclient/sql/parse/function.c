@@ -365,6 +365,35 @@ no_function(struct parse *p, const PgQuery__FuncCall *call, const char *name, gr
     return NULL;
 }
 
+/* Functions that are others, or constants. false: it is none of them */
+static bool
+parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+                  struct sql_expr **ret_expr)
+{
+    static const char *const constants[][2] = {{"pi", "3.141592653589793e0"}, {"e", "2.718281828459045e0"}};
+
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+        if (strcmp(constants[i][0], name) == 0 && call->n_args == 0) {
+            *ret_expr = sql_parse_new_expr(p, SQL_LITERAL, call->location, constants[i][1], 0);
+            return true;
+        }
+    }
+    if (call->n_args == 3 && (strcmp(name, "if") == 0 || strcmp(name, "iff") == 0 || strcmp(name, "ifelse") == 0)) {
+        *ret_expr = sql_parse_arguments(p, "if", args, 3, call->location);
+        return true;
+    }
+    if (call->n_args == 3 && strcmp(name, "nvl2") == 0) {
+        struct sql_expr *choice = sql_parse_arguments(p, "if", args, 3, call->location);
+
+        if (choice != NULL) {
+            choice->args[0] = sql_parse_new_call(p, SQL_POSTFIX, call->location, "is not null", choice->args[0], NULL);
+        }
+        *ret_expr = choice;
+        return true;
+    }
+    return false;
+}
+
 /* A function of one row, by one of SQL's names or by its own. */
 static struct sql_expr *
 parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *name)
@@ -372,12 +401,20 @@ parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *n
     static const char *const clocks[] = {
         "now", "today", "getdate", "clock_timestamp", "statement_timestamp", "transaction_timestamp"};
     PgQuery__Node *const *args = TAKE(p, call, args);
+    struct sql_expr *made = NULL;
+    size_t which;
     granary_err err;
 
     for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
         if (strcmp(clocks[i], name) == 0) {
             return sql_parse_refuse_now(p, call->location);
         }
+    }
+    if (sql_parse_is_regexp(name, call->n_args, &which)) {
+        return sql_parse_regexp(p, which, args, call->n_args, call->location);
+    }
+    if (parse_written_out(p, call, name, args, &made)) {
+        return made;
     }
     for (size_t i = 0; i < FUNCTIONS; i++) {
         const char *becomes = gr_expr_op_text(functions[i].becomes);
@@ -403,6 +440,7 @@ struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    struct sql_expr *made;
 
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
@@ -438,5 +476,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
                        name);
         return NULL;
     }
-    return parse_row_function(p, call, name);
+    made = parse_row_function(p, call, name);
+    if (made != NULL && made->kind == SQL_FUNCTION) {
+        made->written = parse_copy(p, name);
+    }
+    return made;
 }

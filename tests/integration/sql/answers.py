@@ -127,8 +127,11 @@ select '1e5'::decimal(10, 2), '15e-1'::decimal(10, 2), '+.5'::decimal(3, 1), ' 5
 select '1e9'::decimal(10, 2)
 error: '1e9' is no decimal(10, 2)
 
-select '1e5'::int
-error: '1e5' is no int32
+select '1e5'::int, '2.5'::int, '0x1F'::bigint, 'yes'::bool, '2020-1-5 10:00'::date, timestamp '2020-01-05 10:00:00.50'::text, try_cast('1.5.' as int)
+100000,3,31,true,2020-01-05,2020-01-05 10:00:00.5,
+
+select 'e5'::int
+error: 'e5' is no int32
 
 select i from whole where i = '1.5'
 error: '1.5' meets int64 ('i'), but is no int64
@@ -454,7 +457,7 @@ select s + 1 from (values ('1')) t(s)
 error: '+' needs two numbers, not string ('s') and int64
 
 select i = s from (values (1, 'one')) t(i, s)
-error: 'one' is no int32
+error: 'one' is no int64
 
 select avg(distinct x) from f
 error: DISTINCT in 'avg' is not supported

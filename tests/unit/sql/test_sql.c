@@ -151,7 +151,7 @@ clauses_become_operators(void **state)
     MUST_HAVE("select id from a except select id from b", "min(`side#", "`last#");
     MUST_HAVE("select case x when 1 then 'a' else name end from a", "case when (`x` = 1) then 'a' else `name` end");
     MUST_HAVE("select extract(year from day), substring(name from 1 for 2), x::double precision, coalesce(x, 0) from a",
-              "year(`day`)", "substring(`name`, 1, 2)", "cast(`x` as float64)", "coalesce(`x`, 0)");
+              "year(`day`)", "substring^(`name`, 1, 2)", "cast(`x` as float64)", "coalesce(`x`, 0)");
     MUST_HAVE("select * from a where day < date '2020-01-01' + interval '3' month",
               "(date '2020-01-01' + interval '3 month')");
     MUST_HAVE("select id from a where name is distinct from 'x' and (x > 1) is not true", "is null");
