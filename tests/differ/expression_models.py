@@ -642,7 +642,98 @@ for kind in 'dm':
     sql('DAYOFWEEK', 'cast(extract(dow from {0}) as bigint)', kind, lambda row, o: row[0].isoweekday() % 7)
     sql('DAY', 'dayofmonth({0})', kind, lambda row, o: row[0].day, alias='dayofmonth')
 for name, part in TIMES.items():
-    both(name, name.lower() + '({0})', 'm', lambda row, o, f=part: f(row[0]))
+    (graph if name == 'MICROSECOND' else both)(name, name.lower() + '({0})', 'm', lambda row, o, f=part: f(row[0]))
+
+
+def of_minute(value):
+    return value.second * 1000000 + value.microsecond if isinstance(value, datetime.datetime) else 0
+
+
+def signed(value, size):
+    return (value - 1) // size + 1
+
+
+for kind in 'dm':
+    sql('WEEK', 'weekofyear({0})', kind, lambda row, o: row[0].isocalendar()[1], alias='weekofyear')
+    both('DECADE', 'decade({0})', kind, lambda row, o: row[0].year // 10)
+    both('CENTURY', 'century({0})', kind, lambda row, o: signed(row[0].year, 100))
+    both('MILLENNIUM', 'millennium({0})', kind, lambda row, o: signed(row[0].year, 1000))
+    both('ERA', 'era({0})', kind, lambda row, o: 1)
+    both('ISOYEAR', 'isoyear({0})', kind, lambda row, o: row[0].isocalendar()[0])
+    both('YEARWEEK', 'yearweek({0})', kind, lambda row, o: row[0].isocalendar()[0] * 100 + row[0].isocalendar()[1])
+    both('JULIAN', 'julian({0})', kind, lambda row, o: day_of(row[0]).toordinal() + 1721425 + (row[0] - datetime.datetime.combine(row[0].date(), datetime.time())) / datetime.timedelta(1)
+         if isinstance(row[0], datetime.datetime) else float(row[0].toordinal() + 1721425))
+    both('LAST_DAY', 'last_day({0})', kind, lambda row, o: day_of(row[0]).replace(day=calendar.monthrange(row[0].year, row[0].month)[1]))
+    both('DAYNAME', 'dayname({0})', kind, lambda row, o: calendar.day_name[row[0].weekday()])
+    both('MONTHNAME', 'monthname({0})', kind, lambda row, o: calendar.month_name[row[0].month])
+    for name, alias, size in (('MILLISECONDS', 'millisecond', 1000), ('MICROSECONDS', 'microsecond', 1)):
+        both(name, name.lower() + '({0})', kind, lambda row, o, n=size: of_minute(row[0]) // n)
+        sql(name, alias + '({0})', kind, lambda row, o, n=size: of_minute(row[0]) // n, alias=alias)
+    both('NANOSECONDS', 'nanoseconds({0})', kind, lambda row, o: of_minute(row[0]) * 1000)
+    sql('NANOSECONDS', 'nanosecond({0})', kind, lambda row, o: of_minute(row[0]) * 1000, alias='nanosecond')
+    both('EPOCH_MS', 'epoch_ms({0})', kind, lambda row, o: us_since_1970(row[0]) // 1000)
+    both('EPOCH_US', 'epoch_us({0})', kind, lambda row, o: us_since_1970(row[0]))
+    both('EPOCH_NS', "epoch_ns(case when year({0}) between 1700 and 2200 then {0} end)", kind, lambda row, o: us_since_1970(row[0]) * 1000 if 1700 <= row[0].year <= 2200 else None)
+both('EPOCH_MS', 'epoch_ms({0})', 'i', lambda row, o: datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=row[0]))
+
+
+def us_since_1970(value):
+    moment = value if isinstance(value, datetime.datetime) else datetime.datetime(value.year, value.month, value.day)
+    return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+
+
+def cut_off(a, b):
+    return abs(a) // b * (1 if a >= 0 else -1)
+
+
+UNIT_US = {'day': 86400 * 10**6, 'hour': 3600 * 10**6, 'minute': 60 * 10**6, 'second': 10**6, 'millisecond': 1000, 'microsecond': 1}
+UNIT_MONTHS = {'month': 1, 'quarter': 3, 'year': 12, 'decade': 120}
+
+
+def borders(row, options):
+    unit, (a, b) = options[0][1:-1], row
+    if unit in UNIT_MONTHS:
+        return (b.year * 12 + b.month - 1) // UNIT_MONTHS[unit] - (a.year * 12 + a.month - 1) // UNIT_MONTHS[unit]
+    if unit == 'week':
+        return cut_off((day_of(b) - day_of(a)).days, 7)
+    return us_since_1970(b) // UNIT_US[unit] - us_since_1970(a) // UNIT_US[unit]
+
+
+def whole(row, options):
+    unit, (a, b) = options[0][1:-1], row
+    if unit not in UNIT_MONTHS:
+        return cut_off(us_since_1970(b) - us_since_1970(a), UNIT_US.get(unit) or 7 * UNIT_US['day'])
+    if us_since_1970(a) > us_since_1970(b):
+        return -whole((b, a), options)
+    last = b.day == calendar.monthrange(b.year, b.month)[1]
+    first = min(a.day, b.day) if last else a.day
+    clock = lambda v: us_since_1970(v) % UNIT_US['day']
+    months = (b.year - a.year) * 12 + b.month - a.month - (b.day < first or b.day == first and clock(b) < clock(a))
+    return months // UNIT_MONTHS[unit]
+
+
+UNITS = ["'" + u + "'" for u in ('day', 'hour', 'minute', 'second', 'month', 'quarter', 'year', 'decade', 'week')]
+for kinds in ('dd', 'mm', 'dm'):
+    for name, aliases, model in (('DATE_DIFF', ('date_diff', 'datediff'), borders), ('DATE_SUB', ('date_sub', 'datesub'), whole)):
+        for alias in aliases:
+            both(name, alias + '([0], {0}, {1})', kinds, model, [UNITS], alias=alias)
+
+
+def bucket(row, options):
+    count, unit, value = options[0], options[1], row[0]
+    if unit == 'month':
+        months = value.year * 12 + value.month - 1
+        months -= (months - 24000) % count
+        return datetime.date(months // 12, months % 12 + 1, 1)
+    width, origin = count * UNIT_US[unit], us_since_1970(datetime.date(2000, 1, 3))
+    us = us_since_1970(value)
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=us - (us - origin) % width)
+
+
+both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'd', bucket, [[1, 3, 7], ['day', 'month']])
+both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'm', bucket, [[1, 5, 15], ['day', 'month', 'hour', 'minute']])
+both('MAKE_TIME', 'hour(make_time({0} % 24, [0], [1]))', 'h', lambda row, o: row[0] % 24, [[0, 59], ['0e0', '59.5e0']])
+both('MAKE_TIMESTAMP', 'make_timestamp({0}, [0], {1}, [1], 5, 7.25e0)', 'yh', lambda row, o: datetime.datetime(row[0], o[0], row[1], o[1], 5, 7, 250000), [[1, 2, 12], [0, 23]])
 
 
 def since_1970(value):
@@ -658,11 +749,11 @@ for kind in 'dm':
 def formatted(row, options):
     value = row[0]
     moment = value if isinstance(value, datetime.datetime) else datetime.datetime(value.year, value.month, value.day)
-    return moment.strftime(options[0][1:-1].replace('%Y', f'{value.year:04}').replace('%F', f'{value.year:04}-%m-%d'))
+    return moment.strftime(options[0][1:-1].replace('%Y', f'{value.year:04}').replace('%F', f'{value.year:04}-%m-%d').replace('%G', f'{value.isocalendar()[0]:04}'))
 
 
 for kind in 'dm':
-    both('STRFTIME', 'strftime({0}, [0])', kind, formatted, [["'%d.%m.%Y'", "'%F %T'", "'%H:%M:%S.%f'", "'%j %u %w'", "'%B %b %A %a'", "'%I %p %%'", "'%y %D'"]])
+    both('STRFTIME', 'strftime({0}, [0])', kind, formatted, [["'%d.%m.%Y'", "'%F %T'", "'%H:%M:%S.%f'", "'%j %u %w'", "'%B %b %A %a'", "'%I %p %%'", "'%y %D'", "'%U %W %V %G'", "'%-d %-m %-H %-M %-S %-j'"]])
 for name, word in (('STRPTIME', 'strptime'), ('TRY_STRPTIME', 'try_strptime')):
     for kind in 'd':
         both(name, word + "(strftime({0}, '%d.%m.%Y'), '%d.%m.%Y')", kind, lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
@@ -673,6 +764,13 @@ both('MAKE_DATE', 'make_date({0}, [0], {1})', 'yh', lambda row, o: datetime.date
 def truncated(row, options):
     value, part = row[0], options[0][1:-1]
     day = day_of(value)
+    if part in ('decade', 'century', 'millennium', 'isoyear'):
+        size = {'decade': 10, 'century': 100, 'millennium': 1000}.get(part)
+        year = day.isocalendar()[0] if size is None else day.year // size * size
+        if year < 1 or size is None and year < 2:
+            raise OverflowError('before year 1')
+        day = datetime.date(year, 1, 1) if size else datetime.date.fromisocalendar(year, 1, 1)
+        return datetime.datetime(day.year, day.month, day.day)
     if part in ('hour', 'minute', 'second', 'day'):
         moment = value if isinstance(value, datetime.datetime) else datetime.datetime(day.year, day.month, day.day)
         zero = {'day': dict(hour=0, minute=0, second=0), 'hour': dict(minute=0, second=0), 'minute': dict(second=0), 'second': {}}[part]
@@ -686,7 +784,7 @@ def truncated(row, options):
     return datetime.datetime(day.year, day.month, day.day)
 
 
-both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'"]])
+both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'decade'", "'century'", "'millennium'", "'isoyear'"]])
 both('TIMEZONE', 'timezone([0],timezone([0],{0}))', 'm', lambda row, o: row[0], [["'UTC'", "'Etc/GMT+5'", "'Asia/Kolkata'"]])
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'm', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'hour'", "'minute'", "'second'"]])
 

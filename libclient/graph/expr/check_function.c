@@ -47,33 +47,6 @@ expr_check_convert(struct gr_expr *expr)
 }
 
 granary_err
-expr_check_date_trunc(struct gr_expr *expr)
-{
-    const struct gr_expr *unit = expr->operands[0];
-
-    if (!expr_is_literal(unit) || unit->dtype != GRANARY_STRING) {
-        return expr_wrong_operand(expr, 0, "a unit in quotes, such as 'month',");
-    }
-    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
-        expr_become_null(expr->operands[1], GRANARY_DATE);
-    }
-    if (!expr_has_day(expr->operands[1]->dtype)) {
-        return expr_wrong_operand(expr, 1, "a date or timestamp");
-    }
-    static const char *const names[] = {"year", "quarter", "month", "week", "day", "hour", "minute", "second"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(unit->text, names[i]) == 0) {
-            expr->dtype = expr->operands[1]->dtype;
-            return GRANARY_OK;
-        }
-    }
-    return gr_fail(GRANARY_EINVAL,
-                   "position %d: date_trunc() knows year, quarter, month, week, day, hour, minute, second, not '%.60s'",
-                   unit->position, unit->text);
-}
-
-granary_err
 expr_check_timezone(struct gr_expr *expr)
 {
     const struct gr_expr *zone = expr->operands[0];

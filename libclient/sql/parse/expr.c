@@ -62,14 +62,6 @@ sql_parse_refuse(struct parse *p, int position, const char *what)
     return NULL;
 }
 
-struct sql_expr *
-sql_parse_refuse_now(struct parse *p, int position)
-{
-    (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, position,
-                   "the current date, time or user is not supported: write the value, such as DATE '2024-01-31'");
-    return NULL;
-}
-
 /* ---- subqueries and names ---- */
 
 static struct sql_expr *
@@ -220,7 +212,7 @@ parse_node(struct parse *p, const PgQuery__Node *from)
             p, TAKE(p, from->min_max_expr, op) == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least",
             TAKE(p, from->min_max_expr, args), from->min_max_expr->n_args, from->min_max_expr->location);
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
-        return sql_parse_refuse_now(p, from->sqlvalue_function->location);
+        return sql_parse_sql_value(p, from->sqlvalue_function);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC:
         (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->grouping_func->location,
                        "GROUPING() is not supported: keys that a set leaves out are null");

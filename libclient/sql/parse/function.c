@@ -22,49 +22,6 @@ sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *arg
     return expr->args == NULL ? NULL : expr;
 }
 
-/* The day of the week as SQL counts: from Sunday, 0, or (iso) from Monday, 1. Expressions count from Monday, 0. */
-static struct sql_expr *
-parse_weekday(struct parse *p, PgQuery__Node *const *args, bool iso, int position)
-{
-    struct sql_expr *day = sql_parse_arguments(p, "dayofweek", args, 1, position);
-    struct sql_expr *next =
-        sql_parse_new_call(p, SQL_INFIX, position, "+", day, sql_parse_new_expr(p, SQL_LITERAL, position, "1", 0));
-
-    return iso ? next
-               : sql_parse_new_call(p, SQL_FUNCTION, position, "remainder", next,
-                                    sql_parse_new_expr(p, SQL_LITERAL, position, "7", 0));
-}
-
-/* EXTRACT(part FROM x), date_part('part', x) */
-static struct sql_expr *
-parse_extract(struct parse *p, const PgQuery__FuncCall *call)
-{
-    static const char *const parts[][2] = {
-        {"year", "year"},     {"quarter", "quarter"}, {"month", "month"},   {"week", "week"},     {"day", "day"},
-        {"doy", "dayofyear"}, {"hour", "hour"},       {"minute", "minute"}, {"second", "second"}, {"epoch", "epoch"},
-    };
-    const PgQuery__Node *part = TAKE(p, call, args)[0];
-
-    if (part->node_case == PG_QUERY__NODE__NODE_A_CONST && part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL) {
-        const char *unit = TAKE(p, part->a_const->sval, sval);
-        bool iso = strcasecmp("isodow", unit) == 0;
-
-        if (iso || strcasecmp("dow", unit) == 0) {
-            return parse_weekday(p, TAKE(p, call, args) + 1, iso, call->location);
-        }
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-            if (strcasecmp(parts[i][0], unit) == 0) {
-                return sql_parse_arguments(p, parts[i][1], TAKE(p, call, args) + 1, 1, call->location);
-            }
-        }
-    }
-    (void)sql_fail(
-        p->q, GRANARY_EUNSUPPORTED, call->location,
-        "this part of a date is not supported: year, quarter, month, week, day, dow, isodow, doy, hour, minute, "
-        "second and epoch are");
-    return NULL;
-}
-
 static struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
 
 /* 1 - x of a fraction as written, exactly. */
@@ -398,18 +355,11 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
 static struct sql_expr *
 parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
-    static const char *const clocks[] = {
-        "now", "today", "getdate", "clock_timestamp", "statement_timestamp", "transaction_timestamp"};
     PgQuery__Node *const *args = TAKE(p, call, args);
     struct sql_expr *made = NULL;
     size_t which;
     granary_err err;
 
-    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
-        if (strcmp(clocks[i], name) == 0) {
-            return sql_parse_refuse_now(p, call->location);
-        }
-    }
     if (sql_parse_is_regexp(name, call->n_args, &which)) {
         return sql_parse_regexp(p, which, args, call->n_args, call->location);
     }
@@ -442,13 +392,8 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
     struct sql_expr *made;
 
-    if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
-        return parse_extract(p, call);
-    }
-    if ((strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 || strcmp(name, "dow") == 0 ||
-         strcmp(name, "isodow") == 0) &&
-        call->n_args == 1) {
-        return parse_weekday(p, TAKE(p, call, args), name[0] == 'i', call->location);
+    if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
+        return made;
     }
     if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
         return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);

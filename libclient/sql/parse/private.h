@@ -34,6 +34,7 @@ struct parse {
     int depth;
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
+    int64_t moment;     /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
     const void **taken; /* fields of the tree: a hash table of their places */
     size_t taken_count;
     size_t taken_room;
@@ -78,6 +79,16 @@ struct sql_expr *
 sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
 
+/* ---- moment.c ---- */
+
+/* EXTRACT(part FROM x), date_part('part', x) */
+struct sql_expr *sql_parse_extract(struct parse *p, const PgQuery__FuncCall *call);
+/* CURRENT_DATE and its kin. */
+struct sql_expr *sql_parse_sql_value(struct parse *p, const PgQuery__SQLValueFunction *from);
+/* Functions of dates and times that become something else; false: it is none of them. */
+bool
+sql_parse_moment_function(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+
 /* ---- regexp.c ---- */
 
 /* The pattern for all of a text; letters of any case. NULL: the statement has failed, or pattern is NULL */
@@ -98,8 +109,6 @@ struct sql_expr *sql_parse_new_call(struct parse *p, enum sql_kind kind, int pos
 struct sql_expr *sql_parse_new_negation(struct parse *p, struct sql_expr *expr);
 /* parse_unsupported() as an expression: NULL */
 struct sql_expr *sql_parse_refuse(struct parse *p, int position, const char *what);
-/* now() and its kin */
-struct sql_expr *sql_parse_refuse_now(struct parse *p, int position);
 
 /* ---- rows.c ---- */
 
@@ -109,6 +118,11 @@ bool parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, s
 bool parse_without_from(struct parse *p, size_t count, struct sql_select *select);
 /* VALUES (...), ... */
 bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
+
+/* ---- series.c ---- */
+
+/* generate_series(DATE, DATE, INTERVAL) and its kin in FROM; call has three arguments. */
+bool sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, struct sql_from *item);
 
 /* ---- change.c ---- */
 
