@@ -724,6 +724,8 @@ def bucket(row, options):
     if unit == 'month':
         months = value.year * 12 + value.month - 1
         months -= (months - 24000) % count
+        if months < 12:
+            raise OverflowError('before year 1')
         return datetime.date(months // 12, months % 12 + 1, 1)
     width, origin = count * UNIT_US[unit], us_since_1970(datetime.date(2000, 1, 3))
     us = us_since_1970(value)

@@ -659,8 +659,37 @@ error: line 1, column 32: this JOIN needs a condition: ON a.id = b.id, or USING 
 select t.i from (values (1, 2)) t(i, i)
 error: line 1, column 8: 't' has more than one column 'i': give its columns names, AS t(a, b)
 
-select now()
-error: line 1, column 8: the current date, time or user is not supported: write the value, such as DATE '2024-01-31'
+select now() = current_timestamp, now() > timestamptz '2024-01-01', count(*) from f where now() = statement_timestamp()
+true,true,6
+
+select current_timestamp(3)
+error: a precision of the current time is not supported
+
+select typeof(1.5)
+error: 'typeof' needs a value that is no decimal and no list
+
+select regexp_matches('a', 'a', 'x')
+error: line 1, column 33: option 'x' of a regular expression is not supported
+
+select 1 << -1
+error: bits are lost, or there are negative ones
+
+select factorial(34)
+error: a factorial is of 0 to 33
+
+select hamming('a', 'ab')
+error: texts of one length
+
+select x from generate_series(date '2024-01-01', date '2024-03-01', interval '0 day') t(x)
+error: a step is one of months, or of days and less, and not 0
+
+select x::date from range(date '2024-01-31', date '2024-04-30', interval '1 month') t(x)
+2024-01-31
+2024-02-29
+2024-03-31
+
+select time_bucket(interval '1 month 1 day', date '2024-01-01')
+error: an interval as written, of months or of days and less
 
 select -1::utinyint
 error: line 1, column 8: an unsigned integer has no negative (cast it to int64 first): 1
