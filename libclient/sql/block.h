@@ -48,8 +48,9 @@ struct sql_block {
     size_t named_count;
     size_t named_room;
     const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
-    bool grouped;          /* columns are those of groups */
-    bool sparse;           /* a row may have no group, and null where that has aggregates */
+    const struct sql_expr **key_exprs; /* of GROUP BY, bound, by their places */
+    bool grouped;                      /* columns are those of groups */
+    bool sparse;                       /* a row may have no group, and null where that has aggregates */
 };
 
 /* What a query gives. */
@@ -69,8 +70,6 @@ bool sql_add_column(struct sql_block *block, const char *table, const char *name
 /* Bind the columns an expression names; ENOENT, EINVAL when there is none or more than one. Subqueries are not gone
  * into. */
 bool sql_bind(struct sql_block *block, struct sql_expr *expr);
-/* Bind what stands in FILTER and OVER. */
-bool sql_bind_clauses(struct sql_block *block, struct sql_expr *expr);
 /* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
@@ -160,6 +159,10 @@ bool sql_join_subqueries(struct sql_block *block, struct sql_expr *expr);
 bool sql_groups(const struct sql_select *select);
 bool sql_has_aggregate(const struct sql_expr *expr);
 bool sql_has_window(const struct sql_expr *expr);
+/* Whether SQL's aggregate has two arguments. */
+bool sql_takes_two(const char *function);
+/* The fraction of a quantile, as written. NULL: it is none, and the statement has failed. */
+const char *sql_fraction(struct sql_block *block, const struct sql_expr *expr);
 /* Group block->rel by frame columns, and name the aggregates in exprs (any may be NULL). extra_keys: of decorrelation
  */
 bool sql_group(struct sql_block *block, const char *const *keys, size_t key_count, struct sql_expr *const *exprs,
@@ -170,6 +173,32 @@ bool sql_group(struct sql_block *block, const char *const *keys, size_t key_coun
 /* Window functions in an expression become columns of block->rel, and are named. name: as SQL calls what the expression
  * gives; NULL: by its function */
 bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr, const char *name);
+
+/* ---- targets.c ---- */
+
+/* All that SELECT lists, with * written out. */
+struct sql_targets {
+    struct sql_target *list;
+    size_t count;
+};
+bool sql_expand_targets(struct sql_block *block, struct sql_targets *targets);
+const char *sql_target_name(const struct sql_target *target);
+/* 1 to count when an expression is a position in SELECT's list; 0: it is none; -1: it is no good one. */
+long sql_position_in(struct sql_block *block, const struct sql_expr *expr, size_t count);
+/* Aliases in an expression, which is not bound yet, become what they mean, where no column has their name. */
+bool sql_put_aliases(struct sql_block *block, struct sql_expr **expr);
+/* The same, and bind it. alias_first: an alias that is all of it is meant before a column. NULL: it has failed. */
+struct sql_expr *sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets,
+                                       struct sql_expr *expr, bool alias_first);
+
+/* ---- stars.c ---- */
+
+/* The first star in an expression; NULL: it has none. */
+const struct sql_expr *sql_star_in(const struct sql_expr *expr);
+/* Add a target with a star in it, for each column that this stands for, bound. */
+bool sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets);
+/* A condition with COLUMNS in it must be true of each. */
+bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 
 /* ---- select.c ---- */
 
@@ -182,5 +211,12 @@ bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *
 struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
 /* What it gives, translated once. NULL: the statement has failed. */
 const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_with *with);
+
+/* ---- recursive.c ---- */
+
+/* One that may name itself. */
+bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result);
+/* That FROM may name it there. */
+bool sql_check_recursive(struct sql_statement *q, const struct sql_with *with, int position);
 
 #endif

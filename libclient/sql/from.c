@@ -309,8 +309,12 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
 static int
 unnest_item(struct sql_block *block, const struct sql_from *from)
 {
-    const struct sql_from row = {
-        .kind = SQL_FROM_ROWS, .position = from->position, .name = SQL_ROWS, .alias = SQL_UNNEST, .stop = 1, .step = 1};
+    const struct sql_from row = {.kind = SQL_FROM_ROWS,
+                                 .position = from->position,
+                                 .name = SQL_ROWS,
+                                 .alias = sql_fresh(block->q, SQL_UNNEST), /* there may be several */
+                                 .stop = 1,
+                                 .step = 1};
     uint64_t mask = 0;
 
     for (size_t i = 0; i < from->list_count; i++) {
@@ -356,7 +360,7 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
             return false;
         }
     }
-    if (!sql_rel_explode(q, &block->items[item], names, from->list_count, outer, from->position)) {
+    if (!sql_rel_unnest(q, &block->items[item], names, from->list_count, outer, from->position)) {
         return false;
     }
     for (size_t i = 0; i < from->list_count; i++) {
@@ -438,18 +442,20 @@ sql_block_tables(struct sql_block *block)
     }
     block->where = NULL;
     if (select->where != NULL) {
-        if (!sql_bind(block, select->where)) {
+        struct sql_expr *where = select->where;
+
+        if (!sql_put_aliases(block, &where) || !sql_expand_condition(block, &where) || !sql_bind(block, where)) {
             return false;
         }
-        if (sql_has_aggregate(select->where)) {
-            return sql_fail(block->q, GRANARY_EINVAL, select->where->position,
+        if (sql_has_aggregate(where)) {
+            return sql_fail(block->q, GRANARY_EINVAL, where->position,
                             "an aggregate in WHERE: put the condition into HAVING");
         }
-        if (sql_has_window(select->where)) {
-            return sql_fail(block->q, GRANARY_EINVAL, select->where->position,
-                            "a window function in WHERE: put the query into a subquery, and the condition around it");
+        if (sql_has_window(where)) {
+            return sql_fail(block->q, GRANARY_EINVAL, where->position,
+                            "a window function in WHERE: put the condition into QUALIFY");
         }
-        if (!sql_add_conjuncts(block, select->where)) {
+        if (!sql_add_conjuncts(block, where)) {
             return false;
         }
     }

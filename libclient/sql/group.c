@@ -23,6 +23,9 @@ has_call(const struct sql_expr *expr, bool is_window)
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !has; i++) {
         has = has_call(expr->over->order[i].expr, is_window);
     }
+    for (size_t i = 0; expr->over != NULL && i < 2 && !has; i++) {
+        has = expr->over->bounds[i].distance != NULL && has_call(expr->over->bounds[i].distance, is_window);
+    }
     return has;
 }
 
@@ -41,7 +44,7 @@ sql_has_window(const struct sql_expr *expr)
 bool
 sql_groups(const struct sql_select *select)
 {
-    return select->group_count > 0 || select->set_count > 0 || select->having != NULL;
+    return select->group_count > 0 || select->set_count > 0 || select->group_all || select->having != NULL;
 }
 
 struct grouping {
@@ -50,7 +53,11 @@ struct grouping {
     const char **texts;
     size_t value_count;
     struct sql_aggregates aggregates;
-    size_t room; /* of each of them */
+    size_t room;                       /* of each of them */
+    const struct sql_expr **groupings; /* calls of GROUPING, and the columns that they become */
+    const char **grouping_names;
+    size_t grouping_count;
+    const struct sql_expr *const *key_exprs; /* of GROUP BY, bound, by their places */
 };
 
 /* A new column with the value of an expression, one for equal ones. */
@@ -92,6 +99,19 @@ aggregate_of(struct grouping *g, const char *function, const char *value, const 
     return g->aggregates.names[g->aggregates.count++];
 }
 
+const char *
+sql_fraction(struct sql_block *block, const struct sql_expr *expr)
+{
+    const char *text = expr->text;
+
+    if (expr->kind == SQL_LITERAL && text[strspn(text, "0123456789.eE+-")] == '\0' && strtod(text, NULL) >= 0 &&
+        strtod(text, NULL) <= 1) {
+        return text;
+    }
+    (void)sql_fail(block->q, GRANARY_EINVAL, expr->position, "the fraction must be a number from 0 to 1");
+    return NULL;
+}
+
 /* The second argument of those that have one: a number, or another value. false: the statement has failed. */
 static bool
 second_of(struct grouping *g, const struct sql_expr *expr, const char **function, const char **ret_second)
@@ -106,10 +126,8 @@ second_of(struct grouping *g, const struct sql_expr *expr, const char **function
         return *function != NULL;
     }
     if (strcmp(*function, "quantile") == 0) {
-        *ret_second = expr->args[1]->text;
-        return (expr->args[1]->kind == SQL_LITERAL && (*ret_second)[strspn(*ret_second, "0123456789.eE+-")] == '\0' &&
-                strtod(*ret_second, NULL) >= 0 && strtod(*ret_second, NULL) <= 1) ||
-               sql_fail(q, GRANARY_EINVAL, expr->args[1]->position, "the fraction must be a number from 0 to 1");
+        *ret_second = sql_fraction(g->block, expr->args[1]);
+        return *ret_second != NULL;
     }
     text = sql_text(g->block, expr->args[1]);
     text = text == NULL ? NULL : value_of(g, text);
@@ -135,9 +153,8 @@ argument_of(struct grouping *g, const struct sql_expr *expr)
     return value == NULL ? NULL : value_of(g, value);
 }
 
-/* Whether SQL's aggregate has two arguments. */
-static bool
-takes_two(const char *function)
+bool
+sql_takes_two(const char *function)
 {
     enum { NOTHING = false, DDOF = false, FRACTION = true, ARGUMENT = true, ROWS = true };
     static const struct {
@@ -166,7 +183,7 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     const char *name;
     const char *text;
     const char *second = NULL;
-    bool two = takes_two(function);
+    bool two = sql_takes_two(function);
 
     if (expr->count != (two ? 2 : 1) && !(expr->count == 0 && strcmp(function, "count") == 0)) {
         return sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes %s",
@@ -180,8 +197,8 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     if (expr->distinct && strcmp(function, "count") == 0) {
         function = "nunique";
     } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
-                        expr->written);
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "DISTINCT in '%s' is not supported: aggregate a subquery with SELECT DISTINCT", expr->written);
     }
     argument = of_rows ? NULL : argument_of(g, expr);
     if ((!of_rows && argument == NULL) || !second_of(g, expr, &function, &second)) {
@@ -203,6 +220,17 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     return sql_name_expr(block, expr, text);
 }
 
+/* GROUPING: a column beside the groups of each set. */
+static bool
+add_grouping(struct grouping *g, const struct sql_expr *expr)
+{
+    const char *name = sql_fresh(g->block->q, SQL_GROUPING);
+
+    g->groupings[g->grouping_count] = expr;
+    g->grouping_names[g->grouping_count++] = name;
+    return name != NULL && sql_name_expr(g->block, expr, sql_quoted(g->block->q, name));
+}
+
 /* Every aggregate in an expression. */
 static bool
 add_aggregates(struct grouping *g, const struct sql_expr *expr)
@@ -212,6 +240,9 @@ add_aggregates(struct grouping *g, const struct sql_expr *expr)
             if (sql_equal(g->block->named[i].expr, expr)) {
                 return true;
             }
+        }
+        if (strcmp(expr->text, SQL_GROUPING) == 0) {
+            return add_grouping(g, expr);
         }
         return add_aggregate(g, expr);
     }
@@ -227,6 +258,11 @@ add_aggregates(struct grouping *g, const struct sql_expr *expr)
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
         if (!add_aggregates(g, expr->over->order[i].expr)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        if (expr->over->bounds[i].distance != NULL && !add_aggregates(g, expr->over->bounds[i].distance)) {
             return false;
         }
     }
@@ -247,6 +283,9 @@ count_aggregates(const struct sql_expr *expr)
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
         count += count_aggregates(expr->over->order[i].expr);
     }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        count += expr->over->bounds[i].distance != NULL ? count_aggregates(expr->over->bounds[i].distance) : 0;
+    }
     return count;
 }
 
@@ -260,6 +299,46 @@ is_in_set(const struct sql_block *block, uint32_t set, const char *key)
         }
     }
     return false;
+}
+
+/* Which of GROUPING's keys a set leaves out, as bits; the last one is the lowest. -1: one is no key. */
+static int64_t
+left_out(const struct grouping *g, const struct sql_expr *expr, uint32_t set)
+{
+    const struct sql_select *select = g->block->select;
+    int64_t bits = 0;
+
+    for (size_t a = 0; a < expr->count; a++) {
+        size_t key = 0;
+        bool in_set = select->set_count == 0;
+
+        while (key < select->group_count && !sql_equal(g->key_exprs[key], expr->args[a])) {
+            key++;
+        }
+        if (key == select->group_count) {
+            (void)sql_fail(g->block->q, GRANARY_EINVAL, expr->args[a]->position,
+                           "GROUPING takes expressions of GROUP BY, and this is none");
+            return -1;
+        }
+        for (size_t k = key; k < select->group_count && !in_set; k++) { /* named again, it is the same key */
+            in_set = (set >> k & 1) != 0 && sql_equal(g->key_exprs[k], expr->args[a]);
+        }
+        bits = 2 * bits + !in_set;
+    }
+    return bits;
+}
+
+/* The columns of GROUPING, beside the groups of a set. */
+static bool
+assign_groupings(struct grouping *g, struct sql_rel *rel, uint32_t set, int position)
+{
+    struct sql_statement *q = g->block->q;
+    const char **texts = SQL_ARRAY(q, const char *, g->grouping_count);
+
+    for (size_t i = 0; i < g->grouping_count && q->err == GRANARY_OK; i++) {
+        texts[i] = sql_printf(q, "%lld", (long long)left_out(g, g->groupings[i], set));
+    }
+    return q->err == GRANARY_OK && sql_rel_assign(q, rel, g->grouping_names, texts, g->grouping_count, position);
 }
 
 /* ROLLUP and its kin: the groups of each set, one below the other; keys that a set leaves out are null. */
@@ -295,6 +374,7 @@ group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int
             }
         }
         if (q->err != GRANARY_OK || !sql_rel_group(q, &rel, own, count, &with, position) ||
+            !assign_groupings(g, &rel, block->select->sets[s], position) ||
             (s > 0 && !sql_rel_concat(q, &block->rel, &rel, position))) {
             return false;
         }
@@ -318,6 +398,9 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     g.texts = SQL_ARRAY(q, const char *, g.room);
     g.aggregates.names = SQL_ARRAY(q, const char *, g.room);
     g.aggregates.texts = SQL_ARRAY(q, const char *, g.room);
+    g.groupings = SQL_ARRAY(q, const struct sql_expr *, g.room);
+    g.grouping_names = SQL_ARRAY(q, const char *, g.room);
+    g.key_exprs = block->key_exprs;
     if (q->err != GRANARY_OK) {
         return false;
     }
@@ -335,5 +418,6 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     if (block->select->set_count > 0) {
         return group_by_sets(&g, keys, key_count, position);
     }
-    return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position);
+    return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position) &&
+           assign_groupings(&g, &block->rel, 0, position);
 }

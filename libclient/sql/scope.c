@@ -146,6 +146,33 @@ bind_column(struct sql_block *block, struct sql_expr *expr)
     return expr->column != NULL || no_column(block, expr);
 }
 
+/* What stands in FILTER and OVER. */
+static bool
+bind_clauses(struct sql_block *block, struct sql_expr *expr)
+{
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
+        if (!sql_bind(block, expr->over->partition[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        if (!sql_bind(block, expr->over->order[i].expr)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        if (expr->over->bounds[i].distance != NULL && !sql_bind(block, expr->over->bounds[i].distance)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < expr->unseen_count; i++) {
+        if (!sql_bind(block, expr->unseen[i].expr)) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || sql_bind(block, expr->condition);
+}
+
 bool
 sql_bind(struct sql_block *block, struct sql_expr *expr)
 {
@@ -160,23 +187,7 @@ sql_bind(struct sql_block *block, struct sql_expr *expr)
             return false;
         }
     }
-    return sql_bind_clauses(block, expr);
-}
-
-bool
-sql_bind_clauses(struct sql_block *block, struct sql_expr *expr)
-{
-    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
-        if (!sql_bind(block, expr->over->partition[i])) {
-            return false;
-        }
-    }
-    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
-        if (!sql_bind(block, expr->over->order[i].expr)) {
-            return false;
-        }
-    }
-    return expr->condition == NULL || sql_bind(block, expr->condition);
+    return bind_clauses(block, expr);
 }
 
 uint64_t
@@ -263,6 +274,9 @@ sql_is_outer(const struct sql_block *block, const struct sql_expr *expr)
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !outer; i++) {
         outer = sql_is_outer(block, expr->over->order[i].expr);
+    }
+    for (size_t i = 0; expr->over != NULL && i < 2 && !outer; i++) {
+        outer = expr->over->bounds[i].distance != NULL && sql_is_outer(block, expr->over->bounds[i].distance);
     }
     return outer || (expr->condition != NULL && sql_is_outer(block, expr->condition));
 }

@@ -181,6 +181,9 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
             expr = right == NULL
                        ? NULL
                        : sql_parse_new_call(p, operators[i].kind, from->location, operators[i].text, left, right);
+            if (expr != NULL && expr->kind == SQL_FUNCTION && strchr("|&#<>", name[0]) != NULL) {
+                expr->written = "value"; /* an operator has no name */
+            }
             return operators[i].negated ? sql_parse_new_negation(p, expr) : expr;
         }
     }

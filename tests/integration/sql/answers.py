@@ -37,6 +37,162 @@ select i, x < 'nan', x = 'nan', x > '6.5', x in ('nan', '7'), x between '1' and 
 5,false,true,true,true,true
 7,true,false,true,true,true
 
+from whole
+1,1.5
+2,2.5
+
+from whole select x where i = 2
+2.5
+
+with w as (from whole select i + 1 as k) from w select sum(k), count(*),
+5,2
+
+from (from whole limit 1) union all from whole select i * 10, x order by 1, 2,
+1,1.5
+10,1.5
+20,2.5
+
+select * from (select 1 as a), (values (2, 3)) join (select 3 as c) on column2 = c
+1,2,3,3
+
+from values (1, 'x'), (2, 'y') v(k, s), whole select s, x where k = i order by s
+x,1.5
+y,2.5
+
+select k: i + 1, l: k * 2 from w: whole order by k desc
+3,6
+2,4
+
+select i % 2 as p, count(*) as c, c + 1 as more from f group by all order by all desc
+1,4,5
+0,2,3
+
+select i, x from f where x is null or i > 5 order by all desc nulls first
+7,7.0
+3,
+
+select i from f union select 100 order by all desc limit 2
+100
+7
+
+select sum(i) from whole group by all
+3
+
+select 1 as k from whole group by all
+1
+1
+
+select i, rank() over w as r from f window w as (order by x desc) qualify r <= 2 order by i
+4,1
+5,1
+
+select x from f qualify count(*) over (partition by x) = 2 and i > 1 order by i
+-0.0
+nan
+nan
+
+select x, count(*) as c from f group by x qualify row_number() over (order by c desc, x) = 1
+0.0,2
+
+select i + 1 as y, y * 2 as z, x from whole where y > 2 and z < 100
+3,6,2.5
+
+select i as x, x from whole order by i
+1,1.5
+2,2.5
+
+select x + 'a', i from (from whole)
+error: line 1, column 10: 'a' meets float64 ('x'), but is no float64
+
+from whole select i, x || 'b'
+1,1.5b
+2,2.5b
+
+select timestamp '2020-01-01' + interval (i) minutes as t from whole order by i
+2020-01-01T00:01:00
+2020-01-01T00:02:00
+
+select timestamp '2020-01-01' + interval (x) seconds as t from whole order by i
+2020-01-01T00:00:01.500000
+2020-01-01T00:00:02.500000
+
+select date '2020-01-31' + interval (i) months from whole
+error: line 1, column 28: months and years are added to a date
+
+select date '2020-01-31' + interval 3 moons from whole
+error: line 1, column 37: syntax error
+
+select x > 1.5 as b, (x > 2) > (i > 5) as c, greatest(i > 1, false) as g, least(i > 1, null) as l from whole order by b
+false,false,false,false
+true,true,true,true
+
+select i from f where (i > 3) < true and (x = 0.0) >= false order by i
+1
+2
+
+select * exclude (x), x as 'last one' from whole order by 1
+1,1.5
+2,2.5
+
+select w.* exclude i replace (w.x * 2 as x), f.* from whole w join f using (i) order by 1
+3.0,1,0.0
+5.0,2,-0.0
+
+select k, x from (select * rename (i as k) from whole) order by all
+1,1.5
+2,2.5
+
+select * like '_', * not like 'x%' from (select 1 as x, 2 as xy, 3 as z)
+1,3,3
+
+select * ilike 'X_', * similar to 'x|z', * not similar to 'x.*' from (select 1 as x, 2 as xy, 3 as z)
+2,1,3,3
+
+select columns('^x'), columns(['z', 'x']), columns('y\w?$') + 1 as y, columns('(?i)Z') from (select 1 as x, 2 as xy, 3 as z)
+1,2,1,3,3,3
+
+select sum_x, sum_z from (select sum(columns('^(x|z)$')) as 'sum_\1' from (select 1 as x, 2 as xy, 3 as z))
+1,3
+
+select min(columns(*)), max(columns(* exclude (i))) filter (where columns(* exclude (i)) < 2), count(*) from whole
+1,1.5,1.5,2
+
+select i, x from (select max(columns(*)) from whole)
+2,2.5
+
+select i from whole where columns(*) > 1.75
+2
+
+select sum(columns(i)) from whole
+error: line 1, column 12: COLUMNS takes a pattern or names in single quotes, or *
+
+select columns('i') + columns('x') from whole
+error: line 1, column 23: an expression has one choice of COLUMNS
+
+select columns('i+?') from whole
+error: line 1, column 8: this pattern of names is not supported
+
+select columns('i(') from whole
+error: line 1, column 8: 'i(' is no pattern of names
+
+select * exclude (i, y) from whole
+error: line 1, column 22: EXCLUDE: there is no column 'y' in *
+
+select * replace (i + 1 as y) from whole
+error: line 1, column 21: REPLACE: there is no column 'y' in *
+
+select * exclude (i, x) from whole
+error: line 1, column 8: no column is left of *
+
+select * like 'q%' from whole
+error: line 1, column 8: no column is left of *: none matches 'q%'
+
+select * from whole order by columns('i')
+error: line 1, column 30: * stands for columns of SELECT
+
+select * replace (i) from whole
+error: line 1, column 10: each item needs AS and a name
+
 values ('inf'::float8), ('-inf')
 inf
 -inf
@@ -459,8 +615,31 @@ error: '+' needs two numbers, not string ('s') and int64
 select i = s from (values (1, 'one')) t(i, s)
 error: 'one' is no int64
 
-select avg(distinct x) from f
-error: DISTINCT in 'avg' is not supported
+select avg(distinct x), sum(distinct x), count(distinct x) from f
+3.5,7.0,2
+
+select unnest([1, 2, 3]) as a, unnest(['x']) as b, 7
+1,x,7
+2,,7
+3,,7
+
+select x, y from unnest([1, 2]) as u(x), unnest([3, 4]) as v(y) order by x, y
+1,3
+1,4
+2,3
+2,4
+
+select i, unnest(case when i < 3 then [1, 2] end) as a, unnest([i]) as b from whole order by i, b, a
+1,1,1
+1,2,
+2,1,2
+2,2,
+
+select i from (values (1, [1, 2]), (2, [3]), (3, null)) as t(i, l) where l >= [1, 3] order by i
+2
+
+select regr_slope(distinct i, x) from f
+error: DISTINCT in 'regr_slope' is not supported
 
 select 1 limit 1 + 1
 error: line 1, column 16: LIMIT needs a whole number as written
@@ -632,17 +811,134 @@ error: line 1, column 8: a sum of column 'i' exceeds int64: cast the column to d
 select percentile_cont(2) within group (order by i) from f
 error: line 1, column 24: the fraction must be a number from 0 to 1
 
-select grouping(x) from f group by x
-error: line 1, column 8: GROUPING() is not supported: keys that a set leaves out are null
+select grouping(i) from f group by x
+error: line 1, column 17: GROUPING takes expressions of GROUP BY, and this is none
+
+select grouping(i) from f
+error: line 1, column 17: GROUPING takes expressions of GROUP BY
+
+select sum(grouping(x)) from f group by x
+error: line 1, column 8: an aggregate of an aggregate
+
+select i > 2 as b, x is null as n, count(*), grouping(b), grouping(n), grouping_id(b, n) from f group by rollup(b, n) order by all
+false,false,2,0,0,0
+false,,2,0,1,1
+true,false,3,0,0,0
+true,true,1,0,0,0
+true,,4,0,1,1
+,,6,1,1,3
+
+select i + 1 as k, grouping(i + 1) as g from whole group by cube(k) having g = 1
+,1
+
+select i, grouping(i) from whole group by i order by 1
+1,0
+2,0
 
 select abs(i) filter (where i > 1) from f
 error: line 1, column 8: 'abs' is a function of one row: FILTER, DISTINCT, ORDER BY and * stand in aggregates only
 
-select lag(i ignore nulls) over (order by i) from f
-error: line 1, column 14: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+select lag(i respect nulls) over (order by i) as l from whole order by i
+\N
+1
 
-select lag(i) ignore nulls over (order by i) from f
-error: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+select i, lag(x ignore nulls) over (order by i), lead(x) ignore nulls over (order by i), lag(x respect nulls) over (order by i) from f
+1,,-0.0,
+2,0.0,nan,0.0
+3,-0.0,nan,-0.0
+4,-0.0,nan,
+5,nan,7.0,nan
+7,nan,,nan
+
+select i, first_value(x ignore nulls) over w, last_value(x) ignore nulls over w, nth_value(x, 2 ignore nulls) over w from f window w as (order by i rows between 1 preceding and 1 following) order by i
+1,0.0,-0.0,-0.0
+2,0.0,-0.0,-0.0
+3,-0.0,nan,nan
+4,nan,nan,nan
+5,nan,7.0,nan
+7,nan,7.0,7.0
+
+select i, lag(x, 1, -1) over (order by i), lead(x, 2, i) over (order by i), lag(i, -4, 0) over (order by i), lead(x, 0, 5.5) over (order by i), lag(x, 1, 9 ignore nulls) over (order by i) from f
+1,-1.0,,5,0.0,9.0
+2,0.0,nan,7,-0.0,0.0
+3,-0.0,nan,0,,-0.0
+4,,7.0,0,nan,-0.0
+5,nan,5.0,0,nan,nan
+7,nan,7.0,0,7.0,nan
+
+select i, percent_rank() over (order by x), cume_dist() over (order by x), rank() over (), dense_rank() over (partition by x), percent_rank() over (), cume_dist() over () from f order by i
+1,0.0,0.3333333333333333,1,1,0.0,1.0
+2,0.0,0.3333333333333333,1,1,0.0,1.0
+3,1.0,1.0,1,1,0.0,1.0
+4,0.6,0.8333333333333334,1,1,0.0,1.0
+5,0.6,0.8333333333333334,1,1,0.0,1.0
+7,0.4,0.5,1,1,0.0,1.0
+
+select i, count(*) over (order by x range between 1 preceding and 1 following), sum(i) over (order by x range between 7 following and 8 following), count(*) over (order by x desc nulls first range between unbounded preceding and 0 following) from f order by i
+1,2,7,6
+2,2,7,6
+3,1,3,1
+4,2,9,3
+5,2,9,3
+7,1,,4
+
+select min(i) over (order by i rows 1 preceding), max(i) over (order by i range between 1 preceding and 2 following exclude current row), sum(d) over (order by d range between 0.10 preceding and 0 following exclude ties) from big order by i
+9007199254740993,9007199254740995,12345678901234567.89
+9007199254740993,,0.10
+
+select k, sum(sum(i)) over (order by k groups between 1 preceding and 1 following exclude current row), count(*) over (partition by k % 2) from (values (1, 1), (1, 2), (2, 10), (3, 100)) t(k, i) group by k order by k
+1,10,2
+2,103,1
+3,10,2
+
+select t, sum(i) over (order by t range between interval '1 month' preceding and current row), sum(i) over (order by t desc range between interval '1 month' preceding and interval '1 day' preceding) from (values (date '2024-01-31', 1), (date '2024-02-29', 2), (date '2024-03-30', 4)) v(t, i) order by t
+2024-01-31,1,2
+2024-02-29,3,
+2024-03-30,6,
+
+select i, sum(i) over (order by i rows x preceding) from (values (1, 1), (2, 0), (3, 5)) t(i, x) order by i
+1,1
+2,2
+3,6
+
+select sum(i) over (order by i rows x preceding) from (values (1, 1), (2, -1)) t(i, x)
+error: a distance of the frame is negative: it must be 0 or more
+
+select sum(i) over (order by i rows between current row and x following) from (values (1, 1), (2, null)) t(i, x)
+error: a distance of the frame is null: it must be 0 or more
+
+select sum(i) over (order by i range between 'nan'::float8 preceding and current row) from whole
+error: a distance of the frame is nan: it must be 0 or more
+
+select count(*) over (order by x range between 'inf'::float8 preceding and current row), count(*) over (order by x range between 1e308 preceding and 'inf'::float8 following) from (values ('-inf'::float8), (0), ('inf')) t(x) order by x
+1,3
+2,2
+3,1
+
+select sum(i) over (order by s range 1 preceding) from (values (1, 'a')) t(i, s)
+error: is no distance of a frame of values of dtype string
+
+select sum(i) over (order by i rows 1.5 preceding) from whole
+error: is no distance of a frame of rows: it needs an integer
+
+select i, sum(x) over (order by i rows between 1 preceding and current row exclude no others), avg(x) over (order by i rows between 1 following and 2 following), stddev(x) over (order by i rows between 1 preceding and 1 following) from (values (1, 1e300), (2, 1e-300), (3, '-inf'::float8), (4, 'nan'), (5, 2)) t(i, x) order by i
+1,1e+300,-inf,inf
+2,1e+300,-inf,nan
+3,-inf,2.0,nan
+4,-inf,2.0,nan
+5,2.0,,
+
+select median(x) over w, mode(x) over w, count(distinct x) over w, quantile_cont(x, 0.25) over w, bool_or(x > 2) over w, list(x) over w from (values (1, 3.0), (2, 1.0), (3, 3.0), (4, null), (5, 0.5)) t(i, x) window w as (order by i rows between 2 preceding and current row) order by i
+3.0,3.0,1,3.0,true,[3.0]
+2.0,1.0,2,1.5,true,"[3.0, 1.0]"
+3.0,3.0,2,2.0,true,"[3.0, 1.0, 3.0]"
+2.0,1.0,2,1.5,true,"[1.0, 3.0, NULL]"
+1.75,0.5,2,1.125,true,"[3.0, NULL, 0.5]"
+
+select skewness(x) over w, product(x) over w, corr(x, i) over w, sum(x) filter (where x > 1) over w, count(*) filter (where x > 1) over w from (values (1, 3.0), (2, 1.0), (3, 3.0)) t(i, x) window w as (order by i rows between 2 preceding and current row) order by i
+,3.0,,3.0,1
+,3.0,-0.9999999999999998,3.0,1
+-1.732050807568877,9.0,0.0,6.0,2
 
 select * from f anti join xy
 error: line 1, column 22: this JOIN needs a condition: ON a.id = b.id, or USING (id)
