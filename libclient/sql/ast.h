@@ -75,7 +75,7 @@ struct sql_expr {
     bool negated;
     bool ignores_nulls; /* AGGREGATE: lag and its like */
     /* AGGREGATE */
-    const char *written; /* its name in the statement; of others: NULL, or what is made up so */
+    const char *written; /* its name in the statement; of others: NULL, a FUNCTION's, or what is made up so */
     bool distinct;
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
     struct sql_order *unseen;   /* ORDER BY in a call whose value does not show it */

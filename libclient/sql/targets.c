@@ -16,8 +16,10 @@ sql_target_name(const struct sql_target *target)
            : target->expr->kind == SQL_SUBQUERY || target->expr->text[0] == '\0' ? "value"
            : target->expr->kind == SQL_INFIX || target->expr->kind == SQL_PREFIX || target->expr->kind == SQL_POSTFIX
                ? "value"
-           : target->expr->kind == SQL_AGGREGATE ? target->expr->written
-                                                 : target->expr->text;
+           : target->expr->kind == SQL_AGGREGATE ||
+                   (target->expr->kind == SQL_FUNCTION && target->expr->written != NULL)
+               ? target->expr->written
+               : target->expr->text;
 }
 
 long

@@ -367,6 +367,19 @@ skip_expression(struct wording *w)
     return true;
 }
 
+/* Functions that have a mark where SQL's meaning is another one. */
+static bool
+is_marked(const char *name, size_t size)
+{
+    static const char *const names[] = {"substring", "regexp_extract", "concat", "hex", "bin"};
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof names[0] && (strlen(names[i]) != size || strncmp(names[i], name, size) != 0)) {
+        i++;
+    }
+    return i < sizeof names / sizeof names[0];
+}
+
 /* A name in backquotes or quotes, by the name SQL has for it. Returns how many bytes it takes in the message. */
 static size_t
 add_quoted(struct wording *w, const char *at)
@@ -389,7 +402,8 @@ add_quoted(struct wording *w, const char *at)
         }
     }
     if (told == NULL && size > 1 && end[-1] == '^' && /* see text.c */
-        (sql_is_rounding(at + 1, size - 1) || (size < 4 && strspn(at + 1, "=<>!^") == size))) {
+        (sql_is_rounding(at + 1, size - 1) || is_marked(at + 1, size - 1) ||
+         (size < 4 && strspn(at + 1, "=<>!^") == size))) {
         name_size = size - 1;
     }
     gr_buf_addf(&w->out, "'%.*s'", (int)name_size, name);

@@ -7,10 +7,13 @@ import base64
 import calendar
 import datetime
 import decimal
+import functools
+import hashlib
 import math
 import operator
 import re
 import statistics
+import urllib.parse
 
 import numpy as np
 
@@ -176,6 +179,60 @@ for name, (word, function) in MATH.items():
 sql('LOG10', 'log({0})', 'f', lambda row, o: float(np.log10(np.float64(row[0]))), alias='log')
 for kinds in ('f f', 'u f', 'i f'):
     both('ATAN2', 'atan2({0}, {1})', kinds, lambda row, o: math.atan2(float(row[0]), float(row[1])))
+def cot(x):
+    return 1 / np.tan(x)
+
+
+def even(x):
+    size = np.ceil(abs(x))
+    return np.copysign(size + size % 2, x)
+
+
+MORE_MATH = {'CBRT': ('cbrt', np.cbrt), 'SINH': ('sinh', np.sinh), 'COSH': ('cosh', np.cosh), 'TANH': ('tanh', np.tanh), 'ASINH': ('asinh', np.arcsinh), 'ACOSH': ('acosh', np.arccosh),
+             'ATANH': ('atanh', np.arctanh), 'LOG1P': ('log1p', np.log1p), 'EXPM1': ('expm1', np.expm1), 'COT': ('cot', cot), 'DEGREES': ('degrees', np.degrees),
+             'RADIANS': ('radians', np.radians)}
+for name, (word, function) in MORE_MATH.items():
+    for kind in 'fu':
+        both(name, word + '({0})', kind, lambda row, o, f=function: float(f(np.float64(row[0]))))
+both('EVEN', 'even({0})', 'f', lambda row, o: float(even(np.float64(row[0]))))
+both('GAMMA', 'gamma(abs({0}) + 1e0)', 'f', lambda row, o: math.gamma(abs(row[0]) + 1) if abs(row[0]) < 150 else math.inf)
+both('LGAMMA', 'lgamma(abs({0}) + 1e0)', 'f', lambda row, o: math.lgamma(abs(row[0]) + 1))
+for kinds in ('f f', 'u f', 'i f'):
+    graph('LOGARITHM', 'logarithm({0}, {1})', kinds, lambda row, o: float(np.log(np.float64(row[1])) / np.log(np.float64(row[0]))))
+    sql('LOGARITHM', 'log({0}, {1})', kinds, lambda row, o: float(np.log(np.float64(row[1])) / np.log(np.float64(row[0]))), alias='log')
+    both('FDIV', 'fdiv({0}, {1})', kinds, lambda row, o: float(np.floor(np.float64(row[0]) / np.float64(row[1]))))
+    both('FMOD', 'fmod({0}, {1})', kinds, lambda row, o: float(np.float64(row[0]) - np.floor(np.float64(row[0]) / np.float64(row[1])) * np.float64(row[1])))
+    both('NEXTAFTER', 'nextafter({0}, {1})', kinds, lambda row, o: float(np.nextafter(np.float64(row[0]), np.float64(row[1]))))
+for kind in 'fu':
+    both('ISFINITE', 'isfinite({0})', kind, lambda row, o: math.isfinite(row[0]))
+both('SIGNBIT', 'signbit({0})', 'f', lambda row, o: math.copysign(1, row[0]) < 0)
+
+
+def shifted(row, options):
+    a, n = row
+    if a < 0 or n < 0 or a << n >= 2**63:
+        raise ValueError('bits are lost')
+    return a << n
+
+
+for kinds in ('i i', 'w w', 'i w'):
+    for name, word, sign, function in (('BIT_AND', 'bitand', '&', lambda a, b: a & b), ('BIT_OR', 'bitor', '|', lambda a, b: a | b), ('BIT_XOR', 'bitxor', '#', lambda a, b: a ^ b)):
+        graph(name, word + '({0}, {1})', kinds, lambda row, o, f=function: f(*row))
+        sql(name, '({0} ' + sign + ' {1})', kinds, lambda row, o, f=function: f(*row))
+sql('BIT_XOR', 'xor({0}, {1})', 'ii', lambda row, o: row[0] ^ row[1], alias='xor')
+graph('BIT_NOT', 'bitnot({0})', 'w', lambda row, o: ~row[0])
+sql('BIT_NOT', '(~{0})', 'w', lambda row, o: ~row[0])
+graph('SHIFT_LEFT', 'shift_left(cast({0} as int64), [0])', 'o', lambda row, o: shifted((row[0], o[0]), o), [[0, 1, 7, 50]])
+sql('SHIFT_LEFT', '({0}::bigint << [0])', 'o', lambda row, o: shifted((row[0], o[0]), o), [[0, 1, 7, 50]])
+graph('SHIFT_RIGHT', 'shift_right({0}, {1})', 'wc', lambda row, o: row[0] >> row[1] if row[1] >= 0 else 0)
+sql('SHIFT_RIGHT', '({0} >> {1})', 'wc', lambda row, o: row[0] >> row[1] if row[1] >= 0 else 0)
+both('BIT_COUNT', 'bit_count(coalesce({0}, 0))', 'w', lambda row, o: bin((row[0] or 0) & (2**64 - 1)).count('1'), nulls=True)
+for alias in ('gcd', 'greatest_common_divisor'):
+    both('GCD', alias + '({0}, {1})', 'ii', lambda row, o: math.gcd(*row), alias=alias)
+for alias in ('lcm', 'least_common_multiple'):
+    both('LCM', alias + '({0}, {1})', 'ii', lambda row, o: math.lcm(*row), alias=alias)
+both('FACTORIAL', 'factorial({0})', 'h', lambda row, o: decimal.Decimal(math.factorial(row[0])))
+
 for kinds in ('f c', 'u c', 'i c', 'c c'):
     both('POW', 'pow({0}, {1})', kinds, lambda row, o: float(np.power(np.float64(row[0]), np.float64(row[1]))))
 sql('POW', 'power({0}, {1})', 'fc', lambda row, o: float(np.power(np.float64(row[0]), np.float64(row[1]))), alias='power')
@@ -206,7 +263,7 @@ def total(function):
 
 for name, word, function in (('EQUAL', '=', lambda a, b: a == b), ('NOT_EQUAL', '<>', lambda a, b: a != b), ('LESS', '<', lambda a, b: a < b), ('LESS_EQUAL', '<=', lambda a, b: a <= b),
                              ('GREATER', '>', lambda a, b: a > b), ('GREATER_EQUAL', '>=', lambda a, b: a >= b)):
-    for kinds in COMPARED + (('b b',) if word in ('=', '<>') else ()):
+    for kinds in COMPARED + ('b b', 'b i', 'i b'):
         graph(name, '{0} ' + word + ' {1}', kinds, alike(function))
         graph('TOTAL_' + name, '{0} ' + word.replace('<>', '!=') + '^ {1}', kinds, alike(total(function)))
         sql(name, '{0} ' + word + ' {1}', kinds, alike(total(function)))
@@ -241,7 +298,7 @@ def extreme(function):
     return lambda row, o: function((v for v in row if v is not None), key=lambda v: v.encode() if isinstance(v, str) else v, default=None)
 
 
-for kinds in ('i i i', 's s s', 'd d d', 'w w w'):
+for kinds in ('i i i', 's s s', 'd d d', 'w w w', 'b b b'):
     both('IN', '{0} in ({1}, {2})', kinds, among, nulls=True)
     both('COALESCE', 'coalesce({0}, {1}, {2})', kinds, first_there, nulls=True)
     both('NULLIF', 'nullif({0}, {1})', kinds[:3], lambda row, o: None if row[0] is None or row[0] == row[1] else row[0], nulls=True)
@@ -260,6 +317,15 @@ def nearest(x):
     return int(x) if isinstance(x, bool) else int(np.rint(x)) if isinstance(x, float) else int(decimal.Decimal(x).quantize(0, decimal.ROUND_HALF_UP))
 
 
+def as_text(value):
+    if isinstance(value, datetime.date):
+        text = f'{value.year:04}-{value.month:02}-{value.day:02}'
+        if isinstance(value, datetime.datetime):
+            text += f' {value.hour:02}:{value.minute:02}:{value.second:02}' + (f'.{value.microsecond:06}'.rstrip('0') if value.microsecond else '')
+        return text
+    return format(value, 'f') if isinstance(value, decimal.Decimal) else str(value)
+
+
 def decimal_of(text):
     try:
         made = decimal.Decimal(text.strip())
@@ -273,13 +339,13 @@ for route, whole, real, text in ((graph, 'int64', 'float64', 'string'), (sql, 'b
         route('CAST', f'cast({{0}} as {whole})', kind, lambda row, o: nearest(row[0]))
     for kind in 'iqf':
         route('CAST', f'cast({{0}} as {real})', kind, lambda row, o: float(row[0]))
-    for kind in 'iqbs':
-        route('CAST', f'cast({{0}} as {text})', kind, lambda row, o: ('true' if row[0] else 'false') if isinstance(row[0], bool) else str(row[0]) if not isinstance(row[0], decimal.Decimal) else format(row[0], 'f'))
+    for kind in 'iqbsmd':
+        route('CAST', f'cast({{0}} as {text})', kind, lambda row, o: ('true' if row[0] else 'false') if isinstance(row[0], bool) else as_text(row[0]))
     route('CAST', 'cast({0} as date)', 'm', lambda row, o: row[0].date())
     route('CAST', 'cast({0} as timestamp)', 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
     for kind in 'iq':
         route('CAST', 'cast({0} as decimal(2))' if route is graph else 'cast({0} as decimal(20, 2))', kind, lambda row, o: decimal.Decimal(row[0]).quantize(decimal.Decimal('0.01'), decimal.ROUND_HALF_UP))
-graph('TRY_CAST', 'try_cast({0} as int64)', 'a', lambda row, o: int(row[0]) if re.fullmatch(' *-?[0-9]+ *', row[0]) else None)
+graph('TRY_CAST', 'try_cast({0} as int64)', 'a', lambda row, o: None if decimal_of(row[0]) is None else nearest(decimal_of(row[0])))
 graph('TRY_CAST', 'try_cast({0} as float64)', 'a', lambda row, o: None if decimal_of(row[0]) is None else float(decimal_of(row[0])))
 graph('TRY_CAST', 'try_cast({0} as int8)', 'i', lambda row, o: row[0] if -128 <= row[0] <= 127 else None)
 
@@ -310,7 +376,7 @@ graph('TITLE', 'title({0})', 's', lambda row, o: row[0].title() if "'" not in ro
 both('INITCAP', 'initcap({0})', 's', lambda row, o: re.sub(r'[^\W_]+', lambda w: w.group()[:1].upper() + w.group()[1:].lower(), row[0]), alias='initcap')
 both('CAPITALIZE', 'capitalize({0})', 's', lambda row, o: row[0].capitalize())
 both('LENGTH', 'length({0})', 's', lambda row, o: len(row[0]))
-for alias in ('char_length', 'character_length', 'strlen'):
+for alias in ('char_length', 'character_length'):
     sql('LENGTH', alias + '({0})', 's', lambda row, o: len(row[0]), alias=alias)
 both('REVERSE', 'reverse({0})', 's', lambda row, o: row[0][::-1])
 both('OCTET_LENGTH', 'octet_length({0})', 's', lambda row, o: len(row[0].encode()))
@@ -332,10 +398,8 @@ def substring(row, options):
     return text[max(start, 0):max(start + row[2], 0)]
 
 
-both('SUBSTRING', 'substring({0}, {1})', 'sc', substring)
-both('SUBSTRING', 'substring({0}, {1}, [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]])
-sql('SUBSTRING', 'substr({0}, {1}, [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]], alias='substr')
-sql('SUBSTRING', 'substring({0} from {1} for [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]])
+graph('SUBSTRING', 'substring({0}, {1})', 'sc', substring)
+graph('SUBSTRING', 'substring({0}, {1}, [0])', 'sc', lambda row, o: substring((*row, o[0]), o), [[0, 1, 2, 5]])
 both('LEFT', 'left({0}, {1})', 'sc', lambda row, o: row[0][:row[1]] if row[1] >= 0 else row[0][:max(0, len(row[0]) + row[1])])
 both('RIGHT', 'right({0}, {1})', 'sc', lambda row, o: row[0][max(0, len(row[0]) - row[1]):] if row[1] >= 0 else row[0][-row[1]:])
 for name, strip in (('TRIM', str.strip), ('LTRIM', str.lstrip), ('RTRIM', str.rstrip)):
@@ -351,8 +415,112 @@ graph('POSITION', 'position({0}, {1})', 'ss', lambda row, o: row[1].find(row[0])
 sql('POSITION', 'position({0} in {1})', 'ss', lambda row, o: row[1].find(row[0]) + 1)
 for alias in ('strpos', 'instr'):
     sql('POSITION', alias + '({0}, {1})', 'ss', lambda row, o: row[0].find(row[1]) + 1, alias=alias)
-both('CONCAT', 'concat({0}, {1}, {2})', 'sss', lambda row, o: ''.join(row))
+graph('CONCAT', 'concat({0}, {1}, {2})', 'sss', lambda row, o: ''.join(row))
+graph('CONCAT_THERE', 'concat^({0}, {1}, {2})', 'sis', lambda row, o: ''.join(str(v) for v in row if v is not None), nulls=True)
+sql('CONCAT_THERE', 'concat({0}, {1}, {2})', 'sis', lambda row, o: ''.join(str(v) for v in row if v is not None), nulls=True, alias='concat')
+both('CONCAT_WS', 'concat_ws({0}, {1}, {2})', 'ssi', lambda row, o: None if row[0] is None else row[0].join(str(v) for v in row[1:] if v is not None), nulls=True)
+both('CONCAT', '({0} || {1})', 'si', lambda row, o: row[0] + str(row[1]))
 both('CONCAT', '({0} || {1})', 'ss', lambda row, o: ''.join(row))
+
+
+def part_of(row, options):
+    text, start, count = row[0], row[1], options[0] if options else None
+    start = max(len(text) + start, -1) if start < 0 else start - 1
+    end = math.inf if count is None else start + count
+    start, end = min(start, end), max(start, end)
+    return text[max(start, 0):int(min(max(end, 0), len(text)))]
+
+
+graph('PART', 'substring^({0}, {1})', 'sc', part_of)
+graph('PART', 'substring^({0}, {1}, [0])', 'sc', part_of, [[0, 1, 2, 5, -1, -2]])
+for alias in ('substring', 'substr'):
+    sql('PART', alias + '({0}, {1})', 'sc', part_of, alias=alias)
+    sql('PART', alias + '({0}, {1}, [0])', 'sc', part_of, [[0, 1, 2, 5, -1, -2]], alias=alias)
+sql('PART', 'substring({0} from {1} for [0])', 'sc', part_of, [[0, 1, 2, 5]], alias='substring')
+both('OVERLAY', 'overlay({0}, {1}, [0])', 'ss', lambda row, o: row[0][:o[0] - 1] + row[1] + row[0][o[0] - 1 + len(row[1]):], [[1, 2, 9]])
+both('OVERLAY', 'overlay({0}, {1}, [0], [1])', 'ss', lambda row, o: row[0][:o[0] - 1] + row[1] + row[0][o[0] - 1 + o[1]:], [[1, 2, 9], [0, 1, 3]])
+both('LETTER', 'chr({0})', 'o', lambda row, o: chr(row[0]))
+for alias in ('unicode', 'ord'):
+    both('UNICODE', alias + '({0})', 's', lambda row, o: ord(row[0][0]) if row[0] else -1, alias=alias)
+both('ASCII', 'ascii({0})', 's', lambda row, o: ord(row[0][0]) if row[0] else 0)
+for name in ('md5', 'sha1', 'sha256'):
+    both(name.upper(), name + '({0})', 's', lambda row, o, f=getattr(hashlib, name): f(row[0].encode()).hexdigest())
+    both(name.upper(), name + "(repeat({0}, 30))", 's', lambda row, o, f=getattr(hashlib, name): f(row[0].encode() * 30).hexdigest())
+
+
+def edits(a, b, exchanged):
+    """Of bytes: the least way to make b of a, by search."""
+    a, b = a.encode(), b.encode()
+
+    @functools.cache
+    def least(i, k):
+        if not i or not k:
+            return i + k
+        ways = [least(i - 1, k) + 1, least(i, k - 1) + 1, least(i - 1, k - 1) + (a[i - 1] != b[k - 1])]
+        row, place = a.rfind(b[k - 1], 0, i - 1) + 1, b.rfind(a[i - 1], 0, k - 1) + 1
+        if exchanged and row and place:
+            ways.append(least(row - 1, place - 1) + (i - row - 1) + 1 + (k - place - 1))
+        return min(ways)
+    return least(len(a), len(b))
+
+
+for alias in ('levenshtein', 'editdist3'):
+    both('LEVENSHTEIN', alias + '({0}, {1})', 'ss', lambda row, o: edits(*row, False), alias=alias)
+both('DAMERAU', 'damerau_levenshtein({0}, {1})', 'ss', lambda row, o: edits(*row, True))
+for alias in ('hamming', 'mismatches'):
+    both('HAMMING', alias + "(hex({0} || 'a'), hex(left({1}, length({0})) || repeat('b', length({0}) + 1 - length(left({1}, length({0}))))))", 'ss',
+         lambda row, o: places_that_differ(row[0] + 'a', row[1][:len(row[0])].ljust(len(row[0]) + 1, 'b')), alias=alias)
+
+
+def places_that_differ(a, b):
+    a, b = a.encode().hex(), b.encode().hex()
+    if len(a) != len(b):
+        raise ValueError('texts of one length')
+    return sum(x != y for x, y in zip(a, b))
+
+
+def common_letters(a, b):
+    a, b = set(a.encode()), set(b.encode())
+    return len(a & b) / len(a | b)
+
+
+both('JACCARD', "jaccard({0} || 'x', {1} || 'yx')", 'ss', lambda row, o: common_letters(row[0] + 'x', row[1] + 'yx'))
+
+
+def jaro(a, b, winkler):
+    a, b = a.encode(), b.encode()
+    reach = max(max(len(a), len(b)) // 2 - 1, 0)
+    taken, matched = set(), []
+    for i, c in enumerate(a):
+        found = next((k for k in range(max(0, i - reach), min(len(b), i + reach + 1)) if k not in taken and b[k] == c), None)
+        if found is not None:
+            taken.add(found)
+            matched.append(c)
+    if not matched:
+        return 0.0
+    moved = sum(x != b[k] for x, k in zip(matched, sorted(taken))) // 2
+    like = (len(matched) / len(a) + len(matched) / len(b) + (len(matched) - moved) / len(matched)) / 3
+    common = next((n for n in range(4) if n >= min(len(a), len(b)) or a[n] != b[n]), 4)
+    return like + 0.1 * common * (1 - like) if winkler and like > 0.7 else like
+
+
+both('JARO', 'jaro_similarity({0}, {1})', 'ss', lambda row, o: jaro(*row, False))
+both('JARO_WINKLER', 'jaro_winkler_similarity({0}, {1})', 'ss', lambda row, o: jaro(*row, True))
+both('BIT_LENGTH', 'bit_length({0})', 's', lambda row, o: 8 * len(row[0].encode()))
+sql('OCTET_LENGTH', 'strlen({0})', 's', lambda row, o: len(row[0].encode()), alias='strlen')
+both('URL_ENCODE', 'url_encode({0})', 's', lambda row, o: urllib.parse.quote(row[0], safe=''))
+both('URL_DECODE', 'url_decode(url_encode({0}))', 's', lambda row, o: row[0])
+for alias in ('bin', 'to_binary'):
+    both('BIN', alias + '({0})', 's', lambda row, o: ''.join(f'{b:08b}' for b in row[0].encode()), alias=alias)
+both('BIN_INTEGER', 'bin({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):b}')
+both('HEX_INTEGER', 'hex({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):X}')
+both('TO_BASE', 'to_base({0}, [0], [1])', 'o', lambda row, o: np.base_repr(row[0], o[0]).rjust(o[1], '0'), [[2, 16, 36], [0, 5]])
+both('REGEXP_ESCAPE', 'regexp_matches({0}, regexp_escape({0}))', 's', lambda row, o: True)
+for alias in ('lcase', 'lower'):
+    sql('LOWER', alias + '({0})', 's', lambda row, o: row[0].lower(), alias=alias)
+sql('UPPER', 'ucase({0})', 's', lambda row, o: row[0].upper(), alias='ucase')
+for kind, dtype in (('i', 'BIGINT'), ('f', 'DOUBLE'), ('s', 'VARCHAR'), ('d', 'DATE'), ('m', 'TIMESTAMP'), ('b', 'BOOLEAN')):
+    both('TYPEOF', 'typeof(coalesce({0}, {0}))' if kind != 'i' else 'typeof({0} + 10000000000)', kind, lambda row, o, t=dtype: t, nulls=True)
 
 
 def pad(left):
@@ -393,7 +561,14 @@ def extract_match(row, options):
     return found and found.group(options[1])
 
 
-both('REGEXP_EXTRACT', 'regexp_extract({0}, [0], [1])', 's', extract_match, [["'a(.)'", "'([a-c])[a-z]'", "'(X)'"], [0, 1]])
+EXTRACTED = [["'a(.)'", "'([a-c])[a-z]'", "'(X)'"], [0, 1]]
+graph('REGEXP_EXTRACT', 'regexp_extract({0}, [0], [1])', 's', extract_match, EXTRACTED)
+graph('REGEXP_FOUND', 'regexp_extract^({0}, [0], [1])', 's', lambda row, o: extract_match(row, o) or '', EXTRACTED)
+sql('REGEXP_FOUND', 'regexp_extract({0}, [0], [1])', 's', lambda row, o: extract_match(row, o) or '', EXTRACTED, alias='regexp_extract')
+sql('REGEXP_MATCHES', 'regexp_full_match({0}, [0])', 's', lambda row, o: re.fullmatch(o[0][1:-1], row[0], re.S) is not None, [REGEXES])
+sql('REGEXP_MATCHES', "regexp_matches({0}, [0], 'i')", 's', lambda row, o: re.search(o[0][1:-1], row[0], re.S | re.I) is not None, [REGEXES])
+sql('REGEXP_MATCHES', '{0} similar to [0]', 's', lambda row, o: re.fullmatch(o[0][1:-1], row[0], re.S) is not None, [REGEXES])
+sql('REGEXP_MATCHES', '{0} !~* [0]', 's', lambda row, o: re.search(o[0][1:-1], row[0], re.S | re.I) is None, [REGEXES])
 both('REGEXP_REPLACE', "regexp_replace({0}, [0], '<\\1>')", 's', lambda row, o: re.sub(o[0][1:-1], r'<\1>', row[0], count=1), [["'(a)'", "'([a-c])'", "'(é)'"]])
 both('REGEXP_REPLACE', "regexp_replace({0}, [0], '-', 'g')", 's', lambda row, o: re.sub(o[0][1:-1], '-', row[0]), [["'a'", "'[a-c]'", "'é|b'"]])
 
@@ -502,7 +677,100 @@ for kind in 'dm':
     sql('DAYOFWEEK', 'cast(extract(dow from {0}) as bigint)', kind, lambda row, o: row[0].isoweekday() % 7)
     sql('DAY', 'dayofmonth({0})', kind, lambda row, o: row[0].day, alias='dayofmonth')
 for name, part in TIMES.items():
-    both(name, name.lower() + '({0})', 'm', lambda row, o, f=part: f(row[0]))
+    (graph if name == 'MICROSECOND' else both)(name, name.lower() + '({0})', 'm', lambda row, o, f=part: f(row[0]))
+
+
+def of_minute(value):
+    return value.second * 1000000 + value.microsecond if isinstance(value, datetime.datetime) else 0
+
+
+def signed(value, size):
+    return (value - 1) // size + 1
+
+
+for kind in 'dm':
+    sql('WEEK', 'weekofyear({0})', kind, lambda row, o: row[0].isocalendar()[1], alias='weekofyear')
+    both('DECADE', 'decade({0})', kind, lambda row, o: row[0].year // 10)
+    both('CENTURY', 'century({0})', kind, lambda row, o: signed(row[0].year, 100))
+    both('MILLENNIUM', 'millennium({0})', kind, lambda row, o: signed(row[0].year, 1000))
+    both('ERA', 'era({0})', kind, lambda row, o: 1)
+    both('ISOYEAR', 'isoyear({0})', kind, lambda row, o: row[0].isocalendar()[0])
+    both('YEARWEEK', 'yearweek({0})', kind, lambda row, o: row[0].isocalendar()[0] * 100 + row[0].isocalendar()[1])
+    both('JULIAN', 'julian({0})', kind, lambda row, o: day_of(row[0]).toordinal() + 1721425 + (row[0] - datetime.datetime.combine(row[0].date(), datetime.time())) / datetime.timedelta(1)
+         if isinstance(row[0], datetime.datetime) else float(row[0].toordinal() + 1721425))
+    both('LAST_DAY', 'last_day({0})', kind, lambda row, o: day_of(row[0]).replace(day=calendar.monthrange(row[0].year, row[0].month)[1]))
+    both('DAYNAME', 'dayname({0})', kind, lambda row, o: calendar.day_name[row[0].weekday()])
+    both('MONTHNAME', 'monthname({0})', kind, lambda row, o: calendar.month_name[row[0].month])
+    for name, alias, size in (('MILLISECONDS', 'millisecond', 1000), ('MICROSECONDS', 'microsecond', 1)):
+        both(name, name.lower() + '({0})', kind, lambda row, o, n=size: of_minute(row[0]) // n)
+        sql(name, alias + '({0})', kind, lambda row, o, n=size: of_minute(row[0]) // n, alias=alias)
+    both('NANOSECONDS', 'nanoseconds({0})', kind, lambda row, o: of_minute(row[0]) * 1000)
+    sql('NANOSECONDS', 'nanosecond({0})', kind, lambda row, o: of_minute(row[0]) * 1000, alias='nanosecond')
+    both('EPOCH_MS', 'epoch_ms({0})', kind, lambda row, o: us_since_1970(row[0]) // 1000)
+    both('EPOCH_US', 'epoch_us({0})', kind, lambda row, o: us_since_1970(row[0]))
+    both('EPOCH_NS', "epoch_ns(case when year({0}) between 1700 and 2200 then {0} end)", kind, lambda row, o: us_since_1970(row[0]) * 1000 if 1700 <= row[0].year <= 2200 else None)
+both('EPOCH_MS', 'epoch_ms({0})', 'i', lambda row, o: datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=row[0]))
+
+
+def us_since_1970(value):
+    moment = value if isinstance(value, datetime.datetime) else datetime.datetime(value.year, value.month, value.day)
+    return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+
+
+def cut_off(a, b):
+    return abs(a) // b * (1 if a >= 0 else -1)
+
+
+UNIT_US = {'day': 86400 * 10**6, 'hour': 3600 * 10**6, 'minute': 60 * 10**6, 'second': 10**6, 'millisecond': 1000, 'microsecond': 1}
+UNIT_MONTHS = {'month': 1, 'quarter': 3, 'year': 12, 'decade': 120}
+
+
+def borders(row, options):
+    unit, (a, b) = options[0][1:-1], row
+    if unit in UNIT_MONTHS:
+        return (b.year * 12 + b.month - 1) // UNIT_MONTHS[unit] - (a.year * 12 + a.month - 1) // UNIT_MONTHS[unit]
+    if unit == 'week':
+        return cut_off((day_of(b) - day_of(a)).days, 7)
+    return us_since_1970(b) // UNIT_US[unit] - us_since_1970(a) // UNIT_US[unit]
+
+
+def whole(row, options):
+    unit, (a, b) = options[0][1:-1], row
+    if unit not in UNIT_MONTHS:
+        return cut_off(us_since_1970(b) - us_since_1970(a), UNIT_US.get(unit) or 7 * UNIT_US['day'])
+    if us_since_1970(a) > us_since_1970(b):
+        return -whole((b, a), options)
+    last = b.day == calendar.monthrange(b.year, b.month)[1]
+    first = min(a.day, b.day) if last else a.day
+    clock = lambda v: us_since_1970(v) % UNIT_US['day']
+    months = (b.year - a.year) * 12 + b.month - a.month - (b.day < first or b.day == first and clock(b) < clock(a))
+    return months // UNIT_MONTHS[unit]
+
+
+UNITS = ["'" + u + "'" for u in ('day', 'hour', 'minute', 'second', 'month', 'quarter', 'year', 'decade', 'week')]
+for kinds in ('dd', 'mm', 'dm'):
+    for name, aliases, model in (('DATE_DIFF', ('date_diff', 'datediff'), borders), ('DATE_SUB', ('date_sub', 'datesub'), whole)):
+        for alias in aliases:
+            both(name, alias + '([0], {0}, {1})', kinds, model, [UNITS], alias=alias)
+
+
+def bucket(row, options):
+    count, unit, value = options[0], options[1], row[0]
+    if unit == 'month':
+        months = value.year * 12 + value.month - 1
+        months -= (months - 24000) % count
+        if months < 12:
+            raise OverflowError('before year 1')
+        return datetime.date(months // 12, months % 12 + 1, 1)
+    width, origin = count * UNIT_US[unit], us_since_1970(datetime.date(2000, 1, 3))
+    us = us_since_1970(value)
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=us - (us - origin) % width)
+
+
+both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'd', bucket, [[1, 3, 7], ['day', 'month']])
+both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'm', bucket, [[1, 5, 15], ['day', 'month', 'hour', 'minute']])
+both('MAKE_TIME', 'hour(make_time({0} % 24, [0], [1]))', 'h', lambda row, o: row[0] % 24, [[0, 59], ['0e0', '59.5e0']])
+both('MAKE_TIMESTAMP', 'make_timestamp({0}, [0], {1}, [1], 5, 7.25e0)', 'yh', lambda row, o: datetime.datetime(row[0], o[0], row[1], o[1], 5, 7, 250000), [[1, 2, 12], [0, 23]])
 
 
 def since_1970(value):
@@ -518,11 +786,11 @@ for kind in 'dm':
 def formatted(row, options):
     value = row[0]
     moment = value if isinstance(value, datetime.datetime) else datetime.datetime(value.year, value.month, value.day)
-    return moment.strftime(options[0][1:-1].replace('%Y', f'{value.year:04}').replace('%F', f'{value.year:04}-%m-%d'))
+    return moment.strftime(options[0][1:-1].replace('%Y', f'{value.year:04}').replace('%F', f'{value.year:04}-%m-%d').replace('%G', f'{value.isocalendar()[0]:04}'))
 
 
 for kind in 'dm':
-    both('STRFTIME', 'strftime({0}, [0])', kind, formatted, [["'%d.%m.%Y'", "'%F %T'", "'%H:%M:%S.%f'", "'%j %u %w'", "'%B %b %A %a'", "'%I %p %%'", "'%y %D'"]])
+    both('STRFTIME', 'strftime({0}, [0])', kind, formatted, [["'%d.%m.%Y'", "'%F %T'", "'%H:%M:%S.%f'", "'%j %u %w'", "'%B %b %A %a'", "'%I %p %%'", "'%y %D'", "'%U %W %V %G'", "'%-d %-m %-H %-M %-S %-j'"]])
 for name, word in (('STRPTIME', 'strptime'), ('TRY_STRPTIME', 'try_strptime')):
     for kind in 'd':
         both(name, word + "(strftime({0}, '%d.%m.%Y'), '%d.%m.%Y')", kind, lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
@@ -533,6 +801,13 @@ both('MAKE_DATE', 'make_date({0}, [0], {1})', 'yh', lambda row, o: datetime.date
 def truncated(row, options):
     value, part = row[0], options[0][1:-1]
     day = day_of(value)
+    if part in ('decade', 'century', 'millennium', 'isoyear'):
+        size = {'decade': 10, 'century': 100, 'millennium': 1000}.get(part)
+        year = day.isocalendar()[0] if size is None else day.year // size * size
+        if year < 1 or size is None and year < 2:
+            raise OverflowError('before year 1')
+        day = datetime.date(year, 1, 1) if size else datetime.date.fromisocalendar(year, 1, 1)
+        return datetime.datetime(day.year, day.month, day.day)
     if part in ('hour', 'minute', 'second', 'day'):
         moment = value if isinstance(value, datetime.datetime) else datetime.datetime(day.year, day.month, day.day)
         zero = {'day': dict(hour=0, minute=0, second=0), 'hour': dict(minute=0, second=0), 'minute': dict(second=0), 'second': {}}[part]
@@ -546,7 +821,7 @@ def truncated(row, options):
     return datetime.datetime(day.year, day.month, day.day)
 
 
-both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'"]])
+both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'decade'", "'century'", "'millennium'", "'isoyear'"]])
 both('TIMEZONE', 'timezone([0],timezone([0],{0}))', 'm', lambda row, o: row[0], [["'UTC'", "'Etc/GMT+5'", "'Asia/Kolkata'"]])
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'm', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'hour'", "'minute'", "'second'"]])
 

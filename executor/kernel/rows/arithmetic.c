@@ -421,27 +421,28 @@ op_round(struct node *node, int64_t n)
 
 /* ---- tests of floats ---- */
 
-static granary_err
-real_ask(struct node *node, bool infinite, int64_t n)
+granary_err
+op_isnan(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
     uint8_t *out = node_room(node, ROWS_BOOL);
 
     node_strict(node, n);
     for (int64_t i = 0; i < n; i++) {
-        out[i] = infinite ? isinf(a[i]) != 0 : isnan(a[i]) != 0;
+        switch (node->op) {
+        case GR_OP_ISNAN:
+            out[i] = isnan(a[i]) != 0;
+            break;
+        case GR_OP_ISINF:
+            out[i] = isinf(a[i]) != 0;
+            break;
+        case GR_OP_ISFINITE:
+            out[i] = isfinite(a[i]) != 0;
+            break;
+        default:
+            out[i] = signbit(a[i]) != 0;
+            break;
+        }
     }
     return GRANARY_OK;
-}
-
-granary_err
-op_isnan(struct node *node, int64_t n)
-{
-    return real_ask(node, false, n);
-}
-
-granary_err
-op_isinf(struct node *node, int64_t n)
-{
-    return real_ask(node, true, n);
 }

@@ -6,10 +6,10 @@
 #include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "data/value/number.h"
+#include "data/value/written.h"
 #include "graph/dtype_class.h"
 #include "kernel/rows/lists.h"
 #include "kernel/rows/node.h"
-#include "kernel/rows/store.h"
 
 /* Doubles as float32 has them, in the node's room; what is finite and beyond float32 is bad. */
 static void
@@ -183,36 +183,36 @@ read_one(struct node *node, const char *text, size_t size, int64_t i)
 
     switch (gr_dtype_kind(node->dtype)) {
     case GRANARY_BOOL:
-        done = gr_bool_parse(text, size, &truth);
+        done = gr_bool_written(text, size, &truth);
         ((uint8_t *)node->buffer)[i] = truth;
         return done;
     case GRANARY_FLOAT64:
     case GRANARY_FLOAT32:
         return gr_real_parse(text, size, &((double *)node->buffer)[i]);
     case GRANARY_DATE:
-        done = gr_date_parse(text, size, &days);
+        done = gr_date_written(text, size, &days);
         exact[i] = days;
         return done;
     case GRANARY_TIMESTAMP:
-        done = gr_timestamp_parse(text, size, &at);
+        done = gr_timestamp_written(text, size, &at);
         exact[i] = at;
         return done;
     case GRANARY_TIMESTAMPTZ:
-        done = gr_instant_parse(text, size, &at, &truth);
+        done = gr_instant_written(text, size, &at);
         exact[i] = at;
         return done;
     case GRANARY_TIME:
-        done = gr_time_parse(text, size, &at, &truth);
+        done = gr_time_written(text, size, &at);
         exact[i] = at;
         return done;
     case GRANARY_DURATION:
-        done = gr_span_parse(text, size, &at);
+        done = gr_span_written(text, size, &at);
         exact[i] = at;
         return done;
     case GRANARY_DECIMAL:
         return gr_decimal_parse(text, size, gr_dtype_scale(node->dtype), &exact[i]);
     default:
-        return gr_integer_parse(text, size, &exact[i]);
+        return gr_integer_written(text, size, &exact[i]);
     }
 }
 
@@ -255,18 +255,14 @@ static granary_err
 any_to_text(struct node *node, int64_t n)
 {
     const struct node *a = node->operands[0];
-    size_t width = a->class == ROWS_WIDE ? 16 : a->class == ROWS_BOOL ? 1 : 8;
     struct rows_text *out = node_room(node, ROWS_TEXT);
 
     node->text.size = 0;
     for (int64_t i = 0; i < n; i++) {
-        gr_int128 stored = 0;
-        granary_column one = {.dtype = a->dtype, .rows = 1, .values = &stored};
         size_t before = node->text.size;
 
         if (node_counts(node, i)) {
-            store_values(a->dtype, a->class, (const char *)a->values + (size_t)i * width, 1, &stored, 0);
-            gr_value_format(&one, 0, &node->text);
+            value_as_text(a, i, &node->text);
         }
         out[i].size = node->text.size - before;
     }

@@ -37,10 +37,18 @@ moment_of(granary_dtype dtype, int64_t value)
                            .microsecond = (int)(clock % 1000000)};
 }
 
+/* From 1. */
+static int
+day_of_year(const struct moment *m)
+{
+    return (int)(m->days - gr_date_days(m->year, 1, 1)) + 1;
+}
+
 static bool
 give_part(struct gr_buf *out, const struct moment *m, char letter)
 {
     int weekday = (int)(((m->days + 3) % 7 + 7) % 7);
+    int64_t thursday = m->days - weekday + 3; /* its year is that of the ISO week */
 
     switch (letter) {
     case 'Y':
@@ -70,8 +78,23 @@ give_part(struct gr_buf *out, const struct moment *m, char letter)
     case 'f':
         gr_buf_addf(out, "%06d", m->microsecond);
         return true;
+    case 'g':
+        gr_buf_addf(out, "%03d", m->microsecond / 1000);
+        return true;
+    case 'U':
+        gr_buf_addf(out, "%02d", (day_of_year(m) + 6 - (weekday + 1) % 7) / 7);
+        return true;
+    case 'W':
+        gr_buf_addf(out, "%02d", (day_of_year(m) + 6 - weekday) / 7);
+        return true;
+    case 'V':
+        gr_buf_addf(out, "%02d", (int)((thursday - gr_date_days(gr_date_civil(thursday).year, 1, 1)) / 7 + 1));
+        return true;
+    case 'G':
+        gr_buf_addf(out, "%04lld", (long long)gr_date_civil(thursday).year);
+        return true;
     case 'j':
-        gr_buf_addf(out, "%03d", (int)(m->days - gr_date_days(m->year, 1, 1)) + 1);
+        gr_buf_addf(out, "%03d", day_of_year(m));
         return true;
     case 'p':
         gr_buf_addf(out, m->hour < 12 ? "AM" : "PM");
@@ -102,11 +125,43 @@ give_part(struct gr_buf *out, const struct moment *m, char letter)
     }
 }
 
+/* "%-d": a number without zeros before it */
+static bool
+give_unpadded(struct gr_buf *out, const struct moment *m, char letter)
+{
+    size_t from = out->size;
+    size_t zeros = 0;
+
+    if (strchr("dmyHIMSjUW", letter) == NULL || !give_part(out, m, letter) || !gr_buf_ok(out)) {
+        return false;
+    }
+    while (from + zeros + 1 < out->size && out->bytes[from + zeros] == '0') {
+        zeros++;
+    }
+    memmove(out->bytes + from, out->bytes + from + zeros, out->size - from - zeros);
+    out->size -= zeros;
+    return true;
+}
+
+/* dayname(), monthname() */
+bool
+text_date_name(struct text_call *call)
+{
+    struct moment moment = moment_of(call->node->operands[0]->dtype, call->ints[0]);
+
+    return give_part(call->out, &moment, call->node->op == GR_OP_DAYNAME ? 'A' : 'B');
+}
+
 /* Parts that stand for several; NULL: it stands for itself. */
 static const char *
 long_form(char letter)
 {
-    return letter == 'F' ? "%Y-%m-%d" : letter == 'T' ? "%H:%M:%S" : letter == 'D' ? "%m/%d/%y" : NULL;
+    return letter == 'F' || letter == 'x' ? "%Y-%m-%d"
+           : letter == 'X'                ? "%H:%M:%S"
+           : letter == 'c'                ? "%Y-%m-%d %H:%M:%S"
+           : letter == 'T'                ? "%H:%M:%S"
+           : letter == 'D'                ? "%m/%d/%y"
+                                          : NULL;
 }
 
 bool
@@ -119,7 +174,7 @@ text_strftime(struct text_call *call)
         const char *parts;
 
         if (format->bytes[i] != '%') {
-            text_give(call, text_part(format, i, i + 1));
+            text_give(call, text_between(format, i, i + 1));
             continue;
         }
         if (++i == format->size) {
@@ -133,7 +188,11 @@ text_strftime(struct text_call *call)
                 (void)give_part(call->out, &moment, parts[++k]);
             }
         }
-        if (parts == NULL && !give_part(call->out, &moment, format->bytes[i])) {
+        if (format->bytes[i] == '-' && i + 1 < format->size) {
+            if (!give_unpadded(call->out, &moment, format->bytes[++i])) {
+                return false;
+            }
+        } else if (parts == NULL && !give_part(call->out, &moment, format->bytes[i])) {
             return false;
         }
     }
@@ -230,6 +289,12 @@ read_part(struct reading *r, char letter)
             number *= 10;
         }
         m->microsecond = (int)number;
+        return true;
+    case 'g':
+        if (!read_number(r, 3, &number, &digits)) {
+            return false;
+        }
+        m->microsecond = (int)(digits == 3 ? number * 1000 : digits == 2 ? number * 10000 : number * 100000);
         return true;
     case 'p':
         r->afternoon = r->at < r->end && (*r->at == 'P' || *r->at == 'p');

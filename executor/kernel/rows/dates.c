@@ -37,6 +37,15 @@ iso_week(int64_t days)
     return (thursday - gr_date_days(gr_date_civil(thursday).year, 1, 1)) / 7 + 1;
 }
 
+/* 202453; before year 1 the week is subtracted */
+static int64_t
+week_of_year(int64_t days)
+{
+    int64_t year = gr_date_civil(days - day_of_week(days) + 3).year;
+
+    return year * 100 + (year > 0 ? iso_week(days) : -iso_week(days));
+}
+
 /*
  * As gr_date_civil(), for the years around us: divisions by constants become multiplications (C. Neri, L. Schneider,
  * "Euclidean affine functions and their application to calendar algorithms", 2022).
@@ -79,6 +88,18 @@ date_part(enum gr_expr_op op, int64_t days)
         return civil.month;
     case GR_OP_DAY:
         return civil.day;
+    case GR_OP_DECADE:
+        return civil.year / 10;
+    case GR_OP_CENTURY: /* there is no year 0 between them */
+        return civil.year > 0 ? (civil.year - 1) / 100 + 1 : civil.year / 100 - 1;
+    case GR_OP_MILLENNIUM:
+        return civil.year > 0 ? (civil.year - 1) / 1000 + 1 : civil.year / 1000 - 1;
+    case GR_OP_ERA:
+        return civil.year > 0;
+    case GR_OP_ISOYEAR:
+        return gr_date_civil(days - day_of_week(days) + 3).year;
+    case GR_OP_YEARWEEK:
+        return week_of_year(days);
     default: /* DAYOFYEAR */
         return days - gr_date_days(civil.year, 1, 1) + 1;
     }
@@ -94,6 +115,12 @@ clock_part(enum gr_expr_op op, int64_t clock)
         return clock / 60000000 % 60;
     case GR_OP_SECOND:
         return clock / 1000000 % 60;
+    case GR_OP_MILLISECONDS:
+        return clock % 60000000 / 1000;
+    case GR_OP_MICROSECONDS:
+        return clock % 60000000;
+    case GR_OP_NANOSECONDS:
+        return clock % 60000000 * 1000;
     default: /* MICROSECOND */
         return clock % 1000000;
     }
@@ -114,6 +141,8 @@ op_date_part(struct node *node, int64_t n)
 
         if (node->op == GR_OP_EPOCH) {
             ((double *)room)[i] = clock ? (double)at[i] / 1e6 : (double)at[i] * 86400.0;
+        } else if (node->op == GR_OP_JULIAN) {
+            ((double *)room)[i] = (double)(days + 2440588) + (clock ? (double)clock_of(at[i]) / (double)DAY_US : 0.0);
         } else if (node->op >= GR_OP_HOUR) {
             out[i] = clock ? clock_part(node->op, clock_of(at[i])) : 0;
         } else {
@@ -140,6 +169,20 @@ truncated_day(const char *unit, int64_t days)
     if (strcmp(unit, "year") == 0) {
         return gr_date_days(civil.year, 1, 1);
     }
+    if (strcmp(unit, "decade") == 0) {
+        return gr_date_days(civil.year / 10 * 10, 1, 1);
+    }
+    if (strcmp(unit, "century") == 0) {
+        return gr_date_days(civil.year / 100 * 100, 1, 1);
+    }
+    if (strcmp(unit, "millennium") == 0) {
+        return gr_date_days(civil.year / 1000 * 1000, 1, 1);
+    }
+    if (strcmp(unit, "isoyear") == 0) {
+        int64_t monday = days - day_of_week(days);
+
+        return monday - (iso_week(days) - 1) * 7;
+    }
     if (strcmp(unit, "quarter") == 0) {
         return gr_date_days(civil.year, (civil.month - 1) / 3 * 3 + 1, 1);
     }
@@ -155,10 +198,12 @@ truncate_one(const struct node *node, int64_t at, int64_t *ret_value)
     const char *unit = node->operands[0]->expr->text;
     bool clock = node->dtype != GRANARY_DATE;
     int64_t days = clock ? floor_divide(at, DAY_US) : at;
-    int64_t step = strcmp(unit, "hour") == 0     ? INT64_C(3600000000)
-                   : strcmp(unit, "minute") == 0 ? 60000000
-                   : strcmp(unit, "second") == 0 ? 1000000
-                                                 : 0;
+    int64_t step = strcmp(unit, "hour") == 0          ? INT64_C(3600000000)
+                   : strcmp(unit, "minute") == 0      ? 60000000
+                   : strcmp(unit, "second") == 0      ? 1000000
+                   : strcmp(unit, "millisecond") == 0 ? 1000
+                   : strcmp(unit, "microsecond") == 0 ? 1
+                                                      : 0;
 
     if (step != 0) {
         *ret_value = at;
@@ -193,6 +238,17 @@ add_interval_one(const struct node *node, int64_t at, int64_t *ret_value)
     }
     return !__builtin_mul_overflow(days, DAY_US, ret_value) && !__builtin_add_overflow(*ret_value, rest, ret_value) &&
            !__builtin_add_overflow(*ret_value, by->value.i, ret_value);
+}
+
+static bool
+last_day_one(const struct node *a, int64_t i, int64_t *ret_value)
+{
+    int64_t at = ((const int64_t *)a->values)[i];
+    int64_t days = a->dtype == GRANARY_DATE ? at : floor_divide(at, DAY_US);
+    struct gr_civil civil = gr_date_civil(days);
+
+    *ret_value = gr_date_add_months(days - civil.day + 1, 1) - 1;
+    return is_day(*ret_value);
 }
 
 static bool
@@ -269,6 +325,9 @@ op_date_make(struct node *node, int64_t n)
         switch (node->op) {
         case GR_OP_DATE_TRUNC:
             done = truncate_one(node, ((const int64_t *)node->operands[1]->values)[i], &out[i]);
+            break;
+        case GR_OP_LAST_DAY:
+            done = last_day_one(node->operands[0], i, &out[i]);
             break;
         case GR_OP_ADD_INTERVAL:
             done = add_interval_one(node, ((const int64_t *)node->operands[0]->values)[i], &out[i]);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernel/rows/node.h"
+#include "kernel/rows/reals.h"
 #include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
 

@@ -73,6 +73,14 @@ op_null_test(struct node *node, int64_t n)
     return GRANARY_OK;
 }
 
+/* What the check has made a constant of. */
+granary_err
+op_never(struct node *node, int64_t n)
+{
+    (void)n;
+    return gr_fail(GRANARY_EUNSUPPORTED, "'%s' has no value of a row", gr_expr_op_text(node->op));
+}
+
 /* ---- choices: each row takes the value of one operand ---- */
 
 enum { PICK_NULL = UINT16_MAX, PICK_BAD = UINT16_MAX - 1 };

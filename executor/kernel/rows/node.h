@@ -193,6 +193,9 @@ void pattern_free(struct pattern *pattern);
 /* Order of two values of one class: -1, 0, 1; NaN after all numbers when it must have a place. */
 int text_order(const struct rows_text *a, const struct rows_text *b);
 
+/* Value i of a node that has no texts, as a cast writes it. */
+void value_as_text(const struct node *node, int64_t i, struct gr_buf *out);
+
 /* A bound message of why row i of a CALL is bad itself. */
 void op_reason(const struct node *node, int64_t i, char *ret_text, size_t size);
 

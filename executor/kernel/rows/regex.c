@@ -160,7 +160,7 @@ text_match(struct text_call *call, struct regex *regex, size_t from, const size_
 static bool
 give_group(struct text_call *call, const size_t *groups, size_t group)
 {
-    return text_give(call, text_part(&call->texts[0], groups[2 * group], groups[2 * group + 1]));
+    return text_give(call, text_between(&call->texts[0], groups[2 * group], groups[2 * group + 1]));
 }
 
 /* Digits that are no decimal ones: superscripts, in circles, ... Unicode has added none since 6.3, and will not. */
@@ -217,11 +217,11 @@ text_title(struct text_call *call)
     size_t at = 0;
 
     while (found == REGEX_FOUND && (found = text_match(call, regex, at, &word)) == REGEX_FOUND) {
-        (void)text_give(call, text_part(&call->texts[0], at, word[0]));
+        (void)text_give(call, text_between(&call->texts[0], at, word[0]));
         text_add_word(call, word[0], word[1]);
         at = word[1];
     }
-    return found == REGEX_NONE && text_give(call, text_part(&call->texts[0], at, call->texts[0].size));
+    return found == REGEX_NONE && text_give(call, text_between(&call->texts[0], at, call->texts[0].size));
 }
 
 /* regexp_extract(s, pattern, group): the group's text where the pattern is found first. */
@@ -230,7 +230,8 @@ text_regexp_extract(struct text_call *call)
 {
     struct regex *regex = regex_of(call);
     int64_t most = regex == NULL ? -1 : (int64_t)regex_groups(regex);
-    int64_t group = call->node->count > 2 ? call->ints[2] : most > 0 ? 1 : 0;
+    bool lenient = call->node->op == GR_OP_REGEXP_FOUND;
+    int64_t group = call->node->count > 2 ? call->ints[2] : most > 0 && !lenient ? 1 : 0;
     const size_t *groups = NULL;
     enum regex_found found;
 
@@ -242,7 +243,7 @@ text_regexp_extract(struct text_call *call)
         return false;
     }
     if (found == REGEX_NONE || groups[2 * group] == PCRE2_UNSET) {
-        call->null = true;
+        call->null = !lenient;
         return true;
     }
     return give_group(call, groups, (size_t)group);
@@ -265,7 +266,7 @@ give_replacement(struct text_call *call, const size_t *groups, size_t most)
             i++;
         } else {
             i += next == '\\';
-            text_give(call, text_part(with, i, i + 1));
+            text_give(call, text_between(with, i, i + 1));
         }
     }
 }
@@ -289,7 +290,7 @@ text_regexp_replace(struct text_call *call)
         size_t from = groups[0];
         size_t to = groups[1];
 
-        text_give(call, text_part(text, at, from));
+        text_give(call, text_between(text, at, from));
         give_replacement(call, groups, regex_groups(regex));
         at = to;
         if (to == from) { /* an empty match: go on behind the next character */
@@ -297,11 +298,11 @@ text_regexp_replace(struct text_call *call)
             while (at < text->size && ((unsigned char)text->bytes[at] & 0xc0) == 0x80) {
                 at++;
             }
-            text_give(call, text_part(text, to, at < text->size ? at : text->size));
+            text_give(call, text_between(text, to, at < text->size ? at : text->size));
         }
         if (!all) {
             break;
         }
     }
-    return found <= REGEX_FOUND && (at >= text->size || text_give(call, text_part(text, at, text->size)));
+    return found <= REGEX_FOUND && (at >= text->size || text_give(call, text_between(text, at, text->size)));
 }

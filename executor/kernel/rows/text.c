@@ -8,11 +8,6 @@
 #include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
 
-enum {
-    VALUE_MOST = 16 << 20,  /* bytes of one value that a function makes longer */
-    BLOCK_MOST = 512 << 20, /* bytes of a block's values */
-};
-
 /* ---- letters ---- */
 
 enum letter_case { AS_LOWER, AS_UPPER, AS_TITLE };
@@ -86,9 +81,10 @@ text_change_case(struct text_call *call)
 bool
 text_length(struct text_call *call)
 {
-    bool bytes = call->node->op == GR_OP_OCTET_LENGTH || call->node->operands[0]->dtype == GRANARY_BINARY;
+    bool bits = call->node->op == GR_OP_BIT_LENGTH;
+    bool bytes = bits || call->node->op == GR_OP_OCTET_LENGTH || call->node->operands[0]->dtype == GRANARY_BINARY;
 
-    call->value = bytes ? (int64_t)call->texts[0].size : rows_utf8_count(&call->texts[0]);
+    call->value = bytes ? (int64_t)call->texts[0].size * (bits ? 8 : 1) : rows_utf8_count(&call->texts[0]);
     return true;
 }
 
@@ -102,10 +98,10 @@ text_digits(struct text_call *call)
     switch (call->node->op) {
     case GR_OP_HEX:
         gr_hex_format(at, bytes->size, true, call->out);
-        return bytes->size <= VALUE_MOST;
+        return bytes->size <= TEXT_VALUE_MOST;
     case GR_OP_BASE64:
         gr_base64_format(at, bytes->size, call->out);
-        return bytes->size <= VALUE_MOST;
+        return bytes->size <= TEXT_VALUE_MOST;
     default: /* DECODE */
         return utf8_first_invalid(at, bytes->size) == NULL && text_give(call, *bytes);
     }
@@ -143,7 +139,35 @@ text_substring(struct text_call *call)
     if (end <= from) {
         return true;
     }
-    return text_give(call, text_part(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, end - 1)));
+    return text_give(call, text_between(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, end - 1)));
+}
+
+/* DuckDB's: a negative `from` counts from the end. With a negative count it is the characters before that place. */
+bool
+text_part(struct text_call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    int64_t characters = rows_utf8_count(text);
+    int64_t from = call->ints[1];
+    int64_t count = call->node->count > 2 ? call->ints[2] : INT64_MAX;
+    int64_t end;
+
+    from = from < 0 ? characters + (from < -characters - 1 ? -characters - 1 : from) : from - 1;
+    from = from < -1 ? -1 : from;
+    if (__builtin_add_overflow(from, count, &end)) {
+        end = INT64_MAX;
+    }
+    if (end < from) {
+        int64_t other = end;
+
+        end = from;
+        from = other;
+    }
+    from = from < 0 ? 0 : from;
+    if (end <= from) {
+        return true;
+    }
+    return text_give(call, text_between(text, rows_utf8_offset(text, from), rows_utf8_offset(text, end)));
 }
 
 bool
@@ -155,9 +179,10 @@ text_side(struct text_call *call)
 
     n = n < -characters ? 0 : n < 0 ? characters + n : n > characters ? characters : n;
     if (call->node->op == GR_OP_LEFT) {
-        return text_give(call, text_part(text, 0, rows_utf8_offset(text, n)));
+        return text_give(call, text_between(text, 0, rows_utf8_offset(text, n)));
     }
-    return text_give(call, text_part(text, n == 0 ? text->size : rows_utf8_offset(text, characters - n), text->size));
+    return text_give(call,
+                     text_between(text, n == 0 ? text->size : rows_utf8_offset(text, characters - n), text->size));
 }
 
 /* Whether a character is one that is trimmed. */
@@ -201,7 +226,7 @@ text_trim(struct text_call *call)
         }
         to -= size;
     }
-    return text_give(call, text_part(text, from, to));
+    return text_give(call, text_between(text, from, to));
 }
 
 /* part is not empty; NULL: it is not there from that byte on. */
@@ -220,14 +245,14 @@ text_replace(struct text_call *call)
     const char *found;
 
     while (call->texts[1].size > 0 && at < text->size && (found = text_find(text, at, &call->texts[1])) != NULL) {
-        text_give(call, text_part(text, at, (size_t)(found - text->bytes)));
+        text_give(call, text_between(text, at, (size_t)(found - text->bytes)));
         text_give(call, call->texts[2]);
         at = (size_t)(found - text->bytes) + call->texts[1].size;
-        if (call->out->size > BLOCK_MOST) {
+        if (call->out->size > TEXT_BLOCK_MOST) {
             return false;
         }
     }
-    return text_give(call, text_part(text, at, text->size));
+    return text_give(call, text_between(text, at, text->size));
 }
 
 bool
@@ -263,9 +288,20 @@ text_position(struct text_call *call)
         call->value = call->texts[0].size == 0;
         return true;
     }
-    before = text_part(text, 0, (size_t)(found - text->bytes));
+    before = text_between(text, 0, (size_t)(found - text->bytes));
     call->value = rows_utf8_count(&before) + 1;
     return true;
+}
+
+/* Character n of a text, as parts between separators are counted. */
+static bool
+give_character(struct text_call *call, const struct rows_text *text, int64_t n)
+{
+    int64_t characters = rows_utf8_count(text);
+
+    n = n < 0 ? characters + 1 + n : n;
+    return n < 1 || n > characters ||
+           text_give(call, text_between(text, rows_utf8_offset(text, n - 1), rows_utf8_offset(text, n)));
 }
 
 /* Part n between separators, from 1; negative: from the end. '' when there is none. */
@@ -279,6 +315,9 @@ text_split_part(struct text_call *call)
     size_t at = 0;
     const char *found;
 
+    if (separator->size == 0) {
+        return give_character(call, text, n);
+    }
     while (separator->size > 0 && at < text->size && (found = text_find(text, at, separator)) != NULL) {
         at = (size_t)(found - text->bytes) + separator->size;
         parts++;
@@ -291,7 +330,7 @@ text_split_part(struct text_call *call)
         at = (size_t)(text_find(text, at, separator) - text->bytes) + separator->size;
     }
     found = separator->size > 0 && at < text->size ? text_find(text, at, separator) : NULL;
-    return text_give(call, text_part(text, at, found != NULL ? (size_t)(found - text->bytes) : text->size));
+    return text_give(call, text_between(text, at, found != NULL ? (size_t)(found - text->bytes) : text->size));
 }
 
 /* ---- longer ones ---- */
@@ -307,7 +346,7 @@ text_concat(struct text_call *call)
 static bool
 repeat_text(struct text_call *call, const struct rows_text *text, int64_t count)
 {
-    if (text->size > 0 && count > (int64_t)(VALUE_MOST / text->size)) {
+    if (text->size > 0 && count > (int64_t)(TEXT_VALUE_MOST / text->size)) {
         return false;
     }
     for (int64_t i = 0; i < count && text->size > 0; i++) {
@@ -329,7 +368,7 @@ give_fill(struct text_call *call, const struct rows_text *fill, int64_t characte
     int64_t whole = rows_utf8_count(fill);
 
     return repeat_text(call, fill, characters / whole) &&
-           text_give(call, text_part(fill, 0, rows_utf8_offset(fill, characters % whole)));
+           text_give(call, text_between(fill, 0, rows_utf8_offset(fill, characters % whole)));
 }
 
 bool
@@ -342,7 +381,7 @@ text_pad(struct text_call *call)
     int64_t n = call->ints[1] < 0 ? 0 : call->ints[1];
 
     if (n <= characters || fill->size == 0 || rows_utf8_count(fill) == 0) {
-        return text_give(call, text_part(text, 0, rows_utf8_offset(text, n)));
+        return text_give(call, text_between(text, 0, rows_utf8_offset(text, n)));
     }
     return (call->node->op == GR_OP_RPAD || give_fill(call, fill, n - characters)) && text_give(call, *text) &&
            (call->node->op == GR_OP_LPAD || give_fill(call, fill, n - characters));
@@ -356,8 +395,8 @@ text_zfill(struct text_call *call)
     size_t sign = text->size > 0 && (text->bytes[0] == '-' || text->bytes[0] == '+');
     int64_t missing = (call->ints[1] < 0 ? 0 : call->ints[1]) - rows_utf8_count(text);
 
-    text_give(call, text_part(text, 0, sign));
-    return (missing <= 0 || repeat_text(call, &zero, missing)) && text_give(call, text_part(text, sign, text->size));
+    text_give(call, text_between(text, 0, sign));
+    return (missing <= 0 || repeat_text(call, &zero, missing)) && text_give(call, text_between(text, sign, text->size));
 }
 
 bool
@@ -371,7 +410,7 @@ text_reverse(struct text_call *call)
         while (from > 0 && ((unsigned char)text->bytes[from] & 0xc0) == 0x80) {
             from--;
         }
-        text_give(call, text_part(text, from, to));
+        text_give(call, text_between(text, from, to));
         to = from;
     }
     return true;
@@ -394,7 +433,7 @@ row_run(const struct node *node, struct text_call *call, text_function *function
                 ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i];
         }
     }
-    return function(call) && call->out->size <= BLOCK_MOST;
+    return function(call) && call->out->size <= TEXT_BLOCK_MOST;
 }
 
 /* Row i has no value. */
@@ -431,6 +470,7 @@ text_compute(struct node *node, text_function *function, int64_t n)
         size_t before = node->text.size;
 
         call.value = 0;
+        call.real = 0.0;
         call.null = false;
         if (node_counts(node, i) && !row_run(node, &call, function, i)) {
             node->text.size = before;
@@ -444,6 +484,8 @@ text_compute(struct node *node, text_function *function, int64_t n)
             ((struct rows_text *)room)[i].size = node->text.size - before;
         } else if (node->dtype == GRANARY_BOOL) {
             ((uint8_t *)room)[i] = call.value != 0;
+        } else if (node->dtype == GRANARY_FLOAT64) {
+            ((double *)room)[i] = call.real;
         } else {
             ((int64_t *)room)[i] = call.value;
         }

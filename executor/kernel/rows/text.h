@@ -7,6 +7,11 @@
 
 #define TEXT_OPERANDS 4 /* concat aside */
 
+enum {
+    TEXT_VALUE_MOST = 16 << 20,  /* bytes of one value that a function makes longer */
+    TEXT_BLOCK_MOST = 512 << 20, /* bytes of a block's values */
+};
+
 /* A call for one row. */
 struct text_call {
     struct node *node;
@@ -14,12 +19,13 @@ struct text_call {
     int64_t ints[TEXT_OPERANDS];           /* and integers, dates, timestamps */
     struct gr_buf *out;                    /* where a string goes */
     int64_t value;                         /* what else comes of it */
+    double real;                           /* the same of a float64 */
     bool null;                             /* nothing comes of it */
     bool no_memory;
 };
 
 static inline struct rows_text
-text_part(const struct rows_text *text, size_t from, size_t to)
+text_between(const struct rows_text *text, size_t from, size_t to)
 {
     return to > from ? (struct rows_text){text->bytes + from, to - from} : (struct rows_text){0};
 }

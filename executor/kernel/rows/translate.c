@@ -32,8 +32,8 @@ text_translate(struct text_call *call)
 
         (void)rows_utf8_decode(text->bytes + i, text->size - i, &size);
         place = place_in(from, text->bytes + i, size);
-        text_give(call, place < 0 ? text_part(text, i, i + size)
-                                  : text_part(to, rows_utf8_offset(to, place), rows_utf8_offset(to, place + 1)));
+        text_give(call, place < 0 ? text_between(text, i, i + size)
+                                  : text_between(to, rows_utf8_offset(to, place), rows_utf8_offset(to, place + 1)));
     }
     return true;
 }

@@ -150,6 +150,8 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_CONTAINS:
     case GR_OP_OR: /* a || b */
     case GR_OP_CONCAT:
+    case GR_OP_CONCAT_THERE:
+    case GR_OP_CONCAT_WS:
     case GR_OP_EQUAL:
     case GR_OP_NOT_EQUAL:
     case GR_OP_LESS:

@@ -107,6 +107,17 @@ granary_err expr_convert(struct gr_expr **slot, granary_dtype dtype);
 /* The same, of whatever both dtypes are. Errors: ENOMEM */
 granary_err expr_cast_to(struct gr_expr **slot, granary_dtype dtype);
 
+/* A call of CAST around an operand, whatever it is: one that may fail, and stays when the expression is checked again. A
+ * string becomes a value, or a value a string. Errors: ENOMEM */
+granary_err expr_cast_call(struct gr_expr **slot, granary_dtype dtype);
+
+/* Whether a string beside a value of that dtype is read as one of it. */
+bool expr_reads_strings(granary_dtype dtype);
+/* A string that is no literal becomes a value of the dtype that it stands beside. Errors: ENOMEM */
+granary_err expr_read_strings(struct gr_expr **slot, granary_dtype dtype);
+/* A number is true when it is not 0; a text as written is read. What is neither stays. Errors: ENOMEM, EINVAL */
+granary_err expr_become_truth(struct gr_expr **slot);
+
 /* A null literal, or a node without a dtype, becomes a null of that dtype. */
 void expr_become_null(struct gr_expr *expr, granary_dtype dtype);
 

@@ -164,6 +164,7 @@ expr_check_months(struct gr_expr *expr)
         (expr->op == GR_OP_ADD || expr->op == GR_OP_SUBTRACT || expr->op == GR_OP_ADD_INTERVAL) &&
         (expr_has_day(expr->operands[0]->dtype) || (expr->op == GR_OP_ADD && expr_has_day(expr->operands[1]->dtype)));
 
+    dates = dates || expr->op == GR_OP_TIME_BUCKET;
     expr_fold_intervals(expr);
     for (size_t i = 0; i < expr->operand_count && !dates; i++) {
         if (expr->operands[i]->months != 0) {

@@ -57,6 +57,25 @@ prefer_plain(struct gr_expr *expr)
     }
 }
 
+/* Of a bool and a number the bool is a number, 0 or 1; of a string and a value of another dtype the string is read as one. */
+static granary_err
+meet_halfway(struct gr_expr *expr)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < 2 && err == GRANARY_OK; i++) {
+        struct gr_expr *other = expr->operands[1 - i];
+        granary_dtype dtype = expr->operands[i]->dtype;
+
+        if (dtype == GRANARY_BOOL && expr_is_numeric(other->dtype)) {
+            err = expr_convert(&expr->operands[i], GRANARY_INT64);
+        } else if (dtype == GRANARY_STRING && expr_reads_strings(other->dtype)) {
+            err = expr_read_strings(&expr->operands[i], other->dtype);
+        }
+    }
+    return err;
+}
+
 /* a < b becomes list_compare(a, b) < 0. */
 static granary_err
 compare_lists(struct gr_expr *expr)
@@ -88,6 +107,9 @@ expr_check_equal(struct gr_expr *expr)
     expr_settle_nulls(expr, GRANARY_BOOL);
     granary_err err = expr_read_texts(expr);
 
+    if (err == GRANARY_OK) {
+        err = meet_halfway(expr);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -125,35 +147,22 @@ expr_check_order(struct gr_expr *expr)
 granary_err
 expr_check_logic(struct gr_expr *expr)
 {
-    if (expr->op == GR_OP_OR &&
-        (expr->operands[0]->dtype == GRANARY_BINARY || expr->operands[1]->dtype == GRANARY_BINARY)) {
-        granary_err err = expr_read_texts(expr);
-
-        if (err != GRANARY_OK) {
-            return err;
-        }
-        expr_settle_nulls(expr, GRANARY_BINARY);
-    }
-    if (expr->op == GR_OP_OR && gr_dtype_is_text(expr->operands[0]->dtype) &&
-        expr->operands[1]->dtype == expr->operands[0]->dtype) {
-        expr->op = GR_OP_CONCAT; /* a || b */
-        expr->dtype = expr->operands[0]->dtype;
-        return GRANARY_OK;
-    }
     if (expr->op == GR_OP_OR && (expr_is_list(expr->operands[0]->dtype) || expr_is_list(expr->operands[1]->dtype))) {
         expr->op = GR_OP_LIST_BEHIND; /* of a null it is null, as a text is */
         return expr_check_list_concat(expr);
     }
-    expr_settle_nulls(expr, GRANARY_BOOL);
     if (expr->op == GR_OP_OR &&
         (gr_dtype_is_text(expr->operands[0]->dtype) || gr_dtype_is_text(expr->operands[1]->dtype))) {
-        struct expr_shown left;
-        struct expr_shown right;
-
-        return gr_fail(GRANARY_ETYPE, "position %d: '||' joins two strings, not %s and %s: cast what is none to string",
-                       expr->position, expr_show(expr->operands[0], &left), expr_show(expr->operands[1], &right));
+        expr->op = GR_OP_CONCAT; /* a || b */
+        return expr_check_joined(expr);
     }
+    expr_settle_nulls(expr, GRANARY_BOOL);
     for (size_t i = 0; i < expr->operand_count; i++) {
+        granary_err err = expr_become_truth(&expr->operands[i]);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
         if (expr->operands[i]->dtype != GRANARY_BOOL) {
             return expr_wrong_type(expr, expr->operand_count == 1 ? "a bool" : "two bools");
         }
@@ -238,6 +247,12 @@ expr_check_case(struct gr_expr *expr)
         if (condition->dtype == GRANARY_NULLTYPE) {
             expr_become_null(condition, GRANARY_BOOL);
         }
+        granary_err err = expr_become_truth(&expr->operands[i]);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        condition = expr->operands[i];
         if (condition->dtype != GRANARY_BOOL) {
             return gr_fail(GRANARY_ETYPE, "position %d: a condition of 'case' must be a bool, not %s",
                            condition->position, expr_show(condition, &shown));

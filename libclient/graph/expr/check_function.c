@@ -63,33 +63,6 @@ expr_check_convert(struct gr_expr *expr)
 }
 
 granary_err
-expr_check_date_trunc(struct gr_expr *expr)
-{
-    const struct gr_expr *unit = expr->operands[0];
-
-    if (!expr_is_literal(unit) || unit->dtype != GRANARY_STRING) {
-        return expr_wrong_operand(expr, 0, "a unit in quotes, such as 'month',");
-    }
-    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
-        expr_become_null(expr->operands[1], GRANARY_DATE);
-    }
-    if (!expr_has_day(expr->operands[1]->dtype)) {
-        return expr_wrong_operand(expr, 1, "a date or timestamp");
-    }
-    static const char *const names[] = {"year", "quarter", "month", "week", "day", "hour", "minute", "second"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(unit->text, names[i]) == 0) {
-            expr->dtype = expr->operands[1]->dtype;
-            return GRANARY_OK;
-        }
-    }
-    return gr_fail(GRANARY_EINVAL,
-                   "position %d: date_trunc() knows year, quarter, month, week, day, hour, minute, second, not '%.60s'",
-                   unit->position, unit->text);
-}
-
-granary_err
 expr_check_timezone(struct gr_expr *expr)
 {
     const struct gr_expr *zone = expr->operands[0];
@@ -229,7 +202,7 @@ expr_check_signature(struct gr_expr *expr)
     return GRANARY_OK;
 }
 
-/* Strings, or binaries. */
+/* Strings, or binaries. What is neither becomes a string. */
 granary_err
 expr_check_joined(struct gr_expr *expr)
 {
@@ -237,7 +210,7 @@ expr_check_joined(struct gr_expr *expr)
 
     for (size_t i = 0; i < expr->operand_count; i++) {
         if (expr_is_list(expr->operands[i]->dtype)) {
-            expr->op = GR_OP_LIST_CONCAT;
+            expr->op = expr->operand_count == 2 ? GR_OP_LIST_BEHIND : GR_OP_LIST_CONCAT; /* SQL's || has two */
             return expr_check_list_concat(expr);
         }
     }
@@ -252,8 +225,10 @@ expr_check_joined(struct gr_expr *expr)
             expr_become_null(operand, dtype);
         } else if (dtype == GRANARY_BINARY && expr_is_text(operand)) {
             err = expr_read_argument(expr, operand, dtype);
+        } else if (dtype == GRANARY_STRING && operand->dtype != dtype && !expr_is_list(operand->dtype)) {
+            err = expr_cast_call(&expr->operands[i], dtype);
         }
-        if (err != GRANARY_OK || operand->dtype != dtype) {
+        if (err != GRANARY_OK || expr->operands[i]->dtype != dtype) {
             return err != GRANARY_OK ? err
                                      : expr_wrong_operand(expr, i, dtype == GRANARY_BINARY ? "a binary" : "a string");
         }
@@ -283,4 +258,135 @@ expr_check_short(struct gr_expr *expr)
         expr->dtype = GRANARY_DECIMAL(digits_left(expr, gr_dtype_scale(expr->dtype)));
     }
     return err;
+}
+
+/* Texts of any dtype; or lists. */
+granary_err
+expr_check_joined_there(struct gr_expr *expr)
+{
+    for (size_t i = 0; i < expr->operand_count && expr->op == GR_OP_CONCAT_THERE; i++) {
+        if (expr_is_list(expr->operands[i]->dtype)) {
+            expr->op = GR_OP_LIST_CONCAT;
+            return expr_check_list_concat(expr);
+        }
+    }
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        granary_err err = GRANARY_OK;
+
+        if (expr->operands[i]->dtype == GRANARY_NULLTYPE) {
+            expr_become_null(expr->operands[i], GRANARY_STRING);
+        } else if (expr->operands[i]->dtype != GRANARY_STRING) {
+            err = expr_cast_call(&expr->operands[i], GRANARY_STRING);
+        }
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    expr->dtype = GRANARY_STRING;
+    return GRANARY_OK;
+}
+
+/* Integers, of which each of two has the dtype that holds both. */
+granary_err
+expr_check_bits(struct gr_expr *expr)
+{
+    bool shifts = expr->op == GR_OP_SHIFT_LEFT || expr->op == GR_OP_SHIFT_RIGHT;
+    granary_err err;
+
+    expr_settle_nulls(expr, GRANARY_INT64);
+    err = expr_read_texts(expr);
+    for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
+        struct gr_expr *operand = expr->operands[i];
+
+        if (expr_is_weak(operand) && operand->dtype == GRANARY_INT64) {
+            bool alone = expr->op == GR_OP_BIT_COUNT && gr_dtype_fits(GRANARY_INT32, operand->value.i);
+
+            expr_adopt(operand, alone ? GRANARY_INT32 : expr->operands[i == 0 ? expr->operand_count - 1 : 0]->dtype,
+                       false);
+        }
+        err = expr_is_integer(operand->dtype) ? GRANARY_OK : expr_wrong_operand(expr, i, "an integer");
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    expr->dtype = expr->operand_count == 1 || shifts ? expr->operands[0]->dtype
+                                                     : expr_promote(expr->operands[0]->dtype, expr->operands[1]->dtype);
+    if (!expr_is_integer(expr->dtype)) {
+        return expr_wrong_type(expr, "integers that one dtype holds");
+    }
+    expr->dtype = expr->op == GR_OP_BIT_COUNT   ? GRANARY_INT64
+                  : expr->op == GR_OP_FACTORIAL ? GRANARY_DECIMAL(0)
+                                                : expr->dtype;
+    return GRANARY_OK;
+}
+
+/* Of an integer another function: its digits, and not its bytes. */
+granary_err
+expr_check_based(struct gr_expr *expr)
+{
+    if (expr_is_integer(expr->operands[0]->dtype)) {
+        expr->op = expr->op == GR_OP_HEX ? GR_OP_HEX_INTEGER : GR_OP_BIN_INTEGER;
+    }
+    return expr_check_signature(expr);
+}
+
+/* ---- names of dtypes ---- */
+
+static const char *
+sql_name(granary_dtype dtype)
+{
+    static const struct {
+        granary_dtype dtype;
+        const char *name;
+    } names[] = {
+        {GRANARY_BOOL, "BOOLEAN"},
+        {GRANARY_INT8, "TINYINT"},
+        {GRANARY_INT16, "SMALLINT"},
+        {GRANARY_INT32, "INTEGER"},
+        {GRANARY_INT64, "BIGINT"},
+        {GRANARY_UINT8, "UTINYINT"},
+        {GRANARY_UINT16, "USMALLINT"},
+        {GRANARY_UINT32, "UINTEGER"},
+        {GRANARY_UINT64, "UBIGINT"},
+        {GRANARY_FLOAT32, "FLOAT"},
+        {GRANARY_FLOAT64, "DOUBLE"},
+        {GRANARY_STRING, "VARCHAR"},
+        {GRANARY_BINARY, "BLOB"},
+        {GRANARY_DATE, "DATE"},
+        {GRANARY_TIME, "TIME"},
+        {GRANARY_TIMESTAMP, "TIMESTAMP"},
+        {GRANARY_TIMESTAMPTZ, "TIMESTAMP WITH TIME ZONE"},
+        {GRANARY_DURATION, "INTERVAL"},
+    };
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof names[0] && names[i].dtype != dtype) {
+        i++;
+    }
+    return i < sizeof names / sizeof names[0] ? names[i].name : NULL;
+}
+
+/* A constant. How many digits a decimal may have is not kept. */
+granary_err
+expr_check_typeof(struct gr_expr *expr)
+{
+    const struct gr_expr *operand = expr->operands[0];
+    bool small =
+        expr_is_weak(operand) && operand->dtype == GRANARY_INT64 && gr_dtype_fits(GRANARY_INT32, operand->value.i);
+    const char *name =
+        operand->dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : operand->dtype);
+    char *text;
+
+    if (name == NULL) {
+        return expr_wrong_type(expr, "a value that is no decimal and no list");
+    }
+    text = strdup(name);
+    if (text == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    expr_become_null(expr, GRANARY_STRING);
+    expr->is_null = false;
+    expr->text = text;
+    expr->text_size = strlen(text);
+    return GRANARY_OK;
 }

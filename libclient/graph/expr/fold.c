@@ -6,6 +6,7 @@
 #include "contract/int128.h"
 #include "data/value/bytes.h"
 #include "data/value/calendar.h"
+#include "data/value/written.h"
 #include "graph/expr/check.h"
 
 #define DAY_US INT64_C(86400000000)
@@ -349,7 +350,7 @@ fold_cast(struct gr_expr *expr)
     }
     if (expr_is_weak(a)) {
         fold_number_cast(expr);
-    } else if (expr_is_text(a) && expr->target == GRANARY_DATE && gr_date_parse(a->text, a->text_size, &days)) {
+    } else if (expr_is_text(a) && expr->target == GRANARY_DATE && gr_date_written(a->text, a->text_size, &days)) {
         become_literal(expr, GRANARY_DATE)->value.i = days;
     } else if (expr_is_text(a) && expr->target == GRANARY_BINARY) {
         fold_bytes(expr);

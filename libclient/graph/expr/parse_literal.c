@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "data/frame.h"
-#include "data/value/calendar.h"
+#include "data/value/written.h"
 #include "graph/expr/check.h"
 #include "graph/expr/parser.h"
 
@@ -120,7 +120,7 @@ parse_text(struct parser *parser, granary_dtype dtype, int position, struct gr_e
     if (expr->text == NULL) {
         err = parser_no_memory();
     } else if (dtype == GRANARY_DATE) {
-        if (!gr_date_parse(expr->text, expr->text_size, &days)) {
+        if (!gr_date_written(expr->text, expr->text_size, &days)) {
             err = lexer_fail(&parser->lexer, token.position, "'%s' is no date: YYYY-MM-DD", expr->text);
         }
         expr->value.i = days;

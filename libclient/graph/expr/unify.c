@@ -9,6 +9,7 @@
 #include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "data/value/number.h"
+#include "data/value/written.h"
 #include "graph/expr/check.h"
 
 /* Bits of an integer dtype, and whether it has a sign. */
@@ -220,6 +221,44 @@ expr_cast_to(struct gr_expr **slot, granary_dtype dtype)
     return err;
 }
 
+granary_err
+expr_cast_call(struct gr_expr **slot, granary_dtype dtype)
+{
+    struct gr_expr *inner = *slot;
+    int position = inner->position;
+    granary_err err;
+
+    *slot = NULL;
+    err = gr_expr_call(GR_OP_CAST, &inner, 1, slot);
+    if (err == GRANARY_OK) {
+        (*slot)->dtype = (*slot)->target = dtype;
+        (*slot)->position = position;
+        expr_fold(*slot);
+    }
+    return err;
+}
+
+bool
+expr_reads_strings(granary_dtype dtype)
+{
+    return expr_is_numeric(dtype) || expr_has_day(dtype) || dtype == GRANARY_TIME || dtype == GRANARY_BOOL;
+}
+
+granary_err
+expr_read_strings(struct gr_expr **slot, granary_dtype dtype)
+{
+    return expr_cast_call(slot, dtype == GRANARY_DATE ? GRANARY_TIMESTAMP : dtype);
+}
+
+granary_err
+expr_become_truth(struct gr_expr **slot)
+{
+    if (expr_is_text(*slot)) {
+        return expr_read_text(*slot, GRANARY_BOOL, "a condition");
+    }
+    return expr_is_numeric((*slot)->dtype) ? expr_cast_call(slot, GRANARY_BOOL) : GRANARY_OK;
+}
+
 void
 expr_become_null(struct gr_expr *expr, granary_dtype dtype)
 {
@@ -279,13 +318,13 @@ read_temporal(struct gr_expr *text, const char *digits, size_t size)
     int32_t days;
     int64_t microseconds;
 
-    if (gr_date_parse(digits, size, &days)) {
+    if (gr_date_written(digits, size, &days) && memchr(digits, ':', size) == NULL) {
         text->dtype = GRANARY_DATE;
         text->value.i = days;
         return true;
     }
     text->dtype = GRANARY_TIMESTAMP;
-    if (!gr_timestamp_parse(digits, size, &microseconds)) {
+    if (!gr_timestamp_written(digits, size, &microseconds)) {
         return false;
     }
     text->value.i = microseconds;
@@ -305,11 +344,9 @@ expr_form_of(granary_dtype dtype)
 bool
 expr_read_clock(granary_dtype dtype, const char *text, size_t size, int64_t *ret_microseconds)
 {
-    bool told;
-
-    return dtype == GRANARY_TIMESTAMPTZ ? gr_instant_parse(text, size, ret_microseconds, &told)
-           : dtype == GRANARY_TIME      ? gr_time_parse(text, size, ret_microseconds, &told)
-                                        : gr_timestamp_parse(text, size, ret_microseconds);
+    return dtype == GRANARY_TIMESTAMPTZ ? gr_instant_written(text, size, ret_microseconds)
+           : dtype == GRANARY_TIME      ? gr_time_written(text, size, ret_microseconds)
+                                        : gr_timestamp_written(text, size, ret_microseconds);
 }
 
 /* The value and its dtype. false: the text is none of that dtype. */
@@ -337,11 +374,11 @@ read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t s
         return gr_integer_parse(from, size, &text->value.i) && gr_dtype_fits(dtype, text->value.i);
     }
     if (dtype == GRANARY_BOOL) {
-        done = gr_bool_parse(from, size, &truth);
+        done = gr_bool_written(from, size, &truth);
         text->value.i = truth;
         return done;
     }
-    done = dtype == GRANARY_DURATION ? gr_span_parse(from, size, &span) : expr_read_clock(dtype, from, size, &span);
+    done = dtype == GRANARY_DURATION ? gr_span_written(from, size, &span) : expr_read_clock(dtype, from, size, &span);
     text->is_interval = dtype == GRANARY_DURATION;
     text->value.i = span;
     return done;
@@ -415,6 +452,12 @@ merge(granary_dtype a, granary_dtype b, bool exact, granary_dtype *ret_dtype)
                                                                                              : expr_promote(a, b);
     } else if (expr_is_temporal(a) && expr_is_temporal(b)) {
         *ret_dtype = GRANARY_TIMESTAMP;
+    } else if ((a == GRANARY_BOOL && expr_is_numeric(b)) || (b == GRANARY_BOOL && expr_is_numeric(a))) {
+        *ret_dtype = a == GRANARY_BOOL ? b : a;
+    } else if (exact && a == GRANARY_STRING && expr_reads_strings(b)) {
+        *ret_dtype = b;
+    } else if (exact && b == GRANARY_STRING && expr_reads_strings(a)) {
+        *ret_dtype = a;
     } else {
         return false;
     }
@@ -477,8 +520,13 @@ expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alon
         if ((*slots[i])->dtype == GRANARY_NULLTYPE) {
             expr_become_null(*slots[i], dtype);
         }
+        if (((*slots[i])->dtype == GRANARY_STRING) != (dtype == GRANARY_STRING)) {
+            err = expr_cast_call(slots[i], dtype);
+            continue;
+        }
         /* The kernels compare integers with floats, and decimals of any scales, exactly. */
-        if (!(exact && (expr_is_float(dtype) ? expr_is_integer((*slots[i])->dtype) : expr_is_exact(dtype)))) {
+        if (!(exact && expr_is_numeric((*slots[i])->dtype) &&
+              (expr_is_float(dtype) ? expr_is_integer((*slots[i])->dtype) : expr_is_exact(dtype)))) {
             err = expr_convert(slots[i], dtype);
         }
     }

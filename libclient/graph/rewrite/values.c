@@ -11,6 +11,33 @@
 
 /* ---- what fits ---- */
 
+/* How many casts there are. */
+static size_t
+casts_of(const struct gr_expr *expr)
+{
+    size_t casts = expr->kind == GR_EXPR_CALL && expr->op == GR_OP_CAST;
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        casts += casts_of(expr->operands[i]);
+    }
+    return casts;
+}
+
+/* Expressions read strings beside numbers, and make numbers of bools: nobody has said that of this column. */
+static bool
+changes_kinds(const struct gr_expr *plain, const struct gr_expr *checked)
+{
+    bool changes = casts_of(checked) > casts_of(plain);
+
+    for (size_t i = 0; i < checked->operand_count; i++) {
+        const struct gr_expr *operand = checked->operands[i];
+
+        changes = changes || (operand->kind == GR_EXPR_CALL && operand->op == GR_OP_CONVERT &&
+                              operand->operands[0]->dtype == GRANARY_BOOL);
+    }
+    return changes;
+}
+
 bool
 fits(struct rewrite *x, const char *text, const struct gr_field *field, struct misfit *misfit)
 {
@@ -19,7 +46,7 @@ fits(struct rewrite *x, const char *text, const struct gr_field *field, struct m
     struct gr_expr *expr = NULL;
     bool parsed = gr_trees_find(trees, text, &plain) == GRANARY_OK;
     granary_err err = parsed ? gr_trees_check(trees, text, rewrite_schema(x), &expr) : GRANARY_OK;
-    bool good = err != GRANARY_ETYPE && err != GRANARY_EINVAL;
+    bool good = err != GRANARY_ETYPE && err != GRANARY_EINVAL && (expr == NULL || !changes_kinds(plain, expr));
 
     if (!good && err == GRANARY_EINVAL && misfit->why[0] == '\0') {
         (void)snprintf(misfit->why, sizeof misfit->why, "column '%.100s': %.500s", field->name,

@@ -62,14 +62,6 @@ sql_parse_refuse(struct parse *p, int position, const char *what)
     return NULL;
 }
 
-struct sql_expr *
-sql_parse_refuse_now(struct parse *p, int position)
-{
-    (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, position,
-                   "the current date, time or user is not supported: write the value, such as DATE '2024-01-31'");
-    return NULL;
-}
-
 /* ---- subqueries and names ---- */
 
 static struct sql_expr *
@@ -247,7 +239,7 @@ parse_node(struct parse *p, const PgQuery__Node *from)
             p, TAKE(p, from->min_max_expr, op) == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least",
             TAKE(p, from->min_max_expr, args), from->min_max_expr->n_args, from->min_max_expr->location);
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
-        return sql_parse_refuse_now(p, from->sqlvalue_function->location);
+        return sql_parse_sql_value(p, from->sqlvalue_function);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC:
         return sql_parse_grouping(p, TAKE(p, from->grouping_func, args), from->grouping_func->n_args,
                                   from->grouping_func->location);
@@ -285,4 +277,14 @@ parse_expr(struct parse *p, const PgQuery__Node *from)
     expr = parse_node(p, from);
     p->depth--;
     return expr;
+}
+
+struct sql_expr *
+parse_condition(struct parse *p, const PgQuery__Node *from)
+{
+    struct sql_expr *expr = parse_expr(p, from);
+    bool computed = expr != NULL && (expr->kind == SQL_LITERAL || (expr->kind == SQL_PREFIX && expr->text[0] == '-') ||
+                                     (expr->kind == SQL_INFIX && strchr("+-*/", expr->text[0]) != NULL));
+
+    return computed ? sql_parse_new_call(p, SQL_CAST, expr->position, "bool", expr, NULL) : expr;
 }

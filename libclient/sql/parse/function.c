@@ -23,49 +23,6 @@ sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *arg
     return expr->args == NULL ? NULL : expr;
 }
 
-/* The day of the week as SQL counts: from Sunday, 0, or (iso) from Monday, 1. Expressions count from Monday, 0. */
-static struct sql_expr *
-parse_weekday(struct parse *p, PgQuery__Node *const *args, bool iso, int position)
-{
-    struct sql_expr *day = sql_parse_arguments(p, "dayofweek", args, 1, position);
-    struct sql_expr *next =
-        sql_parse_new_call(p, SQL_INFIX, position, "+", day, sql_parse_new_expr(p, SQL_LITERAL, position, "1", 0));
-
-    return iso ? next
-               : sql_parse_new_call(p, SQL_FUNCTION, position, "remainder", next,
-                                    sql_parse_new_expr(p, SQL_LITERAL, position, "7", 0));
-}
-
-/* EXTRACT(part FROM x), date_part('part', x) */
-static struct sql_expr *
-parse_extract(struct parse *p, const PgQuery__FuncCall *call)
-{
-    static const char *const parts[][2] = {
-        {"year", "year"},     {"quarter", "quarter"}, {"month", "month"},   {"week", "week"},     {"day", "day"},
-        {"doy", "dayofyear"}, {"hour", "hour"},       {"minute", "minute"}, {"second", "second"}, {"epoch", "epoch"},
-    };
-    const PgQuery__Node *part = TAKE(p, call, args)[0];
-
-    if (part->node_case == PG_QUERY__NODE__NODE_A_CONST && part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL) {
-        const char *unit = TAKE(p, part->a_const->sval, sval);
-        bool iso = strcasecmp("isodow", unit) == 0;
-
-        if (iso || strcasecmp("dow", unit) == 0) {
-            return parse_weekday(p, TAKE(p, call, args) + 1, iso, call->location);
-        }
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-            if (strcasecmp(parts[i][0], unit) == 0) {
-                return sql_parse_arguments(p, parts[i][1], TAKE(p, call, args) + 1, 1, call->location);
-            }
-        }
-    }
-    (void)sql_fail(
-        p->q, GRANARY_EUNSUPPORTED, call->location,
-        "this part of a date is not supported: year, quarter, month, week, day, dow, isodow, doy, hour, minute, "
-        "second and epoch are");
-    return NULL;
-}
-
 /* 1 - x of a fraction as written, exactly. */
 struct sql_expr *
 sql_parse_complement(struct parse *p, const struct sql_expr *fraction)
@@ -117,7 +74,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         parse_take(p, &call->agg_star);
     }
     if (expr->args != NULL && call->agg_filter != NULL) {
-        expr->condition = parse_expr(p, TAKE(p, call, agg_filter));
+        expr->condition = parse_condition(p, TAKE(p, call, agg_filter));
     }
     if (expr->args != NULL && call->over != NULL) {
         expr->over = sql_parse_window(p, TAKE(p, call, over));
@@ -410,19 +367,49 @@ no_function(struct parse *p, const PgQuery__FuncCall *call, const char *name, gr
     return NULL;
 }
 
+/* Functions that are others, or constants. false: it is none of them */
+static bool
+parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+                  struct sql_expr **ret_expr)
+{
+    static const char *const constants[][2] = {{"pi", "3.141592653589793e0"}, {"e", "2.718281828459045e0"}};
+
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+        if (strcmp(constants[i][0], name) == 0 && call->n_args == 0) {
+            *ret_expr = sql_parse_new_expr(p, SQL_LITERAL, call->location, constants[i][1], 0);
+            return true;
+        }
+    }
+    if (call->n_args == 3 && (strcmp(name, "if") == 0 || strcmp(name, "iff") == 0 || strcmp(name, "ifelse") == 0)) {
+        *ret_expr = sql_parse_arguments(p, "if", args, 3, call->location);
+        return true;
+    }
+    if (call->n_args == 3 && strcmp(name, "nvl2") == 0) {
+        struct sql_expr *choice = sql_parse_arguments(p, "if", args, 3, call->location);
+
+        if (choice != NULL) {
+            choice->args[0] = sql_parse_new_call(p, SQL_POSTFIX, call->location, "is not null", choice->args[0], NULL);
+        }
+        *ret_expr = choice;
+        return true;
+    }
+    return false;
+}
+
 /* A function of one row, by one of SQL's names or by its own. */
 static struct sql_expr *
 parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
-    static const char *const clocks[] = {
-        "now", "today", "getdate", "clock_timestamp", "statement_timestamp", "transaction_timestamp"};
     PgQuery__Node *const *args = TAKE(p, call, args);
+    struct sql_expr *made = NULL;
+    size_t which;
     granary_err err;
 
-    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
-        if (strcmp(clocks[i], name) == 0) {
-            return sql_parse_refuse_now(p, call->location);
-        }
+    if (sql_parse_is_regexp(name, call->n_args, &which)) {
+        return sql_parse_regexp(p, which, args, call->n_args, call->location);
+    }
+    if (parse_written_out(p, call, name, args, &made)) {
+        return made;
     }
     for (size_t i = 0; i < FUNCTIONS; i++) {
         const char *becomes = gr_expr_op_text(functions[i].becomes);
@@ -449,6 +436,7 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
     struct sql_expr *composed;
+    struct sql_expr *made;
 
     if (parse_is_noted(p, call->location, NOTED_STAR)) {
         return sql_parse_star(p, call);
@@ -459,13 +447,8 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
         return sql_parse_columns(p, call);
     }
-    if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
-        return parse_extract(p, call);
-    }
-    if ((strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 || strcmp(name, "dow") == 0 ||
-         strcmp(name, "isodow") == 0) &&
-        call->n_args == 1) {
-        return parse_weekday(p, TAKE(p, call, args), name[0] == 'i', call->location);
+    if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
+        return made;
     }
     if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
         return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
@@ -502,5 +485,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
                        name);
         return NULL;
     }
-    return parse_row_function(p, call, name);
+    made = parse_row_function(p, call, name);
+    if (made != NULL && made->kind == SQL_FUNCTION) {
+        made->written = parse_copy(p, name);
+    }
+    return made;
 }

@@ -91,6 +91,28 @@ parse_like(struct parse *p, const PgQuery__AExpr *from, const char *name)
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
+/* x SIMILAR TO y is regexp_full_match(x, y), as in DuckDB. The grammar puts its pattern into a function. */
+static struct sql_expr *
+parse_similar(struct parse *p, const PgQuery__AExpr *from)
+{
+    const PgQuery__Node *pattern = TAKE(p, from, rexpr);
+    const PgQuery__FuncCall *call = pattern->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ? pattern->func_call : NULL;
+    bool negated = parse_string(p, TAKE(p, from, name)[0])[0] == '!';
+    struct sql_expr *text = parse_expr(p, TAKE(p, from, lexpr));
+    struct sql_expr *found;
+
+    if (call == NULL || text == NULL) {
+        return NULL;
+    }
+    (void)parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    if (call->n_args != 1) {
+        return sql_parse_refuse(p, from->location, "ESCAPE of SIMILAR TO is");
+    }
+    found = sql_parse_new_call(p, SQL_FUNCTION, from->location, "regexp_matches", text,
+                               sql_parse_whole_pattern(p, parse_expr(p, TAKE(p, call, args)[0])));
+    return p->q->err != GRANARY_OK ? NULL : negated ? sql_parse_new_negation(p, found) : found;
+}
+
 static struct sql_expr *
 parse_operator(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -112,11 +134,24 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         {"<=", "<=", SQL_INFIX, false},
         {">", ">", SQL_INFIX, false},
         {">=", ">=", SQL_INFIX, false},
-        {"||", "||", SQL_INFIX, false},
+        {"||", "concat", SQL_FUNCTION, false},
         {"^", "pow", SQL_FUNCTION, false},
         {"~", "regexp_matches", SQL_FUNCTION, false},
         {"!~", "regexp_matches", SQL_FUNCTION, true},
+        {"~*", "regexp_matches", SQL_FUNCTION, false},
+        {"!~*", "regexp_matches", SQL_FUNCTION, true},
+        {"~~", "like", SQL_LIKE, false},
+        {"!~~", "like", SQL_LIKE, true},
+        {"~~*", "ilike", SQL_LIKE, false},
+        {"!~~*", "ilike", SQL_LIKE, true},
+        {"^@", "startswith", SQL_FUNCTION, false},
+        {"&", "bitand", SQL_FUNCTION, false},
+        {"|", "bitor", SQL_FUNCTION, false},
+        {"#", "bitxor", SQL_FUNCTION, false},
+        {"<<", "shift_left", SQL_FUNCTION, false},
+        {">>", "shift_right", SQL_FUNCTION, false},
     };
+    static const char *const prefixes[][2] = {{"~", "bitnot"}, {"@", "abs"}, {"|/", "sqrt"}, {"||/", "cbrt"}};
     const char *grammars = parse_last(p, TAKE(p, from, name), from->n_name);
     const char *name = parse_is_noted(p, from->location, NOTED_QUOTIENT) ? "//" : grammars;
     struct sql_expr *right;
@@ -128,6 +163,12 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         if (strcmp(name, "+") == 0) {
             return parse_expr(p, TAKE(p, from, rexpr));
         }
+        for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+            if (strcmp(prefixes[i][0], name) == 0) {
+                return sql_parse_new_call(p, SQL_FUNCTION, from->location, prefixes[i][1],
+                                          parse_expr(p, TAKE(p, from, rexpr)), NULL);
+            }
+        }
     }
     for (size_t i = 0; i < sizeof operators / sizeof operators[0] && from->lexpr != NULL; i++) {
         if (strcmp(operators[i].sql, name) == 0) {
@@ -135,9 +176,14 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
             struct sql_expr *expr;
 
             right = left == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
+            right = name[strlen(name) - 1] == '*' && operators[i].kind == SQL_FUNCTION ? sql_parse_any_case(p, right)
+                                                                                       : right;
             expr = right == NULL
                        ? NULL
                        : sql_parse_new_call(p, operators[i].kind, from->location, operators[i].text, left, right);
+            if (expr != NULL && expr->kind == SQL_FUNCTION && strchr("|&#<>", name[0]) != NULL) {
+                expr->written = "value"; /* an operator has no name */
+            }
             return operators[i].negated ? sql_parse_new_negation(p, expr) : expr;
         }
     }
@@ -176,7 +222,7 @@ sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
         return parse_between(p, from, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
-        return sql_parse_refuse(p, from->location, "SIMILAR TO is");
+        return parse_similar(p, from);
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
         if (strcmp(parse_last(p, TAKE(p, from, name), from->n_name), "=") == 0) { /* x = ANY(l) */
             struct sql_expr *wanted = parse_expr(p, TAKE(p, from, lexpr));
@@ -204,7 +250,7 @@ sql_parse_bool(struct parse *p, const PgQuery__BoolExpr *from)
     expr = sql_parse_new_expr(p, TAKE(p, from, boolop) == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR ? SQL_AND : SQL_OR,
                               from->location, "", from->n_args);
     for (size_t i = 0; expr != NULL && i < from->n_args; i++) {
-        expr->args[i] = parse_expr(p, TAKE(p, from, args)[i]);
+        expr->args[i] = parse_condition(p, TAKE(p, from, args)[i]);
         if (expr->args[i] == NULL) {
             return NULL;
         }

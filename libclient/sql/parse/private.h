@@ -41,6 +41,7 @@ struct parse {
     int depth;
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
+    int64_t moment;     /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
     const void **taken; /* fields of the tree: a hash table of their places */
     size_t taken_count;
     size_t taken_room;
@@ -61,6 +62,8 @@ bool parse_truncate(struct parse *p, const PgQuery__TruncateStmt *from, struct s
 /* A table of FROM, or the only one of a statement that changes it. */
 bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
+/* Of WHERE and its kin: a literal or a computed number is made a bool. */
+struct sql_expr *parse_condition(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
 /* WINDOW of a SELECT becomes the names that OVER has, and the condition of QUALIFY. */
@@ -115,6 +118,26 @@ bool parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_se
 struct sql_expr *sql_parse_star(struct parse *p, const PgQuery__FuncCall *call);
 struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *call);
 
+/* ---- moment.c ---- */
+
+/* EXTRACT(part FROM x), date_part('part', x) */
+struct sql_expr *sql_parse_extract(struct parse *p, const PgQuery__FuncCall *call);
+/* CURRENT_DATE and its kin. */
+struct sql_expr *sql_parse_sql_value(struct parse *p, const PgQuery__SQLValueFunction *from);
+/* Functions of dates and times that become something else; false: it is none of them. */
+bool
+sql_parse_moment_function(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+
+/* ---- regexp.c ---- */
+
+/* The pattern for all of a text; letters of any case. NULL: the statement has failed, or pattern is NULL */
+struct sql_expr *sql_parse_whole_pattern(struct parse *p, struct sql_expr *pattern);
+struct sql_expr *sql_parse_any_case(struct parse *p, struct sql_expr *pattern);
+/* A function of regular expressions with so many arguments, perhaps with options. */
+bool sql_parse_is_regexp(const char *name, size_t count, size_t *ret_which);
+struct sql_expr *
+sql_parse_regexp(struct parse *p, size_t which, PgQuery__Node *const *args, size_t count, int position);
+
 /* ---- expr.c ---- */
 
 /* With room for count arguments. text NULL: the statement has failed */
@@ -125,8 +148,6 @@ struct sql_expr *sql_parse_new_call(struct parse *p, enum sql_kind kind, int pos
 struct sql_expr *sql_parse_new_negation(struct parse *p, struct sql_expr *expr);
 /* parse_unsupported() as an expression: NULL */
 struct sql_expr *sql_parse_refuse(struct parse *p, int position, const char *what);
-/* now() and its kin */
-struct sql_expr *sql_parse_refuse_now(struct parse *p, int position);
 
 /* ---- rows.c ---- */
 
@@ -136,6 +157,11 @@ bool parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, s
 bool parse_without_from(struct parse *p, size_t count, struct sql_select *select);
 /* VALUES (...), ... */
 bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select);
+
+/* ---- series.c ---- */
+
+/* generate_series(DATE, DATE, INTERVAL) and its kin in FROM; call has three arguments. */
+bool sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, struct sql_from *item);
 
 /* ---- change.c ---- */
 

@@ -138,6 +138,15 @@ parse_unnest(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery_
     return item->lists != NULL && parse_alias(p, TAKE(p, from, alias), item);
 }
 
+/* Steps of a series of moments are intervals. */
+static bool
+is_of_moments(const PgQuery__FuncCall *call)
+{
+    const PgQuery__Node *step = call->n_args == 3 ? call->args[2] : NULL;
+
+    return step != NULL && step->node_case == PG_QUERY__NODE__NODE_TYPE_CAST;
+}
+
 bool
 parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
 {
@@ -163,7 +172,11 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
                                  "lists, at(t, time), and "
                                  "read_csv('FILE') and its kin, is");
     }
-    ok = parse_series(p, call, inclusive, item) && parse_alias(p, TAKE(p, from, alias), item);
+    ok = (is_of_moments(call) ? sql_parse_moments(p, call, inclusive, item) : parse_series(p, call, inclusive, item)) &&
+         parse_alias(p, TAKE(p, from, alias), item);
+    if (ok && item->alias == NULL && item->kind == SQL_FROM_SELECT) {
+        item->alias = item->name;
+    }
     if (ok && item->alias != NULL &&
         item->column_count == 0) { /* as PostgreSQL has it: x in `range(3) x` is the column, too */
         item->columns = &item->alias;

@@ -162,7 +162,7 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         return false;
     }
     if (TAKE(p, join, quals) != NULL) {
-        item->on = parse_expr(p, TAKE(p, join, quals));
+        item->on = parse_condition(p, TAKE(p, join, quals));
         return item->on != NULL;
     }
     if (item->join == SQL_INNER && item->using_count == 0 && !item->natural) {
@@ -327,10 +327,10 @@ parse_targets(struct parse *p, const PgQuery__SelectStmt *from, struct sql_selec
 static bool
 parse_conditions(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (from->where_clause != NULL && (select->where = parse_expr(p, TAKE(p, from, where_clause))) == NULL) {
+    if (from->where_clause != NULL && (select->where = parse_condition(p, TAKE(p, from, where_clause))) == NULL) {
         return false;
     }
-    if (from->having_clause != NULL && (select->having = parse_expr(p, TAKE(p, from, having_clause))) == NULL) {
+    if (from->having_clause != NULL && (select->having = parse_condition(p, TAKE(p, from, having_clause))) == NULL) {
         return false;
     }
     return parse_group(p, from, select);

@@ -111,7 +111,8 @@ select x + 'a', i from (from whole)
 error: line 1, column 10: 'a' meets float64 ('x'), but is no float64
 
 from whole select i, x || 'b'
-error: line 1, column 24: '||' joins two strings
+1,1.5b
+2,2.5b
 
 select timestamp '2020-01-01' + interval (i) minutes as t from whole order by i
 2020-01-01T00:01:00
@@ -261,7 +262,7 @@ select upper('\x00'::bytea)
 error: 'upper' needs a string, not binary
 
 select '\x00'::bytea || 1
-error: '||' joins two strings, not binary and int64
+error: 'concat' needs a binary as argument 2, not int64
 
 select i from whole where time '12:00' = timestamp '2024-01-31 12:00'
 error: needs two values that compare
@@ -304,8 +305,11 @@ select '1e5'::decimal(10, 2), '15e-1'::decimal(10, 2), '+.5'::decimal(3, 1), ' 5
 select '1e9'::decimal(10, 2)
 error: '1e9' is no decimal(10, 2)
 
-select '1e5'::int
-error: '1e5' is no int32
+select '1e5'::int, '2.5'::int, '0x1F'::bigint, 'yes'::bool, '2020-1-5 10:00'::date, timestamp '2020-01-05 10:00:00.50'::text, try_cast('1.5.' as int)
+100000,3,31,true,2020-01-05,2020-01-05 10:00:00.5,
+
+select 'e5'::int
+error: 'e5' is no int32
 
 select i from whole where i = '1.5'
 error: '1.5' meets int64 ('i'), but is no int64
@@ -615,8 +619,23 @@ select i, row_number() over (order by x desc nulls first, i) from f order by 2
 select 1 from f where x = 1 and x > date '2020-13-01'
 error: line 1, column 35: '2020-13-01' is no date
 
-select 'a' || i from f
-error: '||' joins two strings, not string ('a') and int64 ('i')
+select 'a' || i || true || date '2020-01-31' || 1.50 from f where i = 1
+a1true2020-01-311.50
+
+select i = s, s in (1, 2), b = 1, b < true, b > 0 or i, not i from (values (1, '1', true), (2, '3', false)) t(i, s, b)
+true,true,true,false,true,false
+false,false,false,true,true,false
+
+select 1 where null
+
+select count(*) from f where 1 and not 'false'
+6
+
+select s + 1 from (values ('1')) t(s)
+error: '+' needs two numbers, not string ('s') and int64
+
+select i = s from (values (1, 'one')) t(i, s)
+error: 'one' is no int64
 
 select avg(distinct x), sum(distinct x), count(distinct x) from f
 3.5,7.0,2
@@ -827,7 +846,7 @@ select i // 'a', i from f
 error: line 1, column 10: 'a' meets int64 ('i'), but is no int64
 
 select max(i) filter (where s > 1) from (values (1, 'a')) t(i, s)
-error: line 1, column 31: '>' needs two values that compare, not string ('s') and int64
+error: 'a' is no int64
 
 select s from (values ('a')) t(s) where s
 error: line 1, column 41: this is string, but a filter needs a bool, such as a comparison
@@ -991,8 +1010,37 @@ error: line 1, column 32: this JOIN needs a condition: ON a.id = b.id, or USING 
 select t.i from (values (1, 2)) t(i, i)
 error: line 1, column 8: 't' has more than one column 'i': give its columns names, AS t(a, b)
 
-select now()
-error: line 1, column 8: the current date, time or user is not supported: write the value, such as DATE '2024-01-31'
+select now() = current_timestamp, now() > timestamptz '2024-01-01', count(*) from f where now() = statement_timestamp()
+true,true,6
+
+select current_timestamp(3)
+error: a precision of the current time is not supported
+
+select typeof(1.5)
+error: 'typeof' needs a value that is no decimal and no list
+
+select regexp_matches('a', 'a', 'x')
+error: line 1, column 33: option 'x' of a regular expression is not supported
+
+select 1 << -1
+error: bits are lost, or there are negative ones
+
+select factorial(34)
+error: a factorial is of 0 to 33
+
+select hamming('a', 'ab')
+error: texts of one length
+
+select x from generate_series(date '2024-01-01', date '2024-03-01', interval '0 day') t(x)
+error: a step is one of months, or of days and less, and not 0
+
+select x::date from range(date '2024-01-31', date '2024-04-30', interval '1 month') t(x)
+2024-01-31
+2024-02-29
+2024-03-31
+
+select time_bucket(interval '1 month 1 day', date '2024-01-01')
+error: an interval as written, of months or of days and less
 
 select -1::utinyint
 error: line 1, column 8: an unsigned integer has no negative (cast it to int64 first): 1

@@ -378,7 +378,8 @@ what_does_not_fit_is_refused_with_its_place(void **state)
         const char *want;
     } cases[] = {
         {"a in (1, 'x')", GRANARY_EINVAL, "position 10: 'x' meets int64, but is no int64"},
-        {"case when a then 1 end", GRANARY_ETYPE, "position 11: a condition of 'case' must be a bool, not int64 (`a`)"},
+        {"case when s then 1 end", GRANARY_ETYPE,
+         "position 11: a condition of 'case' must be a bool, not string (`s`)"},
         {"if(b, 1, s)", GRANARY_ETYPE, "'case' needs values of one kind"},
         {"substring(a, 1)", GRANARY_ETYPE, "'substring' needs a string as argument 1, not int64 (`a`)"},
         {"substring(s, x)", GRANARY_ETYPE, "needs an integer as argument 2, not float64 (`x`)"},

@@ -1,0 +1,278 @@
+/* Lenient forms of values are made strict ones, which the strict readers read. */
+#include "data/value/written.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "data/value/calendar.h"
+#include "data/value/number.h"
+
+static void
+trim(const char **text, size_t *size)
+{
+    for (; *size > 0 && strchr(" \t\n\r", (*text)[0]) != NULL; (*size)--) {
+        (*text)++;
+    }
+    while (*size > 0 && strchr(" \t\n\r", (*text)[*size - 1]) != NULL) {
+        (*size)--;
+    }
+}
+
+/* ---- numbers ---- */
+
+/* Digits of a base that is a power of two, behind "0x" or "0b". */
+static bool
+based_parse(const char *text, size_t size, int bits, gr_int128 *ret_value)
+{
+    static const char digits[] = "0123456789abcdef";
+    gr_int128 value = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        const char *found =
+            memchr(digits, text[i] >= 'A' && text[i] <= 'F' ? text[i] + 32 : text[i], (size_t)1 << bits);
+
+        if (found == NULL || value >> 100 != 0) {
+            return false;
+        }
+        value = value << bits | (found - digits);
+    }
+    *ret_value = value;
+    return size > 0;
+}
+
+bool
+gr_integer_written(const char *text, size_t size, gr_int128 *ret_value)
+{
+    trim(&text, &size);
+    if (size > 2 && text[0] == '0' && strchr("xXbB", text[1]) != NULL) {
+        return based_parse(text + 2, size - 2, text[1] == 'x' || text[1] == 'X' ? 4 : 1, ret_value);
+    }
+    return gr_decimal_parse(text, size, 0, ret_value);
+}
+
+bool
+gr_bool_written(const char *text, size_t size, bool *ret_value)
+{
+    static const struct {
+        const char *text;
+        bool value;
+    } words[] = {{"yes", true}, {"no", false}, {"y", true}, {"n", false}};
+
+    trim(&text, &size);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i].text) == size && strncasecmp(text, words[i].text, size) == 0) {
+            *ret_value = words[i].value;
+            return true;
+        }
+    }
+    return gr_bool_parse(text, size, ret_value);
+}
+
+/* ---- moments ---- */
+
+/* A text that grows: as long as any that the strict readers take. */
+struct strict {
+    char text[80];
+    size_t size;
+};
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+add(struct strict *to, const char *text, size_t size)
+{
+    if (size > sizeof to->text - to->size) {
+        return false;
+    }
+    memcpy(to->text + to->size, text, size);
+    to->size += size;
+    return true;
+}
+
+/* So many digits at most, with zeros before them up to `width`. */
+static bool
+add_digits(struct strict *to, const char **at, const char *end, size_t width, size_t most)
+{
+    size_t count = 0;
+
+    while (*at + count < end && is_digit((*at)[count])) {
+        count++;
+    }
+    if (count == 0 || count > most || (count < width && !add(to, "000", width - count)) || !add(to, *at, count)) {
+        return false;
+    }
+    *at += count;
+    return true;
+}
+
+static bool
+add_date(struct strict *to, const char **at, const char *end)
+{
+    char between;
+
+    if (*at < end && **at == '-') {
+        (void)add(to, (*at)++, 1);
+    }
+    if (!add_digits(to, at, end, 4, 7) || *at == end || (**at != '-' && **at != '/')) {
+        return false;
+    }
+    between = *(*at)++;
+    if (!add(to, "-", 1) || !add_digits(to, at, end, 2, 2) || *at == end || *(*at)++ != between) {
+        return false;
+    }
+    return add(to, "-", 1) && add_digits(to, at, end, 2, 2);
+}
+
+/* "h:mm[:ss[.f]]" and what follows, an offset. */
+static bool
+add_clock(struct strict *to, const char **at, const char *end)
+{
+    size_t digits = 0;
+
+    if (!add_digits(to, at, end, 2, 2)) {
+        return false;
+    }
+    for (int part = 0; part < 2 && *at < end && **at == ':'; part++) {
+        if (!add(to, (*at)++, 1) || !add_digits(to, at, end, 2, 2)) {
+            return false;
+        }
+    }
+    if (*at < end && **at == '.') {
+        (*at)++;
+        while (*at + digits < end && is_digit((*at)[digits])) {
+            digits++;
+        }
+        if (digits > 0 && (!add(to, ".", 1) || !add(to, *at, digits > 9 ? 9 : digits))) {
+            return false;
+        }
+        *at += digits;
+    }
+    return true;
+}
+
+/* A date, and perhaps a time of day and an offset behind it, which may have to be one without counting. */
+static bool
+moment_written(const char *text, size_t size, bool counts, int64_t *ret_microseconds)
+{
+    struct strict strict = {.size = 0};
+    const char *at;
+    const char *end;
+    size_t clock = 0;
+    bool told;
+
+    trim(&text, &size);
+    at = text;
+    end = text + size;
+    if (!add_date(&strict, &at, end)) {
+        return false;
+    }
+    if (at < end && (*at == 'T' || *at == 't' || *at == ' ')) {
+        while (++at < end && *at == ' ') {
+        }
+        if (!add(&strict, " ", 1) || !add_clock(&strict, &at, end)) {
+            return false;
+        }
+        clock = strict.size;
+        if (!add(&strict, at, (size_t)(end - at))) {
+            return false;
+        }
+        at = end;
+    }
+    return at == end && gr_instant_parse(strict.text, strict.size, ret_microseconds, &told) &&
+           (counts || !told || gr_timestamp_parse(strict.text, clock, ret_microseconds));
+}
+
+bool
+gr_date_written(const char *text, size_t size, int32_t *ret_days)
+{
+    struct strict strict = {.size = 0};
+    const char *at;
+    int64_t microseconds;
+
+    trim(&text, &size);
+    at = text;
+    if (!add_date(&strict, &at, text + size)) {
+        return false;
+    }
+    return (at == text + size || moment_written(text, size, false, &microseconds)) &&
+           gr_date_parse(strict.text, strict.size, ret_days);
+}
+
+bool
+gr_timestamp_written(const char *text, size_t size, int64_t *ret_microseconds)
+{
+    return moment_written(text, size, false, ret_microseconds);
+}
+
+bool
+gr_instant_written(const char *text, size_t size, int64_t *ret_microseconds)
+{
+    return moment_written(text, size, true, ret_microseconds);
+}
+
+bool
+gr_time_written(const char *text, size_t size, int64_t *ret_microseconds)
+{
+    struct strict strict = {.size = 0};
+    const char *at;
+    bool seconds;
+
+    trim(&text, &size);
+    at = text;
+    if (add_clock(&strict, &at, text + size) && at == text + size) {
+        return gr_time_parse(strict.text, strict.size, ret_microseconds, &seconds);
+    }
+    if (!moment_written(text, size, false, ret_microseconds)) {
+        return false;
+    }
+    *ret_microseconds %= INT64_C(86400000000);
+    *ret_microseconds += *ret_microseconds < 0 ? INT64_C(86400000000) : 0;
+    return true;
+}
+
+/* ---- spans ---- */
+
+/* "[-]N day[s]" and a blank, when it begins so. */
+static int64_t
+take_whole_days(const char **at, const char *end)
+{
+    const char *from = *at;
+    bool minus = from < end && *from == '-';
+    int64_t days = 0;
+
+    for (from += minus; from < end && is_digit(*from) && days < 1000000000; from++) {
+        days = days * 10 + (*from - '0');
+    }
+    if (end - from < 4 || memcmp(from, " day", 4) != 0) {
+        return 0;
+    }
+    from += 4;
+    from += from < end && *from == 's';
+    while (from < end && *from == ' ') {
+        from++;
+    }
+    *at = from;
+    return minus ? -days : days;
+}
+
+bool
+gr_span_written(const char *text, size_t size, int64_t *ret_microseconds)
+{
+    const char *at;
+    int64_t days;
+    int64_t rest = 0;
+
+    trim(&text, &size);
+    if (gr_span_parse(text, size, ret_microseconds)) {
+        return true;
+    }
+    at = text;
+    days = take_whole_days(&at, text + size);
+    return at > text && (at == text + size || gr_span_parse(at, (size_t)(text + size - at), &rest)) &&
+           !__builtin_mul_overflow(days, INT64_C(86400000000), ret_microseconds) &&
+           !__builtin_add_overflow(*ret_microseconds, rest, ret_microseconds);
+}

@@ -1,0 +1,212 @@
+/* Dtypes of functions that count in units of time, and of moments that are made. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "graph/expr/check.h"
+
+/* Names of a unit, the kernels' first. */
+static const char *const units[][5] = {
+    {"year", "years", "y", "yr", "yrs"},
+    {"quarter", "quarters"},
+    {"month", "months", "mon", "mons"},
+    {"week", "weeks", "w", "weekofyear"},
+    {"day", "days", "d", "dayofmonth"},
+    {"hour", "hours", "h", "hr", "hrs"},
+    {"minute", "minutes", "m", "min", "mins"},
+    {"second", "seconds", "s", "sec", "secs"},
+    {"millisecond", "milliseconds", "ms", "msec", "msecs"},
+    {"microsecond", "microseconds", "us", "usec", "usecs"},
+    {"decade", "decades", "dec", "decs"},
+    {"century", "centuries", "cent", "c"},
+    {"millennium", "millennia", "mil", "millenium"},
+};
+
+/* The kernels' name of a unit; NULL: it is none. */
+static const char *
+unit_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        for (size_t k = 0; k < 5 && units[i][k] != NULL; k++) {
+            if (strcasecmp(units[i][k], name) == 0) {
+                return units[i][0];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The unit in quotes, operand 0, gets the kernels' name. */
+static granary_err
+check_unit(struct gr_expr *expr, const char *more)
+{
+    struct gr_expr *unit = expr->operands[0];
+    const char *name;
+    char *copy;
+
+    if (!expr_is_text(unit)) {
+        return expr_wrong_operand(expr, 0, "a unit in quotes, such as 'month',");
+    }
+    name = strcasecmp(unit->text, more) == 0 ? more : unit_named(unit->text);
+    if (name == NULL) {
+        return gr_fail(GRANARY_EINVAL,
+                       "position %d: %s() knows year, quarter, month, week, day, hour, minute, second, millisecond, "
+                       "microsecond, decade, century, millennium, not '%.60s'",
+                       unit->position, gr_expr_op_text(expr->op), unit->text);
+    }
+    copy = strdup(name);
+    if (copy == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    free(unit->text);
+    unit->text = copy;
+    unit->text_size = strlen(copy);
+    return GRANARY_OK;
+}
+
+/* A text as written is a date, or a timestamp. */
+static granary_err
+read_moment(const struct gr_expr *expr, struct gr_expr *operand)
+{
+    if (operand->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(operand, GRANARY_TIMESTAMP);
+    }
+    return expr_is_text(operand) ? expr_read_argument(expr, operand, GRANARY_TIMESTAMP) : GRANARY_OK;
+}
+
+granary_err
+expr_check_date_trunc(struct gr_expr *expr)
+{
+    granary_err err = check_unit(expr, "isoyear");
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[1], GRANARY_DATE);
+    }
+    if (!expr_has_day(expr->operands[1]->dtype)) {
+        return expr_wrong_operand(expr, 1, "a date or timestamp");
+    }
+    expr->dtype = expr->operands[1]->dtype;
+    return GRANARY_OK;
+}
+
+/* Two of one dtype, which has hours where the unit is below a day. */
+granary_err
+expr_check_date_diff(struct gr_expr *expr)
+{
+    granary_err err = check_unit(expr, "");
+    granary_dtype dtype;
+    bool clock;
+
+    for (size_t i = 1; i < 3 && err == GRANARY_OK; i++) {
+        err = read_moment(expr, expr->operands[i]);
+        if (err == GRANARY_OK && !expr_has_day(expr->operands[i]->dtype) && expr->operands[i]->dtype != GRANARY_TIME) {
+            err = expr_wrong_operand(expr, i, "a date, time or timestamp");
+        }
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    clock = strcmp(expr->operands[0]->text, "hour") == 0 || strcmp(expr->operands[0]->text, "minute") == 0 ||
+            strstr(expr->operands[0]->text, "second") != NULL;
+    dtype = expr->operands[1]->dtype;
+    if (dtype != expr->operands[2]->dtype || (clock && dtype == GRANARY_DATE)) {
+        if (!expr_is_temporal(dtype) || !expr_is_temporal(expr->operands[2]->dtype)) {
+            return expr_wrong_operand(expr, 2, "what its argument before is");
+        }
+        err = expr_convert(&expr->operands[1], GRANARY_TIMESTAMP);
+        err = err == GRANARY_OK ? expr_convert(&expr->operands[2], GRANARY_TIMESTAMP) : err;
+    }
+    expr->dtype = GRANARY_INT64;
+    return err;
+}
+
+/* The width is an interval as written, of months or of microseconds. */
+granary_err
+expr_check_time_bucket(struct gr_expr *expr)
+{
+    struct gr_expr *width = expr->operands[0];
+    granary_err err;
+
+    if (expr_is_text(width)) {
+        err = expr_read_argument(expr, width, GRANARY_DURATION);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    if (!expr_is_literal(width) || !width->is_interval || (width->months != 0) == (width->value.i != 0) ||
+        width->months < 0 || width->value.i < 0) {
+        return expr_wrong_operand(expr, 0, "an interval as written, of months or of days and less,");
+    }
+    err = read_moment(expr, expr->operands[1]);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (!expr_has_day(expr->operands[1]->dtype)) {
+        return expr_wrong_operand(expr, 1, "a date or timestamp");
+    }
+    expr->dtype = expr->operands[1]->dtype;
+    if (expr->operand_count == 2) {
+        return GRANARY_OK;
+    }
+    if (width->months != 0 || expr->operands[2]->months != 0) {
+        return expr_wrong_operand(expr, 2, "no origin beside months, and no months");
+    }
+    err = expr->operands[2]->dtype == GRANARY_DURATION ? GRANARY_OK : read_moment(expr, expr->operands[2]);
+    if (err == GRANARY_OK && expr->operands[2]->dtype != expr->dtype && expr->operands[2]->dtype != GRANARY_DURATION) {
+        if (!expr_is_temporal(expr->dtype) || !expr_is_temporal(expr->operands[2]->dtype)) {
+            return expr_wrong_operand(expr, 2, "a moment of that dtype, or an interval");
+        }
+        err = expr_convert(&expr->operands[1], GRANARY_TIMESTAMP);
+        err = err == GRANARY_OK ? expr_convert(&expr->operands[2], GRANARY_TIMESTAMP) : err;
+        expr->dtype = GRANARY_TIMESTAMP;
+    }
+    return err;
+}
+
+/* Whole numbers, and seconds with a fraction. */
+granary_err
+expr_check_clock_make(struct gr_expr *expr)
+{
+    size_t last = expr->operand_count - 1;
+
+    for (size_t i = 0; i <= last; i++) {
+        struct gr_expr *operand = expr->operands[i];
+        granary_err err = GRANARY_OK;
+
+        if (operand->dtype == GRANARY_NULLTYPE) {
+            expr_become_null(operand, i == last ? GRANARY_FLOAT64 : GRANARY_INT64);
+        } else if (expr_is_text(operand)) {
+            err = expr_read_argument(expr, operand, i == last ? GRANARY_FLOAT64 : GRANARY_INT64);
+        }
+        if (err == GRANARY_OK && !(i == last ? expr_is_numeric(operand->dtype) : expr_is_integer(operand->dtype))) {
+            err = expr_wrong_operand(expr, i, i == last ? "a number" : "an integer");
+        }
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+    expr->dtype = last == 2 ? GRANARY_TIME : GRANARY_TIMESTAMP;
+    return expr_convert(&expr->operands[last], GRANARY_FLOAT64);
+}
+
+granary_err
+expr_check_epoch_units(struct gr_expr *expr)
+{
+    struct gr_expr *operand = expr->operands[0];
+    granary_err err = expr_is_integer(operand->dtype) ? GRANARY_OK : read_moment(expr, operand);
+
+    if (err == GRANARY_OK && expr->op == GR_OP_EPOCH_MS && expr_is_integer(operand->dtype)) {
+        expr->dtype = GRANARY_TIMESTAMP;
+        return GRANARY_OK;
+    }
+    if (err == GRANARY_OK && !expr_has_day(operand->dtype) && operand->dtype != GRANARY_TIME) {
+        return expr_wrong_type(expr, "a date, time or timestamp");
+    }
+    expr->dtype = GRANARY_INT64;
+    return err == GRANARY_OK && operand->dtype == GRANARY_DATE ? expr_convert(&expr->operands[0], GRANARY_TIMESTAMP)
+                                                               : err;
+}
