@@ -52,7 +52,7 @@ exchanges(const struct rows_text *a, const struct rows_text *b, int32_t *table)
     const size_t width = b->size + 2;
     int32_t last_a[256] = {0};
 
-#define AT(i, k) table[(size_t)(i) * width + (size_t)(k)]
+#define AT(i, k) table[(size_t)(i)*width + (size_t)(k)]
     for (size_t i = 0; i <= a->size + 1; i++) {
         AT(i, 0) = most;
         AT(i, 1) = i == 0 ? most : (int32_t)i - 1;

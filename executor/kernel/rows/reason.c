@@ -75,7 +75,8 @@ static bool
 is_of_regex(const struct node *node)
 {
     return node->op == GR_OP_REGEXP_EXTRACT_ALL || node->op == GR_OP_REGEXP_SPLIT_TO_ARRAY ||
-           node->op == GR_OP_REGEXP_MATCHES || node->op == GR_OP_REGEXP_EXTRACT || node->op == GR_OP_REGEXP_FOUND || node->op == GR_OP_REGEXP_REPLACE;
+           node->op == GR_OP_REGEXP_MATCHES || node->op == GR_OP_REGEXP_EXTRACT || node->op == GR_OP_REGEXP_FOUND ||
+           node->op == GR_OP_REGEXP_REPLACE;
 }
 
 /* The expression is asked again: what was wrong with it was not kept. */

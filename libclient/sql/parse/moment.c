@@ -62,8 +62,8 @@ function_of_part(const char *part)
 }
 
 /* EXTRACT(part FROM x), date_part('part', x) */
-struct sql_expr *
-sql_parse_extract(struct parse *p, const PgQuery__FuncCall *call)
+static struct sql_expr *
+parse_extract(struct parse *p, const PgQuery__FuncCall *call)
 {
     const PgQuery__Node *part = TAKE(p, call, args)[0];
 
@@ -222,7 +222,7 @@ sql_parse_moment_function(struct parse *p, const PgQuery__FuncCall *call, const 
         *ret_expr = parse_now(p, dtype_of_clock(name), position);
     } else if (count == 2 &&
                (strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0 || strcmp(name, "datepart") == 0)) {
-        *ret_expr = sql_parse_extract(p, call);
+        *ret_expr = parse_extract(p, call);
     } else if (count == 1 && (strcmp(name, "dayofweek") == 0 || strcmp(name, "weekday") == 0 ||
                               strcmp(name, "dow") == 0 || strcmp(name, "isodow") == 0)) {
         *ret_expr = parse_weekday(p, TAKE(p, call, args), name[0] == 'i', position);

@@ -120,8 +120,6 @@ struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *cal
 
 /* ---- moment.c ---- */
 
-/* EXTRACT(part FROM x), date_part('part', x) */
-struct sql_expr *sql_parse_extract(struct parse *p, const PgQuery__FuncCall *call);
 /* CURRENT_DATE and its kin. */
 struct sql_expr *sql_parse_sql_value(struct parse *p, const PgQuery__SQLValueFunction *from);
 /* Functions of dates and times that become something else; false: it is none of them. */
