@@ -73,12 +73,15 @@ struct sql_expr {
     struct sql_expr **args;
     size_t count;
     bool negated;
+    bool ignores_nulls; /* AGGREGATE: lag and its like */
     /* AGGREGATE */
-    const char *written; /* its name in the statement */
+    const char *written; /* its name in the statement; of others: NULL, or what is made up so */
     bool distinct;
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
-    struct sql_window *over;    /* of a window function, or NULL */
-    struct sql_star *star;      /* STAR: or NULL */
+    struct sql_order *unseen;   /* ORDER BY in a call whose value does not show it */
+    size_t unseen_count;
+    struct sql_window *over; /* of a window function, or NULL */
+    struct sql_star *star;   /* STAR: or NULL */
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;
@@ -98,6 +101,13 @@ enum sql_frame {
     SQL_FRAME_PEERS,     /* from its beginning to the last row equal to this one */
     SQL_FRAME_SO_FAR,    /* from its beginning to this row */
     SQL_FRAME_LAST,      /* so many rows before, and this row */
+    SQL_FRAME_OTHER,     /* as its bounds say */
+};
+
+/* A bound of a frame. */
+struct sql_bound {
+    const char *text;          /* "unbounded preceding", "current row", or what stands behind a distance: "preceding" */
+    struct sql_expr *distance; /* or NULL */
 };
 
 /* OVER (...) */
@@ -107,7 +117,10 @@ struct sql_window {
     struct sql_order *order;
     size_t order_count;
     enum sql_frame frame;
-    int64_t back; /* LAST: rows before this one */
+    int64_t back;     /* LAST: rows before this one */
+    const char *mode; /* "rows", "range", "groups" */
+    struct sql_bound bounds[2];
+    const char *exclude; /* "exclude ties" or the like; NULL: nothing */
     int position;
 };
 
@@ -177,6 +190,13 @@ struct sql_target {
     size_t nodes;
 };
 
+/* What naming a WITH query means while it is translated. */
+enum sql_with_state {
+    SQL_WITH_QUERY, /* the query */
+    SQL_WITH_FIRST, /* nothing: its rows are not there yet */
+    SQL_WITH_ROUND, /* the rows of the round before */
+};
+
 struct sql_with {
     const char *name;
     const char **columns;
@@ -184,6 +204,9 @@ struct sql_with {
     struct sql_select *select;
     int position;
     struct sql_result *result; /* once it was translated */
+    bool recursive;            /* it may name itself */
+    enum sql_with_state state;
+    bool used; /* FROM has named it; of a round: in this one */
 };
 
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
@@ -224,7 +247,18 @@ struct sql_select {
 
 /* ---- statements that change tables ---- */
 
-enum sql_change_kind { SQL_CREATE, SQL_CREATE_AS, SQL_INSERT, SQL_DELETE, SQL_UPDATE, SQL_DROP, SQL_SEAL, SQL_COPY_TO };
+enum sql_change_kind {
+    SQL_CREATE,
+    SQL_CREATE_AS,
+    SQL_INSERT,
+    SQL_DELETE,
+    SQL_UPDATE,
+    SQL_DROP,
+    SQL_SEAL,
+    SQL_COPY_TO,
+    SQL_CREATE_VIEW,
+    SQL_DROP_VIEW,
+};
 
 /* A column that is made, filled or set. */
 struct sql_field {
@@ -240,11 +274,13 @@ struct sql_change {
     struct sql_from **tables; /* DROP: some; else one, perhaps with an alias */
     size_t table_count;
     bool lenient;             /* IF NOT EXISTS, IF EXISTS */
+    bool replaces;            /* OR REPLACE */
+    int query_position;       /* CREATE_VIEW: what stands behind AS */
     struct sql_field *fields; /* INSERT: none: all of the table's */
     size_t field_count;
     const char *durable; /* CREATE: WITH (durable = ...), or NULL */
     int durable_position;
-    struct sql_select *select; /* CREATE_AS, INSERT, COPY_TO */
+    struct sql_select *select; /* CREATE_AS, CREATE_VIEW, INSERT, COPY_TO */
     const char *path;          /* COPY_TO */
     const struct sql_file *file;
     struct sql_expr *where; /* DELETE, UPDATE; or NULL */

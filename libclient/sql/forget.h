@@ -27,6 +27,9 @@ granary_err gr_sql_forget(granary_client *client, const char *label);
 granary_err sql_forget_graph(granary_client *client, const char *key);
 #define SQL_FORGET_PASSES 2
 
+/* A table loses this name, and goes when it has no other one. Errors: as granary_mutable_delete() */
+granary_err sql_forget_name(granary_client *client, const char *name);
+
 /* The same of the table alone, which is complete when another name is bound to it. Errors: as granary_mutable_delete() */
 granary_err sql_forget_table(granary_client *client, const char *label);
 
@@ -34,5 +37,6 @@ granary_err sql_forget_table(granary_client *client, const char *label);
 #define SQL_LABEL_MAX  48
 #define SQL_LABEL_FILL "%s-fill" /* graph that fills the new table */
 #define SQL_LABEL_NEW  "%s-new"  /* table until it is complete */
+#define SQL_LABEL_OLD  "%s-old"  /* table whose place that takes */
 
 #endif

@@ -34,15 +34,16 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
     if (result == NULL) {
         return NULL;
     }
+    /* Those before it are in reach, and perhaps itself. */
     while (names->with == NULL || with < names->with || with >= names->with + names->count) { /* where it stands */
         names = names->outer;
     }
-    visible = (struct sql_names){names->with, (size_t)(with - names->with), names->outer}; /* those before it */
+    visible = (struct sql_names){names->with, (size_t)(with - names->with) + with->recursive, names->outer};
     {
         const struct sql_names *now = q->names;
 
         q->names = &visible;
-        ok = sql_plan(q, with->select, true, result);
+        ok = with->recursive ? sql_plan_recursive(q, with, result) : sql_plan(q, with->select, true, result);
         q->names = now;
     }
     if (!ok) {
@@ -355,10 +356,20 @@ unnest_targets(struct sql_block *block, const struct sql_targets *targets, struc
             !sql_rel_assign(q, &block->rel, &names[count], &text, 1, targets->list[i].expr->position)) {
             return false;
         }
-        result->outputs[i].frame = names[count++];
+        count++;
     }
-    return names != NULL &&
-           (count == 0 || sql_rel_explode(q, &block->rel, names, count, false, block->select->position));
+    if (names == NULL || count == 0) {
+        return names != NULL;
+    }
+    if (!sql_rel_unnest(q, &block->rel, names, count, false, block->select->position)) {
+        return false;
+    }
+    for (size_t i = 0, at = 0; i < targets->count; i++) {
+        if (unnested(targets->list[i].expr) != NULL) {
+            result->outputs[i].frame = names[at++];
+        }
+    }
+    return true;
 }
 
 /* More targets become columns of one node, as the scheduler thinks about each node. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sql/view.h"
 
 /* Of a line, in messages. */
 #define SHOWN_MAX 120
@@ -119,14 +120,19 @@ sql_fail(struct sql_statement *q, granary_err err, int position, const char *for
     struct place place = place_of(q, position);
     char message[600];
     char shown[3 * SHOWN_MAX];
+    size_t size = 0;
     va_list args;
 
     if (q->err != GRANARY_OK) {
         return false;
     }
     q->err = err;
+    if (q->views != NULL) {
+        (void)snprintf(message, sizeof message, "in view '%.60s': ", q->views->name);
+        size = strlen(message);
+    }
     va_start(args, format);
-    (void)vsnprintf(message, sizeof message, format, args);
+    (void)vsnprintf(message + size, sizeof message - size, format, args);
     va_end(args);
     if (position < 0) {
         (void)snprintf(q->message, sizeof q->message, "%s", message);

@@ -14,6 +14,7 @@
 #include "sql/stored.h"
 #include "sql/table.h"
 #include "sql/told.h"
+#include "sql/view.h"
 
 #define COLUMNS_MAX 16384
 
@@ -214,7 +215,11 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
     err = may_be_stored ? sql_find_stored(q, from->name, &stored) : GRANARY_ENOENT;
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
-        return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
+        table->view = q->client == NULL ? NULL : sql_open_view(q, from);
+        return table->view != NULL    ? true
+               : q->err != GRANARY_OK ? false
+               : q->client == NULL    ? open_named_file(q, from, table)
+                                      : no_table(q, from);
     }
     if (err == GRANARY_ENOENT &&
         (q->client == NULL || from->name[0] == '/' || ends_as_folder(from->name) || access(from->name, F_OK) == 0)) {
@@ -367,10 +372,12 @@ select_outputs(struct sql_statement *q, struct sql_result *result, int position)
 static bool
 add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
 {
-    bool again = with->result != NULL;
-    const struct sql_result *shared = sql_with_result(block->q, with);
+    const struct sql_result *shared =
+        sql_check_recursive(block->q, with, from->position) ? sql_with_result(block->q, with) : NULL;
+    bool again = with->used;
     struct sql_result result;
 
+    with->used = true;
     return shared != NULL && copy_outputs(block->q, &result, shared) &&
            (!again || (select_outputs(block->q, &result, from->position) &&
                        rename_columns(block->q, &result, true, from->position))) &&
@@ -392,6 +399,9 @@ sql_add_table(struct sql_block *block, const struct sql_from *from)
     }
     if (table == NULL) {
         return false;
+    }
+    if (table->view != NULL) {
+        return add_with(block, from, table->view);
     }
     result = (struct sql_result){.rel = {table->node, table->rows, table->rows}, .count = table->count};
     result.outputs = SQL_ARRAY(q, struct sql_output, table->count);

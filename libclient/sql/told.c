@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "granary/mutable.h"
 #include "granary/sql.h"
+#include "sql/about.h"
 #include "sql/change.h"
 #include "sql/parse/parse.h"
 
@@ -457,7 +458,8 @@ granary_err
 granary_sql_error(granary_client *client, granary_err err, const char *sql, size_t length)
 {
     struct wording w = {.q = {.text = sql, .length = length, .client = client}};
-    char *message = sql == NULL ? NULL : strdup(granary_error_message());
+    const bool is_about = sql != NULL && sql_is_about(sql, length); /* its graph is of another text */
+    char *message = sql == NULL || is_about ? NULL : strdup(granary_error_message());
 
     w.rest = message;
     w.q.telling = &w.telling;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "graph/nearest.h"
+#include "sql/first.h"
 #include "sql/parse/dialect.h"
 
 /* The grammar's actions, and what unpacks its tree, recurse as deep as the text nests: on a stack of their own. */
@@ -239,6 +240,9 @@ sql_parse(struct sql_statement *q)
     }
     if (strlen(job.text) != q->length || !gr_is_utf8(q->text, q->length)) {
         (void)sql_fail(q, GRANARY_EINVAL, -1, "the statement is not UTF-8 text");
+        return job.tree;
+    }
+    if (!sql_look_first(q, job.text)) {
         return job.tree;
     }
     if (q->length <= SHALLOW_BYTES) {

@@ -1,5 +1,4 @@
 /* SELECT and what FROM lists. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -230,6 +229,7 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
             return parse_unsupported(p, cte->location, "WITH of anything but SELECT is");
         }
         to->name = parse_copy(p, TAKE(p, cte, ctename));
+        to->recursive = TAKE(p, with, recursive) != 0;
         to->position = cte->location;
         to->column_count = cte->n_aliascolnames;
         for (size_t k = 0; to->name != NULL && k < i; k++) {
@@ -265,37 +265,6 @@ parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
     }
     *ret_order = order;
     return order != NULL;
-}
-
-/* A whole number that is no expression. */
-bool
-parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count)
-{
-    const PgQuery__AConst *value;
-
-    *ret_count = absent;
-    if (from == NULL) {
-        return true;
-    }
-    value = from->node_case == PG_QUERY__NODE__NODE_A_CONST ? from->a_const : NULL;
-    if (value != NULL && TAKE(p, value, isnull)) { /* LIMIT ALL */
-        return true;
-    }
-    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL && TAKE(p, value->ival, ival) >= 0) {
-        *ret_count = TAKE(p, value->ival, ival);
-        return true;
-    }
-    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
-        char *end;
-        long long count = strtoll(TAKE(p, value->fval, fval), &end, 10);
-
-        if (*end == '\0' && count >= 0 && count < LLONG_MAX) {
-            *ret_count = count;
-            return true;
-        }
-    }
-    return sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "%s needs a whole number as written, 0 or more",
-                    what);
 }
 
 /* ---- SELECT ---- */
