@@ -8,16 +8,16 @@
 
 /* What a place in the statement means beyond what the grammar says of it (dialect.h). */
 enum parse_noted {
-    NOTED_QUOTIENT,     /* an operator `/` is `//` */
-    NOTED_TRY,          /* CAST is TRY_CAST */
-    NOTED_IGNORE_NULLS, /* the function called leaves nulls out */
+    NOTED_QUOTIENT,      /* an operator `/` is `//` */
+    NOTED_TRY,           /* CAST is TRY_CAST */
+    NOTED_IGNORE_NULLS,  /* the function called leaves nulls out */
     NOTED_RESPECT_NULLS, /* ... keeps them */
-    NOTED_STAR,         /* a call is a star and what is said of it */
-    NOTED_PERCENT,      /* a call is a part of a hundred */
-    NOTED_ALL,          /* a column of GROUP BY or ORDER BY is ALL */
-    NOTED_QUALIFY,      /* a window's partition is the condition of QUALIFY */
-    NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
-    NOTED_SEMI,         /* LEFT JOIN is SEMI JOIN */
+    NOTED_STAR,          /* a call is a star and what is said of it */
+    NOTED_PERCENT,       /* a call is a part of a hundred */
+    NOTED_ALL,           /* a column of GROUP BY or ORDER BY is ALL */
+    NOTED_QUALIFY,       /* a window's partition is the condition of QUALIFY */
+    NOTED_JOIN,          /* as it stands; those from here on are of JOINs, each of which is noted */
+    NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
     NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
 };

@@ -1,5 +1,4 @@
 /* SELECT and what FROM lists. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
