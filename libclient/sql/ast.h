@@ -12,6 +12,8 @@
 struct sql_select;
 struct sql_column;
 struct sql_result;
+struct sql_around;
+struct sql_table;
 
 enum sql_kind {
     SQL_LITERAL, /* text: as expressions are written (graph/expr.h) */
@@ -36,7 +38,7 @@ enum sql_kind {
 enum sql_subquery {
     SQL_SCALAR, /* (select ...) as a value */
     SQL_EXISTS,
-    SQL_ANY, /* args[0] = one of (select ...): IN */
+    SQL_ANY, /* args[0] = one of (select ...): IN; text: the operator, when it is another one */
 };
 
 struct sql_expr {
@@ -55,6 +57,8 @@ struct sql_expr {
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;
+    size_t row_size;  /* SCALAR: of that many columns; 0: of one */
+    size_t row_place; /* ... the one that it is, from 0 */
     /* COLUMN: set by sql_bind() */
     const struct sql_column *column;
 };
@@ -120,7 +124,8 @@ struct sql_from {
     const struct sql_from *before; /* the table named before it, anywhere in the statement */
     bool has_time;                 /* as it was then, in ns since 1970 */
     int64_t time;
-    const struct sql_file *file; /* it is a file, and this is said of it; or NULL */
+    const struct sql_file *file;       /* it is a file, and this is said of it; or NULL */
+    const struct sql_table *looked_at; /* for the names of its columns (reach.c) */
     /* SELECT */
     struct sql_select *select;
     /* ROWS: one column of the numbers from start, by steps, up to before stop */
@@ -151,7 +156,8 @@ struct sql_with {
     size_t column_count;
     struct sql_select *select;
     int position;
-    struct sql_result *result; /* once it was translated */
+    struct sql_result *result;       /* once it was translated */
+    const struct sql_around *around; /* of the query that it stands before; or NULL */
 };
 
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
@@ -183,6 +189,10 @@ struct sql_select {
     size_t order_count;
     int64_t limit; /* -1: none */
     int64_t offset;
+    /* The names of what it gives, once they were asked for (reach.c). */
+    const char **output_names;
+    size_t output_count;
+    enum { SQL_NOT_NAMED, SQL_BEING_NAMED, SQL_IS_NAMED } naming;
 };
 
 /* ---- statements that change tables ---- */

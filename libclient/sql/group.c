@@ -183,6 +183,14 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
                         expr->written);
     }
+    for (size_t i = 0; i < expr->count; i++) { /* of rows, before there are groups */
+        if (!sql_join_subqueries(block, expr->args[i])) {
+            return false;
+        }
+    }
+    if (expr->condition != NULL && !sql_join_subqueries(block, expr->condition)) {
+        return false;
+    }
     argument = of_rows ? NULL : argument_of(g, expr);
     if ((!of_rows && argument == NULL) || !second_of(g, expr, &function, &second)) {
         return false;
@@ -287,7 +295,7 @@ group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int
             with.texts[with.count++] = g->aggregates.texts[a];
         }
         for (size_t k = 0; k < key_count; k++) {
-            if (is_in_set(block, block->select->sets[s], keys[k])) {
+            if (is_in_set(block, block->select->sets[s], keys[k]) || sql_is_borrowed(block, keys[k])) {
                 own[count++] = keys[k];
             } else { /* null, of the key's dtype */
                 with.names[with.count] = keys[k];
@@ -332,7 +340,7 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     if (!sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position)) {
         return false;
     }
-    if (block->select->set_count > 0) {
+    if (block->select->set_count > 0 && !(block->around != NULL && block->sparse)) {
         return group_by_sets(&g, keys, key_count, position);
     }
     return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position);

@@ -148,6 +148,7 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_CONVERT:
     case GR_OP_LENGTH:
     case GR_OP_CONTAINS:
+    case GR_OP_SINGLE:
         return true;
     default:
         return op >= GR_OP_LIST_VALUE && op <= GR_OP_GENERATE_SERIES;
