@@ -1,0 +1,2 @@
+"""SELECTs of which granary's rows are others, with the reason: (regular expression, why)."""
+REASONS = []
