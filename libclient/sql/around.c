@@ -61,7 +61,8 @@ const struct sql_column *
 sql_borrow(struct sql_block *block, const struct sql_column *of)
 {
     struct sql_statement *q = block->q;
-    struct sql_expr column = {.kind = SQL_COLUMN, .position = -1, .text = of->name, .column = of};
+    int position = block->select != NULL ? block->select->position : -1;
+    struct sql_expr column = {.kind = SQL_COLUMN, .position = position, .text = of->name, .column = of};
     struct sql_borrowed borrowed = {.of = of};
     const char *name;
 
@@ -71,7 +72,7 @@ sql_borrow(struct sql_block *block, const struct sql_column *of)
         }
     }
     if (of->block != block->around->block || block->number == NULL || block->grouped) {
-        (void)sql_fail(q, GRANARY_EUNSUPPORTED, block->select != NULL ? block->select->position : -1,
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, position,
                        "'%s' is a column of a query further out, which cannot be named here", of->name);
         return NULL;
     }
@@ -98,7 +99,25 @@ sql_is_borrowed(const struct sql_block *block, const char *frame)
 }
 
 bool
-sql_keep_around(struct sql_block *block)
+sql_names_borrowed(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool names = expr->kind == SQL_SUBQUERY ||
+                 (expr->kind == SQL_COLUMN && sql_is_borrowed(block, expr->column->frame));
+
+    for (size_t i = 0; i < expr->count && !names && (expr->kind != SQL_AGGREGATE || expr->over != NULL); i++) {
+        names = sql_names_borrowed(block, expr->args[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count && !names; i++) {
+        names = sql_names_borrowed(block, expr->over->partition[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !names; i++) {
+        names = sql_names_borrowed(block, expr->over->order[i].expr);
+    }
+    return names;
+}
+
+bool
+sql_keep_around(struct sql_block *block, bool all)
 {
     const struct sql_around *around = block->around;
     struct sql_statement *q = block->q;
@@ -118,7 +137,7 @@ sql_keep_around(struct sql_block *block)
     texts[count] = sql_quoted(q, around->number);
     if (q->err != GRANARY_OK || !sql_rel_project(q, &rel, names, texts, count + 1, block->select->position) ||
         !sql_rel_join(q, &rel, &block->rel,
-                      &(struct sql_join_spec){.how = "left",
+                      &(struct sql_join_spec){.how = all ? "left" : "inner",
                                               .left_on = &names[count],
                                               .right_on = &block->number->frame,
                                               .count = 1,

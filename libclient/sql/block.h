@@ -123,8 +123,11 @@ bool sql_join_around(struct sql_block *block);
 const struct sql_column *sql_borrow(struct sql_block *block, const struct sql_column *of);
 /* Whether a column of the frame is the number of those rows, or one that was borrowed of them. */
 bool sql_is_borrowed(const struct sql_block *block, const char *frame);
-/* The block's groups stand beside the rows of the query around, each of which has a row from now on. */
-bool sql_keep_around(struct sql_block *block);
+/* The block's groups stand beside the rows of the query around, with what was borrowed of these; all: also of rows that
+ * have no group. */
+bool sql_keep_around(struct sql_block *block, bool all);
+/* Whether an expression names borrowed columns outside of aggregates, or may do so in a subquery. */
+bool sql_names_borrowed(const struct sql_block *block, const struct sql_expr *expr);
 /* The rows of rel get numbers, so that a query can be translated for each of them. NULL: the statement has failed. */
 struct sql_around *sql_number_rows(struct sql_block *block, struct sql_rel *rel, int position);
 /* Both columns are equal, as a condition of the block. */

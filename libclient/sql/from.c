@@ -131,18 +131,6 @@ take_conditions(struct sql_block *block, size_t before, struct conditions *ret_c
     return ret_conditions->exprs != NULL;
 }
 
-/* What the subqueries of an expression name of the block's items, by themselves. */
-static uint64_t
-subqueries_reach(struct sql_block *block, const struct sql_expr *expr)
-{
-    uint64_t mask = expr->kind == SQL_SUBQUERY ? sql_reach(block, expr) : 0;
-
-    for (size_t i = 0; i < expr->count; i++) {
-        mask |= subqueries_reach(block, expr->args[i]);
-    }
-    return mask;
-}
-
 /* Without an equality every row meets every row: both sides get a column that is equal. */
 static bool
 link_all(struct sql_statement *q, struct sql_rel sides[2], int position, struct sql_links *links)
@@ -162,15 +150,21 @@ static bool
 join_subqueries_of_on(struct sql_block *block, struct sql_expr *expr, struct sql_rel sides[2], const uint64_t masks[2])
 {
     const struct sql_rel rel = block->rel;
-    uint64_t reach = sql_reach(block, expr);
-    int side = sql_mask(block, expr) == masks[1] || reach == masks[1] ? 1 : 0;
-    uint64_t needs = subqueries_reach(block, expr);
+    uint64_t reach;
+    int side;
     bool ok;
 
-    if ((needs & ~masks[side]) != 0) {
-        side = 1 - side;
+    for (size_t i = 0; expr->kind != SQL_SUBQUERY && i < expr->count; i++) {
+        if (!join_subqueries_of_on(block, expr->args[i], sides, masks)) {
+            return false;
+        }
     }
-    if ((needs & ~masks[side]) != 0) {
+    if (expr->kind != SQL_SUBQUERY) {
+        return true;
+    }
+    reach = sql_reach(block, expr);
+    side = reach == masks[1] ? 1 : 0;
+    if ((reach & ~masks[side]) != 0) {
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
                         "a subquery in ON of an outer join that names columns of both sides is not supported");
     }
@@ -420,7 +414,7 @@ unnest_item(struct sql_block *block, const struct sql_from *from)
         if (!sql_bind(block, from->lists[i]) || !sql_check_inner(block, from->lists[i])) {
             return -1;
         }
-        mask |= sql_mask(block, from->lists[i]);
+        mask |= sql_reach(block, from->lists[i]);
     }
     if ((mask & (mask - 1)) != 0) {
         return sql_collapse_items(block) ? 0 : -1;
@@ -448,6 +442,13 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
         return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", table,
                         from->list_count, from->column_count);
     }
+    block->rel = block->items[item];
+    for (size_t i = 0; i < from->list_count; i++) {
+        if (!sql_join_subqueries(block, from->lists[i])) {
+            return false;
+        }
+    }
+    block->items[item] = block->rel;
     for (size_t i = 0; i < from->list_count; i++) {
         const char *text = sql_text(block, from->lists[i]);
 

@@ -155,6 +155,32 @@ takes_two(const char *function)
     return at < sizeof rows / sizeof rows[0] && rows[at].two;
 }
 
+/* Whose columns an expression names: of the block (1), and of those around (2). */
+static unsigned
+whose(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool outer =
+        expr->kind == SQL_COLUMN && (expr->column->block != block || sql_is_borrowed(block, expr->column->frame));
+    unsigned of = expr->kind != SQL_COLUMN ? 0 : outer ? 2 : 1;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        of |= whose(block, expr->args[i]);
+    }
+    return of;
+}
+
+/* The standard has it that an aggregate is of the query whose columns it names. */
+static bool
+is_of_outer(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool outer = expr->count > 0;
+
+    for (size_t i = 0; i < expr->count && outer; i++) {
+        outer = whose(block, expr->args[i]) == 2 || (i > 0 && whose(block, expr->args[i]) == 0);
+    }
+    return outer && !sql_has(expr, SQL_SUBQUERY);
+}
+
 static bool
 add_aggregate(struct grouping *g, const struct sql_expr *expr)
 {
@@ -181,6 +207,12 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         function = "nunique";
     } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
+                        expr->written);
+    }
+    if (is_of_outer(block, expr)) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "'%s' of columns of the query around is an aggregate of that query's rows, which cannot stand "
+                        "in a subquery: compute it in a query of FROM",
                         expr->written);
     }
     for (size_t i = 0; i < expr->count; i++) { /* of rows, before there are groups */

@@ -245,12 +245,27 @@ add_around_keys(struct sql_block *block, const char **keys, size_t *key_count)
                             "names columns of the query around: write UNION ALL");
         }
     }
+    for (size_t i = 0; select->set_count > 0 && i < *key_count; i++) {
+        if (sql_is_borrowed(block, keys[i])) {
+            return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
+                            "GROUPING SETS of columns of the query around is not supported");
+        }
+    }
     keys[(*key_count)++] = block->number->frame;
     block->sparse = select->group_count == 0;
-    for (size_t i = 0; i < block->borrowed_count && !block->sparse; i++) {
-        keys[(*key_count)++] = block->borrowed[i].here->frame;
-    }
     return true;
+}
+
+/* Whether what follows the groups needs columns of the query around: of one that is a key there is no other need. */
+static bool
+needs_around(const struct sql_block *block, struct sql_expr *const *exprs, size_t count)
+{
+    bool needs = block->sparse;
+
+    for (size_t i = 0; i < count && !needs && block->around != NULL; i++) {
+        needs = exprs[i] != NULL && sql_names_borrowed(block, exprs[i]);
+    }
+    return needs;
 }
 
 static bool
@@ -260,7 +275,7 @@ group_block(struct sql_block *block, const struct targets *targets, struct sql_o
     struct sql_statement *q = block->q;
     size_t count = targets->count + 1 + select->order_count;
     struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
-    const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1 + block->borrowed_count);
+    const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1);
     struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
     size_t key_count = select->group_count;
 
@@ -287,7 +302,7 @@ group_block(struct sql_block *block, const struct targets *targets, struct sql_o
                    select->group_count > 0 ? select->group[0]->position : select->position)) {
         return false;
     }
-    if (block->sparse && !sql_keep_around(block)) {
+    if (needs_around(block, exprs, count) && !sql_keep_around(block, block->sparse)) {
         return false;
     }
     for (size_t i = 0; i < select->group_count; i++) {

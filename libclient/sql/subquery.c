@@ -644,6 +644,41 @@ mark_matches(struct sql_block *block, struct sql_expr *expr)
                    mark, counts[1], counts[0], counts[0], sql_quoted(q, c.outer[c.count - 1])));
 }
 
+static bool
+is_null_literal(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_LITERAL && strcmp(expr->text, "null") == 0;
+}
+
+/* Whether a null without a type is compared with values, or a value with such nulls. */
+static bool
+compares_null(const struct sql_expr *expr)
+{
+    const struct sql_select *select = expr->select;
+
+    return expr->subquery == SQL_ANY && expr->count == 1 &&
+           (is_null_literal(expr->args[0]) ||
+            (select->set == SQL_NO_SET && select->target_count == 1 && is_null_literal(select->targets[0].expr)));
+}
+
+/* Then it is null where there are values, and else false. */
+static bool
+mark_null(struct sql_block *block, struct sql_expr *expr)
+{
+    struct sql_expr *exists = SQL_NEW(block->q, struct sql_expr);
+    const char *text;
+
+    if (exists == NULL) {
+        return false;
+    }
+    *exists = *expr;
+    exists->subquery = SQL_EXISTS;
+    exists->count = 0;
+    text = mark_matches(block, exists) ? sql_text(block, exists) : NULL;
+    return text != NULL &&
+           sql_name_expr(block, expr, sql_printf(block->q, "(case when %s then null else false end)", text));
+}
+
 /* The column of a subquery that is a value. NULL: it has another number of them. */
 static const char *
 value_column(struct sql_statement *q, const struct sql_expr *expr, const struct sql_result *result)
@@ -809,7 +844,9 @@ sql_join_subqueries(struct sql_block *block, struct sql_expr *expr)
                 return true;
             }
         }
-        return expr->subquery == SQL_SCALAR ? join_scalar(block, expr) : mark_matches(block, expr);
+        return expr->subquery == SQL_SCALAR ? join_scalar(block, expr)
+               : compares_null(expr)        ? mark_null(block, expr)
+                                            : mark_matches(block, expr);
     }
     for (size_t i = 0; i < expr->count; i++) {
         if (!sql_join_subqueries(block, expr->args[i])) {
@@ -840,7 +877,7 @@ sql_filter_subquery(struct sql_block *block, struct sql_rel *rel, struct sql_exp
         negated = !negated;
         expr = expr->args[0];
     }
-    if (expr->kind == SQL_SUBQUERY && expr->subquery != SQL_SCALAR) {
+    if (expr->kind == SQL_SUBQUERY && expr->subquery != SQL_SCALAR && !compares_null(expr)) {
         return filter_matches(block, rel, expr, negated);
     }
     block->rel = *rel; /* which values are joined to */

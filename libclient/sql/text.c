@@ -14,6 +14,12 @@ sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *
     if (text == NULL) {
         return false;
     }
+    for (size_t i = 0; i < block->named_count; i++) { /* a subquery that GROUP BY has: its value was computed before */
+        if (block->named[i].expr == expr) {
+            block->named[i].text = text;
+            return true;
+        }
+    }
     if (block->named_count == block->named_room) {
         size_t room = block->named_room == 0 ? 16 : 2 * block->named_room;
         struct sql_named *grown = SQL_ARRAY(block->q, struct sql_named, room);

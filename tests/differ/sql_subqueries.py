@@ -70,7 +70,8 @@ class Subqueries:
             if 'from' in made:
                 made['order'] = [[own, draw.chance(0.5), draw.chance(0.5)]]
             else:
-                made['order'] = [[self.leaf(draw.choice(self.types), inner), draw.chance(0.5), draw.chance(0.5)]] if draw.chance(0.5) else []
+                first = self.column(draw.choice(self.types), inner)  # a number as written would be a place
+                made['order'] = [[first, draw.chance(0.5), draw.chance(0.5)]] if first and draw.chance(0.5) else []
                 made['order'] += [[['col', 'int', alias, 'id'], draw.chance(0.5), False] for alias, _, _ in inner]
             made['limit'] = 1 if single else draw.choice([0, 1, 2, 3])
             made['offset'] = draw.choice([None, None, 1, 2])
