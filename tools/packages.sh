@@ -2,11 +2,11 @@
 
 # shellcheck disable=SC2034 # for those that source it
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libsnappy-dev libzstd-dev libbrotli-dev zlib1g-dev libbz2-dev libnuma-dev libxxhash-dev
-libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev
+libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev libedit-dev
 libpython3-dev python3-minimal python3-numpy tzdata"
 # What each tier of tools/check needs beside those of the tiers before it.
 # shellcheck disable=SC2034
-check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle faketime e2fsprogs xfsprogs"
+check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle faketime e2fsprogs xfsprogs tmux"
 # shellcheck disable=SC2034
 all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask"
 # shellcheck disable=SC2034

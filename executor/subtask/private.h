@@ -48,12 +48,13 @@ struct run {
     bool leased;       /* some view has a lease */
     struct late *late; /* already in the answer */
     size_t late_count;
-    struct gr_value **values; /* values[op][output] */
-    struct placed *placed;    /* the output that is made in the store */
-    size_t yielder;           /* the operator whose output that is, the last one that has any */
-    size_t kept_outputs;      /* of the operator at work: so many of the first are objects already */
-    size_t maker;             /* the operator that may make it; SIZE_MAX: none */
-    granary_view *kept;       /* results of user code that later operators read, leased */
+    struct gr_value **values;       /* values[op][output] */
+    struct placed *placed;          /* the output that is made in the store */
+    size_t yielder;                 /* the operator whose output that is, the last one that has any */
+    const Granary__ChunkOp *failed; /* within the operator at work, which runs others; NULL: itself */
+    size_t kept_outputs;            /* of the operator at work: so many of the first are objects already */
+    size_t maker;                   /* the operator that may make it; SIZE_MAX: none */
+    granary_view *kept;             /* results of user code that later operators read, leased */
     size_t kept_count;
     struct gr_buf tail; /* what user code printed before it failed */
     int64_t start_ns;

@@ -43,6 +43,14 @@ keep_now(struct gr_kernel_call *call, size_t i)
     return err;
 }
 
+static bool
+is_stopped(const struct gr_kernel_call *call)
+{
+    const struct run *run = call->stopping;
+
+    return page_cancelled(&run->host->page, run->subtask->number);
+}
+
 static granary_err
 run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_value *outputs)
 {
@@ -61,6 +69,9 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         .keep = keep_now,
         .keeping = run,
         .first = first,
+        .find = gr_kernel_find,
+        .stopped = is_stopped,
+        .stopping = run,
     };
     granary_err err;
 
@@ -79,6 +90,7 @@ run_kernel(struct run *run, size_t position, struct gr_value *inputs, struct gr_
         err = gr_fail(GRANARY_ENOMEM, "no memory for an answer");
     }
     gr_buf_free(&answer);
+    run->failed = call.failed;
     return err;
 }
 
@@ -292,6 +304,7 @@ run_all(struct run *run, const Granary__ChunkOp **ret_op)
 
         *ret_op = subtask->ops[o];
         err = run_any(run, o);
+        *ret_op = err != GRANARY_OK && run->failed != NULL ? run->failed : *ret_op;
         answer_note_op(run->done, o, gr_now_ns() - begun, made, run->values[o]);
     }
     if (err == GRANARY_OK && run->yielder != SIZE_MAX && !keeps_itself(subtask->ops[run->yielder])) {

@@ -22,7 +22,8 @@ extern "C" {
 #define GRANARY_SQL_TARGET "result"
 
 /*
- * Translate a SELECT into a graph. It opens the named files to read their columns' names; their paths are relative to
+ * Translate a SELECT into a graph, or what has rows like one: DESCRIBE, SUMMARIZE, SHOW TABLES. These ask an instance for the
+ * types of columns, by a graph that ends before this returns. It opens the named files to read their columns' names; their paths are relative to
  * the working directory. Tables are mutable or sealed ones, or results of kept graphs, by their keys (KEY or
  * "KEY/TARGET").
  *
@@ -36,6 +37,35 @@ extern "C" {
 GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sql, size_t length,
                                           granary_graph **ret_graph);
 
+/*
+ * Find the first statement of a text. A semicolon ends it that is in no quotes, dollar quotes, comment or bracket; the
+ * last one may lack it. Where there are several, call this again with what is behind.
+ *
+ * sql, length  any bytes
+ * ret_begin    where it begins, behind spaces and comments; may be NULL
+ * ret_size     its bytes, without the semicolon; may be NULL
+ * Returns      the bytes up to the end of the statement and its semicolon; 0: there is none
+ */
+GRANARY_API size_t granary_sql_split(const char *sql, size_t length, size_t *ret_begin, size_t *ret_size);
+
+/*
+ * Put values in the place of a statement's parameters: $1, $name, or ?, of which the first is $1. A value is a literal of
+ * SQL: 5, -1.5, 'it''s', true, null, date '2024-02-29'. What is none is refused, so values cannot change what a statement
+ * means.
+ *
+ * names    of the values, without the dollar: "1", "name"; NULL: they are "1", "2", ...
+ * values   count of them; granary_sql_literal() makes one of a text
+ * ret_sql  to be freed with free()
+ * Errors   EINVAL a parameter without a value, or a value without a parameter or that is no literal: the message names it ·
+ *          ENOMEM
+ */
+GRANARY_API granary_err granary_sql_bind(const char *sql, size_t length, const char *const *names,
+                                         const char *const *values, size_t count, char **ret_sql);
+
+/* A text as a literal: in single quotes, with those in it doubled. To be freed with free(). Errors: EINVAL it is no UTF-8, or
+ * has a NUL · ENOMEM */
+GRANARY_API granary_err granary_sql_literal(const char *text, size_t length, char **ret_literal);
+
 /* Whether a statement changes tables, and so is for granary_sql_execute(). A text that is no statement changes none. */
 GRANARY_API bool granary_sql_changes(const char *sql, size_t length);
 
@@ -47,8 +77,8 @@ typedef struct granary_sql_done {
 } granary_sql_done;
 
 /*
- * Run a statement that changes tables: CREATE TABLE (AS), INSERT, DELETE, UPDATE, DROP TABLE, COPY, CALL seal('t'). It is
- * one write: all of it becomes visible at one moment, or nothing. COPY ... TO writes a file in the same way.
+ * Run a statement that changes tables or views: CREATE [OR REPLACE] TABLE (AS), INSERT, DELETE, UPDATE, TRUNCATE, DROP TABLE,
+ * COPY, CALL seal('t'), CREATE VIEW, DROP VIEW. It is one write: all of it becomes visible at one moment, or nothing. COPY ... TO writes a file in the same way.
  *
  * client      its session has the tables; a scheduler and executors are needed but for CREATE TABLE
  * timeout_ms  for graphs that the statement needs; GRANARY_FOREVER; not 0

@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "data/format.h"
+#include "data/print_cell.h"
 #include "data/value/utf8.h"
 
 /* ---- tables ---- */
@@ -25,8 +26,8 @@ struct shown {
     bool shortened;
 };
 
-static bool
-is_number(granary_dtype dtype)
+bool
+print_is_number(granary_dtype dtype)
 {
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_NULLTYPE:
@@ -46,8 +47,8 @@ is_number(granary_dtype dtype)
 }
 
 /* Add text as it may be printed. */
-static void
-add_visible(const char *text, size_t size, struct gr_buf *out)
+void
+print_visible(const char *text, size_t size, struct gr_buf *out)
 {
     char shown[GR_TEXT_SHOWN];
 
@@ -72,11 +73,11 @@ reads_null(const char *text, size_t size)
     return size == sizeof word - 1 && memcmp(text, word, size) == 0;
 }
 
-static void
-add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
+void
+print_cell(const granary_column *column, int64_t row, const char *null, struct gr_buf *out)
 {
     if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, row)) {
-        gr_buf_add(out, "NULL", 4);
+        gr_buf_add(out, null, strlen(null));
     } else if (column->dtype == GRANARY_FLOAT64) {
         format_real_short(((const double *)column->values)[row], out);
     } else if (column->dtype == GRANARY_FLOAT32) {
@@ -87,13 +88,13 @@ add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
         bool quoted = reads_null(text, length);
 
         gr_buf_add(out, "\"", quoted);
-        add_visible(text, length, out);
+        print_visible(text, length, out);
         gr_buf_add(out, "\"", quoted);
     } else if (gr_dtype_is_list(column->dtype)) {
         struct gr_buf text = {0};
 
         gr_value_format(column, row, &text);
-        add_visible(text.bytes, text.size, out);
+        print_visible(text.bytes, text.size, out);
         out->failed = out->failed || text.failed;
         gr_buf_free(&text);
     } else {
@@ -101,8 +102,8 @@ add_cell_text(const granary_column *column, int64_t row, struct gr_buf *out)
     }
 }
 
-static int
-text_width(const char *text, size_t size)
+int
+print_width(const char *text, size_t size)
 {
     int width = 0;
 
@@ -123,7 +124,7 @@ end_cell(const struct gr_buf *text, size_t from, struct cell *cell)
 {
     cell->at = from;
     cell->size = text->size - from;
-    cell->width = gr_buf_ok(text) && cell->size > 0 ? text_width(text->bytes + from, cell->size) : 0;
+    cell->width = gr_buf_ok(text) && cell->size > 0 ? print_width(text->bytes + from, cell->size) : 0;
 }
 
 /* Cells of a column, its name first; every stride-th of cells. Returns the width of the widest. */
@@ -135,13 +136,13 @@ make_cells(const granary_column *column, const struct shown *shown, struct gr_bu
     size_t from = text->size;
     int width;
 
-    add_visible(column->name, strlen(column->name), text);
+    print_visible(column->name, strlen(column->name), text);
     end_cell(text, from, cells);
     width = cells->width;
     for (int64_t i = 0; i < shown->head + shown->tail; i++) {
         cells += stride;
         from = text->size;
-        add_cell_text(column, i < shown->head ? i : i + skipped, text);
+        print_cell(column, i < shown->head ? i : i + skipped, "NULL", text);
         end_cell(text, from, cells);
         width = cells->width > width ? cells->width : width;
     }
@@ -168,13 +169,14 @@ add_lines(const granary_frame *frame, const struct shown *shown, const char *tex
         for (size_t c = 0; c < frame->count; c++) {
             const struct cell *cell = &cells[(size_t)line * frame->count + c];
 
-            add_cell(text + cell->at, cell->size, widths[c] - cell->width, is_number(frame->columns[c].view.dtype),
-                     c + 1 == frame->count, out);
+            add_cell(text + cell->at, cell->size, widths[c] - cell->width,
+                     print_is_number(frame->columns[c].view.dtype), c + 1 == frame->count, out);
         }
         gr_buf_add(out, "\n", 1);
         if (shown->shortened && line == shown->head) {
             for (size_t c = 0; c < frame->count; c++) {
-                add_cell("...", 3, widths[c] - 3, is_number(frame->columns[c].view.dtype), c + 1 == frame->count, out);
+                add_cell("...", 3, widths[c] - 3, print_is_number(frame->columns[c].view.dtype), c + 1 == frame->count,
+                         out);
             }
             gr_buf_add(out, "\n", 1);
         }

@@ -21,6 +21,21 @@ gr_print_end(const struct gr_buf *out)
 void gr_print_table(const granary_frame *frame, int64_t max_rows, struct gr_buf *out);
 /* The same of a frame of `rows` rows, of which those in the middle, that are not shown, may be missing. */
 void gr_print_table_ends(const granary_frame *frame, int64_t rows, int64_t max_rows, struct gr_buf *out);
+/* How a box is drawn. */
+struct gr_box_style {
+    int64_t max_rows; /* as gr_print_table(); 0: all */
+    int width;        /* columns of the terminal; 0: as wide as the rows are */
+    const char *null_value;
+    bool markdown; /* a table of Markdown, with all rows and columns */
+};
+/*
+ * A table with borders, names and dtypes in its head. Cells that are too wide end in an ellipsis, and columns in the middle are
+ * left out, so that it fits the width. A last line counts rows and columns when some are not shown. rows: as
+ * gr_print_table_ends() has it.
+ */
+void gr_print_box(const granary_frame *frame, int64_t rows, const struct gr_box_style *style, struct gr_buf *out);
+/* "column = value" on a line for each value, and an empty line between rows. */
+void gr_print_lines(const granary_frame *frame, const char *null_value, struct gr_buf *out);
 /* RFC 4180: header line, quotes where needed, "\n" line ends. Nulls are empty; in a frame of one column, where that
  * would be an empty line, they are GR_CSV_NULL. */
 #define GR_CSV_NULL "\\N"

@@ -101,8 +101,8 @@ sql_is_borrowed(const struct sql_block *block, const char *frame)
 bool
 sql_names_borrowed(const struct sql_block *block, const struct sql_expr *expr)
 {
-    bool names = expr->kind == SQL_SUBQUERY ||
-                 (expr->kind == SQL_COLUMN && sql_is_borrowed(block, expr->column->frame));
+    bool names =
+        expr->kind == SQL_SUBQUERY || (expr->kind == SQL_COLUMN && sql_is_borrowed(block, expr->column->frame));
 
     for (size_t i = 0; i < expr->count && !names && (expr->kind != SQL_AGGREGATE || expr->over != NULL); i++) {
         names = sql_names_borrowed(block, expr->args[i]);

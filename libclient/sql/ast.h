@@ -11,6 +11,7 @@
 
 struct sql_select;
 struct sql_column;
+struct sql_target;
 struct sql_result;
 struct sql_around;
 struct sql_table;
@@ -41,6 +42,31 @@ enum sql_subquery {
     SQL_ANY, /* args[0] = one of (select ...): IN; text: the operator, when it is another one */
 };
 
+enum sql_match {
+    SQL_MATCH_ALL,
+    SQL_MATCH_LIKE,
+    SQL_MATCH_ILIKE,
+    SQL_MATCH_WHOLE, /* a regular expression of the name */
+    SQL_MATCH_PART,  /* ... of a part of it */
+    SQL_MATCH_NAMES,
+};
+
+/* What `* EXCLUDE (a)`, COLUMNS('pattern') and their kin say beyond `*`. */
+struct sql_star {
+    bool is_columns; /* COLUMNS: it may stand in an expression */
+    struct sql_expr **exclude;
+    size_t exclude_count;
+    struct sql_target *replace; /* expression AS column */
+    size_t replace_count;
+    struct sql_target *rename; /* column AS name */
+    size_t rename_count;
+    enum sql_match match;
+    bool negated;
+    const char *pattern;
+    const char **names;
+    size_t name_count;
+};
+
 struct sql_expr {
     enum sql_kind kind;
     int position; /* in the statement, bytes from 0; -1: not known */
@@ -54,6 +80,7 @@ struct sql_expr {
     bool distinct;
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
     struct sql_window *over;    /* of a window function, or NULL */
+    struct sql_star *star;      /* STAR: or NULL */
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;
@@ -94,6 +121,9 @@ enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_RO
 
 /* The function whose value is several rows; no expression has it. */
 #define SQL_UNNEST "unnest"
+
+/* The aggregate that tells which keys a set of groups leaves out. */
+#define SQL_GROUPING "grouping"
 
 /* What the column of numbers of VALUES is called; no statement can say it. */
 #define SQL_ROWS "#rows"
@@ -148,6 +178,15 @@ struct sql_from {
 struct sql_target {
     struct sql_expr *expr;
     const char *alias; /* or NULL */
+    bool written;      /* aliases in expr are written out, so that it has so many parts: targets.c */
+    size_t nodes;
+};
+
+/* What naming a WITH query means while it is translated. */
+enum sql_with_state {
+    SQL_WITH_QUERY, /* the query */
+    SQL_WITH_FIRST, /* nothing: its rows are not there yet */
+    SQL_WITH_ROUND, /* the rows of the round before */
 };
 
 struct sql_with {
@@ -156,7 +195,10 @@ struct sql_with {
     size_t column_count;
     struct sql_select *select;
     int position;
-    struct sql_result *result;       /* once it was translated */
+    struct sql_result *result; /* once it was translated */
+    bool recursive;            /* it may name itself */
+    enum sql_with_state state;
+    bool used;                       /* FROM has named it; of a round: in this one */
     const struct sql_around *around; /* of the query that it stands before; or NULL */
 };
 
@@ -183,11 +225,14 @@ struct sql_select {
     size_t group_count;
     uint32_t *sets; /* ROLLUP and its kin: bit i, by the i-th expression of group; or NULL */
     size_t set_count;
+    bool group_all; /* GROUP BY ALL */
     struct sql_expr *having;
+    struct sql_expr *qualify;
     /* Of either. */
     struct sql_order *order;
     size_t order_count;
-    int64_t limit; /* -1: none */
+    const struct sql_order *order_all; /* ORDER BY ALL: how; or NULL */
+    int64_t limit;                     /* -1: none */
     int64_t offset;
     /* The names of what it gives, once they were asked for (reach.c). */
     const char **output_names;
@@ -197,7 +242,18 @@ struct sql_select {
 
 /* ---- statements that change tables ---- */
 
-enum sql_change_kind { SQL_CREATE, SQL_CREATE_AS, SQL_INSERT, SQL_DELETE, SQL_UPDATE, SQL_DROP, SQL_SEAL, SQL_COPY_TO };
+enum sql_change_kind {
+    SQL_CREATE,
+    SQL_CREATE_AS,
+    SQL_INSERT,
+    SQL_DELETE,
+    SQL_UPDATE,
+    SQL_DROP,
+    SQL_SEAL,
+    SQL_COPY_TO,
+    SQL_CREATE_VIEW,
+    SQL_DROP_VIEW,
+};
 
 /* A column that is made, filled or set. */
 struct sql_field {
@@ -213,11 +269,13 @@ struct sql_change {
     struct sql_from **tables; /* DROP: some; else one, perhaps with an alias */
     size_t table_count;
     bool lenient;             /* IF NOT EXISTS, IF EXISTS */
+    bool replaces;            /* OR REPLACE */
+    int query_position;       /* CREATE_VIEW: what stands behind AS */
     struct sql_field *fields; /* INSERT: none: all of the table's */
     size_t field_count;
     const char *durable; /* CREATE: WITH (durable = ...), or NULL */
     int durable_position;
-    struct sql_select *select; /* CREATE_AS, INSERT, COPY_TO */
+    struct sql_select *select; /* CREATE_AS, CREATE_VIEW, INSERT, COPY_TO */
     const char *path;          /* COPY_TO */
     const struct sql_file *file;
     struct sql_expr *where; /* DELETE, UPDATE; or NULL */

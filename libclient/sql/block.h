@@ -73,8 +73,9 @@ struct sql_block {
     size_t named_count;
     size_t named_room;
     const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
-    bool grouped;          /* columns are those of groups */
-    bool sparse;           /* a row may have no group, and null where that has aggregates */
+    const struct sql_expr **key_exprs; /* of GROUP BY, bound, by their places */
+    bool grouped;                      /* columns are those of groups */
+    bool sparse;                       /* a row may have no group, and null where that has aggregates */
 };
 
 /* What a query gives. */
@@ -98,8 +99,6 @@ bool sql_bind(struct sql_block *block, struct sql_expr *expr);
 /* The column that a name means in a block and those around it, as the block has it; NULL: none. */
 const struct sql_column *
 sql_reach_column(struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
-/* Bind what stands in FILTER and OVER. */
-bool sql_bind_clauses(struct sql_block *block, struct sql_expr *expr);
 /* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
@@ -203,9 +202,10 @@ bool sql_collapse_items(struct sql_block *block);
 
 /* ---- table.c ---- */
 
-/* The columns of a file or stored table, of whose rows those count that pass `where`. false: the statement has failed. */
-bool sql_table_columns(struct sql_statement *q, struct sql_from *from, struct sql_expr *where,
-                       const char *const **ret_names, size_t *ret_count, const char **ret_alias);
+/* The columns of a file or stored table, or (ret_with) the view, of whose rows those count that pass `where`. false: the statement has failed. */
+bool
+sql_table_columns(struct sql_statement *q, struct sql_from *from, struct sql_expr *where, const char *const **ret_names,
+                  size_t *ret_count, const char **ret_alias, struct sql_with **ret_with);
 /* A file, a stored table or a WITH query as the next item of the block. */
 bool sql_add_table(struct sql_block *block, const struct sql_from *from);
 /* A column of numbers, as VALUES and generate_series() need them. */
@@ -238,6 +238,32 @@ bool sql_group(struct sql_block *block, const char *const *keys, size_t key_coun
  * gives; NULL: by its function */
 bool sql_add_windows(struct sql_block *block, const struct sql_expr *expr, const char *name);
 
+/* ---- targets.c ---- */
+
+/* All that SELECT lists, with * written out. */
+struct sql_targets {
+    struct sql_target *list;
+    size_t count;
+};
+bool sql_expand_targets(struct sql_block *block, struct sql_targets *targets);
+const char *sql_target_name(const struct sql_target *target);
+/* 1 to count when an expression is a position in SELECT's list; 0: it is none; -1: it is no good one. */
+long sql_position_in(struct sql_block *block, const struct sql_expr *expr, size_t count);
+/* Aliases in an expression, which is not bound yet, become what they mean, where no column has their name. */
+bool sql_put_aliases(struct sql_block *block, struct sql_expr **expr);
+/* The same, and bind it. alias_first: an alias that is all of it is meant before a column. NULL: it has failed. */
+struct sql_expr *sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets,
+                                       struct sql_expr *expr, bool alias_first);
+
+/* ---- stars.c ---- */
+
+/* The first star in an expression; NULL: it has none. */
+const struct sql_expr *sql_star_in(const struct sql_expr *expr);
+/* Add a target with a star in it, for each column that this stands for, bound. */
+bool sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets);
+/* A condition with COLUMNS in it must be true of each. */
+bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
+
 /* ---- select.c ---- */
 
 /* A query by itself. ordered: its ORDER BY counts although it has no LIMIT. That is so for the statement, and for
@@ -252,9 +278,16 @@ const char *sql_target_name(const struct sql_target *target);
 bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result);
 /* The WITH query of that name; NULL: there is none. */
 struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
-/* The names that a WITH query sees: of those before it, and further out. */
+/* The names that a WITH query sees: of those before it, of itself when it may name that, and further out. */
 struct sql_names sql_names_before(const struct sql_statement *q, const struct sql_with *with);
 /* What it gives, translated once. NULL: the statement has failed. */
 const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_with *with);
+
+/* ---- recursive.c ---- */
+
+/* One that may name itself. */
+bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result);
+/* That FROM may name it there. */
+bool sql_check_recursive(struct sql_statement *q, const struct sql_with *with, int position);
 
 #endif

@@ -110,7 +110,7 @@ cast_value(struct sql_statement *q, const struct sql_change *change, const struc
         sql_printf(q, "cast(%s as %s)", value == 0 ? "null" : sql_quoted(q, result->outputs[value - 1].frame),
                    granary_dtype_name(column->dtype));
     const bool is_listed = value > 0 && value <= select->target_count && select->set == SQL_NO_SET &&
-                           select->targets[0].expr->kind != SQL_STAR;
+                           sql_star_in(select->targets[0].expr) == NULL;
 
     if (text != NULL) {
         sql_tell(q, text, NULL, is_listed ? select->targets[value - 1].expr->position : change->position);

@@ -8,6 +8,7 @@
 #include "mutable/handles.h"
 #include "sql/execute.h"
 #include "sql/parse/parse.h"
+#include "sql/view.h"
 
 /* What a call of the library says, at a place of the statement. */
 static granary_err
@@ -127,6 +128,8 @@ static const struct {
     [SQL_DROP] = {"DROP TABLE", run_drop},
     [SQL_SEAL] = {"CALL", run_seal},
     [SQL_COPY_TO] = {"COPY", run_copy_to},
+    [SQL_CREATE_VIEW] = {"CREATE VIEW", execute_create_view},
+    [SQL_DROP_VIEW] = {"DROP VIEW", execute_drop_view},
 };
 
 static granary_err

@@ -36,24 +36,6 @@ make_table(struct execution *e, const char *name, const granary_column *columns,
     return err;
 }
 
-granary_err
-execute_create(struct execution *e)
-{
-    const struct sql_change *change = e->change;
-    granary_column *columns = SQL_ARRAY(&e->q, granary_column, change->field_count);
-    granary_err err;
-
-    for (size_t i = 0; columns != NULL && i < change->field_count; i++) {
-        columns[i] =
-            (granary_column){.name = change->fields[i].name, .dtype = dtype_of(&e->q, change->fields[i].dtype)};
-    }
-    if (columns == NULL) {
-        return e->q.err;
-    }
-    err = make_table(e, change->tables[0]->name, columns, change->field_count);
-    return err == GRANARY_EEXIST && change->lenient ? GRANARY_OK : execution_tell(e, err);
-}
-
 /* ---- AS ---- */
 
 /* A table with the columns of the result. */
@@ -101,6 +83,23 @@ append_result(struct execution *e, const char *name)
     return err;
 }
 
+/* The table that has the name now gets another one, by which it is forgotten, and loses this one. */
+static granary_err
+take_place(const struct execution *e, const char *name, granary_id id)
+{
+    char old[SQL_LABEL_MAX];
+    granary_id previous;
+    granary_err err = granary_name_get(e->q.client, name, &previous);
+
+    if (err == GRANARY_ENOENT) {
+        return granary_name_set(e->q.client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
+    }
+    (void)snprintf(old, sizeof old, SQL_LABEL_OLD, e->label);
+    err = err == GRANARY_OK ? granary_name_set(e->q.client, old, previous, GRANARY_NAME_NEW, (granary_id){{0}}, NULL)
+                            : err;
+    return err == GRANARY_OK ? granary_name_set(e->q.client, name, id, GRANARY_NAME_ID, previous, NULL) : err;
+}
+
 /* The name is that of the complete table, too. */
 static granary_err
 give_name(const struct execution *e, const char *name, const char *fresh)
@@ -109,6 +108,9 @@ give_name(const struct execution *e, const char *name, const char *fresh)
     granary_err err = gr_check_no_graph(e->q.client, name);
 
     err = err == GRANARY_OK ? granary_name_get(e->q.client, fresh, &id) : err;
+    if (err == GRANARY_OK && e->change->replaces) {
+        return take_place(e, name, id);
+    }
     return err == GRANARY_OK ? granary_name_set(e->q.client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL) : err;
 }
 
@@ -128,6 +130,57 @@ make_and_fill(struct execution *e, const char *name)
     return err == GRANARY_OK ? execution_tell(e, end_err) : err;
 }
 
+/* What may be replaced: nothing, or a table. */
+static granary_err
+check_replaced(const struct execution *e, const char *name)
+{
+    granary_mutable *table = NULL;
+    granary_err err = granary_table_open(e->q.client, name, &table);
+
+    granary_mutable_close(table);
+    return err == GRANARY_ETYPE    ? gr_fail(GRANARY_EEXIST, "'%s' is no table, but a view or an object", name)
+           : err == GRANARY_ENOENT ? gr_check_no_graph(e->q.client, name)
+                                   : err;
+}
+
+/* An empty one takes the place of what has the name. */
+static granary_err
+replace_table(struct execution *e, const granary_column *columns)
+{
+    const char *name = e->change->tables[0]->name;
+    char fresh[SQL_LABEL_MAX];
+    granary_err err, end_err;
+
+    (void)snprintf(fresh, sizeof fresh, SQL_LABEL_NEW, e->label);
+    err = check_replaced(e, name);
+    err = err == GRANARY_OK ? make_table(e, fresh, columns, e->change->field_count) : err;
+    err = err == GRANARY_OK ? give_name(e, name, fresh) : err;
+    err = execution_tell(e, err);
+    end_err = sql_forget_table(e->q.client, e->label);
+    return err == GRANARY_OK ? execution_tell(e, end_err) : err;
+}
+
+granary_err
+execute_create(struct execution *e)
+{
+    const struct sql_change *change = e->change;
+    granary_column *columns = SQL_ARRAY(&e->q, granary_column, change->field_count);
+    granary_err err;
+
+    for (size_t i = 0; columns != NULL && i < change->field_count; i++) {
+        columns[i] =
+            (granary_column){.name = change->fields[i].name, .dtype = dtype_of(&e->q, change->fields[i].dtype)};
+    }
+    if (columns == NULL) {
+        return e->q.err;
+    }
+    if (change->replaces) {
+        return replace_table(e, columns);
+    }
+    err = make_table(e, change->tables[0]->name, columns, change->field_count);
+    return err == GRANARY_EEXIST && change->lenient ? GRANARY_OK : execution_tell(e, err);
+}
+
 granary_err
 execute_create_as(struct execution *e)
 {
@@ -136,6 +189,10 @@ execute_create_as(struct execution *e)
     granary_err err = granary_table_open(e->q.client, name, &table);
 
     granary_mutable_close(table);
+    if (e->change->replaces) {
+        err = check_replaced(e, name);
+        err = err == GRANARY_OK ? GRANARY_ENOENT : err;
+    }
     if (err == GRANARY_OK) {
         return e->change->lenient ? err
                                   : execution_tell(e, gr_fail(GRANARY_EEXIST, "table '%s': the name is taken", name));

@@ -40,15 +40,13 @@ look_for_names(granary_client *client, granary_id id, const char *but, bool *ret
     return err;
 }
 
-granary_err
-sql_forget_table(granary_client *client, const char *label)
+static granary_err
+forget_name(granary_client *client, const char *name)
 {
-    char name[SQL_LABEL_MAX];
     granary_id id;
     bool named = false;
     granary_err err;
 
-    (void)snprintf(name, sizeof name, SQL_LABEL_NEW, label);
     err = granary_name_get(client, name, &id);
     err = err == GRANARY_OK ? look_for_names(client, id, name, &named) : err;
     if (err == GRANARY_OK) {
@@ -56,6 +54,19 @@ sql_forget_table(granary_client *client, const char *label)
                     : granary_mutable_delete(client, name);
     }
     return err == GRANARY_ENOENT ? GRANARY_OK : err;
+}
+
+granary_err
+sql_forget_table(granary_client *client, const char *label)
+{
+    char name[SQL_LABEL_MAX];
+    granary_err err, old_err;
+
+    (void)snprintf(name, sizeof name, SQL_LABEL_NEW, label);
+    err = forget_name(client, name);
+    (void)snprintf(name, sizeof name, SQL_LABEL_OLD, label);
+    old_err = forget_name(client, name);
+    return err == GRANARY_OK ? old_err : err;
 }
 
 granary_err

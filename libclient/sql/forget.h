@@ -34,5 +34,6 @@ granary_err sql_forget_table(granary_client *client, const char *label);
 #define SQL_LABEL_MAX  48
 #define SQL_LABEL_FILL "%s-fill" /* graph that fills the new table */
 #define SQL_LABEL_NEW  "%s-new"  /* table until it is complete */
+#define SQL_LABEL_OLD  "%s-old"  /* table whose place that takes */
 
 #endif

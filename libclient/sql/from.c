@@ -635,18 +635,20 @@ sql_block_tables(struct sql_block *block)
     }
     block->where = NULL;
     if (select->where != NULL) {
-        if (!sql_bind(block, select->where)) {
+        struct sql_expr *where = select->where;
+
+        if (!sql_put_aliases(block, &where) || !sql_expand_condition(block, &where) || !sql_bind(block, where)) {
             return false;
         }
-        if (sql_has_aggregate(select->where)) {
-            return sql_fail(block->q, GRANARY_EINVAL, select->where->position,
+        if (sql_has_aggregate(where)) {
+            return sql_fail(block->q, GRANARY_EINVAL, where->position,
                             "an aggregate in WHERE: put the condition into HAVING");
         }
-        if (sql_has_window(select->where)) {
-            return sql_fail(block->q, GRANARY_EINVAL, select->where->position,
-                            "a window function in WHERE: put the query into a subquery, and the condition around it");
+        if (sql_has_window(where)) {
+            return sql_fail(block->q, GRANARY_EINVAL, where->position,
+                            "a window function in WHERE: put the condition into QUALIFY");
         }
-        if (!sql_add_conjuncts(block, select->where)) {
+        if (!sql_add_conjuncts(block, where)) {
             return false;
         }
     }

@@ -41,7 +41,7 @@ sql_has_window(const struct sql_expr *expr)
 bool
 sql_groups(const struct sql_select *select)
 {
-    return select->group_count > 0 || select->set_count > 0 || select->having != NULL;
+    return select->group_count > 0 || select->set_count > 0 || select->group_all || select->having != NULL;
 }
 
 struct grouping {
@@ -50,7 +50,11 @@ struct grouping {
     const char **texts;
     size_t value_count;
     struct sql_aggregates aggregates;
-    size_t room; /* of each of them */
+    size_t room;                       /* of each of them */
+    const struct sql_expr **groupings; /* calls of GROUPING, and the columns that they become */
+    const char **grouping_names;
+    size_t grouping_count;
+    const struct sql_expr *const *key_exprs; /* of GROUP BY, bound, by their places */
 };
 
 /* A new column with the value of an expression, one for equal ones. */
@@ -243,6 +247,17 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     return sql_name_expr(block, expr, text);
 }
 
+/* GROUPING: a column beside the groups of each set. */
+static bool
+add_grouping(struct grouping *g, const struct sql_expr *expr)
+{
+    const char *name = sql_fresh(g->block->q, SQL_GROUPING);
+
+    g->groupings[g->grouping_count] = expr;
+    g->grouping_names[g->grouping_count++] = name;
+    return name != NULL && sql_name_expr(g->block, expr, sql_quoted(g->block->q, name));
+}
+
 /* Every aggregate in an expression. */
 static bool
 add_aggregates(struct grouping *g, const struct sql_expr *expr)
@@ -252,6 +267,9 @@ add_aggregates(struct grouping *g, const struct sql_expr *expr)
             if (sql_equal(g->block->named[i].expr, expr)) {
                 return true;
             }
+        }
+        if (strcmp(expr->text, SQL_GROUPING) == 0) {
+            return add_grouping(g, expr);
         }
         return add_aggregate(g, expr);
     }
@@ -302,6 +320,46 @@ is_in_set(const struct sql_block *block, uint32_t set, const char *key)
     return false;
 }
 
+/* Which of GROUPING's keys a set leaves out, as bits; the last one is the lowest. -1: one is no key. */
+static int64_t
+left_out(const struct grouping *g, const struct sql_expr *expr, uint32_t set)
+{
+    const struct sql_select *select = g->block->select;
+    int64_t bits = 0;
+
+    for (size_t a = 0; a < expr->count; a++) {
+        size_t key = 0;
+        bool in_set = select->set_count == 0;
+
+        while (key < select->group_count && !sql_equal(g->key_exprs[key], expr->args[a])) {
+            key++;
+        }
+        if (key == select->group_count) {
+            (void)sql_fail(g->block->q, GRANARY_EINVAL, expr->args[a]->position,
+                           "GROUPING takes expressions of GROUP BY, and this is none");
+            return -1;
+        }
+        for (size_t k = key; k < select->group_count && !in_set; k++) { /* named again, it is the same key */
+            in_set = (set >> k & 1) != 0 && sql_equal(g->key_exprs[k], expr->args[a]);
+        }
+        bits = 2 * bits + !in_set;
+    }
+    return bits;
+}
+
+/* The columns of GROUPING, beside the groups of a set. */
+static bool
+assign_groupings(struct grouping *g, struct sql_rel *rel, uint32_t set, int position)
+{
+    struct sql_statement *q = g->block->q;
+    const char **texts = SQL_ARRAY(q, const char *, g->grouping_count);
+
+    for (size_t i = 0; i < g->grouping_count && q->err == GRANARY_OK; i++) {
+        texts[i] = sql_printf(q, "%lld", (long long)left_out(g, g->groupings[i], set));
+    }
+    return q->err == GRANARY_OK && sql_rel_assign(q, rel, g->grouping_names, texts, g->grouping_count, position);
+}
+
 /* ROLLUP and its kin: the groups of each set, one below the other; keys that a set leaves out are null. */
 static bool
 group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int position)
@@ -335,6 +393,7 @@ group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int
             }
         }
         if (q->err != GRANARY_OK || !sql_rel_group(q, &rel, own, count, &with, position) ||
+            !assign_groupings(g, &rel, block->select->sets[s], position) ||
             (s > 0 && !sql_rel_concat(q, &block->rel, &rel, position))) {
             return false;
         }
@@ -358,6 +417,9 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     g.texts = SQL_ARRAY(q, const char *, g.room);
     g.aggregates.names = SQL_ARRAY(q, const char *, g.room);
     g.aggregates.texts = SQL_ARRAY(q, const char *, g.room);
+    g.groupings = SQL_ARRAY(q, const struct sql_expr *, g.room);
+    g.grouping_names = SQL_ARRAY(q, const char *, g.room);
+    g.key_exprs = block->key_exprs;
     if (q->err != GRANARY_OK) {
         return false;
     }
@@ -375,5 +437,6 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     if (block->select->set_count > 0 && !(block->around != NULL && block->sparse)) {
         return group_by_sets(&g, keys, key_count, position);
     }
-    return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position);
+    return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position) &&
+           assign_groupings(&g, &block->rel, 0, position);
 }

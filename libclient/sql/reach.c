@@ -15,7 +15,8 @@ struct scope_name {
 /* The names that FROM of one query gives. */
 struct scope {
     const struct scope *outer;
-    const struct sql_select *select; /* its aliases count in GROUP BY, HAVING and ORDER BY; or NULL */
+    const struct sql_select *select; /* whose aliases count, too; or NULL */
+    size_t alias_count;              /* the first so many */
     struct scope_name *names;
     size_t count;
     size_t room;
@@ -84,9 +85,11 @@ is_in_scope(const struct scope *scope, const struct sql_expr *expr)
 }
 
 static bool
-is_alias(const struct sql_select *select, const struct sql_expr *expr)
+is_alias(const struct scope *scope, const struct sql_expr *expr)
 {
-    for (size_t i = 0; select != NULL && expr->table == NULL && i < select->target_count; i++) {
+    const struct sql_select *select = scope->select;
+
+    for (size_t i = 0; select != NULL && expr->table == NULL && i < scope->alias_count; i++) {
         if (select->targets[i].alias != NULL && strcasecmp(select->targets[i].alias, expr->text) == 0) {
             return true;
         }
@@ -130,7 +133,7 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     bool ambiguous = false;
 
     for (const struct scope *s = scope; s != NULL; s = s->outer) {
-        if (is_in_scope(s, expr) || is_alias(s->select, expr)) {
+        if (is_in_scope(s, expr) || is_alias(s, expr)) {
             *named |= s == scope ? INNER : 0;
             return true;
         }
@@ -221,29 +224,12 @@ walk_condition(struct reaching *r, const struct sql_expr *expr, const struct sco
 
 /* ---- FROM ---- */
 
+/* The names that a WITH query, or a view, gives to FROM. */
 static bool
-scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
+scope_with(struct sql_statement *q, const struct sql_from *from, const struct sql_with *with, struct scope *scope)
 {
-    struct sql_with *with = sql_find_with(q, from->name);
-    const struct sql_names *now = q->names;
-    struct sql_names visible;
-    const char *const *names;
-    const char *alias;
-    size_t count;
-    bool ok;
+    const char *alias = from->alias != NULL ? from->alias : from->name;
 
-    if (with == NULL) {
-        return sql_table_columns(q, from, scope->where, &names, &count, &alias) &&
-               add_names(q, scope, from, alias, names, count);
-    }
-    alias = from->alias != NULL ? from->alias : from->name;
-    visible = sql_names_before(q, with);
-    q->names = &visible;
-    ok = name_outputs(q, with->select);
-    q->names = now;
-    if (!ok) {
-        return false;
-    }
     for (size_t i = 0; i < with->select->output_count; i++) {
         const char *name = i < from->column_count   ? from->columns[i]
                            : i < with->column_count ? with->columns[i]
@@ -254,6 +240,30 @@ scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
         }
     }
     return true;
+}
+
+static bool
+scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
+{
+    struct sql_with *with = sql_find_with(q, from->name);
+    const struct sql_names *now = q->names;
+    struct sql_names visible = {.count = 0};
+    const char *const *names;
+    const char *alias;
+    size_t count;
+    bool ok;
+
+    if (with != NULL) {
+        visible = sql_names_before(q, with);
+    } else if (!sql_table_columns(q, from, scope->where, &names, &count, &alias, &with)) {
+        return false;
+    } else if (with == NULL) {
+        return add_names(q, scope, from, alias, names, count);
+    }
+    q->names = &visible; /* a view sees none */
+    ok = name_outputs(q, with->select);
+    q->names = now;
+    return ok && scope_with(q, from, with, scope);
 }
 
 /* The names that an item of FROM gives; with a block, what is written in it is walked, too. */
@@ -325,7 +335,7 @@ name_targets(struct sql_statement *q, struct sql_select *select)
     size_t room = 0;
 
     for (size_t i = 0; i < select->target_count; i++) {
-        star = star || select->targets[i].expr->kind == SQL_STAR;
+        star = star || sql_star_in(select->targets[i].expr) != NULL;
     }
     for (size_t i = 0; star && i < select->from_count; i++) {
         if (!walk_from(&r, select->from[i], &scope)) {
@@ -333,13 +343,18 @@ name_targets(struct sql_statement *q, struct sql_select *select)
         }
     }
     for (size_t i = 0; i < select->target_count; i++) {
-        const struct sql_expr *expr = select->targets[i].expr;
+        const struct sql_expr *expr = sql_star_in(select->targets[i].expr);
 
-        if (expr->kind != SQL_STAR) {
+        if (expr == NULL) {
             if (!add_output(q, select, &room, sql_target_name(&select->targets[i]))) {
                 return false;
             }
             continue;
+        }
+        for (size_t k = 0; expr->star != NULL && k < expr->star->rename_count; k++) { /* rather too many than too few */
+            if (!add_output(q, select, &room, expr->star->rename[k].alias)) {
+                return false;
+            }
         }
         for (size_t c = 0; c < scope.count; c++) {
             const char *table = scope.names[c].table;
@@ -381,27 +396,27 @@ name_outputs(struct sql_statement *q, struct sql_select *select)
 /* ---- a query ---- */
 
 static bool
-walk_clauses(struct reaching *r, const struct sql_select *select, const struct scope *scope)
+walk_clauses(struct reaching *r, const struct sql_select *select, struct scope *scope)
 {
-    const struct scope aliased = {
-        .outer = scope->outer, .select = select, .names = scope->names, .count = scope->count};
-
+    scope->select = select; /* an alias is known in expressions behind it */
     for (size_t i = 0; i < select->target_count; i++) {
+        scope->alias_count = i;
         if (!walk_some(r, select->targets[i].expr, scope)) {
             return false;
         }
     }
+    scope->alias_count = select->target_count;
     for (size_t i = 0; i < select->group_count; i++) {
-        if (!walk_some(r, select->group[i], &aliased)) {
+        if (!walk_some(r, select->group[i], scope)) {
             return false;
         }
     }
     for (size_t i = 0; i < select->order_count; i++) {
-        if (!walk_some(r, select->order[i].expr, &aliased)) {
+        if (!walk_some(r, select->order[i].expr, scope)) {
             return false;
         }
     }
-    return walk_some(r, select->having, &aliased);
+    return walk_some(r, select->having, scope) && walk_some(r, select->qualify, scope);
 }
 
 static bool
@@ -434,7 +449,7 @@ walk_select(struct reaching *r, const struct sql_select *select, const struct sc
 
     q->names = &names;
     for (size_t i = 0; i < select->with_count && ok; i++) { /* each sees those before it */
-        names.count = i;
+        names.count = i + select->with[i].recursive;
         ok = walk_select(r, select->with[i].select, outer, false);
     }
     names.count = select->with_count;

@@ -166,6 +166,23 @@ bind_column(struct sql_block *block, struct sql_expr *expr)
     return ambiguous ? ambiguous_column(block, expr) : expr->column != NULL || no_column(block, expr);
 }
 
+/* What stands in FILTER and OVER. */
+static bool
+bind_clauses(struct sql_block *block, struct sql_expr *expr)
+{
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
+        if (!sql_bind(block, expr->over->partition[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        if (!sql_bind(block, expr->over->order[i].expr)) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || sql_bind(block, expr->condition);
+}
+
 bool
 sql_bind(struct sql_block *block, struct sql_expr *expr)
 {
@@ -180,23 +197,7 @@ sql_bind(struct sql_block *block, struct sql_expr *expr)
             return false;
         }
     }
-    return sql_bind_clauses(block, expr);
-}
-
-bool
-sql_bind_clauses(struct sql_block *block, struct sql_expr *expr)
-{
-    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
-        if (!sql_bind(block, expr->over->partition[i])) {
-            return false;
-        }
-    }
-    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
-        if (!sql_bind(block, expr->over->order[i].expr)) {
-            return false;
-        }
-    }
-    return expr->condition == NULL || sql_bind(block, expr->condition);
+    return bind_clauses(block, expr);
 }
 
 uint64_t

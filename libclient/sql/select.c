@@ -26,7 +26,7 @@ sql_names_before(const struct sql_statement *q, const struct sql_with *with)
     while (names->with == NULL || with < names->with || with >= names->with + names->count) { /* where it stands */
         names = names->outer;
     }
-    return (struct sql_names){names->with, (size_t)(with - names->with), names->outer};
+    return (struct sql_names){names->with, (size_t)(with - names->with) + with->recursive, names->outer};
 }
 
 const struct sql_result *
@@ -48,7 +48,7 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
         const struct sql_names *now = q->names;
 
         q->names = &visible;
-        ok = sql_plan(q, with->select, true, result);
+        ok = with->recursive ? sql_plan_recursive(q, with, result) : sql_plan(q, with->select, true, result);
         q->names = now;
     }
     if (!ok) {
@@ -66,151 +66,22 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
     return result;
 }
 
-/* ---- the values ---- */
-
-/* The targets with * written out: all that SELECT lists. */
-struct targets {
-    struct sql_target *list;
-    size_t count;
-};
-
-static bool
-add_star(struct sql_block *block, const struct sql_expr *star, struct targets *targets)
-{
-    size_t before = targets->count;
-
-    for (size_t i = 0; i < block->column_count; i++) {
-        const struct sql_column *column = block->columns[i];
-        struct sql_expr *expr;
-
-        if (star->table == NULL ? column->hidden
-                                : column->table == NULL || strcasecmp(column->table, star->table) != 0) {
-            continue;
-        }
-        expr = SQL_NEW(block->q, struct sql_expr);
-        if (expr == NULL) {
-            return false;
-        }
-        *expr =
-            (struct sql_expr){.kind = SQL_COLUMN, .position = star->position, .text = column->name, .column = column};
-        targets->list[targets->count++].expr = expr;
-    }
-    if (targets->count == before && star->table == NULL) {
-        return sql_fail(block->q, GRANARY_EINVAL, star->position, "SELECT * needs FROM");
-    }
-    return targets->count > before ||
-           sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'", star->table);
-}
-
-static bool
-expand_targets(struct sql_block *block, struct targets *targets)
-{
-    const struct sql_select *select = block->select;
-
-    targets->list = SQL_ARRAY(block->q, struct sql_target, select->target_count * (1 + block->column_count));
-    targets->count = 0;
-    for (size_t i = 0; i < select->target_count && targets->list != NULL; i++) {
-        struct sql_target *target = &select->targets[i];
-
-        if (target->expr->kind == SQL_STAR) {
-            if (!add_star(block, target->expr, targets)) {
-                return false;
-            }
-        } else {
-            if (!sql_bind(block, target->expr) || !sql_check_inner(block, target->expr)) {
-                return false;
-            }
-            targets->list[targets->count++] = *target;
-        }
-    }
-    return targets->list != NULL;
-}
-
-const char *
-sql_target_name(const struct sql_target *target)
-{
-    return target->alias != NULL                                                 ? target->alias
-           : target->expr->kind == SQL_LITERAL                                   ? "value"
-           : target->expr->kind == SQL_CASE                                      ? "case"
-           : target->expr->kind == SQL_SUBQUERY || target->expr->text[0] == '\0' ? "value"
-           : target->expr->kind == SQL_INFIX || target->expr->kind == SQL_PREFIX || target->expr->kind == SQL_POSTFIX
-               ? "value"
-           : target->expr->kind == SQL_AGGREGATE ? target->expr->written
-                                                 : target->expr->text;
-}
-
-/* 1 to count when an expression is a position in SELECT's list; 0: it is none; -1: it is no good one. */
-static long
-position_in(struct sql_block *block, const struct sql_expr *expr, size_t count)
-{
-    char *end;
-    long number;
-
-    if (expr->kind != SQL_LITERAL) {
-        return 0;
-    }
-    number = strtol(expr->text, &end, 10);
-    if (*end != '\0' || end == expr->text) {
-        return 0;
-    }
-    if (number < 1 || (size_t)number > count) {
-        (void)sql_fail(block->q, GRANARY_EINVAL, expr->position, "position %ld: SELECT lists %zu value%s", number,
-                       count, count == 1 ? "" : "s");
-        return -1;
-    }
-    return number;
-}
-
-/* The target an unqualified name is the alias of; NULL: none. */
-static struct sql_expr *
-find_alias(const struct targets *targets, const struct sql_expr *expr)
-{
-    for (size_t i = 0; expr->kind == SQL_COLUMN && expr->table == NULL && i < targets->count; i++) {
-        if (targets->list[i].alias != NULL && strcasecmp(targets->list[i].alias, expr->text) == 0) {
-            return targets->list[i].expr;
-        }
-    }
-    return NULL;
-}
-
-/* Bind an expression in which aliases of targets may stand, where columns have no such name (or before them). */
-static struct sql_expr *
-bind_with_aliases(struct sql_block *block, const struct targets *targets, struct sql_expr *expr, bool alias_first)
-{
-    struct sql_expr *target = find_alias(targets, expr);
-    bool ambiguous = false;
-
-    if (target != NULL && (alias_first || sql_find_column(block, NULL, expr->text, &ambiguous) == NULL)) {
-        return target;
-    }
-    if (expr->kind == SQL_COLUMN) {
-        return sql_bind(block, expr) ? expr : NULL;
-    }
-    for (size_t i = 0; i < expr->count; i++) {
-        expr->args[i] = bind_with_aliases(block, targets, expr->args[i], false);
-        if (expr->args[i] == NULL) {
-            return NULL;
-        }
-    }
-    return sql_bind_clauses(block, expr) ? expr : NULL;
-}
-
 /* ---- grouping ---- */
 
 /* GROUP BY's columns in the frame, which stand for its expressions from then on. */
 static bool
-group_keys(struct sql_block *block, const struct targets *targets, const char **keys, struct sql_named *named)
+group_keys(struct sql_block *block, const struct sql_targets *targets, const char **keys, struct sql_named *named)
 {
     const struct sql_select *select = block->select;
 
     for (size_t i = 0; i < select->group_count; i++) {
         struct sql_expr *expr = select->group[i];
-        long position = position_in(block, expr, targets->count);
+        long position = sql_position_in(block, expr, targets->count);
 
         if (position < 0) {
             return false;
         }
-        expr = position > 0 ? targets->list[position - 1].expr : bind_with_aliases(block, targets, expr, false);
+        expr = position > 0 ? targets->list[position - 1].expr : sql_bind_with_aliases(block, targets, expr, false);
         if (expr == NULL || !sql_check_inner(block, expr)) {
             return false;
         }
@@ -269,11 +140,11 @@ needs_around(const struct sql_block *block, struct sql_expr *const *exprs, size_
 }
 
 static bool
-group_block(struct sql_block *block, const struct targets *targets, struct sql_order *order)
+group_block(struct sql_block *block, const struct sql_targets *targets, struct sql_order *order)
 {
     const struct sql_select *select = block->select;
     struct sql_statement *q = block->q;
-    size_t count = targets->count + 1 + select->order_count;
+    size_t count = targets->count + 2 + select->order_count;
     struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
     const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1);
     struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
@@ -282,12 +153,17 @@ group_block(struct sql_block *block, const struct targets *targets, struct sql_o
     if (q->err != GRANARY_OK || !group_keys(block, targets, keys, named)) {
         return false;
     }
+    block->key_exprs = SQL_ARRAY(q, const struct sql_expr *, select->group_count);
+    for (size_t i = 0; i < select->group_count && block->key_exprs != NULL; i++) {
+        block->key_exprs[i] = named[i].expr;
+    }
     for (size_t i = 0; i < targets->count; i++) {
         exprs[i] = targets->list[i].expr;
     }
     exprs[targets->count] = select->having;
+    exprs[targets->count + 1] = select->qualify;
     for (size_t i = 0; i < select->order_count; i++) {
-        exprs[targets->count + 1 + i] = order[i].expr;
+        exprs[targets->count + 2 + i] = order[i].expr;
     }
     if (select->set_count > 0) {
         block->set_keys = SQL_ARRAY(q, const char *, select->group_count + 1);
@@ -335,22 +211,103 @@ apply_having(struct sql_block *block)
     return text != NULL && sql_rel_filter(block->q, &block->rel, text, having->position);
 }
 
+/* QUALIFY: rows for which a condition about windows' values is true. */
+static bool
+apply_qualify(struct sql_block *block)
+{
+    struct sql_expr *qualify = block->select->qualify;
+    const char *text;
+
+    if (qualify == NULL) {
+        return true;
+    }
+    if (!sql_join_subqueries(block, qualify)) {
+        return false;
+    }
+    text = sql_text(block, qualify);
+    block->rel.rows *= 0.3;
+    return text != NULL && sql_rel_filter(block->q, &block->rel, text, qualify->position);
+}
+
+/* ---- ALL ---- */
+
+/* GROUP BY ALL: by all that SELECT lists, but constants and what is aggregated. */
+static void
+group_by_all(const struct sql_targets *targets, struct sql_expr **group, size_t *ret_count)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        struct sql_expr *expr = targets->list[i].expr;
+
+        if (!sql_has_aggregate(expr) && !sql_has_window(expr) &&
+            (sql_has(expr, SQL_COLUMN) || sql_has(expr, SQL_SUBQUERY))) {
+            group[(*ret_count)++] = expr;
+        }
+    }
+}
+
+/* ORDER BY ALL: by all values that SELECT lists, as positions; what DISTINCT ON names stays behind them. */
+static struct sql_order *
+order_by_all(struct sql_statement *q, const struct sql_select *select, size_t count)
+{
+    struct sql_order *order = SQL_ARRAY(q, struct sql_order, count + select->order_count);
+    struct sql_expr *exprs = SQL_ARRAY(q, struct sql_expr, count);
+
+    for (size_t i = 0; i < count && order != NULL && exprs != NULL; i++) {
+        exprs[i] =
+            (struct sql_expr){.kind = SQL_LITERAL, .position = select->position, .text = sql_printf(q, "%zu", i + 1)};
+        order[i] = *select->order_all;
+        order[i].expr = &exprs[i];
+    }
+    for (size_t i = 0; i < select->order_count && order != NULL; i++) {
+        order[count + i] = select->order[i];
+    }
+    return q->err == GRANARY_OK ? order : NULL;
+}
+
+/* The SELECT with ALL written out. NULL: the statement has failed. */
+static const struct sql_select *
+write_all_out(struct sql_statement *q, const struct sql_select *select, const struct sql_targets *targets, size_t count)
+{
+    struct sql_select *written;
+
+    if (!select->group_all && select->order_all == NULL) {
+        return select;
+    }
+    written = SQL_NEW(q, struct sql_select);
+    if (written == NULL) {
+        return NULL;
+    }
+    *written = *select;
+    if (select->group_all) {
+        written->group = SQL_ARRAY(q, struct sql_expr *, count);
+        if (written->group != NULL) {
+            group_by_all(targets, written->group, &written->group_count);
+            written->group_all = false; /* of constants there are no groups */
+        }
+    }
+    if (select->order_all != NULL) {
+        written->order = order_by_all(q, select, count);
+        written->order_count += count;
+    }
+    return q->err == GRANARY_OK ? written : NULL;
+}
+
 /* ---- order ---- */
 
 /* ORDER BY's expressions, bound; aliases and positions are the targets'. */
 static bool
-bind_order(struct sql_block *block, const struct targets *targets, struct sql_order **ret_order)
+bind_order(struct sql_block *block, const struct sql_targets *targets, struct sql_order **ret_order)
 {
     const struct sql_select *select = block->select;
     struct sql_order *order = SQL_ARRAY(block->q, struct sql_order, select->order_count);
 
     for (size_t i = 0; i < select->order_count && order != NULL; i++) {
-        long position = position_in(block, select->order[i].expr, targets->count);
+        long position = sql_position_in(block, select->order[i].expr, targets->count);
 
         order[i] = select->order[i];
         order[i].expr = position < 0   ? NULL
                         : position > 0 ? targets->list[position - 1].expr
-                                       : bind_with_aliases(block, targets, order[i].expr, true);
+                                       : sql_bind_with_aliases(block, targets, order[i].expr, true);
         if (order[i].expr == NULL || !sql_check_inner(block, order[i].expr)) {
             return false;
         }
@@ -455,7 +412,7 @@ unnested(const struct sql_expr *expr)
 
 /* A row for each item of the lists that are targets, all of them side by side. */
 static bool
-unnest_targets(struct sql_block *block, const struct targets *targets, struct sql_result *result)
+unnest_targets(struct sql_block *block, const struct sql_targets *targets, struct sql_result *result)
 {
     struct sql_statement *q = block->q;
     const char **names = SQL_ARRAY(q, const char *, targets->count);
@@ -480,7 +437,7 @@ unnest_targets(struct sql_block *block, const struct targets *targets, struct sq
 
 /* Each target's column in the frame. */
 static bool
-compute_targets(struct sql_block *block, const struct targets *targets, struct sql_result *ret_result)
+compute_targets(struct sql_block *block, const struct sql_targets *targets, struct sql_result *ret_result)
 {
     struct sql_statement *q = block->q;
 
@@ -519,7 +476,7 @@ make_distinct(struct sql_block *block, const struct sql_result *result)
 }
 
 static bool
-compute_order(struct sql_block *block, const struct targets *targets, const struct sql_result *result,
+compute_order(struct sql_block *block, const struct sql_targets *targets, const struct sql_result *result,
               const struct sql_order *order, const char **columns)
 {
     for (size_t i = 0; i < block->select->order_count; i++) {
@@ -545,7 +502,7 @@ compute_order(struct sql_block *block, const struct targets *targets, const stru
 }
 
 static bool
-add_windows(struct sql_block *block, const struct targets *targets, const struct sql_order *order)
+add_windows(struct sql_block *block, const struct sql_targets *targets, const struct sql_order *order)
 {
     for (size_t i = 0; i < targets->count; i++) {
         if (sql_has_window(targets->list[i].expr) && !sql_join_subqueries(block, targets->list[i].expr)) {
@@ -560,7 +517,27 @@ add_windows(struct sql_block *block, const struct targets *targets, const struct
             return false;
         }
     }
-    return true;
+    return block->select->qualify == NULL || sql_add_windows(block, block->select->qualify, NULL);
+}
+
+/* HAVING or QUALIFY, in which aliases of SELECT may stand. */
+static bool
+bind_condition(struct sql_block *block, const struct sql_targets *targets, struct sql_expr *condition)
+{
+    return condition == NULL ||
+           (sql_bind_with_aliases(block, targets, condition, false) != NULL && sql_check_inner(block, condition));
+}
+
+/* Whether any value or condition has what `has` looks for. */
+static bool
+any_has(const struct sql_select *select, const struct sql_targets *targets, bool (*has)(const struct sql_expr *expr))
+{
+    bool found = select->qualify != NULL && has(select->qualify);
+
+    for (size_t i = 0; i < targets->count && !found; i++) {
+        found = has(targets->list[i].expr);
+    }
+    return found;
 }
 
 bool
@@ -568,30 +545,39 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
 {
     struct sql_statement *q = block->q;
     const struct sql_select *select = block->select;
-    struct targets targets;
+    struct sql_targets targets;
     struct sql_order *order = NULL;
-    const char **columns = SQL_ARRAY(q, const char *, select->order_count);
-    bool grouped = sql_groups(select);
+    const char **columns;
+    bool grouped;
 
-    if (columns == NULL || !expand_targets(block, &targets) || !bind_order(block, &targets, &order)) {
+    if (!sql_expand_targets(block, &targets)) {
         return false;
     }
     if (targets.count == 0) {
         return sql_fail(q, GRANARY_EINVAL, select->position, "SELECT lists no value");
     }
-    if (select->having != NULL && (bind_with_aliases(block, &targets, select->having, false) == NULL ||
-                                   !sql_check_inner(block, select->having))) {
+    select = write_all_out(q, select, &targets, targets.count);
+    columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
+    if (columns == NULL) {
         return false;
     }
-    for (size_t i = 0; i < targets.count && !grouped; i++) {
-        grouped = sql_has_aggregate(targets.list[i].expr);
+    block->select = select;
+    if (!bind_order(block, &targets, &order) || !bind_condition(block, &targets, select->having) ||
+        !bind_condition(block, &targets, select->qualify)) {
+        return false;
     }
+    if (select->qualify != NULL && !any_has(select, &targets, sql_has_window)) {
+        return sql_fail(q, GRANARY_EINVAL, select->qualify->position,
+                        "QUALIFY is about window functions, of which there is none here: put the condition into WHERE");
+    }
+    grouped = sql_groups(select) || any_has(select, &targets, sql_has_aggregate);
     for (size_t i = 0; i < select->order_count && !grouped; i++) {
         grouped = sql_has_aggregate(order[i].expr);
     }
     if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
-        !add_windows(block, &targets, order) || !compute_targets(block, &targets, ret_result) ||
-        !unnest_targets(block, &targets, ret_result) || (select->distinct && !make_distinct(block, ret_result)) ||
+        !add_windows(block, &targets, order) || !apply_qualify(block) ||
+        !compute_targets(block, &targets, ret_result) || !unnest_targets(block, &targets, ret_result) ||
+        (select->distinct && !make_distinct(block, ret_result)) ||
         !compute_order(block, &targets, ret_result, order, columns) ||
         !sort_and_cut(q, &block->rel, select, order, columns, ordered,
                       block->around != NULL ? block->number->frame : NULL)) {
@@ -623,11 +609,11 @@ is_null(const struct sql_expr *expr)
 static const struct sql_expr *
 untyped_target(const struct sql_select *select, size_t i)
 {
-    bool plain = select->set == SQL_NO_SET && select->group_count == 0;
+    bool plain = select->set == SQL_NO_SET && select->group_count == 0 && !select->group_all;
     const struct sql_expr *expr;
 
     for (size_t t = 0; t < select->target_count && plain; t++) {
-        plain = select->targets[t].expr->kind != SQL_STAR;
+        plain = sql_star_in(select->targets[t].expr) == NULL;
     }
     plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
     expr = plain ? select->targets[i].expr : NULL;
@@ -702,17 +688,20 @@ put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *sid
 static bool
 order_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *result)
 {
-    struct sql_block block = {.q = q, .select = select, .rel = result->rel};
-    const char **columns = SQL_ARRAY(q, const char *, select->order_count);
+    struct sql_block block = {.q = q, .rel = result->rel};
+    const char **columns;
 
-    for (size_t i = 0; i < result->count; i++) {
+    select = write_all_out(q, select, NULL, result->count);
+    columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
+    block.select = select;
+    for (size_t i = 0; i < result->count && columns != NULL; i++) {
         if (!sql_add_column(&block, NULL, result->outputs[i].name, result->outputs[i].frame, 0)) {
             return false;
         }
     }
     for (size_t i = 0; i < select->order_count && columns != NULL; i++) {
         struct sql_expr *expr = select->order[i].expr;
-        long position = position_in(&block, expr, result->count);
+        long position = sql_position_in(&block, expr, result->count);
 
         if (position < 0 || (position == 0 && !sql_bind(&block, expr))) {
             return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sql/about.h"
 #include "sql/change.h"
 #include "sql/parse/parse.h"
 
@@ -39,18 +40,33 @@ translate(struct sql_statement *q, granary_graph **ret_graph)
     }
 }
 
-granary_err
-granary_sql_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
+static granary_err
+make_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
 {
     struct sql_statement q = {.text = sql, .length = length, .client = client};
 
-    if (sql == NULL || ret_graph == NULL) {
-        return gr_fail(GRANARY_EINVAL, "the statement is NULL");
-    }
     translate(&q, ret_graph);
     if (sql_lacks_files(&q)) {
         q = (struct sql_statement){.text = sql, .length = length, .client = client, .all_files = true};
         translate(&q, ret_graph);
     }
     return q.err;
+}
+
+granary_err
+granary_sql_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
+{
+    char *text = NULL;
+    granary_err err;
+
+    if (sql == NULL || ret_graph == NULL) {
+        return gr_fail(GRANARY_EINVAL, "the statement is NULL");
+    }
+    err = sql_about(client, sql, length, &text);
+    if (err == GRANARY_OK) {
+        err = text == NULL ? make_graph(client, sql, length, ret_graph)
+                           : make_graph(client, text, strlen(text), ret_graph);
+    }
+    free(text);
+    return err;
 }

@@ -1,11 +1,13 @@
 /* A statement's memory, which goes all at once, and its first error with its place in the text. */
 #include "sql/statement.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "sql/view.h"
 
 /* Of a line, in messages. */
 #define SHOWN_MAX 120
@@ -22,22 +24,35 @@ struct place {
 int
 sql_given_position(const struct sql_statement *q, int parsed)
 {
-    int word = (int)strlen(SQL_ARRAY_WORD);
-    int before = 0;
+    size_t from = 0;
+    size_t to = q->moved_count;
+    const struct sql_moved *moved;
 
-    for (size_t i = 0; i < q->inserted_count && q->inserted[i] < parsed; i++) {
-        before += parsed - q->inserted[i] < word ? parsed - q->inserted[i] : word;
+    while (from + 1 < to) { /* the last one that does not begin behind it */
+        size_t middle = from + (to - from) / 2;
+
+        *(q->moved[middle].parsed <= parsed ? &from : &to) = middle;
     }
-    return parsed - before;
+    moved = &q->moved[from];
+    return to == 0 || parsed < moved->parsed ? parsed
+           : moved->fixed                    ? moved->given
+                                             : moved->given + parsed - moved->parsed;
 }
 
 int
 sql_parsed_position(const struct sql_statement *q, int given)
 {
     int parsed = given;
+    bool exact = false;
 
-    for (size_t i = 0; i < q->inserted_count && q->inserted[i] <= parsed; i++) {
-        parsed += (int)strlen(SQL_ARRAY_WORD);
+    for (size_t i = 0; i < q->moved_count && !exact; i++) {
+        const struct sql_moved *moved = &q->moved[i];
+        int size = i + 1 < q->moved_count ? q->moved[i + 1].parsed - moved->parsed : INT_MAX;
+
+        exact = given == moved->given;
+        if (exact || (!moved->fixed && given > moved->given && given - moved->given < size)) {
+            parsed = moved->parsed + given - moved->given;
+        }
     }
     return parsed;
 }
@@ -105,14 +120,19 @@ sql_fail(struct sql_statement *q, granary_err err, int position, const char *for
     struct place place = place_of(q, position);
     char message[600];
     char shown[3 * SHOWN_MAX];
+    size_t size = 0;
     va_list args;
 
     if (q->err != GRANARY_OK) {
         return false;
     }
     q->err = err;
+    if (q->views != NULL) {
+        (void)snprintf(message, sizeof message, "in view '%.60s': ", q->views->name);
+        size = strlen(message);
+    }
     va_start(args, format);
-    (void)vsnprintf(message, sizeof message, format, args);
+    (void)vsnprintf(message + size, sizeof message - size, format, args);
     va_end(args);
     if (position < 0) {
         (void)snprintf(q->message, sizeof q->message, "%s", message);

@@ -12,8 +12,9 @@
 /* How deep expressions and subqueries may nest: what walks them recurses at most that deep. */
 #define SQL_NESTING 200
 
-struct sql_telling; /* what the graph's columns and expressions are in the statement (told.h) */
-struct sql_table;   /* a file or stored table that was named (table.c) */
+struct sql_telling;   /* what the graph's columns and expressions are in the statement (told.h) */
+struct sql_table;     /* a file or stored table that was named (table.c) */
+struct sql_open_view; /* a view that is being translated (view.h) */
 
 /* WITH queries in reach, the innermost first. */
 struct sql_names {
@@ -46,16 +47,23 @@ struct sql_statement {
     struct sql_stored *stored;    /* what the scheduler told of those (stored.c) */
     bool asked;                   /* ... and it was asked */
     struct sql_table *tables;
-    bool left_out;  /* files of them were not opened, so that columns may lack which these have */
-    bool no_column; /* a name means no column */
+    const struct sql_open_view *views; /* the innermost one */
+    bool replaces;                     /* it says CREATE OR REPLACE TABLE */
+    bool left_out;                     /* files of them were not opened, so that columns may lack which these have */
+    bool no_column;                    /* a name means no column */
     bool all_files; /* all are opened: a translation before has left some out, and there was no column of a name */
     struct sql_taken taken;
-    const int *inserted; /* where the text that was parsed has SQL_ARRAY_WORD, and the statement does not */
-    size_t inserted_count;
+    const struct sql_moved *moved; /* by place: where the text that was parsed stands in the statement; or NULL */
+    size_t moved_count;
 };
 
-/* [1, 2] is parsed as ARRAY[1, 2]. */
-#define SQL_ARRAY_WORD "ARRAY"
+/* From a place in the text that was parsed, up to the next one's (parse/dialect.h). */
+struct sql_moved {
+    int parsed;
+    int given;
+    bool fixed; /* all of it stands for what is there; else byte by byte */
+};
+
 /* A position in the text that was parsed, in the statement; and the other way round. */
 int sql_given_position(const struct sql_statement *q, int parsed);
 int sql_parsed_position(const struct sql_statement *q, int given);

@@ -250,8 +250,8 @@ cuts(const struct sql_select *select)
 static bool
 is_one_group(const struct sql_select *select)
 {
-    return is_grouped(select) && select->group_count == 0 && select->set_count < 2 && select->having == NULL &&
-           select->limit != 0 && select->offset == 0;
+    return is_grouped(select) && select->group_count == 0 && !select->group_all && select->qualify == NULL &&
+           select->set_count < 2 && select->having == NULL && select->limit != 0 && select->offset == 0;
 }
 
 static bool
@@ -277,7 +277,8 @@ is_one_row(const struct sql_select *select)
     }
     return is_one_group(select) ||
            (only != NULL && only->kind == SQL_FROM_ROWS && only->stop - only->start == only->step &&
-            select->where == NULL && !sql_groups(select) && select->limit != 0 && select->offset == 0);
+            select->where == NULL && select->qualify == NULL && !sql_groups(select) && select->limit != 0 &&
+            select->offset == 0);
 }
 
 /* Whether it is one SELECT by itself. */
@@ -291,7 +292,7 @@ is_plain(const struct sql_select *select)
 static bool
 is_simple(const struct sql_select *select)
 {
-    return is_plain(select) && !is_grouped(select) && !cuts(select) && !unnests(select);
+    return is_plain(select) && !is_grouped(select) && !cuts(select) && !unnests(select) && select->qualify == NULL;
 }
 
 /* ---- EXISTS and IN as conditions ---- */
@@ -827,7 +828,7 @@ join_scalar(struct sql_block *block, struct sql_expr *expr)
         return join_value(block, expr);
     }
     if (!is_plain(select) || reached.beyond || reached.others > 0 || !is_one_group(select) || expr->row_size > 0 ||
-        select->target_count != 1 || select->targets[0].expr->kind == SQL_STAR || select->set_count > 0 ||
+        select->target_count != 1 || sql_star_in(select->targets[0].expr) != NULL || select->set_count > 0 ||
         select->distinct || sql_has(select->targets[0].expr, SQL_SUBQUERY) || sql_has_window(select->targets[0].expr)) {
         return join_numbered_value(block, expr, &reached);
     }

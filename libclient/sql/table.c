@@ -14,6 +14,7 @@
 #include "sql/stored.h"
 #include "sql/table.h"
 #include "sql/told.h"
+#include "sql/view.h"
 
 #define COLUMNS_MAX 16384
 
@@ -214,7 +215,11 @@ open_stored(struct sql_statement *q, const struct sql_from *from, struct sql_tab
     err = may_be_stored ? sql_find_stored(q, from->name, &stored) : GRANARY_ENOENT;
 
     if (err == GRANARY_ENOENT && strchr(from->name, '/') == NULL) {
-        return q->client == NULL ? open_named_file(q, from, table) : no_table(q, from);
+        table->view = q->client == NULL ? NULL : sql_open_view(q, from);
+        return table->view != NULL    ? true
+               : q->err != GRANARY_OK ? false
+               : q->client == NULL    ? open_named_file(q, from, table)
+                                      : no_table(q, from);
     }
     if (err == GRANARY_ENOENT &&
         (q->client == NULL || from->name[0] == '/' || ends_as_folder(from->name) || access(from->name, F_OK) == 0)) {
@@ -374,7 +379,7 @@ add_with_around(struct sql_block *block, const struct sql_from *from, struct sql
     struct sql_result result;
     bool ok;
 
-    if (block->around != with->around) {
+    if (block->around != with->around || with->recursive) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
                         "'%s' of WITH names columns of the query around, and cannot be named here: write it out as a "
                         "subquery",
@@ -395,18 +400,23 @@ add_with_around(struct sql_block *block, const struct sql_from *from, struct sql
 static bool
 add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
 {
-    bool again = with->result != NULL;
     const struct sql_result *shared;
+    bool again = with->used;
     struct sql_result result;
     struct sql_reached reached = {.count = 0};
 
-    if (with->around != NULL && !again && !sql_reach_out(with->around->block, with->select, &reached)) {
+    if (!sql_check_recursive(block->q, with, from->position)) {
+        return false;
+    }
+    if (with->around != NULL && with->result == NULL && with->state == SQL_WITH_QUERY &&
+        !sql_reach_out(with->around->block, with->select, &reached)) {
         return false;
     }
     if (reached.count > 0) {
         return add_with_around(block, from, with);
     }
     shared = sql_with_result(block->q, with);
+    with->used = true;
     return shared != NULL && copy_outputs(block->q, &result, shared) &&
            (!again || (select_outputs(block->q, &result, from->position) &&
                        rename_columns(block->q, &result, true, from->position))) &&
@@ -415,7 +425,7 @@ add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *
 
 bool
 sql_table_columns(struct sql_statement *q, struct sql_from *from, struct sql_expr *where, const char *const **ret_names,
-                  size_t *ret_count, const char **ret_alias)
+                  size_t *ret_count, const char **ret_alias, struct sql_with **ret_with)
 {
     const char *alias = table_alias(q, from);
     const struct sql_table *table = from->looked_at;
@@ -426,6 +436,7 @@ sql_table_columns(struct sql_statement *q, struct sql_from *from, struct sql_exp
     if (table == NULL) {
         return false;
     }
+    *ret_with = table->view;
     from->looked_at = table;
     *ret_names = table->columns;
     *ret_count = table->count;
@@ -448,6 +459,9 @@ sql_add_table(struct sql_block *block, const struct sql_from *from)
     }
     if (table == NULL) {
         return false;
+    }
+    if (table->view != NULL) {
+        return add_with(block, from, table->view);
     }
     result = (struct sql_result){.rel = {table->node, table->rows, table->rows}, .count = table->count};
     result.outputs = SQL_ARRAY(q, struct sql_output, table->count);

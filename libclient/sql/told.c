@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "granary/mutable.h"
 #include "granary/sql.h"
+#include "sql/about.h"
 #include "sql/change.h"
 #include "sql/parse/parse.h"
 
@@ -179,15 +180,19 @@ tell_change(struct sql_statement *q, const struct sql_change *change)
 
 /* Returns whether files that were not opened have the column that it fails for. */
 static bool
-translate(struct sql_statement q)
+translate(struct wording *w, bool all_files)
 {
+    struct sql_statement q = w->q;
     struct sql_tree tree = {.select = NULL};
     struct sql_result result;
 
+    q.all_files = all_files;
     q.graph = granary_graph_create();
     if (q.graph != NULL) {
         tree = sql_parse(&q);
     }
+    w->q.moved = q.moved; /* for its places */
+    w->q.moved_count = q.moved_count;
     if (tree.select != NULL) {
         (void)sql_plan(&q, tree.select, true, &result);
     } else if (tree.change != NULL) {
@@ -201,11 +206,8 @@ translate(struct sql_statement q)
 static void
 tell_statement(struct wording *w)
 {
-    struct sql_statement q = w->q;
-
-    if (translate(q)) {
-        q.all_files = true;
-        (void)translate(q);
+    if (translate(w, false)) {
+        (void)translate(w, true);
     }
 }
 
@@ -456,7 +458,8 @@ granary_err
 granary_sql_error(granary_client *client, granary_err err, const char *sql, size_t length)
 {
     struct wording w = {.q = {.text = sql, .length = length, .client = client}};
-    char *message = sql == NULL ? NULL : strdup(granary_error_message());
+    const bool is_about = sql != NULL && sql_is_about(sql, length); /* its graph is of another text */
+    char *message = sql == NULL || is_about ? NULL : strdup(granary_error_message());
 
     w.rest = message;
     w.q.telling = &w.telling;

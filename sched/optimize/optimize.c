@@ -126,7 +126,8 @@ gr_optimize(struct gr_steps *steps, uint32_t without)
                  {GR_RULE_MATCH, rule_match, false, NULL},
                  {0, NULL, false, rule_keys},
                  {GR_RULE_PRUNE, NULL, false, rule_prune},
-                 {GR_RULE_FUSE_MAP, rule_fuse_map, false, NULL}};
+                 {GR_RULE_FUSE_MAP, rule_fuse_map, false, NULL},
+                 {0, NULL, false, rule_recursion}};
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < sizeof rules / sizeof rules[0] && err == GRANARY_OK; i++) {

@@ -10,6 +10,7 @@
  *   merge-heads       head over head becomes one head of the fewer rows                             rule_head.c
  *   head-below-map    head over select or assign: the rows are cut first                            rule_head.c
  *   head-into-sort    head over sort becomes a sort that keeps only the first rows                  rule_head.c
+ *   head-into-recursion head over recurse ends the recursion when there are so many rows             rule_head.c
  *   lift-project      what only picks and renames columns moves from below a join to above it         rule_lift.c
  *   push-filter       a condition moves from its filter towards the sources                           rule_predicate.c
  *   fold-into-groupby a groupby computes what assigns below it made                               rule_fold.c
@@ -18,6 +19,7 @@
  *   (keys)            what each step yields, as a key, when it may be recalled (always)               rule_keys.c
  *   prune-columns     sources read, and steps keep, only the columns a target needs                 rule_prune.c
  *   fuse-map          element-wise operators become one program                                     rule_fuse_map.c
+ *   (recursion)       what a recurse runs round by round is put into it (always)                    rule_recursion.c
  */
 #ifndef OPTIMIZE_OPTIMIZE_H
 #define OPTIMIZE_OPTIMIZE_H

@@ -1,5 +1,5 @@
 /*
- * merge-heads, head-below-map, head-into-sort: rows are cut as early as possible.
+ * merge-heads, head-below-map, head-into-sort, head-into-recursion: rows are cut as early as possible.
  *
  * Only a step that nobody else reads and no target names is changed. A step and its input change places in the array,
  * so that inputs still stand before their readers.
@@ -78,6 +78,15 @@ head_into_sort(struct gr_steps *steps, struct gr_step *head, struct gr_step *sor
     sort->own_attr_count = 0;
 }
 
+/* It ends when it has so many. The head stays: a round makes as many as it makes. */
+static void
+head_into_recursion(struct gr_steps *steps, const struct gr_step *head, struct gr_step *recursion)
+{
+    recursion->limit = rows_of(head);
+    rule_fired(steps, "head-into-recursion", "'%s' ends when it has %" PRId64 " rows, for '%s'",
+               recursion->origin->name, recursion->limit, head->origin->name);
+}
+
 /* From one head as far down as it goes. */
 static granary_err
 push_down(struct gr_steps *steps, struct gr_step *head)
@@ -99,6 +108,9 @@ push_down(struct gr_steps *steps, struct gr_step *head)
             head = below;
         } else if (below->op == GR_TILE_sort && limit_of(head, below) <= SORT_LIMIT_MAX) {
             head_into_sort(steps, head, below);
+            return GRANARY_OK;
+        } else if (below->op == GR_TILE_recurse) {
+            head_into_recursion(steps, head, below);
             return GRANARY_OK;
         } else {
             return GRANARY_OK;

@@ -13,6 +13,7 @@ rule_visit rule_written, rule_dead, rule_select, rule_constant, rule_sort, rule_
 granary_err rule_common(struct gr_steps *steps);
 granary_err rule_keys(struct gr_steps *steps);
 granary_err rule_prune(struct gr_steps *steps);
+granary_err rule_recursion(struct gr_steps *steps);
 
 /* Add to what rows of input k must fulfil; before: the new part is looked at first. Errors: as gr_expr_and() */
 granary_err rule_add_condition(struct gr_step *step, size_t k, const struct gr_expr *expr, bool before);

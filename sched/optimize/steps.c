@@ -352,7 +352,7 @@ gr_steps_print(const struct gr_steps *steps, size_t max, struct gr_buf *out)
     size_t live = 0;
 
     for (size_t i = 0; i < steps->count; i++) {
-        if (!steps->steps[i].dead && live++ < max) {
+        if ((!steps->steps[i].dead || steps->steps[i].inner) && live++ < max) {
             print_step(steps, &steps->steps[i], out);
         }
     }

@@ -17,6 +17,14 @@
 
 #define GR_STEP_NO_LIMIT GR_NO_LIMIT
 
+/* What a recurse runs in each round. */
+struct gr_body {
+    size_t round;  /* the step that stands for the rows of the round before */
+    size_t end;    /* the one that makes this round's rows; of the body, or an input of the recurse */
+    size_t *steps; /* the others, ascending */
+    size_t count;
+};
+
 struct gr_step {
     const struct gr_node *node;
     const Granary__Node *origin; /* whose name messages tell */
@@ -34,13 +42,15 @@ struct gr_step {
     size_t own_attr_count;
     struct gr_expr *where[2]; /* of input i only rows that fulfil this; NULL: all. Owned */
     struct gr_expr *within;   /* groupby: what its attribute `where` says, once rule_fold has set it. Owned */
-    int64_t limit;            /* sort: only the first rows; GR_STEP_NO_LIMIT */
+    int64_t limit;            /* sort, recurse: only the first rows; GR_STEP_NO_LIMIT */
     /* Frames, set by rule_prune; NULL: all. By position in type->schema. */
     bool *present;   /* the columns it yields */
     bool *narrow[2]; /* the columns it takes from input i (positions in that one's schema), when that yields more */
     bool *also;      /* columns that it yields, whoever needs them; NULL: none. Set by rule_keys */
     bool spare;      /* what it yields may be recalled: it is kept when that costs little, ... */
     bool wished;     /* ... or in any case: it was computed before, and not kept */
+    bool inner;      /* of a body: dead to all others. Set by rule_recursion */
+    const struct gr_body *body; /* recurse, set by rule_recursion, which gives it the body's inputs for its own */
 };
 
 /* Frames that were computed before. */

@@ -317,6 +317,10 @@ make_op(const struct emission *e, uint32_t subtask, uint32_t number)
     granary__chunk_op__init(op);
     op->op = (char *)(uintptr_t)gr_chunk_op_name((enum gr_chunk_op)chunk->op);
     op->node = plan_node(e->plan, chunk->step)->name;
+    if (gr_chunk_op_has_body((enum gr_chunk_op)chunk->op) &&
+        !plan_emit_body(e->plan, gr_chunk_body(e->chunks, chunk), e->memory, op)) {
+        return NULL;
+    }
     return set_inputs(e, subtask, chunk, op) && set_outputs(e, number, chunk, op) && set_attrs(e, chunk, op) ? op
                                                                                                              : NULL;
 }

@@ -24,7 +24,9 @@ print_inputs(const Granary__ChunkOp *op, struct gr_buf *out)
         const Granary__Operand *operand = op->inputs[k];
 
         gr_buf_addf(out, "%s", k > 0 ? ", " : "");
-        if (operand->object.len > 0) {
+        if (operand->outer > 0) {
+            gr_buf_addf(out, operand->outer == 1 ? "round" : "input %u", operand->outer - 1);
+        } else if (operand->object.len > 0) {
             print_id(&operand->object, out);
         } else {
             gr_buf_addf(out, "#%u", operand->op);
@@ -59,6 +61,23 @@ print_outputs(const Granary__ChunkOp *op, struct gr_buf *out)
     }
 }
 
+/* What a recursion runs each round, in braces. */
+static void
+print_body(const Granary__ChunkOp *op, struct gr_buf *out)
+{
+    gr_buf_addf(out, "%s", op->n_body > 0 ? " {" : "");
+    for (size_t i = 0; i < op->n_body && i < OPS_SHOWN; i++) {
+        gr_buf_addf(out, "%s%s(", i == 0 ? "" : "; ", op->body[i]->op);
+        print_inputs(op->body[i], out);
+        gr_buf_addf(out, ")");
+        print_body(op->body[i], out);
+    }
+    if (op->n_body > OPS_SHOWN) {
+        gr_buf_addf(out, "; ... %zu in all", op->n_body);
+    }
+    gr_buf_addf(out, "%s", op->n_body > 0 ? "}" : "");
+}
+
 void
 plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask)
 {
@@ -84,6 +103,7 @@ plan_explain_subtask(struct gr_plan *plan, const struct gr_plan_subtask *subtask
         gr_buf_addf(out, "%s%s(", i == 0 ? " " : "; ", message->ops[i]->op);
         print_inputs(message->ops[i], out);
         gr_buf_addf(out, ")");
+        print_body(message->ops[i], out);
         print_outputs(message->ops[i], out);
     }
     gr_buf_addf(out, "\n");

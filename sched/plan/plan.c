@@ -152,7 +152,8 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         free(plan);
         return err;
     }
-    plan->tile_options = (struct gr_tile_options){options->chunk_bytes, options->memory_bytes};
+    plan->tile_options =
+        (struct gr_tile_options){.chunk_bytes = options->chunk_bytes, .memory_bytes = options->memory_bytes};
     plan->without_rules = options->without_rules;
     plan->recall = options->recall;
     plan->session = strdup(options->session == NULL ? "" : options->session);

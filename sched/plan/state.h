@@ -149,6 +149,10 @@ void plan_free_functions(struct gr_plan *plan);
 bool plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, struct gr_region *memory,
                     Granary__Subtask *subtask);
 
+/* emit_body.c: what a recurse runs each round becomes part of its message. Errors: no memory, as false */
+bool plan_emit_body(const struct gr_plan *plan, const struct gr_chunks_body *body, struct gr_region *memory,
+                    Granary__ChunkOp *op);
+
 /* account.c: note of what steps a subtask's operators are. Errors: ENOMEM */
 granary_err plan_account_subtask(struct gr_plan *plan, uint64_t number, const uint32_t *ops, uint32_t count);
 void plan_account_free(struct gr_plan *plan);

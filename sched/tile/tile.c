@@ -26,7 +26,8 @@ gr_tiling_create(const struct gr_steps *steps, const struct gr_sources *sources,
     struct tiling *t = calloc(1, sizeof *t);
 
     if (t != NULL) {
-        *t = (struct tiling){.steps = steps,
+        *t = (struct tiling){.rules = rules,
+                             .steps = steps,
                              .sources = sources,
                              .options = options,
                              .chunks = chunks,

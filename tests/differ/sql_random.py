@@ -214,6 +214,12 @@ def calls(tree):
 
 
 def smaller_query(q):
+    if 'recursive' in q:
+        for i, arm in enumerate(q['arms']):
+            for smaller in smaller_select(arm, False):
+                if [name for _, name in smaller['items']] == [name for _, name in arm['items']]:
+                    yield {**q, 'arms': q['arms'][:i] + [smaller] + q['arms'][i + 1:]}
+        return
     for key in ('limit', 'offset', 'order'):
         if q[key] is not None and not (key == 'order' and q['limit'] is not None):
             yield {**q, key: None}

@@ -26,7 +26,7 @@ FOUND_IN = {name: feature for feature, names in {
     'percentile': 'agg_order', 'filter': 'agg_filter', 'distinct': 'agg_distinct', 'n_rows': 'start_offset', 'over': 'over node_window_def partition_clause order_clause frame_options',
     'named': 'window_clause', 'based': 'refname', 'rollup': 'grouping_set_rollup node_grouping_set', 'cube': 'grouping_set_cube', 'sets': 'grouping_set_sets grouping_set_empty',
     'star': 'node_a_star', 'row': 'node_row_expr', 'any': 'oper_name any_sublink', 'all': 'all_sublink', 'lateral': 'lateral', 'intersect all': 'setop_intersect', 'except all': 'setop_except', 'exists': 'exists_sublink', 'in_list': 'testexpr', 'value': 'expr_sublink', 'union': 'setop_union',
-    'union all': 'all', 'intersect': 'setop_intersect', 'except': 'setop_except', 'with': 'with_clause ctes ctename ctequery node_common_table_expr', 'with names': 'aliascolnames',
+    'union all': 'all', 'intersect': 'setop_intersect', 'except': 'setop_except', 'with': 'with_clause ctes ctename ctequery node_common_table_expr', 'with names': 'aliascolnames', 'recursive': 'recursive',
     'natural': 'is_natural', 'using': 'using_clause', 'left': 'join_left', 'right': 'join_right', 'full': 'join_full', 'inner': 'join_inner node_join_expr jointype quals larg rarg',
     'sub': 'subquery node_range_subselect', 'values': 'values_lists colnames', 'series': 'node_range_function functions', 'offset': 'limit_offset', 'limit': 'limit_count',
     'having': 'having_clause', 'cast_number': 'typmods', 'null': 'isnull'}.items() for name in names.split()}
@@ -402,10 +402,43 @@ class Maker(Subqueries):
         made['items'] = [[item, f'c{i}'] for i, item in enumerate(items)]
         return made
 
+    def recursion(self, name):
+        """[what WITH RECURSIVE calls name, its columns]: a number that grows, and what the rounds make of the rows before and of a table."""
+        draw = self.draw
+        types = [draw.choice([t for t in self.types if t in PLAIN + ('date', 'bool', 'big')]) for _ in range(draw.randint(1, 3))]
+        columns = {'n': 'int', **{f'c{i}': t for i, t in enumerate(types)}}
+        tree, scope = self.tables(0)
+
+        def arm(tree, number, scope, where):
+            items = [number] + [self.expr(t, scope, 1) for t in types]
+            return {'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': False,
+                    'items': [[['cast', item[1], item, False], column] for item, column in zip(items, columns)]}
+
+        first = arm(tree, ['lit', 'int', '1'], scope, self.expr('bool', scope, 1) if draw.chance(0.6) else None)
+        alias = self.name('r')
+        tree, scope = ['table', name, alias], [[alias, columns, None]]
+        joined = draw.chance(0.5)
+        if joined:
+            table, other = draw.choice(TABLES), self.name('r')
+            scope = scope + [[other, {n: t for n, t in COLUMNS.items() if t in self.types}, ['id']]]
+            on = ['bin', 'bool', '=', ['col', 'int', alias, draw.choice([n for n, t in columns.items() if t == 'int'])], ['col', 'int', other, draw.choice(['k', 'i', 'id'])]]
+            tree = ['join', 'inner', tree, ['table', table, other], on]
+        number = ['col', 'int', alias, 'n']
+        where = ['bin', 'bool', '<', number, ['lit', 'int', draw.choice(['2', '3']) if joined else draw.choice(['2', '3', '5'])]]
+        if draw.chance(0.5):
+            where = ['bin', 'bool', 'and', where, self.expr('bool', scope, 1)]
+        step = arm(tree, ['bin', 'int', '+', number, ['lit', 'int', '1']], scope, where)
+        return {'arms': [first, step], 'all': draw.chance(0.5), 'recursive': True}, columns
+
     def query(self, depth, top=False):
         """[query, its columns]"""
         draw = self.draw
         made = {'with': []}
+        if top and self.chance(0.06, 'recursive'):
+            name = self.name('w')
+            query, columns = self.recursion(name)
+            made['with'].append([name, query, list(columns)])
+            self.ctes.append((name, columns))
         if top and self.chance(0.2, 'with', 'with names'):
             for _ in range(draw.randint(1, 2)):
                 name = self.name('w')
@@ -669,8 +702,10 @@ class Writer:
 
     def query(self, q):
         text = ''
+        if 'recursive' in q:
+            return f' union {"all " if q["all"] else ""}'.join(self.select(arm) for arm in q['arms'])
         if q['with']:
-            text = 'with ' + ', '.join(f'{name}{"(" + ", ".join(names[0]) + ")" if names else ""} as ({self.query(query)})' for name, query, *names in q['with']) + ' '
+            text = f'with {"recursive " if any("recursive" in query for _, query, *_ in q["with"]) else ""}' + ', '.join(f'{name}{"(" + ", ".join(names[0]) + ")" if names else ""} as ({self.query(query)})' for name, query, *names in q['with']) + ' '
         arms = [self.select(arm) for arm in q['arms']]
         text += arms[0]
         for between, arm in zip(q['between'], arms[1:]):

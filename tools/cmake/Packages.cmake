@@ -19,6 +19,7 @@ pkg_check_modules(numa REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.34)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(libedit REQUIRED IMPORTED_TARGET libedit)
 pkg_check_modules(cmocka IMPORTED_TARGET cmocka)
 # The archive: its symbols, among them PostgreSQL's, stay inside what is linked with it.
 find_library(PG_QUERY_ARCHIVE libpg_query.a REQUIRED)

@@ -26,6 +26,12 @@ void gr_value_free(struct gr_value *value);
 /* Whether none of its bytes belong to somebody else: it outlives what it was made from. */
 bool gr_value_is_owned(const struct gr_value *value);
 
+struct gr_kernel_call;
+
+/* Errors: ETYPE, EINVAL, ENOMEM, EIO, ...: the message says what and, for files, file and line; the node's name is
+ * added by the worker. */
+typedef granary_err gr_kernel(struct gr_kernel_call *call);
+
 struct gr_kernel_call {
     const Granary__ChunkOp *op;
     const struct gr_value *inputs; /* valid until the subtask ends, longer than the outputs of this call */
@@ -46,6 +52,12 @@ struct gr_kernel_call {
     /* A join is all that reads output 0, by these columns first: the others of a frame may be late (data/frame.h). One a
      * column of the operator's `columns`; NULL: all are wanted at once. */
     const bool *first;
+    /* For an operator that runs others: what runs one, NULL when there is none of that name; and whether the subtask is to
+     * be given up, which it asks now and then. */
+    gr_kernel *(*find)(const char *op);
+    bool (*stopped)(const struct gr_kernel_call *call);
+    const void *stopping;           /* the worker's */
+    const Granary__ChunkOp *failed; /* set by an operator that runs others: the one that has failed */
 };
 
 /* Output i becomes bytes; *takes* them. */
@@ -55,10 +67,6 @@ call_yield_bytes(struct gr_kernel_call *call, size_t i, void *bytes, uint64_t si
     call->outputs[i] =
         (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = bytes, .bytes_size = size, .owned_bytes = bytes};
 }
-
-/* Errors: ETYPE, EINVAL, ENOMEM, EIO, ...: the message says what and, for files, file and line; the node's name is
- * added by the worker. */
-typedef granary_err gr_kernel(struct gr_kernel_call *call);
 
 /* One kernel per operator, which takes its parameters as a struct: an operator without one does not link. */
 #define CHUNK_OP(name, text)                                                                                           \

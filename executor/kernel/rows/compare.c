@@ -59,7 +59,7 @@ nodes_compare(enum gr_expr_op op, struct node *a, struct node *b, uint8_t *out, 
         const uint8_t *y = b->values;
 
         for (int64_t i = 0; i < n; i++) {
-            out[i] = (x[i] == y[i]) == (op == GR_OP_EQUAL);
+            out[i] = gr_expr_op_holds(op, x[i] - y[i]);
         }
     } else if (a->class == ROWS_INT || a->class == ROWS_WIDE) {
         for (int64_t i = 0; i < n; i++) {

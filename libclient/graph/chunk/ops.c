@@ -47,7 +47,8 @@ int
 gr_chunk_op_find(const char *name)
 {
     for (int op = 0; op < GR_CHUNK_object; op++) {
-        if (strcmp(names[op], name) == 0 && !gr_chunk_op_answers((enum gr_chunk_op)op)) {
+        if (strcmp(names[op], name) == 0 && !gr_chunk_op_answers((enum gr_chunk_op)op) &&
+            !gr_chunk_op_has_body((enum gr_chunk_op)op)) {
             return op;
         }
     }

@@ -26,6 +26,13 @@ gr_chunk_op_is_user(enum gr_chunk_op op)
     return op == GR_CHUNK_call || op == GR_CHUNK_exec;
 }
 
+/* Whether it runs others, which the planner writes into it: not for chunk graphs. */
+static inline bool
+gr_chunk_op_has_body(enum gr_chunk_op op)
+{
+    return op == GR_CHUNK_recurse;
+}
+
 /* Whether a subtask with it has nothing else that takes or gives values. */
 static inline bool
 gr_chunk_op_is_alone(enum gr_chunk_op op)

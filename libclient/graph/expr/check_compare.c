@@ -91,13 +91,6 @@ granary_err
 expr_check_order(struct gr_expr *expr)
 {
     expr_settle_nulls(expr, GRANARY_INT64);
-    for (int i = 0; i < 2; i++) {
-        const struct gr_expr *other = expr->operands[1 - i];
-
-        if (expr->operands[i]->dtype == GRANARY_BOOL && (other->dtype == GRANARY_BOOL || expr_is_text(other))) {
-            return expr_wrong_type(expr, "values that have an order");
-        }
-    }
     return expr_check_equal(expr);
 }
 
@@ -200,15 +193,6 @@ expr_check_nullif(struct gr_expr *expr)
         expr->dtype = expr->operands[0]->dtype;
     }
     return err;
-}
-
-granary_err
-expr_check_ordered_alike(struct gr_expr *expr)
-{
-    granary_err err = expr_check_alike(expr);
-
-    return err == GRANARY_OK && expr->dtype == GRANARY_BOOL ? expr_wrong_operand(expr, 0, "values that have an order")
-                                                            : err;
 }
 
 granary_err

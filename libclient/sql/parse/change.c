@@ -216,6 +216,7 @@ place_dropped(struct parse *p, struct sql_change *change)
         case PG_QUERY__TOKEN__IF_P:
             break;
         case PG_QUERY__TOKEN__TABLE:
+        case PG_QUERY__TOKEN__VIEW:
         case PG_QUERY__TOKEN__EXISTS:
         case PG_QUERY__TOKEN__ASCII_44: /* a comma */
             begins = true;
@@ -233,11 +234,13 @@ place_dropped(struct parse *p, struct sql_change *change)
 static bool
 take_drop(struct parse *p, const PgQuery__DropStmt *from, struct sql_change *change)
 {
-    if (TAKE(p, from, remove_type) != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE) {
-        return parse_unsupported(p, 0, "DROP of anything but tables is");
+    const PgQuery__ObjectType type = TAKE(p, from, remove_type);
+
+    if (type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE && type != PG_QUERY__OBJECT_TYPE__OBJECT_VIEW) {
+        return parse_unsupported(p, 0, "DROP of anything but tables and views is");
     }
     (void)TAKE(p, from, behavior); /* nothing depends on a table */
-    change->kind = SQL_DROP;
+    change->kind = type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW ? SQL_DROP_VIEW : SQL_DROP;
     change->lenient = TAKE(p, from, missing_ok) != 0;
     change->tables = SQL_ARRAY(p->q, struct sql_from *, from->n_objects);
     for (size_t i = 0; change->tables != NULL && i < from->n_objects; i++) {
@@ -312,6 +315,12 @@ parse_change(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_DROP_STMT:
         ok = take_drop(p, from->drop_stmt, change);
         break;
+    case PG_QUERY__NODE__NODE_VIEW_STMT:
+        ok = parse_view_statement(p, from->view_stmt, change);
+        break;
+    case PG_QUERY__NODE__NODE_TRUNCATE_STMT:
+        ok = parse_truncate(p, from->truncate_stmt, change);
+        break;
     case PG_QUERY__NODE__NODE_CALL_STMT:
         ok = take_call(p, from->call_stmt, change);
         break;
@@ -320,9 +329,13 @@ parse_change(struct parse *p, const PgQuery__Node *from)
         break;
     default:
         ok = sql_fail(p->q, GRANARY_EUNSUPPORTED, 0,
-                      "only SELECT, CREATE TABLE, INSERT, DELETE, UPDATE, DROP TABLE, COPY and CALL seal('t') are "
-                      "supported");
+                      "only SELECT, CREATE TABLE, CREATE VIEW, INSERT, DELETE, UPDATE, TRUNCATE, DROP, COPY and "
+                      "CALL seal('t') are supported");
         break;
+    }
+    change->replaces = change->replaces || p->q->replaces;
+    if (ok && change->replaces && change->lenient) {
+        ok = sql_fail(p->q, GRANARY_EINVAL, change->position, "OR REPLACE and IF NOT EXISTS: write one of them");
     }
     return ok && check_fields(p, change) ? change : NULL;
 }

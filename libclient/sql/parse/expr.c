@@ -228,9 +228,8 @@ parse_node(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
         return sql_parse_refuse_now(p, from->sqlvalue_function->location);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC:
-        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->grouping_func->location,
-                       "GROUPING() is not supported: keys that a set leaves out are null");
-        return NULL;
+        return sql_parse_grouping(p, TAKE(p, from->grouping_func, args), from->grouping_func->n_args,
+                                  from->grouping_func->location);
     case PG_QUERY__NODE__NODE_PARAM_REF:
         return sql_parse_refuse(p, from->param_ref->location, "a parameter ($1) is");
     case PG_QUERY__NODE__NODE_GROUPING_SET:

@@ -283,7 +283,7 @@ parse_window(struct parse *p, const PgQuery__WindowDef *from)
 }
 
 bool
-parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
+parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify)
 {
     struct named_window *windows = SQL_ARRAY(p->q, struct named_window, count);
 
@@ -293,6 +293,11 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count)
         const PgQuery__WindowDef *def = from[i]->window_def;
         const char *name = TAKE(p, def, name);
 
+        if (parse_is_noted(p, def->location, NOTED_QUALIFY)) {
+            (void)TAKE(p, def, frame_options);
+            *ret_qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
+            return *ret_qualify != NULL;
+        }
         if (find_window(p, name) != NULL) {
             return sql_fail(p->q, GRANARY_EINVAL, def->location, "two windows are called '%s'", name);
         }
@@ -392,6 +397,18 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
 
+    if (parse_is_noted(p, call->location, NOTED_IGNORE_NULLS)) {
+        return sql_parse_refuse(p, call->location, "IGNORE NULLS is");
+    }
+    if (parse_is_noted(p, call->location, NOTED_STAR)) {
+        return sql_parse_star(p, call);
+    }
+    if (strcmp(name, "grouping_id") == 0) {
+        return sql_parse_grouping(p, TAKE(p, call, args), call->n_args, call->location);
+    }
+    if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
+        return sql_parse_columns(p, call);
+    }
     if ((strcmp(name, "extract") == 0 || strcmp(name, "date_part") == 0) && call->n_args == 2) {
         return parse_extract(p, call);
     }

@@ -5,6 +5,8 @@
 
 #define EXPRS_MAX 32
 #define SETS_MAX  64
+/* Bits of a number. */
+#define GROUPING_MAX 31
 
 /* Sets of GROUP BY's expressions, by their places: bit i is the i-th. */
 struct sets {
@@ -143,6 +145,11 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     struct sets sets = {.of = {0}, .count = 1};
     bool several = false;
 
+    if (from->n_group_clause == 1 && parse_is_all(p, from->group_clause[0])) {
+        (void)TAKE(p, from, group_clause);
+        select->group_all = true;
+        return true;
+    }
     for (size_t i = 0; i < from->n_group_clause; i++) {
         several = several || from->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET;
     }
@@ -166,4 +173,22 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     }
     memcpy(select->sets, sets.of, sets.count * sizeof *sets.of);
     return true;
+}
+
+struct sql_expr *
+sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position)
+{
+    struct sql_expr *expr = sql_parse_new_expr(p, SQL_AGGREGATE, position, SQL_GROUPING, 0);
+
+    if (expr == NULL) {
+        return NULL;
+    }
+    if (count < 1 || count > GROUPING_MAX) {
+        (void)sql_fail(p->q, GRANARY_EINVAL, position, "GROUPING takes 1 to %d expressions of GROUP BY", GROUPING_MAX);
+        return NULL;
+    }
+    expr->written = SQL_GROUPING;
+    expr->count = count;
+    expr->args = parse_exprs(p, args, count);
+    return expr->args == NULL ? NULL : expr;
 }

@@ -1,4 +1,4 @@
-/* Parsing by libpg_query. Words that DuckDB has and PostgreSQL has not are replaced in the text first. */
+/* Parsing by libpg_query. What DuckDB has beyond its grammar is rewritten first (dialect.h). */
 #include "sql/parse/parse.h"
 
 #include <ctype.h>
@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 #include "graph/nearest.h"
-#include "sql/parse/private.h"
+#include "sql/first.h"
+#include "sql/parse/dialect.h"
 
 /* The grammar's actions, and what unpacks its tree, recurse as deep as the text nests: on a stack of their own. */
 #define STACK_BYTES ((size_t)512 << 20)
@@ -24,7 +25,7 @@ struct job {
     char *text; /* with names of files replaced */
     const char **files;
     size_t file_count;
-    struct parse_note *notes;
+    const struct parse_note *notes;
     size_t note_count;
     struct sql_tree tree;
 };
@@ -119,61 +120,6 @@ replace_file(struct job *job, int at)
     return true;
 }
 
-/* Whether the statement has a token of that text there, in letters of any case. */
-static bool
-is_token(const struct job *job, const PgQuery__ScanToken *token, const char *text)
-{
-    return (size_t)(token->end - token->start) == strlen(text) &&
-           strncasecmp(job->text + token->start, text, strlen(text)) == 0;
-}
-
-static bool
-is_one_of(const struct job *job, const PgQuery__ScanToken *token, const char *const *texts)
-{
-    while (*texts != NULL && !is_token(job, token, *texts)) {
-        texts++;
-    }
-    return *texts != NULL;
-}
-
-static void
-replace_token(struct job *job, const PgQuery__ScanToken *token, const char *with)
-{
-    memset(job->text + token->start, ' ', (size_t)(token->end - token->start));
-    memcpy(job->text + token->start, with, strlen(with));
-}
-
-static void
-note_token(struct job *job, const PgQuery__ScanToken *token, enum parse_noted what)
-{
-    job->notes[job->note_count++] = (struct parse_note){token->start, what};
-}
-
-/* A word between two tables, which the grammar would take for the alias of the first one. */
-static void
-replace_join(struct job *job, const PgQuery__ScanToken *before, const PgQuery__ScanToken *token,
-             const PgQuery__ScanToken *next)
-{
-    static const char *const begins[] = {"from", "join", "as", ",", ".", "(", NULL}; /* it is a name behind these */
-    static const char *const others[] = {"asof", "positional", NULL};
-    static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
-    bool semi = is_token(job, token, "semi");
-
-    if (is_one_of(job, before, begins)) {
-        return;
-    }
-    if ((semi || is_token(job, token, "anti")) && is_token(job, next, "join")) {
-        if (is_token(job, before, "left")) { /* LEFT SEMI JOIN is the same */
-            replace_token(job, before, "");
-        }
-        replace_token(job, token, "left");
-        note_token(job, next, semi ? NOTED_SEMI : NOTED_ANTI);
-    } else if (is_one_of(job, token, others) && is_one_of(job, next, joins)) {
-        (void)sql_fail(job->q, GRANARY_EUNSUPPORTED, token->start, "%.*s JOIN is not supported",
-                       token->end - token->start, job->text + token->start);
-    }
-}
-
 PgQuery__ScanResult *
 parse_scan(struct sql_statement *q, const char *text)
 {
@@ -196,98 +142,6 @@ parse_scan_free(PgQuery__ScanResult *scan)
     if (scan != NULL) {
         pg_query__scan_result__free_unpacked(scan, NULL);
     }
-}
-
-/*
- * What the grammar does not have, or has with another meaning, becomes what it has, where its own scanner finds it;
- * what was meant is noted down by its place. All positions stay.
- *
- *   //  **  ==           would bind as any operator that somebody makes up: between `+` and `=`
- *   try_cast(x as t)     only CAST takes AS
- *   SEMI JOIN and its kin
- */
-static void
-replace_tokens(struct job *job)
-{
-    PgQuery__ScanResult *scan = parse_scan(job->q, job->text);
-
-    if (scan != NULL && (job->notes = SQL_ARRAY(job->q, struct parse_note, scan->n_tokens)) == NULL) {
-        (void)sql_fail(job->q, GRANARY_ENOMEM, -1, "out of memory");
-    }
-    for (size_t i = 0; job->notes != NULL && i < scan->n_tokens; i++) {
-        const PgQuery__ScanToken *token = scan->tokens[i];
-        const PgQuery__ScanToken *next = i + 1 < scan->n_tokens ? scan->tokens[i + 1] : token;
-
-        if (is_token(job, token, "//")) {
-            note_token(job, token, NOTED_QUOTIENT);
-            replace_token(job, token, "/");
-        } else if (is_token(job, token, "**")) {
-            replace_token(job, token, "^");
-        } else if (is_token(job, token, "==")) {
-            replace_token(job, token, "=");
-        } else if (is_token(job, token, "try_cast") && is_token(job, next, "(")) {
-            note_token(job, token, NOTED_TRY);
-            replace_token(job, token, "cast");
-        } else if (is_token(job, token, "join")) {
-            if (job->note_count == 0 || job->notes[job->note_count - 1].at != token->start) {
-                note_token(job, token, NOTED_JOIN);
-            }
-        } else if (i > 0) {
-            replace_join(job, scan->tokens[i - 1], token, next);
-        }
-    }
-    parse_scan_free(scan);
-}
-
-/* Whether a bracket behind that token begins a list: behind a value it takes a part of that, or tells of a type. */
-static bool
-begins_list(const struct job *job, const PgQuery__ScanToken *before)
-{
-    static const char *const values[] = {"array", "end", "true", "false", "null", ")", "]", NULL};
-
-    if (is_one_of(job, before, values)) {
-        return false;
-    }
-    return before->token != PG_QUERY__TOKEN__IDENT && before->token != PG_QUERY__TOKEN__UIDENT &&
-           before->token != PG_QUERY__TOKEN__PARAM && before->token != PG_QUERY__TOKEN__SCONST &&
-           before->token != PG_QUERY__TOKEN__ICONST && before->token != PG_QUERY__TOKEN__FCONST &&
-           (before->keyword_kind == PG_QUERY__KEYWORD_KIND__NO_KEYWORD ||
-            before->keyword_kind == PG_QUERY__KEYWORD_KIND__RESERVED_KEYWORD);
-}
-
-/* Lists as DuckDB writes them, [1, 2], become ARRAY[1, 2]; the statement notes where, for its messages. */
-static bool
-insert_arrays(struct job *job)
-{
-    struct sql_statement *q = job->q;
-    const size_t word = strlen(SQL_ARRAY_WORD);
-    PgQuery__ScanResult *scan = parse_scan(q, job->text);
-    int *inserted = scan == NULL ? NULL : SQL_ARRAY(q, int, scan->n_tokens);
-    char *text = scan == NULL ? NULL : SQL_ARRAY(q, char, strlen(job->text) + scan->n_tokens * word + 1);
-    size_t count = 0;
-    int from = 0;
-    char *to = text;
-
-    for (size_t i = 1; i < (scan == NULL ? 0 : scan->n_tokens) && inserted != NULL && text != NULL; i++) {
-        int at = scan->tokens[i]->start;
-
-        if (is_token(job, scan->tokens[i], "[") && begins_list(job, scan->tokens[i - 1])) {
-            memcpy(to, job->text + from, (size_t)(at - from));
-            to += at - from;
-            inserted[count++] = (int)(to - text);
-            memcpy(to, SQL_ARRAY_WORD, word);
-            to += word;
-            from = at;
-        }
-    }
-    if (count > 0) {
-        memcpy(to, job->text + from, strlen(job->text + from));
-        job->text = text;
-        q->inserted = inserted;
-        q->inserted_count = count;
-    }
-    parse_scan_free(scan);
-    return q->err == GRANARY_OK;
 }
 
 static void
@@ -327,16 +181,11 @@ convert(struct job *job, const PgQueryProtobuf *packed)
 static void *
 parse_thread(void *argument)
 {
-    static const char *const replaced[] = {"//", "**", "==", "try_cast", "semi", "anti", "asof", "positional"};
     struct job *job = argument;
-    bool again = strchr(job->text, '[') == NULL || insert_arrays(job);
+    char *text = dialect_rewrite(job->q, job->text, &job->notes, &job->note_count);
+    bool again = text != NULL;
 
-    for (size_t i = 0; i < sizeof replaced / sizeof replaced[0] && job->notes == NULL && again; i++) {
-        if (strcasestr(job->text, replaced[i]) != NULL) {
-            replace_tokens(job);
-            again = job->q->err == GRANARY_OK;
-        }
-    }
+    job->text = text;
     while (again) {
         PgQueryProtobufParseResult result = pg_query_parse_protobuf(job->text);
 
@@ -391,6 +240,9 @@ sql_parse(struct sql_statement *q)
     }
     if (strlen(job.text) != q->length || !gr_is_utf8(q->text, q->length)) {
         (void)sql_fail(q, GRANARY_EINVAL, -1, "the statement is not UTF-8 text");
+        return job.tree;
+    }
+    if (!sql_look_first(q, job.text)) {
         return job.tree;
     }
     if (q->length <= SHALLOW_BYTES) {

@@ -6,12 +6,16 @@
 
 #include "sql/parse/parse.h"
 
-/* What a place in the statement means beyond what the grammar says of it (parse.c). */
+/* What a place in the statement means beyond what the grammar says of it (dialect.h). */
 enum parse_noted {
-    NOTED_QUOTIENT, /* an operator `/` is `//` */
-    NOTED_TRY,      /* CAST is TRY_CAST */
-    NOTED_JOIN,     /* as it stands; each JOIN is noted when there are others */
-    NOTED_SEMI,     /* LEFT JOIN is SEMI JOIN */
+    NOTED_QUOTIENT,     /* an operator `/` is `//` */
+    NOTED_TRY,          /* CAST is TRY_CAST */
+    NOTED_IGNORE_NULLS, /* the function called leaves nulls out */
+    NOTED_STAR,         /* a call is a star and what is said of it */
+    NOTED_ALL,          /* a column of GROUP BY or ORDER BY is ALL */
+    NOTED_QUALIFY,      /* a window's partition is the condition of QUALIFY */
+    NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
+    NOTED_SEMI,         /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
 };
 
@@ -39,20 +43,26 @@ struct parse {
     size_t taken_room;
 };
 
+/* The alias of a subquery that has none. */
+#define SQL_NAMELESS "#subquery"
+
 /* A field of the grammar's tree, to be used: what is set and taken by nobody is an error. Looking is done without. */
 #define TAKE(p, node, field) (parse_take((p), &(node)->field), (node)->field)
 
 struct sql_select *parse_select(struct parse *p, const PgQuery__SelectStmt *from);
 /* A statement that is no SELECT. */
 struct sql_change *parse_change(struct parse *p, const PgQuery__Node *from);
+/* Those of view.c. */
+bool parse_view_statement(struct parse *p, const PgQuery__ViewStmt *from, struct sql_change *change);
+bool parse_truncate(struct parse *p, const PgQuery__TruncateStmt *from, struct sql_change *change);
 /* A table of FROM, or the only one of a statement that changes it. */
 bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
-/* WINDOW of a SELECT becomes the names that OVER has. */
-bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count);
+/* WINDOW of a SELECT becomes the names that OVER has, and the condition of QUALIFY. */
+bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify);
 bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item);
 
 /* ---- value.c ---- */
@@ -78,6 +88,15 @@ const char *sql_parse_comparison(const char *operator, bool opposite);
 struct sql_expr *
 sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
+
+/* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
+struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
+
+/* ---- star.c ---- */
+
+/* A call that NOTED_STAR is at. */
+struct sql_expr *sql_parse_star(struct parse *p, const PgQuery__FuncCall *call);
+struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *call);
 
 /* ---- expr.c ---- */
 
@@ -141,6 +160,8 @@ int parse_place(const ProtobufCMessage *part);
 /* ---- helpers ---- */
 
 bool parse_is_noted(const struct parse *p, int position, enum parse_noted what);
+/* Whether it is the ALL of GROUP BY or ORDER BY, which is then taken. */
+bool parse_is_all(struct parse *p, const PgQuery__Node *node);
 /* A String node's text, or "". */
 const char *parse_string(struct parse *p, const PgQuery__Node *node);
 /* The last part of a name, which may stand behind pg_catalog; or "". */

@@ -22,6 +22,18 @@ parse_is_noted(const struct parse *p, int position, enum parse_noted what)
     return note != NULL && note->what == what;
 }
 
+bool
+parse_is_all(struct parse *p, const PgQuery__Node *node)
+{
+    bool is_all =
+        node->node_case == PG_QUERY__NODE__NODE_COLUMN_REF && parse_is_noted(p, node->column_ref->location, NOTED_ALL);
+
+    if (is_all) {
+        (void)parse_string(p, TAKE(p, node->column_ref, fields)[0]);
+    }
+    return is_all;
+}
+
 const char *
 parse_string(struct parse *p, const PgQuery__Node *node)
 {
@@ -70,6 +82,9 @@ parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
         return true;
     }
     item->alias = parse_copy(p, TAKE(p, alias, aliasname));
+    if (item->alias != NULL && strcmp(item->alias, SQL_NAMELESS) == 0) {
+        item->alias = NULL;
+    }
     item->column_count = alias->n_colnames;
     return parse_names(p, TAKE(p, alias, colnames), alias->n_colnames, &item->columns);
 }
@@ -212,6 +227,7 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
             return parse_unsupported(p, cte->location, "WITH of anything but SELECT is");
         }
         to->name = parse_copy(p, TAKE(p, cte, ctename));
+        to->recursive = TAKE(p, with, recursive) != 0;
         to->position = cte->location;
         to->column_count = cte->n_aliascolnames;
         for (size_t k = 0; to->name != NULL && k < i; k++) {
@@ -326,7 +342,8 @@ has_distinct_on(const PgQuery__SelectStmt *from)
 static bool
 parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause) || !parse_targets(p, from, select)) {
+    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, &select->qualify) ||
+        !parse_targets(p, from, select)) {
         return false;
     }
     (void)TAKE(p, from, distinct_clause); /* what ON names is taken by parse_orders() */
@@ -345,6 +362,20 @@ parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     return parse_conditions(p, from, select);
 }
 
+/* ORDER BY ALL: only how. */
+static const struct sql_order *
+parse_order_all(struct parse *p, const PgQuery__SortBy *by)
+{
+    struct sql_order *order = SQL_NEW(p->q, struct sql_order);
+
+    (void)TAKE(p, by, node);
+    if (order != NULL) {
+        order->descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+        order->nulls_first = TAKE(p, by, sortby_nulls) == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
+    }
+    return order;
+}
+
 /* ORDER BY; what DISTINCT ON names stands behind it. */
 static bool
 parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
@@ -352,6 +383,10 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     size_t sorted = from->n_sort_clause;
     struct sql_order *order;
 
+    if (sorted == 1 && parse_is_all(p, from->sort_clause[0]->sort_by->node)) {
+        select->order_all = parse_order_all(p, TAKE(p, from, sort_clause)[0]->sort_by);
+        sorted = 0;
+    }
     if (!parse_order(p, TAKE(p, from, sort_clause), sorted, &select->order)) {
         return false;
     }

@@ -45,19 +45,11 @@ parse_fail_syntax(struct sql_statement *q, const char *text, int at, const char 
     PgQuery__ScanResult *scan = parse_scan(q, text);
     struct open_join open = {.at = {-1}};
     size_t i = 0;
-    bool nulls = false;
 
     for (; scan != NULL && i < scan->n_tokens && scan->tokens[i]->start < at; i++) {
         follow(&open, text, scan->tokens, i);
     }
-    for (size_t k = i > 0 ? i - 1 : 0; scan != NULL && k < i + 1 && k + 1 < scan->n_tokens && !nulls; k++) {
-        nulls = (is_word(text, scan->tokens[k], "ignore") || is_word(text, scan->tokens[k], "respect")) &&
-                is_word(text, scan->tokens[k + 1], "nulls");
-    }
-    if (nulls) {
-        (void)sql_fail(q, GRANARY_EUNSUPPORTED, at,
-                       "IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected");
-    } else if (open.at[open.depth] >= 0 && strncmp(message, "syntax error", strlen("syntax error")) == 0) {
+    if (open.at[open.depth] >= 0 && strncmp(message, "syntax error", strlen("syntax error")) == 0) {
         (void)sql_fail(q, GRANARY_EINVAL, open.at[open.depth],
                        "this JOIN needs a condition: ON a.id = b.id, or USING (id)");
     } else {

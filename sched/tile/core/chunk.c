@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "graph/graph.h"
 
 void
 gr_chunks_free(struct gr_chunks *chunks)
@@ -16,6 +17,11 @@ gr_chunks_free(struct gr_chunks *chunks)
         }
         free(chunks->sets[s].attrs);
     }
+    for (size_t b = 0; b < chunks->body_count; b++) {
+        gr_chunks_free(&chunks->bodies[b]->chunks);
+        free(chunks->bodies[b]);
+    }
+    free(chunks->bodies);
     free(chunks->sets);
     free(chunks->chunks);
     free(chunks->inputs);
@@ -111,4 +117,29 @@ gr_chunk_object(const struct gr_chunks *chunks, struct gr_piece piece)
 
     (void)granary_id_parse(text, strlen(text), &id); /* who added it has looked */
     return id;
+}
+
+granary_err
+gr_chunks_add_body(struct gr_chunks *chunks, struct gr_chunks_body **ret_body, size_t *ret_number)
+{
+    struct gr_chunks_body *body =
+        gr_grow(&chunks->bodies, &chunks->body_room, chunks->body_count, sizeof(struct gr_chunks_body *))
+            ? calloc(1, sizeof *body)
+            : NULL;
+
+    if (body == NULL) {
+        return tile_no_memory();
+    }
+    chunks->bodies[chunks->body_count] = body;
+    *ret_number = chunks->body_count++;
+    *ret_body = body;
+    return GRANARY_OK;
+}
+
+const struct gr_chunks_body *
+gr_chunk_body(const struct gr_chunks *chunks, const struct gr_chunk *chunk)
+{
+    const struct gr_attr_set *set = &chunks->sets[chunk->attrs[0]];
+
+    return chunks->bodies[gr_attr_int(set->attrs, set->count, "body", 0)];
 }

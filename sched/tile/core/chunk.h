@@ -43,6 +43,8 @@ struct gr_attr_set {
     size_t count;
 };
 
+struct gr_chunks_body;
+
 #define GR_CHUNKS_MAX ((uint32_t)1 << 21) /* a subtask of its own takes about a kilobyte of each */
 
 struct gr_chunks {
@@ -55,8 +57,22 @@ struct gr_chunks {
     struct gr_attr_set *sets; /* [0] is the empty one */
     uint32_t set_count;
     size_t set_room;
+    struct gr_chunks_body **bodies; /* owned; by the attribute "body" of recurse */
+    size_t body_count;
+    size_t body_room;
     granary_err failed;
 };
+
+/* What a recurse runs in each round. */
+struct gr_chunks_body {
+    struct gr_chunks chunks;
+    uint32_t outer; /* the first so many operators are not run: they stand for the recurse's inputs, in order */
+    struct gr_piece end;
+};
+/* A new one, which lives as long as the chunks, and its number. Errors: ENOMEM */
+granary_err gr_chunks_add_body(struct gr_chunks *chunks, struct gr_chunks_body **ret_body, size_t *ret_number);
+/* That of a recurse. */
+const struct gr_chunks_body *gr_chunk_body(const struct gr_chunks *chunks, const struct gr_chunk *chunk);
 
 void gr_chunks_free(struct gr_chunks *chunks);
 /* OK, or why the graph is incomplete: ENOMEM; EINVAL more than GR_CHUNKS_MAX operators. Sets the message. */

@@ -41,7 +41,13 @@ struct waiting {
     size_t piece;
 };
 
+/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def that is not written as
+ * others. */
+struct tiling;
+typedef granary_err tile_rule(struct tiling *t, size_t i);
+
 struct tiling {
+    tile_rule *const *rules; /* by operator; NULL of those that are written as others */
     const struct gr_steps *steps;
     const struct gr_sources *sources;
     const struct gr_tile_options *options;
@@ -78,9 +84,6 @@ struct tiling {
 /* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
 #define TILE_WAIT ((granary_err)1)
 
-/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def that is not written as
- * others. */
-typedef granary_err tile_rule(struct tiling *t, size_t i);
 #define OP(name, yields, min_inputs, max_inputs, summary) tile_rule tile_##name;
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
 #include "contract/ops.def"

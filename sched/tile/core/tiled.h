@@ -30,8 +30,9 @@ struct gr_tiled {
 };
 
 struct gr_tile_options {
-    int64_t chunk_bytes;   /* tensors; 0: automatic */
-    uint64_t memory_bytes; /* of the store; 0: unknown */
+    int64_t chunk_bytes;         /* tensors; 0: automatic */
+    uint64_t memory_bytes;       /* of the store; 0: unknown */
+    uint64_t outer_memory_bytes; /* in a recursion's body, which is not cut by it: of the store; 0: unknown */
 };
 
 /* What is known of what steps read or run, by step. */

@@ -113,14 +113,30 @@ def run_blocks(blocks, start, stop, names):
 TOKEN = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|[eE]'(?:[^'\\]|\\.|'')*'|"(?:[^"]|"")*"|(\$\w*\$).*?\1|;|[^;'"$/-]+|.""", re.S)
 
 
+COPY = re.compile(r"^copy\s+([\w.]+)\s*(\([^)]*\))?\s+from\s+stdin\b([^;]*);[^\n]*\n(.*?)^\\\.$", re.I | re.M | re.S)
+
+
+def inserted(copy):
+    """COPY FROM STDIN with its rows, as INSERT; as many lines."""
+    null = re.search(r"null\s+(?:as\s+)?'([^']*)'", copy.group(3), re.I)
+    comma = re.search(r"delimiter\s+(?:as\s+)?'([^']*)'|\b(csv)\b", copy.group(3), re.I)
+    between = (comma.group(1) or ',') if comma else '\t'
+    rows = []
+    for line in copy.group(4).rstrip('\n').split('\n'):
+        values = ['null' if field == (null.group(1) if null else '\\N') else "'" + field.replace("'", "''") + "'" for field in line.split(between)]
+        rows.append(f'({", ".join(values)})')
+    return f"insert into {copy.group(1)} {copy.group(2) or ''} values\n" + ',\n'.join(rows) + ';\n'
+
+
 def read_script(text):
     """Statements of a psql script; lines that begin with a backslash are psql's own."""
+    text = COPY.sub(inserted, text)
     text = re.sub(r'^\s*\\.*$', '', text, flags=re.M)
     sql, line, begun = '', 1, 1
     for token in TOKEN.finditer(text):
         piece = token.group(0)
         if piece == ';':
-            if sql.strip():
+            if sql.strip() and not re.search(r'\bfrom\s+stdin\b', sql, re.I):  # it would read ours
                 kind = 'query' if re.match(r'\s*(select|with|values|table|\()', sql, re.I) else 'statement'
                 yield Record(kind, 'ok', 'nosort', sql.strip(), None, begun, '')
             sql = ''

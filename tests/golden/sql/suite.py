@@ -254,6 +254,9 @@ class File:
     def run(self):
         """(record, outcome, what it says) of each SELECT that DuckDB answers."""
         self.session.ask(open=True)
+        for path in self.limits.prelude:
+            for record in read_script(path.read_text()):
+                self.session.ask(run=record.sql)
         asked = 0
         for record in self.records():
             if record.other:
@@ -382,6 +385,7 @@ def arguments():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--match', metavar='WORD', help='only files whose path has it')
     parser.add_argument('--only', type=re.compile, metavar='REGEX', help='only SELECTs that match')
+    parser.add_argument('--prelude', type=pathlib.Path, action='append', default=[], metavar='FILE', help='statements that make what all files stand on')
     parser.add_argument('--part', metavar='I/N', help='each N-th file, from the I-th')
     parser.add_argument('--report', metavar='FILE', help='every SELECT and its outcome, as JSON lines')
     parser.add_argument('--show', default='wrong', metavar='OUTCOMES', help='print these: wrong,failed,refused,lacked,reason,setup')

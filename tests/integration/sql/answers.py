@@ -160,6 +160,161 @@ select i, x < 'nan', x = 'nan', x > '6.5', x in ('nan', '7'), x between '1' and 
 5,false,true,true,true,true
 7,true,false,true,true,true
 
+from whole
+1,1.5
+2,2.5
+
+from whole select x where i = 2
+2.5
+
+with w as (from whole select i + 1 as k) from w select sum(k), count(*),
+5,2
+
+from (from whole limit 1) union all from whole select i * 10, x order by 1, 2,
+1,1.5
+10,1.5
+20,2.5
+
+select * from (select 1 as a), (values (2, 3)) join (select 3 as c) on column2 = c
+1,2,3,3
+
+from values (1, 'x'), (2, 'y') v(k, s), whole select s, x where k = i order by s
+x,1.5
+y,2.5
+
+select k: i + 1, l: k * 2 from w: whole order by k desc
+3,6
+2,4
+
+select i % 2 as p, count(*) as c, c + 1 as more from f group by all order by all desc
+1,4,5
+0,2,3
+
+select i, x from f where x is null or i > 5 order by all desc nulls first
+7,7.0
+3,
+
+select i from f union select 100 order by all desc limit 2
+100
+7
+
+select sum(i) from whole group by all
+3
+
+select 1 as k from whole group by all
+1
+1
+
+select i, rank() over w as r from f window w as (order by x desc) qualify r <= 2 order by i
+4,1
+5,1
+
+select x from f qualify count(*) over (partition by x) = 2 and i > 1 order by i
+-0.0
+nan
+nan
+
+select x, count(*) as c from f group by x qualify row_number() over (order by c desc, x) = 1
+0.0,2
+
+select i + 1 as y, y * 2 as z, x from whole where y > 2 and z < 100
+3,6,2.5
+
+select i as x, x from whole order by i
+1,1.5
+2,2.5
+
+select x + 'a', i from (from whole)
+error: line 1, column 10: 'a' meets float64 ('x'), but is no float64
+
+from whole select i, x || 'b'
+error: line 1, column 24: '||' joins two strings
+
+select timestamp '2020-01-01' + interval (i) minutes as t from whole order by i
+2020-01-01T00:01:00
+2020-01-01T00:02:00
+
+select timestamp '2020-01-01' + interval (x) seconds as t from whole order by i
+2020-01-01T00:00:01.500000
+2020-01-01T00:00:02.500000
+
+select date '2020-01-31' + interval (i) months from whole
+error: line 1, column 28: months and years are added to a date
+
+select date '2020-01-31' + interval 3 moons from whole
+error: line 1, column 37: syntax error
+
+select x > 1.5 as b, (x > 2) > (i > 5) as c, greatest(i > 1, false) as g, least(i > 1, null) as l from whole order by b
+false,false,false,false
+true,true,true,true
+
+select i from f where (i > 3) < true and (x = 0.0) >= false order by i
+1
+2
+
+select * exclude (x), x as 'last one' from whole order by 1
+1,1.5
+2,2.5
+
+select w.* exclude i replace (w.x * 2 as x), f.* from whole w join f using (i) order by 1
+3.0,1,0.0
+5.0,2,-0.0
+
+select k, x from (select * rename (i as k) from whole) order by all
+1,1.5
+2,2.5
+
+select * like '_', * not like 'x%' from (select 1 as x, 2 as xy, 3 as z)
+1,3,3
+
+select * ilike 'X_', * similar to 'x|z', * not similar to 'x.*' from (select 1 as x, 2 as xy, 3 as z)
+2,1,3,3
+
+select columns('^x'), columns(['z', 'x']), columns('y\w?$') + 1 as y, columns('(?i)Z') from (select 1 as x, 2 as xy, 3 as z)
+1,2,1,3,3,3
+
+select sum_x, sum_z from (select sum(columns('^(x|z)$')) as 'sum_\1' from (select 1 as x, 2 as xy, 3 as z))
+1,3
+
+select min(columns(*)), max(columns(* exclude (i))) filter (where columns(* exclude (i)) < 2), count(*) from whole
+1,1.5,1.5,2
+
+select i, x from (select max(columns(*)) from whole)
+2,2.5
+
+select i from whole where columns(*) > 1.75
+2
+
+select sum(columns(i)) from whole
+error: line 1, column 12: COLUMNS takes a pattern or names in single quotes, or *
+
+select columns('i') + columns('x') from whole
+error: line 1, column 23: an expression has one choice of COLUMNS
+
+select columns('i+?') from whole
+error: line 1, column 8: this pattern of names is not supported
+
+select columns('i(') from whole
+error: line 1, column 8: 'i(' is no pattern of names
+
+select * exclude (i, y) from whole
+error: line 1, column 22: EXCLUDE: there is no column 'y' in *
+
+select * replace (i + 1 as y) from whole
+error: line 1, column 21: REPLACE: there is no column 'y' in *
+
+select * exclude (i, x) from whole
+error: line 1, column 8: no column is left of *
+
+select * like 'q%' from whole
+error: line 1, column 8: no column is left of *: none matches 'q%'
+
+select * from whole order by columns('i')
+error: line 1, column 30: * stands for columns of SELECT
+
+select * replace (i) from whole
+error: line 1, column 10: each item needs AS and a name
+
 values ('inf'::float8), ('-inf')
 inf
 -inf
@@ -737,17 +892,42 @@ error: line 1, column 8: a sum of column 'i' exceeds int64: cast the column to d
 select percentile_cont(2) within group (order by i) from f
 error: line 1, column 24: the fraction must be a number from 0 to 1
 
-select grouping(x) from f group by x
-error: line 1, column 8: GROUPING() is not supported: keys that a set leaves out are null
+select grouping(i) from f group by x
+error: line 1, column 17: GROUPING takes expressions of GROUP BY, and this is none
+
+select grouping(i) from f
+error: line 1, column 17: GROUPING takes expressions of GROUP BY
+
+select sum(grouping(x)) from f group by x
+error: line 1, column 8: an aggregate of an aggregate
+
+select i > 2 as b, x is null as n, count(*), grouping(b), grouping(n), grouping_id(b, n) from f group by rollup(b, n) order by all
+false,false,2,0,0,0
+false,,2,0,1,1
+true,false,3,0,0,0
+true,true,1,0,0,0
+true,,4,0,1,1
+,,6,1,1,3
+
+select i + 1 as k, grouping(i + 1) as g from whole group by cube(k) having g = 1
+,1
+
+select i, grouping(i) from whole group by i order by 1
+1,0
+2,0
 
 select abs(i) filter (where i > 1) from f
 error: line 1, column 8: 'abs' is a function of one row: FILTER, DISTINCT, ORDER BY and * stand in aggregates only
 
 select lag(i ignore nulls) over (order by i) from f
-error: line 1, column 14: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+error: line 1, column 8: IGNORE NULLS is not supported
 
 select lag(i) ignore nulls over (order by i) from f
-error: IGNORE NULLS and RESPECT NULLS are not supported: nulls are respected
+error: line 1, column 8: IGNORE NULLS is not supported
+
+select lag(i respect nulls) over (order by i) as l from whole order by i
+\N
+1
 
 select * from f anti join xy
 error: line 1, column 22: this JOIN needs a condition: ON a.id = b.id, or USING (id)

@@ -404,6 +404,9 @@ kernel_test_run(struct kernel_test *test, gr_kernel *kernel)
         .input_count = test->input_count,
         .outputs = test->outputs,
         .output_count = test->output_count,
+        .find = gr_kernel_find,
+        .stopped = test->stopped,
+        .stopping = test->stopping,
     };
 
     return kernel(&call);

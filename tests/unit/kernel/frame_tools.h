@@ -46,7 +46,9 @@ struct kernel_test {
     struct gr_value inputs[64];
     size_t input_count;
     struct gr_value outputs[16];
-    size_t output_count; /* 1 unless set */
+    size_t output_count;                                /* 1 unless set */
+    bool (*stopped)(const struct gr_kernel_call *call); /* of operators that run others; NULL: never */
+    const void *stopping;
 };
 void kernel_test_init(struct kernel_test *test, const char *op);
 void kernel_test_attr(struct kernel_test *test, Granary__Attr *attr);

@@ -115,7 +115,8 @@ run_op(struct world *world, const Granary__ChunkOp *op, struct gr_value **locals
                                   .input_count = op->n_inputs,
                                   .outputs = outputs,
                                   .output_count = op->n_outputs,
-                                  .answer = &answer};
+                                  .answer = &answer,
+                                  .find = gr_kernel_find};
     granary_err err;
 
     for (size_t k = 0; k < op->n_inputs; k++) {

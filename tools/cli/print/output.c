@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "data/print.h"
@@ -60,6 +62,75 @@ const struct gr_format output_json = {.name = "json",
                                       .is_text = true,
                                       .print_frame = gr_print_json,
                                       .print_tensor = gr_print_tensor_json};
+struct output_style output_style = {.max_rows = 40, .width = -1, .null_value = "NULL"};
+
+int
+output_terminal_width(void)
+{
+    struct winsize size = {.ws_col = 0};
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static struct gr_box_style
+box_style(bool markdown)
+{
+    return (struct gr_box_style){.max_rows = output_style.max_rows,
+                                 .width = output_style.width >= 0 ? output_style.width : output_terminal_width(),
+                                 .null_value = output_style.null_value,
+                                 .markdown = markdown};
+}
+
+static granary_err
+print_box(const granary_frame *frame, struct gr_buf *out)
+{
+    const struct gr_box_style style = box_style(false);
+
+    gr_print_box(frame, granary_frame_rows(frame), &style, out);
+    return GRANARY_OK;
+}
+
+static granary_err
+print_markdown(const granary_frame *frame, struct gr_buf *out)
+{
+    const struct gr_box_style style = box_style(true);
+
+    gr_print_box(frame, granary_frame_rows(frame), &style, out);
+    return GRANARY_OK;
+}
+
+static granary_err
+print_lines(const granary_frame *frame, struct gr_buf *out)
+{
+    gr_print_lines(frame, output_style.null_value, out);
+    return GRANARY_OK;
+}
+
+const struct gr_format output_box = {
+    .name = "box", .what = "a box", .is_text = true, .print_frame = print_box, .print_tensor = print_tensor};
+const struct gr_format output_markdown = {
+    .name = "md", .what = "a Markdown table", .is_text = true, .print_frame = print_markdown};
+const struct gr_format output_line = {
+    .name = "line", .what = "lines of values", .is_text = true, .print_frame = print_lines};
+
+const struct gr_format *
+output_mode(const char *name)
+{
+    static const struct {
+        const char *name;
+        const struct gr_format *format;
+    } modes[] = {{"box", &output_box},    {"markdown", &output_markdown}, {"csv", &gr_format_csv},
+                 {"json", &output_json},  {"ndjson", &gr_format_ndjson},  {"line", &output_line},
+                 {"table", &output_table}};
+
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        if (strcmp(modes[i].name, name) == 0) {
+            return modes[i].format;
+        }
+    }
+    return NULL;
+}
+
 const struct gr_format output_schema = {
     .name = "schema", .what = "a list of columns", .is_text = true, .print_frame = print_schema};
 
@@ -195,10 +266,11 @@ rows_of(const granary_result *result)
 
 /* What a table shows of a long result: the chunks between are not even mapped. frames: room for two a chunk. */
 static granary_err
-copy_ends(granary_client *client, const granary_result *result, int64_t rows, granary_frame **frames, size_t *count)
+copy_ends(granary_client *client, const granary_result *result, int64_t rows, int64_t shown, granary_frame **frames,
+          size_t *count)
 {
-    int64_t head = (TABLE_ROWS + 1) / 2;
-    int64_t tail = rows - TABLE_ROWS / 2;
+    int64_t head = (shown + 1) / 2;
+    int64_t tail = rows - shown / 2;
     int64_t at = 0;
     granary_err err = GRANARY_OK;
 
@@ -226,14 +298,17 @@ output_frame(granary_client *client, const granary_result *result, const struct 
     granary_frame **frames = calloc(2 * result->chunk_count + 1, sizeof(granary_frame *));
     granary_frame *all = NULL;
     size_t count = 0;
-    int64_t rows = format == &output_table ? rows_of(result) : -1;
+    const int64_t shown = format == &output_table                              ? TABLE_ROWS
+                          : format == &output_box && output_style.max_rows > 0 ? output_style.max_rows
+                                                                               : INT64_MAX;
+    int64_t rows = shown < INT64_MAX ? rows_of(result) : -1;
     granary_err err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 
     if (err == GRANARY_OK && format == &output_schema) {
         err = copy_frame(client, result->chunks[0], 0, 0, &frames[0]);
         count = err == GRANARY_OK;
-    } else if (err == GRANARY_OK && rows > TABLE_ROWS) {
-        err = copy_ends(client, result, rows, frames, &count);
+    } else if (err == GRANARY_OK && rows > shown) {
+        err = copy_ends(client, result, rows, shown, frames, &count);
     } else {
         for (size_t i = 0; i < result->chunk_count && err == GRANARY_OK; i++) {
             err = copy_frame(client, result->chunks[i], 0, -1, &frames[i]);
@@ -243,8 +318,12 @@ output_frame(granary_client *client, const granary_result *result, const struct 
     if (err == GRANARY_OK && count != 1) {
         err = gr_frame_concat((const granary_frame *const *)frames, count, &all);
     }
-    if (err == GRANARY_OK && rows > TABLE_ROWS) {
-        gr_print_table_ends(all, rows, TABLE_ROWS, out); /* head and tail are two */
+    if (err == GRANARY_OK && rows > shown && format == &output_box) { /* head and tail are two */
+        const struct gr_box_style style = box_style(false);
+
+        gr_print_box(all != NULL ? all : frames[0], rows, &style, out);
+    } else if (err == GRANARY_OK && rows > shown) {
+        gr_print_table_ends(all, rows, TABLE_ROWS, out);
     } else if (err == GRANARY_OK) {
         err = output_add_frame(all != NULL ? all : frames[0], format, out);
     }

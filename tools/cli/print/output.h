@@ -11,6 +11,24 @@
 extern const struct gr_format output_table;
 extern const struct gr_format output_json;
 extern const struct gr_format output_schema;
+/* For --mode: a table with borders that fits the terminal, one of Markdown, and a line for each value. */
+extern const struct gr_format output_box;
+extern const struct gr_format output_markdown;
+extern const struct gr_format output_line;
+
+/* How a box is drawn, and what null is in it. */
+struct output_style {
+    int64_t max_rows; /* 0: all */
+    int width;        /* 0: no limit; -1: the terminal's, where there is one */
+    const char *null_value;
+};
+extern struct output_style output_style;
+
+/* The formats that --mode names; NULL: it is none of OUTPUT_MODES. */
+#define OUTPUT_MODES "box|markdown|csv|json|ndjson|line|table"
+const struct gr_format *output_mode(const char *name);
+/* Columns of the terminal that stdout is; 0: it is none, or does not tell. */
+int output_terminal_width(void);
 
 /* Help of an option: the endings that output_format_of() knows. */
 extern const char output_help[];

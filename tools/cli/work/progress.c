@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -10,18 +11,29 @@
 #define STEP_MS       100 /* between two drawings */
 #define QUIET_STEP_MS 10000
 
+/* Columns that a drawing may have: one that is wider than the terminal stays there. */
+static int
+drawn_width(void)
+{
+    struct winsize size = {.ws_col = 0};
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && size.ws_col < 80 ? size.ws_col - 1 : 79;
+}
+
 static void
 draw(const granary_graph_status *status, int64_t started_ns)
 {
     char bar[31];
+    char line[128];
     size_t filled = status->subtasks_total == 0 ? 0 : (size_t)(30 * status->subtasks_done / status->subtasks_total);
 
     for (size_t i = 0; i < 30; i++) {
         bar[i] = i < filled ? '#' : '.';
     }
     bar[30] = '\0';
-    (void)fprintf(stderr, "\r[%s] %" PRIu64 "/%" PRIu64 " subtasks, %.1f s ", bar, status->subtasks_done,
-                  status->subtasks_total, (double)(gr_now_ns() - started_ns) / 1e9);
+    (void)snprintf(line, sizeof line, "[%s] %" PRIu64 "/%" PRIu64 " subtasks, %.1f s ", bar, status->subtasks_done,
+                   status->subtasks_total, (double)(gr_now_ns() - started_ns) / 1e9);
+    (void)fprintf(stderr, "\r%.*s", drawn_width(), line);
 }
 
 granary_err
@@ -41,7 +53,7 @@ progress_wait(granary_client *client, const char *key, int64_t deadline_ns, gran
         }
     } while (err == GRANARY_ETIMEDOUT && ret_status->state == GRANARY_GRAPH_RUNNING && gr_now_ns() < deadline_ns);
     if (bar) {
-        (void)fprintf(stderr, "\r%79s\r", "");
+        (void)fprintf(stderr, "\r%*s\r", drawn_width(), "");
     }
     return err;
 }

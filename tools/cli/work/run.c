@@ -15,6 +15,7 @@
 #include "base/process/limits.h"
 #include "base/text/buf.h"
 #include "cli/command/command.h"
+#include "cli/command/pager.h"
 #include "cli/instance/supervisor.h"
 #include "cli/print/output.h"
 #include "cli/print/show.h"
@@ -25,45 +26,13 @@
 #include "client/submit.h"
 #include "data/file/spool.h"
 #include "data/print.h"
+#include "granary/sql.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
+#include "sql/params.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
-#define OUTPUTS_MAX    64
 #define PATIENCE_MS    5000
-
-struct run {
-    struct cli *cli;
-    const struct run_source *source;
-    const char *graph;
-    const char *label; /* of the graph, in messages */
-    bool show_graph;
-    const char *stdout_format;      /* --format: the ending of a file's name */
-    bool csv, schema;               /* as asked for: `format` says what comes of it */
-    const struct gr_format *format; /* of what goes to stdout */
-    bool acts;                      /* the source's argument is to be done */
-    bool spooled;                   /* a pipe that the graph names was read */
-    bool explain;
-    bool analyze; /* explain, and what it took */
-    bool discard;
-    const char *keep; /* the graph's key; NULL: none was given */
-    bool replace;     /* whatever has that key */
-    int64_t chunk_bytes;
-    int timeout_ms;
-    int priority;
-    bool no_recall;
-    bool keep_going;
-    const char *single_file; /* --arrow, --npy: of the only target */
-    const struct gr_format *single_format;
-    struct {
-        const char *target;
-        const char *path;
-    } outputs[OUTPUTS_MAX];
-    size_t output_count;
-    struct supervisor_options private; /* when none is up */
-    pid_t private_pid;
-    struct discard remains; /* of a graph that is to leave nothing in an instance of others */
-};
 
 static granary_err
 take_single(struct run *run, const char *path, const struct gr_format *format)
@@ -102,6 +71,40 @@ take_format(void *target, char *text)
                                      : gr_fail(GRANARY_EINVAL, "'%s' is no ending of a file's name", text);
 }
 
+static granary_err
+take_mode(void *target, char *text)
+{
+    struct run *run = target;
+
+    run->mode = text;
+    return output_mode(text) != NULL ? GRANARY_OK
+                                     : gr_fail(GRANARY_EINVAL, "no mode '%.60s': " OUTPUT_MODES " are", text);
+}
+
+static granary_err
+take_param(void *target, char *text)
+{
+    struct run *run = target;
+    char *equals = strchr(text, '=');
+    granary_err err = GRANARY_OK;
+
+    if (equals == NULL || equals == text) {
+        return gr_fail(GRANARY_EINVAL, "'%.60s' is not NAME=VALUE", text);
+    }
+    if (run->param_count == RUN_PARAMS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d parameters", RUN_PARAMS_MAX);
+    }
+    *equals = '\0';
+    run->param_names[run->param_count] = text;
+    if (sql_is_literal(equals + 1)) {
+        run->param_values[run->param_count] = equals + 1;
+    } else { /* text stays text */
+        err = granary_sql_literal(equals + 1, strlen(equals + 1), &run->param_values[run->param_count]);
+    }
+    run->param_count += err == GRANARY_OK;
+    return err;
+}
+
 static bool
 is_stdout(const char *path)
 {
@@ -123,8 +126,8 @@ take_output(void *target, char *text)
     if (equals == NULL || equals == text || equals[1] == '\0') {
         return gr_fail(GRANARY_EINVAL, "'%s' is not NAME=FILE", text);
     }
-    if (run->output_count == OUTPUTS_MAX) {
-        return gr_fail(GRANARY_EINVAL, "more than %d outputs", OUTPUTS_MAX);
+    if (run->output_count == RUN_OUTPUTS_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d outputs", RUN_OUTPUTS_MAX);
     }
     *equals = '\0';
     run->outputs[run->output_count].target = text;
@@ -133,8 +136,8 @@ take_output(void *target, char *text)
     return GRANARY_OK;
 }
 
-static granary_err
-check_run(struct cli *cli)
+granary_err
+run_check(struct cli *cli)
 {
     struct run *run = cli->self;
 
@@ -149,7 +152,17 @@ check_run(struct cli *cli)
     if (run->csv && cli->json) {
         return gr_fail(GRANARY_EINVAL, "--csv and --json: name one of them");
     }
+    if (run->mode != NULL && (run->stdout_format != NULL || run->csv || run->schema || cli->json)) {
+        return gr_fail(GRANARY_EINVAL, "--mode, --format, --csv, --json and --schema: name one of them");
+    }
+    output_style.max_rows = run->max_rows >= 0 ? run->max_rows : output_style.max_rows;
+    output_style.null_value = run->null_text != NULL ? run->null_text : output_style.null_value;
     run->format = run->schema ? &output_schema : cli->json ? &output_json : run->csv ? &gr_format_csv : &output_table;
+    if (run->mode != NULL) {
+        run->format = output_mode(run->mode);
+    } else if (run->format == &output_table && run->source == &sql_source && isatty(STDOUT_FILENO) != 0) {
+        run->format = &output_box;
+    }
     if (run->stdout_format != NULL) {
         (void)output_format_of(run->stdout_format, &run->format);
         if (!run->format->is_text && isatty(STDOUT_FILENO)) {
@@ -160,7 +173,9 @@ check_run(struct cli *cli)
     for (size_t i = 0; i < run->output_count; i++) { /* what is printed, whatever else is written */
         if (is_stdout(run->outputs[i].path)) {
             run->outputs[i] = run->outputs[--run->output_count];
-            run->format = run->format == &output_table ? &gr_format_csv : run->format;
+            run->format = run->mode == NULL && (run->format == &output_table || run->format == &output_box)
+                              ? &gr_format_csv
+                              : run->format;
             i--;
         }
     }
@@ -174,6 +189,12 @@ static const struct gr_option run_options[] = {
     {"format", 0, "FORMAT",
      "print in this format, the ending of a file's name: csv, csv.gz, ndjson, arrow, parquet, ...",
      GR_OPTION_TAKE(take_format)},
+    {"mode", 0, "MODE", "print rows in this form: box, markdown, csv, json, ndjson, line, table",
+     GR_OPTION_TAKE(take_mode)},
+    {"maxrows", 0, "N", "show so many rows of a box at most; 0: all; default: 40",
+     GR_OPTION_NUMBER(struct run, max_rows, 0, INT32_MAX)},
+    {"nullvalue", 0, "TEXT", "show this for null in a box, in Markdown and in lines",
+     GR_OPTION_TEXT(struct run, null_text)},
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
     {"analyze", 0, NULL, "run the graph, and show what --explain shows, with time, rows and bytes of each step",
@@ -198,7 +219,7 @@ static const struct gr_option run_options[] = {
     {0}};
 
 /* What both have; each opens what it needs when it knows that. */
-static const struct access run_access = {.options = run_options};
+const struct access run_access = {.options = run_options};
 
 static const struct gr_option graph_options[] = {
     {"arrow", 0, "FILE", "write the target as an Arrow file", GR_OPTION_TAKE(take_arrow)},
@@ -212,12 +233,15 @@ static const struct gr_option graph_options[] = {
      GR_OPTION_TEXT(struct run, keep)},
     {0}};
 
-static const struct gr_option sql_options[] = {
+const struct gr_option run_sql_options[] = {
     {"arrow", 0, "FILE", "write the rows as an Arrow file", GR_OPTION_TAKE(take_arrow)},
     {"npy", 0, "FILE", NULL, GR_OPTION_TAKE(take_npy), .hidden = true}, /* rows are no tensor */
     {"output", 'o', "FILE", "write the rows to FILE, in the format that its ending tells, instead of printing them",
      GR_OPTION_TAKE(take_output)},
     {"discard", 0, NULL, "keep nothing in the store; this is the default", GR_OPTION_FLAG(struct run, discard)},
+    {"param", 0, "NAME=VALUE",
+     "give parameter $NAME this value; $1 and ? are numbers. A literal of SQL is what it says; else it is a text",
+     GR_OPTION_TAKE(take_param)},
     {"keep", 0, "NAME", "keep the rows in the store, as a table of this name", GR_OPTION_TEXT(struct run, keep)},
     {0}};
 
@@ -330,6 +354,32 @@ stop_private(struct run *run)
         (void)supervisor_stop(&run->private.instance, NULL);
         (void)waitpid(run->private_pid, NULL, 0);
     }
+}
+
+granary_err
+run_begin_private(struct cli *cli)
+{
+    struct run *run = cli->self;
+    struct gr_instance instance;
+    const char *named = cli->instance != NULL ? cli->instance : getenv("GRANARY_INSTANCE");
+    granary_err err = gr_instance_resolve(cli->instance, &instance);
+
+    if (err != GRANARY_OK || supervisor_running(&instance) != 0 || (named != NULL && named[0] != '\0')) {
+        return err; /* whatever is wrong with it, the first statement tells */
+    }
+    err = gr_instance_check_own(instance.runtime);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    run->cli = cli;
+    run->private.executors = run->private.executors == 0 ? gr_usable_cpus() : run->private.executors;
+    return start_private(run);
+}
+
+void
+run_end_private(struct cli *cli)
+{
+    stop_private(cli->self);
 }
 
 /* Use the instance that is up. Without one: the default name means a private one, a name somebody chose means a
@@ -484,7 +534,9 @@ print_targets(struct run *run, granary_client *client, const char *key, const Gr
                    (err = output_pack(path != NULL ? path : run->stdout_format, &out)) != GRANARY_OK) {
             status = cli_fail(err, "%s", path != NULL ? path : "stdout");
         } else {
-            status = cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
+            status = path == NULL && run->pages
+                         ? pager_write(out.bytes, out.size, format == &output_box && output_style.width < 0)
+                         : cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
             printed += path == NULL;
         }
         gr_buf_free(&out);
@@ -547,12 +599,28 @@ names_objects(const Granary__Graph *graph)
     return any;
 }
 
+/* A place in a statement, in the text that the statement is of. Returns err. */
+static granary_err
+place(const struct run *run, granary_err err)
+{
+    char *message = run->lines + run->columns == 0 ? NULL : strdup(granary_error_message());
+    int line, column;
+    int end = 0;
+
+    if (message != NULL && sscanf(message, "line %d, column %d: %n", &line, &column, &end) == 2 && end > 0) {
+        (void)gr_fail(err, "line %d, column %d: %s", line + run->lines, column + (line == 1 ? run->columns : 0),
+                      message + end);
+    }
+    free(message);
+    return err;
+}
+
 /* Say what failed, in the source's words. Returns the exit status. */
 static int
 fail(const struct run *run, granary_client *client, granary_err err)
 {
     err = run->source->explain != NULL ? run->source->explain(client, err, run->graph) : err;
-    return cli_fail(gr_spool_unname(err), "%s", run->label);
+    return cli_fail(gr_spool_unname(place(run, err)), "%s", run->label);
 }
 
 /* Whether nothing is left when the command ends. */
@@ -603,8 +671,12 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     if (run->explain &&
         (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
-        (void)show_lines(plan, strlen(plan), false);
-        (void)fflush(stdout);
+        if (run->pages) {
+            (void)pager_write(plan, strlen(plan), false);
+        } else {
+            (void)show_lines(plan, strlen(plan), false);
+            (void)fflush(stdout);
+        }
         free(plan);
     }
     if (err != GRANARY_OK) {
@@ -713,10 +785,10 @@ run_act(struct run *run)
         discard_submitted(&run->remains, label); /* before there is anything */
         err = run->source->act(cli, run->graph, run->timeout_ms, label);
     }
-    return err != GRANARY_OK ? cli_fail(gr_spool_unname(err), "%s", run->label) : status;
+    return err != GRANARY_OK ? cli_fail(gr_spool_unname(place(run, err)), "%s", run->label) : status;
 }
 
-static int
+int
 run_source(struct cli *cli)
 {
     struct run *run = cli->self;
@@ -766,16 +838,10 @@ out:
 static const struct run_source graph_source = {
     .what = "graph", .how = "Name a JSON file, or '-' for stdin", .keeps = true, .make = read_graph};
 
-const struct command command_run = {.options = graph_options,
-                                    .access = &run_access,
-                                    COMMAND_SELF(struct run, .source = &graph_source, .remains = {.fd = -1}),
-                                    .check = check_run,
-                                    .counts = true,
-                                    .run = run_source};
-
-const struct command command_sql = {.options = sql_options,
-                                    .access = &run_access,
-                                    COMMAND_SELF(struct run, .source = &sql_source, .remains = {.fd = -1}),
-                                    .check = check_run,
-                                    .counts = true,
-                                    .run = run_source};
+const struct command command_run = {
+    .options = graph_options,
+    .access = &run_access,
+    COMMAND_SELF(struct run, .source = &graph_source, .remains = {.fd = -1}, .max_rows = -1),
+    .check = run_check,
+    .counts = true,
+    .run = run_source};

@@ -3,6 +3,10 @@
 #define CLI_RUN_H
 
 #include "cli/command/cli.h"
+#include "cli/command/command.h"
+#include "cli/instance/supervisor.h"
+#include "cli/work/discard.h"
+#include "data/file/format.h"
 
 /* Where the graph comes from. */
 struct run_source {
@@ -24,5 +28,67 @@ struct run_source {
 };
 
 extern const struct run_source sql_source;
+
+#define RUN_OUTPUTS_MAX 64
+#define RUN_PARAMS_MAX  256
+
+/* A graph or a statement, with its options. */
+struct run {
+    struct cli *cli;
+    const struct run_source *source;
+    const char *graph;
+    const char *label; /* of the graph, in messages */
+    bool show_graph;
+    const char *stdout_format;      /* --format: the ending of a file's name */
+    bool csv, schema;               /* as asked for: `format` says what comes of it */
+    const struct gr_format *format; /* of what goes to stdout */
+    bool acts;                      /* the source's argument is to be done */
+    bool spooled;                   /* a pipe that the graph names was read */
+    bool explain;
+    bool analyze; /* explain, and what it took */
+    bool discard;
+    const char *keep; /* the graph's key; NULL: none was given */
+    bool replace;     /* whatever has that key */
+    int64_t chunk_bytes;
+    int timeout_ms;
+    int priority;
+    bool no_recall;
+    bool keep_going;
+    const char *single_file; /* --arrow, --npy: of the only target */
+    const struct gr_format *single_format;
+    struct {
+        const char *target;
+        const char *path;
+    } outputs[RUN_OUTPUTS_MAX];
+    size_t output_count;
+    struct supervisor_options private; /* when none is up */
+    pid_t private_pid;
+    struct discard remains; /* of a graph that is to leave nothing in an instance of others */
+    /* Of SQL alone. */
+    const char *mode;      /* --mode, or NULL */
+    const char *null_text; /* --nullvalue, or NULL */
+    int64_t max_rows;      /* --maxrows; -1: as output_style has it */
+    bool pages;            /* what is larger than the terminal goes through a pager */
+    const char *param_names[RUN_PARAMS_MAX];
+    char *param_values[RUN_PARAMS_MAX]; /* literals */
+    size_t param_count;
+    int lines, columns; /* in front of the statement, in the text that it is of */
+};
+
+/* What `granary sql` is, but for what runs: the options, and what they are before they are read. */
+extern const struct access run_access;
+extern const struct gr_option run_sql_options[];
+#define RUN_SQL_SELF COMMAND_SELF(struct run, .source = &sql_source, .remains = {.fd = -1}, .max_rows = -1)
+granary_err run_check(struct cli *cli);
+
+/* Run the only argument, a graph or the text of one statement. Once in a process. */
+int run_source(struct cli *cli);
+
+/*
+ * An instance for this process and what it starts, when none is up: cli->instance names it then, and it ends with the process. It is
+ * for several statements, each in a process of its own. To be called before there are threads.
+ */
+granary_err run_begin_private(struct cli *cli);
+void run_end_private(struct cli *cli);
 
 #endif

@@ -14,50 +14,14 @@
 #include "graph_json/json.h"
 #include "sql/forget.h"
 
-#define STATEMENT_MAX ((size_t)1 << 20)
-
-/* The statement: the argument, or what stdin ("-") or a file ("@FILE") has. *ret_text is the caller's. */
 static granary_err
-read_statement(const char *argument, char **ret_text, size_t *ret_size)
+translate(granary_client *client, const char *statement, char **ret_text, size_t *ret_size)
 {
-    /* stdin is read once, and kept for messages */
-    static struct gr_buf standard_input;
-    granary_err err = GRANARY_OK;
-
-    if (argument[0] == '@') {
-        return gr_file_read(argument + 1, STATEMENT_MAX, ret_text, ret_size);
-    }
-    if (strcmp(argument, "-") == 0) {
-        char block[4096];
-        size_t size;
-
-        while ((size = fread(block, 1, sizeof block, stdin)) > 0 && standard_input.size < STATEMENT_MAX) {
-            gr_buf_add(&standard_input, block, size);
-        }
-        argument = standard_input.bytes == NULL ? "" : standard_input.bytes;
-    }
-    *ret_text = strdup(argument);
-    if (*ret_text == NULL) {
-        err = gr_fail(GRANARY_ENOMEM, "out of memory");
-    } else {
-        *ret_size = strlen(*ret_text);
-    }
-    return err;
-}
-
-static granary_err
-translate(granary_client *client, const char *argument, char **ret_text, size_t *ret_size)
-{
-    char *statement = NULL;
-    size_t size = 0;
     granary_graph *graph = NULL;
     Granary__Graph *message = NULL;
     struct gr_buf out = {0};
-    granary_err err = read_statement(argument, &statement, &size);
+    granary_err err = granary_sql_graph(client, statement, strlen(statement), &graph);
 
-    if (err == GRANARY_OK) {
-        err = granary_sql_graph(client, statement, size, &graph);
-    }
     if (err == GRANARY_OK) {
         err = gr_builder_finish(graph, &message);
     }
@@ -72,35 +36,19 @@ translate(granary_client *client, const char *argument, char **ret_text, size_t 
     gr_buf_free(&out);
     granary__graph__free_unpacked(message, NULL);
     granary_graph_destroy(graph);
-    free(statement);
     return err;
 }
 
 static granary_err
-explain(granary_client *client, granary_err err, const char *argument)
+explain(granary_client *client, granary_err err, const char *statement)
 {
-    char *text = NULL;
-    char *message = strdup(granary_error_message());
-    size_t size = 0;
-
-    if (message != NULL && read_statement(argument, &text, &size) == GRANARY_OK) {
-        (void)gr_fail(err, "%s", message);
-        err = granary_sql_error(client, err, text, size);
-    }
-    free(message);
-    free(text);
-    return err;
+    return granary_sql_error(client, err, statement, strlen(statement));
 }
 
 static bool
-acts(const char *argument)
+acts(const char *statement)
 {
-    char *statement = NULL;
-    size_t size = 0;
-    bool changes = read_statement(argument, &statement, &size) == GRANARY_OK && granary_sql_changes(statement, size);
-
-    free(statement);
-    return changes;
+    return granary_sql_changes(statement, strlen(statement));
 }
 
 /* As psql tells it. */
@@ -122,20 +70,15 @@ tell_done(const struct cli *cli, const granary_sql_done *done)
 }
 
 static granary_err
-act(struct cli *cli, const char *argument, int timeout_ms, const char *label)
+act(struct cli *cli, const char *statement, int timeout_ms, const char *label)
 {
-    char *statement = NULL;
-    size_t size = 0;
     granary_sql_done done;
-    granary_err err = read_statement(argument, &statement, &size);
+    granary_err err = gr_sql_execute(cli->client, statement, strlen(statement),
+                                     timeout_ms > 0 ? timeout_ms : GRANARY_FOREVER, label, &done);
 
-    if (err == GRANARY_OK) {
-        err = gr_sql_execute(cli->client, statement, size, timeout_ms > 0 ? timeout_ms : GRANARY_FOREVER, label, &done);
-    }
     if (err == GRANARY_OK) {
         tell_done(cli, &done);
     }
-    free(statement);
     return err;
 }
 

@@ -1,0 +1,228 @@
+/* Rules about the clauses of a query: what stands in another order, or is left out. */
+#include <string.h>
+
+#include "sql/parse/dialect.h"
+
+/* Whether a word of a query stands before the token, outside of brackets: the first one of words, back from there. */
+static const struct dialect_token *
+find_before(const struct dialect_token *token, const char *const *words)
+{
+    for (token = token->prev; token->prev != NULL && !dialect_is_one(token, words); token = token->prev) {
+        if (token->pair != NULL && dialect_is_end(token)) {
+            token = token->pair;
+        } else if (token->pair != NULL) { /* it opens what the token is in */
+            return NULL;
+        }
+    }
+    return token->prev == NULL ? NULL : token;
+}
+
+/* ---- FROM first ---- */
+
+/* Whether a query may begin where a token stands. */
+static bool
+begins_query(const struct dialect_token *token)
+{
+    static const char *const sets[] = {"union", "intersect", "except", NULL};
+    static const char *const after_set[] = {"all", "distinct", NULL};
+    static const char *const of_with[] = {"as", "materialized", NULL};
+    const struct dialect_token *before = token->prev;
+
+    if (before->prev == NULL || dialect_is(before, ";") || dialect_is_one(before, sets) || dialect_is(before, "as")) {
+        return true;
+    }
+    if (dialect_is(before, "(")) {
+        return !dialect_is(before->prev, "trim");
+    }
+    if (dialect_is(before, ")") && before->pair != NULL && dialect_is_one(before->pair->prev, of_with)) {
+        return true; /* behind WITH x AS (...) */
+    }
+    if (dialect_is_name(before) && dialect_is(before->prev, "into")) {
+        return dialect_is(before->prev->prev, "insert");
+    }
+    return dialect_is_one(before, after_set) && dialect_is_one(before->prev, sets);
+}
+
+/* FROM t SELECT x WHERE ... is SELECT x FROM t WHERE ...; without SELECT it is SELECT *. */
+void
+dialect_from(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const ends[] = {"select", "where",  "group", "having", "window",    "qualify", "order",
+                                       "limit",  "offset", "fetch", "union",  "intersect", "except",  NULL};
+    struct dialect_token *select;
+
+    if (!begins_query(token)) {
+        return;
+    }
+    select = dialect_find(token->next, ends);
+    if (dialect_is(select, "select")) {
+        dialect_move(d, select, dialect_clause_end(select->next)->prev, token);
+    } else {
+        (void)dialect_add(d, token, "select", token);
+        (void)dialect_add(d, token, "*", token);
+    }
+}
+
+/* ---- lists ---- */
+
+/* A comma behind the last item of a list. */
+void
+dialect_comma(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const empty[] = {"(", "[", ",", "select", NULL};
+
+    if ((dialect_is_end(token->next) || dialect_is_clause(token->next)) && !dialect_is_one(token->prev, empty)) {
+        dialect_remove(d, token);
+    }
+}
+
+/* GROUP BY ALL, ORDER BY ALL: a column whose place is noted. */
+void
+dialect_all(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const lists[] = {"group", "order", NULL};
+    static const char *const orders[] = {"asc", "desc", "nulls", NULL};
+
+    if (dialect_is(token->prev, "by") && dialect_is_one(token->prev->prev, lists) &&
+        (dialect_is_end(token->next) || dialect_is_clause(token->next) || dialect_is_one(token->next, orders))) {
+        dialect_replace(d, token, "\"all\"");
+        dialect_note(d, token, NOTED_ALL);
+    }
+}
+
+/* QUALIFY condition becomes a window that is partitioned by it, whose place is noted. */
+void
+dialect_qualify(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const names[] = {"as", ".", ",", "(", "select", "from", "join", NULL};
+    static const char *const words[] = {"window", "select", NULL};
+    const struct dialect_token *clause = find_before(token, words);
+    struct dialect_token *end = dialect_clause_end(token->next);
+    struct dialect_token *open;
+
+    if (clause == NULL || end == token->next || dialect_is_one(token->prev, names)) {
+        return;
+    }
+    (void)dialect_add(d, token->next, "\"#qualify\"", token);
+    end = dialect_add(d, end, ")", token);
+    dialect_replace(d, token, dialect_is(clause, "window") ? "," : "window");
+    (void)dialect_add(d, token->next->next, "as", token);
+    open = dialect_add(d, token->next->next->next, "(", token);
+    if (open == NULL || end == NULL) {
+        return;
+    }
+    dialect_note(d, open, NOTED_QUALIFY);
+    open->pair = end;
+    end->pair = open;
+    (void)dialect_add(d, open->next, "partition", token);
+    (void)dialect_add(d, open->next->next, "by", token);
+}
+
+/* x: expression in a list of SELECT, or of FROM, is `expression AS x`. */
+void
+dialect_colon(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const begins[] = {"select", "distinct", "all", ",", ")", "from", "join", NULL};
+    static const char *const lists[] = {"select", "from", "[", "{", NULL};
+    static const char *const joins[] = {",",    "join",       "left", "right", "full", "inner", "cross", "natural",
+                                        "asof", "positional", "semi", "anti",  "on",   "using", NULL};
+    struct dialect_token *name = token->prev;
+    const struct dialect_token *list;
+    struct dialect_token *end = token->next;
+    struct dialect_token *as;
+
+    if (!dialect_is_name(name) || !dialect_is_one(name->prev, begins)) {
+        return;
+    }
+    list = find_before(name, lists);
+    if (list == NULL || dialect_is(list, "[") || dialect_is(list, "{")) {
+        return;
+    }
+    while (!dialect_is_end(end) && !dialect_is_clause(end) && !dialect_is(end, ",") &&
+           (dialect_is(list, "select") || !dialect_is_one(end, joins))) {
+        end = dialect_after(end);
+    }
+    as = dialect_add(d, end, "as", name);
+    if (as != NULL) {
+        dialect_remove(d, token);
+        dialect_move(d, name, name, end);
+    }
+}
+
+/* VALUES as a table of FROM stands in brackets. */
+void
+dialect_values(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const tables[] = {"from", "join", ",", NULL};
+    struct dialect_token *end = token->next;
+    struct dialect_token *open;
+    struct dialect_token *close;
+
+    if (!dialect_is_one(token->prev, tables) || !dialect_is(end, "(") || end->pair == NULL) {
+        return;
+    }
+    end = end->pair->next;
+    while (dialect_is(end, ",") && dialect_is(end->next, "(") && end->next->pair != NULL) {
+        end = end->next->pair->next;
+    }
+    open = dialect_add(d, token, "(", token);
+    close = dialect_add(d, end, ")", token);
+    if (open != NULL && close != NULL) {
+        open->pair = close;
+        close->pair = open;
+    }
+}
+
+/* ---- tables without a name ---- */
+
+/* Whether a table of FROM may stand where a token is. */
+static bool
+is_in_from(const struct dialect_token *token)
+{
+    static const char *const words[] = {"select", "from",  "where",  "group", "having", "order",
+                                        "limit",  "fetch", "values", "set",   NULL};
+    static const char *const begins[] = {"from", "join", "lateral", NULL};
+    const struct dialect_token *clause;
+
+    while (dialect_is(token->prev, "(")) {
+        token = token->prev;
+    }
+    if (!dialect_is(token->prev, ",")) {
+        return dialect_is_one(token->prev, begins);
+    }
+    clause = find_before(token, words);
+    return clause != NULL && dialect_is(clause, "from");
+}
+
+/* Whether a token is the alias of what stands before it. */
+static bool
+is_alias(const struct dialect_token *token)
+{
+    static const char *const joins[] = {"asof", "positional", "semi", "anti", NULL};
+    static const char *const words[] = {"qualify", "pivot", "unpivot", "tablesample", "join",    "left",
+                                        "right",   "full",  "inner",   "cross",       "natural", NULL};
+
+    return dialect_is(token, "as") || (dialect_is_name(token) && !dialect_is_one(token, words) &&
+                                       !(dialect_is_one(token, joins) && dialect_is_one(token->next, words)));
+}
+
+/* A subquery of FROM, whose name may be left out. */
+void
+dialect_subquery(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const begins[] = {"select", "values", "with", "table", "from", NULL};
+    const struct dialect_token *first = token->next;
+    struct dialect_token *close = token->pair;
+
+    while (dialect_is(first, "(")) { /* brackets in brackets are one subquery when they close together */
+        if (first->pair == NULL || first->pair->next != first->prev->pair) {
+            return;
+        }
+        first = first->next;
+    }
+    if (close != NULL && dialect_is_one(first, begins) && !is_alias(close->next) && is_in_from(token) &&
+        !(dialect_is(token->prev, "(") && token->prev->pair == close->next)) {
+        (void)dialect_add(d, close->next, "as", token);
+        (void)dialect_add(d, close->next->next, "\"" SQL_NAMELESS "\"", token);
+    }
+}

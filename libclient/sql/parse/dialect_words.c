@@ -1,0 +1,376 @@
+/* Rules about single words and operators. */
+#include <string.h>
+
+#include "sql/parse/dialect.h"
+
+/* ---- operators ---- */
+
+void
+dialect_quotient(struct dialect *d, struct dialect_token *token)
+{
+    dialect_note(d, token, NOTED_QUOTIENT);
+    dialect_replace(d, token, "/");
+}
+
+void
+dialect_power(struct dialect *d, struct dialect_token *token)
+{
+    dialect_replace(d, token, "^");
+}
+
+void
+dialect_equal(struct dialect *d, struct dialect_token *token)
+{
+    dialect_replace(d, token, "=");
+}
+
+void
+dialect_try(struct dialect *d, struct dialect_token *token)
+{
+    if (dialect_is(token->next, "(")) {
+        dialect_note(d, token, NOTED_TRY);
+        dialect_replace(d, token, "cast");
+    }
+}
+
+/* ---- joins ---- */
+
+/* Each JOIN is noted: the last one before a table tells how it is joined. */
+void
+dialect_join(struct dialect *d, struct dialect_token *token)
+{
+    if (token->note == 0) {
+        dialect_note(d, token, NOTED_JOIN);
+    }
+}
+
+/* Whether a word behind `token` is the name of something, however it reads. */
+static bool
+is_named(const struct dialect_token *token)
+{
+    static const char *const begins[] = {"from", "join", "as", ",", ".", "(", NULL};
+
+    return dialect_is_one(token->prev, begins) || token->prev->prev == NULL;
+}
+
+/* SEMI JOIN and ANTI JOIN, which the grammar would take for an alias: LEFT JOIN, noted. */
+void
+dialect_semi(struct dialect *d, struct dialect_token *token)
+{
+    if (is_named(token) || !dialect_is(token->next, "join")) {
+        return;
+    }
+    if (dialect_is(token->prev, "left")) { /* LEFT SEMI JOIN is the same */
+        dialect_remove(d, token->prev);
+    }
+    dialect_note(d, token->next, dialect_is(token, "semi") ? NOTED_SEMI : NOTED_ANTI);
+    dialect_replace(d, token, "left");
+}
+
+void
+dialect_other_join(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
+
+    if (!is_named(token) && dialect_is_one(token->next, joins)) {
+        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s JOIN is not supported", token->size, token->text);
+    }
+}
+
+/* ---- lists ---- */
+
+/* Whether a bracket there begins a list: behind a value it takes a part of that, or tells of a type. */
+static bool
+begins_list(const struct dialect_token *before)
+{
+    static const char *const values[] = {"array", "end", "true", "false", "null", ")", "]", NULL};
+
+    return !dialect_is_one(before, values) && !before->is_value && (!before->is_name || before->is_reserved);
+}
+
+/* Lists as DuckDB writes them: [1, 2] becomes ARRAY[1, 2]. */
+void
+dialect_list(struct dialect *d, struct dialect_token *token)
+{
+    if (token->prev->prev != NULL && begins_list(token->prev)) {
+        (void)dialect_add(d, token, "array", token);
+    }
+}
+
+/* AS 'name' is AS "name". */
+void
+dialect_as(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *name = token->next;
+    char *quoted = name->is_value && name->text[0] == '\'' ? SQL_ARRAY(d->q, char, 2 * (size_t)name->size) : NULL;
+    char *to = quoted;
+
+    if (quoted == NULL || name->size < 3) {
+        return;
+    }
+    *to++ = '"';
+    for (int i = 1; i + 1 < name->size; i++) {
+        *to++ = name->text[i];
+        if (name->text[i] == '"') {
+            *to++ = '"';
+        }
+        i += name->text[i] == '\'';
+    }
+    *to++ = '"';
+    dialect_replace(d, name, quoted);
+    name->is_value = false;
+    name->is_name = true;
+}
+
+/* ---- intervals ---- */
+
+/* What the unit is called where granary reads it, its zeros, and how it counts numbers with a fraction. */
+static const struct unit {
+    const char *word;
+    const char *name;
+    const char *zeros;
+    const char *factor; /* of a fraction's unit; NULL: a fraction is cut off */
+    const char *part;
+    bool in_grammar; /* without an s */
+} units[] = {
+    {"year", "year", "", NULL, "year", true},
+    {"month", "month", "", NULL, "month", true},
+    {"day", "day", "", NULL, "day", true},
+    {"hour", "hour", "", NULL, "hour", true},
+    {"minute", "minute", "", NULL, "minute", true},
+    {"second", "second", "", "1000000.0", "microsecond", true},
+    {"week", "week", "", NULL, "week", false},
+    {"quarter", "quarter", "", NULL, "quarter", false},
+    {"decade", "year", "0", NULL, "year", false},
+    {"century", "year", "00", NULL, "year", false},
+    {"centuries", "year", "00", NULL, "year", false},
+    {"millennium", "year", "000", NULL, "year", false},
+    {"millennia", "year", "000", NULL, "year", false},
+    {"millisecond", "millisecond", "", "1000.0", "microsecond", false},
+    {"microsecond", "microsecond", "", NULL, "microsecond", false},
+};
+
+/* Of the unit a token is, which may end in s. NULL: it is none. */
+static const struct unit *
+find_unit(const struct dialect_token *token)
+{
+    struct dialect_token singular = *token;
+
+    singular.size -= token->size > 1 && (token->text[token->size - 1] | 0x20) == 's';
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (dialect_is(token, units[i].word) || dialect_is(&singular, units[i].word)) {
+            return &units[i];
+        }
+    }
+    return NULL;
+}
+
+/* INTERVAL 3 WEEKS, INTERVAL '3' WEEKS: INTERVAL '3 week' */
+static void
+put_unit(struct dialect *d, struct dialect_token *number, const struct unit *unit)
+{
+    int quote = number->text[0] == '\'';
+    const char *text =
+        sql_printf(d->q, "'%.*s%s %s'", number->size - 2 * quote, number->text + quote, unit->zeros, unit->name);
+
+    if (text != NULL) {
+        dialect_replace(d, number, text);
+        dialect_remove(d, number->next);
+    }
+}
+
+/* INTERVAL (n) DAY: cast(trunc((n)) as bigint) * INTERVAL '1 day' */
+static void
+multiply_unit(struct dialect *d, struct dialect_token *interval, const struct unit *unit)
+{
+    struct dialect_token *open = interval->next;
+    struct dialect_token *behind = open->pair->next->next;
+    const char *one = sql_printf(d->q, "'1%s %s'", unit->zeros, unit->part);
+    const char *const before[] = {"(", "cast", "(", "trunc", "(", NULL};
+    const char *const after[] = {")", "as", "bigint", ")", "*", "interval", one, ")", NULL};
+
+    dialect_remove(d, open->pair->next);
+    for (size_t i = 0; before[i] != NULL; i++) {
+        (void)dialect_add(d, interval, before[i], interval);
+    }
+    if (unit->factor != NULL) {
+        (void)dialect_add(d, behind, "*", interval);
+        (void)dialect_add(d, behind, unit->factor, interval);
+    }
+    for (size_t i = 0; after[i] != NULL; i++) {
+        (void)dialect_add(d, behind, after[i], interval);
+    }
+    dialect_remove(d, interval);
+}
+
+static bool
+is_whole(const struct dialect_token *token)
+{
+    return token->is_value && strspn(token->text, "0123456789") >= (size_t)token->size;
+}
+
+void
+dialect_interval(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *number = token->next;
+    bool bracket = dialect_is(number, "(") && number->pair != NULL;
+    struct dialect_token *word = bracket ? number->pair->next : number->next;
+    const struct unit *unit = number->next == NULL || word->next == NULL ? NULL : find_unit(word);
+
+    if (unit == NULL) {
+        return;
+    }
+    if (bracket && number->next->next == number->pair &&
+        is_whole(number->next)) { /* (3), which is folded as months, too */
+        dialect_remove(d, number->pair);
+        dialect_remove(d, number);
+        put_unit(d, token->next, unit);
+    } else if (bracket) {
+        multiply_unit(d, token, unit);
+    } else if (is_whole(number) || (number->text[0] == '\'' && (!unit->in_grammar || !dialect_is(word, unit->word)))) {
+        put_unit(d, number, unit);
+    }
+}
+
+/* ---- windows ---- */
+
+/* IGNORE NULLS and RESPECT NULLS in a call or behind it: the call's name is noted. */
+void
+dialect_nulls(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *close = token->next->next;
+
+    if (!dialect_is(token->next, "nulls") || close == NULL) {
+        return;
+    }
+    close = dialect_is(close, ")") ? close : token->prev; /* lag(x IGNORE NULLS), lag(x) IGNORE NULLS */
+    if (!dialect_is(close, ")") || close->pair == NULL || !close->pair->prev->is_name) {
+        return;
+    }
+    if (dialect_is(token, "ignore")) {
+        dialect_note(d, close->pair->prev, NOTED_IGNORE_NULLS);
+    }
+    dialect_remove(d, token->next);
+    dialect_remove(d, token);
+}
+
+/* ---- stars ---- */
+
+/* Whether `*` stands for columns, and is no product. */
+static bool
+is_star(const struct dialect_token *token)
+{
+    static const char *const before[] = {"select", "distinct", "all", ",", "(", ".", NULL};
+    const struct dialect_token *on = token->prev->pair == NULL ? NULL : token->prev->pair->prev;
+
+    return dialect_is_one(token->prev, before) ||
+           (dialect_is(token->prev, ")") && on != NULL && dialect_is(on, "on") && dialect_is(on->prev, "distinct"));
+}
+
+/* A clause behind a star, as a call: its word is replaced, and its items stand in brackets. NULL: it is none. */
+static struct dialect_token *
+put_list(struct dialect *d, struct dialect_token *word, const char *name, bool pairs)
+{
+    struct dialect_token *open = word->next;
+    struct dialect_token *end;
+
+    dialect_replace(d, word, name);
+    if (!dialect_is(open, "(") || open->pair == NULL) { /* a single item */
+        end = pairs ? dialect_find(open, (const char *const[]){"as", NULL})->next : open->next;
+        while (!pairs && end != NULL && dialect_is(end, ".")) {
+            end = end->next->next;
+        }
+        if (end == NULL || end->next == NULL) {
+            return word->next;
+        }
+        open = dialect_add(d, open, "(", word);
+        end = dialect_add(d, pairs ? end->next : end, ")", word);
+        if (open == NULL || end == NULL) {
+            return NULL;
+        }
+        open->pair = end;
+        end->pair = open;
+    }
+    for (struct dialect_token *token = open->next; pairs && token != open->pair && !dialect_is_end(token);
+         token = dialect_after(token)) {
+        if (dialect_is(token, "as")) {
+            dialect_replace(d, token, ",");
+        }
+    }
+    return open->pair->next;
+}
+
+/* [NOT] LIKE 'pattern' as a call. */
+static struct dialect_token *
+put_match(struct dialect *d, struct dialect_token *word)
+{
+    static const char *const names[][2] = {
+        {"\"#like\"", "\"#notlike\""}, {"\"#ilike\"", "\"#notilike\""}, {"\"#similar\"", "\"#notsimilar\""}};
+    bool negated = dialect_is(word, "not");
+    struct dialect_token *like = negated ? word->next : word;
+    bool similar = dialect_is(like, "similar") && dialect_is(like->next, "to");
+    size_t which = dialect_is(like, "like") ? 0 : dialect_is(like, "ilike") ? 1 : similar ? 2 : 3;
+    struct dialect_token *pattern = similar ? like->next->next : like->next;
+
+    if (which > 2 || pattern->next == NULL || !pattern->is_value) {
+        return NULL;
+    }
+    dialect_replace(d, like, names[which][negated]);
+    if (negated) {
+        dialect_remove(d, word);
+    }
+    if (similar) {
+        dialect_remove(d, like->next);
+    }
+    (void)dialect_add(d, pattern, "(", pattern);
+    return dialect_add(d, pattern->next, ")", pattern) == NULL ? NULL : pattern->next->next;
+}
+
+/* The next clause behind a star, made a call; where it ends. NULL: there is none. */
+static struct dialect_token *
+put_clause(struct dialect *d, struct dialect_token *word)
+{
+    static const char *const matches[] = {"not", "like", "ilike", "similar", NULL};
+
+    if (dialect_is(word, "exclude")) {
+        return put_list(d, word, "\"#exclude\"", false);
+    }
+    if (dialect_is(word, "replace")) {
+        return put_list(d, word, "\"#replace\"", true);
+    }
+    if (dialect_is(word, "rename")) {
+        return put_list(d, word, "\"#rename\"", true);
+    }
+    return word->next != NULL && word->next->next != NULL && dialect_is_one(word, matches) ? put_match(d, word) : NULL;
+}
+
+/* * EXCLUDE (a) LIKE 'x%' becomes "#star"("#exclude"(a), "#like"('x%')); t.* is its first argument. */
+void
+dialect_star(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *begin = token;
+    struct dialect_token *clause = token->next;
+    struct dialect_token *end = is_star(token) ? put_clause(d, clause) : NULL;
+    struct dialect_token *name;
+
+    if (end == NULL) {
+        return;
+    }
+    while (dialect_is(begin->prev, ".") && begin->prev->prev->prev != NULL) {
+        begin = begin->prev->prev;
+    }
+    name = dialect_add(d, begin, "\"#star\"", token);
+    (void)dialect_add(d, begin, "(", token);
+    if (begin != token) {
+        (void)dialect_add(d, clause, ",", clause);
+    } else {
+        dialect_remove(d, token);
+    }
+    for (clause = end; (end = put_clause(d, clause)) != NULL; clause = end) {
+        (void)dialect_add(d, clause, ",", clause);
+    }
+    (void)dialect_add(d, clause, ")", token);
+    if (name != NULL) {
+        dialect_note(d, name, NOTED_STAR);
+    }
+}

@@ -1,0 +1,247 @@
+/*
+ * WITH RECURSIVE. Its query is the rows with which it begins, UNION or UNION ALL, and a query that names it, which has
+ * the rows of the round before. Both become nodes; the second one's are the body of the operator `recurse`.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "sql/block.h"
+
+#define ROUNDS_GUESSED 10
+
+/* ---- whether it names itself ---- */
+
+static bool select_names(const struct sql_select *select, const char *name);
+
+static bool order_names(const struct sql_order *order, size_t count, const char *name);
+
+static bool
+expr_names(const struct sql_expr *expr, const char *name)
+{
+    bool names = expr != NULL && expr->select != NULL && select_names(expr->select, name);
+
+    for (size_t i = 0; expr != NULL && i < expr->count && !names; i++) {
+        names = expr_names(expr->args[i], name);
+    }
+    if (expr != NULL && expr->over != NULL && !names) {
+        names = order_names(expr->over->order, expr->over->order_count, name);
+        for (size_t i = 0; i < expr->over->partition_count && !names; i++) {
+            names = expr_names(expr->over->partition[i], name);
+        }
+    }
+    return names || (expr != NULL && expr_names(expr->condition, name));
+}
+
+static bool
+order_names(const struct sql_order *order, size_t count, const char *name)
+{
+    bool names = false;
+
+    for (size_t i = 0; i < count && !names; i++) {
+        names = expr_names(order[i].expr, name);
+    }
+    return names;
+}
+
+static bool
+from_names(const struct sql_from *from, const char *name)
+{
+    bool names =
+        from != NULL && ((from->kind == SQL_FROM_TABLE && strcasecmp(from->name, name) == 0) ||
+                         (from->kind == SQL_FROM_SELECT && select_names(from->select, name)) ||
+                         from_names(from->left, name) || from_names(from->right, name) || expr_names(from->on, name));
+
+    for (size_t i = 0; from != NULL && i < from->list_count && !names; i++) {
+        names = expr_names(from->lists[i], name);
+    }
+    return names;
+}
+
+static bool
+parts_name(const struct sql_select *select, const char *name)
+{
+    bool names = expr_names(select->where, name) || expr_names(select->having, name) ||
+                 order_names(select->order, select->order_count, name);
+
+    for (size_t i = 0; i < select->from_count && !names; i++) {
+        names = from_names(select->from[i], name);
+    }
+    for (size_t i = 0; i < select->target_count && !names; i++) {
+        names = expr_names(select->targets[i].expr, name);
+    }
+    for (size_t i = 0; i < select->group_count && !names; i++) {
+        names = expr_names(select->group[i], name);
+    }
+    return names;
+}
+
+/* Its own WITH may have given the name to something else. */
+static bool
+select_names(const struct sql_select *select, const char *name)
+{
+    for (size_t i = 0; i < select->with_count; i++) {
+        if (select_names(select->with[i].select, name)) {
+            return true;
+        }
+        if (strcasecmp(select->with[i].name, name) == 0) {
+            return false;
+        }
+    }
+    return select->set != SQL_NO_SET ? select_names(select->left, name) || select_names(select->right, name) ||
+                                           order_names(select->order, select->order_count, name)
+                                     : parts_name(select, name);
+}
+
+/* ---- its rounds ---- */
+
+/* What the rounds have so many columns for. Columns that come twice get two names. */
+static bool
+name_columns(struct sql_statement *q, struct sql_result *result, int position)
+{
+    const char **names = SQL_ARRAY(q, const char *, result->count);
+    const char **texts = SQL_ARRAY(q, const char *, result->count);
+
+    for (size_t i = 0; i < result->count && names != NULL && texts != NULL; i++) {
+        names[i] = sql_fresh(q, result->outputs[i].name);
+        texts[i] = sql_quoted(q, result->outputs[i].frame);
+        result->outputs[i].frame = names[i];
+    }
+    return q->err == GRANARY_OK && sql_rel_project(q, &result->rel, names, texts, result->count, position);
+}
+
+/* The columns of a round under the names of those before. */
+static bool
+name_as(struct sql_statement *q, struct sql_result *made, const struct sql_result *first, int position)
+{
+    const char **names = SQL_ARRAY(q, const char *, first->count);
+    const char **texts = SQL_ARRAY(q, const char *, first->count);
+
+    for (size_t i = 0; i < first->count && names != NULL && texts != NULL; i++) {
+        names[i] = first->outputs[i].frame;
+        texts[i] = sql_quoted(q, made->outputs[i].frame);
+    }
+    return q->err == GRANARY_OK && sql_rel_project(q, &made->rel, names, texts, first->count, position);
+}
+
+static bool
+name_outputs(struct sql_statement *q, const struct sql_with *with, struct sql_result *result)
+{
+    if (with->column_count > result->count) {
+        return sql_fail(q, GRANARY_EINVAL, with->position, "'%s' has %zu columns, but %zu names are given", with->name,
+                        result->count, with->column_count);
+    }
+    for (size_t i = 0; i < with->column_count; i++) {
+        result->outputs[i].name = with->columns[i];
+    }
+    return true;
+}
+
+/* The rows of the round before, as a table. */
+static bool
+add_round(struct sql_statement *q, const struct sql_with *with, const struct sql_result *first,
+          struct sql_result *ret_round)
+{
+    granary_node node = sql_node(q, "round_rows", with->position, &first->rel.node, 1);
+    const char *name = sql_fresh(q, with->name);
+
+    *ret_round = *first;
+    ret_round->rel.node = node;
+    if (node != GRANARY_NO_NODE && name != NULL) {
+        granary_node_set_string(q->graph, node, "recursion", name);
+    }
+    return node != GRANARY_NO_NODE && q->err == GRANARY_OK;
+}
+
+static bool
+add_recursion(struct sql_statement *q, const struct sql_with *with, const struct sql_result *round,
+              struct sql_result *made, struct sql_result *result)
+{
+    granary_node inputs[2] = {round->rel.node, GRANARY_NO_NODE};
+    granary_node node;
+
+    if (made->count != result->count) {
+        return sql_fail(q, GRANARY_EINVAL, with->select->position, "one side lists %zu values, the other %zu",
+                        result->count, made->count);
+    }
+    if (!name_as(q, made, result, with->select->position)) {
+        return false;
+    }
+    inputs[1] = made->rel.node;
+    node = sql_node(q, "recurse", with->position, inputs, 2);
+    if (node != GRANARY_NO_NODE) {
+        granary_node_set_bool(q->graph, node, "distinct", !with->select->all);
+    }
+    result->rel.node = node;
+    result->rel.rows = (result->rel.rows + made->rel.rows) * ROUNDS_GUESSED;
+    result->rel.base = result->rel.rows;
+    return node != GRANARY_NO_NODE;
+}
+
+static bool
+check_clauses(struct sql_statement *q, const struct sql_with *with)
+{
+    const struct sql_select *select = with->select;
+
+    if (select->order_count > 0) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, select->order[0].expr->position,
+                        "ORDER BY of all rounds of '%s' is not supported: put it into the query that reads '%s'",
+                        with->name, with->name);
+    }
+    return (select->limit < 0 && select->offset == 0) ||
+           sql_fail(q, GRANARY_EUNSUPPORTED, with->position,
+                    "LIMIT or OFFSET of all rounds of '%s' is not supported: a condition in its second query ends it",
+                    with->name);
+}
+
+/* The rows with which it begins, and then, until a round makes none, what the second query makes of the round before. */
+static bool
+plan_rounds(struct sql_statement *q, struct sql_with *with, struct sql_result *result)
+{
+    const struct sql_select *select = with->select;
+    struct sql_result round;
+    struct sql_result made;
+    bool ok = check_clauses(q, with) && sql_plan(q, select->left, false, result) &&
+              name_columns(q, result, select->position) && name_outputs(q, with, result) &&
+              add_round(q, with, result, &round);
+
+    if (!ok) {
+        return false;
+    }
+    with->state = SQL_WITH_ROUND;
+    with->result = &round;
+    ok = sql_plan(q, select->right, false, &made);
+    with->result = NULL;
+    with->used = false;
+    return ok && add_recursion(q, with, &round, &made, result);
+}
+
+bool
+sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result)
+{
+    const struct sql_select *select = with->select;
+    const struct sql_names names = {select->with, select->with_count, q->names};
+    const struct sql_names *before = q->names;
+    bool ok;
+
+    with->state = SQL_WITH_FIRST;
+    if (select->set == SQL_UNION && select_names(select->right, with->name)) {
+        q->names = &names;
+        ok = plan_rounds(q, with, ret_result);
+        q->names = before;
+    } else {
+        ok = sql_plan(q, select, true, ret_result);
+    }
+    with->state = SQL_WITH_QUERY;
+    return ok;
+}
+
+bool
+sql_check_recursive(struct sql_statement *q, const struct sql_with *with, int position)
+{
+    return with->state != SQL_WITH_FIRST ||
+           sql_fail(
+               q, GRANARY_EINVAL, position,
+               "'%s' names itself here: a recursive query is a SELECT that does not name it, UNION or UNION ALL, and "
+               "a SELECT that does",
+               with->name);
+}

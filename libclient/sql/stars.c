@@ -1,0 +1,524 @@
+/*
+ * Stars: the columns that `*`, `t.* EXCLUDE (a)` and COLUMNS('pattern') stand for. An expression around COLUMNS is
+ * written out for each of them.
+ */
+#include <ctype.h>
+#include <locale.h>
+#include <regex.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sql/block.h"
+
+#define GROUPS_MAX 10 /* of a pattern: \0 to \9 in an alias */
+
+/* ---- patterns of names ---- */
+
+static size_t
+character(const char *text)
+{
+    size_t size = text[0] != '\0';
+
+    while ((text[size] & 0xc0) == 0x80) {
+        size++;
+    }
+    return size;
+}
+
+/* LIKE, or with `fold` ILIKE: % is any text, _ a character. */
+static bool
+is_like(const char *name, const char *pattern, bool fold)
+{
+    const char *after = NULL; /* the last %, and what it has taken up to now */
+    const char *taken = NULL;
+
+    while (*name != '\0' || *pattern != '\0') {
+        if (*pattern == '%') {
+            after = ++pattern;
+            taken = name;
+        } else if (*name != '\0' && *pattern == '_') {
+            name += character(name);
+            pattern++;
+        } else if (*name != '\0' &&
+                   (fold ? tolower((unsigned char)*name) == tolower((unsigned char)*pattern) : *name == *pattern)) {
+            name++;
+            pattern++;
+        } else if (after != NULL && *taken != '\0') {
+            taken += character(taken);
+            name = taken;
+            pattern = after;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The pattern in POSIX's words, which mean the same: others are refused. */
+static const char *
+posix_pattern(struct sql_statement *q, const struct sql_expr *star, bool *ret_fold)
+{
+    static const char *const classes[][2] = {{"d", "[0-9]"}, {"w", "[0-9A-Za-z_]"}, {"s", "[ \t\n\r\f\v]"}};
+    const char *from = star->star->pattern;
+    struct gr_buf out = {0};
+    bool in_bracket = false;
+    bool ok = true;
+    const char *text;
+
+    *ret_fold = strncmp(from, "(?i)", 4) == 0;
+    from += *ret_fold ? 4 : 0;
+    gr_buf_addf(&out, star->star->match == SQL_MATCH_WHOLE ? "^(" : "");
+    for (; *from != '\0' && ok; from++) {
+        size_t class = 0;
+
+        if (*from == '\\' && isalnum((unsigned char)from[1]) != 0) {
+            while (class < 3 && classes[class][0][0] != from[1]) {
+                class ++;
+            }
+            ok = class < 3 && !in_bracket;
+            gr_buf_addf(&out, "%s", ok ? classes[class][1] : "");
+            from++;
+        } else if (*from == '\\' && from[1] != '\0') {
+            ok = !in_bracket;
+            gr_buf_add(&out, from++, 2);
+        } else {
+            ok = !(*from == '(' && from[1] == '?' && !in_bracket) &&
+                 !(strchr("*+?}", *from) != NULL && strchr("*+?", from[1]) != NULL && from[1] != '\0' && !in_bracket);
+            in_bracket = in_bracket ? *from != ']' || from[-1] == '[' || from[-1] == '^' : *from == '[';
+            gr_buf_add(&out, from, 1);
+        }
+    }
+    gr_buf_addf(&out, star->star->match == SQL_MATCH_WHOLE ? ")$" : "");
+    text = ok && gr_buf_ok(&out) ? sql_printf(q, "%s", out.bytes == NULL ? "" : out.bytes) : NULL;
+    gr_buf_free(&out);
+    if (!ok) {
+        (void)sql_fail(
+            q, GRANARY_EUNSUPPORTED, star->position,
+            "this pattern of names is not supported: it may have . * + ? | ( ) [ ] { } ^ $ \\d \\w \\s, and (?i) "
+            "in front");
+    }
+    return text;
+}
+
+/* Names that match, and for an alias which parts of them did. */
+struct matcher {
+    regex_t regex;
+    bool compiled;
+    locale_t locale;
+    locale_t before;
+};
+
+static bool
+open_matcher(struct sql_statement *q, const struct sql_expr *star, struct matcher *m)
+{
+    const enum sql_match match = star->star->match;
+    const char *text;
+    bool fold;
+
+    *m = (struct matcher){.compiled = false};
+    if (match != SQL_MATCH_PART && match != SQL_MATCH_WHOLE) {
+        return true;
+    }
+    text = posix_pattern(q, star, &fold);
+    if (text == NULL) {
+        return false;
+    }
+    m->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* bytes are characters, whatever the program has set */
+    m->before = m->locale == (locale_t)0 ? (locale_t)0 : uselocale(m->locale);
+    m->compiled = m->locale != (locale_t)0 && regcomp(&m->regex, text, REG_EXTENDED | (fold ? REG_ICASE : 0)) == 0;
+    return m->compiled ||
+           sql_fail(q, GRANARY_EINVAL, star->position, "'%s' is no pattern of names", star->star->pattern);
+}
+
+static void
+close_matcher(struct matcher *m)
+{
+    if (m->compiled) {
+        regfree(&m->regex);
+    }
+    if (m->locale != (locale_t)0) {
+        (void)uselocale(m->before);
+        freelocale(m->locale);
+    }
+}
+
+static bool
+matches(const struct sql_star *star, struct matcher *m, const char *name, regmatch_t parts[GROUPS_MAX])
+{
+    bool found = false;
+
+    switch (star->match) {
+    case SQL_MATCH_ALL:
+        return true;
+    case SQL_MATCH_LIKE:
+    case SQL_MATCH_ILIKE:
+        found = is_like(name, star->pattern, star->match == SQL_MATCH_ILIKE);
+        break;
+    case SQL_MATCH_NAMES:
+        for (size_t i = 0; i < star->name_count && !found; i++) {
+            found = strcasecmp(star->names[i], name) == 0;
+        }
+        break;
+    case SQL_MATCH_PART:
+    case SQL_MATCH_WHOLE:
+        found = regexec(&m->regex, name, GROUPS_MAX, parts, 0) == 0;
+        break;
+    }
+    return found != star->negated;
+}
+
+/* ---- the columns of a star ---- */
+
+static bool
+is_named(const struct sql_column *column, const struct sql_expr *name)
+{
+    return strcasecmp(column->name, name->text) == 0 &&
+           (name->table == NULL || (column->table != NULL && strcasecmp(column->table, name->table) == 0));
+}
+
+/* A column of what the star is of, whether it is shown or not. */
+static bool
+is_of(const struct sql_column *column, const struct sql_expr *star)
+{
+    return star->table == NULL ? !column->hidden : column->table != NULL && strcasecmp(column->table, star->table) == 0;
+}
+
+/* All names in EXCLUDE, REPLACE and RENAME are columns of the star. */
+static bool
+check_name(struct sql_block *block, const struct sql_expr *star, const char *clause, const struct sql_expr *name)
+{
+    for (size_t i = 0; i < block->column_count; i++) {
+        if (is_of(block->columns[i], star) && is_named(block->columns[i], name)) {
+            return true;
+        }
+    }
+    block->q->no_column = true;
+    return sql_fail(block->q, GRANARY_ENOENT, name->position, "%s: there is no column '%s' in *", clause, name->text);
+}
+
+static bool
+check_names(struct sql_block *block, const struct sql_expr *star)
+{
+    const struct sql_star *more = star->star;
+
+    for (size_t i = 0; i < more->exclude_count; i++) {
+        if (!check_name(block, star, "EXCLUDE", more->exclude[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < more->replace_count; i++) {
+        const struct sql_expr name = {
+            .kind = SQL_COLUMN, .position = more->replace[i].expr->position, .text = more->replace[i].alias};
+
+        if (!check_name(block, star, "REPLACE", &name)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < more->rename_count; i++) {
+        if (!check_name(block, star, "RENAME", more->rename[i].expr)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One value of a star. */
+struct starred {
+    const struct sql_column *column;
+    struct sql_expr *expr; /* the column, or what REPLACE has in its place */
+    const char *name;
+    regmatch_t parts[GROUPS_MAX];
+};
+
+static bool
+make_starred(struct sql_block *block, const struct sql_expr *star, const struct sql_column *column, struct starred *to)
+{
+    const struct sql_star *more = star->star;
+
+    *to = (struct starred){.column = column, .name = column->name};
+    for (size_t i = 0; more != NULL && i < more->replace_count; i++) {
+        if (strcasecmp(more->replace[i].alias, column->name) == 0) {
+            to->expr = more->replace[i].expr;
+        }
+    }
+    for (size_t i = 0; more != NULL && i < more->rename_count; i++) {
+        if (is_named(column, more->rename[i].expr)) {
+            to->name = more->rename[i].alias;
+        }
+    }
+    if (to->expr == NULL && (to->expr = SQL_NEW(block->q, struct sql_expr)) != NULL) {
+        *to->expr =
+            (struct sql_expr){.kind = SQL_COLUMN, .position = star->position, .text = column->name, .column = column};
+    }
+    return to->expr != NULL;
+}
+
+static bool
+is_excluded(const struct sql_star *star, const struct sql_column *column)
+{
+    bool excluded = false;
+
+    for (size_t i = 0; i < star->exclude_count && !excluded; i++) {
+        excluded = is_named(column, star->exclude[i]);
+    }
+    return excluded;
+}
+
+/* In an array with room for all columns. */
+static bool
+list_starred(struct sql_block *block, const struct sql_expr *star, struct starred *list, size_t *ret_count)
+{
+    struct matcher m = {.compiled = false};
+    bool of_table = false;
+    bool ok = star->star == NULL || (check_names(block, star) && open_matcher(block->q, star, &m));
+
+    *ret_count = 0;
+    for (size_t i = 0; i < block->column_count && ok; i++) {
+        const struct sql_column *column = block->columns[i];
+        regmatch_t parts[GROUPS_MAX];
+
+        if (!is_of(column, star)) {
+            continue;
+        }
+        of_table = true;
+        if (star->star == NULL || (!is_excluded(star->star, column) && matches(star->star, &m, column->name, parts))) {
+            ok = make_starred(block, star, column, &list[*ret_count]);
+            if (star->star != NULL && m.compiled) {
+                memcpy(list[*ret_count].parts, parts, sizeof parts);
+            }
+            ++*ret_count;
+        }
+    }
+    close_matcher(&m);
+    if (!ok) {
+        return false;
+    }
+    if (*ret_count == 0 && !of_table) {
+        return star->table == NULL
+                   ? sql_fail(block->q, GRANARY_EINVAL, star->position, "SELECT * needs FROM")
+                   : sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'", star->table);
+    }
+    if (*ret_count == 0) {
+        block->q->no_column = true;
+        return sql_fail(block->q, GRANARY_ENOENT, star->position, "no column is left of *%s%s%s",
+                        star->star->pattern == NULL ? "" : ": none matches '",
+                        star->star->pattern == NULL ? "" : star->star->pattern, star->star->pattern == NULL ? "" : "'");
+    }
+    return true;
+}
+
+/* ---- expressions around COLUMNS ---- */
+
+const struct sql_expr *
+sql_star_in(const struct sql_expr *expr)
+{
+    const struct sql_expr *star = expr->kind == SQL_STAR ? expr : NULL;
+
+    for (size_t i = 0; i < expr->count && star == NULL; i++) {
+        star = sql_star_in(expr->args[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count && star == NULL; i++) {
+        star = sql_star_in(expr->over->partition[i]);
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && star == NULL; i++) {
+        star = sql_star_in(expr->over->order[i].expr);
+    }
+    return star != NULL || expr->condition == NULL ? star : sql_star_in(expr->condition);
+}
+
+static bool
+same_names(const struct sql_star *x, const struct sql_star *y)
+{
+    bool same = x->exclude_count == y->exclude_count;
+
+    for (size_t i = 0; same && i < x->exclude_count; i++) {
+        const struct sql_expr *a = x->exclude[i];
+        const struct sql_expr *b = y->exclude[i];
+
+        same = strcasecmp(a->text, b->text) == 0 && (a->table == NULL) == (b->table == NULL) &&
+               (a->table == NULL || strcasecmp(a->table, b->table) == 0);
+    }
+    return same;
+}
+
+/* Whether two stars of an expression say the same. */
+static bool
+same_star(const struct sql_expr *a, const struct sql_expr *b)
+{
+    const struct sql_star *x = a->star;
+    const struct sql_star *y = b->star;
+
+    if (a == b) {
+        return true;
+    }
+    return x != NULL && y != NULL && x->match == y->match && x->negated == y->negated && x->replace_count == 0 &&
+           y->replace_count == 0 && same_names(x, y) && x->name_count == 0 && y->name_count == 0 &&
+           (a->table == NULL) == (b->table == NULL) && (a->table == NULL || strcasecmp(a->table, b->table) == 0) &&
+           (x->pattern == NULL) == (y->pattern == NULL) && (x->pattern == NULL || strcmp(x->pattern, y->pattern) == 0);
+}
+
+static struct sql_expr *
+copy_with(struct sql_block *block, const struct sql_expr *expr, const struct sql_expr *star, struct sql_expr *value);
+
+static bool
+copy_list(struct sql_block *block, struct sql_expr *const *from, size_t count, const struct sql_expr *star,
+          struct sql_expr *value, struct sql_expr ***ret_list)
+{
+    struct sql_expr **list = SQL_ARRAY(block->q, struct sql_expr *, count);
+
+    for (size_t i = 0; i < count && list != NULL; i++) {
+        list[i] = copy_with(block, from[i], star, value);
+        if (list[i] == NULL) {
+            return false;
+        }
+    }
+    *ret_list = list;
+    return list != NULL;
+}
+
+static struct sql_window *
+copy_window(struct sql_block *block, const struct sql_window *from, const struct sql_expr *star, struct sql_expr *value)
+{
+    struct sql_window *to = SQL_NEW(block->q, struct sql_window);
+
+    if (to == NULL) {
+        return NULL;
+    }
+    *to = *from;
+    to->order = SQL_ARRAY(block->q, struct sql_order, from->order_count);
+    if (to->order == NULL || !copy_list(block, from->partition, from->partition_count, star, value, &to->partition)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < from->order_count; i++) {
+        to->order[i] = from->order[i];
+        to->order[i].expr = copy_with(block, from->order[i].expr, star, value);
+        if (to->order[i].expr == NULL) {
+            return NULL;
+        }
+    }
+    return to;
+}
+
+/* The expression with a value in the place of its star. */
+static struct sql_expr *
+copy_with(struct sql_block *block, const struct sql_expr *expr, const struct sql_expr *star, struct sql_expr *value)
+{
+    struct sql_expr *copy;
+
+    if (expr->kind == SQL_STAR) {
+        if (!same_star(expr, star) || expr->star == NULL || !expr->star->is_columns) {
+            (void)sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
+                           expr->star != NULL && expr->star->is_columns
+                               ? "an expression has one choice of COLUMNS: give each an expression of its own"
+                               : "* stands for columns of SELECT, and in count(*); in an expression write COLUMNS(*)");
+            return NULL;
+        }
+        return value;
+    }
+    copy = SQL_NEW(block->q, struct sql_expr);
+    if (copy == NULL) {
+        return NULL;
+    }
+    *copy = *expr;
+    if (!copy_list(block, expr->args, expr->count, star, value, &copy->args)) {
+        return NULL;
+    }
+    if (expr->over != NULL && (copy->over = copy_window(block, expr->over, star, value)) == NULL) {
+        return NULL;
+    }
+    if (expr->condition != NULL && (copy->condition = copy_with(block, expr->condition, star, value)) == NULL) {
+        return NULL;
+    }
+    return copy;
+}
+
+/* An alias in which \1 is the first part of the name that the pattern has in brackets, and \0 all of it. */
+static const char *
+write_alias(struct sql_statement *q, const char *alias, const struct starred *one)
+{
+    struct gr_buf out = {0};
+    const char *text;
+
+    for (; *alias != '\0'; alias++) {
+        const regmatch_t *part =
+            alias[0] == '\\' && isdigit((unsigned char)alias[1]) != 0 ? &one->parts[alias[1] - '0'] : NULL;
+
+        if (part == NULL) {
+            gr_buf_add(&out, alias, 1);
+        } else {
+            alias++;
+            gr_buf_add(&out, one->column->name + (part->rm_so > 0 ? part->rm_so : 0),
+                       part->rm_so < 0 ? 0 : (size_t)(part->rm_eo - part->rm_so));
+        }
+    }
+    text = gr_buf_ok(&out) ? sql_printf(q, "%s", out.bytes == NULL ? "" : out.bytes) : NULL;
+    gr_buf_free(&out);
+    return text;
+}
+
+/* What a value is called: by its alias, else as its column, whatever is around that. */
+static const char *
+name_starred(struct sql_statement *q, const struct sql_target *target, const struct sql_expr *star,
+             const struct starred *one)
+{
+    const char *alias = target->alias;
+
+    return alias == NULL ? one->name
+           : star->star != NULL && star->star->match == SQL_MATCH_PART && strchr(alias, '\\') != NULL
+               ? write_alias(q, alias, one)
+               : alias;
+}
+
+bool
+sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets)
+{
+    const struct sql_expr *star = sql_star_in(target->expr);
+    struct starred *list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
+    size_t count = 0;
+
+    if (list == NULL || !list_starred(block, star, list, &count)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sql_target *to = &targets->list[targets->count++];
+
+        to->alias = name_starred(block->q, target, star, &list[i]);
+        to->expr = target->expr == star ? list[i].expr : copy_with(block, target->expr, star, list[i].expr);
+        if (to->expr == NULL || to->alias == NULL) {
+            return false;
+        }
+        if (to->expr->kind == SQL_COLUMN && to->expr->column != NULL && strcmp(to->alias, to->expr->text) == 0) {
+            to->alias = NULL; /* it is the column's name */
+            continue;
+        }
+        if (!sql_bind(block, to->expr) || !sql_check_inner(block, to->expr)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+sql_expand_condition(struct sql_block *block, struct sql_expr **condition)
+{
+    const struct sql_expr *star = sql_star_in(*condition);
+    struct starred *list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
+    struct sql_expr *all = SQL_NEW(block->q, struct sql_expr);
+
+    if (star == NULL || list == NULL || all == NULL) {
+        return star == NULL;
+    }
+    *all = (struct sql_expr){.kind = SQL_AND, .position = (*condition)->position, .text = ""};
+    if (!list_starred(block, star, list, &all->count)) {
+        return false;
+    }
+    all->args = SQL_ARRAY(block->q, struct sql_expr *, all->count);
+    for (size_t i = 0; i < all->count && all->args != NULL; i++) {
+        all->args[i] = copy_with(block, *condition, star, list[i].expr);
+        if (all->args[i] == NULL) {
+            return false;
+        }
+    }
+    *condition = all->count == 1 && all->args != NULL ? all->args[0] : all;
+    return all->args != NULL;
+}

@@ -1,0 +1,187 @@
+/* What SELECT lists: `*` written out, names of the values, and aliases where other expressions name them. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "graph/expr.h"
+#include "sql/block.h"
+
+const char *
+sql_target_name(const struct sql_target *target)
+{
+    return target->alias != NULL                                                 ? target->alias
+           : target->expr->kind == SQL_LITERAL                                   ? "value"
+           : target->expr->kind == SQL_CASE                                      ? "case"
+           : target->expr->kind == SQL_SUBQUERY || target->expr->text[0] == '\0' ? "value"
+           : target->expr->kind == SQL_INFIX || target->expr->kind == SQL_PREFIX || target->expr->kind == SQL_POSTFIX
+               ? "value"
+           : target->expr->kind == SQL_AGGREGATE ? target->expr->written
+                                                 : target->expr->text;
+}
+
+long
+sql_position_in(struct sql_block *block, const struct sql_expr *expr, size_t count)
+{
+    char *end;
+    long number;
+
+    if (expr->kind != SQL_LITERAL) {
+        return 0;
+    }
+    number = strtol(expr->text, &end, 10);
+    if (*end != '\0' || end == expr->text) {
+        return 0;
+    }
+    if (number < 1 || (size_t)number > count) {
+        (void)sql_fail(block->q, GRANARY_EINVAL, expr->position, "position %ld: SELECT lists %zu value%s", number,
+                       count, count == 1 ? "" : "s");
+        return -1;
+    }
+    return number;
+}
+
+/* ---- aliases ---- */
+
+/* Of a walk through an expression, in which aliases of the first `count` targets may stand. */
+struct aliases {
+    struct sql_block *block;
+    struct sql_target *list;
+    size_t count;
+    size_t nodes; /* of the expression, with what aliases mean written out */
+};
+
+static struct sql_expr *put_aliases(struct aliases *a, struct sql_expr *expr);
+
+/* The target an unqualified name is the alias of; NULL: none. */
+static struct sql_target *
+find_alias(const struct aliases *a, const struct sql_expr *expr)
+{
+    for (size_t i = 0; expr->kind == SQL_COLUMN && expr->table == NULL && i < a->count; i++) {
+        if (a->list[i].alias != NULL && strcasecmp(a->list[i].alias, expr->text) == 0) {
+            return &a->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* What a target is, with the aliases of those before it put in. */
+static struct sql_expr *
+put_target(struct aliases *a, struct sql_target *target)
+{
+    struct aliases before = {.block = a->block, .list = a->list, .count = (size_t)(target - a->list)};
+
+    if (target->expr->kind == SQL_STAR) {
+        return target->expr;
+    }
+    if (!target->written) {
+        target->written = true;
+        target->expr = put_aliases(&before, target->expr);
+        target->nodes = before.nodes;
+    }
+    a->nodes += target->nodes;
+    return target->expr;
+}
+
+static bool
+put_list(struct aliases *a, struct sql_expr **exprs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        exprs[i] = put_aliases(a, exprs[i]);
+        if (exprs[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In what stands in FILTER and OVER. */
+static bool
+put_clauses(struct aliases *a, struct sql_expr *expr)
+{
+    if (expr->over != NULL && !put_list(a, expr->over->partition, expr->over->partition_count)) {
+        return false;
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        if (!put_list(a, &expr->over->order[i].expr, 1)) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || put_list(a, &expr->condition, 1);
+}
+
+/* The expression with aliases replaced by what they mean, where no column has their name. NULL: it has failed. */
+static struct sql_expr *
+put_aliases(struct aliases *a, struct sql_expr *expr)
+{
+    struct sql_target *target = find_alias(a, expr);
+    bool ambiguous = false;
+
+    if (target != NULL && sql_find_column(a->block, NULL, expr->text, &ambiguous) == NULL && !ambiguous) {
+        expr = put_target(a, target);
+    } else if (!put_list(a, expr->args, expr->count) || !put_clauses(a, expr)) {
+        return NULL;
+    }
+    if (expr != NULL && ++a->nodes > GR_EXPR_NODES && target != NULL) {
+        (void)sql_fail(
+            a->block->q, GRANARY_EUNSUPPORTED, expr->position,
+            "with aliases written out this has more than %d operands and operators: compute parts of it in a "
+            "subquery",
+            GR_EXPR_NODES);
+        return NULL;
+    }
+    return expr;
+}
+
+bool
+sql_put_aliases(struct sql_block *block, struct sql_expr **expr)
+{
+    const struct sql_select *select = block->select;
+    struct aliases a = {.block = block, .list = select->targets, .count = select->target_count};
+
+    *expr = put_aliases(&a, *expr);
+    return *expr != NULL;
+}
+
+struct sql_expr *
+sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets, struct sql_expr *expr,
+                      bool alias_first)
+{
+    struct aliases a = {.block = block, .list = targets->list, .count = targets->count};
+    const struct sql_target *target = alias_first ? find_alias(&a, expr) : NULL;
+
+    if (target != NULL) {
+        return target->expr;
+    }
+    expr = put_aliases(&a, expr);
+    return expr != NULL && sql_bind(block, expr) ? expr : NULL;
+}
+
+/* ---- the list ---- */
+
+bool
+sql_expand_targets(struct sql_block *block, struct sql_targets *targets)
+{
+    const struct sql_select *select = block->select;
+    struct aliases a = {.block = block, .list = select->targets, .count = select->target_count};
+
+    targets->list = SQL_ARRAY(block->q, struct sql_target, select->target_count * (1 + block->column_count));
+    targets->count = 0;
+    for (size_t i = 0; i < select->target_count && targets->list != NULL; i++) {
+        struct sql_target *target = &select->targets[i];
+
+        if (put_target(&a, target) == NULL) {
+            return false;
+        }
+        if (sql_star_in(target->expr) != NULL) {
+            if (!sql_expand_star(block, target, targets)) {
+                return false;
+            }
+        } else {
+            if (!sql_bind(block, target->expr) || !sql_check_inner(block, target->expr)) {
+                return false;
+            }
+            targets->list[targets->count++] = *target;
+        }
+    }
+    return targets->list != NULL;
+}

@@ -1,0 +1,1 @@
+with recursive r(a, b) as (select id, x from a union select r.a, y.b from r join r y on r.b = y.a where not exists (select 1 from r z where z.a = r.b)) select * from r limit 3

@@ -1,0 +1,1 @@
+with recursive t as (select 1 as n union all (with recursive u as (select n from t union select n + 1 from u, t where u.n < t.n) select max(n) from u having max(n) < 9)), v as (select n from t) select * from v, t

@@ -1,0 +1,1 @@
+with recursive t(n) as (select n from t union all select 1), u as (select 1 union select * from u order by 1 limit 2) select * from u, t
