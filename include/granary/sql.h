@@ -50,7 +50,7 @@ GRANARY_API size_t granary_sql_split(const char *sql, size_t length, size_t *ret
 
 /*
  * Put values in the place of a statement's parameters: $1, $name, or ?, of which the first is $1. A value is a literal of
- * SQL: 5, -1.5, 'it''s', true, null, date '2024-02-29'. What is none is refused, so values cannot change what a statement
+ * SQL: 5, -1.5, 'it''s', true, null, date '2024-02-29'. Other text is refused, so values cannot change what a statement
  * means.
  *
  * names    of the values, without the dollar: "1", "name"; NULL: they are "1", "2", ...

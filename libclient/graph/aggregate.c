@@ -14,7 +14,15 @@
 #include "graph/nearest.h"
 
 enum second { SECOND_NOTHING, SECOND_DDOF, SECOND_FRACTION, SECOND_ARGUMENT, SECOND_ROWS };
-enum values { VALUES_ANY, VALUES_ADDABLE, VALUES_AVERAGED, VALUES_NUMBER, VALUES_BETWEEN, VALUES_ORDERED };
+enum values {
+    VALUES_ANY,
+    VALUES_ADDABLE,
+    VALUES_AVERAGED,
+    VALUES_NUMBER,
+    VALUES_BETWEEN,
+    VALUES_ORDERED,
+    VALUES_WHOLE
+};
 
 /* From SAME on a group of no value has none. */
 enum gives {
@@ -80,6 +88,25 @@ parse_function(const char *text, size_t size, enum gr_aggregate_function *ret_fu
     }
     return gr_fail(GRANARY_EINVAL, "no function '%s'%s%s", name, gr_nearest_hint(&nearest, hint),
                    nearest.best == NULL ? known : "");
+}
+
+bool
+gr_aggregate_exists(const char *name)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (strcasecmp(name, functions[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+gr_aggregates_offer(struct gr_nearest *nearest)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        gr_nearest_offer(nearest, functions[i].name);
+    }
 }
 
 /* Whether all of the text is one name in backquotes: those within are doubled. */
@@ -309,6 +336,8 @@ takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
         return kind <= GR_CLASS_MOMENT;
     case VALUES_ORDERED:
         return kind <= GR_CLASS_MOMENT && kind != GR_CLASS_BOOL;
+    case VALUES_WHOLE:
+        return kind == GR_CLASS_SIGNED || kind == GR_CLASS_UNSIGNED;
     }
     return false;
 }
@@ -356,7 +385,8 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
                        functions[function].name, granary_dtype_name(dtype));
     }
     if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind, dtype)) {
-        return gr_fail(GRANARY_ETYPE, "%s needs numbers, not %s", functions[function].name, granary_dtype_name(dtype));
+        return gr_fail(GRANARY_ETYPE, "%s needs %s, not %s", functions[function].name,
+                       functions[function].values == VALUES_WHOLE ? "integers" : "numbers", granary_dtype_name(dtype));
     }
     *ret_dtype = dtype_given(functions[function].gives, kind, dtype);
     return GRANARY_OK;

@@ -30,6 +30,11 @@ struct gr_aggregate {
 granary_err gr_aggregates_parse(const Granary__Attr *attr, struct gr_aggregate **ret_aggregates, size_t *ret_count);
 void gr_aggregates_free(struct gr_aggregate *aggregates, size_t count);
 
+/* Whether there is an aggregate of that name, in letters of any case; all names, for a hint. */
+bool gr_aggregate_exists(const char *name);
+struct gr_nearest;
+void gr_aggregates_offer(struct gr_nearest *nearest);
+
 /* dtype of the result over arguments of that dtype (ignored for SIZE). Errors: ETYPE "sum needs ..., not string" */
 granary_err gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, granary_dtype *ret_dtype);
 

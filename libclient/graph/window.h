@@ -2,6 +2,7 @@
 #ifndef GRAPH_WINDOW_H
 #define GRAPH_WINDOW_H
 
+#include "graph/aggregate.h"
 #include "graph/graph.h"
 
 enum gr_window_function {
@@ -12,10 +13,40 @@ enum gr_window_function {
 
 enum gr_rank_method { GR_RANK_AVERAGE, GR_RANK_MIN, GR_RANK_MAX, GR_RANK_FIRST, GR_RANK_DENSE };
 
+/*
+ * The rows around each row that a function sees, as SQL has them:
+ *
+ *   frame    := ("rows" | "range" | "groups") (bound | "between" bound "and" bound) [exclude]
+ *   bound    := "unbounded" ("preceding" | "following") | "current row" | distance ("preceding" | "following")
+ *   exclude  := "exclude" ("current row" | "group" | "ties" | "no others")
+ *
+ * A distance is an expression, which has a value for each row.
+ */
+enum gr_frame_mode { GR_FRAME_NONE, GR_FRAME_ROWS, GR_FRAME_RANGE, GR_FRAME_GROUPS };
+enum gr_frame_end { GR_END_FIRST, GR_END_BEFORE, GR_END_CURRENT, GR_END_BEHIND, GR_END_LAST };
+enum gr_frame_exclude { GR_EXCLUDE_NONE, GR_EXCLUDE_ROW, GR_EXCLUDE_GROUP, GR_EXCLUDE_TIES };
+
+struct gr_frame_bound {
+    enum gr_frame_end end;
+    char *distance; /* BEFORE, BEHIND: expression; else NULL */
+};
+
+struct gr_window_frame {
+    enum gr_frame_mode mode;
+    struct gr_frame_bound from;
+    struct gr_frame_bound to;
+    enum gr_frame_exclude exclude;
+};
+
 struct gr_window {
     char *name; /* of the new column */
     enum gr_window_function function;
-    char *value;         /* expression, or NULL */
+    bool ignores_nulls;            /* shift, lag, lead, nth */
+    struct gr_window_frame frame;  /* of nth and aggregates; else its mode is NONE */
+    char *aggregate_text;          /* an aggregate of the frame, as groupby has them; NULL: it is a function */
+    struct gr_aggregate aggregate; /* what it says */
+    char *second;                  /* of the aggregate: expression, or NULL */
+    char *value;                   /* expression, or NULL */
     int64_t offset;      /* shift (down), diff, pct_change: rows; lag and lead are shifts; ffill, bfill: limit, -1 none;
                        nth: row, from 1, or from -1 up */
     int64_t window;      /* rolling: rows; ntile: how many */
@@ -37,6 +68,12 @@ struct gr_window {
  */
 granary_err gr_windows_parse(const Granary__Attr *attr, struct gr_window **ret_windows, size_t *ret_count);
 void gr_windows_free(struct gr_window *windows, size_t count);
+
+/* The limit of a bound of RANGE over a column of dates or times: the expression of its distance from the column. To be
+ * freed. NULL: no memory */
+char *gr_frame_limit(const struct gr_frame_bound *bound, const char *column, bool descending);
+/* Whether a bound of RANGE over a column of that dtype is such a limit, and no distance. */
+bool gr_frame_has_limits(granary_dtype column);
 
 /* dtype of the result over a value of that dtype (ignored without one). Errors: ETYPE */
 granary_err gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dtype *ret_dtype);

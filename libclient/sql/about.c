@@ -20,6 +20,8 @@
 
 /* A column more is some 600 bytes of text. */
 #define SUMMARIZED_MAX 150
+/* For a chunk that is there, but perhaps on disk. */
+#define GET_TIMEOUT_MS 60000
 
 /* The statement without a semicolon at its end, from a place on. */
 struct part {
@@ -101,7 +103,7 @@ run_for_columns(granary_client *client, const struct gr_buf *text, granary_frame
     if (err == GRANARY_OK) {
         granary_view view;
 
-        err = granary_object_get(client, result.chunks[0], GRANARY_FOREVER, &view);
+        err = granary_object_get(client, result.chunks[0], GET_TIMEOUT_MS, &view);
         if (err == GRANARY_OK) {
             granary_frame *frame = NULL;
 

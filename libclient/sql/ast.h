@@ -75,12 +75,15 @@ struct sql_expr {
     struct sql_expr **args;
     size_t count;
     bool negated;
+    bool ignores_nulls; /* AGGREGATE: lag and its like */
     /* AGGREGATE */
-    const char *written; /* its name in the statement */
+    const char *written; /* its name in the statement; of others: NULL, or what is made up so */
     bool distinct;
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
-    struct sql_window *over;    /* of a window function, or NULL */
-    struct sql_star *star;      /* STAR: or NULL */
+    struct sql_order *unseen;   /* ORDER BY in a call whose value does not show it */
+    size_t unseen_count;
+    struct sql_window *over; /* of a window function, or NULL */
+    struct sql_star *star;   /* STAR: or NULL */
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;
@@ -102,6 +105,13 @@ enum sql_frame {
     SQL_FRAME_PEERS,     /* from its beginning to the last row equal to this one */
     SQL_FRAME_SO_FAR,    /* from its beginning to this row */
     SQL_FRAME_LAST,      /* so many rows before, and this row */
+    SQL_FRAME_OTHER,     /* as its bounds say */
+};
+
+/* A bound of a frame. */
+struct sql_bound {
+    const char *text;          /* "unbounded preceding", "current row", or what stands behind a distance: "preceding" */
+    struct sql_expr *distance; /* or NULL */
 };
 
 /* OVER (...) */
@@ -111,7 +121,10 @@ struct sql_window {
     struct sql_order *order;
     size_t order_count;
     enum sql_frame frame;
-    int64_t back; /* LAST: rows before this one */
+    int64_t back;     /* LAST: rows before this one */
+    const char *mode; /* "rows", "range", "groups" */
+    struct sql_bound bounds[2];
+    const char *exclude; /* "exclude ties" or the like; NULL: nothing */
     int position;
 };
 

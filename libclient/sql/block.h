@@ -227,6 +227,10 @@ bool sql_join_subqueries(struct sql_block *block, struct sql_expr *expr);
 bool sql_groups(const struct sql_select *select);
 bool sql_has_aggregate(const struct sql_expr *expr);
 bool sql_has_window(const struct sql_expr *expr);
+/* Whether SQL's aggregate has two arguments. */
+bool sql_takes_two(const char *function);
+/* The fraction of a quantile, as written. NULL: it is none, and the statement has failed. */
+const char *sql_fraction(struct sql_block *block, const struct sql_expr *expr);
 /* Group block->rel by frame columns, and name the aggregates in exprs (any may be NULL). extra_keys: of decorrelation
  */
 bool sql_group(struct sql_block *block, const char *const *keys, size_t key_count, struct sql_expr *const *exprs,

@@ -83,21 +83,32 @@ append_result(struct execution *e, const char *name)
     return err;
 }
 
+/* How often others may take the name meanwhile. */
+#define REPLACE_TRIES 100
+
 /* The table that has the name now gets another one, by which it is forgotten, and loses this one. */
 static granary_err
 take_place(const struct execution *e, const char *name, granary_id id)
 {
+    const granary_id none = {{0}};
     char old[SQL_LABEL_MAX];
-    granary_id previous;
-    granary_err err = granary_name_get(e->q.client, name, &previous);
+    granary_err err = GRANARY_ESTATE;
 
-    if (err == GRANARY_ENOENT) {
-        return granary_name_set(e->q.client, name, id, GRANARY_NAME_NEW, (granary_id){{0}}, NULL);
-    }
     (void)snprintf(old, sizeof old, SQL_LABEL_OLD, e->label);
-    err = err == GRANARY_OK ? granary_name_set(e->q.client, old, previous, GRANARY_NAME_NEW, (granary_id){{0}}, NULL)
-                            : err;
-    return err == GRANARY_OK ? granary_name_set(e->q.client, name, id, GRANARY_NAME_ID, previous, NULL) : err;
+    for (int i = 0; i < REPLACE_TRIES && (err == GRANARY_ESTATE || err == GRANARY_ENOENT || err == GRANARY_EEXIST);
+         i++) {
+        granary_id previous;
+
+        (void)sql_forget_name(e->q.client, old);
+        err = granary_name_get(e->q.client, name, &previous);
+        if (err == GRANARY_ENOENT) {
+            err = granary_name_set(e->q.client, name, id, GRANARY_NAME_NEW, none, NULL);
+        } else if (err == GRANARY_OK) {
+            err = granary_name_set(e->q.client, old, previous, GRANARY_NAME_NEW, none, NULL);
+            err = err == GRANARY_OK ? granary_name_set(e->q.client, name, id, GRANARY_NAME_ID, previous, NULL) : err;
+        }
+    }
+    return err;
 }
 
 /* The name is that of the complete table, too. */

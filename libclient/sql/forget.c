@@ -40,8 +40,8 @@ look_for_names(granary_client *client, granary_id id, const char *but, bool *ret
     return err;
 }
 
-static granary_err
-forget_name(granary_client *client, const char *name)
+granary_err
+sql_forget_name(granary_client *client, const char *name)
 {
     granary_id id;
     bool named = false;
@@ -63,9 +63,9 @@ sql_forget_table(granary_client *client, const char *label)
     granary_err err, old_err;
 
     (void)snprintf(name, sizeof name, SQL_LABEL_NEW, label);
-    err = forget_name(client, name);
+    err = sql_forget_name(client, name);
     (void)snprintf(name, sizeof name, SQL_LABEL_OLD, label);
-    old_err = forget_name(client, name);
+    old_err = sql_forget_name(client, name);
     return err == GRANARY_OK ? old_err : err;
 }
 

@@ -27,6 +27,9 @@ granary_err gr_sql_forget(granary_client *client, const char *label);
 granary_err sql_forget_graph(granary_client *client, const char *key);
 #define SQL_FORGET_PASSES 2
 
+/* A table loses this name, and goes when it has no other one. Errors: as granary_mutable_delete() */
+granary_err sql_forget_name(granary_client *client, const char *name);
+
 /* The same of the table alone, which is complete when another name is bound to it. Errors: as granary_mutable_delete() */
 granary_err sql_forget_table(granary_client *client, const char *label);
 

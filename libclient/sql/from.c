@@ -406,8 +406,12 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
 static int
 unnest_item(struct sql_block *block, const struct sql_from *from)
 {
-    const struct sql_from row = {
-        .kind = SQL_FROM_ROWS, .position = from->position, .name = SQL_ROWS, .alias = SQL_UNNEST, .stop = 1, .step = 1};
+    const struct sql_from row = {.kind = SQL_FROM_ROWS,
+                                 .position = from->position,
+                                 .name = SQL_ROWS,
+                                 .alias = sql_fresh(block->q, SQL_UNNEST), /* there may be several */
+                                 .stop = 1,
+                                 .step = 1};
     uint64_t mask = 0;
 
     for (size_t i = 0; i < from->list_count; i++) {
@@ -458,7 +462,7 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
             return false;
         }
     }
-    if (!sql_rel_explode(q, &block->items[item], names, from->list_count, outer, from->position)) {
+    if (!sql_rel_unnest(q, &block->items[item], names, from->list_count, outer, from->position)) {
         return false;
     }
     for (size_t i = 0; i < from->list_count; i++) {

@@ -23,6 +23,9 @@ has_call(const struct sql_expr *expr, bool is_window)
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !has; i++) {
         has = has_call(expr->over->order[i].expr, is_window);
     }
+    for (size_t i = 0; expr->over != NULL && i < 2 && !has; i++) {
+        has = expr->over->bounds[i].distance != NULL && has_call(expr->over->bounds[i].distance, is_window);
+    }
     return has;
 }
 
@@ -96,6 +99,19 @@ aggregate_of(struct grouping *g, const char *function, const char *value, const 
     return g->aggregates.names[g->aggregates.count++];
 }
 
+const char *
+sql_fraction(struct sql_block *block, const struct sql_expr *expr)
+{
+    const char *text = expr->text;
+
+    if (expr->kind == SQL_LITERAL && text[strspn(text, "0123456789.eE+-")] == '\0' && strtod(text, NULL) >= 0 &&
+        strtod(text, NULL) <= 1) {
+        return text;
+    }
+    (void)sql_fail(block->q, GRANARY_EINVAL, expr->position, "the fraction must be a number from 0 to 1");
+    return NULL;
+}
+
 /* The second argument of those that have one: a number, or another value. false: the statement has failed. */
 static bool
 second_of(struct grouping *g, const struct sql_expr *expr, const char **function, const char **ret_second)
@@ -110,10 +126,8 @@ second_of(struct grouping *g, const struct sql_expr *expr, const char **function
         return *function != NULL;
     }
     if (strcmp(*function, "quantile") == 0) {
-        *ret_second = expr->args[1]->text;
-        return (expr->args[1]->kind == SQL_LITERAL && (*ret_second)[strspn(*ret_second, "0123456789.eE+-")] == '\0' &&
-                strtod(*ret_second, NULL) >= 0 && strtod(*ret_second, NULL) <= 1) ||
-               sql_fail(q, GRANARY_EINVAL, expr->args[1]->position, "the fraction must be a number from 0 to 1");
+        *ret_second = sql_fraction(g->block, expr->args[1]);
+        return *ret_second != NULL;
     }
     text = sql_text(g->block, expr->args[1]);
     text = text == NULL ? NULL : value_of(g, text);
@@ -139,9 +153,8 @@ argument_of(struct grouping *g, const struct sql_expr *expr)
     return value == NULL ? NULL : value_of(g, value);
 }
 
-/* Whether SQL's aggregate has two arguments. */
-static bool
-takes_two(const char *function)
+bool
+sql_takes_two(const char *function)
 {
     enum { NOTHING = false, DDOF = false, FRACTION = true, ARGUMENT = true, ROWS = true };
     static const struct {
@@ -196,7 +209,7 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     const char *name;
     const char *text;
     const char *second = NULL;
-    bool two = takes_two(function);
+    bool two = sql_takes_two(function);
 
     if (expr->count != (two ? 2 : 1) && !(expr->count == 0 && strcmp(function, "count") == 0)) {
         return sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes %s",
@@ -210,8 +223,8 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
     if (expr->distinct && strcmp(function, "count") == 0) {
         function = "nunique";
     } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
-                        expr->written);
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "DISTINCT in '%s' is not supported: aggregate a subquery with SELECT DISTINCT", expr->written);
     }
     if (is_of_outer(block, expr)) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
@@ -241,7 +254,8 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         text = counted == NULL ? NULL
                                : sql_printf(q, "case when %s = 0 then null else %s end", sql_quoted(q, counted), text);
     }
-    if (text != NULL && block->sparse && strcmp(expr->text, "count") == 0) {
+    if (text != NULL && block->sparse &&
+        (of_rows || strcmp(function, "count") == 0 || strcmp(function, "nunique") == 0)) { /* 0 of no rows */
         text = sql_printf(q, "coalesce(%s, 0)", text);
     }
     return sql_name_expr(block, expr, text);
@@ -288,6 +302,11 @@ add_aggregates(struct grouping *g, const struct sql_expr *expr)
             return false;
         }
     }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        if (expr->over->bounds[i].distance != NULL && !add_aggregates(g, expr->over->bounds[i].distance)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -304,6 +323,9 @@ count_aggregates(const struct sql_expr *expr)
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
         count += count_aggregates(expr->over->order[i].expr);
+    }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        count += expr->over->bounds[i].distance != NULL ? count_aggregates(expr->over->bounds[i].distance) : 0;
     }
     return count;
 }

@@ -28,6 +28,11 @@ expr_names(const struct sql_expr *expr, const char *name)
         for (size_t i = 0; i < expr->over->partition_count && !names; i++) {
             names = expr_names(expr->over->partition[i], name);
         }
+        names = names || expr_names(expr->over->bounds[0].distance, name) ||
+                expr_names(expr->over->bounds[1].distance, name);
+    }
+    for (size_t i = 0; expr != NULL && expr->star != NULL && i < expr->star->replace_count && !names; i++) {
+        names = expr_names(expr->star->replace[i].expr, name);
     }
     return names || (expr != NULL && expr_names(expr->condition, name));
 }
@@ -61,7 +66,7 @@ static bool
 parts_name(const struct sql_select *select, const char *name)
 {
     bool names = expr_names(select->where, name) || expr_names(select->having, name) ||
-                 order_names(select->order, select->order_count, name);
+                 expr_names(select->qualify, name) || order_names(select->order, select->order_count, name);
 
     for (size_t i = 0; i < select->from_count && !names; i++) {
         names = from_names(select->from[i], name);
@@ -182,8 +187,9 @@ check_clauses(struct sql_statement *q, const struct sql_with *with)
 {
     const struct sql_select *select = with->select;
 
-    if (select->order_count > 0) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, select->order[0].expr->position,
+    if (select->order_count > 0 || select->order_all != NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED,
+                        select->order_count > 0 ? select->order[0].expr->position : with->position,
                         "ORDER BY of all rounds of '%s' is not supported: put it into the query that reads '%s'",
                         with->name, with->name);
     }

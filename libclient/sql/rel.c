@@ -273,15 +273,78 @@ sql_rel_group(struct sql_statement *q, struct sql_rel *rel, const char *const *k
     return becomes(rel, node);
 }
 
+/* A window's node, to which functions of the same window are added: so their rows are sorted once. */
+struct sql_shared {
+    granary_node node;
+    const struct sql_window_spec *spec;
+    const char *name; /* of a function that it has */
+    const struct sql_shared *next;
+};
+
+static bool
+same_texts(const char *const *a, const char *const *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(a[i], b[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+same_window(const struct sql_window_spec *a, const struct sql_window_spec *b)
+{
+    return a->partition_count == b->partition_count && a->by_count == b->by_count &&
+           same_texts(a->partition, b->partition, a->partition_count) && same_texts(a->by, b->by, a->by_count) &&
+           same_texts(a->nulls, b->nulls, a->by_count) &&
+           (a->by_count == 0 || memcmp(a->descending, b->descending, a->by_count * sizeof *a->descending) == 0);
+}
+
+/* Whether the relation's last node is such a window, and the text names none of its functions. */
+static bool
+can_share(const struct sql_statement *q, const struct sql_rel *rel, const char *text,
+          const struct sql_window_spec *spec)
+{
+    const struct sql_shared *shared = q->shared;
+    bool can = shared != NULL && shared->node == rel->node && same_window(shared->spec, spec);
+
+    for (; shared != NULL && can; shared = shared->next) {
+        can = strstr(text, shared->name) == NULL;
+    }
+    return can;
+}
+
+static void
+share(struct sql_statement *q, granary_node node, const char *name, const struct sql_window_spec *spec)
+{
+    struct sql_shared *shared = SQL_NEW(q, struct sql_shared);
+    struct sql_window_spec *copy = SQL_NEW(q, struct sql_window_spec);
+
+    if (shared != NULL && copy != NULL) {
+        bool first = q->shared == NULL || q->shared->node != node;
+
+        *copy = *spec;
+        *shared = (struct sql_shared){node, copy, name, first ? NULL : q->shared};
+        q->shared = shared;
+    }
+}
+
 bool
 sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, const char *text,
                const struct sql_window_spec *spec)
 {
-    granary_node node = on(q, rel, "window", spec->position);
+    granary_node node;
 
     if (name == NULL || text == NULL) {
         return false;
     }
+    if (can_share(q, rel, text, spec)) {
+        granary_node_set_entry(q->graph, rel->node, "columns", name, text);
+        share(q, rel->node, name, spec);
+        return q->err == GRANARY_OK;
+    }
+    node = on(q, rel, "window", spec->position);
     granary_node_set_entry(q->graph, node, "columns", name, text);
     if (spec->partition_count > 0) {
         granary_node_set_strings(q->graph, node, "partition", spec->partition, spec->partition_count);
@@ -290,14 +353,14 @@ sql_rel_window(struct sql_statement *q, struct sql_rel *rel, const char *name, c
     if (spec->by_count > 0) {
         set_order(q, node, spec->by, spec->descending, spec->nulls, spec->by_count);
     }
+    share(q, node, name, spec);
     return becomes(rel, node);
 }
 
 #define ITEMS_GUESSED 5 /* of a list */
 
-bool
-sql_rel_explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, bool outer,
-                int position)
+static bool
+explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, bool outer, int position)
 {
     granary_node node = on(q, rel, "explode", position);
 
@@ -306,6 +369,28 @@ sql_rel_explode(struct sql_statement *q, struct sql_rel *rel, const char *const 
     rel->rows *= ITEMS_GUESSED;
     rel->base *= ITEMS_GUESSED;
     return becomes(rel, node);
+}
+
+bool
+sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer, int position)
+{
+    const char *most = "0";
+
+    for (size_t i = 0; i < count && count > 1 && most != NULL; i++) {
+        const char *length = sql_printf(q, "coalesce(list_length(%s), 0)", sql_quoted(q, names[i]));
+
+        most = length == NULL ? NULL : i == 0 ? length : sql_printf(q, "greatest(%s, %s)", most, length);
+    }
+    for (size_t i = 0; i < count && count > 1; i++) {
+        const char *text = most == NULL ? NULL : sql_printf(q, "list_pad(%s, %s)", sql_quoted(q, names[i]), most);
+        const char *padded = sql_fresh(q, "unnest");
+
+        if (text == NULL || padded == NULL || !sql_rel_assign(q, rel, &padded, &text, 1, position)) {
+            return false;
+        }
+        names[i] = padded;
+    }
+    return explode(q, rel, names, count, outer, position);
 }
 
 bool

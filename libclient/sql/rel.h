@@ -47,9 +47,10 @@ bool
 sql_rel_distinct(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
 /* Of rows that are equal in these columns, the first. */
 bool sql_rel_first(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, int position);
-/* A row for each item of these columns of lists, which become columns of items; outer: a row for none, too. */
-bool sql_rel_explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, size_t count, bool outer,
-                     int position);
+/* A row for each item of these columns of lists, which become columns of items; outer: a row for none, too. Lists may have
+ * unequal lengths: nulls stand behind the shorter ones. names become those of the items. */
+bool sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer,
+                    int position);
 /* rows -1: all behind offset */
 bool sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position);
 bool sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,

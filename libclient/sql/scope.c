@@ -180,6 +180,16 @@ bind_clauses(struct sql_block *block, struct sql_expr *expr)
             return false;
         }
     }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        if (expr->over->bounds[i].distance != NULL && !sql_bind(block, expr->over->bounds[i].distance)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < expr->unseen_count; i++) {
+        if (!sql_bind(block, expr->unseen[i].expr)) {
+            return false;
+        }
+    }
     return expr->condition == NULL || sql_bind(block, expr->condition);
 }
 
@@ -290,6 +300,9 @@ sql_is_outer(const struct sql_block *block, const struct sql_expr *expr)
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && !outer; i++) {
         outer = sql_is_outer(block, expr->over->order[i].expr);
+    }
+    for (size_t i = 0; expr->over != NULL && i < 2 && !outer; i++) {
+        outer = expr->over->bounds[i].distance != NULL && sql_is_outer(block, expr->over->bounds[i].distance);
     }
     return outer || (expr->condition != NULL && sql_is_outer(block, expr->condition));
 }

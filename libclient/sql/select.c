@@ -429,10 +429,20 @@ unnest_targets(struct sql_block *block, const struct sql_targets *targets, struc
             !sql_rel_assign(q, &block->rel, &names[count], &text, 1, targets->list[i].expr->position)) {
             return false;
         }
-        result->outputs[i].frame = names[count++];
+        count++;
     }
-    return names != NULL &&
-           (count == 0 || sql_rel_explode(q, &block->rel, names, count, false, block->select->position));
+    if (names == NULL || count == 0) {
+        return names != NULL;
+    }
+    if (!sql_rel_unnest(q, &block->rel, names, count, false, block->select->position)) {
+        return false;
+    }
+    for (size_t i = 0, at = 0; i < targets->count; i++) {
+        if (unnested(targets->list[i].expr) != NULL) {
+            result->outputs[i].frame = names[at++];
+        }
+    }
+    return true;
 }
 
 /* Each target's column in the frame. */

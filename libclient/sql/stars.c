@@ -323,6 +323,9 @@ sql_star_in(const struct sql_expr *expr)
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count && star == NULL; i++) {
         star = sql_star_in(expr->over->order[i].expr);
     }
+    for (size_t i = 0; expr->over != NULL && i < 2 && star == NULL; i++) {
+        star = expr->over->bounds[i].distance != NULL ? sql_star_in(expr->over->bounds[i].distance) : NULL;
+    }
     return star != NULL || expr->condition == NULL ? star : sql_star_in(expr->condition);
 }
 
@@ -393,6 +396,13 @@ copy_window(struct sql_block *block, const struct sql_window *from, const struct
         to->order[i] = from->order[i];
         to->order[i].expr = copy_with(block, from->order[i].expr, star, value);
         if (to->order[i].expr == NULL) {
+            return NULL;
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct sql_expr **distance = &to->bounds[i].distance;
+
+        if (*distance != NULL && (*distance = copy_with(block, *distance, star, value)) == NULL) {
             return NULL;
         }
     }

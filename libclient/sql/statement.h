@@ -12,6 +12,7 @@
 /* How deep expressions and subqueries may nest: what walks them recurses at most that deep. */
 #define SQL_NESTING 200
 
+struct sql_shared;    /* a window that others may join (rel.c) */
 struct sql_telling;   /* what the graph's columns and expressions are in the statement (told.h) */
 struct sql_table;     /* a file or stored table that was named (table.c) */
 struct sql_open_view; /* a view that is being translated (view.h) */
@@ -53,6 +54,7 @@ struct sql_statement {
     bool no_column;                    /* a name means no column */
     bool all_files; /* all are opened: a translation before has left some out, and there was no column of a name */
     struct sql_taken taken;
+    struct sql_shared *shared;     /* the last window that was added (rel.c), or NULL */
     const struct sql_moved *moved; /* by place: where the text that was parsed stands in the statement; or NULL */
     size_t moved_count;
 };

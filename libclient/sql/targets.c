@@ -10,6 +10,7 @@ const char *
 sql_target_name(const struct sql_target *target)
 {
     return target->alias != NULL                                                 ? target->alias
+           : target->expr->written != NULL                                       ? target->expr->written
            : target->expr->kind == SQL_LITERAL                                   ? "value"
            : target->expr->kind == SQL_CASE                                      ? "case"
            : target->expr->kind == SQL_SUBQUERY || target->expr->text[0] == '\0' ? "value"
@@ -103,6 +104,11 @@ put_clauses(struct aliases *a, struct sql_expr *expr)
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
         if (!put_list(a, &expr->over->order[i].expr, 1)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < 2; i++) {
+        if (expr->over->bounds[i].distance != NULL && !put_list(a, &expr->over->bounds[i].distance, 1)) {
             return false;
         }
     }

@@ -16,7 +16,7 @@
 
 /* ---- stored ---- */
 
-/* Errors: ENOENT the object is no view */
+/* Errors: ENOENT it is not there, or not any more · ETYPE it is no view · EUNSUPPORTED */
 static granary_err
 read_view(granary_client *client, granary_id id, char **ret_text)
 {
@@ -26,10 +26,10 @@ read_view(granary_client *client, granary_id id, char **ret_text)
     granary_err err = granary_object_get(client, id, 0, &view);
 
     if (err != GRANARY_OK) {
-        return err;
+        return err == GRANARY_ETIMEDOUT ? GRANARY_ENOENT : err;
     }
     if (view.meta_size != strlen(SQL_VIEW_MARK) || memcmp(view.meta, SQL_VIEW_MARK, view.meta_size) != 0) {
-        err = gr_fail(GRANARY_ENOENT, "the name is of an object that is no view");
+        err = gr_fail(GRANARY_ETYPE, "the name is of an object that is no view");
     } else if (view.data_size < head || view.data_size > head + SQL_TEXT_MAX || memcmp(view.data, version, head) != 0) {
         err = gr_fail(GRANARY_EUNSUPPORTED,
                       "the view is of another version of granary: CREATE OR REPLACE VIEW makes it anew");
@@ -41,15 +41,33 @@ read_view(granary_client *client, granary_id id, char **ret_text)
     return err;
 }
 
+/* The view of a name. One that is replaced while it is looked at is looked for again. Errors: as read_view() */
+static granary_err
+read_named(granary_client *client, const char *name, granary_id *ret_id, char **ret_text)
+{
+    granary_id seen = {{0}};
+    granary_err err = strlen(name) > GRANARY_TEXT_MAX || name[0] == '\0'
+                          ? gr_fail(GRANARY_ENOENT, "there is no view '%.60s'", name)
+                          : granary_name_get(client, name, ret_id);
+
+    while (err == GRANARY_OK && !gr_id_equal(seen, *ret_id)) {
+        seen = *ret_id;
+        err = read_view(client, seen, ret_text);
+        if (err != GRANARY_ENOENT) {
+            return err;
+        }
+        err = granary_name_get(client, name, ret_id);
+    }
+    return err == GRANARY_OK ? gr_fail(GRANARY_ENOENT, "the object of view '%.60s' is not there", name) : err;
+}
+
 granary_err
 sql_view_text(granary_client *client, const char *name, char **ret_text)
 {
     granary_id id;
-    granary_err err = strlen(name) > GRANARY_TEXT_MAX || name[0] == '\0'
-                          ? gr_fail(GRANARY_ENOENT, "there is no view '%.60s'", name)
-                          : granary_name_get(client, name, &id);
+    granary_err err = read_named(client, name, &id, ret_text);
 
-    return err == GRANARY_OK ? read_view(client, id, ret_text) : err;
+    return err == GRANARY_ETYPE ? GRANARY_ENOENT : err;
 }
 
 granary_err
@@ -203,15 +221,18 @@ find_view(granary_client *client, const char *name, granary_id *ret_id)
     granary_err err = gr_check_no_graph(client, name);
 
     *ret_id = (granary_id){{0}};
-    err = err == GRANARY_OK ? granary_name_get(client, name, ret_id) : gr_fail(GRANARY_EEXIST, "'%s' is a table", name);
-    if (err == GRANARY_OK) {
-        err = read_view(client, *ret_id, &text);
-        free(text);
-        if (err == GRANARY_ENOENT) {
-            return gr_fail(GRANARY_EEXIST, "'%s' is a table or an object, and no view", name);
-        }
-        err = err == GRANARY_EUNSUPPORTED ? GRANARY_OK : err; /* of another version; it may be replaced */
+    if (err != GRANARY_OK) {
+        return gr_fail(GRANARY_EEXIST, "'%s' is a table", name);
     }
+    err = read_named(client, name, ret_id, &text);
+    free(text);
+    if (err == GRANARY_ETYPE) {
+        return gr_fail(GRANARY_EEXIST, "'%s' is a table or an object, and no view", name);
+    }
+    if (err == GRANARY_ENOENT) {
+        *ret_id = (granary_id){{0}};
+    }
+    err = err == GRANARY_EUNSUPPORTED ? GRANARY_OK : err; /* of another version; it may be replaced */
     return err;
 }
 

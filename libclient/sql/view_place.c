@@ -32,6 +32,8 @@ place_expr(struct sql_expr *expr, int position)
         expr->over->position = position;
         place_exprs(expr->over->partition, expr->over->partition_count, position);
         place_order(expr->over->order, expr->over->order_count, position);
+        place_expr(expr->over->bounds[0].distance, position);
+        place_expr(expr->over->bounds[1].distance, position);
     }
     sql_place_select(expr->select, position);
 }

@@ -1,6 +1,7 @@
 /*
- * Window functions. The operator's cumulative functions give null where the value is null, and know no peers: what SQL
- * means is put together of several windows.
+ * Window functions. Where the operator has a function of its own for an aggregate and a frame, that one is taken: the
+ * cumulative ones give null where the value is null, and know no peers, so several windows are put together. All else is
+ * an aggregate of the operator, or nth, with the frame as it is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,42 @@ add_so_far(struct windowing *w, const char *text)
     return column != NULL && w->expr->over->frame == SQL_FRAME_PEERS
                ? add(w, &w->peers, sql_printf(q, "nth(%s, -1)", column))
                : column;
+}
+
+/* The frame as the operator has it. NULL: the statement has failed. */
+static const char *
+frame_text(struct windowing *w)
+{
+    const struct sql_window *over = w->expr->over;
+    struct sql_statement *q = w->block->q;
+    const char *bounds[2];
+
+    if (over->frame == SQL_FRAME_PARTITION && over->exclude == NULL) {
+        return "rows between unbounded preceding and unbounded following";
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const struct sql_bound *bound = &over->bounds[i];
+        const char *distance = bound->distance != NULL ? sql_text(w->block, bound->distance) : NULL;
+
+        if (bound->distance != NULL && distance == NULL) {
+            return NULL;
+        }
+        bounds[i] = distance == NULL ? bound->text : sql_printf(q, "%s %s", distance, bound->text);
+        if (bounds[i] == NULL) {
+            return NULL;
+        }
+    }
+    return sql_printf(q, "%s between %s and %s %s", over->mode, bounds[0], bounds[1],
+                      over->exclude == NULL ? "" : over->exclude);
+}
+
+/* A function of the operator over the frame as it is written. NULL: the statement has failed. */
+static const char *
+add_framed(struct windowing *w, const char *text)
+{
+    const char *frame = text == NULL ? NULL : frame_text(w);
+
+    return frame == NULL ? NULL : add(w, &w->spec, sql_printf(w->block->q, "%s %s", text, frame));
 }
 
 /* How many values (of NULL: rows) the frame has. */
@@ -174,6 +211,57 @@ read_rows(struct windowing *w, const struct sql_expr *arg, int64_t least, int64_
     return true;
 }
 
+/* row_number, rank and the like. Without ORDER BY all rows are equal. */
+static const char *
+add_rank(struct windowing *w)
+{
+    static const char *const equal[][2] = {{"rank", "cast(1 as int64)"},
+                                           {"dense_rank", "cast(1 as int64)"},
+                                           {"percent_rank", "cast(0 as float64)"},
+                                           {"cume_dist", "cast(1 as float64)"}};
+
+    for (size_t i = 0; i < sizeof equal / sizeof equal[0] && w->spec.by_count == 0; i++) {
+        if (strcmp(equal[i][0], w->expr->text) == 0) {
+            return equal[i][1];
+        }
+    }
+    return add(w, &w->spec, sql_printf(w->block->q, "%s()", w->expr->text));
+}
+
+/* lag and lead, so many rows away. A default stands where no row is, and not where its value is null. */
+static const char *
+add_shift(struct windowing *w, int64_t rows)
+{
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    bool lags = (strcmp(expr->text, "lag") == 0) == (rows >= 0);
+    long long away = (long long)(rows < 0 ? -rows : rows);
+    const char *value = sql_text(w->block, expr->args[0]);
+    const char *shifted = value == NULL ? NULL
+                                        : add(w, &w->spec,
+                                              sql_printf(q, "%s(%s, %lld)%s", expr->text, value, (long long)rows,
+                                                         expr->ignores_nulls ? " ignore nulls" : ""));
+    const char *other = shifted == NULL || expr->count < 3 ? NULL : sql_text(w->block, expr->args[2]);
+    const char *number;
+    const char *size;
+
+    if (shifted == NULL || expr->count < 3 || other == NULL) {
+        return expr->count < 3 ? shifted : NULL;
+    }
+    if (expr->ignores_nulls) { /* no value of a row is null then */
+        return sql_printf(q, "coalesce(%s, %s)", shifted, other);
+    }
+    number = add(w, &w->spec, "row_number()");
+    if (number == NULL || lags) {
+        return number == NULL ? NULL
+                              : sql_printf(q, "case when %s <= %lld then %s else %s end", number, away, other, shifted);
+    }
+    size = add(w, &w->spec, "size()");
+    return size == NULL
+               ? NULL
+               : sql_printf(q, "case when %s > %s - %lld then %s else %s end", number, size, away, other, shifted);
+}
+
 /* row_number and its like, which know no frame. NULL: the statement has failed, or it is an aggregate. */
 static const char *
 add_ranking(struct windowing *w)
@@ -182,25 +270,89 @@ add_ranking(struct windowing *w)
     struct sql_statement *q = w->block->q;
     bool shifts = strcmp(expr->text, "lag") == 0 || strcmp(expr->text, "lead") == 0;
     bool tiles = strcmp(expr->text, "ntile") == 0;
-    const char *value;
     int64_t rows = 1;
 
     if (!shifts && !tiles) {
-        return expr->count > 0 ? NULL : add(w, &w->spec, sql_printf(q, "%s()", expr->text));
+        return expr->count > 0 ? NULL : add_rank(w);
     }
-    if (expr->count < 1 || expr->count > (shifts ? 2 : 1)) {
+    if (expr->count < 1 || expr->count > (shifts ? 3 : 1)) {
         (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' takes %s", expr->text,
-                       shifts ? "a value, and perhaps how many rows away" : "a number");
+                       shifts ? "a value, and perhaps how many rows away, and what is there where no row is"
+                              : "a number");
         return NULL;
     }
     if (tiles) {
         return read_rows(w, expr->args[0], 1, &rows) ? add(w, &w->spec, sql_printf(q, "ntile(%lld)", (long long)rows))
                                                      : NULL;
     }
-    value = sql_text(w->block, expr->args[0]);
-    return value == NULL || (expr->count == 2 && !read_rows(w, expr->args[1], -ROWS_MOST, &rows))
-               ? NULL
-               : add(w, &w->spec, sql_printf(q, "%s(%s, %lld)", expr->text, value, (long long)rows));
+    return expr->count > 1 && !read_rows(w, expr->args[1], -ROWS_MOST, &rows) ? NULL : add_shift(w, rows);
+}
+
+/* The second argument of those that have one: ", 0.25". "": none. NULL: the statement has failed. */
+static const char *
+second_argument(struct windowing *w, const char **function)
+{
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    const char *comma = strchr(*function, ','); /* it goes without saying */
+    const char *text;
+
+    if (comma != NULL) {
+        *function = sql_printf(q, "%.*s", (int)(comma - *function), *function);
+        return *function == NULL ? NULL : comma;
+    }
+    if (expr->count < 2) {
+        return "";
+    }
+    text =
+        strcmp(*function, "quantile") == 0 ? sql_fraction(w->block, expr->args[1]) : sql_text(w->block, expr->args[1]);
+    return text == NULL ? NULL : sql_printf(q, ", %s", text);
+}
+
+/* The aggregates that the operator has functions for, in frames that these know. */
+static const char *
+add_known(struct windowing *w, const char *function, const char *value)
+{
+    if (strcmp(function, "count") == 0) {
+        return add_count(w, value);
+    }
+    if (strcmp(function, "sum") == 0) {
+        return add_sum(w, value);
+    }
+    return strcmp(function, "mean") == 0 ? add_mean(w, value) : add_extreme(w, function, value);
+}
+
+static bool
+is_known(const struct windowing *w, const char *function)
+{
+    static const char *const names[] = {"count", "sum", "mean", "min", "max"};
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !known; i++) {
+        known = strcmp(names[i], function) == 0;
+    }
+    return known && w->expr->over->frame != SQL_FRAME_OTHER;
+}
+
+/* What is aggregated: null where FILTER is not true. *ret_value NULL: rows. false: the statement has failed. */
+static bool
+value_of(struct windowing *w, const char **ret_value)
+{
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    const char *value = expr->count == 0 ? "1" : sql_text(w->block, expr->args[0]);
+    const char *condition;
+
+    *ret_value = NULL;
+    if (expr->condition == NULL && expr->count == 0) {
+        return true;
+    }
+    if (value != NULL && expr->condition != NULL) {
+        condition = sql_text(w->block, expr->condition);
+        value = condition == NULL ? NULL : sql_printf(q, "case when %s then %s else null end", condition, value);
+    }
+    *ret_value = value;
+    return value != NULL;
 }
 
 /* An aggregate of the frame. */
@@ -209,36 +361,34 @@ add_aggregate(struct windowing *w)
 {
     const struct sql_expr *expr = w->expr;
     struct sql_statement *q = w->block->q;
+    const char *function = expr->text;
+    bool two = sql_takes_two(function);
     const char *value = NULL;
+    const char *second;
 
-    if (expr->distinct || expr->condition != NULL) {
-        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT or FILTER with OVER is not supported");
+    if (expr->count != (two ? 2 : 1) && !(expr->count == 0 && strcmp(function, "count") == 0)) {
+        (void)sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes %s",
+                       two ? "two arguments" : "one argument");
         return NULL;
     }
-    if (expr->count > 1 || (expr->count == 0 && strcmp(expr->text, "count") != 0)) {
-        (void)sql_fail(q, GRANARY_EINVAL, expr->position, "this aggregate takes one argument");
+    if (expr->distinct && strcmp(function, "count") == 0) {
+        function = "nunique";
+    } else if (expr->distinct && strcmp(function, "min") != 0 && strcmp(function, "max") != 0) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "DISTINCT in '%s' is not supported: in count it is",
+                       expr->written);
         return NULL;
     }
-    if (expr->count == 1 && (value = sql_text(w->block, expr->args[0])) == NULL) {
+    second = value_of(w, &value) ? second_argument(w, &function) : NULL;
+    if (second == NULL) {
         return NULL;
     }
-    if (strcmp(expr->text, "count") == 0) {
-        return add_count(w, value);
+    if (is_known(w, function)) {
+        return add_known(w, function, value);
     }
-    if (strcmp(expr->text, "sum") == 0) {
-        return add_sum(w, value);
-    }
-    if (strcmp(expr->text, "mean") == 0) {
-        return add_mean(w, value);
-    }
-    if (strcmp(expr->text, "min") == 0 || strcmp(expr->text, "max") == 0) {
-        return add_extreme(w, expr->text, value);
-    }
-    (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' with OVER is not supported", expr->written);
-    return NULL;
+    return add_framed(w, value == NULL ? "size()" : sql_printf(q, "%s(%s%s)", function, value, second));
 }
 
-/* The value in the frame's first, last or n-th row, null and nan too. */
+/* The value in the frame's first, last or n-th row, null and nan too, unless nulls are ignored. */
 static const char *
 add_nth(struct windowing *w)
 {
@@ -247,35 +397,30 @@ add_nth(struct windowing *w)
     enum sql_frame frame = expr->over->frame;
     bool last = strcmp(expr->text, "last_value") == 0;
     bool nth = strcmp(expr->text, "nth_value") == 0;
-    long long back = (long long)expr->over->back;
     int64_t n = last ? -1 : 1;
     const char *value = expr->count > 0 ? sql_text(w->block, expr->args[0]) : NULL;
-    const char *picked, *reached;
+    const char *text;
 
-    if (expr->count != (nth ? 2u : 1u) || (nth && frame == SQL_FRAME_LAST)) {
+    if (expr->count != (nth ? 2u : 1u)) {
         (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position, "'%s' takes %s", expr->text,
-                       nth ? "a value and a number, in a frame that begins with the partition" : "a value");
+                       nth ? "a value and a number" : "a value");
         return NULL;
     }
-    if (value == NULL || (nth && !read_rows(w, expr->args[1], 1, &n)) ||
-        (last && (frame == SQL_FRAME_SO_FAR || frame == SQL_FRAME_LAST))) {
+    if (value == NULL || (nth && !read_rows(w, expr->args[1], 1, &n))) {
         return value;
     }
-    picked = add(w, last && frame == SQL_FRAME_PEERS ? &w->peers : &w->spec,
-                 sql_printf(q, "nth(%s, %lld)", value, (long long)n));
-    if (picked == NULL || (!nth && frame != SQL_FRAME_LAST)) {
-        return picked;
+    if (last && !expr->ignores_nulls && (frame == SQL_FRAME_SO_FAR || frame == SQL_FRAME_LAST)) {
+        return value;
     }
-    if (nth) { /* where the frame has so many rows */
-        reached = add_count(w, NULL);
-        return reached == NULL
-                   ? NULL
-                   : sql_printf(q, "case when %s >= %lld then %s else null end", reached, (long long)n, picked);
+    text = sql_printf(q, "nth(%s, %lld)%s", value, (long long)n, expr->ignores_nulls ? " ignore nulls" : "");
+    if (last && !expr->ignores_nulls && frame == SQL_FRAME_PEERS) {
+        return add(w, &w->peers, text);
     }
-    reached = add(w, &w->spec, "row_number()"); /* so many rows back, or else in the partition's first row */
-    value = reached == NULL ? NULL : add(w, &w->spec, sql_printf(q, "lag(%s, %lld)", value, back));
-    return value == NULL ? NULL
-                         : sql_printf(q, "case when %s > %lld then %s else %s end", reached, back, value, picked);
+    if (!expr->ignores_nulls &&
+        (frame == SQL_FRAME_PARTITION || (!nth && !last && frame != SQL_FRAME_OTHER && frame != SQL_FRAME_LAST))) {
+        return add(w, &w->spec, text);
+    }
+    return add_framed(w, text);
 }
 
 static bool
@@ -287,7 +432,8 @@ is_nth(const char *name)
 static bool
 is_ranking(const char *name)
 {
-    static const char *const names[] = {"row_number", "rank", "dense_rank", "ntile", "lag", "lead"};
+    static const char *const names[] = {"row_number", "rank",  "dense_rank", "percent_rank",
+                                        "cume_dist",  "ntile", "lag",        "lead"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {

@@ -8,7 +8,9 @@ import calendar
 import datetime
 import decimal
 import math
+import operator
 import re
+import statistics
 
 import numpy as np
 
@@ -439,14 +441,47 @@ of_list('LIST_SUM', 'list_sum([l])', 'iii', lambda row, o: sum(there(row)) if th
 of_list('LIST_MEAN', 'list_mean([l])', 'iii', lambda row, o: math.fsum(there(row)) / len(there(row)) if there(row) else None)
 of_list('LIST_SLICE', "list_join(list_slice([l], [0], [1]), ',')", 'iii', from_to, [[1, 2, -1, 5], [3, 1, -1, -2]])
 of_list('LIST_CONTAINS', 'list_contains([l], [0])', 'iii', lambda row, o: o[0] in there(row), [[1, -7, 55]])
-of_list('LIST_POSITION', 'list_position([l], [0])', 'iii', lambda row, o: row.index(o[0]) + 1 if o[0] in there(row) else 0, [[1, -7, 55]])
+of_list('LIST_POSITION', 'coalesce(list_position([l], [0]), 0)', 'iii', lambda row, o: row.index(o[0]) + 1 if o[0] in there(row) else 0, [[1, -7, 55]])
 of_list('LIST_SORT', "list_join(list_sort([l]), ',')", 'iii', in_order(False))
 of_list('LIST_REVERSE_SORT', "list_join(list_reverse_sort([l]), ',')", 'iii', in_order(True))
 of_list('LIST_REVERSE', "list_join(list_reverse([l]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(reversed(row))))
 of_list('LIST_DISTINCT', "list_join(list_distinct([l]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in dict.fromkeys(there(row))))
 of_list('LIST_JOIN', 'list_join([l], [0])', 'sss', lambda row, o: o[0][1:-1].join(there(row)), [["'-'", "''", "'é, '"]])
+
+
+
+def by_second(row, options):
+    order = sorted(range(3), key=lambda i: (row[3 + i] is None, -(row[3 + i] or 0) if options[0] == "'d'" else row[3 + i] or 0))
+    return ','.join(str(row[i]) for i in order if row[i] is not None)
+
+
+def of_two(name, form, kinds, model, options=(), written=both):
+    written(name, form.replace('[l]', 'list_value({0}, {1}, {2})').replace('[m]', 'list_value({3}, {4}, {5})'), kinds, model, options, nulls=True)
+
+
+of_two('LIST_ORDER_BY', "list_join(list_order_by([l], [0], [m]), ',')", 'iiiiii', by_second, [["'a'", "'d'"]])
+of_two('LIST_CONCAT', "list_join(list_concat([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)))
+of_two('LIST_BEHIND', "list_join([l] || [m], ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)), written=sql)
+of_two('LIST_BEHIND', "list_join(list_behind([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in there(row)))
+of_two('LIST_INTERSECT', "list_join(list_intersect([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in dict.fromkeys(there(row[:3])) if v in there(row[3:])))
+of_two('LIST_COMPARE', 'list_compare([l], [m])', 'iiiiii', lambda row, o: (lambda a, b: (a > b) - (a < b))(*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))))
+of_two('LIST_COMPARE', '[l] [0] [m]', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']], written=sql)
+of_two('LIST_WHERE', "list_join(list_where([l], [m]), ',')", 'iiibbb', lambda row, o: ','.join(str(v) for v, f in zip(row, row[3:]) if f and v is not None))
+of_list('LIST_SELECT', "list_join(list_select([l], list_value([0], [1])), ',')", 'iii', lambda row, o: ','.join(str(row[n - 1]) for n in o if 0 < n < 4 and row[n - 1] is not None), [[1, 3, 0], [2, 3, -1]])
+of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max(3, o[0]), [[0, 2, 4, 7]])
+of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
+of_list('LIST_COUNT', 'list_count([l])', 'iii', lambda row, o: len(there(row)))
+of_list('LIST_UNIQUE', 'list_unique([l])', 'iii', lambda row, o: len(set(there(row))))
+of_list('LIST_MEDIAN', 'list_median([l])', 'ccc', lambda row, o: statistics.median(float(v) for v in there(row)) if there(row) else None)
+of_list('LIST_PRODUCT', 'list_product([l])', 'ccc', lambda row, o: math.prod(float(v) for v in there(row)) if there(row) else None)
+of_list('LIST_VAR_SAMP', 'list_var_samp([l])', 'ccc', lambda row, o: statistics.variance(float(v) for v in there(row)) if len(there(row)) > 1 else None)
+of_list('LIST_VAR_POP', 'list_var_pop([l])', 'ccc', lambda row, o: statistics.pvariance(float(v) for v in there(row)) if there(row) else None)
+of_list('LIST_BOOL_AND', 'list_bool_and([l])', 'bbb', lambda row, o: all(there(row)) if there(row) else None)
+of_list('LIST_BOOL_OR', 'list_bool_or([l])', 'bbb', lambda row, o: any(there(row)) if there(row) else None)
 both('STRING_SPLIT', "list_join(string_split({0}, [0]), '|')", 's', lambda row, o: '|'.join(row[0].split(o[0][1:-1])), [["','", "'X'", "' '"]])
 both('STRING_SPLIT', "list_length(string_split({0}, [0]))", 's', lambda row, o: len(row[0].split(o[0][1:-1])), [["','", "'b'"]])
+both('REGEXP_EXTRACT_ALL', "list_join(regexp_extract_all({0}, [0]), '|')", 's', lambda row, o: '|'.join(m.group() for m in re.finditer(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "'.'"]])
+both('REGEXP_SPLIT_TO_ARRAY', "list_join(regexp_split_to_array({0}, [0]), '|')", 's', lambda row, o: '|'.join(re.split(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "','"]])
 both('RANGE', "list_join(range({0}, {1}, [0]), ',')", 'cc', list_range(False), [[1, 2, -1, -3]])
 both('GENERATE_SERIES', "list_join(generate_series({0}, {1}, [0]), ',')", 'cc', list_range(True), [[1, 2, -1, -3]])
 

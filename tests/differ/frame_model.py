@@ -5,6 +5,7 @@ operators.md says otherwise (nulls beside nan, exact sums), the model does what 
 """
 import collections
 import decimal
+import functools
 import math
 import re
 import statistics
@@ -198,15 +199,27 @@ def product(values, dtype):
     return made
 
 
+def entropy(values):
+    shares = [n / len(values) for n in collections.Counter(same_key(v) for v in values).values()]
+    return -sum(s * math.log2(s) for s in shares) + 0.0 if values else None
+
+
+def bits(both):
+    return lambda values, dtype: functools.reduce(both, (int(v) for v in values)) if values else None
+
+
 AGGREGATES = {
     'count': lambda v, t: len(v), 'sum': total, 'mean': mean, 'min': lambda v, t: by_order(v, 0), 'max': lambda v, t: by_order(v, -1),
     'first': lambda v, t: v[0] if v else None, 'last': lambda v, t: v[-1] if v else None, 'nunique': lambda v, t: len({same_key(x) for x in v}),
     'mode': lambda v, t: mode(v), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
-    'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': moment(lambda s: s.sem()), 'skew': moment(lambda s: s.skew()),
+    'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': lambda v, t, d=1: or_null(floats(v).sem(ddof=int(d))) if len(v) > int(d) else None, 'skew': moment(lambda s: s.skew()),
     'kurtosis': moment(lambda s: s.kurt()), 'median': moment(lambda s: s.median()), 'quantile': lambda v, t, q: or_null(floats(v).quantile(float(q))),
+    'mad': lambda v, t: or_null((floats(v) - floats(v).median()).abs().median()), 'entropy': lambda v, t: entropy(v),
+    'bit_and': bits(lambda a, b: a & b), 'bit_or': bits(lambda a, b: a | b), 'bit_xor': bits(lambda a, b: a ^ b),
     'prod': product, 'any': lambda v, t: any(x != 0 for x in v), 'all': lambda v, t: all(x != 0 for x in v)}
-OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode')
-OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all')
+OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode', 'entropy')
+OF_INTEGERS = ('bit_and', 'bit_or', 'bit_xor')
+OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all', 'mad')
 
 
 def aggregate(text, frame, places):
@@ -225,6 +238,11 @@ def aggregate(text, frame, places):
         if function == 'corr' and (a.nunique() < 2 or b.nunique() < 2):
             return None
         return or_null(a.corr(b) if function == 'corr' else a.cov(b))
+    if function in ('arg_least', 'arg_most'):
+        other = frame[more[0]].values
+        rows = [p for p in places if not missing(other[p])]
+        best = by_order([other[p] for p in rows], 0 if function == 'arg_least' else -1)
+        return next((column.values[p] for p in rows if same_key(other[p]) == same_key(best)), None)
     values = [column.values[p] for p in places if not missing(column.values[p])]
     return AGGREGATES[function](values, column.dtype, *more)
 
@@ -238,11 +256,13 @@ def aggregate_text(draw, frame):
     numbers = [n for n, c in frame.items() if number(c['dtype'])]
     if dtype == 'bool':
         return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+    if draw.likely(0.1, 'arg_least', 'arg_most'):
+        return f'{draw.prefer(["arg_least", "arg_most"])}({name}, {draw.choice([n for n, c in frame.items() if c["dtype"] != "float64"] or [name])})'
     if not number(dtype):
         return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
     if draw.likely(0.1, 'corr', 'cov'):
         return f'{draw.prefer(["corr", "cov"])}({name}, {draw.choice(numbers)})'
-    function = draw.prefer(OF_NUMBERS)
+    function = draw.prefer(OF_NUMBERS + (OF_INTEGERS if 'int' in dtype else ()))
     if function == 'quantile':
         return f'quantile({name}, {draw.choice(["0", "0.25", "0.5", "0.9", "1"])})'
     if function in ('var', 'std') and draw.chance(0.3):
@@ -388,7 +408,7 @@ WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 's
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
 WINDOWS.update({f'moving_{name}': moving(name) for name in ('sum', 'mean', 'min', 'max')})
-BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank')
+BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank', 'percent_rank', 'cume_dist')
 
 
 def window_text(draw, frame, ordered, function):
@@ -399,6 +419,8 @@ def window_text(draw, frame, ordered, function):
         return f'{function}()'
     if function == 'ntile':
         return f'ntile({draw.randint(1, 4)})' if ordered else None
+    if function in ('percent_rank', 'cume_dist'):
+        return f'{function}()' if ordered else None
     if function == 'dense_rank' or function == 'rank' and draw.chance(0.3):
         return f'{function}()' if ordered else f'dense_rank({draw.choice(plain)})' if plain and function == 'dense_rank' else None
     if function in ('first', 'last', 'nth', 'count', 'shift', 'lag', 'lead', 'ffill', 'bfill'):
@@ -446,8 +468,90 @@ def window_text(draw, frame, ordered, function):
     return f'{function}({", ".join(arguments)})'
 
 
+ENDS = ['unbounded preceding', '{} preceding', 'current row', '{} following', 'unbounded following']
+FRAMED = re.compile(r'(\w+\([^()]*\))( ignore nulls)? (rows|range|groups) between (.+) and (.+?)(?: exclude (current row|group|ties|no others))?')
+
+
+def framed_text(draw, frame, by):
+    """An aggregate or nth over a frame as SQL has it."""
+    call = aggregate_text(draw, frame) if draw.chance(0.8) else None
+    if call is None:
+        call = f'nth({draw.choice(list(frame))}, {draw.choice([1, 2, -1, -2])})' + draw.choice(['', ' ignore nulls'])
+    elif call == 'size':
+        call = 'size()'
+    mode = draw.choice(['rows', 'range', 'groups']) if by else draw.choice(['rows', 'range'])
+    reach = ['0', '1', '2', '9'] if mode != 'range' else ['0', '1', '2.5'] if len(by) == 1 and number(frame[by[0]]['dtype']) else []
+    while True:
+        first, last = draw.randint(0, 3), draw.randint(1, 4)
+        if first <= last and (reach or (first in (0, 2) and last in (2, 4))):
+            break
+    bounds = [ENDS[end].format(draw.choice(reach) if reach else '') for end in (first, last)]
+    return f'{call} {mode} between {bounds[0]} and {bounds[1]}{draw.choice(["", "", " exclude current row", " exclude group", " exclude ties"])}'
+
+
+def bound_at(text, mode, i, keys, peers, down):
+    """Where a bound of row i's frame is: the first place of its rows, and the one behind."""
+    count = len(keys)
+    if text.startswith('unbounded'):
+        return (0, 0) if text.endswith('preceding') else (count, count)
+    if text == 'current row':
+        return (i, i + 1) if mode == 'rows' else peers[i]
+    distance, way = text.split(' ')
+    if mode == 'range':
+        key = keys[i][0]
+        if key is None or key == 'nan':
+            return peers[i]
+        sign = -1 if (way == 'preceding') != down else 1
+        limit = key + sign * (float(distance) if isinstance(key, float) else decimal.Decimal(distance))
+        regular = [k for k in range(count) if keys[k][0] is not None and keys[k][0] != 'nan']
+        ahead = [k for k in regular if (keys[k][0] > limit if down else keys[k][0] < limit)]
+        until = [k for k in regular if keys[k][0] == limit or k in ahead]
+        return regular[0] + len(ahead), regular[0] + len(until)
+    away = int(distance) * (-1 if way == 'preceding' else 1)
+    if mode == 'rows':
+        return max(0, min(count, i + away)), max(0, min(count, i + away + 1))
+    starts = sorted(set(peers))
+    at = starts.index(peers[i]) + away
+    return (0, 0) if at < 0 else (count, count) if at >= len(starts) else starts[at]
+
+
+def framed(match, frame, order, by, down):
+    """The values of one partition's rows."""
+    call, ignore, mode, first, last, exclude = match.groups()
+    keys = [tuple(same_key(frame[n].values[p]) for n in by) for p in order]
+    peers = [(keys.index(key), len(keys) - keys[::-1].index(key)) for key in keys]
+    made = []
+    for i in range(len(order)):
+        inside = list(range(bound_at(first, mode, i, keys, peers, down)[0], bound_at(last, mode, i, keys, peers, down)[1]))
+        out = {'current row': [i], 'group': range(*peers[i]), 'ties': [k for k in range(*peers[i]) if k != i]}.get(exclude, [])
+        places = [order[k] for k in inside if k not in out]
+        function, arguments = re.fullmatch(r'(\w+)\((.*)\)', call).groups()
+        argument = arguments.split(', ')[0]
+        if function == 'size':
+            made.append(len(places))
+        elif function == 'nth':
+            values = [frame[argument].values[p] for p in places]
+            values = [v for v in values if v is not None] if ignore else values
+            n = int(arguments.split(', ')[1])
+            made.append(values[n - (n > 0)] if -len(values) <= n - (n > 0) < len(values) else None)
+        elif function not in ('count', 'nunique') and all(missing(frame[argument].values[p]) for p in places):
+            made.append(None)
+        else:
+            made.append(aggregate(call, frame, places))
+    return made
+
+
 def window(text, frame, parameters):
     """The new column."""
+    match = FRAMED.fullmatch(text)
+    if match:
+        made, by = [None] * height(frame), parameters.get('by', [])
+        down = parameters.get('descending', False)
+        for places in groups(frame, parameters.get('partition', []), parameters.get('dropna', True)):
+            order = sorted_places(frame, by, down, parameters.get('nulls', 'last'), places, parameters.get('nan_largest', False)) if by else places
+            for p, value in zip(order, framed(match, frame, order, by, down[0] if isinstance(down, list) else down)):
+                made[p] = value
+        return made
     function, inside = re.fullmatch(r'(\w+)\((.*)\)', text).groups()
     arguments = inside.split(', ') if inside else []
     made = [None] * height(frame)
@@ -472,6 +576,8 @@ def in_partition(function, arguments, frame, order, by):
         return [None if x is None else int(x) for x in ranked([frame[arguments[0]].values[p] for p in order], '', "'dense'")]
     if not arguments:
         keys, made = [tuple(same_key(frame[n].values[p]) for n in by) for p in order], []
+        if function in ('percent_rank', 'cume_dist'):
+            return [keys.index(key) / max(count - 1, 1) if function == 'percent_rank' else (count - keys[::-1].index(key)) / count for key in keys]
         for i, key in enumerate(keys):
             if i and key == keys[i - 1]:
                 made.append(made[-1])

@@ -18,11 +18,11 @@ CASES = [(line.split('\t') + ['', '', ''])[:4] for line in (pathlib.Path(__file_
 # SQL's name, the model's call, the dtypes
 AGGREGATES = [('count', 'count({})', None), ('sum', 'sum({})', 'n'), ('avg', 'mean({})', 'n'), ('mean', 'mean({})', 'n'), ('min', 'min({})', None), ('max', 'max({})', None),
               ('stddev', 'std({})', 'n'), ('stddev_samp', 'std({})', 'n'), ('variance', 'var({})', 'n'), ('var_samp', 'var({})', 'n'), ('median', 'median({})', 'n'),
-              ('stddev_pop', 'std({}, 0)', 'n'), ('var_pop', 'var({}, 0)', 'n'), ('sem', 'sem({})', 'n'), ('skewness', 'skew({})', 'n'), ('kurtosis', 'kurtosis({})', 'n'),
+              ('stddev_pop', 'std({}, 0)', 'n'), ('var_pop', 'var({}, 0)', 'n'), ('sem', 'sem({}, 0)', 'n'), ('mad', 'mad({})', 'n'), ('bit_and', 'bit_and({})', 'i'), ('bit_or', 'bit_or({})', 'i'), ('bit_xor', 'bit_xor({})', 'i'), ('skewness', 'skew({})', 'n'), ('kurtosis', 'kurtosis({})', 'n'),
               ('mode', 'mode({})', None), ('corr', 'corr({}, c1)', 'n'), ('covar_samp', 'cov({}, c1)', 'n'), ('product', 'prod({})', 'n'), ('first', 'first({})', None),
               ('any_value', 'first({})', None), ('last', 'last({})', None), ('bool_and', 'all({})', 'b'), ('every', 'all({})', 'b'), ('bool_or', 'any({})', 'b'),
               ('quantile_cont', 'quantile({}, 0.25)', 'n'), ('percentile_cont', 'quantile({}, 0.25)', 'n')]
-DTYPES = {'n': ('int64', 'float64', 'int16'), 'b': ('bool',), None: ('int64', 'string', 'float64', 'date')}
+DTYPES = {'i': ('int64', 'int16'), 'n': ('int64', 'float64', 'int16'), 'b': ('bool',), None: ('int64', 'string', 'float64', 'date')}
 CONTEXTS = ['select {}', 'select (select {} limit 1)', 'select {} from one', 'select * from (select {} as x) q', 'select case when 1 = 1 then {} end']
 
 

@@ -23,7 +23,7 @@ FOUND_IN = {name: feature for feature, names in {
     'is_true': 'is_true is_not_true is_false is_not_false is_unknown is_not_unknown node_boolean_test booltesttype', 'between': 'aexpr_between aexpr_not_between',
     'distinct_from': 'aexpr_distinct aexpr_not_distinct', 'like': 'aexpr_ilike aexpr_like', 'greatest': 'is_greatest is_least node_min_max_expr', 'in': 'aexpr_in items node_list',
     'nullif': 'aexpr_nullif', 'isnull': 'is_null is_not_null node_null_test nulltesttype', 'not': 'not_expr', 'or': 'or_expr', 'case': 'node_case_expr defresult result expr',
-    'percentile': 'agg_order', 'filter': 'agg_filter', 'distinct': 'agg_distinct', 'n_rows': 'start_offset', 'over': 'over node_window_def partition_clause order_clause frame_options',
+    'percentile': 'agg_order', 'filter': 'agg_filter', 'distinct': 'agg_distinct', 'n_rows': 'start_offset', 'framed': 'end_offset', 'over': 'over node_window_def partition_clause order_clause frame_options',
     'named': 'window_clause', 'based': 'refname', 'rollup': 'grouping_set_rollup node_grouping_set', 'cube': 'grouping_set_cube', 'sets': 'grouping_set_sets grouping_set_empty',
     'star': 'node_a_star', 'row': 'node_row_expr', 'any': 'oper_name any_sublink', 'all': 'all_sublink', 'lateral': 'lateral', 'intersect all': 'setop_intersect', 'except all': 'setop_except', 'exists': 'exists_sublink', 'in_list': 'testexpr', 'value': 'expr_sublink', 'union': 'setop_union',
     'union all': 'all', 'intersect': 'setop_intersect', 'except': 'setop_except', 'with': 'with_clause ctes ctename ctequery node_common_table_expr', 'with names': 'aliascolnames', 'recursive': 'recursive',
@@ -281,8 +281,9 @@ class Maker(Subqueries):
 
     # ---- aggregates and windows ----
 
-    AGGREGATES = {'int': ['sum', 'min', 'max', 'count', 'count*'], 'float': ['sum', 'avg', 'min', 'max', 'stddev', 'variance', 'stddev_pop', 'var_pop', 'stddev_samp', 'var_samp', 'percentile', 'corr', 'covar_samp'],
-                  'dec': ['sum', 'min', 'max'], 'text': ['min', 'max'], 'date': ['min', 'max'], 'ts': ['min', 'max'], 'big': ['min', 'max'], 'wild': [], 'bool': ['bool_and', 'bool_or', 'every']}
+    AGGREGATES = {'int': ['sum', 'min', 'max', 'count', 'count*', 'sum of different', 'bit_and', 'bit_or', 'bit_xor', 'regr_count', 'disc'], 'float': ['sum', 'avg', 'min', 'max', 'stddev', 'variance', 'stddev_pop', 'var_pop', 'stddev_samp', 'var_samp', 'percentile', 'corr', 'covar_samp',
+                                                                         'avg of different', 'disc', 'covar_pop', 'regr_avgx', 'regr_avgy', 'regr_sxx', 'regr_syy', 'regr_sxy'],
+                  'dec': ['sum', 'min', 'max'], 'text': ['min', 'max', 'string_agg', 'string_agg', 'disc'], 'date': ['min', 'max'], 'ts': ['min', 'max'], 'big': ['min', 'max'], 'wild': [], 'bool': ['bool_and', 'bool_or', 'every']}
 
     def aggregate(self, type, scope, depth):
         draw = self.draw
@@ -297,7 +298,19 @@ class Maker(Subqueries):
             return ['agg', 'int', 'count', [], False, within]
         if function == 'percentile':
             return ['percentile', 'float', draw.choice(['0', '0.25', '0.5', '0.9', '1']), self.expr('float', scope, 1), draw.chance(0.4), within]
-        if function in ('corr', 'covar_samp'):
+        if function == 'disc':
+            down = draw.chance(0.4)  # of 0 DuckDB takes the other end then
+            return ['percentile', type, draw.choice(['0.25', '0.5', '0.9', '1'] + ([] if down else ['0'])), self.expr(type, scope, 1), down, within, 'disc']
+        if function in ('sum of different', 'avg of different'):
+            return ['agg', type, function[:3], [self.leaf('int', scope)], True, within]
+        if function == 'string_agg':
+            value = self.leaf('text', scope) if draw.chance(0.7) else self.expr('text', scope, 1)
+            if draw.chance(0.3):
+                return ['joined', 'text', value, [[value, draw.chance(0.5), draw.chance(0.5)]], True, within]
+            # equal keys stand in any order: the value decides last
+            keys = [self.leaf(draw.choice([t for t in ('int', 'date', 'text', 'float') if t in self.types]), scope) for _ in range(draw.choice([0, 1, 2]))] + [value]
+            return ['joined', 'text', value, [[k, draw.chance(0.5), draw.chance(0.5)] for k in keys], False, within]
+        if function.startswith(('regr_', 'covar_')) or function == 'corr':
             return ['agg', 'float', function, [self.expr('float', scope, 1), self.expr('float', scope, 1)], False, within]
         if function == 'count':
             t = draw.choice([t for t in self.types if t != 'wild'])  # a nan is missing in aggregates: sql.md
@@ -313,7 +326,7 @@ class Maker(Subqueries):
         t = draw.choice(self.types)
         partition = [self.leaf(draw.choice(self.types), scope) for _ in range(draw.choice([0, 1, 1, 2]))]
         order = [[self.leaf(draw.choice(self.types), scope), draw.chance(0.5), draw.chance(0.5)] for _ in range(draw.randint(1, 2))]
-        kind = self.choice(['rank', 'dense_rank', 'sum', 'count', 'avg', 'min', 'max', 'count*', 'all'] + (['row_number', 'lag', 'lead', 'ntile', 'first_value', 'last_value', 'nth_value', 'rows', 'rows', 'n_rows'] if unique else []))
+        kind = self.choice(['rank', 'dense_rank', 'sum', 'count', 'avg', 'min', 'max', 'count*', 'all'] + (['row_number', 'lag', 'lead', 'ntile', 'first_value', 'last_value', 'nth_value', 'rows', 'rows', 'n_rows', 'framed'] if unique else []) + ['percent_rank', 'cume_dist', 'framed', 'framed'])
         frame = None
         if kind in ('row_number', 'lag', 'lead', 'ntile', 'first_value', 'last_value', 'nth_value', 'rows', 'n_rows'):
             order = order + [[u, False, False] for u in unique]
@@ -323,18 +336,26 @@ class Maker(Subqueries):
             frame = 'rows between unbounded preceding and current row'
         if kind == 'n_rows':
             frame = f'rows {draw.randint(0, 3)} preceding'
-        if kind in ('rank', 'dense_rank', 'row_number'):
+        if kind == 'framed':
+            frame, order = self.frame(order, unique)
+        if kind in ('percent_rank', 'cume_dist'):
+            call, type = [kind, []], 'float'
+        elif kind in ('rank', 'dense_rank', 'row_number'):
             call, type = [kind, []], 'int'
         elif kind == 'ntile':
             call, type = [kind, [['lit', 'int', str(draw.randint(1, 4))]]], 'int'
         elif kind in ('lag', 'lead'):
             call, type = [kind, [self.leaf(t, scope)] + ([['lit', 'int', str(draw.choice([-2, -1, 0, 1, 2, 3] if self.peer != 'sqlite' else [0, 1, 2, 3]))]] if draw.chance(0.5) else [])], t
+            if len(call[1]) > 1 and draw.chance(0.4):
+                call[1].append(self.leaf(t, scope))
         elif kind == 'nth_value':
             call, type = [kind, [self.leaf(t, scope), ['lit', 'int', str(draw.randint(1, 3))]]], t
         elif kind in ('first_value', 'last_value'):
             call, type = [kind, [self.leaf(t, scope)]], t
         else:
-            function = draw.choice(['sum', 'avg', 'min', 'max', 'count']) if kind in ('rows', 'n_rows', 'all') else kind
+            function = draw.choice(['sum', 'avg', 'min', 'max', 'count']) if kind in ('rows', 'n_rows', 'all', 'framed') else kind
+            if kind == 'framed' and draw.chance(0.4) and self.peer != 'sqlite':
+                function = draw.choice(['stddev', 'var_pop', 'bool_and', 'bool_or'])
             if function == 'count*':
                 call, type = ['count', []], 'int'
             elif function == 'count':
@@ -344,12 +365,38 @@ class Maker(Subqueries):
             elif function == 'sum':
                 type = draw.choice([x for x in ('int', 'float', 'dec') if x in self.types])
                 call = ['sum', [self.leaf(type, scope)]]
-                if kind == 'n_rows' and type == 'int':
+                if kind in ('n_rows', 'framed') and type == 'int':
                     type = 'float'
+            elif function in ('stddev', 'var_pop'):
+                call, type = [function, [self.leaf('int', scope)]], 'float'
+            elif function in ('bool_and', 'bool_or'):
+                call, type = [function, [self.leaf('bool', scope)]], 'bool'
             else:
                 type = draw.choice([x for x in self.types if x not in ('wild', 'bool')])
                 call = [function, [self.leaf(type, scope)]]
         return ['win', type, call, partition, order, frame]
+
+    def frame(self, order, unique):
+        """A frame, and the order that makes its rows known."""
+        draw = self.draw
+        modes = ['groups', 'range', 'range'] + (['rows', 'rows'] if unique else [])
+        mode = draw.choice(modes)
+        ends = ['unbounded preceding', '{} preceding', 'current row', '{} following', 'unbounded following']
+        steps = {'int': ['0', '1', '3'], 'float': ['0', '1', '2.5'], 'dec': ['1', '0.25'], 'date': ["interval '2 days'", "interval '1 month'"], 'ts': ["interval '90 minutes'", "interval '1 day'"]}
+        if mode == 'rows':
+            order = order + [[u, False, False] for u in unique]
+        if mode == 'range':
+            order = order[:1]
+        among = steps.get(order[0][0][1], []) if mode == 'range' else ['0', '1', '2']
+        if self.peer == 'sqlite' and mode == 'range':
+            among = []  # its dates are texts, and its columns may hold anything
+        while True:
+            first, last = draw.randint(0, 3), draw.randint(1, 4)
+            if (first < last or first == last == 2) and (among or (first in (0, 2) and last in (2, 4))):
+                break
+        bounds = [ends[end].format(draw.choice(among) if among else '') for end in (first, last)]
+        exclude = draw.choice(['', '', '', ' exclude current row', ' exclude group', ' exclude ties', ' exclude no others'])
+        return f'{mode} between {bounds[0]} and {bounds[1]}{exclude}', order
 
     # ---- SELECT ----
 
@@ -392,7 +439,7 @@ class Maker(Subqueries):
             made['group'] = {'keys': keys, 'how': self.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if several else []))} if keys else None
             if self.chance(0.3, 'having'):
                 made['having'] = ['bin', 'bool', draw.choice(['>', '<=']), self.aggregate('int', scope, 0), ['lit', 'int', draw.choice(['0', '1', '3'])]]
-            if not keys and all(not has(i, ('agg', 'percentile')) for i in items):
+            if not keys and all(not has(i, ('agg', 'percentile', 'joined')) for i in items):
                 items[0] = ['agg', 'int', 'count', [], False, None]
         elif form < 0.55:
             items = [self.window(scope, depth) if draw.chance(0.6) else self.expr(t, scope, depth) for t in types]
@@ -607,8 +654,12 @@ class Writer:
     def within(self, condition):
         return f' filter (where {self.expr(condition)})' if condition else ''
 
-    def x_percentile(self, type, share, a, down, within):
-        return f'percentile_cont({share}) within group (order by {self.expr(a)}{" desc" if down else ""}){self.within(within)}'
+    def x_joined(self, type, value, order, distinct, within):
+        keys = ', '.join(self.key(self.expr(e), down, first) for e, down, first in order)
+        return f"string_agg({'distinct ' if distinct else ''}{self.expr(value)}, '|' order by {keys}){self.within(within)}"
+
+    def x_percentile(self, type, share, a, down, within, how='cont'):
+        return f'percentile_{how}({share}) within group (order by {self.expr(a)}{" desc" if down else ""}){self.within(within)}'
 
     def x_win(self, type, call, partition, order, frame):
         parts = []

@@ -156,6 +156,29 @@ class Lists(FramesTest):
         self.assertEqual(again['l'], lists + lists[:10])
         self.assertEqual(frame.tail(7).collect().to_dict()['l'], lists[-7:])
 
+    def test_gathered_and_told_of(self):
+        frame = gr.from_dict({'k': [1, 2, 1, 1], 'x': ['3', '4', None, '1'], 's': ['a', None, 'c', 'a'], 'b': [True, None, False, True]}, pieces=2)
+        made = frame.group_by('k').agg(a=gr.col('x').array(), u=gr.col('s').unique(), j=gr.col('s').implode().list.join('-'),
+                                       m=gr.col('s').arg_most(gr.col('x')), n=gr.col('s').arg_least('x')).sort('k').collect().to_dict()
+        self.assertEqual(made, {'k': [1, 2], 'a': [['3', None, '1'], ['4']], 'u': [['a', 'c'], None], 'j': ['a-c-a', None], 'm': ['a', None], 'n': ['a', None]})
+        self.assertEqual(frame.n_unique().collect().to_dict(), {'k': [2], 'x': [3], 's': [2], 'b': [2]})
+        self.assertEqual(frame.null_count().collect().to_dict(), {'k': [0], 'x': [1], 's': [1], 'b': [1]})
+        lists = gr.from_dict({'l': [[3, 1, None, 1], [], None], 'm': [[1, 2, 3, 4], [], None], 'b': [[True, None], [False], []]})
+        told = lists.select(n=gr.col('l').list.n_unique(), m=gr.col('l').list.median(), v=gr.col('l').list.var(), w=gr.col('l').list.var(0),
+                            s=gr.col('m').list.std(0) > 1.1, a=gr.col('b').list.all(), o=gr.col('b').list.any(), c=gr.col('l').list.concat(gr.col('m')),
+                            i=gr.col('l').list.set_intersection(gr.col('m')), d=gr.col('m').list.sort_by(gr.col('l'), descending=True)).collect().to_dict()
+        self.assertEqual(told['n'], [2, 0, None])
+        self.assertEqual(told['m'], [1.0, None, None])
+        self.assertAlmostEqual(told['v'][0], 4 / 3)
+        self.assertAlmostEqual(told['w'][0], 8 / 9)
+        self.assertEqual(told['s'], [True, None, None])
+        self.assertEqual((told['a'], told['o']), ([True, False, None], [True, False, None]))
+        self.assertEqual(told['c'], [[3, 1, None, 1, 1, 2, 3, 4], [], None])
+        self.assertEqual(told['i'], [[3, 1], [], None])
+        self.assertEqual(told['d'], [[1, 2, 4, 3], [], None])
+        with self.assertRaisesRegex(ValueError, 'ddof'):
+            gr.col('l').list.var(2)
+
 
 if __name__ == '__main__':
     unittest.main()

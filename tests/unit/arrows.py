@@ -10,7 +10,7 @@ import sys
 
 # What implements include/granary is used through that, by linking.
 PUBLIC_API = {"channel", "client", "data", "inspect", "live", "mutable", "object", "sql"}
-COMMANDS = {"cli/channel", "cli/instance", "cli/look", "cli/mutable", "cli/objects", "cli/scheduler", "cli/work"}  # main.c knows theirs by commands.def
+COMMANDS = {"cli/channel", "cli/prompt", "cli/instance", "cli/look", "cli/mutable", "cli/objects", "cli/scheduler", "cli/work"}  # main.c knows theirs by commands.def
 GENERATED = {"schema"}  # granary.proto as C, made while building
 
 # header -> the only files that may include it

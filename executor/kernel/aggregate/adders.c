@@ -39,6 +39,9 @@ words_wanted(const struct adder *adder)
     case GROUP_REAL:
         return 2;
     case GROUP_VALUE:
+        if (group_is_arg(adder->spec->measure)) {
+            return 5;
+        }
         return gr_dtype_is_text(adder->dtype) || adder_is_extreme(adder) ? 1 : 3;
     case GROUP_LIST:
         return adder_is_best(adder) ? 1 + (unsigned)adder->spec->n : 0;
@@ -127,6 +130,8 @@ adders_init(struct map *map)
             adder->spec->kind == GROUP_INT && (adder->spec->measure == GROUP_PRODUCT || group_is_wide(adder->dtype));
         adder->reals.top = INT_MIN;
         values_init(&adder->values, adder->dtype);
+        values_init(&adder->by, adder->spec->y >= 0 ? plan->dtypes[adder->spec->y] : GRANARY_NULLTYPE);
+        adder->values.keeps_nulls = adder->spec->kind == GROUP_LIST && adder->spec->measure == GROUP_ALL;
         fold = fold && adder_folds(adder);
     }
     err = lay_out(map);

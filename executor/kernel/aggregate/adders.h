@@ -47,6 +47,7 @@ struct adder {
     enum adder_share share;
     struct reals reals;   /* REAL */
     struct values values; /* VALUE of strings: their texts; LIST */
+    struct values by;     /* ARG: the texts of y */
     uint32_t *owners;     /* LIST */
     size_t owner_room;
 };

@@ -20,9 +20,11 @@ void
 values_fini(struct values *values)
 {
     free(values->bytes);
+    free(values->there);
     free(values->seen);
     gr_texts_free(&values->texts);
     values->bytes = NULL;
+    values->there = NULL;
     values->seen = NULL;
     values->different = 0;
     values->count = 0;
@@ -43,6 +45,14 @@ values_reserve(struct values *values, size_t more)
         return gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %zu values", room);
     }
     values->bytes = bytes;
+    if (values->keeps_nulls) {
+        uint8_t *there = realloc(values->there, room);
+
+        if (there == NULL) {
+            return gr_fail(GRANARY_ENOMEM, "groupby: out of memory for %zu values", room);
+        }
+        values->there = there;
+    }
     values->room = room;
     return GRANARY_OK;
 }

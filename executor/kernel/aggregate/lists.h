@@ -18,6 +18,8 @@ struct values {
     size_t room;
     size_t width; /* of a value, in bytes */
     char *bytes;
+    bool keeps_nulls;
+    uint8_t *there; /* with keeps_nulls: a byte a value; of a null it is 0 */
     struct gr_texts texts;
     uint64_t *seen; /* bits: which integers from seen_from on are there; NULL: nobody asked */
     int64_t seen_from;

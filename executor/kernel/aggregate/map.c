@@ -71,6 +71,7 @@ map_fini(struct map *map)
     for (size_t p = 0; map->adders != NULL && p < map->plan->part_count; p++) {
         reals_fini(&map->adders[p].reals);
         values_fini(&map->adders[p].values);
+        values_fini(&map->adders[p].by);
         free(map->adders[p].owners);
     }
     free(map->adders);

@@ -73,7 +73,10 @@ table_values(struct map *map, struct adder *adder, const uint32_t *ids, size_t c
         const int64_t *words = adder_words(map, adder, ids[i]);
         gr_int128 bits = words[0];
 
-        if (gr_dtype_is_text(adder->dtype)) {
+        if (group_is_arg(adder->spec->measure)) {
+            there[i] = words[0] == 2;
+            memcpy(&bits, words + 1, sizeof bits);
+        } else if (gr_dtype_is_text(adder->dtype)) {
             there[i] = words[0] != 0;
             bits = words[0] - 1;
         } else if (adder_is_extreme(adder)) {
@@ -140,9 +143,10 @@ list_column(const struct adder *adder, uint32_t *at, const uint32_t *place, stru
 {
     size_t total = adder->values.count;
     uint32_t *pick = NULL;
+    uint8_t *there = NULL;
     granary_err err;
 
-    if (adder->values.width == 8 && gr_dtype_size(adder->dtype) == 8) {
+    if (!adder->values.keeps_nulls && adder->values.width == 8 && gr_dtype_size(adder->dtype) == 8) {
         const int64_t *values = (const void *)adder->values.bytes;
 
         err = gr_column_alloc_unset(adder->dtype, (int64_t)total, 0, false, ret_column);
@@ -158,7 +162,13 @@ list_column(const struct adder *adder, uint32_t *at, const uint32_t *place, stru
     for (size_t v = 0; v < total; v++) {
         pick[at[place[adder->owners[v]]]++] = (uint32_t)v;
     }
-    err = values_column(&adder->values, pick, NULL, total, ret_column);
+    there = adder->values.keeps_nulls ? malloc(total + 1) : NULL;
+    for (size_t i = 0; i < total && there != NULL; i++) {
+        there[i] = adder->values.there[pick[i]];
+    }
+    err = adder->values.keeps_nulls && there == NULL ? gr_no_memory("groupby")
+                                                     : values_column(&adder->values, pick, there, total, ret_column);
+    free(there);
     free(pick);
     return err;
 }
@@ -205,7 +215,7 @@ table_list(struct map *map, struct adder *adder, const uint32_t *ids, size_t cou
     } else if (count == 1) { /* all are its own */
         part->starts[0] = 0;
         part->starts[1] = (uint32_t)total;
-        err = values_column(&adder->values, NULL, NULL, total, &part->values);
+        err = values_column(&adder->values, NULL, adder->values.there, total, &part->values);
     } else {
         err = list_deal(map, adder, ids, count, part);
     }

@@ -37,7 +37,7 @@ group_plan_init(const struct gr_group_params *params, struct group_plan *ret_pla
     plan.arguments = calloc(2 * plan.count + 1, sizeof *plan.arguments);
     plan.argument_of = calloc(plan.count + 1, sizeof *plan.argument_of);
     plan.uses = calloc(plan.count + 1, sizeof *plan.uses);
-    plan.parts = calloc((plan.count + 1) * USE_COUNT, sizeof *plan.parts);
+    plan.parts = calloc((plan.count + 1) * (USE_COUNT + 2), sizeof *plan.parts);
     plan.dtypes = calloc(2 * plan.count + 1, sizeof *plan.dtypes);
     if (plan.arguments == NULL || plan.argument_of == NULL || plan.uses == NULL || plan.parts == NULL ||
         plan.dtypes == NULL) {
@@ -144,9 +144,27 @@ plan_uses(struct group_plan *plan, size_t i)
         plan_moments(plan, i, x, y);
         break;
     case ITEM:
+        if (group_is_arg(rule->measure)) { /* the least of y, and where there is one */
+            (void)PART(GROUP_COUNT, GROUP_MISSING, y, -1, -1);
+            (void)PART(GROUP_VALUE, rule->measure == GROUP_ARG_LEAST ? GROUP_LEAST : GROUP_MOST, y, -1, -1);
+            use[USE_ITEM] = PART(rule->kind, rule->measure, x, y, -1);
+            break;
+        }
         use[USE_ITEM] = plan_part(plan, (struct group_part_spec){rule->kind, rule->measure, x, -1, -1, rows});
         break;
     }
+}
+
+size_t
+group_plan_beside(const struct group_plan *plan, const struct group_part_spec *arg)
+{
+    enum group_measure measure = arg->measure == GROUP_ARG_LEAST ? GROUP_LEAST : GROUP_MOST;
+    size_t p = 0;
+
+    while (plan->parts[p].kind != GROUP_VALUE || plan->parts[p].measure != measure || plan->parts[p].x != arg->y) {
+        p++;
+    }
+    return p;
 }
 
 granary_err

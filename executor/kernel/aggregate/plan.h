@@ -31,7 +31,10 @@ enum group_measure {
     GROUP_MOST,
     GROUP_FIRST,
     GROUP_LAST,
+    GROUP_ARG_LEAST, /* VALUE: x, null too, of the first row where y is least; beside it is a part of the least y */
+    GROUP_ARG_MOST,
     GROUP_VALUES,   /* LIST: in the order of the rows */
+    GROUP_ALL,      /* LIST: the same with what is missing: a null a row that has none */
     GROUP_DISTINCT, /* LIST: each once */
     GROUP_TOP,      /* LIST: the n largest */
     GROUP_BOTTOM,   /* LIST: the n smallest */
@@ -82,6 +85,14 @@ granary_err group_plan_init(const struct gr_group_params *params, struct group_p
 /* The parts, for arguments of these dtypes (argument_count). Errors: ETYPE names the aggregate · ENOMEM */
 granary_err group_plan_types(struct group_plan *plan, const granary_dtype *dtypes);
 void group_plan_fini(struct group_plan *plan);
+
+static inline bool
+group_is_arg(enum group_measure measure)
+{
+    return measure == GROUP_ARG_LEAST || measure == GROUP_ARG_MOST;
+}
+/* The part that has the y of GROUP_ARG_LEAST, GROUP_ARG_MOST. */
+size_t group_plan_beside(const struct group_plan *plan, const struct group_part_spec *arg);
 
 /* Whether a value may need 128 bits. */
 static inline bool

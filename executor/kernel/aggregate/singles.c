@@ -142,6 +142,73 @@ add_values(struct map *map, struct adder *adder, int64_t n)
     return GRANARY_OK;
 }
 
+/* What the y of an ARG is compared by; of a text its number. */
+static granary_err
+by_bits(struct adder *adder, const struct rows_vector *y, int64_t i, gr_int128 *ret_bits)
+{
+    granary_err err = values_bits(&adder->by, y, i, ret_bits);
+
+    if (err == GRANARY_OK && group_is_real(adder->by.dtype)) {
+        *ret_bits = singles_ordered((int64_t)*ret_bits);
+    }
+    return err;
+}
+
+/* Whether row i's y is better than the best so far. */
+static granary_err
+arg_wins(struct adder *adder, const struct rows_vector *y, int64_t i, const int64_t *at, bool *ret_wins)
+{
+    bool least = adder->spec->measure == GROUP_ARG_LEAST;
+    gr_int128 best;
+    gr_int128 own;
+    granary_err err;
+
+    memcpy(&best, at + 3, sizeof best);
+    if (gr_dtype_is_text(adder->by.dtype)) { /* not kept before it wins */
+        struct rows_text text = rows_text_at(y, i);
+        size_t size;
+        const char *bytes = gr_texts_at(&adder->by.texts, (uint32_t)best, &size);
+        bool less = text_less(text, bytes, size);
+        bool equal = text.size == size && (size == 0 || memcmp(text.bytes, bytes, size) == 0);
+
+        *ret_wins = least ? less : !less && !equal;
+        return GRANARY_OK;
+    }
+    err = by_bits(adder, y, i, &own);
+    *ret_wins = least ? own < best : own > best;
+    return err;
+}
+
+/* Words: 0 without a row, 1 where x is null, 2 where it is there; x; y. Of equal ones the first row stays. */
+static granary_err
+add_args(struct map *map, struct adder *adder, int64_t n)
+{
+    const struct rows_vector *x = map->arguments[adder->spec->x].vector;
+    struct argument_block *by = &map->arguments[adder->spec->y];
+    const uint8_t *there = argument_there(by, n);
+    granary_err err = GRANARY_OK;
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        int64_t *at = map->words + map->offsets[i] + adder->at;
+        bool wins = at[0] == 0;
+        gr_int128 bits = 0;
+
+        if (there != NULL && !there[i]) {
+            continue;
+        }
+        err = wins ? GRANARY_OK : arg_wins(adder, by->vector, i, at, &wins);
+        if (err != GRANARY_OK || !wins) {
+            continue;
+        }
+        at[0] = x->class != ROWS_NULL && (x->valid == NULL || x->valid[i]) ? 2 : 1;
+        err = at[0] == 2 ? values_bits(&adder->values, x, i, &bits) : GRANARY_OK;
+        memcpy(at + 1, &bits, sizeof bits);
+        err = err == GRANARY_OK ? by_bits(adder, by->vector, i, &bits) : err;
+        memcpy(at + 3, &bits, sizeof bits);
+    }
+    return err;
+}
+
 /* ---- lists ---- */
 
 /* Values in the order in which the best are the greatest integers, the least integer where one is missing. */
@@ -244,11 +311,10 @@ any_none(const uint32_t *ids, int64_t n)
     return any;
 }
 
+/* Room for n more values, and their owners. */
 static granary_err
-add_list(struct map *map, struct adder *adder, int64_t n)
+list_reserve(struct adder *adder, int64_t n)
 {
-    struct argument_block *x = &map->arguments[adder->spec->x];
-    const uint8_t *there = argument_there(x, n);
     struct values *values = &adder->values;
     granary_err err = values_reserve(values, (size_t)n);
 
@@ -259,6 +325,40 @@ add_list(struct map *map, struct adder *adder, int64_t n)
         adder->owners = owners != NULL ? owners : adder->owners;
         adder->owner_room = owners != NULL ? values->room : adder->owner_room;
     }
+    return err;
+}
+
+/* Every row has a value, or a null. */
+static granary_err
+add_all(struct map *map, struct adder *adder, int64_t n)
+{
+    const struct rows_vector *x = map->arguments[adder->spec->x].vector;
+    struct values *values = &adder->values;
+    granary_err err = list_reserve(adder, n);
+
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        bool there = x->class != ROWS_NULL && (x->valid == NULL || x->valid[i]);
+        gr_int128 bits = 0;
+
+        if (map->ids[i] == GROUP_NONE_ID) {
+            continue;
+        }
+        err = there ? values_bits(values, x, i, &bits) : GRANARY_OK;
+        values_put(values, values->count, bits);
+        values->there[values->count] = there;
+        adder->owners[values->count++] = map->ids[i];
+    }
+    return err;
+}
+
+static granary_err
+add_list(struct map *map, struct adder *adder, int64_t n)
+{
+    struct argument_block *x = &map->arguments[adder->spec->x];
+    const uint8_t *there = argument_there(x, n);
+    struct values *values = &adder->values;
+    granary_err err = list_reserve(adder, n);
+
     if (err == GRANARY_OK && there == NULL && values->width == 8 && map->one &&
         adder->spec->measure == GROUP_DISTINCT && x->vector->class == ROWS_INT) {
         return values_add_new(values, x->vector->values, n, adder->owners);
@@ -291,7 +391,10 @@ singles_add(struct map *map, struct adder *adder, int64_t n)
             add_best(map, adder, n);
             return GRANARY_OK;
         }
-        return add_list(map, adder, n);
+        return adder->spec->measure == GROUP_ALL ? add_all(map, adder, n) : add_list(map, adder, n);
+    }
+    if (group_is_arg(adder->spec->measure)) {
+        return add_args(map, adder, n);
     }
     if (gr_dtype_is_text(adder->dtype)) {
         return add_texts(map, adder, n);

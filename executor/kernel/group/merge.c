@@ -324,7 +324,8 @@ merge_list(const struct merge *merge, size_t p, struct group_part *part)
 {
     const struct group_part_spec *spec = &merge->plan->parts[p];
     granary_dtype dtype = merge->plan->dtypes[spec->x];
-    bool whole = gr_dtype_size(dtype) > 0 && dtype != GRANARY_BOOL && !gr_dtype_is_text(dtype);
+    bool whole =
+        spec->measure != GROUP_ALL && gr_dtype_size(dtype) > 0 && dtype != GRANARY_BOOL && !gr_dtype_is_text(dtype);
     uint32_t *at = malloc((merge->groups + 1) * sizeof *at);
     granary_err err = at == NULL ? gr_no_memory("groupby") : lists_starts(merge, p, &part->starts);
 
@@ -334,6 +335,43 @@ merge_list(const struct merge *merge, size_t p, struct group_part *part)
     }
     free(at);
     return err == GRANARY_OK ? group_list_prune(spec, dtype, merge->groups, part) : err;
+}
+
+/* Rows of all tables in which y is best: x is taken of these. */
+static granary_err
+merge_args(const struct merge *merge, size_t p, struct group_part *part)
+{
+    const struct group_part_spec *spec = &merge->plan->parts[p];
+    bool least = spec->measure == GROUP_ARG_LEAST;
+    int64_t *best = malloc((merge->groups + 1) * sizeof *best);
+    struct gr_column values = {0};
+    struct gr_column by = {0};
+    int64_t row = 0;
+    granary_err err = best == NULL ? gr_no_memory("groupby") : values_concat(merge, p, &values);
+
+    err = err == GRANARY_OK ? values_concat(merge, group_plan_beside(merge->plan, spec), &by) : err;
+    for (size_t g = 0; g < merge->groups && err == GRANARY_OK; g++) {
+        best[g] = -1;
+    }
+    for (size_t t = 0; t < merge->count && err == GRANARY_OK; t++) {
+        for (size_t i = 0; i < merge->tables[t].groups; i++, row++) {
+            int64_t *leader = &best[merge->ids[t][i]];
+            int order;
+
+            if (by.view.dtype == GRANARY_NULLTYPE || gr_is_null(&by.view, row)) {
+                continue;
+            }
+            order = *leader < 0 ? 0 : select_compare(&by.view, row, *leader);
+            *leader = *leader < 0 || (least ? order < 0 : order > 0) ? row : *leader;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = gr_column_take(&values.view, best, (int64_t)merge->groups, &part->values);
+    }
+    gr_column_free(&values);
+    gr_column_free(&by);
+    free(best);
+    return err;
 }
 
 /* Each group's values compete, in the order of the tables. */
@@ -402,7 +440,8 @@ group_merge(const struct group_plan *plan, struct group_table *tables, size_t co
             err = merge_reals(&merge, p, &table.parts[p]);
             break;
         case GROUP_VALUE:
-            err = merge_values(&merge, p, &table.parts[p]);
+            err = group_is_arg(plan->parts[p].measure) ? merge_args(&merge, p, &table.parts[p])
+                                                       : merge_values(&merge, p, &table.parts[p]);
             break;
         case GROUP_LIST:
             err = merge_list(&merge, p, &table.parts[p]);

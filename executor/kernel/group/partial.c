@@ -390,7 +390,8 @@ read_part(struct group_table *table, const struct group_plan *plan, size_t p, co
         return GRANARY_OK;
     case GROUP_LIST:
         part->starts = data;
-        if (part->values.view.null_count != 0 && plan->dtypes[spec->x] != GRANARY_NULLTYPE) {
+        if (part->values.view.null_count != 0 && spec->measure != GROUP_ALL &&
+            plan->dtypes[spec->x] != GRANARY_NULLTYPE) {
             return partial_corrupt("a value is null");
         }
         for (size_t g = 0; g < table->groups; g++) {

@@ -1,4 +1,5 @@
 /* Aggregates that need all values of a group. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "kernel/core/select.h"
 #include "kernel/group/moments.h"
 #include "kernel/group/result_parts.h"
+#include "kernel/sort/sort.h"
 
 #define DAY_MICROSECONDS 86400000000
 
@@ -26,6 +28,33 @@ list_quantile(double *values, size_t count, double number, double *ret_value)
 {
     *ret_value = count > 0 ? select_quantile(values, count, number) : 0.0;
     return count > 0;
+}
+
+static int
+by_real(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+bool
+list_mad(double *values, size_t count, double number, double *ret_value)
+{
+    double middle;
+
+    (void)number;
+    if (count == 0) {
+        return false;
+    }
+    middle = select_quantile(values, count, 0.5);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = fabs(values[i] - middle);
+    }
+    qsort(values, count, sizeof *values, by_real);
+    *ret_value = count % 2 == 1 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
+    return true;
 }
 
 bool
@@ -78,6 +107,72 @@ make_int_product(struct making *making)
         making->ints[g] = over ? limit + 1 : product; /* refused where it is stored */
     }
     return GRANARY_OK;
+}
+
+/* What `and`, `or` and `xor` make of all bits. */
+granary_err
+make_bits(struct making *making)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    enum gr_aggregate_function function = making->aggregate->function;
+
+    for (size_t g = 0; g < making->table->groups; g++) {
+        gr_int128 bits = function == GR_AGGREGATE_BIT_AND ? -1 : 0;
+        bool any = list->starts[g] < list->starts[g + 1];
+
+        for (size_t i = list->starts[g]; any && i < list->starts[g + 1]; i++) {
+            gr_int128 value = select_int(&list->values.view, (int64_t)i);
+
+            bits = function == GR_AGGREGATE_BIT_AND  ? bits & value
+                   : function == GR_AGGREGATE_BIT_OR ? bits | value
+                                                     : bits ^ value;
+        }
+        making->ints[g] = bits;
+        making->there[g] = any;
+    }
+    return GRANARY_OK;
+}
+
+/* The entries of a group in order: equal ones stand together. */
+static double
+entropy_of(const struct sort_key *by, const int64_t *sorted, size_t count)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        double share;
+
+        while (end < count && sort_compare(by, sorted[i], by, sorted[end], 1) == 0) {
+            end++;
+        }
+        share = (double)(end - i) / (double)count;
+        sum -= share * log2(share);
+        i = end;
+    }
+    return sum == 0.0 ? 0.0 : sum; /* no -0.0 */
+}
+
+granary_err
+make_entropy(struct making *making)
+{
+    const struct group_part *list = making_part(making, USE_ITEM);
+    const struct sort_key by = {.column = &list->values.view};
+    int64_t *rows = malloc(((size_t)list->values.view.rows + 1) * sizeof *rows);
+    granary_err err = rows == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+
+    for (size_t g = 0; g < making->table->groups && err == GRANARY_OK; g++) {
+        size_t count = list->starts[g + 1] - list->starts[g];
+
+        for (size_t i = 0; i < count; i++) {
+            rows[i] = (int64_t)(list->starts[g] + i);
+        }
+        err = count > 1 ? sort_rows_of(&by, 1, rows, (int64_t)count) : GRANARY_OK;
+        making->there[g] = count > 0;
+        making->reals[g] = err == GRANARY_OK ? entropy_of(&by, rows, count) : 0.0;
+    }
+    free(rows);
+    return err;
 }
 
 /* Of dates, timestamps and durations, whose digits a double does not hold: in whole microseconds. */
@@ -197,10 +292,48 @@ take_items(const struct group_part *list, const int64_t *order, size_t count, si
     return err;
 }
 
+/* The items of each group in ascending order. */
+static granary_err
+take_sorted(const struct group_part *list, const int64_t *order, size_t count, size_t total,
+            struct gr_column *ret_items)
+{
+    const struct sort_key by = {.column = &list->values.view};
+    int64_t *rows = malloc((total + 1) * sizeof *rows);
+    size_t at = 0;
+    granary_err err = rows == NULL ? gr_no_memory("groupby") : GRANARY_OK;
+
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        size_t begin = list->starts[order[i]];
+        size_t size = list->starts[order[i] + 1] - begin;
+
+        for (size_t item = 0; item < size; item++) {
+            rows[at + item] = (int64_t)(begin + item);
+        }
+        err = size > 1 ? sort_rows_of(&by, 1, rows + at, (int64_t)size) : GRANARY_OK;
+        at += size;
+    }
+    err = err == GRANARY_OK ? gr_column_take(&list->values.view, rows, (int64_t)total, ret_items) : err;
+    free(rows);
+    return err;
+}
+
+/* Of a column without a dtype there are nulls alone. */
+static granary_err
+null_items(size_t total, struct gr_column *ret_items)
+{
+    granary_err err = gr_column_alloc(GRANARY_STRING, (int64_t)total, 0, true, ret_items);
+
+    if (err == GRANARY_OK) {
+        gr_column_finish(ret_items);
+    }
+    return err;
+}
+
 granary_err
 make_lists(struct making *making, const int64_t *order, size_t count, struct gr_column *ret_column)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
+    bool sorted = making->aggregate->function == GR_AGGREGATE_UNIQUE;
     struct gr_column items;
     size_t total = 0;
     int32_t *offsets;
@@ -214,17 +347,15 @@ make_lists(struct making *making, const int64_t *order, size_t count, struct gr_
                        "aggregate '%s': the lists of column '%s' have %zu items, and there is room for 2147483647",
                        making->aggregate->name, making->aggregate->column, total);
     }
-    if (making->dtype == GRANARY_NULLTYPE) {
-        err = gr_column_alloc(making->result, (int64_t)count, 0, true, ret_column);
-    } else {
-        err = take_items(list, order, count, total, &items);
-        err = err == GRANARY_OK ? gr_list_create(&items, (int64_t)count, true, ret_column) : err;
-    }
+    err = making->dtype == GRANARY_NULLTYPE ? null_items(total, &items)
+          : sorted                          ? take_sorted(list, order, count, total, &items)
+                                            : take_items(list, order, count, total, &items);
+    err = err == GRANARY_OK ? gr_list_create(&items, (int64_t)count, true, ret_column) : err;
     if (err != GRANARY_OK) {
         return err;
     }
     offsets = (int32_t *)(uintptr_t)ret_column->view.offsets;
-    for (size_t i = 0; i < count && making->dtype != GRANARY_NULLTYPE; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t size = list->starts[order[i] + 1] - list->starts[order[i]];
 
         offsets[i + 1] = offsets[i] + (int32_t)size;

@@ -1,4 +1,5 @@
 /* Functions that tell something of a list: its length, an item, a sum of its items. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernel/core/exact_sum.h"
@@ -12,7 +13,7 @@ is_real(const granary_column *column)
     return column->dtype == GRANARY_FLOAT64 || column->dtype == GRANARY_FLOAT32;
 }
 
-/* Two values of one dtype, or numbers of two. */
+/* Two values of one dtype, or numbers of two; a nan is a nan. */
 static bool
 is_equal(const granary_column *a, int64_t i, const granary_column *b, int64_t j)
 {
@@ -20,8 +21,10 @@ is_equal(const granary_column *a, int64_t i, const granary_column *b, int64_t j)
         return select_texts(a, i, b, j) == 0;
     }
     if (is_real(a) || is_real(b)) {
-        return select_real(a, i, (double)gr_power_of_ten(gr_dtype_scale(a->dtype))) ==
-               select_real(b, j, (double)gr_power_of_ten(gr_dtype_scale(b->dtype)));
+        double x = select_real(a, i, (double)gr_power_of_ten(gr_dtype_scale(a->dtype)));
+        double y = select_real(b, j, (double)gr_power_of_ten(gr_dtype_scale(b->dtype)));
+
+        return x == y || (isnan(x) && isnan(y));
     }
     return select_int(a, i) == select_int(b, j);
 }

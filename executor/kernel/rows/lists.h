@@ -34,6 +34,22 @@ granary_err lists_give_taken(struct node *node, const granary_column *items, con
 /* A node's values as a column. Errors: ENOMEM, EFULL */
 granary_err lists_node_column(struct node *node, int64_t n, struct gr_column *ret_column);
 
+/* Texts of an item each, while they are found. All zero is none. */
+struct lists_parts {
+    int32_t *offsets;
+    uint8_t *there; /* of a null it is 0 */
+    bool nulls;
+    size_t count;
+    size_t room;
+    struct gr_buf bytes;
+};
+
+/* text NULL: a null. Errors: ENOMEM · EFULL over 2 GiB */
+granary_err lists_part_add(struct lists_parts *parts, const struct rows_text *text);
+void lists_parts_free(struct lists_parts *parts);
+/* The parts are the node's lists, which end there. Errors: ENOMEM */
+granary_err lists_parts_give(struct node *node, const struct lists_parts *parts, const int32_t *ends, int64_t n);
+
 /* A cast of lists to strings. Errors: ENOMEM */
 granary_err lists_to_text(struct node *node, int64_t n);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/value/bits.h"
 #include "kernel/core/scratch.h"
 #include "kernel/core/select.h"
 #include "kernel/rows/lists.h"
@@ -121,6 +122,56 @@ op_list_order(struct node *node, int64_t n)
     return err;
 }
 
+/* Nulls behind the items, up to a number of them. A null list has no items, and null is no more. */
+granary_err
+op_list_pad(struct node *node, int64_t n)
+{
+    const struct node *wanted = node->operands[1];
+    struct lists_view *view = scratch_alloc(sizeof *view);
+    int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
+    int64_t *indices = NULL;
+    int64_t all = 0;
+    int64_t at = 0;
+    struct gr_column items;
+    granary_err err = view == NULL || ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+
+    if (err != GRANARY_OK) {
+        scratch_free(view);
+        scratch_free(ends);
+        return err;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t most = node_counts(wanted, i) ? node_int_at(wanted, i) : 0;
+
+        most = most > ITEMS_MOST ? ITEMS_MOST : most;
+        all += view->count[i] > most ? view->count[i] : most;
+        ends[i] = all > INT32_MAX ? INT32_MAX : (int32_t)all;
+    }
+    if (all > INT32_MAX) {
+        err = gr_fail(GRANARY_EFULL, "list_pad: %lld items in %lld rows, and there is room for 2147483647",
+                      (long long)all, (long long)n);
+    } else {
+        indices = malloc((size_t)(all + 1) * sizeof *indices);
+        err = indices == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        for (int64_t k = 0; at < ends[i]; k++) {
+            indices[at++] = k < view->count[i] ? view->from[i] + k : -1;
+        }
+    }
+    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
+    if (err == GRANARY_OK) {
+        lists_give(node, &items, ends, n);
+        node_bad_of_operands(node, n);
+        node->valid = NULL;
+    }
+    lists_close(view);
+    free(indices);
+    scratch_free(view);
+    scratch_free(ends);
+    return err;
+}
+
 /* ---- lists made of values ---- */
 
 /* Each operand is an item of every row. */
@@ -227,30 +278,71 @@ op_list_range(struct node *node, int64_t n)
 
 /* ---- texts ---- */
 
-/* Texts of an item each, while they are found. */
-struct parts {
-    int32_t *offsets;
-    size_t count;
-    size_t room;
-    struct gr_buf bytes;
-};
-
-static granary_err
-add_part(struct parts *parts, const char *at, size_t size)
+granary_err
+lists_part_add(struct lists_parts *parts, const struct rows_text *text)
 {
     if (parts->count + 2 > parts->room) {
         size_t room = parts->room * 2 + 1024;
         int32_t *grown = realloc(parts->offsets, room * sizeof *grown);
+        uint8_t *there;
 
         if (grown == NULL) {
             return node_no_memory();
         }
         parts->offsets = grown;
+        there = realloc(parts->there, room);
+        if (there == NULL) {
+            return node_no_memory();
+        }
+        parts->there = there;
         parts->room = room;
     }
+    parts->there[parts->count] = text != NULL;
+    parts->nulls = parts->nulls || text == NULL;
     parts->offsets[parts->count++] = (int32_t)parts->bytes.size;
-    gr_buf_add(&parts->bytes, size > 0 ? at : "", size);
+    if (text != NULL && text->size > 0) {
+        gr_buf_add(&parts->bytes, text->bytes, text->size);
+    }
+    if (parts->bytes.size > INT32_MAX || parts->count > INT32_MAX) {
+        return gr_fail(GRANARY_EFULL, "over 2 GiB of text in the lists of a block: use smaller chunks");
+    }
     return gr_buf_ok(&parts->bytes) ? GRANARY_OK : node_no_memory();
+}
+
+void
+lists_parts_free(struct lists_parts *parts)
+{
+    free(parts->offsets);
+    free(parts->there);
+    gr_buf_free(&parts->bytes);
+}
+
+granary_err
+lists_parts_give(struct node *node, const struct lists_parts *parts, const int32_t *ends, int64_t n)
+{
+    struct gr_column items;
+    int32_t *offsets;
+    granary_err err =
+        gr_column_alloc_unset(GRANARY_STRING, (int64_t)parts->count, (int64_t)parts->bytes.size, parts->nulls, &items);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    offsets = (int32_t *)(uintptr_t)items.view.offsets;
+    if (parts->count > 0) {
+        memcpy(offsets, parts->offsets, parts->count * sizeof *offsets);
+    }
+    offsets[parts->count] = (int32_t)parts->bytes.size;
+    if (parts->bytes.size > 0) {
+        memcpy((char *)(uintptr_t)items.view.values, parts->bytes.bytes, parts->bytes.size);
+    }
+    if (parts->nulls) {
+        memset((uint8_t *)(uintptr_t)items.view.validity, 0, (size_t)gr_bitmap_bytes((int64_t)parts->count));
+        bits_pack(parts->there, (int64_t)parts->count, (uint8_t *)(uintptr_t)items.view.validity, 0);
+        gr_column_finish(&items);
+    }
+    lists_give(node, &items, ends, n);
+    return GRANARY_OK;
 }
 
 /* Bytes of the character that begins there. */
@@ -267,14 +359,14 @@ character_size(const char *at, size_t left)
 
 /* Without a separator each character is a part. */
 static granary_err
-split_text(struct parts *parts, struct rows_text text, struct rows_text separator)
+split_text(struct lists_parts *parts, struct rows_text text, struct rows_text separator)
 {
     granary_err err = GRANARY_OK;
 
     if (separator.size == 0) {
         for (size_t i = 0, size; i < text.size && err == GRANARY_OK; i += size) {
             size = character_size(text.bytes + i, text.size - i);
-            err = add_part(parts, text.bytes + i, size);
+            err = lists_part_add(parts, &(struct rows_text){text.bytes + i, size});
         }
         return err;
     }
@@ -282,7 +374,7 @@ split_text(struct parts *parts, struct rows_text text, struct rows_text separato
         const char *cut = text.size > 0 ? memmem(text.bytes, text.size, separator.bytes, separator.size) : NULL;
         size_t size = cut != NULL ? (size_t)(cut - text.bytes) : text.size;
 
-        err = add_part(parts, text.bytes, size);
+        err = lists_part_add(parts, &(struct rows_text){text.bytes, size});
         if (err != GRANARY_OK || cut == NULL) {
             return err;
         }
@@ -296,35 +388,16 @@ op_string_split(struct node *node, int64_t n)
     const struct rows_text *texts = node_texts(node->operands[0], n);
     const struct rows_text *separators = node_texts(node->operands[1], n);
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
-    struct parts parts = {.count = 0};
-    struct gr_column items;
+    struct lists_parts parts = {.count = 0};
     granary_err err = ends == NULL ? node_no_memory() : GRANARY_OK;
 
     node_strict(node, n);
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
         err = node_counts(node, i) ? split_text(&parts, texts[i], separators[i]) : GRANARY_OK;
-        if (err == GRANARY_OK && (parts.bytes.size > INT32_MAX || parts.count > INT32_MAX)) {
-            err = gr_fail(GRANARY_EFULL, "string_split: over 2 GiB of text in %lld rows", (long long)n);
-        }
         ends[i] = (int32_t)parts.count;
     }
-    if (err == GRANARY_OK) {
-        err = gr_column_alloc_unset(GRANARY_STRING, (int64_t)parts.count, (int64_t)parts.bytes.size, false, &items);
-    }
-    if (err == GRANARY_OK) {
-        int32_t *offsets = (int32_t *)(uintptr_t)items.view.offsets;
-
-        if (parts.count > 0) {
-            memcpy(offsets, parts.offsets, parts.count * sizeof *offsets);
-        }
-        offsets[parts.count] = (int32_t)parts.bytes.size;
-        if (parts.bytes.size > 0) {
-            memcpy((char *)(uintptr_t)items.view.values, parts.bytes.bytes, parts.bytes.size);
-        }
-        lists_give(node, &items, ends, n);
-    }
-    free(parts.offsets);
-    gr_buf_free(&parts.bytes);
+    err = err == GRANARY_OK ? lists_parts_give(node, &parts, ends, n) : err;
+    lists_parts_free(&parts);
     scratch_free(ends);
     return err;
 }

@@ -74,7 +74,8 @@ reason_of(const struct node *node)
 static bool
 is_of_regex(const struct node *node)
 {
-    return node->op == GR_OP_REGEXP_MATCHES || node->op == GR_OP_REGEXP_EXTRACT || node->op == GR_OP_REGEXP_REPLACE;
+    return node->op == GR_OP_REGEXP_EXTRACT_ALL || node->op == GR_OP_REGEXP_SPLIT_TO_ARRAY ||
+           node->op == GR_OP_REGEXP_MATCHES || node->op == GR_OP_REGEXP_EXTRACT || node->op == GR_OP_REGEXP_REPLACE;
 }
 
 /* The expression is asked again: what was wrong with it was not kept. */
@@ -86,7 +87,7 @@ explain_regex(const struct node *node, int64_t i, struct gr_buf *out)
         node->op == GR_OP_REGEXP_REPLACE && node->count > 3 ? text_of(node->operands[3], i) : NULL;
     struct regex *regex = NULL;
     int wrong = pattern == NULL ? 0 : regex_create(pattern, false, &regex);
-    int64_t group = node->op == GR_OP_REGEXP_EXTRACT && node->count > 2 ? node_int_at(node->operands[2], i) : 0;
+    int64_t group = node->op != GR_OP_REGEXP_REPLACE && node->count > 2 ? node_int_at(node->operands[2], i) : 0;
 
     gr_buf_addf(out, "regular expression ");
     show(node->operands[1], i, out);

@@ -23,8 +23,8 @@ out_of_memory(int64_t rows)
 
 /* ---- the value ---- */
 
-static enum window_class
-class_of(granary_dtype dtype)
+enum window_class
+window_class_of(granary_dtype dtype)
 {
     switch (gr_dtype_kind(dtype)) {
     case GRANARY_FLOAT32:
@@ -103,7 +103,7 @@ value_init(const granary_column *column, bool wants_numbers, bool wants_reals, s
     size_t n = (size_t)rows + 1;
     bool any;
 
-    *value = (struct window_value){.column = column, .class = class_of(column->dtype)};
+    *value = (struct window_value){.column = column, .class = window_class_of(column->dtype)};
     any = any_missing(column);
     value->reals = column->dtype == GRANARY_FLOAT64 ? column->values : NULL;
     if ((any && (value->missing = scratch_alloc(n)) == NULL) ||
@@ -172,7 +172,7 @@ static granary_err
 out_init(int64_t rows, int64_t history, bool picks, granary_dtype dtype, struct window_out *out)
 {
     size_t n = (size_t)rows + 1;
-    bool reals = class_of(dtype) == WINDOW_REAL;
+    bool reals = window_class_of(dtype) == WINDOW_REAL;
     bool stays = !picks && dtype == GRANARY_FLOAT64;
     granary_err err = GRANARY_OK;
 
@@ -207,6 +207,11 @@ integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, vo
 {
     if (gr_dtype_kind(dtype) == GRANARY_DECIMAL) {
         ((gr_int128 *)values)[at] = x;
+    } else if (dtype == GRANARY_BOOL) {
+        if (x != 0) {
+            gr_bit_set(values, at);
+        }
+        return GRANARY_OK;
     } else {
         ((int64_t *)values)[at] = (int64_t)x;
     }
@@ -235,8 +240,8 @@ result_settle(struct window_out *out, int64_t from, struct gr_column *ret_column
     return GRANARY_OK;
 }
 
-static granary_err
-result_column(struct window_job *job, granary_dtype dtype, struct gr_column *ret_column)
+granary_err
+window_job_column(struct window_job *job, granary_dtype dtype, struct gr_column *ret_column)
 {
     int64_t from = job->rows->history;
     int64_t rows = job->rows->count - from;
@@ -274,31 +279,52 @@ result_column(struct window_job *job, granary_dtype dtype, struct gr_column *ret
     return GRANARY_OK;
 }
 
+/* ---- a job ---- */
+
 granary_err
-window_compute(const struct gr_window *window, const granary_column *value, const struct window_rows *rows,
+window_job_init(struct window_job *job, const struct window_columns *columns, granary_dtype dtype, int uses)
+{
+    bool real = window_class_of(dtype) == WINDOW_REAL;
+    bool numbers = uses == WINDOW_READS || uses == WINDOW_PICKS;
+    granary_err err = GRANARY_OK;
+
+    if (columns->value != NULL) {
+        err = value_init(columns->value, numbers, real && uses == WINDOW_READS, &job->value);
+    }
+    if (err == GRANARY_OK && columns->second != NULL) {
+        err = value_init(columns->second, numbers, false, &job->second);
+    }
+    return err == GRANARY_OK ? out_init(job->rows->count, job->rows->history,
+                                        uses == WINDOW_PICKS || uses == WINDOW_MOVES, dtype, &job->out)
+                             : err;
+}
+
+void
+window_job_fini(struct window_job *job)
+{
+    out_fini(&job->out);
+    value_fini(&job->value);
+    value_fini(&job->second);
+}
+
+granary_err
+window_compute(const struct gr_window *window, const struct window_columns *columns, const struct window_rows *rows,
                struct window_state *state, struct gr_column *ret_column)
 {
-    const struct window_kernel *kernel = &kernels[window->function];
-    struct window_job job = {.window = window, .rows = rows, .kernel = kernel};
+    const granary_column *value = columns->value;
+    const struct window_kernel *kernel;
+    struct window_job job = {.window = window, .rows = rows};
     granary_dtype dtype = GRANARY_NULLTYPE;
-    bool integers = value != NULL && class_of(value->dtype) == WINDOW_INTEGER;
-    window_function *function = integers ? kernel->integer : kernel->real;
+    window_function *function;
     int64_t begin = 0;
-    bool real;
     granary_err err = gr_window_dtype(window, value == NULL ? GRANARY_NULLTYPE : value->dtype, &dtype);
 
-    if (err != GRANARY_OK) {
-        return err;
+    if (err != GRANARY_OK || window->frame.mode != GR_FRAME_NONE) {
+        return err == GRANARY_OK ? window_framed(window, columns, rows, dtype, ret_column) : err;
     }
-    real = class_of(dtype) == WINDOW_REAL;
-    if (value != NULL) {
-        err = value_init(value, kernel->uses == WINDOW_READS || kernel->uses == WINDOW_PICKS,
-                         real && kernel->uses == WINDOW_READS, &job.value);
-    }
-    if (err == GRANARY_OK) {
-        err = out_init(rows->count, rows->history, kernel->uses == WINDOW_PICKS || kernel->uses == WINDOW_MOVES, dtype,
-                       &job.out);
-    }
+    kernel = job.kernel = &kernels[window->function];
+    function = value != NULL && window_class_of(value->dtype) == WINDOW_INTEGER ? kernel->integer : kernel->real;
+    err = window_job_init(&job, columns, dtype, (int)kernel->uses);
     for (size_t p = 0; p < rows->partitions && err == GRANARY_OK; p++) {
         struct window_state fresh = {0};
         struct window_span span = {begin, rows->ends[p], p == 0 ? rows->history : begin};
@@ -309,9 +335,8 @@ window_compute(const struct gr_window *window, const granary_column *value, cons
         begin = rows->ends[p];
     }
     if (err == GRANARY_OK) {
-        err = result_column(&job, dtype, ret_column);
+        err = window_job_column(&job, dtype, ret_column);
     }
-    out_fini(&job.out);
-    value_fini(&job.value);
+    window_job_fini(&job);
     return err;
 }

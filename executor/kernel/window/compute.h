@@ -68,15 +68,22 @@ window_row(const struct window_rows *rows, int64_t i)
     return rows->order == NULL ? i : rows->order[i];
 }
 
+/* What a function looks at; NULL: it does not. Each has rows->count rows. */
+struct window_columns {
+    const granary_column *value;
+    const granary_column *second; /* argument of an aggregate */
+    const granary_column *from;   /* distances of the frame's bounds, or their limits */
+    const granary_column *to;
+};
+
 /*
  * One function: a new owned column of rows->count - rows->history rows.
  *
- * value   NULL when the function takes none; rows->count rows
  * state   with one partition: what came before, and then what came up to the last row; else NULL
  * Errors  EFAILED integers overflow · ENOMEM
  */
-granary_err window_compute(const struct gr_window *window, const granary_column *value, const struct window_rows *rows,
-                           struct window_state *state, struct gr_column *ret_column);
+granary_err window_compute(const struct gr_window *window, const struct window_columns *columns,
+                           const struct window_rows *rows, struct window_state *state, struct gr_column *ret_column);
 
 /* ---- within the folder ---- */
 
@@ -107,8 +114,24 @@ struct window_job {
     const struct window_kernel *kernel;
     const struct window_rows *rows;
     struct window_value value;
+    struct window_value second;
     struct window_out out;
 };
+
+enum window_class window_class_of(granary_dtype dtype);
+/* Read the values, and make room for results; window_job_fini() also after an error. uses: of struct window_kernel.
+ * Errors: ENOMEM */
+granary_err
+window_job_init(struct window_job *job, const struct window_columns *columns, granary_dtype dtype, int uses);
+void window_job_fini(struct window_job *job);
+/* The results as a column. Errors: EFAILED integers overflow · ENOMEM */
+granary_err window_job_column(struct window_job *job, granary_dtype dtype, struct gr_column *ret_column);
+/* Below 0, 0 or above 0: two rows that have a value. */
+int window_compare_rows(const struct window_value *value, int64_t a, int64_t b);
+
+/* A function over frames. Errors: as window_compute() */
+granary_err window_framed(const struct gr_window *window, const struct window_columns *columns,
+                          const struct window_rows *rows, granary_dtype dtype, struct gr_column *ret_column);
 
 /* A partition at work: positions [begin, end) of the order; results are wanted from `from` on. */
 struct window_span {

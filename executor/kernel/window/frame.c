@@ -1,6 +1,7 @@
 /* window: all rows at once. */
 #include "kernel/window/frame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,15 +39,118 @@ key_count(const struct window_plan *plan)
     return (plan->partition != NULL ? plan->partition->n_strings : 0) + (plan->by != NULL ? plan->by->n_strings : 0);
 }
 
-int
-window_value_at(const struct window_plan *plan, size_t i)
+/* Which expressions a function needs: its value, a second one, and the distances of its frame. */
+enum { NEEDS = 4 };
+
+static const char *
+need_text(const struct gr_window *window, int need)
 {
+    const char *const texts[NEEDS] = {window->value, window->second, window->frame.from.distance,
+                                      window->frame.to.distance};
+
+    return texts[need];
+}
+
+void
+window_columns_at(const struct window_plan *plan, size_t i, const granary_frame *needs, struct window_columns *columns)
+{
+    const granary_column **const places[NEEDS] = {&columns->value, &columns->second, &columns->from, &columns->to};
     size_t at = key_count(plan);
 
-    for (size_t k = 0; k < i; k++) {
-        at += plan->windows[k].value != NULL;
+    *columns = (struct window_columns){0};
+    for (size_t w = 0; w <= i; w++) {
+        for (int need = 0; need < NEEDS; need++) {
+            if (need_text(&plan->windows[w], need) != NULL) {
+                *places[need] = w == i ? &needs->columns[at].view : NULL;
+                at++;
+            }
+        }
     }
-    return plan->windows[i].value != NULL ? (int)at : -1;
+}
+
+/* What is computed for the functions. */
+struct need {
+    char *name;
+    char *text;
+};
+
+/* The text of a need; of distances from dates and times that of the limit. NULL: no memory. */
+static char *
+need_expression(const struct window_plan *plan, const struct gr_window *window, int need, const granary_frame *frame)
+{
+    const struct gr_frame_bound *bound = need == 2 ? &window->frame.from : need == 3 ? &window->frame.to : NULL;
+    int by = bound != NULL && window->frame.mode == GR_FRAME_RANGE && plan->by != NULL
+                 ? gr_frame_find(frame, plan->by->strings[0])
+                 : -1;
+
+    return by >= 0 && gr_frame_has_limits(frame->columns[by].view.dtype)
+               ? gr_frame_limit(bound, plan->by->strings[0], plan->descending != NULL && plan->descending->ints[0] != 0)
+               : strdup(need_text(window, need));
+}
+
+/* *ret_list: to be given to list_free(). */
+static granary_err
+list_needs(const struct window_plan *plan, const granary_frame *frame, struct need **ret_list, size_t *ret_count)
+{
+    struct need *list = calloc(NEEDS * plan->count + 1, sizeof *list);
+    size_t count = 0;
+    granary_err err = list == NULL ? gr_no_memory("window") : GRANARY_OK;
+
+    for (size_t i = 0; i < NEEDS * plan->count && err == GRANARY_OK; i++) {
+        const struct gr_window *window = &plan->windows[i / NEEDS];
+        int need = (int)(i % NEEDS);
+
+        if (need_text(window, need) == NULL) {
+            continue;
+        }
+        list[count].text = need_expression(plan, window, need, frame);
+        if (need == 0) {
+            list[count].name = strdup(window->name);
+        } else if (asprintf(&list[count].name, "%s #%d", window->name, need) < 0) {
+            list[count].name = NULL;
+        }
+        err = list[count].text == NULL || list[count].name == NULL ? gr_no_memory("window") : GRANARY_OK;
+        count++;
+    }
+    *ret_list = list;
+    *ret_count = count;
+    return err;
+}
+
+static void
+list_free(struct need *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].name);
+        free(list[i].text);
+    }
+    free(list);
+}
+
+/* The values, as columns of one frame. */
+static granary_err
+needed_values(const struct window_plan *plan, const granary_frame *frame, granary_frame **ret_values)
+{
+    struct need *list = NULL;
+    size_t count = 0;
+    granary_err err = list_needs(plan, frame, &list, &count);
+    const char **names = calloc(count + 1, sizeof *names);
+    const char **texts = calloc(count + 1, sizeof *texts);
+
+    err = err == GRANARY_OK && (names == NULL || texts == NULL) ? gr_no_memory("window") : err;
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        names[i] = list[i].name;
+        texts[i] = list[i].text;
+    }
+    if (err == GRANARY_OK) {
+        struct rows_spec spec = {.wanted = texts, .wanted_count = count};
+
+        err = rows_frame(frame, &spec, names, ret_values);
+    }
+    list_free(list, count);
+    free(names);
+    free(texts);
+    return err;
 }
 
 /* Key columns by their names, values by their expressions. */
@@ -54,46 +158,26 @@ granary_err
 window_needs(const struct window_plan *plan, const granary_frame *frame, granary_frame **ret_needs)
 {
     size_t keys = key_count(plan);
-    size_t count = keys;
-    struct rows_spec spec = {0};
-    char **names = calloc(keys + plan->count + 1, sizeof *names);
-    char **texts = calloc(plan->count + 1, sizeof *texts);
+    size_t first = plan->partition != NULL ? plan->partition->n_strings : 0;
     granary_frame *values = NULL;
     granary_frame *needs = NULL;
-    granary_err err = names == NULL || texts == NULL ? gr_no_memory("window") : GRANARY_OK;
+    granary_err err = needed_values(plan, frame, &values);
 
-    for (size_t k = 0; k < keys && err == GRANARY_OK; k++) {
-        size_t first = plan->partition != NULL ? plan->partition->n_strings : 0;
-
-        names[k] = k < first ? plan->partition->strings[k] : plan->by->strings[k - first];
-    }
-    for (size_t i = 0; i < plan->count && err == GRANARY_OK; i++) {
-        if (plan->windows[i].value != NULL) {
-            texts[count - keys] = plan->windows[i].value;
-            names[count++] = plan->windows[i].name;
-        }
-    }
     if (err == GRANARY_OK) {
-        spec.wanted = (const char *const *)texts;
-        spec.wanted_count = count - keys;
-        err = rows_frame(frame, &spec, (const char *const *)names + keys, &values);
+        needs = gr_frame_create(keys + values->count, frame->rows);
+        err = needs == NULL ? gr_no_memory("window") : GRANARY_OK;
     }
-    if (err == GRANARY_OK) {
-        needs = gr_frame_create(count, frame->rows);
-    }
-    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
-        int at = c < keys ? gr_frame_find(frame, names[c]) : 0;
+    for (size_t c = 0; c < keys && err == GRANARY_OK; c++) {
+        const char *name = c < first ? plan->partition->strings[c] : plan->by->strings[c - first];
+        int at = gr_frame_find(frame, name);
 
-        if (at < 0) {
-            err = gr_fail(GRANARY_ENOENT, "there is no column '%s'", names[c]);
-        } else {
-            err = c < keys ? gr_frame_set_borrowed(needs, c, names[c], &frame->columns[at].view)
-                           : gr_frame_move(needs, c, values, c - keys);
-        }
+        err = at < 0 ? gr_fail(GRANARY_ENOENT, "there is no column '%s'", name)
+                     : gr_frame_set_borrowed(needs, c, name, &frame->columns[at].view);
+    }
+    for (size_t c = 0; err == GRANARY_OK && c < values->count; c++) {
+        err = gr_frame_move(needs, keys + c, values, c);
     }
     gr_frame_destroy(values);
-    free(names);
-    free(texts);
     return gr_frame_give(needs, err, ret_needs);
 }
 
@@ -234,10 +318,11 @@ window_results(const struct window_plan *plan, const granary_frame *needs, grana
         return err;
     }
     for (size_t i = 0; i < plan->count && err == GRANARY_OK; i++) {
-        int at = window_value_at(plan, i);
+        struct window_columns columns;
         struct gr_column column;
 
-        err = window_compute(&plan->windows[i], at < 0 ? NULL : &needs->columns[at].view, &rows, NULL, &column);
+        window_columns_at(plan, i, needs, &columns);
+        err = window_compute(&plan->windows[i], &columns, &rows, NULL, &column);
         if (err == GRANARY_OK) {
             err = gr_frame_set(results, i, plan->windows[i].name, &column);
         }

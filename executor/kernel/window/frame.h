@@ -21,11 +21,12 @@ void window_plan_fini(struct window_plan *plan);
 
 /*
  * The columns that functions need, and no other: those of the partition, those that order it, the values of the
- * functions that take one. Borrowed where they are columns of the frame.
+ * functions that take one, and the distances of frames. Borrowed where they are columns of the frame.
  */
 granary_err window_needs(const struct window_plan *plan, const granary_frame *frame, granary_frame **ret_needs);
-/* Where function i's value stands in it; -1: it takes none. */
-int window_value_at(const struct window_plan *plan, size_t i);
+/* Those of function i. */
+void
+window_columns_at(const struct window_plan *plan, size_t i, const granary_frame *needs, struct window_columns *columns);
 
 /* All new columns, over a frame of window_needs(). */
 granary_err window_results(const struct window_plan *plan, const granary_frame *needs, granary_frame **ret_results);

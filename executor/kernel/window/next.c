@@ -85,7 +85,8 @@ compute_next(const struct gr_window *window, const granary_column *value, const 
     all.count += all.history;
     all.ends = &all.count;
     all.partitions = all.count > 0;
-    err = window_compute(window, value != NULL ? &extended.view : NULL, &all, state, ret_column);
+    err = window_compute(window, &(struct window_columns){.value = value != NULL ? &extended.view : NULL}, &all, state,
+                         ret_column);
     state->rows += rows;
     if (err == GRANARY_OK) {
         err = value != NULL ? tail_taken(window, state, &extended.view, room, ret_tail)
@@ -161,13 +162,13 @@ kernel_window_next(struct gr_kernel_call *call, const struct gr_chunk_window_nex
         err = window_needs(&plan, frame, &needs);
     }
     for (size_t i = 0; i < plan.count && err == GRANARY_OK; i++) {
-        int at = window_value_at(&plan, i);
+        struct window_columns columns;
         struct gr_column column;
         struct gr_column tail;
 
-        err = compute_next(&plan.windows[i], at < 0 ? NULL : &needs->columns[at].view,
-                           before != NULL ? &before->columns[i].view : NULL, frame->rows, room, &states[i], &column,
-                           &tail);
+        window_columns_at(&plan, i, needs, &columns);
+        err = compute_next(&plan.windows[i], columns.value, before != NULL ? &before->columns[i].view : NULL,
+                           frame->rows, room, &states[i], &column, &tail);
         if (err == GRANARY_OK && (err = gr_frame_set(results, i, plan.windows[i].name, &column)) != GRANARY_OK) {
             gr_column_free(&tail);
         } else if (err == GRANARY_OK) {

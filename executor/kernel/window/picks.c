@@ -5,10 +5,52 @@
 #include "kernel/core/scratch.h"
 #include "kernel/window/compute.h"
 
+static bool
+is_null(const struct window_job *job, int64_t row)
+{
+    return job->value.column->dtype == GRANARY_NULLTYPE || gr_is_null(job->value.column, row);
+}
+
+/* The same without the nulls between: the rows that have a value are listed, with how many come before each row. */
+static granary_err
+shift_over_nulls(const struct window_job *job, const struct window_span *span)
+{
+    int64_t rows = span->end - span->begin;
+    int64_t offset = job->window->offset;
+    int64_t *listed = scratch_alloc((size_t)(rows + 1) * sizeof *listed);
+    int64_t count = 0;
+    int64_t before = 0;
+
+    if (listed == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "window: out of memory for %lld rows", (long long)rows);
+    }
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+
+        if (!is_null(job, row)) {
+            listed[count++] = row;
+        }
+    }
+    for (int64_t i = span->begin; i < span->end; i++) {
+        int64_t row = window_row(job->rows, i);
+        bool there = !is_null(job, row);
+        int64_t at = offset > 0 ? before - offset : before + there - offset - 1;
+
+        at = offset == 0 ? (there ? before : -1) : at;
+        job->out.picks[row] = at >= 0 && at < count ? listed[at] : -1;
+        before += there;
+    }
+    scratch_free(listed);
+    return GRANARY_OK;
+}
+
 granary_err
 window_shift(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
     (void)state;
+    if (job->window->ignores_nulls) {
+        return shift_over_nulls(job, span);
+    }
     for (int64_t i = span->from; i < span->end; i++) {
         job->out.picks[window_row(job->rows, i)] = window_other(job, span, i);
     }
@@ -40,8 +82,8 @@ window_fill(const struct window_job *job, const struct window_span *span, struct
     return GRANARY_OK;
 }
 
-static int
-compare_rows(const struct window_value *value, int64_t a, int64_t b)
+int
+window_compare_rows(const struct window_value *value, int64_t a, int64_t b)
 {
     const struct sort_key key = {.column = value->column};
 
@@ -67,7 +109,8 @@ window_cumulate_best(const struct window_job *job, const struct window_span *spa
         if (window_is_skipped(job, row, best >= 0)) {
             continue;
         }
-        if (!window_is_missing(&job->value, row) && (best < 0 || compare_rows(&job->value, row, best) * wanted > 0)) {
+        if (!window_is_missing(&job->value, row) &&
+            (best < 0 || window_compare_rows(&job->value, row, best) * wanted > 0)) {
             best = row;
         }
         job->out.picks[row] = best;
@@ -100,7 +143,8 @@ window_moving_best(const struct window_job *job, const struct window_span *span,
         }
         if (!window_is_missing(&job->value, row)) {
             while (count > 0 &&
-                   compare_rows(&job->value, row, window_row(job->rows, ring[(first + count - 1) % room])) * wanted >
+                   window_compare_rows(&job->value, row, window_row(job->rows, ring[(first + count - 1) % room])) *
+                           wanted >
                        0) {
                 count--;
             }
@@ -129,7 +173,7 @@ window_pick_whole(const struct window_job *job, const struct window_span *span, 
             continue;
         }
         if (!better && function != GR_WINDOW_FIRST) {
-            better = compare_rows(&job->value, row, chosen) * (function == GR_WINDOW_MAX ? 1 : -1) > 0;
+            better = window_compare_rows(&job->value, row, chosen) * (function == GR_WINDOW_MAX ? 1 : -1) > 0;
         }
         chosen = better ? row : chosen;
     }

@@ -105,3 +105,30 @@ window_rank(const struct window_job *job, const struct window_span *span, struct
     scratch_free(rows);
     return err;
 }
+
+/* percent_rank, cume_dist: of equal rows what the first, or the last of them has. */
+granary_err
+window_share(const struct window_job *job, const struct window_span *span, struct window_state *state)
+{
+    const struct window_rows *all = job->rows;
+    const struct sort_key *keys = all->keys + all->partition_keys;
+    size_t count = all->key_count - all->partition_keys;
+    bool behind = job->window->function == GR_WINDOW_CUME_DIST;
+    double rows = (double)(span->end - span->begin);
+
+    (void)state;
+    for (int64_t from = span->begin, to; from < span->end; from = to) {
+        double before = (double)(from - span->begin);
+
+        for (to = from + 1;
+             to < span->end && sort_compare(keys, window_row(all, from), keys, window_row(all, to), count) == 0; to++) {
+        }
+        for (int64_t i = from; i < to; i++) {
+            window_put(&job->out, window_row(all, i),
+                       behind     ? (double)(to - span->begin) / rows
+                       : rows > 1 ? before / (rows - 1)
+                                  : 0);
+        }
+    }
+    return GRANARY_OK;
+}

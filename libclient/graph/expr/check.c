@@ -149,6 +149,20 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_LENGTH:
     case GR_OP_CONTAINS:
     case GR_OP_SINGLE:
+    case GR_OP_OR: /* a || b */
+    case GR_OP_CONCAT:
+    case GR_OP_EQUAL:
+    case GR_OP_NOT_EQUAL:
+    case GR_OP_LESS:
+    case GR_OP_LESS_EQUAL:
+    case GR_OP_GREATER:
+    case GR_OP_GREATER_EQUAL:
+    case GR_OP_TOTAL_EQUAL:
+    case GR_OP_TOTAL_NOT_EQUAL:
+    case GR_OP_TOTAL_LESS:
+    case GR_OP_TOTAL_LESS_EQUAL:
+    case GR_OP_TOTAL_GREATER:
+    case GR_OP_TOTAL_GREATER_EQUAL:
         return true;
     default:
         return op >= GR_OP_LIST_VALUE && op <= GR_OP_GENERATE_SERIES;

@@ -76,6 +76,11 @@ bool expr_read_real(const char *text, double *ret_value);
 enum { EXPR_DECIMAL_TEXT = 48 };
 const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DECIMAL_TEXT]);
 
+/* A cast of a list of values as written is one of each value; other lists stay as they are. */
+granary_err expr_cast_items(struct gr_expr *list, granary_dtype to);
+/* [] and lists of nulls as written take the dtype of another list among these. */
+void expr_adopt_lists(struct gr_expr ***slots, size_t count);
+
 /* The dtype of a number as written that meets no other: int64, or the next that holds it; with a point float64. With a
  * mark int64 or a decimal. */
 granary_dtype expr_dtype_alone(const struct gr_expr *number);

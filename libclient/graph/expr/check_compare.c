@@ -57,6 +57,31 @@ prefer_plain(struct gr_expr *expr)
     }
 }
 
+/* a < b becomes list_compare(a, b) < 0. */
+static granary_err
+compare_lists(struct gr_expr *expr)
+{
+    struct gr_expr *zero = NULL;
+    struct gr_expr *call = NULL;
+    granary_err err = gr_expr_parse("0", &zero);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    zero->dtype = expr_dtype_alone(zero);
+    err = gr_expr_call(GR_OP_LIST_COMPARE, expr->operands, 2, &call);
+    if (err != GRANARY_OK) { /* the operands are gone */
+        expr->operand_count = 0;
+        gr_expr_destroy(zero);
+        return err;
+    }
+    expr->operands[0] = call;
+    expr->operands[1] = zero;
+    call->position = expr->position;
+    err = expr_check_list_compare(call);
+    return err == GRANARY_OK ? expr_check_equal(expr) : err;
+}
+
 granary_err
 expr_check_equal(struct gr_expr *expr)
 {
@@ -69,6 +94,9 @@ expr_check_equal(struct gr_expr *expr)
     granary_dtype a = expr->operands[0]->dtype;
     granary_dtype b = expr->operands[1]->dtype;
 
+    if (expr_is_list(a) && expr_is_list(b)) {
+        return compare_lists(expr);
+    }
     expr->dtype = GRANARY_BOOL;
     if (expr_is_numeric(a) && expr_is_numeric(b)) {
         err = check_numbers_compare(expr);
@@ -112,6 +140,10 @@ expr_check_logic(struct gr_expr *expr)
         expr->dtype = expr->operands[0]->dtype;
         return GRANARY_OK;
     }
+    if (expr->op == GR_OP_OR && (expr_is_list(expr->operands[0]->dtype) || expr_is_list(expr->operands[1]->dtype))) {
+        expr->op = GR_OP_LIST_BEHIND; /* of a null it is null, as a text is */
+        return expr_check_list_concat(expr);
+    }
     expr_settle_nulls(expr, GRANARY_BOOL);
     if (expr->op == GR_OP_OR &&
         (gr_dtype_is_text(expr->operands[0]->dtype) || gr_dtype_is_text(expr->operands[1]->dtype))) {
@@ -151,6 +183,7 @@ unify_operands(struct gr_expr *expr, size_t from, size_t step, bool exact, grana
     if (step > 1) {
         slots[count++] = &expr->operands[expr->operand_count - 1];
     }
+    expr_adopt_lists(slots, count);
     err = expr_unify(slots, count, exact, GRANARY_STRING, ret_dtype, &clash);
     if (err == GRANARY_ETYPE) {
         struct expr_shown first;

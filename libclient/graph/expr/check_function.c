@@ -25,6 +25,14 @@ expr_check_cast(struct gr_expr *expr)
                  (to == GRANARY_TIME && (from == GRANARY_TIMESTAMP || from == GRANARY_TIMESTAMPTZ));
     struct expr_shown shown;
 
+    if (expr->op == GR_OP_CAST && expr_is_list(from) && expr_is_list(to) && from != to) {
+        granary_err err = expr_cast_items(expr->operands[0], to);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        from = expr->operands[0]->dtype;
+    }
     if (from == GRANARY_NULLTYPE) {
         expr_become_null(expr->operands[0], to);
     } else if (expr_is_list(from) != expr_is_list(to) ? to != GRANARY_STRING : expr_is_list(from) && from != to) {
@@ -219,6 +227,12 @@ expr_check_joined(struct gr_expr *expr)
 {
     granary_dtype dtype = GRANARY_STRING;
 
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        if (expr_is_list(expr->operands[i]->dtype)) {
+            expr->op = GR_OP_LIST_CONCAT;
+            return expr_check_list_concat(expr);
+        }
+    }
     for (size_t i = 0; i < expr->operand_count; i++) {
         dtype = expr->operands[i]->dtype == GRANARY_BINARY ? GRANARY_BINARY : dtype;
     }

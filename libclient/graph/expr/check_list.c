@@ -115,14 +115,49 @@ expr_check_list_slice(struct gr_expr *expr)
     return err;
 }
 
+/* [], and a list of nulls alone: it may be of any dtype. */
+static bool
+is_of_nulls(const struct gr_expr *expr)
+{
+    bool nulls = expr->kind == GR_EXPR_CALL &&
+                 (expr->op == GR_OP_LIST_VALUE || (expr->op == GR_OP_LIST_DISTINCT && is_of_nulls(expr->operands[0])));
+
+    for (size_t i = 0; nulls && expr->op == GR_OP_LIST_VALUE && i < expr->operand_count; i++) {
+        nulls = expr->operands[i]->kind == GR_EXPR_LITERAL && expr->operands[i]->is_null;
+    }
+    return nulls;
+}
+
+static void
+become_list_of(struct gr_expr *expr, granary_dtype dtype)
+{
+    expr->dtype = dtype;
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        if (expr->op == GR_OP_LIST_VALUE) {
+            expr_become_null(expr->operands[i], GRANARY_LIST_ITEM(dtype));
+        } else {
+            become_list_of(expr->operands[i], dtype);
+        }
+    }
+}
+
 /* What is looked for is of the items' dtype, or both are numbers. */
 granary_err
 expr_check_list_contains(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
-    granary_dtype item = item_of(expr);
+    struct gr_expr *list = expr->operands[0];
     struct gr_expr *wanted = expr->operands[1];
     struct expr_shown shown;
+    granary_dtype item;
+    granary_err err;
+
+    if (wanted->dtype != GRANARY_NULLTYPE && !expr_is_list(wanted->dtype) && list->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(list, GRANARY_LIST(wanted->dtype));
+    } else if (wanted->dtype != GRANARY_NULLTYPE && !expr_is_list(wanted->dtype) && is_of_nulls(list)) {
+        become_list_of(list, GRANARY_LIST(wanted->dtype));
+    }
+    err = need_list(expr);
+    item = item_of(expr);
 
     expr->dtype = expr->op == GR_OP_LIST_CONTAINS ? GRANARY_BOOL : GRANARY_INT64;
     if (err != GRANARY_OK) {
@@ -201,6 +236,14 @@ expr_check_string_split(struct gr_expr *expr)
 }
 
 granary_err
+expr_check_regexp_list(struct gr_expr *expr)
+{
+    granary_err err = expr_check_string_split(expr);
+
+    return err == GRANARY_OK && expr->operand_count > 2 ? need_integer(expr, 2) : err;
+}
+
+granary_err
 expr_check_list_range(struct gr_expr *expr)
 {
     granary_err err = GRANARY_OK;
@@ -210,4 +253,255 @@ expr_check_list_range(struct gr_expr *expr)
     }
     expr->dtype = GRANARY_LIST(GRANARY_INT64);
     return err;
+}
+
+/* ---- several lists ---- */
+
+/* Operand i is a list, or a null that becomes one. */
+static granary_err
+need_list_at(struct gr_expr *expr, size_t i, granary_dtype otherwise)
+{
+    if (expr->operands[i]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[i], otherwise);
+    }
+    return expr_is_list(expr->operands[i]->dtype) ? GRANARY_OK : expr_wrong_operand(expr, i, "a list");
+}
+
+/* "a", "df,a": so many of them. */
+static bool
+is_order(const char *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (*text != 'a' && *text != 'd') {
+            return false;
+        }
+        text += text[1] == 'f' ? 2 : 1;
+        if (i + 1 < count && *text++ != ',') {
+            return false;
+        }
+    }
+    return *text == '\0';
+}
+
+granary_err
+expr_check_list_order_by(struct gr_expr *expr)
+{
+    const struct gr_expr *order = expr->operands[1];
+    granary_err err = need_list(expr);
+
+    for (size_t i = 2; i < expr->operand_count && err == GRANARY_OK; i++) {
+        err = need_list_at(expr, i, GRANARY_LIST(GRANARY_INT64));
+    }
+    if (err == GRANARY_OK && (!expr_is_literal(order) || order->dtype != GRANARY_STRING ||
+                              !is_order(order->text, expr->operand_count - 2))) {
+        err = expr_wrong_operand(expr, 1, "'a' or 'd' for each list that follows, such as 'a,df',");
+    }
+    expr->dtype = expr->operands[0]->dtype;
+    return err;
+}
+
+granary_err
+expr_check_list_where(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    err = err == GRANARY_OK ? need_list_at(expr, 1, GRANARY_LIST(GRANARY_BOOL)) : err;
+    expr->dtype = expr->operands[0]->dtype;
+    return err == GRANARY_OK && expr->operands[1]->dtype != GRANARY_LIST(GRANARY_BOOL)
+               ? expr_wrong_operand(expr, 1, "a list of bools")
+               : err;
+}
+
+granary_err
+expr_check_list_select(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    err = err == GRANARY_OK ? need_list_at(expr, 1, GRANARY_LIST(GRANARY_INT64)) : err;
+    expr->dtype = expr->operands[0]->dtype;
+    return err == GRANARY_OK && !expr_is_integer(GRANARY_LIST_ITEM(expr->operands[1]->dtype))
+               ? expr_wrong_operand(expr, 1, "a list of integers")
+               : err;
+}
+
+void
+expr_adopt_lists(struct gr_expr ***slots, size_t count)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gr_expr *expr = *slots[i];
+
+        dtype = dtype == GRANARY_NULLTYPE && expr_is_list(expr->dtype) && !is_of_nulls(expr) ? expr->dtype : dtype;
+    }
+    for (size_t i = 0; i < count && dtype != GRANARY_NULLTYPE; i++) {
+        if (is_of_nulls(*slots[i])) {
+            become_list_of(*slots[i], dtype);
+        }
+    }
+}
+
+static bool
+is_made_here(const struct gr_expr *expr)
+{
+    return expr->kind == GR_EXPR_CALL && expr->op == GR_OP_LIST_VALUE;
+}
+
+/* The dtype that all lists have or can be made to have: that of the first that is no list of values as written, which
+ * are integers then; else the one that all values have together. */
+static granary_dtype
+lists_dtype(const struct gr_expr *expr)
+{
+    granary_dtype found = GRANARY_NULLTYPE;
+    bool fixed = false;
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        const struct gr_expr *operand = expr->operands[i];
+        granary_dtype own = operand->dtype;
+
+        if (!expr_is_list(own) || is_of_nulls(operand) || (fixed && is_made_here(operand))) {
+            continue;
+        }
+        if (found == GRANARY_NULLTYPE || !is_made_here(operand)) {
+            found = fixed ? found : own;
+            fixed = fixed || !is_made_here(operand);
+        } else if (expr_is_numeric(GRANARY_LIST_ITEM(found)) && expr_is_numeric(GRANARY_LIST_ITEM(own))) {
+            found = GRANARY_LIST(expr_promote(GRANARY_LIST_ITEM(found), GRANARY_LIST_ITEM(own)));
+        }
+    }
+    return found == GRANARY_NULLTYPE ? GRANARY_LIST(GRANARY_STRING) : found;
+}
+
+/* A list of values as written gets items of that dtype, which can hold them. */
+static granary_err
+list_items_to(struct gr_expr *list, granary_dtype dtype)
+{
+    granary_dtype item = GRANARY_LIST_ITEM(dtype);
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < list->operand_count && err == GRANARY_OK; i++) {
+        struct gr_expr *operand = list->operands[i];
+
+        if (operand->kind == GR_EXPR_LITERAL && operand->is_null) {
+            expr_become_null(operand, item);
+        } else if (operand->dtype != item) {
+            err = expr_cast_to(&list->operands[i], item);
+        }
+    }
+    list->dtype = dtype;
+    return err;
+}
+
+granary_err
+expr_cast_items(struct gr_expr *list, granary_dtype to)
+{
+    granary_err err = GRANARY_OK;
+
+    if (is_of_nulls(list)) {
+        become_list_of(list, to);
+        return GRANARY_OK;
+    }
+    for (size_t i = 0; is_made_here(list) && i < list->operand_count && err == GRANARY_OK; i++) {
+        struct gr_expr *call = NULL;
+        int position = list->operands[i]->position;
+
+        err = gr_expr_call(GR_OP_CAST, &list->operands[i], 1, &call);
+        list->operands[i] = call; /* NULL: gone with it */
+        if (err == GRANARY_OK) {
+            call->target = GRANARY_LIST_ITEM(to);
+            call->position = position;
+            err = expr_check_cast(call);
+        }
+    }
+    if (err == GRANARY_OK && is_made_here(list)) {
+        list->dtype = to;
+    }
+    return err;
+}
+
+/* Lists of one dtype: nulls, and lists of nulls alone, take that of the others. */
+static granary_err
+lists_alike(struct gr_expr *expr)
+{
+    granary_dtype dtype = lists_dtype(expr);
+    granary_dtype item = GRANARY_LIST_ITEM(dtype);
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
+        struct gr_expr *operand = expr->operands[i];
+        granary_dtype own;
+
+        err = need_list_at(expr, i, dtype);
+        if (err != GRANARY_OK || operand->dtype == dtype) {
+            continue;
+        }
+        own = GRANARY_LIST_ITEM(operand->dtype);
+        if (is_of_nulls(operand)) {
+            become_list_of(operand, dtype);
+        } else if (is_made_here(operand) && expr_is_numeric(item) &&
+                   (expr_is_integer(own) || (expr_is_numeric(own) && expr_promote(own, item) == item))) {
+            err = list_items_to(operand, dtype);
+        } else {
+            struct expr_shown first;
+            struct expr_shown other;
+
+            err = gr_fail(GRANARY_ETYPE, "position %d: '%s' needs lists of one type, not %s and %s", expr->position,
+                          gr_expr_op_text(expr->op), expr_show(expr->operands[0], &first), expr_show(operand, &other));
+        }
+    }
+    expr->dtype = dtype;
+    return err;
+}
+
+granary_err
+expr_check_list_concat(struct gr_expr *expr)
+{
+    return lists_alike(expr);
+}
+
+granary_err
+expr_check_list_compare(struct gr_expr *expr)
+{
+    granary_err err = lists_alike(expr);
+
+    expr->dtype = GRANARY_INT64;
+    return err;
+}
+
+granary_err
+expr_check_list_intersect(struct gr_expr *expr)
+{
+    return lists_alike(expr);
+}
+
+granary_err
+expr_check_list_pad(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    expr->dtype = expr->operands[0]->dtype;
+    return err == GRANARY_OK ? need_integer(expr, 1) : err;
+}
+
+/* ---- statistics ---- */
+
+granary_err
+expr_check_list_number(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+    granary_dtype item = item_of(expr);
+
+    expr->dtype = GRANARY_FLOAT64;
+    return err == GRANARY_OK && !expr_is_numeric(item) && item != GRANARY_NULLTYPE
+               ? expr_wrong_operand(expr, 0, "a list of numbers")
+               : err;
+}
+
+granary_err
+expr_check_list_truth(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    expr->dtype = GRANARY_BOOL;
+    return err == GRANARY_OK && item_of(expr) != GRANARY_BOOL ? expr_wrong_operand(expr, 0, "a list of bools") : err;
 }

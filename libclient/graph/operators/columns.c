@@ -1,5 +1,8 @@
 /* Operators that compute columns: assign, project and window. */
+#include <stdlib.h>
+
 #include "base/error.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/operators/private.h"
 #include "graph/window.h"
@@ -91,6 +94,75 @@ const struct gr_operator gr_op_project = {
 
 /* ---- window ---- */
 
+static bool
+has_distance(const struct gr_window_frame *frame)
+{
+    return frame->from.distance != NULL || frame->to.distance != NULL;
+}
+
+/* What a function needs of 'by', which names so many columns. */
+static granary_err
+check_order(const struct gr_window *window, size_t columns)
+{
+    bool ranks = window->aggregate_text == NULL && window->value == NULL &&
+                 (window->function == GR_WINDOW_RANK || window->function == GR_WINDOW_DENSE_RANK ||
+                  window->function == GR_WINDOW_PERCENT_RANK || window->function == GR_WINDOW_CUME_DIST);
+
+    if (ranks && columns == 0) {
+        return gr_fail(GRANARY_EINVAL, "a rank of no value needs 'by'");
+    }
+    if (window->frame.mode == GR_FRAME_RANGE && has_distance(&window->frame) && columns != 1) {
+        return gr_fail(GRANARY_EINVAL, "a frame of 'range' with a distance needs one column in 'by', not %zu", columns);
+    }
+    return window->frame.mode == GR_FRAME_GROUPS && columns == 0
+               ? gr_fail(GRANARY_EINVAL, "a frame of 'groups' needs 'by'")
+               : GRANARY_OK;
+}
+
+/* The distance of a bound, over the column that orders the rows. */
+static granary_err
+check_distance(const struct gr_node *node, const struct gr_schema *schema, enum gr_frame_mode mode,
+               const struct gr_frame_bound *bound)
+{
+    const Granary__Attr *by = op_param(node->node, "by");
+    int at = mode == GR_FRAME_RANGE ? gr_schema_find(schema, by->strings[0]) : -1;
+    granary_dtype column = at >= 0 ? schema->fields[at].dtype : GRANARY_NULLTYPE;
+    bool limits = mode == GR_FRAME_RANGE && gr_frame_has_limits(column);
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    char *limit = limits ? gr_frame_limit(bound, by->strings[0], false) : NULL;
+    granary_err err = limits && limit == NULL
+                          ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                          : op_expression_dtype(node, limits ? limit : bound->distance, schema, &dtype);
+    bool fits = mode != GR_FRAME_RANGE ? gr_dtype_is_integer(dtype)
+                : limits               ? gr_frame_has_limits(dtype) && (dtype == column || column == GRANARY_DATE)
+                                       : gr_dtype_is_number(dtype) && (gr_dtype_is_number(column) || at < 0);
+
+    free(limit);
+    if (err == GRANARY_OK && !fits) {
+        err = gr_fail(GRANARY_ETYPE, "'%.60s' is no distance of a frame of %s%s", bound->distance,
+                      mode == GR_FRAME_RANGE ? "values of dtype " : "rows: it needs an integer",
+                      mode == GR_FRAME_RANGE ? granary_dtype_name(column) : "");
+    }
+    return err;
+}
+
+/* What an aggregate and a frame say beside the value. */
+static granary_err
+check_frame(const struct gr_node *node, const struct gr_schema *schema, const struct gr_window *window)
+{
+    const struct gr_frame_bound *bounds[] = {&window->frame.from, &window->frame.to};
+    granary_dtype dtype;
+    granary_err err = window->second != NULL ? op_expression_dtype(node, window->second, schema, &dtype) : GRANARY_OK;
+
+    if (err == GRANARY_OK && window->second != NULL) {
+        err = gr_aggregate_dtype(window->aggregate.function, dtype, &dtype);
+    }
+    for (size_t i = 0; i < 2 && err == GRANARY_OK; i++) {
+        err = bounds[i]->distance != NULL ? check_distance(node, schema, window->frame.mode, bounds[i]) : GRANARY_OK;
+    }
+    return err;
+}
+
 static granary_err
 check_window(const Granary__Node *node, enum gr_tile_op op)
 {
@@ -110,12 +182,8 @@ check_window(const Granary__Node *node, enum gr_tile_op op)
         err = gr_windows_parse(op_param(node, "columns"), &windows, &count);
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        bool by_order = (windows[i].function == GR_WINDOW_RANK || windows[i].function == GR_WINDOW_DENSE_RANK) &&
-                        windows[i].value == NULL;
-
-        if (by_order && by == NULL) {
-            err = gr_fail(GRANARY_EINVAL, "column '%.100s': a rank of no value needs 'by'", windows[i].name);
-        }
+        err = check_order(&windows[i], by != NULL ? by->n_strings : 0);
+        err = err == GRANARY_OK ? err : gr_fail_in(err, "column '%.100s'", windows[i].name);
     }
     gr_windows_free(windows, count);
     return err;
@@ -143,6 +211,9 @@ infer_window(const struct gr_node *node, const struct gr_node_type *const *input
         if (err == GRANARY_OK) {
             err = gr_window_dtype(&windows[i], dtype, &dtype);
         }
+        if (err == GRANARY_OK) {
+            err = check_frame(node, &inputs[0]->schema, &windows[i]);
+        }
         err = err == GRANARY_OK ? op_set_column(&type->schema, windows[i].name, dtype)
                                 : gr_fail_in(err, "column '%.100s'", windows[i].name);
     }
@@ -168,10 +239,14 @@ reads_window(const struct gr_op_use *use, bool *needed, bool *const reads[2])
     }
     op_reads_by_name(use, needed, reads[0]); /* a replaced column, too: it keeps the place */
     for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        const char *const texts[] = {windows[k].value, windows[k].second, windows[k].frame.from.distance,
+                                     windows[k].frame.to.distance};
         int at = gr_schema_find(use->own, windows[k].name);
 
-        if (at >= 0 && needed[at] && windows[k].value != NULL) {
-            err = gr_columns_mark_expression(use, use->inputs[0], reads[0], windows[k].value);
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0] && err == GRANARY_OK; i++) {
+            if (at >= 0 && needed[at] && texts[i] != NULL) {
+                err = gr_columns_mark_expression(use, use->inputs[0], reads[0], texts[i]);
+            }
         }
     }
     gr_windows_free(windows, count);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +15,7 @@
 #include "graph/expr.h"
 #include "graph/nearest.h"
 #include "graph/tensor/types.h"
+#include "graph/window/frame.h"
 
 enum { ARGUMENTS_MAX = 4, ROWS_MAX = 1 << 30 };
 
@@ -48,6 +50,13 @@ gr_windows_free(struct gr_window *windows, size_t count)
     for (size_t i = 0; windows != NULL && i < count; i++) {
         free(windows[i].name);
         free(windows[i].value);
+        free(windows[i].second);
+        free(windows[i].aggregate_text);
+        free(windows[i].aggregate.name);
+        free(windows[i].aggregate.column);
+        free(windows[i].aggregate.second);
+        free(windows[i].frame.from.distance);
+        free(windows[i].frame.to.distance);
     }
     free(windows);
 }
@@ -111,6 +120,7 @@ unknown_function(const char *text)
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         gr_nearest_offer(&nearest, functions[i].text);
     }
+    gr_aggregates_offer(&nearest);
     return gr_fail(GRANARY_EINVAL, "there is no window function '%.60s'%s", text, gr_nearest_hint(&nearest, hint));
 }
 
@@ -272,18 +282,117 @@ parse_pieces(struct gr_window *window, char **pieces, int count)
     return err == GRANARY_OK ? settle(window, count - values) : err;
 }
 
-/* "FUNCTION(arguments)"; text is written to. */
+/* Where the bracket closes that opens there; NULL: nowhere. */
+static char *
+closing_bracket(char *open)
+{
+    char quote = '\0';
+    int depth = 0;
+
+    for (char *c = open; *c != '\0'; c++) {
+        if (quote != '\0') {
+            quote = *c == quote ? '\0' : quote;
+        } else if (*c == '\'' || *c == '"' || *c == '`') {
+            quote = *c;
+        } else if (*c == '(') {
+            depth++;
+        } else if (*c == ')' && --depth == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* A function by its name and what stands between the brackets, which is written to. */
+static granary_err
+parse_function(struct gr_window *window, const char *name, char *arguments)
+{
+    char *pieces[ARGUMENTS_MAX];
+    int count = 0;
+
+    if (!cut_arguments(arguments, pieces, &count)) {
+        return gr_fail(GRANARY_EINVAL, "%s: the arguments are not balanced, or more than %d", name, ARGUMENTS_MAX);
+    }
+    return parse_pieces(window, pieces, count);
+}
+
+/* An aggregate: "NAME(arguments)" as groupby has it. Its arguments are kept as they are written, too. */
+static granary_err
+parse_aggregate(struct gr_window *window, const char *name, char *arguments)
+{
+    char *pieces[ARGUMENTS_MAX];
+    int count = 0;
+    Granary__Attr attr = GRANARY__ATTR__INIT;
+    struct gr_aggregate *aggregates = NULL;
+    size_t parsed = 0;
+    granary_err err = GRANARY_OK;
+
+    attr.kind = GRANARY__ATTR__KIND__MAP;
+    attr.n_keys = attr.n_strings = 1;
+    attr.keys = &window->name;
+    attr.strings = &window->aggregate_text;
+    if (asprintf(&window->aggregate_text, "%s(%s)", name, arguments) < 0) {
+        window->aggregate_text = NULL;
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    err = gr_aggregates_parse(&attr, &aggregates, &parsed);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    window->aggregate = aggregates[0];
+    free(aggregates);
+    if (gr_aggregate_is_rows(&window->aggregate)) {
+        return gr_fail(GRANARY_EINVAL, "%s gives several rows, and a window one for each row", name);
+    }
+    if (!cut_arguments(arguments, pieces, &count)) {
+        return gr_fail(GRANARY_EINVAL, "%s: the arguments are not balanced, or more than %d", name, ARGUMENTS_MAX);
+    }
+    if (window->aggregate.column != NULL && (count < 1 || (window->value = strdup(trimmed(pieces[0]))) == NULL)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    if (window->aggregate.second != NULL && (count < 2 || (window->second = strdup(trimmed(pieces[1]))) == NULL)) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    return GRANARY_OK;
+}
+
+static bool
+is_shift(enum gr_window_function function)
+{
+    return function == GR_WINDOW_SHIFT || function == GR_WINDOW_LAG || function == GR_WINDOW_LEAD;
+}
+
+/* What stands behind the brackets belongs to few functions. */
+static granary_err
+check_clauses(const struct gr_window *window, const char *name, bool framed)
+{
+    bool is_nth = window->aggregate_text == NULL && window->function == GR_WINDOW_NTH;
+
+    if (framed && !is_nth && window->aggregate_text == NULL) {
+        return gr_fail(GRANARY_EINVAL, "%s has no frame: aggregates and nth have", name);
+    }
+    if (window->ignores_nulls && (window->aggregate_text != NULL || !(is_nth || is_shift(window->function)))) {
+        return gr_fail(GRANARY_EINVAL, "%s has no 'ignore nulls': shift, lag, lead and nth have", name);
+    }
+    return GRANARY_OK;
+}
+
+/* "FUNCTION(arguments) [ignore nulls] [frame]"; text is written to. */
 static granary_err
 parse_text(struct gr_window *window, char *text)
 {
     char *open = strchr(text, '(');
-    char *close = strrchr(text, ')');
-    char *pieces[ARGUMENTS_MAX];
-    int count = 0;
+    char *close = open == NULL ? NULL : closing_bracket(open);
     size_t function = 0;
+    bool framed = false;
+    granary_err err;
 
-    if (open == NULL || close == NULL || close < open || strspn(close + 1, " \t\n") != strlen(close + 1)) {
+    if (close == NULL) {
         return gr_fail(GRANARY_EINVAL, "'%.80s' is no FUNCTION(arguments)", text);
+    }
+    err = gr_frame_parse(close + 1, window, &framed);
+    if (err != GRANARY_OK) {
+        return err;
     }
     *open = '\0';
     *close = '\0';
@@ -291,14 +400,22 @@ parse_text(struct gr_window *window, char *text)
     while (function < GR_WINDOW_COUNT_OF && strcasecmp(functions[function].text, text) != 0) {
         function++;
     }
-    if (function == GR_WINDOW_COUNT_OF) {
-        return unknown_function(text);
-    }
     window->function = (enum gr_window_function)function;
-    if (!cut_arguments(open + 1, pieces, &count)) {
-        return gr_fail(GRANARY_EINVAL, "%s: the arguments are not balanced, or more than %d", text, ARGUMENTS_MAX);
+    if (gr_aggregate_exists(text) && (framed || function == GR_WINDOW_COUNT_OF)) {
+        err = parse_aggregate(window, text, open + 1);
+    } else if (function == GR_WINDOW_COUNT_OF) {
+        err = unknown_function(text);
+    } else {
+        err = parse_function(window, text, open + 1);
     }
-    return parse_pieces(window, pieces, count);
+    if (err == GRANARY_OK) {
+        err = check_clauses(window, text, framed);
+    }
+    if (err == GRANARY_OK && !framed &&
+        (window->aggregate_text != NULL || (window->function == GR_WINDOW_NTH && window->ignores_nulls))) {
+        window->frame = (struct gr_window_frame){GR_FRAME_ROWS, {GR_END_FIRST, NULL}, {GR_END_LAST, NULL}, 0};
+    }
+    return err;
 }
 
 granary_err
@@ -359,6 +476,9 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
     granary_dtype sum = sum_dtype(value);
     granary_dtype dtype = GRANARY_NULLTYPE;
 
+    if (window->aggregate_text != NULL) {
+        return gr_aggregate_dtype(window->aggregate.function, value, ret_dtype);
+    }
     if (gr_dtype_is_list(value)) {
         return gr_fail(GRANARY_ETYPE, "%s takes no lists, such as %s: explode the column, or take a value of each list",
                        function->text, granary_dtype_name(value));
@@ -403,6 +523,9 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
 bool
 gr_window_is_forward(const struct gr_window *window)
 {
+    if (window->aggregate_text != NULL || window->frame.mode != GR_FRAME_NONE || window->ignores_nulls) {
+        return false;
+    }
     switch (functions[window->function].sees) {
     case SEES_OFFSET:
         return window->offset >= 0;

@@ -387,6 +387,66 @@ sql_execute(PyObject *object, PyObject *args)
                              : fail(err);
 }
 
+/* The UTF-8 of a tuple's texts, which live as long as it; to be freed. NULL: an exception is set. */
+static const char **
+texts_of(PyObject *tuple)
+{
+    const Py_ssize_t count = PyTuple_Size(tuple);
+    const char **texts = PyMem_Calloc((size_t)count + 1, sizeof *texts);
+
+    if (texts == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t size = 0;
+
+        texts[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, i), &size);
+        if (texts[i] != NULL && strlen(texts[i]) != (size_t)size) {
+            PyErr_SetString(PyExc_ValueError, "a value has a NUL");
+            texts[i] = NULL;
+        }
+        if (texts[i] == NULL) {
+            PyMem_Free(texts);
+            return NULL;
+        }
+    }
+    return texts;
+}
+
+static PyObject *
+sql_bind(PyObject *object, PyObject *args)
+{
+    const char *text;
+    Py_ssize_t length;
+    PyObject *names, *values;
+    const char **name_texts = NULL;
+    const char **value_texts = NULL;
+    PyObject *bound = NULL;
+
+    (void)object;
+    if (!PyArg_ParseTuple(args, "s#O!O!", &text, &length, &PyTuple_Type, &names, &PyTuple_Type, &values)) {
+        return NULL;
+    }
+    if (PyTuple_Size(names) > 0 && PyTuple_Size(names) != PyTuple_Size(values)) {
+        PyErr_SetString(PyExc_ValueError, "each value has a name, or none has");
+        return NULL;
+    }
+    name_texts = texts_of(names);
+    value_texts = name_texts == NULL ? NULL : texts_of(values);
+    if (value_texts != NULL) {
+        char *sql = NULL;
+        granary_err err = granary_sql_bind(text, (size_t)length, PyTuple_Size(names) > 0 ? name_texts : NULL,
+                                           value_texts, (size_t)PyTuple_Size(values), &sql);
+
+        bound = err == GRANARY_OK ? PyUnicode_FromString(sql) : fail(err);
+        free(sql);
+    }
+    PyMem_Free(name_texts);
+    PyMem_Free(value_texts);
+    return bound;
+}
+
 /* ---- what the scheduler knows ---- */
 
 static PyObject *
@@ -527,6 +587,7 @@ PyMethodDef graph_methods[] = {
     METHOD("sql_submit", sql_submit, "sql_submit(text, key=None, ...) -> key"),
     {"sql_fail", sql_fail, METH_VARARGS, "sql_fail(key, text): raise a graph's error, in the words of its statement"},
     {"sql_changes", sql_changes, METH_VARARGS, "sql_changes(text) -> bool"},
+    {"sql_bind", sql_bind, METH_VARARGS, "sql_bind(text, names, values) -> text; names may be ()"},
     {"sql_execute", sql_execute, METH_VARARGS, "sql_execute(text) -> (command, rows, time)"},
     {"info", info, METH_VARARGS, "info(subject, since_version=0, timeout_ms=0) -> (list of dicts, version)"},
     {"export", export_library, METH_VARARGS, "export(path, name=None) -> version"},

@@ -110,6 +110,10 @@ class SessionEngine:
         changes: bool = self._client.sql_changes(text)
         return changes
 
+    def sql_bind(self, text: str, names: Sequence[str], values: Sequence[str]) -> str:
+        bound: str = self._client.sql_bind(text, tuple(names), tuple(values))
+        return bound
+
     def sql_execute(self, text: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         command, rows, time = self._client.sql_execute(text)
         return {"command": command, "rows": rows, "time": time}

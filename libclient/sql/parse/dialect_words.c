@@ -88,11 +88,42 @@ begins_list(const struct dialect_token *before)
     return !dialect_is_one(before, values) && !before->is_value && (!before->is_name || before->is_reserved);
 }
 
-/* Lists as DuckDB writes them: [1, 2] becomes ARRAY[1, 2]. */
+/* Where a list or a call begins whose last bracket that is, and of which a part may be taken; NULL: it is neither. */
+static struct dialect_token *
+subject_of(struct dialect_token *bracket)
+{
+    static const char *const others[] = {"filter", "over", "group", "in", "as", "any", "all", "some", "using", NULL};
+    struct dialect_token *word = bracket->pair == NULL ? NULL : bracket->pair->prev;
+
+    if (word == NULL || word->prev == NULL) {
+        return NULL;
+    }
+    if (dialect_is(bracket, "]")) {
+        return dialect_is(word, "array") ? word : NULL;
+    }
+    if (!dialect_is(bracket, ")") || !word->is_name || dialect_is_one(word, others) || dialect_is(word->prev, "::") ||
+        dialect_is(word->prev, "as") || dialect_is(word->prev, ".") ||
+        (word->is_reserved && !dialect_is(word, "cast"))) {
+        return NULL;
+    }
+    return word;
+}
+
+/* Lists as DuckDB writes them: [1, 2] becomes ARRAY[1, 2]. The grammar takes parts of what stands in brackets: f(x)[1]
+ * becomes (f(x))[1]. */
 void
 dialect_list(struct dialect *d, struct dialect_token *token)
 {
-    if (token->prev->prev != NULL && begins_list(token->prev)) {
+    struct dialect_token *subject;
+
+    if (token->prev->prev == NULL) {
+        return;
+    }
+    subject = subject_of(token->prev);
+    if (subject != NULL && token->pair != NULL && token->pair != token->next) {
+        (void)dialect_add(d, subject, "(", subject);
+        (void)dialect_add(d, token, ")", token);
+    } else if (begins_list(token->prev)) {
         (void)dialect_add(d, token, "array", token);
     }
 }
@@ -247,9 +278,7 @@ dialect_nulls(struct dialect *d, struct dialect_token *token)
     if (!dialect_is(close, ")") || close->pair == NULL || !close->pair->prev->is_name) {
         return;
     }
-    if (dialect_is(token, "ignore")) {
-        dialect_note(d, close->pair->prev, NOTED_IGNORE_NULLS);
-    }
+    dialect_note(d, close->pair->prev, dialect_is(token, "ignore") ? NOTED_IGNORE_NULLS : NOTED_RESPECT_NULLS);
     dialect_remove(d, token->next);
     dialect_remove(d, token);
 }

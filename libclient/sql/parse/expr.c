@@ -158,6 +158,28 @@ parse_end(struct parse *p, const PgQuery__Node *from, int position)
     return from == NULL ? sql_parse_new_expr(p, SQL_LITERAL, position, "null", 0) : parse_expr(p, from);
 }
 
+/* An end that is written, and no number. */
+static bool
+end_may_be_null(const PgQuery__Node *from, const struct sql_expr *end)
+{
+    return from != NULL && (end->kind != SQL_LITERAL || strcmp(end->text, "null") == 0);
+}
+
+/* CASE WHEN end IS NULL THEN NULL ELSE expr END */
+static struct sql_expr *
+null_of_null(struct parse *p, struct sql_expr *end, struct sql_expr *expr)
+{
+    struct sql_expr *made = sql_parse_new_expr(p, SQL_CASE, expr->position, "", 3);
+
+    if (made == NULL) {
+        return NULL;
+    }
+    made->args[0] = sql_parse_new_call(p, SQL_POSTFIX, expr->position, "is null", end, NULL);
+    made->args[1] = sql_parse_new_expr(p, SQL_LITERAL, expr->position, "null", 0);
+    made->args[2] = expr;
+    return made->args[0] == NULL || made->args[1] == NULL ? NULL : made;
+}
+
 /* l[1], l[2:3], and one of them behind another. */
 static struct sql_expr *
 parse_indirection(struct parse *p, const PgQuery__AIndirection *from)
@@ -182,6 +204,11 @@ parse_indirection(struct parse *p, const PgQuery__AIndirection *from)
                 slice->args[2] = parse_end(p, TAKE(p, at, uidx), position);
             }
             expr = slice == NULL || slice->args[1] == NULL || slice->args[2] == NULL ? NULL : slice;
+            for (int end = 1; end <= 2 && expr != NULL; end++) {
+                expr = end_may_be_null(end == 1 ? at->lidx : at->uidx, slice->args[end])
+                           ? null_of_null(p, slice->args[end], expr)
+                           : expr;
+            }
         } else {
             expr =
                 sql_parse_new_call(p, SQL_FUNCTION, position, "list_extract", expr, parse_expr(p, TAKE(p, at, uidx)));

@@ -1,4 +1,5 @@
 /* Calls: functions, aggregates, and windows over which they are. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -65,11 +66,9 @@ parse_extract(struct parse *p, const PgQuery__FuncCall *call)
     return NULL;
 }
 
-static struct sql_window *parse_window(struct parse *p, const PgQuery__WindowDef *from);
-
 /* 1 - x of a fraction as written, exactly. */
-static struct sql_expr *
-parse_complement(struct parse *p, const struct sql_expr *fraction)
+struct sql_expr *
+sql_parse_complement(struct parse *p, const struct sql_expr *fraction)
 {
     const char *point = strchr(fraction->text, '.');
     int digits = point == NULL ? 0 : (int)strlen(point + 1);
@@ -94,26 +93,6 @@ parse_complement(struct parse *p, const struct sql_expr *fraction)
                               sql_printf(p->q, "%lld.%0*lld", (one - units) / one, digits, (one - units) % one), 0);
 }
 
-/* percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC): descending it is the other end's. Nulls do not count. */
-static struct sql_expr **
-parse_percentile(struct parse *p, const PgQuery__FuncCall *call)
-{
-    const PgQuery__SortBy *by = TAKE(p, call, agg_order)[0]->sort_by;
-    struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, 2);
-    bool descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
-
-    if (args == NULL) {
-        return NULL;
-    }
-    (void)TAKE(p, by, sortby_nulls);
-    args[0] = parse_expr(p, TAKE(p, by, node));
-    args[1] = args[0] == NULL ? NULL : parse_expr(p, TAKE(p, call, args)[0]);
-    if (args[1] != NULL && descending) {
-        args[1] = parse_complement(p, args[1]);
-    }
-    return args[1] == NULL ? NULL : args;
-}
-
 static struct sql_expr *
 parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 {
@@ -123,14 +102,16 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         return NULL;
     }
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
-    if (strcmp(name, "quantile") == 0 && call->agg_within_group && call->n_agg_order == 1 && call->n_args == 1) {
-        parse_take(p, &call->agg_within_group);
-        expr->count = 2;
-        expr->args = parse_percentile(p, call);
-    } else {
-        expr->count = call->n_args;
-        expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
-        expr->distinct = TAKE(p, call, agg_distinct) != 0;
+    expr->count = call->n_args;
+    expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    if (expr->args != NULL) {
+        sql_parse_type_null(p, name, expr->args, expr->count);
+    }
+    expr->distinct =
+        TAKE(p, call, agg_distinct) != 0 && (call->over != NULL || sql_parse_minds_distinct(expr->written));
+    expr->unseen_count = call->n_agg_order;
+    if (!parse_order(p, TAKE(p, call, agg_order), call->n_agg_order, &expr->unseen)) {
+        return NULL;
     }
     if (strcmp(name, "count") == 0) { /* of rows, as without an argument */
         parse_take(p, &call->agg_star);
@@ -139,7 +120,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         expr->condition = parse_expr(p, TAKE(p, call, agg_filter));
     }
     if (expr->args != NULL && call->over != NULL) {
-        expr->over = parse_window(p, TAKE(p, call, over));
+        expr->over = sql_parse_window(p, TAKE(p, call, over));
     }
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
@@ -156,8 +137,29 @@ parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
     expr->count = call->n_args;
     expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
-    expr->over = expr->args == NULL ? NULL : parse_window(p, TAKE(p, call, over));
+    expr->ignores_nulls = parse_is_noted(p, call->location, NOTED_IGNORE_NULLS);
+    expr->over = expr->args == NULL ? NULL : sql_parse_window(p, TAKE(p, call, over));
     return expr->over == NULL ? NULL : expr;
+}
+
+/* Whether a function is told of nulls which does not know of them; then the statement has failed. */
+static bool
+refuse_nulls(struct parse *p, const PgQuery__FuncCall *call, const char *name)
+{
+    static const char *const knowing[] = {"lag", "lead", "first_value", "last_value", "nth_value"};
+
+    if (!parse_is_noted(p, call->location, NOTED_IGNORE_NULLS) &&
+        !parse_is_noted(p, call->location, NOTED_RESPECT_NULLS)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof knowing / sizeof knowing[0] && call->over != NULL; i++) {
+        if (strcmp(knowing[i], name) == 0) {
+            return false;
+        }
+    }
+    return !sql_fail(
+        p->q, GRANARY_EUNSUPPORTED, call->location,
+        "IGNORE NULLS and RESPECT NULLS are for lag, lead, first_value, last_value and nth_value with OVER");
 }
 
 /* ---- windows ---- */
@@ -167,38 +169,88 @@ enum {
     FRAME_GIVEN = 0x1,
     FRAME_RANGE = 0x2,
     FRAME_ROWS = 0x4,
-    FRAME_FROM_BEGINNING = 0x20,
-    FRAME_TO_END = 0x100,
-    FRAME_TO_CURRENT = 0x400,
-    FRAME_FROM_OFFSET = 0x800,
-    FRAME_KNOWN = 0x1 | 0x2 | 0x4 | 0x10 | 0x20 | 0x100 | 0x400 | 0x800,
+    FRAME_GROUPS = 0x8,
 };
+
+/* Bits of the bounds: of where a frame begins, and where it ends. */
+static const struct {
+    int bits[2];
+    const char *text;
+    bool has_distance;
+} frame_bounds[] = {
+    {{0x20, 0x40}, "unbounded preceding", false}, {{0x80, 0x100}, "unbounded following", false},
+    {{0x200, 0x400}, "current row", false},       {{0x800, 0x1000}, "preceding", true},
+    {{0x2000, 0x4000}, "following", true},
+};
+
+static const struct {
+    int bit;
+    const char *text;
+} frame_excludes[] = {{0x8000, "exclude current row"}, {0x10000, "exclude group"}, {0x20000, "exclude ties"}};
+
+/* Where a frame begins (end 0), or ends. */
+static bool
+parse_bound(struct parse *p, const PgQuery__Node *distance, int options, int end, struct sql_window *window)
+{
+    for (size_t i = 0; i < sizeof frame_bounds / sizeof frame_bounds[0]; i++) {
+        if ((options & frame_bounds[i].bits[end]) != 0) {
+            window->bounds[end].text = frame_bounds[i].text;
+            window->bounds[end].distance = frame_bounds[i].has_distance ? parse_expr(p, distance) : NULL;
+            return !frame_bounds[i].has_distance || window->bounds[end].distance != NULL;
+        }
+    }
+    return sql_fail(p->q, GRANARY_EUNSUPPORTED, window->position, "this frame of a window is not supported");
+}
+
+/* The frames that functions know without their bounds. */
+static enum sql_frame
+name_frame(struct sql_window *window)
+{
+    const struct sql_bound *bounds = window->bounds;
+    bool rows = strcmp(window->mode, "rows") == 0;
+    const struct sql_expr *distance = bounds[0].distance;
+
+    if (window->exclude != NULL || strcmp(window->mode, "groups") == 0) {
+        return SQL_FRAME_OTHER;
+    }
+    if (strcmp(bounds[0].text, "unbounded preceding") == 0 && strcmp(bounds[1].text, "unbounded following") == 0) {
+        return SQL_FRAME_PARTITION;
+    }
+    if (strcmp(bounds[1].text, "current row") != 0) {
+        return SQL_FRAME_OTHER;
+    }
+    if (strcmp(bounds[0].text, "unbounded preceding") == 0) {
+        return rows ? SQL_FRAME_SO_FAR : window->order_count == 0 ? SQL_FRAME_PARTITION : SQL_FRAME_PEERS;
+    }
+    if (rows && distance != NULL && strcmp(bounds[0].text, "preceding") == 0 && distance->kind == SQL_LITERAL &&
+        strspn(distance->text, "0123456789") == strlen(distance->text) && strlen(distance->text) < 10) {
+        window->back = strtoll(distance->text, NULL, 10);
+        return SQL_FRAME_LAST;
+    }
+    return SQL_FRAME_OTHER;
+}
 
 static bool
 parse_frame(struct parse *p, const PgQuery__WindowDef *from, struct sql_window *window)
 {
     int options = TAKE(p, from, frame_options);
-    bool from_beginning = (options & FRAME_FROM_BEGINNING) != 0;
+    const PgQuery__Node *const distances[2] = {TAKE(p, from, start_offset), TAKE(p, from, end_offset)};
 
-    window->frame = window->order_count > 0 ? SQL_FRAME_PEERS : SQL_FRAME_PARTITION;
-    if ((options & FRAME_GIVEN) == 0) {
-        return true;
+    window->mode = (options & FRAME_ROWS) != 0 ? "rows" : (options & FRAME_GROUPS) != 0 ? "groups" : "range";
+    for (size_t i = 0; i < sizeof frame_excludes / sizeof frame_excludes[0]; i++) {
+        window->exclude = (options & frame_excludes[i].bit) != 0 ? frame_excludes[i].text : window->exclude;
     }
-    if ((options & ~FRAME_KNOWN) != 0) {
-        return parse_unsupported(p, from->location, "this frame of a window is");
+    if (!parse_bound(p, distances[0], options, 0, window) || !parse_bound(p, distances[1], options, 1, window)) {
+        return false;
     }
-    if (from_beginning && (options & FRAME_TO_END) != 0) {
-        window->frame = SQL_FRAME_PARTITION;
-    } else if (from_beginning && (options & FRAME_TO_CURRENT) != 0) {
-        window->frame = (options & FRAME_ROWS) != 0 ? SQL_FRAME_SO_FAR
-                        : window->order_count == 0  ? SQL_FRAME_PARTITION
-                                                    : SQL_FRAME_PEERS;
-    } else if ((options & FRAME_ROWS) != 0 && (options & FRAME_FROM_OFFSET) != 0 && (options & FRAME_TO_CURRENT) != 0) {
-        window->frame = SQL_FRAME_LAST;
-        return parse_count(p, TAKE(p, from, start_offset), "ROWS ... PRECEDING", 0, &window->back);
-    } else {
-        return parse_unsupported(p, from->location, "this frame of a window is");
+    if ((options & FRAME_GROUPS) != 0 && window->order_count == 0) {
+        return sql_fail(p->q, GRANARY_EINVAL, from->location, "a frame of GROUPS needs ORDER BY in its window");
     }
+    if ((options & FRAME_RANGE) != 0 && (distances[0] != NULL || distances[1] != NULL) && window->order_count != 1) {
+        return sql_fail(p->q, GRANARY_EINVAL, from->location,
+                        "a frame of RANGE with a distance needs one column in its window's ORDER BY");
+    }
+    window->frame = name_frame(window);
     return true;
 }
 
@@ -269,8 +321,8 @@ make_window(struct parse *p, const PgQuery__WindowDef *from)
     return p->q->err == GRANARY_OK && parse_frame(p, from, window) ? window : NULL;
 }
 
-static struct sql_window *
-parse_window(struct parse *p, const PgQuery__WindowDef *from)
+struct sql_window *
+sql_parse_window(struct parse *p, const PgQuery__WindowDef *from)
 {
     const struct named_window *named;
 
@@ -396,10 +448,8 @@ struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    struct sql_expr *composed;
 
-    if (parse_is_noted(p, call->location, NOTED_IGNORE_NULLS)) {
-        return sql_parse_refuse(p, call->location, "IGNORE NULLS is");
-    }
     if (parse_is_noted(p, call->location, NOTED_STAR)) {
         return sql_parse_star(p, call);
     }
@@ -419,6 +469,15 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
         return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
+    }
+    if (call->over != NULL && (strcmp(name, "first") == 0 || strcmp(name, "last") == 0)) {
+        name = name[0] == 'f' ? "first_value" : "last_value"; /* the same over windows, where nulls count */
+    }
+    if (refuse_nulls(p, call, name)) {
+        return NULL;
+    }
+    if (sql_parse_composed(p, call, name, &composed)) {
+        return composed;
     }
     for (size_t i = 0; i < AGGREGATES; i++) {
         if (strcmp(aggregates[i].name, name) == 0) {

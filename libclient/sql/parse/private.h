@@ -11,11 +11,12 @@ enum parse_noted {
     NOTED_QUOTIENT,     /* an operator `/` is `//` */
     NOTED_TRY,          /* CAST is TRY_CAST */
     NOTED_IGNORE_NULLS, /* the function called leaves nulls out */
-    NOTED_STAR,         /* a call is a star and what is said of it */
-    NOTED_ALL,          /* a column of GROUP BY or ORDER BY is ALL */
-    NOTED_QUALIFY,      /* a window's partition is the condition of QUALIFY */
-    NOTED_JOIN,         /* as it stands; those from here on are of JOINs, each of which is noted */
-    NOTED_SEMI,         /* LEFT JOIN is SEMI JOIN */
+    NOTED_RESPECT_NULLS,
+    NOTED_STAR,    /* a call is a star and what is said of it */
+    NOTED_ALL,     /* a column of GROUP BY or ORDER BY is ALL */
+    NOTED_QUALIFY, /* a window's partition is the condition of QUALIFY */
+    NOTED_JOIN,    /* as it stands; those from here on are of JOINs, each of which is noted */
+    NOTED_SEMI,    /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
 };
 
@@ -59,7 +60,6 @@ bool parse_truncate(struct parse *p, const PgQuery__TruncateStmt *from, struct s
 bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
-bool parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
 /* WINDOW of a SELECT becomes the names that OVER has, and the condition of QUALIFY. */
 bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify);
@@ -88,6 +88,19 @@ const char *sql_parse_comparison(const char *operator, bool opposite);
 struct sql_expr *
 sql_parse_arguments(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 struct sql_expr *sql_parse_function(struct parse *p, const PgQuery__FuncCall *call);
+/* 1 - x of a fraction as written, exactly. */
+struct sql_expr *sql_parse_complement(struct parse *p, const struct sql_expr *fraction);
+/* OVER (...) or OVER name. */
+struct sql_window *sql_parse_window(struct parse *p, const PgQuery__WindowDef *from);
+
+/* ---- composed.c ---- */
+
+/* NULL in place of a number is a number: aggregates of it are null. */
+void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **args, size_t count);
+/* Whether DISTINCT in an aggregate of that name may change its value. */
+bool sql_parse_minds_distinct(const char *name);
+/* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
+bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);

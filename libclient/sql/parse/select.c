@@ -266,7 +266,7 @@ parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
 }
 
 /* A whole number that is no expression. */
-bool
+static bool
 parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count)
 {
     const PgQuery__AConst *value;

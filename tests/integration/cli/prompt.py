@@ -240,7 +240,7 @@ def interrupts(line):
     until('a graph that runs', lambda: '[]' not in line.must('graphs', '--json', '--state', 'running'))
     t.key('C-c')
     t.see('interrupted')
-    until('a graph that has gone', lambda: '[]' in line.must('graphs', '--json'))
+    until('a graph that has gone', lambda: '[]' in line.must('graphs', '--json', '--state', 'running'))
     t.enter('select 8 as eight;', '│     8 │')
     t.end()
 

@@ -278,7 +278,9 @@ def op_window(draw, schema):
             'rank()', 'dense_rank()', f'ntile({n})', f'dense_rank({x})', f'first({x})', f'last({x})', f'min({x})', f'max({x})', f'sum({x})', f'mean({x})',
             f'std({x})', f'count({x})', 'size()', f'rolling_sum({x}, {n})', f'rolling_mean({x}, {n}, 1)', f'rolling_min({x}, {n}, 1, true)',
             f'rolling_median({x}, {n}, 1)', f'rolling_std({x}, {n})', f'rolling_count({x}, {n})', f'expanding_sum({x})', f'expanding_max({x}, {n})',
-            f'expanding_var({x})', f'ewm_mean({x}, 0.3)', f'ewm_mean({x}, 0.5, false, true)'])
+            f'expanding_var({x})', f'sum({x}) rows between {n} preceding and 1 following', f'median({x}) rows between 3 preceding and {n} following exclude current row',
+            f'max({x}) groups between 1 preceding and current row exclude ties', f'std({x}) range between unbounded preceding and current row', f'nth({x}, 2) ignore nulls rows 3 preceding',
+            f'list({x}) rows between 2 preceding and 1 preceding', f'count({x}) range between {n} preceding and {n} following', f'percent_rank()', f'ewm_mean({x}, 0.3)', f'ewm_mean({x}, 0.5, false, true)'])
     parameters = {'columns': columns}
     if draw.chance(0.5):
         parameters['partition'] = draw.some(schema, 2)

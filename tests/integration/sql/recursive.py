@@ -51,12 +51,14 @@ def rows(line, statement, *options):
 
 def check_killed(line):
     """Its subtask runs again elsewhere, from the beginning."""
-    statement = ('with recursive t(n, m) as (select 0, 1 union all select n + 1, (m * 5 + 3) % 1000003 from t where n < 150000) '
+    statement = ('with recursive t(n, m) as (select 0, 1 union all select n + 1, (m * 5 + 3) % 1000003 from t where n < 20000) '
                  'select count(*) as c, max(n) as n, sum(m) as m from t')
     want = rows(line, statement)
-    assert want[0]['c'] == 150001
+    assert want[0]['c'] == 20001
     killed = []
-    for _ in range(3):
+    for _ in range(20):  # it may be done before somebody looks
+        if len(killed) == 2:
+            break
         with subprocess.Popen([line.granary, 'sql', '--json', '--no-recall', statement], env=line.environment, stdout=subprocess.PIPE, text=True) as process:
             busy = []
             while not busy and process.poll() is None:
@@ -95,7 +97,7 @@ def all_idle(all):
 def check_memory(line):
     """Without an end it takes half of the store's memory, and then says so."""
     ended = line.call('sql', 'with recursive t(n) as (select x from range(10000) r(x) union all select n + 1 from t) select count(*) from t')
-    for words in ('line 1, column 16', 'rounds', 'it can take 32.0 MiB', 'does it ever end'):
+    for words in ('line 1, column 16', 'rounds', 'it can take 16.0 MiB', 'does it ever end'):
         assert ended.returncode != 0 and words in ended.stderr, ended.stderr
     ended = line.call('sql', 'with recursive t(n) as (select x from range(10000) r(x) union select n + 10000 from t) select count(*) from t')
     assert ended.returncode != 0 and 'does it ever end' in ended.stderr, ended.stderr
@@ -121,12 +123,9 @@ def check_recalled(line):
     """The body is a part of what is known of a recursion."""
     first = 'with recursive t(n) as (select 1 union all select n + 1 from t where n < 50) select sum(n) as s from t'
     other = first.replace('n + 1', 'n + 2')
-    end = time.monotonic() + PATIENCE_S
-    while True:  # it may be gone before somebody keeps it
-        assert rows(line, first) == [{'s': 1275}]
-        if 'recalled' in line.must('sql', '--explain', first):
-            break
-        assert time.monotonic() < end, 'a recursion is never recalled'
+    assert rows(line, first) == [{'s': 1275}]
+    shown = line.must('sql', '--explain', first)
+    assert 'recalled' in shown, shown
     assert rows(line, first) == [{'s': 1275}]
     assert rows(line, other) == [{'s': 676}]
     assert rows(line, first.replace('union all', 'union')) == [{'s': 1275}]
@@ -147,7 +146,8 @@ def check_shown(line):
 
 
 def main():
-    with CommandLine(sys.argv[1], '64M') as line:
+    os.environ.pop('GRANARY_RECALL', None)
+    with CommandLine(sys.argv[1], '32M') as line:
         check_refused(line)
         check_ended(line)
         check_recalled(line)

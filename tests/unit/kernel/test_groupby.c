@@ -388,7 +388,8 @@ static const char all_functions[] =
     "size=size;sum=sum(real);mean=mean(wide);lo=min(real);hi=max(text);fi=first(text);la=last(number);u=nunique(text);"
     "var=var(real);sd=std(number);sem=sem(key);skew=skew(real);kurt=kurtosis(real);prod=prod(number);any=any(flag);"
     "all=all(key);med=median(real);q=quantile(real, 0.3);mode=mode(text);corr=corr(real, number);cov=cov(real, key);"
-    "e=sum(key * 2)";
+    "e=sum(key * 2);a=array(text);b=array(real);c=array(flag);d=unique(wide);f=mad(real);g=entropy(text);"
+    "h=bit_and(key);i=bit_xor(key)";
 
 enum { PARTS = 3, PIECES = 4 };
 

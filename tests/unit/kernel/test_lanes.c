@@ -23,7 +23,7 @@ every_dtype(void)
                       "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1,01:02:03,2020-01-02T03:04:05Z,\\x61\n,,,,,,,,,,,,,,,,,,\n");
 }
 
-enum { COLUMNS = 19, OPERANDS = COLUMNS + 8, OPERANDS_MOST = 3 };
+enum { COLUMNS = 19, OPERANDS = COLUMNS + 10, OPERANDS_MOST = 3 };
 
 /* What is put in for an operand. */
 static const char *
@@ -34,9 +34,11 @@ operand_text(const granary_frame *frame, int i)
                                            "'month'",
                                            "'UTC'",
                                            "interval '1 month'",
-                                           "list_value(int64, null)",
+                                           "list_value(int64, null, 2)",
                                            "string_split(string, '')",
-                                           "list_value(decimal)"};
+                                           "list_value(decimal)",
+                                           "list_value(bool)",
+                                           "'a'"}; /* ascending */
 
     return i < COLUMNS ? frame->columns[i].view.name : literals[i - COLUMNS];
 }

@@ -56,6 +56,17 @@ rows(void **state)
     kernel_test_frame(&test, frame);
     run_starved(&test, run_assign);
     kernel_test_fini(&test);
+    kernel_test_init(&test, "assign");
+    kernel_test_map(
+        &test, "columns",
+        "a=list_order_by(list_value(text, 'b'), 'd', list_value(key, 2));"
+        "b=list_concat(list_value(text), list_value('a'));c=list_where(list_value(key), list_value(flag));"
+        "d=list_value(text, 'ab') < list_value('ab');e=list_intersect(list_value(key, 3), list_value(3, 4));"
+        "f=list_pad(list_value(key), 3);g=list_median(list_value(key, 3));h=list_unique(list_value(text, 'a'));"
+        "i=list_select(list_value(text), list_value(1, 2))");
+    kernel_test_frame(&test, frame);
+    run_starved(&test, run_assign);
+    kernel_test_fini(&test);
     granary_frame *codes = encoded(frame);
 
     kernel_test_init(&test, "filter");
@@ -84,7 +95,9 @@ rows(void **state)
     gr_frame_destroy(frame);
 }
 
-static const char aggregates[] = "n=size;s=sum(real);w=mean(wide);t=max(text);u=nunique(text)";
+static const char aggregates[] = "n=size;s=sum(real);w=mean(wide);t=max(text);u=nunique(text);a=array(text);b=array("
+                                 "real);d=unique(wide);e=entropy(text);"
+                                 "f=mad(real);g=arg_most(text, real);h=arg_least(real, text);i=bit_xor(key)";
 
 static void
 call_groupby(struct kernel_test *test, const char *op)

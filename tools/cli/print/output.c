@@ -108,9 +108,9 @@ print_lines(const granary_frame *frame, struct gr_buf *out)
 
 const struct gr_format output_box = {
     .name = "box", .what = "a box", .is_text = true, .print_frame = print_box, .print_tensor = print_tensor};
-const struct gr_format output_markdown = {
+static const struct gr_format output_markdown = {
     .name = "md", .what = "a Markdown table", .is_text = true, .print_frame = print_markdown};
-const struct gr_format output_line = {
+static const struct gr_format output_line = {
     .name = "line", .what = "lines of values", .is_text = true, .print_frame = print_lines};
 
 const struct gr_format *

@@ -11,10 +11,8 @@
 extern const struct gr_format output_table;
 extern const struct gr_format output_json;
 extern const struct gr_format output_schema;
-/* For --mode: a table with borders that fits the terminal, one of Markdown, and a line for each value. */
+/* A table with borders that fits the terminal. */
 extern const struct gr_format output_box;
-extern const struct gr_format output_markdown;
-extern const struct gr_format output_line;
 
 /* How a box is drawn, and what null is in it. */
 struct output_style {

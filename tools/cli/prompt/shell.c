@@ -178,9 +178,8 @@ run_pending(struct shell *shell)
     granary_err err;
 
     skip_comments(shell, &begin);
-    err = gr_buf_ok(&shell->pending)
-              ? prepare(shell, shell->pending.bytes + begin, shell->pending.size - begin, &text)
-              : gr_fail(GRANARY_ENOMEM, "out of memory");
+    err = gr_buf_ok(&shell->pending) ? prepare(shell, shell->pending.bytes + begin, shell->pending.size - begin, &text)
+                                     : gr_fail(GRANARY_ENOMEM, "out of memory");
     status = err == GRANARY_OK ? shell_in_process(shell, run_text, text) : cli_fail(err, "sql");
     if (shell->timer) {
         (void)fprintf(stderr, "Time: %.3f s\n", (double)(gr_now_ns() - begun) / 1e9);

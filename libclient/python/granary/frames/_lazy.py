@@ -172,6 +172,18 @@ class LazyFrame(FrameMethods):
         """Aggregates over all rows: one row."""
         return GroupBy(self, [], {}).agg(*aggregates, **named)
 
+    def n_unique(self) -> LazyFrame:
+        """How many different values each column has, nulls and nans aside: one row."""
+        from ._expr import col
+        return self.agg(**{name: col(name).nunique() for name in self.columns})
+
+    nunique = n_unique
+
+    def null_count(self) -> LazyFrame:
+        """How many nulls each column has: one row."""
+        from ._expr import col
+        return self.agg(**{name: col(name).is_null().sum() for name in self.columns})
+
     # ---- several frames ----
 
     def join(self, other: Any, on: Any = None, how: Optional[str] = None, *, suffix: Optional[str] = None, **parameters: Any) -> LazyFrame:

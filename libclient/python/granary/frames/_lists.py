@@ -89,6 +89,44 @@ class ListMethods:
         """Each value once, where it stands first; nulls are left out."""
         return self._call("list_distinct")
 
+    def n_unique(self) -> Expr:
+        """How many different items there are, without nulls."""
+        return self._call("list_unique")
+
+    def median(self) -> Expr:
+        """The item in the middle; null of no values."""
+        return self._call("list_median")
+
+    def var(self, ddof: int = 1) -> Expr:
+        """The variance of the items: of a sample (ddof=1), or of all there are (ddof=0)."""
+        if ddof not in (0, 1):
+            raise ValueError(f"var(): ddof is 0 or 1, not {ddof}")
+        return self._call("list_var_samp" if ddof == 1 else "list_var_pop")
+
+    def std(self, ddof: int = 1) -> Expr:
+        """The standard deviation of the items; ddof as in var()."""
+        return self.var(ddof).sqrt()
+
+    def all(self) -> Expr:
+        """Whether all items are true; null of no values."""
+        return self._call("list_bool_and")
+
+    def any(self) -> Expr:
+        """Whether any item is true; null of no values."""
+        return self._call("list_bool_or")
+
+    def concat(self, *others: Any) -> Expr:
+        """One list behind another; nulls are left out."""
+        return self._call("list_concat", *others)
+
+    def set_intersection(self, other: Any) -> Expr:
+        """Each value once that the other list has, too, without nulls."""
+        return self._call("list_intersect", other)
+
+    def sort_by(self, other: Any, *, descending: bool = False, nulls_first: bool = False) -> Expr:
+        """The items in the order of another list's, which has as many."""
+        return self._call("list_order_by", ("d" if descending else "a") + ("f" if nulls_first else ""), other)
+
     def join(self, separator: str) -> Expr:
         """The items as one text, without nulls."""
         return self._call("list_join", separator)

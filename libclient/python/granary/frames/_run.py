@@ -60,6 +60,9 @@ class Engine(Protocol):
     def sql_changes(self, text: str) -> bool:
         """Whether a statement changes tables."""
 
+    def sql_bind(self, text: str, names: Sequence[str], values: Sequence[str]) -> str:
+        """Put literals in the place of parameters; names: (): they are $1, $2, ..."""
+
     def sql_execute(self, text: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Run a statement that changes tables; gives command, rows, and time."""
 

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Dict, List, Optional
 
 from . import _plan
+from ._params import Params, literals
 from .._progress import Progress
 from ._run import GranaryError, engine, retold
 from ._frame import Frame, Kept
@@ -21,6 +22,7 @@ from ._sources import is_arrow, is_pandas
 _NO_TABLE = re.compile(r"line (\d+), column (\d+): no table '(.*?)'")
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 _WITH = re.compile(r"\s*(with)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\s*(describe|summarize|show)\s+(select\b)?", re.IGNORECASE)
 _WORD_WITH = "/**/"  # stands for the text's own WITH, and is as long
 _WORD = re.compile(r"\"((?:[^\"]|\"\")+)\"|(\w+)")
 
@@ -47,6 +49,10 @@ class _Statement:
         if not self.frames:
             return self.text
         queries = ", ".join(f'{_quoted(n)} AS (SELECT * FROM {_quoted(k.key)})' for n, k in self.frames.items())
+        about = _ABOUT.match(self.text)
+        if about:
+            query = "" if about.group(2) else "SELECT * FROM "
+            return f"{about.group(1)} WITH {queries} {query}{self.text[about.start(2) if about.group(2) else about.end():]}"
         begins = _WITH.match(self.text)
         if begins:
             start = begins.start(1)
@@ -88,8 +94,11 @@ def _variable(names: List[str], caller: Optional[FrameType]) -> Any:
     return found[0] if found else None
 
 
-def sql(text: str, /, *, progress: Progress = None, timeout: Optional[float] = None, recall: bool = True, **frames: Any) -> Any:
+def sql(text: str, /, *, params: Params = None, progress: Progress = None, timeout: Optional[float] = None, recall: bool = True,
+        **frames: Any) -> Any:
     """Run a statement. A SELECT gives a Frame; others a dict: command, rows, time.
+
+    params are values for $1, $2 and ? (a list), or for $name (a dict): they become literals, and a str stays a text whatever is in it.
 
     FROM names tables, files ('trips.csv'), the frames given by name, and variables of the caller: LazyFrames, Frames, pandas DataFrames,
     and what has an Arrow stream. A table goes before a variable of its name.
@@ -97,9 +106,13 @@ def sql(text: str, /, *, progress: Progress = None, timeout: Optional[float] = N
     >>> t = gr.from_dict({"a": [1, 2, 4]})
     >>> gr.sql("SELECT sum(a) AS total FROM t").to_dict()
     {'total': [7]}
+    >>> gr.sql("SELECT a FROM t WHERE a > $1", params=[1]).to_dict()
+    {'a': [2, 4]}
     """
     if not isinstance(text, str):
         raise TypeError(f"sql() takes a str, not {type(text).__name__}")
+    if params is not None:
+        text = engine().sql_bind(text, *literals(params))
     return _sql(text, frames, sys._getframe(1), progress, timeout, recall)
 
 
