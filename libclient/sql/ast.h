@@ -13,6 +13,8 @@ struct sql_select;
 struct sql_column;
 struct sql_target;
 struct sql_result;
+struct sql_around;
+struct sql_table;
 
 enum sql_kind {
     SQL_LITERAL, /* text: as expressions are written (graph/expr.h) */
@@ -37,7 +39,7 @@ enum sql_kind {
 enum sql_subquery {
     SQL_SCALAR, /* (select ...) as a value */
     SQL_EXISTS,
-    SQL_ANY, /* args[0] = one of (select ...): IN */
+    SQL_ANY, /* args[0] = one of (select ...): IN; text: the operator, when it is another one */
 };
 
 enum sql_match {
@@ -85,6 +87,8 @@ struct sql_expr {
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;
+    size_t row_size;  /* SCALAR: of that many columns; 0: of one */
+    size_t row_place; /* ... the one that it is, from 0 */
     /* COLUMN: set by sql_bind() */
     const struct sql_column *column;
 };
@@ -163,7 +167,8 @@ struct sql_from {
     const struct sql_from *before; /* the table named before it, anywhere in the statement */
     bool has_time;                 /* as it was then, in ns since 1970 */
     int64_t time;
-    const struct sql_file *file; /* it is a file, and this is said of it; or NULL */
+    const struct sql_file *file;       /* it is a file, and this is said of it; or NULL */
+    const struct sql_table *looked_at; /* for the names of its columns (reach.c) */
     /* SELECT */
     struct sql_select *select;
     /* ROWS: one column of the numbers from start, by steps, up to before stop */
@@ -206,7 +211,8 @@ struct sql_with {
     struct sql_result *result; /* once it was translated */
     bool recursive;            /* it may name itself */
     enum sql_with_state state;
-    bool used; /* FROM has named it; of a round: in this one */
+    bool used;                       /* FROM has named it; of a round: in this one */
+    const struct sql_around *around; /* of the query that it stands before; or NULL */
 };
 
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
@@ -243,6 +249,10 @@ struct sql_select {
     const double *percent;             /* LIMIT 10%: so many of a hundred; or NULL */
     int64_t ties;                      /* WITH TIES: so many rows, and all equal to the last; or 0 */
     int64_t offset;
+    /* The names of what it gives, once they were asked for (reach.c). */
+    const char **output_names;
+    size_t output_count;
+    enum { SQL_NOT_NAMED, SQL_BEING_NAMED, SQL_IS_NAMED } naming;
 };
 
 /* ---- statements that change tables ---- */

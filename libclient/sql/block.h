@@ -20,6 +20,7 @@ struct sql_column {
     struct sql_block *block;
     int item;    /* of the block's FROM: bit of masks */
     bool hidden; /* of the right side of USING: only with its table's name */
+    bool joined; /* of an outer join's right side, while others become one item */
 };
 
 /* What stands for an expression from now on: an aggregate, a grouping expression, a subquery. */
@@ -28,10 +29,33 @@ struct sql_named {
     const char *text;
 };
 
+/*
+ * The rows of the query around for which a subquery is computed, all at once: each has a number. The subquery joins
+ * them to its tables, and carries the number through all that it does.
+ */
+struct sql_around {
+    struct sql_block *block; /* whose columns may be named */
+    struct sql_rel rel;      /* its rows */
+    const char *number;      /* the frame's column */
+};
+
+/* A column of the query around, in a block that has joined its rows. */
+struct sql_borrowed {
+    const struct sql_column *of;
+    const char *text; /* as an expression of the query around */
+    struct sql_column *here;
+};
+
 struct sql_block {
     struct sql_statement *q;
     const struct sql_select *select;
-    struct sql_block *outer; /* the query around, whose columns may be named; or NULL */
+    struct sql_block *outer;         /* the query around, whose columns may be named; or NULL */
+    const struct sql_around *around; /* its rows, which are joined; NULL: its columns stand in conditions alone */
+    struct sql_column *number;       /* of those rows, in the block's relation */
+    granary_node borrowing;          /* the node that has the borrowed columns */
+    struct sql_borrowed *borrowed;
+    size_t borrowed_count;
+    size_t borrowed_room;
     struct sql_column **columns;
     size_t column_count;
     size_t column_room;
@@ -41,6 +65,7 @@ struct sql_block {
     struct sql_expr **conjuncts; /* of ON and WHERE */
     size_t conjunct_count;
     size_t conjunct_room;
+    size_t conjunct_floor;        /* while an outer join is added: those before it */
     struct sql_expr **correlated; /* those that name the outer query's columns */
     size_t correlated_count;
     struct sql_rel rel; /* of all of FROM and WHERE, then of what follows */
@@ -62,6 +87,7 @@ struct sql_result {
     struct sql_rel rel;
     struct sql_output *outputs;
     size_t count;
+    const char *number; /* of the rows of the query around, in the frame; NULL: it is about none */
 };
 
 /* ---- scope.c ---- */
@@ -70,13 +96,16 @@ bool sql_add_column(struct sql_block *block, const char *table, const char *name
 /* Bind the columns an expression names; ENOENT, EINVAL when there is none or more than one. Subqueries are not gone
  * into. */
 bool sql_bind(struct sql_block *block, struct sql_expr *expr);
+/* The column that a name means in a block and those around it, as the block has it; NULL: none. */
+const struct sql_column *
+sql_reach_column(struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
 /* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
 /* Items of the block that an expression's columns are of. */
 uint64_t sql_mask(const struct sql_block *block, const struct sql_expr *expr);
 /* The same with its subqueries: an item too many where only binding would tell whose column a name is. */
-uint64_t sql_reach(const struct sql_block *block, const struct sql_expr *expr);
+uint64_t sql_reach(struct sql_block *block, const struct sql_expr *expr);
 /* Whether an expression has a node of the kind; subqueries are not gone into. */
 bool sql_has(const struct sql_expr *expr, enum sql_kind kind);
 /* Whether it names a column of another block than this. */
@@ -84,6 +113,39 @@ bool sql_is_outer(const struct sql_block *block, const struct sql_expr *expr);
 /* An error where it does, outside of WHERE. */
 bool sql_check_inner(struct sql_block *block, const struct sql_expr *expr);
 bool sql_equal(const struct sql_expr *a, const struct sql_expr *b);
+
+/* ---- around.c ---- */
+
+/* The rows of the query around become an item of the block, which has not begun. */
+bool sql_join_around(struct sql_block *block);
+/* A column of the query around, as the block has it. NULL: the statement has failed. */
+const struct sql_column *sql_borrow(struct sql_block *block, const struct sql_column *of);
+/* Whether a column of the frame is the number of those rows, or one that was borrowed of them. */
+bool sql_is_borrowed(const struct sql_block *block, const char *frame);
+/* The block's groups stand beside the rows of the query around, with what was borrowed of these; all: also of rows that
+ * have no group. */
+bool sql_keep_around(struct sql_block *block, bool all);
+/* Whether an expression names borrowed columns outside of aggregates, or may do so in a subquery. */
+bool sql_names_borrowed(const struct sql_block *block, const struct sql_expr *expr);
+/* The rows of rel get numbers, so that a query can be translated for each of them. NULL: the statement has failed. */
+struct sql_around *sql_number_rows(struct sql_block *block, struct sql_rel *rel, int position);
+/* Both columns are equal, as a condition of the block. */
+bool
+sql_add_equal(struct sql_block *block, const struct sql_column *left, const struct sql_column *right, int position);
+
+/* ---- reach.c ---- */
+
+/* What a query names of the queries around it. */
+struct sql_reached {
+    const struct sql_column **columns; /* as `block` has them */
+    size_t count;
+    size_t equals; /* conditions that are equalities of its own columns with those of the block */
+    size_t others; /* other conditions with such columns */
+    bool beyond;   /* it names them outside of conditions of its own WHERE that AND joins, too */
+};
+
+/* block: right around the query. false: the statement has failed. */
+bool sql_reach_out(struct sql_block *block, const struct sql_select *select, struct sql_reached *ret_reached);
 
 /* ---- text.c ---- */
 
@@ -137,9 +199,15 @@ bool sql_add_link(struct sql_block *block, struct sql_links *links, struct sql_r
                   const struct sql_expr *expr, bool forward);
 /* All items of the block become block->rel, along the equalities among its conditions. */
 bool sql_join_items(struct sql_block *block);
+/* ... and the one item that there is. */
+bool sql_collapse_items(struct sql_block *block);
 
 /* ---- table.c ---- */
 
+/* The columns of a file or stored table, or (ret_with) the view, of whose rows those count that pass `where`. false: the statement has failed. */
+bool
+sql_table_columns(struct sql_statement *q, struct sql_from *from, struct sql_expr *where, const char *const **ret_names,
+                  size_t *ret_count, const char **ret_alias, struct sql_with **ret_with);
 /* A file, a stored table or a WITH query as the next item of the block. */
 bool sql_add_table(struct sql_block *block, const struct sql_from *from);
 /* A column of numbers, as VALUES and generate_series() need them. */
@@ -207,10 +275,17 @@ bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 /* A query by itself. ordered: its ORDER BY counts although it has no LIMIT. That is so for the statement, and for
  * tables in FROM, whose rows may be all there is to the query around. */
 bool sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result);
+/* The same for each row of the query around. */
+bool sql_plan_for(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+                  struct sql_result *ret_result);
+/* What SELECT calls a value. */
+const char *sql_target_name(const struct sql_target *target);
 /* What follows FROM and WHERE. */
 bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result);
 /* The WITH query of that name; NULL: there is none. */
 struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
+/* The names that a WITH query sees: of those before it, of itself when it may name that, and further out. */
+struct sql_names sql_names_before(const struct sql_statement *q, const struct sql_with *with);
 /* What it gives, translated once. NULL: the statement has failed. */
 const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_with *with);
 

@@ -131,6 +131,50 @@ take_conditions(struct sql_block *block, size_t before, struct conditions *ret_c
     return ret_conditions->exprs != NULL;
 }
 
+/* Without an equality every row meets every row: both sides get a column that is equal. */
+static bool
+link_all(struct sql_statement *q, struct sql_rel sides[2], int position, struct sql_links *links)
+{
+    const char *one = "1";
+
+    links->left[0] = sql_fresh(q, "all");
+    links->right[0] = sql_fresh(q, "all");
+    links->count = 1;
+    links->position = position;
+    return q->err == GRANARY_OK && sql_rel_assign(q, &sides[0], &links->left[0], &one, 1, position) &&
+           sql_rel_assign(q, &sides[1], &links->right[0], &one, 1, position);
+}
+
+/* Subqueries in ON of an outer join become columns of the side that they name columns of. */
+static bool
+join_subqueries_of_on(struct sql_block *block, struct sql_expr *expr, struct sql_rel sides[2], const uint64_t masks[2])
+{
+    const struct sql_rel rel = block->rel;
+    uint64_t reach;
+    int side;
+    bool ok;
+
+    for (size_t i = 0; expr->kind != SQL_SUBQUERY && i < expr->count; i++) {
+        if (!join_subqueries_of_on(block, expr->args[i], sides, masks)) {
+            return false;
+        }
+    }
+    if (expr->kind != SQL_SUBQUERY) {
+        return true;
+    }
+    reach = sql_reach(block, expr);
+    side = reach == masks[1] ? 1 : 0;
+    if ((reach & ~masks[side]) != 0) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
+                        "a subquery in ON of an outer join that names columns of both sides is not supported");
+    }
+    block->rel = sides[side];
+    ok = sql_join_subqueries(block, expr);
+    sides[side] = block->rel;
+    block->rel = rel;
+    return ok;
+}
+
 /* The condition of an outer join. Equalities of both sides are its keys. Conditions on a side whose rows may go are a
  * filter of that side. The rest is asked of pairs. */
 static bool
@@ -149,9 +193,8 @@ outer_keys(struct sql_block *block, const struct conditions *conditions, struct 
         uint64_t a = 0;
         uint64_t b = 0;
 
-        if (sql_has(expr, SQL_SUBQUERY)) {
-            return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                            "a subquery in ON of an outer join is not supported");
+        if (sql_has(expr, SQL_SUBQUERY) && !join_subqueries_of_on(block, expr, sides, masks)) {
+            return false;
         }
         if (sql_is_link(block, expr, &a, &b) && links->count < SQL_ITEMS_MAX && (a == masks[0] || b == masks[0])) {
             bool forward = a == masks[0];
@@ -165,7 +208,7 @@ outer_keys(struct sql_block *block, const struct conditions *conditions, struct 
         if (text == NULL) {
             return false;
         }
-        if ((mask == masks[0] && !kept[0]) || (mask == masks[1] && !kept[1])) {
+        if (!sql_has(expr, SQL_SUBQUERY) && ((mask == masks[0] && !kept[0]) || (mask == masks[1] && !kept[1]))) {
             if (!sql_rel_filter(q, &sides[mask == masks[1]], text, expr->position)) {
                 return false;
             }
@@ -173,8 +216,7 @@ outer_keys(struct sql_block *block, const struct conditions *conditions, struct 
             *ret_where = *ret_where == NULL ? text : sql_printf(q, "%s and %s", *ret_where, text);
         }
     }
-    return links->count > 0 || sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
-                                        "ON of an outer or semi join needs an equality of both sides");
+    return links->count > 0 || link_all(q, sides, from->position, links);
 }
 
 /* The tables of one side, joined by themselves: a block of its own, whose columns stay those of `block`. */
@@ -197,7 +239,8 @@ plan_tables(struct sql_block *block, const struct sql_from *from, struct sql_rel
     /* Its items stand in the block as one, its conditions hold among themselves. */
     side->q = block->q;
     side->where = block->where;
-    side->outer = NULL;
+    side->outer = block->outer;
+    side->around = block->around; /* which is not joined: its columns cannot be named */
     if (!add_from(side, from)) {
         return false;
     }
@@ -249,6 +292,48 @@ merge_columns(struct sql_block *block, struct sql_rel *rel, const struct conditi
     return true;
 }
 
+/* What an outer join's condition names of items before its left side is joined to that: all of them become one. */
+static bool
+gather_left(struct sql_block *block, const struct sql_from *from)
+{
+    size_t right = block->item_count - 1;
+    size_t floor = block->conjunct_floor;
+    size_t count = block->conjunct_count - floor;
+    struct sql_expr **own = SQL_ARRAY(block->q, struct sql_expr *, count);
+    const struct sql_rel rel = block->items[right];
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < count && own != NULL; i++) {
+        own[i] = block->conjuncts[floor + i];
+        mask |= sql_reach(block, own[i]);
+    }
+    if (own == NULL || right < 2 || (mask & (((uint64_t)1 << (right - 1)) - 1)) == 0) {
+        return own != NULL;
+    }
+    if (from->join == SQL_RIGHT || from->join == SQL_FULL) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                        "RIGHT or FULL JOIN with a condition on columns of the query around is not supported");
+    }
+    block->conjunct_count = floor;
+    block->item_count = right;
+    for (size_t i = 0; i < block->column_count; i++) { /* those of the right side come back below */
+        block->columns[i]->joined = block->columns[i]->item == (int)right;
+    }
+    if (!sql_collapse_items(block)) {
+        return false;
+    }
+    for (size_t i = 0; i < block->column_count; i++) {
+        block->columns[i]->item = block->columns[i]->joined ? 1 : 0;
+    }
+    block->items[block->item_count++] = rel;
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_add_conjunct(block, own[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* An outer join becomes one item; so does a semi join, of which the left columns are left. */
 static bool
 add_outer_join(struct sql_block *block, const struct sql_from *from)
@@ -258,12 +343,12 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     const bool kept[2] = {from->join != SQL_RIGHT, from->join == SQL_RIGHT || from->join == SQL_FULL};
     size_t first_item = block->item_count;
     size_t left_begin = block->column_count;
-    size_t before = block->conjunct_count;
     int keep = from->join == SQL_RIGHT ? 1 : 0; /* which side is the left one of the join */
-    const uint64_t masks[2] = {(uint64_t)1 << first_item, (uint64_t)2 << first_item};
+    uint64_t masks[2];
     struct sql_rel sides[2];
     struct conditions conditions;
     struct sql_links links;
+    size_t before = block->conjunct_count;
     size_t right_begin;
     const char *where = NULL;
 
@@ -274,13 +359,25 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     if (!plan_side(block, from->left, from->join == SQL_LEFT || is_semi(from), &sides[0])) {
         return false;
     }
+    if (block->conjunct_count > before && (from->join == SQL_RIGHT || from->join == SQL_FULL)) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                        "RIGHT or FULL JOIN of a subquery that names columns of the query around is not supported");
+    }
     right_begin = block->column_count;
+    block->conjunct_floor = block->conjunct_count;
     if (!plan_side(block, from->right, from->join == SQL_RIGHT, &sides[1]) ||
         (from->on != NULL && (!sql_bind(block, from->on) || !sql_add_conjuncts(block, from->on))) ||
         (from->natural ? !add_natural(block, from, left_begin, right_begin)
                        : !add_using(block, from, left_begin, right_begin, from->using, from->using_count)) ||
-        !take_conditions(block, before, &conditions) ||
-        !outer_keys(block, &conditions, sides, masks, kept, from, &links, &where) ||
+        !gather_left(block, from) || !take_conditions(block, block->conjunct_floor, &conditions)) {
+        return false;
+    }
+    first_item = block->item_count - 2; /* what is on the left may have become one item */
+    for (int side = 0; side < 2; side++) {
+        masks[side] = (uint64_t)1 << (first_item + (size_t)side);
+        sides[side] = block->items[first_item + (size_t)side];
+    }
+    if (!outer_keys(block, &conditions, sides, masks, kept, from, &links, &where) ||
         !sql_rel_join(block->q, &sides[keep], &sides[1 - keep],
                       &(struct sql_join_spec){.how = how[from->join],
                                               .left_on = keep == 0 ? links.left : links.right,
@@ -299,7 +396,7 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     /* Both sides are one item from now on. */
     block->item_count = first_item + 1;
     block->items[first_item] = sides[keep];
-    for (size_t c = left_begin; c < block->column_count; c++) {
+    for (size_t c = first_item == 0 ? 0 : left_begin; c < block->column_count; c++) {
         block->columns[c]->item = (int)first_item;
     }
     return true;
@@ -354,12 +451,10 @@ unnest_item(struct sql_block *block, const struct sql_from *from)
         if (!sql_bind(block, from->lists[i]) || !sql_check_inner(block, from->lists[i])) {
             return -1;
         }
-        mask |= sql_mask(block, from->lists[i]);
+        mask |= sql_reach(block, from->lists[i]);
     }
     if ((mask & (mask - 1)) != 0) {
-        (void)sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
-                       "unnest() of columns of several tables is not supported: join these in a subquery first");
-        return -1;
+        return sql_collapse_items(block) ? 0 : -1;
     }
     if (mask != 0) {
         return __builtin_ctzll(mask);
@@ -384,6 +479,13 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
         return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", table,
                         from->list_count, from->column_count);
     }
+    block->rel = block->items[item];
+    for (size_t i = 0; i < from->list_count; i++) {
+        if (!sql_join_subqueries(block, from->lists[i])) {
+            return false;
+        }
+    }
+    block->items[item] = block->rel;
     for (size_t i = 0; i < from->list_count; i++) {
         const char *text = sql_text(block, from->lists[i]);
 
@@ -406,15 +508,36 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
     return true;
 }
 
-/* LEFT JOIN unnest(...) ON true: rows whose list has no items stay. */
+/* LEFT JOIN unnest(...) ON true: rows whose list has no items stay. With another condition it is a subquery. */
 static bool
 add_left_unnest(struct sql_block *block, const struct sql_from *from)
 {
-    if (from->on == NULL || from->on->kind != SQL_LITERAL || strcmp(from->on->text, "true") != 0) {
-        return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
-                        "LEFT JOIN unnest(...) needs ON true: put the condition into WHERE");
+    struct sql_select *select = SQL_NEW(block->q, struct sql_select);
+    struct sql_from *right = SQL_NEW(block->q, struct sql_from);
+    struct sql_expr *star = SQL_NEW(block->q, struct sql_expr);
+    struct sql_from join = *from;
+
+    if (from->on != NULL && from->on->kind == SQL_LITERAL && strcmp(from->on->text, "true") == 0) {
+        return add_from(block, from->left) && add_unnest(block, from->right, true);
     }
-    return add_from(block, from->left) && add_unnest(block, from->right, true);
+    if (select == NULL || right == NULL || star == NULL) {
+        return false;
+    }
+    *star = (struct sql_expr){.kind = SQL_STAR, .position = from->position, .text = "*"};
+    *select = (struct sql_select){.position = from->position, .target_count = 1, .from_count = 1, .limit = -1};
+    select->targets = SQL_NEW(block->q, struct sql_target);
+    select->from = SQL_ARRAY(block->q, struct sql_from *, 1);
+    if (select->targets == NULL || select->from == NULL) {
+        return false;
+    }
+    select->targets[0].expr = star;
+    select->from[0] = from->right;
+    *right = (struct sql_from){.kind = SQL_FROM_SELECT,
+                               .position = from->position,
+                               .alias = from->right->alias != NULL ? from->right->alias : SQL_UNNEST,
+                               .select = select};
+    join.right = right;
+    return add_outer_join(block, &join);
 }
 
 static bool
@@ -446,10 +569,81 @@ add_join(struct sql_block *block, const struct sql_from *from)
                          : add_using(block, from, left_begin, right_begin, from->using, from->using_count);
 }
 
+/* Whether a query names nothing but columns of the query around. */
+static bool
+all_borrowed(const struct sql_block *block, const struct sql_reached *reached)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < reached->count && all; i++) {
+        all = sql_is_borrowed(block, reached->columns[i]->frame);
+    }
+    return all;
+}
+
+/* Rows that stand beside those of `around`, whose number is a column of the block. */
+static bool
+add_numbered(struct sql_block *block, const struct sql_from *from, const struct sql_around *around,
+             const struct sql_column *number)
+{
+    struct sql_result result;
+
+    if (!sql_plan_for(block->q, from->select, around, &result) || !sql_add_result(block, from, from->alias, &result) ||
+        !sql_add_column(block, NULL, "outer", result.number, (int)block->item_count - 1)) {
+        return false;
+    }
+    block->columns[block->column_count - 1]->hidden = true;
+    return sql_add_equal(block, number, block->columns[block->column_count - 1], from->position);
+}
+
+/* A subquery that names columns of tables before it (LATERAL goes without saying), or of the query around. */
+static bool
+add_lateral(struct sql_block *block, const struct sql_from *from, const struct sql_reached *reached)
+{
+    struct sql_around *around;
+    uint64_t mask = 0;
+    int item;
+
+    for (size_t i = 0; i < reached->count; i++) {
+        if (reached->columns[i]->block != block) {
+            return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                            "'%s' is a column of a query further out, which cannot be named here",
+                            reached->columns[i]->name);
+        }
+        mask |= (uint64_t)1 << reached->columns[i]->item;
+    }
+    if (block->around != NULL && block->item_count > 0 && all_borrowed(block, reached)) {
+        return add_numbered(block, from, block->around, block->number);
+    }
+    if ((mask & (mask - 1)) != 0 && !sql_collapse_items(block)) {
+        return false;
+    }
+    item = (mask & (mask - 1)) != 0 ? 0 : __builtin_ctzll(mask);
+    around = sql_number_rows(block, &block->items[item], from->position);
+    if (around == NULL || !sql_add_column(block, NULL, "outer", around->number, item)) {
+        return false;
+    }
+    block->columns[block->column_count - 1]->hidden = true;
+    return add_numbered(block, from, around, block->columns[block->column_count - 1]);
+}
+
+static bool
+add_select(struct sql_block *block, const struct sql_from *from)
+{
+    struct sql_reached reached;
+    struct sql_result result;
+
+    if (!sql_reach_out(block, from->select, &reached)) {
+        return false;
+    }
+    return reached.count > 0
+               ? add_lateral(block, from, &reached)
+               : sql_plan(block->q, from->select, true, &result) && sql_add_result(block, from, from->alias, &result);
+}
+
 static bool
 add_from(struct sql_block *block, const struct sql_from *from)
 {
-    struct sql_result result;
 
     switch (from->kind) {
     case SQL_FROM_TABLE:
@@ -459,7 +653,7 @@ add_from(struct sql_block *block, const struct sql_from *from)
     case SQL_FROM_UNNEST:
         return add_unnest(block, from, false);
     case SQL_FROM_SELECT:
-        return sql_plan(block->q, from->select, true, &result) && sql_add_result(block, from, from->alias, &result);
+        return add_select(block, from);
     default:
         return add_join(block, from);
     }
@@ -470,6 +664,9 @@ sql_block_tables(struct sql_block *block)
 {
     const struct sql_select *select = block->select;
 
+    if (block->around != NULL && !sql_join_around(block)) {
+        return false;
+    }
     block->where = select->where;
     for (size_t i = 0; i < select->from_count; i++) {
         if (!add_from(block, select->from[i])) {

@@ -172,6 +172,32 @@ sql_takes_two(const char *function)
     return at < sizeof rows / sizeof rows[0] && rows[at].two;
 }
 
+/* Whose columns an expression names: of the block (1), and of those around (2). */
+static unsigned
+whose(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool outer =
+        expr->kind == SQL_COLUMN && (expr->column->block != block || sql_is_borrowed(block, expr->column->frame));
+    unsigned of = expr->kind != SQL_COLUMN ? 0 : outer ? 2 : 1;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        of |= whose(block, expr->args[i]);
+    }
+    return of;
+}
+
+/* The standard has it that an aggregate is of the query whose columns it names. */
+static bool
+is_of_outer(const struct sql_block *block, const struct sql_expr *expr)
+{
+    bool outer = expr->count > 0;
+
+    for (size_t i = 0; i < expr->count && outer; i++) {
+        outer = whose(block, expr->args[i]) == 2 || (i > 0 && whose(block, expr->args[i]) == 0);
+    }
+    return outer && !sql_has(expr, SQL_SUBQUERY);
+}
+
 static bool
 add_aggregate(struct grouping *g, const struct sql_expr *expr)
 {
@@ -200,6 +226,20 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
                         "DISTINCT in '%s' is not supported: aggregate a subquery with SELECT DISTINCT", expr->written);
     }
+    if (is_of_outer(block, expr)) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                        "'%s' of columns of the query around is an aggregate of that query's rows, which cannot stand "
+                        "in a subquery: compute it in a query of FROM",
+                        expr->written);
+    }
+    for (size_t i = 0; i < expr->count; i++) { /* of rows, before there are groups */
+        if (!sql_join_subqueries(block, expr->args[i])) {
+            return false;
+        }
+    }
+    if (expr->condition != NULL && !sql_join_subqueries(block, expr->condition)) {
+        return false;
+    }
     argument = of_rows ? NULL : argument_of(g, expr);
     if ((!of_rows && argument == NULL) || !second_of(g, expr, &function, &second)) {
         return false;
@@ -214,7 +254,8 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
         text = counted == NULL ? NULL
                                : sql_printf(q, "case when %s = 0 then null else %s end", sql_quoted(q, counted), text);
     }
-    if (text != NULL && block->sparse && strcmp(expr->text, "count") == 0) {
+    if (text != NULL && block->sparse &&
+        (of_rows || strcmp(function, "count") == 0 || strcmp(function, "nunique") == 0)) { /* 0 of no rows */
         text = sql_printf(q, "coalesce(%s, 0)", text);
     }
     return sql_name_expr(block, expr, text);
@@ -366,7 +407,7 @@ group_by_sets(struct grouping *g, const char *const *keys, size_t key_count, int
             with.texts[with.count++] = g->aggregates.texts[a];
         }
         for (size_t k = 0; k < key_count; k++) {
-            if (is_in_set(block, block->select->sets[s], keys[k])) {
+            if (is_in_set(block, block->select->sets[s], keys[k]) || sql_is_borrowed(block, keys[k])) {
                 own[count++] = keys[k];
             } else { /* null, of the key's dtype */
                 with.names[with.count] = keys[k];
@@ -415,7 +456,7 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     if (!sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position)) {
         return false;
     }
-    if (block->select->set_count > 0) {
+    if (block->select->set_count > 0 && !(block->around != NULL && block->sparse)) {
         return group_by_sets(&g, keys, key_count, position);
     }
     return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position) &&

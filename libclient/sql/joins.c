@@ -307,3 +307,28 @@ sql_join_items(struct sql_block *block)
     block->rel = rels[0];
     return sql_apply_ready(block, &block->rel, all, true);
 }
+
+bool
+sql_collapse_items(struct sql_block *block)
+{
+    size_t kept = 0;
+
+    if (block->item_count > 1 && !sql_join_items(block)) {
+        return false;
+    }
+    if (block->item_count > 1) {
+        block->items[0] = block->rel;
+        block->item_count = 1;
+    }
+    for (size_t i = 0; i < block->column_count; i++) {
+        block->columns[i]->item = 0;
+    }
+    for (size_t i = 0; i < block->conjunct_count; i++) {
+        if (block->conjuncts[i] != NULL) {
+            block->conjuncts[kept++] = block->conjuncts[i];
+        }
+    }
+    block->conjunct_count = kept;
+    block->conjunct_floor = kept;
+    return true;
+}

@@ -124,26 +124,46 @@ only_table(const struct sql_block *block, const struct sql_expr *expr)
     return table;
 }
 
+const struct sql_column *
+sql_reach_column(struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
+{
+    const struct sql_column *column = sql_find_column(block, table, name, ret_ambiguous);
+
+    if (column != NULL || *ret_ambiguous || block->outer == NULL) {
+        return column;
+    }
+    column = sql_reach_column(block->outer, table, name, ret_ambiguous);
+    return column != NULL && !*ret_ambiguous && block->around != NULL ? sql_borrow(block, column) : column;
+}
+
+static bool
+ambiguous_column(struct sql_block *block, const struct sql_expr *expr)
+{
+    const struct sql_block *of = block;
+    bool ambiguous = false;
+    const char *table;
+
+    while (of->outer != NULL && sql_find_column(of, expr->table, expr->text, &ambiguous) == NULL) {
+        of = of->outer;
+    }
+    table = only_table(of, expr);
+    return table != NULL
+               ? sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                          "'%s' has more than one column '%s': give its columns names, AS t(a, b)", table, expr->text)
+               : sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                          "more than one table has a column '%s': write TABLE.%s", expr->text, expr->text);
+}
+
 static bool
 bind_column(struct sql_block *block, struct sql_expr *expr)
 {
     bool ambiguous = false;
 
-    expr->column = NULL;
-    for (const struct sql_block *b = block; b != NULL && expr->column == NULL; b = b->outer) {
-        expr->column = sql_find_column(b, expr->table, expr->text, &ambiguous);
-        if (ambiguous) {
-            const char *table = only_table(b, expr);
-
-            return table != NULL
-                       ? sql_fail(block->q, GRANARY_EINVAL, expr->position,
-                                  "'%s' has more than one column '%s': give its columns names, AS t(a, b)", table,
-                                  expr->text)
-                       : sql_fail(block->q, GRANARY_EINVAL, expr->position,
-                                  "more than one table has a column '%s': write TABLE.%s", expr->text, expr->text);
-        }
+    expr->column = sql_reach_column(block, expr->table, expr->text, &ambiguous);
+    if (block->q->err != GRANARY_OK) {
+        return false;
     }
-    return expr->column != NULL || no_column(block, expr);
+    return ambiguous ? ambiguous_column(block, expr) : expr->column != NULL || no_column(block, expr);
 }
 
 /* What stands in FILTER and OVER. */
@@ -233,16 +253,22 @@ on_may_name(const struct sql_block *block, const struct sql_from *from)
 }
 
 uint64_t
-sql_reach(const struct sql_block *block, const struct sql_expr *expr)
+sql_reach(struct sql_block *block, const struct sql_expr *expr)
 {
     const struct sql_select *select = expr->kind == SQL_SUBQUERY ? expr->select : NULL;
     uint64_t mask = sql_mask(block, expr);
+    struct sql_reached reached = {.count = 0};
 
     if (select != NULL && select->where != NULL) {
         mask |= may_name(block, select->where);
     }
     for (size_t i = 0; select != NULL && i < select->from_count; i++) {
         mask |= on_may_name(block, select->from[i]);
+    }
+    if (select != NULL && sql_reach_out(block, select, &reached)) {
+        for (size_t i = 0; i < reached.count; i++) {
+            mask |= reached.columns[i]->block == block ? (uint64_t)1 << reached.columns[i]->item : 0;
+        }
     }
     for (size_t i = 0; i < expr->count; i++) {
         mask |= sql_reach(block, expr->args[i]);

@@ -19,10 +19,20 @@ sql_find_with(const struct sql_statement *q, const char *name)
     return NULL;
 }
 
+struct sql_names
+sql_names_before(const struct sql_statement *q, const struct sql_with *with)
+{
+    const struct sql_names *names = q->names;
+
+    while (names->with == NULL || with < names->with || with >= names->with + names->count) { /* where it stands */
+        names = names->outer;
+    }
+    return (struct sql_names){names->with, (size_t)(with - names->with) + with->recursive, names->outer};
+}
+
 const struct sql_result *
 sql_with_result(struct sql_statement *q, struct sql_with *with)
 {
-    const struct sql_names *names = q->names;
     struct sql_names visible;
     struct sql_result *result;
     bool ok;
@@ -34,11 +44,7 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
     if (result == NULL) {
         return NULL;
     }
-    /* Those before it are in reach, and perhaps itself. */
-    while (names->with == NULL || with < names->with || with >= names->with + names->count) { /* where it stands */
-        names = names->outer;
-    }
-    visible = (struct sql_names){names->with, (size_t)(with - names->with) + with->recursive, names->outer};
+    visible = sql_names_before(q, with);
     {
         const struct sql_names *now = q->names;
 
@@ -98,6 +104,42 @@ group_keys(struct sql_block *block, const struct sql_targets *targets, const cha
     return true;
 }
 
+/* The groups are those of each row of the query around. Without GROUP BY each row has one, though it is of no rows. */
+static bool
+add_around_keys(struct sql_block *block, const char **keys, size_t *key_count)
+{
+    const struct sql_select *select = block->select;
+
+    for (size_t i = 0; i < select->set_count; i++) {
+        if (select->sets[i] == 0 && (select->set_count > 1 || select->group_count > 0)) {
+            return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
+                            "ROLLUP, CUBE or GROUPING SETS with a set of all rows is not supported in a subquery that "
+                            "names columns of the query around: write UNION ALL");
+        }
+    }
+    for (size_t i = 0; select->set_count > 0 && i < *key_count; i++) {
+        if (sql_is_borrowed(block, keys[i])) {
+            return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
+                            "GROUPING SETS of columns of the query around is not supported");
+        }
+    }
+    keys[(*key_count)++] = block->number->frame;
+    block->sparse = select->group_count == 0;
+    return true;
+}
+
+/* Whether what follows the groups needs columns of the query around: of one that is a key there is no other need. */
+static bool
+needs_around(const struct sql_block *block, struct sql_expr *const *exprs, size_t count)
+{
+    bool needs = block->sparse;
+
+    for (size_t i = 0; i < count && !needs && block->around != NULL; i++) {
+        needs = exprs[i] != NULL && sql_names_borrowed(block, exprs[i]);
+    }
+    return needs;
+}
+
 static bool
 group_block(struct sql_block *block, const struct sql_targets *targets, struct sql_order *order)
 {
@@ -105,8 +147,9 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
     struct sql_statement *q = block->q;
     size_t count = targets->count + 2 + select->order_count;
     struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
-    const char **keys = SQL_ARRAY(q, const char *, select->group_count);
+    const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1);
     struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
+    size_t key_count = select->group_count;
 
     if (q->err != GRANARY_OK || !group_keys(block, targets, keys, named)) {
         return false;
@@ -129,8 +172,14 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
             block->set_keys[i] = keys[i];
         }
     }
-    if (!sql_group(block, keys, sql_without_twins(keys, select->group_count), exprs, count,
+    if (block->around != NULL && !add_around_keys(block, keys, &key_count)) {
+        return false;
+    }
+    if (!sql_group(block, keys, sql_without_twins(keys, key_count), exprs, count,
                    select->group_count > 0 ? select->group[0]->position : select->position)) {
+        return false;
+    }
+    if (needs_around(block, exprs, count) && !sql_keep_around(block, block->sparse)) {
         return false;
     }
     for (size_t i = 0; i < select->group_count; i++) {
@@ -292,10 +341,55 @@ cut_by_number(struct sql_statement *q, struct sql_rel *rel, const struct sql_sel
     return where != NULL && sql_rel_filter(q, rel, where, select->position);
 }
 
-/* Sort by columns, nulls at the end unless told otherwise, and cut. */
+/* The first row of each of DISTINCT ON, for each row of the query around. */
+static bool
+cut_to_first(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
+             const struct sql_window_spec *spec)
+{
+    struct sql_window_spec each = *spec;
+    const char **partition = SQL_ARRAY(q, const char *, 1 + select->distinct_on);
+    const char *row = sql_fresh(q, "row");
+
+    if (partition == NULL || row == NULL) {
+        return false;
+    }
+    partition[0] = spec->partition[0];
+    for (size_t i = 0; i < select->distinct_on; i++) {
+        partition[1 + i] = spec->by[select->order_count - select->distinct_on + i];
+    }
+    each.partition = partition;
+    each.partition_count = sql_without_twins(partition, 1 + select->distinct_on);
+    return sql_rel_window(q, rel, row, "row_number()", &each) &&
+           sql_rel_filter(q, rel, sql_printf(q, "`%s` = 1", row), select->position);
+}
+
+/* LIMIT and OFFSET for each row of the query around. */
+static bool
+cut_each(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
+         const struct sql_window_spec *spec)
+{
+    int64_t most = select->limit > INT64_MAX - select->offset ? INT64_MAX : select->offset + select->limit;
+    const char *row;
+
+    if (select->distinct_on > 0 && !cut_to_first(q, rel, select, spec)) {
+        return false;
+    }
+    if (select->limit < 0 && select->offset == 0) {
+        return true;
+    }
+    row = sql_fresh(q, "row");
+    return row != NULL && sql_rel_window(q, rel, row, "row_number()", spec) &&
+           sql_rel_filter(q, rel,
+                          select->limit < 0 ? sql_printf(q, "`%s` > %lld", row, (long long)select->offset)
+                                            : sql_printf(q, "`%s` > %lld and `%s` <= %lld", row,
+                                                         (long long)select->offset, row, (long long)most),
+                          select->position);
+}
+
+/* Sort by columns, nulls at the end unless told otherwise, and cut. number: for each row of the query around; or NULL */
 static bool
 sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
-             const struct sql_order *order, const char *const *columns, bool ordered)
+             const struct sql_order *order, const char *const *columns, bool ordered, const char *number)
 {
     size_t count = select->order_count;
     const char **by = SQL_ARRAY(q, const char *, count);
@@ -309,6 +403,21 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
         by[i] = columns[i];
         descending[i] = order[i].descending;
         nulls[i] = order[i].nulls_first ? "first" : "last";
+    }
+    if (number != NULL && (select->ties > 0 || select->percent != NULL)) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position,
+                        "WITH TIES and LIMIT of a percentage in a subquery that names columns of the query around are "
+                        "not supported: put the condition on a window function");
+    }
+    if (number != NULL) {
+        return cut_each(q, rel, select,
+                        &(struct sql_window_spec){.partition = &number,
+                                                  .partition_count = 1,
+                                                  .by = by,
+                                                  .descending = descending,
+                                                  .nulls = nulls,
+                                                  .by_count = count,
+                                                  .position = select->position});
     }
     if (count > 0 && (ordered || select->limit >= 0 || select->offset > 0 || select->distinct_on > 0) &&
         !sql_rel_sort(q, rel, by, descending, nulls, count, order[0].expr->position)) {
@@ -431,12 +540,16 @@ compute_targets(struct sql_block *block, const struct sql_targets *targets, stru
 static bool
 make_distinct(struct sql_block *block, const struct sql_result *result)
 {
-    const char **names = SQL_ARRAY(block->q, const char *, result->count);
+    const char **names = SQL_ARRAY(block->q, const char *, result->count + 1);
+    size_t count = result->count;
 
     for (size_t i = 0; i < result->count && names != NULL; i++) {
         names[i] = result->outputs[i].frame;
     }
-    return names != NULL && sql_rel_distinct(block->q, &block->rel, names, result->count, block->select->position);
+    if (names != NULL && block->around != NULL) {
+        names[count++] = block->number->frame;
+    }
+    return names != NULL && sql_rel_distinct(block->q, &block->rel, names, count, block->select->position);
 }
 
 static bool
@@ -469,6 +582,9 @@ static bool
 add_windows(struct sql_block *block, const struct sql_targets *targets, const struct sql_order *order)
 {
     for (size_t i = 0; i < targets->count; i++) {
+        if (sql_has_window(targets->list[i].expr) && !sql_join_subqueries(block, targets->list[i].expr)) {
+            return false;
+        }
         if (!sql_add_windows(block, targets->list[i].expr, targets->list[i].alias)) {
             return false;
         }
@@ -540,10 +656,12 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         !compute_targets(block, &targets, ret_result) || !unnest_targets(block, &targets, ret_result) ||
         (select->distinct && !make_distinct(block, ret_result)) ||
         !compute_order(block, &targets, ret_result, order, columns) ||
-        !sort_and_cut(q, &block->rel, select, order, columns, ordered)) {
+        !sort_and_cut(q, &block->rel, select, order, columns, ordered,
+                      block->around != NULL ? block->number->frame : NULL)) {
         return false;
     }
     ret_result->rel = block->rel;
+    ret_result->number = block->around != NULL ? block->number->frame : NULL;
     return true;
 }
 
@@ -574,6 +692,7 @@ untyped_target(const struct sql_select *select, size_t i)
     for (size_t t = 0; t < select->target_count && plain; t++) {
         plain = sql_star_in(select->targets[t].expr) == NULL;
     }
+    plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
     expr = plain ? select->targets[i].expr : NULL;
     return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
 }
@@ -669,7 +788,7 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool ordered
             return false;
         }
     }
-    if (columns == NULL || !sort_and_cut(q, &block.rel, select, select->order, columns, ordered)) {
+    if (columns == NULL || !sort_and_cut(q, &block.rel, select, select->order, columns, ordered, result->number)) {
         return false;
     }
     result->rel = block.rel;
@@ -687,11 +806,26 @@ compare_sides(struct sql_statement *q, struct sql_rel *both, const char *mark, c
     const char *where = select->set == SQL_EXCEPT ? sql_printf(q, "`%s` = 1", sides[1])
                                                   : sql_printf(q, "`%s` = 1 and `%s` = 2", sides[0], sides[1]);
 
-    if (select->all) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "ALL is supported in UNION only");
+    size_t key_count = count;
+    const char **keys = SQL_ARRAY(q, const char *, count + 1);
+
+    if (keys == NULL || q->err != GRANARY_OK) {
+        return false;
     }
-    return q->err == GRANARY_OK &&
-           sql_rel_group(q, both, names, count, &(struct sql_aggregates){sides, texts, 2}, select->position) &&
+    memcpy(keys, names, count * sizeof *keys);
+    if (select->all) { /* equal rows of a side are told apart by numbers, which those of the other side have, too */
+        const char *copy = sql_fresh(q, "copy");
+
+        keys[count] = mark;
+        if (copy == NULL ||
+            !sql_rel_window(q, both, copy, "row_number()",
+                            &(struct sql_window_spec){
+                                .partition = keys, .partition_count = count + 1, .position = select->position})) {
+            return false;
+        }
+        keys[key_count++] = copy;
+    }
+    return sql_rel_group(q, both, keys, key_count, &(struct sql_aggregates){sides, texts, 2}, select->position) &&
            sql_rel_filter(q, both, where, select->position) && sql_rel_select(q, both, names, count, select->position);
 }
 
@@ -711,8 +845,28 @@ join_sides(struct sql_statement *q, const struct side sides[2], const char *mark
            put_untyped(q, rel, &sides[1], mark, names);
 }
 
+/* The number of the row of the query around, as one more output of a side. */
 static bool
-plan_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result)
+add_number(struct sql_statement *q, struct sql_result *result)
+{
+    struct sql_output *outputs = SQL_ARRAY(q, struct sql_output, result->count + 1);
+
+    if (outputs == NULL) {
+        return false;
+    }
+    memcpy(outputs, result->outputs, result->count * sizeof *outputs);
+    outputs[result->count++] = (struct sql_output){"outer", result->number};
+    result->outputs = outputs;
+    return true;
+}
+
+static bool plan(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+                 bool ordered, struct sql_result *ret_result);
+
+/* Rows of both sides, as UNION and its kin have them. */
+static bool
+plan_sides(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+           struct sql_result *ret_result)
 {
     struct sql_rel *rel = &ret_result->rel;
     struct sql_result right;
@@ -720,12 +874,15 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool ordered,
     const char **names;
     const char *mark = NULL;
 
-    if (!sql_plan(q, select->left, false, ret_result) || !sql_plan(q, select->right, false, &right)) {
+    if (!plan(q, select->left, around, false, ret_result) || !plan(q, select->right, around, false, &right)) {
         return false;
     }
     if (ret_result->count != right.count) {
         return sql_fail(q, GRANARY_EINVAL, select->position, "one side lists %zu values, the other %zu",
                         ret_result->count, right.count);
+    }
+    if (around != NULL && (!add_number(q, ret_result) || !add_number(q, &right))) {
+        return false;
     }
     names = SQL_ARRAY(q, const char *, right.count);
     for (size_t i = 0; i < right.count && names != NULL; i++) {
@@ -738,16 +895,27 @@ plan_set(struct sql_statement *q, const struct sql_select *select, bool ordered,
         return false;
     }
     if (select->set != SQL_UNION) {
-        return compare_sides(q, rel, mark, names, right.count, select) && order_set(q, select, ordered, ret_result);
+        return compare_sides(q, rel, mark, names, right.count, select);
     }
-    return (!select->all   ? sql_rel_distinct(q, rel, names, right.count, select->position)
-            : mark != NULL ? sql_rel_select(q, rel, names, right.count, select->position)
-                           : true) &&
-           order_set(q, select, ordered, ret_result);
+    return !select->all   ? sql_rel_distinct(q, rel, names, right.count, select->position)
+           : mark != NULL ? sql_rel_select(q, rel, names, right.count, select->position)
+                          : true;
 }
 
-bool
-sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result)
+static bool
+plan_set(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around, bool ordered,
+         struct sql_result *ret_result)
+{
+    if (!plan_sides(q, select, around, ret_result)) {
+        return false;
+    }
+    ret_result->number = around == NULL ? NULL : ret_result->outputs[--ret_result->count].frame;
+    return order_set(q, select, ordered, ret_result);
+}
+
+static bool
+plan(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around, bool ordered,
+     struct sql_result *ret_result)
 {
     const struct sql_names names = {select->with, select->with_count, q->names};
     const struct sql_names *before = q->names;
@@ -757,17 +925,34 @@ sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered,
     if (++q->depth > SQL_NESTING) {
         return sql_fail(q, GRANARY_EINVAL, select->position, "queries nest more than %d deep", SQL_NESTING);
     }
+    for (size_t i = 0; i < select->with_count; i++) {
+        select->with[i].around = around;
+    }
     q->names = &names;
     if (select->set != SQL_NO_SET) {
-        ok = plan_set(q, select, ordered, ret_result);
+        ok = plan_set(q, select, around, ordered, ret_result);
     } else {
         block = SQL_NEW(q, struct sql_block);
         if (block != NULL) {
-            *block = (struct sql_block){.q = q, .select = select};
+            *block = (struct sql_block){
+                .q = q, .select = select, .outer = around == NULL ? NULL : around->block, .around = around};
         }
         ok = block != NULL && sql_block_begin(block) && sql_block_finish(block, ordered, ret_result);
     }
     q->names = before;
     q->depth--;
     return ok;
+}
+
+bool
+sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result)
+{
+    return plan(q, select, NULL, ordered, ret_result);
+}
+
+bool
+sql_plan_for(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+             struct sql_result *ret_result)
+{
+    return plan(q, select, around, false, ret_result);
 }

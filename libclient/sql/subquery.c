@@ -1,6 +1,7 @@
 /*
  * Subqueries become joins. The equalities of a subquery with the outer query's columns are the keys of the join. The
- * rest of its conditions must hold of a pair of rows, and is asked of the joined pairs.
+ * rest of its conditions must hold of a pair of rows, and is asked of the joined pairs. A subquery that names those
+ * columns elsewhere is computed for the numbered rows of the outer query (around.c), and joined by the number.
  */
 #include <string.h>
 
@@ -223,11 +224,6 @@ begin_subquery(struct sql_block *block, const struct sql_select *select, bool re
     if (sub == NULL) {
         return NULL;
     }
-    if (select->set != SQL_NO_SET || select->with_count > 0) {
-        (void)sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
-                       "UNION or WITH in a subquery that stands in an expression is not supported: put it into WITH");
-        return NULL;
-    }
     *sub = (struct sql_block){.q = block->q, .select = select, .outer = block};
     return join_subquery(block, sub, reduces) ? sub : NULL;
 }
@@ -285,133 +281,228 @@ is_one_row(const struct sql_select *select)
             select->offset == 0);
 }
 
-/* ---- EXISTS and IN as conditions ---- */
-
-/* What IN's subquery gives: of any form when it names nothing of the outer query. */
-static struct sql_block *
-plan_list(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr,
-          struct correlation *ret_correlation, struct sql_result *ret_result)
+/* Whether it is one SELECT by itself. */
+static bool
+is_plain(const struct sql_select *select)
 {
-    struct sql_statement *q = block->q;
-    const struct sql_select *select = expr->select;
-    bool plain = select->set == SQL_NO_SET && select->with_count == 0;
-    struct sql_block *sub = plain ? begin_subquery(block, select, false) : SQL_NEW(q, struct sql_block);
-
-    if (sub == NULL) {
-        return NULL;
-    }
-    if (!plain) {
-        *sub = (struct sql_block){.q = q, .select = select, .outer = block};
-    }
-    if (!correlate(block, rel, sub, expr->count, ret_correlation)) {
-        return NULL;
-    }
-    if (sub->correlated_count > 0 && (is_grouped(select) || cuts(select) || select->distinct)) {
-        (void)sql_fail(
-            q, GRANARY_EUNSUPPORTED, expr->position,
-            "aggregates, DISTINCT, LIMIT or OFFSET in IN that names columns of the outer query are not supported");
-        return NULL;
-    }
-    if (!(plain ? sql_block_finish(sub, false, ret_result) : sql_plan(q, select, false, ret_result))) {
-        return NULL;
-    }
-    if (ret_result->count != expr->count) {
-        (void)sql_fail(q, GRANARY_EINVAL, expr->position, "%zu value%s compared with %zu column%s", expr->count,
-                       expr->count == 1 ? " is" : "s are", ret_result->count, ret_result->count == 1 ? "" : "s");
-        return NULL;
-    }
-    sub->rel = ret_result->rel;
-    return sub;
+    return select->set == SQL_NO_SET && select->with_count == 0;
 }
 
-/* The subquery of IN or EXISTS as a relation, and the columns of both that must be equal. */
+/* Whether its rows are those that its conditions leave, so that conditions on outer columns may be asked afterwards. */
 static bool
-plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, struct sql_rel *ret_matches,
-             struct correlation *ret_correlation)
+is_simple(const struct sql_select *select)
+{
+    return is_plain(select) && !is_grouped(select) && !cuts(select) && !unnests(select) && select->qualify == NULL;
+}
+
+/* ---- EXISTS and IN as conditions ---- */
+
+/* The operator of IN, ANY or ALL, as expressions have it; SQL's order has nan as the largest. */
+static const char *
+operator_of(const struct sql_expr *expr)
+{
+    return expr->text[0] == '\0' ? "=" : expr->text;
+}
+
+static bool
+is_in(const struct sql_expr *expr)
+{
+    return expr->subquery == SQL_ANY && strcmp(operator_of(expr), "=") == 0;
+}
+
+/* What the subquery of an expression gives, as a relation, whatever its form; rel: the outer rows, which may get a
+ * number, and are joined by it then. *ret_result may lack outputs of EXISTS. */
+static bool
+plan_query(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, const struct sql_reached *reached,
+           struct correlation *c, struct sql_result *ret_result)
+{
+    struct sql_statement *q = block->q;
+    const struct sql_around *around;
+
+    if (reached->count == 0) {
+        return sql_plan(q, expr->select, false, ret_result);
+    }
+    for (size_t i = 0; i < reached->count; i++) {
+        if (reached->columns[i]->block != block) {
+            return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                            "'%s' is a column of a query further out, which cannot be named here",
+                            reached->columns[i]->name);
+        }
+    }
+    around = sql_number_rows(block, rel, expr->position);
+    if (around == NULL || !sql_plan_for(q, expr->select, around, ret_result)) {
+        return false;
+    }
+    c->outer[c->count] = around->number;
+    c->inner[c->count++] = ret_result->number;
+    return true;
+}
+
+/* The subquery of IN or EXISTS as a relation, its outputs, and the columns of both that must be equal. */
+static bool
+plan_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, bool takes_rest,
+             struct sql_rel *ret_matches, struct correlation *ret_correlation, struct sql_result *ret_list)
 {
     struct sql_statement *q = block->q;
     struct correlation *c = ret_correlation;
-    struct sql_result list = {.count = 0};
     struct sql_block *sub;
+    struct sql_reached reached;
+    bool simple;
 
-    if (expr->subquery == SQL_ANY) {
-        sub = plan_list(block, rel, expr, c, &list);
-    } else {
-        sub = begin_subquery(block, expr->select, false);
-        if (sub != NULL && (is_grouped(expr->select) || cuts(expr->select))) {
-            return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                            "aggregates, LIMIT or OFFSET in EXISTS are not supported");
-        }
-        sub = sub != NULL && correlate(block, rel, sub, 0, c) ? sub : NULL;
-    }
-    if (sub == NULL) {
+    *ret_list = (struct sql_result){.count = 0};
+    if (!sql_reach_out(block, expr->select, &reached)) {
         return false;
     }
-    for (size_t i = 0; i < expr->count; i++) {
-        c->outer[c->count] =
-            sql_other_column(q, rel, c->outer, c->count, sql_column_of(block, rel, expr->args[i]), expr->position);
-        c->inner[c->count] = sql_other_column(q, &sub->rel, c->inner, c->count, list.outputs[i].frame, expr->position);
-        c->count++;
-    }
-    *ret_matches = sub->rel;
-    return q->err == GRANARY_OK &&
-           (c->count > 0 || sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                                     "EXISTS needs an equality between columns of its query and of the outer one"));
-}
+    simple = is_simple(expr->select) && !reached.beyond && !(expr->select->distinct && expr->subquery == SQL_ANY) &&
+             (reached.others == 0 || takes_rest);
+    if (reached.count == 0 ? !is_plain(expr->select) || expr->subquery == SQL_EXISTS : !simple) {
+        size_t room = expr->count + 2;
 
-/* NOT IN of columns that are compared beside others: no row with the others' values may be equal, or equal for all one
- * knows. Those that are compared are taken out of the keys, into the rest. */
-static bool
-compare_by_rest(struct sql_statement *q, const struct sql_expr *expr, struct correlation *c)
-{
-    const char *equal = "";
-
-    c->count -= expr->count;
-    if (c->count == 0) {
-        return sql_fail(
-            q, GRANARY_EUNSUPPORTED, expr->position,
-            "NOT IN of several columns, or with another condition on the outer query than equalities, is not "
-            "supported: write NOT EXISTS");
-    }
-    for (size_t i = 0; i < expr->count; i++) {
-        const char *outer = sql_quoted(q, c->outer[c->count + i]);
-        const char *inner = sql_quoted(q, c->inner[c->count + i]);
-
-        if (outer == NULL || inner == NULL || equal == NULL) {
+        *c = (struct correlation){.outer = SQL_ARRAY(q, const char *, room), .inner = SQL_ARRAY(q, const char *, room)};
+        if (q->err != GRANARY_OK || !plan_query(block, rel, expr, &reached, c, ret_list)) {
             return false;
         }
-        equal = sql_printf(q, "%s%s%s =^ %s", equal, i == 0 ? "" : " and ", outer, inner);
+        *ret_matches = ret_list->rel;
+    } else {
+        sub = begin_subquery(block, expr->select, false);
+        if (sub == NULL || !correlate(block, rel, sub, expr->count + 2, c) ||
+            (expr->subquery == SQL_ANY && !sql_block_finish(sub, false, ret_list))) {
+            return false;
+        }
+        *ret_matches = expr->subquery == SQL_ANY ? ret_list->rel : sub->rel;
     }
-    if (equal == NULL) {
+    return expr->subquery != SQL_ANY || ret_list->count == expr->count ||
+           sql_fail(q, GRANARY_EINVAL, expr->position, "%zu value%s compared with %zu column%s", expr->count,
+                    expr->count == 1 ? " is" : "s are", ret_list->count, ret_list->count == 1 ? "" : "s");
+}
+
+/* What IN compares becomes keys, too. */
+static bool
+add_compared(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, struct sql_rel *matches,
+             const struct sql_result *list, struct correlation *c)
+{
+    struct sql_statement *q = block->q;
+
+    for (size_t i = 0; i < expr->count && q->err == GRANARY_OK; i++) {
+        c->outer[c->count] =
+            sql_other_column(q, rel, c->outer, c->count, sql_column_of(block, rel, expr->args[i]), expr->position);
+        c->inner[c->count] = sql_other_column(q, matches, c->inner, c->count, list->outputs[i].frame, expr->position);
+        c->count++;
+    }
+    return q->err == GRANARY_OK;
+}
+
+/* Without keys every row meets every row: both sides get a column that is equal. */
+static bool
+add_any_key(struct sql_statement *q, struct sql_rel *rel, struct sql_rel *matches, int position, struct correlation *c)
+{
+    const char *one = "1";
+
+    c->outer[0] = sql_fresh(q, "all");
+    c->inner[0] = sql_fresh(q, "all");
+    c->count = 1;
+    return q->err == GRANARY_OK && sql_rel_assign(q, rel, &c->outer[0], &one, 1, position) &&
+           sql_rel_assign(q, matches, &c->inner[0], &one, 1, position);
+}
+
+/*
+ * What is compared, of columns outer[from..] and inner[from..], as an expression: all equal; or in the order of rows,
+ * (a, b) < (c, d): a < c or (a = c and b < d).
+ */
+static const char *
+comparison(struct sql_statement *q, const struct correlation *c, size_t from, size_t count, const char *operator)
+{
+    const char *text = NULL;
+    bool ordered = operator[0] == '<' || operator[0] == '>';
+
+    for (size_t i = count; i-- > 0;) {
+        const char *a = sql_quoted(q, c->outer[from + i]);
+        const char *b = sql_quoted(q, c->inner[from + i]);
+
+        if (a == NULL || b == NULL || (i + 1 < count && text == NULL)) {
+            return NULL;
+        }
+        if (i + 1 == count) {
+            text = sql_printf(q, "%s %s^ %s", a, operator, b);
+        } else if (ordered) {
+            text = sql_printf(q, "(%s %.1s^ %s or (%s =^ %s and (%s)))", a, operator, b, a, b, text);
+        } else {
+            text = sql_printf(q, "(%s %s^ %s %s (%s))", a, operator, b, operator[0] == '=' ? "and" : "or", text);
+        }
+    }
+    return text;
+}
+
+/* The columns that are compared are taken out of the keys, into the rest. maybe: a pair of which that is not known is
+ * one, too. */
+static bool
+compare_by_rest(struct sql_statement *q, const struct sql_expr *expr, bool maybe, struct correlation *c)
+{
+    const char *text;
+
+    c->count -= expr->count;
+    text = comparison(q, c, c->count, expr->count, operator_of(expr));
+    if (text == NULL) {
         return false;
     }
-    c->rest =
-        sql_printf(q, "%s%scoalesce(%s, true)", c->rest == NULL ? "" : c->rest, c->rest == NULL ? "" : " and ", equal);
+    c->rest = sql_printf(q, maybe ? "%s%scoalesce(%s, true)" : "%s%s(%s)", c->rest == NULL ? "" : c->rest,
+                         c->rest == NULL ? "" : " and ", text);
     return c->rest != NULL;
+}
+
+/* EXISTS of a query that names nothing of the outer one: whether it has rows, beside every row. */
+static bool
+join_existence(struct sql_block *block, struct sql_rel *rel, struct sql_rel *matches, const struct sql_expr *expr,
+               const char **ret_text)
+{
+    struct sql_statement *q = block->q;
+    const char *rows = sql_fresh(q, "rows");
+    const char *size = "size";
+
+    *ret_text = rows == NULL ? NULL : sql_printf(q, "(`%s` > 0)", rows);
+    return *ret_text != NULL && sql_rel_head(q, matches, 0, 1, expr->position) &&
+           sql_rel_group(q, matches, NULL, 0, &(struct sql_aggregates){&rows, &size, 1}, expr->position) &&
+           sql_rel_join(q, rel, matches, &(struct sql_join_spec){.how = "inner", .position = expr->position});
 }
 
 /* Rows of *rel for which IN or EXISTS is true, or with `negated` not. */
 static bool
 filter_matches(struct sql_block *block, struct sql_rel *rel, const struct sql_expr *expr, bool negated)
 {
+    struct sql_statement *q = block->q;
     bool not_in = negated && expr->subquery == SQL_ANY;
     bool null_aware;
+    bool in = is_in(expr);
+    bool keyed;
     struct correlation c;
     struct sql_rel matches;
+    struct sql_result list;
+    const char *text;
 
-    if (!plan_matches(block, rel, expr, &matches, &c)) {
+    if (!plan_matches(block, rel, expr, true, &matches, &c, &list)) {
         return false;
     }
-    null_aware = not_in && c.count == 1 && c.rest == NULL;
-    if (not_in && !null_aware && !compare_by_rest(block->q, expr, &c)) {
+    if (expr->subquery == SQL_EXISTS && c.count == 0 && c.rest == NULL) {
+        return join_existence(block, rel, &matches, expr, &text) &&
+               sql_rel_filter(q, rel, negated ? sql_printf(q, "not %s", text) : text, expr->position);
+    }
+    if (!add_compared(block, rel, expr, &matches, &list, &c)) {
+        return false;
+    }
+    null_aware = not_in && in && c.count == 1 && c.rest == NULL;
+    if (expr->subquery == SQL_ANY && !null_aware && (not_in || !in) && !compare_by_rest(q, expr, negated, &c)) {
+        return false;
+    }
+    keyed = c.count > 0;
+    if (!keyed && !add_any_key(q, rel, &matches, expr->position, &c)) {
         return false;
     }
     /* NOT IN must see all nulls. */
-    if (!null_aware && matches.rows > REDUCE_FACTOR * rel->rows &&
-        !reduce(block->q, &matches, rel, c.inner, c.outer, c.count, expr->position)) {
+    if (!null_aware && keyed && matches.rows > REDUCE_FACTOR * rel->rows &&
+        !reduce(q, &matches, rel, c.inner, c.outer, c.count, expr->position)) {
         return false;
     }
-    return sql_rel_join(block->q, rel, &matches,
+    return sql_rel_join(q, rel, &matches,
                         &(struct sql_join_spec){.how = negated ? "anti" : "semi",
                                                 .left_on = c.outer,
                                                 .right_on = c.inner,
@@ -459,6 +550,52 @@ join_counts(struct sql_block *block, struct sql_rel values, const struct correla
 }
 
 /*
+ * ANY as a value, in its general form: of the pairs of an outer row and a value for which the comparison is not false,
+ * those are counted for which it is true. No such pair: it is false; none that is true: it is null.
+ */
+static bool
+mark_pairs(struct sql_block *block, struct sql_expr *expr, struct sql_rel *matches, struct correlation *c)
+{
+    struct sql_statement *q = block->q;
+    size_t keys = c->count - expr->count;
+    const char *text = comparison(q, c, keys, expr->count, operator_of(expr));
+    const struct sql_around *around = sql_number_rows(block, &block->rel, expr->position);
+    struct sql_rel pairs = block->rel;
+    const char *names[3] = {sql_fresh(q, "is"), sql_fresh(q, "values"), sql_fresh(q, "values")};
+    const char *aggregates[2] = {"size", NULL};
+    const char *number = sql_fresh(q, "outer");
+    const char *renamed;
+
+    if (text == NULL || around == NULL || q->err != GRANARY_OK) {
+        return false;
+    }
+    aggregates[1] = sql_printf(q, "count(case when `%s` then 1 else null end)", names[0]);
+    renamed = sql_quoted(q, around->number);
+    if (q->err != GRANARY_OK ||
+        !sql_rel_join(q, &pairs, matches,
+                      &(struct sql_join_spec){.how = "inner",
+                                              .left_on = c->outer,
+                                              .right_on = c->inner,
+                                              .count = keys,
+                                              .where = sql_printf(q, "coalesce(%s, true)", text),
+                                              .position = expr->position}) ||
+        !sql_rel_project(q, &pairs, (const char *[]){number, names[0]}, (const char *[]){renamed, text}, 2,
+                         expr->position) ||
+        !sql_rel_group(q, &pairs, &number, 1, &(struct sql_aggregates){&names[1], aggregates, 2}, expr->position) ||
+        !sql_rel_join(q, &block->rel, &pairs,
+                      &(struct sql_join_spec){.how = "left",
+                                              .left_on = &around->number,
+                                              .right_on = &number,
+                                              .count = 1,
+                                              .position = expr->position})) {
+        return false;
+    }
+    return sql_name_expr(
+        block, expr,
+        sql_printf(q, "(case when `%s` > 0 then true when `%s` > 0 then null else false end)", names[2], names[1]));
+}
+
+/*
  * IN or EXISTS as a value: true beside the rows that have a match. IN is null, not false, of a null, and where a null
  * is among the values; of no values at all it is false.
  */
@@ -468,20 +605,26 @@ mark_matches(struct sql_block *block, struct sql_expr *expr)
     struct sql_statement *q = block->q;
     struct correlation c;
     struct sql_rel matches;
+    struct sql_result list;
     const char *mark = sql_fresh(q, "match");
     const char *truth = "true";
     const char *counts[2];
 
-    if (mark == NULL || !plan_matches(block, &block->rel, expr, &matches, &c)) {
+    if (mark == NULL || !plan_matches(block, &block->rel, expr, false, &matches, &c, &list)) {
         return false;
     }
     if (c.rest != NULL) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, c.rest_position,
                         "IN or EXISTS within OR, NOT or CASE is bound to the outer query by equalities only");
     }
-    if (expr->count > 1) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                        "IN of several columns within OR, NOT or CASE is not supported: write EXISTS");
+    if (expr->subquery == SQL_EXISTS && c.count == 0) {
+        return join_existence(block, &block->rel, &matches, expr, &truth) && sql_name_expr(block, expr, truth);
+    }
+    if (!add_compared(block, &block->rel, expr, &matches, &list, &c)) {
+        return false;
+    }
+    if (expr->count > 1 || (expr->subquery == SQL_ANY && !is_in(expr))) {
+        return mark_pairs(block, expr, &matches, &c);
     }
     if (expr->subquery == SQL_ANY && !join_counts(block, matches, &c, expr->position, counts)) {
         return false;
@@ -502,39 +645,141 @@ mark_matches(struct sql_block *block, struct sql_expr *expr)
                    mark, counts[1], counts[0], counts[0], sql_quoted(q, c.outer[c.count - 1])));
 }
 
-/* (SELECT ...) that names nothing of the outer query: one row, beside every row. */
 static bool
-join_value(struct sql_block *block, struct sql_block *sub, struct sql_expr *expr)
+is_null_literal(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_LITERAL && strcmp(expr->text, "null") == 0;
+}
+
+/* Whether a null without a type is compared with values, or a value with such nulls. */
+static bool
+compares_null(const struct sql_expr *expr)
+{
+    const struct sql_select *select = expr->select;
+
+    return expr->subquery == SQL_ANY && expr->count == 1 &&
+           (is_null_literal(expr->args[0]) ||
+            (select->set == SQL_NO_SET && select->target_count == 1 && is_null_literal(select->targets[0].expr)));
+}
+
+/* Then it is null where there are values, and else false. */
+static bool
+mark_null(struct sql_block *block, struct sql_expr *expr)
+{
+    struct sql_expr *exists = SQL_NEW(block->q, struct sql_expr);
+    const char *text;
+
+    if (exists == NULL) {
+        return false;
+    }
+    *exists = *expr;
+    exists->subquery = SQL_EXISTS;
+    exists->count = 0;
+    text = mark_matches(block, exists) ? sql_text(block, exists) : NULL;
+    return text != NULL &&
+           sql_name_expr(block, expr, sql_printf(block->q, "(case when %s then null else false end)", text));
+}
+
+/* The column of a subquery that is a value. NULL: it has another number of them. */
+static const char *
+value_column(struct sql_statement *q, const struct sql_expr *expr, const struct sql_result *result)
+{
+    size_t size = expr->row_size > 0 ? expr->row_size : 1;
+
+    if (result->count != size) {
+        (void)sql_fail(q, GRANARY_EINVAL, expr->position,
+                       size == 1 ? "a subquery that is a value has one column, not %zu"
+                                 : "a subquery has %zu columns, and is compared with %zu values",
+                       result->count, size);
+        return NULL;
+    }
+    return result->outputs[expr->row_place].frame;
+}
+
+/* A value that is an error where there are several rows: of each number, or (NULL) of all. */
+static bool
+take_single(struct sql_statement *q, struct sql_rel *rel, const char *number, const char *value, int position,
+            const char **ret_value)
+{
+    const char *rows = sql_fresh(q, "rows");
+    const char *text = q->err != GRANARY_OK ? NULL : sql_printf(q, "single(%s, `%s`)", sql_quoted(q, value), rows);
+
+    *ret_value = sql_fresh(q, "value");
+    return q->err == GRANARY_OK && (number != NULL || sql_rel_head(q, rel, 0, 2, position)) &&
+           sql_rel_window(q, rel, rows, "size()",
+                          &(struct sql_window_spec){
+                              .partition = &number, .partition_count = number != NULL, .position = position}) &&
+           sql_rel_assign(q, rel, ret_value, &text, 1, position);
+}
+
+/* A value beside every row, or null when there is none. */
+static bool
+join_perhaps(struct sql_block *block, struct sql_rel *value, int position)
 {
     struct sql_statement *q = block->q;
+    struct correlation c = {.outer = SQL_ARRAY(q, const char *, 1), .inner = SQL_ARRAY(q, const char *, 1)};
+
+    return q->err == GRANARY_OK && add_any_key(q, &block->rel, value, position, &c) &&
+           left_join(block, value, &c, position);
+}
+
+/* (SELECT ...) that names nothing of the outer query: one row, beside every row. */
+static bool
+join_value(struct sql_block *block, struct sql_expr *expr)
+{
+    struct sql_statement *q = block->q;
+    bool plain = is_plain(expr->select);
+    struct sql_block *sub = plain ? begin_subquery(block, expr->select, true) : NULL;
     struct sql_result result;
     const char *name;
 
-    if (!is_one_row(expr->select) && expr->select->limit != 1) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                        "a subquery that is a value must have one row for sure: aggregate it, or write LIMIT 1");
-    }
-    if (!sql_block_finish(sub, false, &result)) {
+    if (plain ? sub == NULL || !sql_block_finish(sub, false, &result) : !sql_plan(q, expr->select, false, &result)) {
         return false;
     }
-    name = result.outputs[0].frame;
-    if (!sql_rel_select(q, &result.rel, &name, 1, expr->position)) {
+    name = value_column(q, expr, &result);
+    if (name == NULL || !sql_rel_select(q, &result.rel, &name, 1, expr->position)) {
         return false;
     }
-    if (!is_one_row(expr->select)) { /* of no row it is null: that stands behind */
-        const char *none = sql_no_value(q, name);
-        struct sql_rel nulls = result.rel;
-
-        if (none == NULL ||
-            !sql_rel_group(q, &nulls, NULL, 0, &(struct sql_aggregates){&name, &none, 1}, expr->position) ||
-            !sql_rel_concat(q, &result.rel, &nulls, expr->position) ||
-            !sql_rel_head(q, &result.rel, 0, 1, expr->position)) {
-            return false;
-        }
+    if (!plain || !is_one_row(expr->select)) {
+        return take_single(q, &result.rel, NULL, name, expr->position, &name) &&
+               sql_rel_select(q, &result.rel, &name, 1, expr->position) &&
+               join_perhaps(block, &result.rel, expr->position) && sql_name_expr(block, expr, sql_quoted(q, name));
     }
     return sql_rel_join(q, &block->rel, &result.rel,
                         &(struct sql_join_spec){.how = "inner", .position = expr->position}) &&
            sql_name_expr(block, expr, sql_quoted(q, name));
+}
+
+/* A value for each row of the outer query, whatever the subquery is. */
+static bool
+join_numbered_value(struct sql_block *block, struct sql_expr *expr, const struct sql_reached *reached)
+{
+    struct sql_statement *q = block->q;
+    struct correlation c = {.outer = SQL_ARRAY(q, const char *, 1), .inner = SQL_ARRAY(q, const char *, 1)};
+    const char *columns[2];
+    const char *names[2];
+    const char *texts[2];
+    struct sql_result result;
+
+    if (c.outer == NULL || c.inner == NULL || !plan_query(block, &block->rel, expr, reached, &c, &result)) {
+        return false;
+    }
+    columns[0] = c.inner[0];
+    columns[1] = value_column(q, expr, &result);
+    if (columns[1] == NULL) {
+        return false;
+    }
+    if (!(is_plain(expr->select) && is_one_row(expr->select)) &&
+        !take_single(q, &result.rel, columns[0], columns[1], expr->position, &columns[1])) {
+        return false;
+    }
+    for (int i = 0; i < 2 && q->err == GRANARY_OK; i++) {
+        texts[i] = sql_quoted(q, columns[i]);
+        names[i] = sql_fresh(q, i == 0 ? "outer" : "value");
+    }
+    c.inner[0] = names[0];
+    return q->err == GRANARY_OK && sql_rel_project(q, &result.rel, names, texts, 2, expr->position) &&
+           left_join(block, &result.rel, &c, expr->position) && sql_name_expr(block, expr, sql_quoted(q, names[1]));
 }
 
 /* One value for each value of the outer query's columns, of aggregates by those. It is computed beside the outer row,
@@ -548,16 +793,12 @@ join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql
     const char *text;
     struct correlation c;
 
-    if (!is_one_group(expr->select) || target->kind == SQL_STAR) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
-                        "a subquery that is a value and names columns of the outer query must be an aggregate");
-    }
     if (!correlate(block, &block->rel, sub, 0, &c)) {
         return false;
     }
     if (c.rest != NULL) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, c.rest_position,
-                        "a subquery that is a value can be bound to the outer query by equalities only");
+                        "this condition on columns of the outer query is not supported in a subquery that is a value");
     }
     if (!sql_bind(sub, target) || !sql_check_inner(sub, target)) {
         return false;
@@ -576,16 +817,23 @@ join_correlated_value(struct sql_block *block, struct sql_block *sub, struct sql
 static bool
 join_scalar(struct sql_block *block, struct sql_expr *expr)
 {
-    struct sql_block *sub = begin_subquery(block, expr->select, true);
+    const struct sql_select *select = expr->select;
+    struct sql_reached reached;
+    struct sql_block *sub;
 
-    if (sub == NULL) {
+    if (!sql_reach_out(block, select, &reached)) {
         return false;
     }
-    if (expr->select->target_count != 1) {
-        return sql_fail(block->q, GRANARY_EINVAL, expr->position, "a subquery that is a value has one column, not %zu",
-                        expr->select->target_count);
+    if (reached.count == 0) {
+        return join_value(block, expr);
     }
-    return sub->correlated_count == 0 ? join_value(block, sub, expr) : join_correlated_value(block, sub, expr);
+    if (!is_plain(select) || reached.beyond || reached.others > 0 || !is_one_group(select) || expr->row_size > 0 ||
+        select->target_count != 1 || sql_star_in(select->targets[0].expr) != NULL || select->set_count > 0 ||
+        select->distinct || sql_has(select->targets[0].expr, SQL_SUBQUERY) || sql_has_window(select->targets[0].expr)) {
+        return join_numbered_value(block, expr, &reached);
+    }
+    sub = begin_subquery(block, select, true);
+    return sub != NULL && join_correlated_value(block, sub, expr);
 }
 
 bool
@@ -597,14 +845,26 @@ sql_join_subqueries(struct sql_block *block, struct sql_expr *expr)
                 return true;
             }
         }
-        return expr->subquery == SQL_SCALAR ? join_scalar(block, expr) : mark_matches(block, expr);
+        return expr->subquery == SQL_SCALAR ? join_scalar(block, expr)
+               : compares_null(expr)        ? mark_null(block, expr)
+                                            : mark_matches(block, expr);
     }
     for (size_t i = 0; i < expr->count; i++) {
         if (!sql_join_subqueries(block, expr->args[i])) {
             return false;
         }
     }
-    return true;
+    for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count; i++) {
+        if (!sql_join_subqueries(block, expr->over->partition[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; expr->over != NULL && i < expr->over->order_count; i++) {
+        if (!sql_join_subqueries(block, expr->over->order[i].expr)) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || sql_join_subqueries(block, expr->condition);
 }
 
 bool
@@ -618,7 +878,7 @@ sql_filter_subquery(struct sql_block *block, struct sql_rel *rel, struct sql_exp
         negated = !negated;
         expr = expr->args[0];
     }
-    if (expr->kind == SQL_SUBQUERY && expr->subquery != SQL_SCALAR) {
+    if (expr->kind == SQL_SUBQUERY && expr->subquery != SQL_SCALAR && !compares_null(expr)) {
         return filter_matches(block, rel, expr, negated);
     }
     block->rel = *rel; /* which values are joined to */

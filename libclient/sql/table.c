@@ -369,19 +369,79 @@ select_outputs(struct sql_statement *q, struct sql_result *result, int position)
     return names != NULL && sql_rel_select(q, &result->rel, names, sql_without_twins(names, result->count), position);
 }
 
+/* One that names columns of the query around the one that it stands before: it is translated for each row of that. */
+static bool
+add_with_around(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
+{
+    struct sql_statement *q = block->q;
+    const struct sql_names *now = q->names;
+    struct sql_names visible = sql_names_before(q, with);
+    struct sql_result result;
+    bool ok;
+
+    if (block->around != with->around || with->recursive) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
+                        "'%s' of WITH names columns of the query around, and cannot be named here: write it out as a "
+                        "subquery",
+                        with->name);
+    }
+    q->names = &visible;
+    ok = sql_plan_for(q, with->select, with->around, &result);
+    q->names = now;
+    for (size_t i = 0; ok && i < with->column_count && i < result.count; i++) {
+        result.outputs[i].name = with->columns[i];
+    }
+    return ok && sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result) &&
+           sql_add_column(block, NULL, "outer", result.number, (int)block->item_count - 1) &&
+           (block->columns[block->column_count - 1]->hidden = true) &&
+           sql_add_equal(block, block->number, block->columns[block->column_count - 1], from->position);
+}
+
 static bool
 add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
 {
-    const struct sql_result *shared =
-        sql_check_recursive(block->q, with, from->position) ? sql_with_result(block->q, with) : NULL;
+    const struct sql_result *shared;
     bool again = with->used;
     struct sql_result result;
+    struct sql_reached reached = {.count = 0};
 
+    if (!sql_check_recursive(block->q, with, from->position)) {
+        return false;
+    }
+    if (with->around != NULL && with->result == NULL && with->state == SQL_WITH_QUERY &&
+        !sql_reach_out(with->around->block, with->select, &reached)) {
+        return false;
+    }
+    if (reached.count > 0) {
+        return add_with_around(block, from, with);
+    }
+    shared = sql_with_result(block->q, with);
     with->used = true;
     return shared != NULL && copy_outputs(block->q, &result, shared) &&
            (!again || (select_outputs(block->q, &result, from->position) &&
                        rename_columns(block->q, &result, true, from->position))) &&
            sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result);
+}
+
+bool
+sql_table_columns(struct sql_statement *q, struct sql_from *from, struct sql_expr *where, const char *const **ret_names,
+                  size_t *ret_count, const char **ret_alias, struct sql_with **ret_with)
+{
+    const char *alias = table_alias(q, from);
+    const struct sql_table *table = from->looked_at;
+
+    if (alias != NULL && table == NULL) {
+        table = find_table(q, from, alias, from->column_count > 0 ? NULL : where);
+    }
+    if (table == NULL) {
+        return false;
+    }
+    *ret_with = table->view;
+    from->looked_at = table;
+    *ret_names = table->columns;
+    *ret_count = table->count;
+    *ret_alias = alias;
+    return true;
 }
 
 bool

@@ -14,6 +14,12 @@ sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *
     if (text == NULL) {
         return false;
     }
+    for (size_t i = 0; i < block->named_count; i++) { /* a subquery that GROUP BY has: its value was computed before */
+        if (block->named[i].expr == expr) {
+            block->named[i].text = text;
+            return true;
+        }
+    }
     if (block->named_count == block->named_room) {
         size_t room = block->named_room == 0 ? 16 : 2 * block->named_room;
         struct sql_named *grown = SQL_ARRAY(block->q, struct sql_named, room);
@@ -121,7 +127,7 @@ add_case(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *ou
 static bool
 add_column(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
-    if (block->grouped && expr->column->block == block) {
+    if (block->grouped && expr->column->block == block && !sql_is_borrowed(block, expr->column->frame)) {
         return sql_fail(block->q, GRANARY_EINVAL, expr->position,
                         "column '%s' differs within a group: name it in GROUP BY, or aggregate it", expr->text);
     }

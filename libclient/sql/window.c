@@ -27,8 +27,8 @@ make_specs(struct windowing *w)
     const struct sql_window *over = w->expr->over;
     struct sql_statement *q = w->block->q;
     size_t partitions = over->partition_count;
-    const char **keys = SQL_ARRAY(q, const char *, partitions);
-    const char **all = SQL_ARRAY(q, const char *, partitions + over->order_count);
+    const char **keys = SQL_ARRAY(q, const char *, partitions + 1);
+    const char **all = SQL_ARRAY(q, const char *, partitions + 1 + over->order_count);
     const char **by = SQL_ARRAY(q, const char *, over->order_count);
     const char **nulls = SQL_ARRAY(q, const char *, over->order_count);
     bool *descending = SQL_ARRAY(q, bool, over->order_count);
@@ -40,10 +40,13 @@ make_specs(struct windowing *w)
         by[i] = sql_column_of(w->block, &w->block->rel, over->order[i].expr);
         nulls[i] = over->order[i].nulls_first ? "first" : "last";
         descending[i] = over->order[i].descending;
-        all[partitions + i] = by[i];
+        all[partitions + (w->block->around != NULL) + i] = by[i];
     }
     if (q->err != GRANARY_OK) {
         return false;
+    }
+    if (w->block->around != NULL) { /* a partition for each row of the query around */
+        keys[partitions++] = w->block->number->frame;
     }
     memcpy(all, keys, partitions * sizeof *all);
     w->whole = (struct sql_window_spec){

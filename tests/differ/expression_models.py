@@ -298,6 +298,8 @@ def extreme(function):
     return lambda row, o: function((v for v in row if v is not None), key=lambda v: v.encode() if isinstance(v, str) else v, default=None)
 
 
+for kind in 'ifsdqbw':
+    both('SINGLE', 'single({0}, 1)', kind, lambda row, o: row[0], nulls=True)
 for kinds in ('i i i', 's s s', 'd d d', 'w w w', 'b b b'):
     both('IN', '{0} in ({1}, {2})', kinds, among, nulls=True)
     both('COALESCE', 'coalesce({0}, {1}, {2})', kinds, first_there, nulls=True)

@@ -10,6 +10,7 @@ from compare import same_by, same_rows
 from draw import Draw, US, to_list
 from granary_test import Column, GranaryError
 from peers import DuckDb, Postgres, Sqlite, plain
+from sql_subqueries import smaller_deep
 from sql_tree import COLUMNS, PG_CASTS, PLAIN, TABLES, Maker, Writer
 
 OUR_TYPES = {'int': 'int64', 'big': 'int64', 'float': 'float64', 'wild': 'float64', 'dec': 'decimal(2)', 'text': 'string', 'date': 'date', 'ts': 'timestamp', 'bool': 'bool'}
@@ -259,6 +260,10 @@ def smaller_select(s, narrower):
         for i in range(len(s['items'])):
             yield {**s, 'items': s['items'][:i] + s['items'][i + 1:]}
     tree = s['from']
+    if tree[0] == 'lateral':
+        yield {**s, 'from': tree[2]}
+        for inner in smaller_deep(tree[3]):
+            yield {**s, 'from': [*tree[:3], inner, *tree[4:]]}
     if tree[0] == 'join':
         yield {**s, 'from': tree[2]}
         yield {**s, 'from': tree[3]}
@@ -291,6 +296,10 @@ def smaller_expr(e):
         for part in parts(child):
             if part[1] == e[1]:
                 yield part
+    if e[0] in ('scalar', 'exists', 'in_query', 'any_query', 'quantified'):
+        for at, q in enumerate(e):
+            for inner in smaller_deep(q) if isinstance(q, dict) else []:
+                yield [*e[:at], inner, *e[at + 1:]]
     if e[0] == 'win':
         for i in range(len(e[3])):
             yield e[:3] + [e[3][:i] + e[3][i + 1:]] + e[4:]

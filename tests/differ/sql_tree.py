@@ -3,6 +3,8 @@
 An expression is [kind, type, ...]; types: int, big (beyond 2^53), float, wild (nan, infinities, -0.0), dec, text, date, ts, bool. All of a table's rows differ
 in id, so that what depends on the order of rows can be asked for in a whole order.
 """
+from sql_subqueries import Subqueries, write_query
+
 COLUMNS = {'id': 'int', 'k': 'int', 'i': 'int', 'big': 'big', 'f': 'float', 'x': 'wild', 'n': 'dec', 's': 'text', 'd': 'date', 'ts': 'ts', 'b': 'bool'}
 TABLES = ('ta', 'tb', 'tc', 'te')
 PLAIN = ('int', 'float', 'text')  # what SQLite has, too
@@ -23,14 +25,14 @@ FOUND_IN = {name: feature for feature, names in {
     'nullif': 'aexpr_nullif', 'isnull': 'is_null is_not_null node_null_test nulltesttype', 'not': 'not_expr', 'or': 'or_expr', 'case': 'node_case_expr defresult result expr',
     'percentile': 'agg_order', 'filter': 'agg_filter', 'distinct': 'agg_distinct', 'n_rows': 'start_offset', 'framed': 'end_offset', 'over': 'over node_window_def partition_clause order_clause frame_options',
     'named': 'window_clause', 'based': 'refname', 'rollup': 'grouping_set_rollup node_grouping_set', 'cube': 'grouping_set_cube', 'sets': 'grouping_set_sets grouping_set_empty',
-    'star': 'node_a_star', 'row': 'node_row_expr', 'any': 'oper_name', 'exists': 'exists_sublink', 'in_list': 'any_sublink testexpr', 'value': 'expr_sublink', 'union': 'setop_union',
+    'star': 'node_a_star', 'row': 'node_row_expr', 'any': 'oper_name any_sublink', 'all': 'all_sublink', 'lateral': 'lateral', 'intersect all': 'setop_intersect', 'except all': 'setop_except', 'exists': 'exists_sublink', 'in_list': 'testexpr', 'value': 'expr_sublink', 'union': 'setop_union',
     'union all': 'all', 'intersect': 'setop_intersect', 'except': 'setop_except', 'with': 'with_clause ctes ctename ctequery node_common_table_expr', 'with names': 'aliascolnames', 'recursive': 'recursive',
     'natural': 'is_natural', 'using': 'using_clause', 'left': 'join_left', 'right': 'join_right', 'full': 'join_full', 'inner': 'join_inner node_join_expr jointype quals larg rarg',
     'sub': 'subquery node_range_subselect', 'values': 'values_lists colnames', 'series': 'node_range_function functions', 'offset': 'limit_offset', 'limit': 'limit_count',
     'having': 'having_clause', 'cast_number': 'typmods', 'null': 'isnull'}.items() for name in names.split()}
 
 
-class Maker:
+class Maker(Subqueries):
     def __init__(self, draw, peer, want=None):
         self.draw, self.peer = draw, peer
         self.wanted = FOUND_IN.get((want or '').split(':')[-1])
@@ -223,7 +225,9 @@ class Maker:
                 tree = ['join', 'cross', tree, other, None]
             else:
                 t = draw.choice([t for t in ('int', 'text', 'int') if self.column(t, scope) and self.column(t, [entry])] or [None])
-                if t is None:
+                if join in ('inner', 'left', 'right') and self.peer != 'sqlite' and draw.chance(0.15):  # on any condition
+                    tree = ['join', join, tree, other, self.expr('bool', scope + [entry], 1)]
+                elif t is None:
                     tree, join = ['join', 'cross', tree, other, None], 'cross'
                 else:
                     on = ['bin', 'bool', '=', self.column(t, scope), self.column(t, [entry])]
@@ -235,6 +239,8 @@ class Maker:
                         on = ['using', 'bool', draw.choice(self.shared(scope[0], entry))]
                     tree = ['join', join, tree, other, on]
             scope = scope + [entry]
+        if self.peer != 'sqlite' and self.chance(0.08, 'lateral'):
+            tree, scope = self.lateral(tree, scope, min(depth, 1))
         return tree, scope
 
     @staticmethod
@@ -245,6 +251,8 @@ class Maker:
     def subquery_condition(self, scope, depth):
         """IN, EXISTS or a value of another table, perhaps with a column of this one."""
         draw = self.draw
+        if self.peer != 'sqlite' and draw.chance(0.8 if self.wanted == 'all' else 0.6):
+            return self.deep_condition(scope, min(depth, 2))
         alias = self.name('q')
         inner = [alias, {n: t for n, t in COLUMNS.items() if t in self.types}, ['id']]
         table = draw.choice(TABLES)
@@ -409,7 +417,7 @@ class Maker:
         types = types or [draw.choice(self.types) for _ in range(draw.randint(1, 4))]
         where = None
         if draw.chance(0.6):
-            where = self.subquery_condition(scope, depth) if self.chance(0.3, 'row', 'any', 'exists', 'in_list', 'value') else self.expr('bool', scope, 2)
+            where = self.subquery_condition(scope, depth) if self.chance(0.3, 'row', 'any', 'all', 'exists', 'in_list', 'value') else self.expr('bool', scope, 2)
             if draw.chance(0.2):
                 where = ['bin', 'bool', draw.choice(['and', 'or']), where, self.expr('bool', scope, 1)]
         made = {'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': self.chance(0.3, 'named', 'based'), 'based': self.chance(0.3, 'based')}
@@ -436,7 +444,7 @@ class Maker:
         elif form < 0.55:
             items = [self.window(scope, depth) if draw.chance(0.6) else self.expr(t, scope, depth) for t in types]
         else:
-            items = [self.expr(t, scope, depth) for t in types]
+            items = [self.expr(t, scope, depth) if self.peer == 'sqlite' or draw.chance(0.85) else self.deep_value(t, scope, min(depth, 2)) for t in types]
             made['distinct'] = draw.chance(0.2)
         made['items'] = [[item, f'c{i}'] for i, item in enumerate(items)]
         return made
@@ -492,7 +500,7 @@ class Maker:
                 tree, scope = self.tables(max(0, depth - 1))
                 where = self.expr('bool', scope, 1) if draw.chance(0.5) else None
                 arms.append({'from': tree, 'where': where, 'distinct': False, 'group': None, 'having': None, 'named': False, 'items': [[self.expr(t, scope, 1), f'c{i}'] for i, t in enumerate(types)]})
-            made['arms'], made['between'] = arms, [self.choice(['union', 'union all', 'intersect', 'except']) for _ in arms[1:]]
+            made['arms'], made['between'] = arms, [self.choice(['union', 'union all', 'intersect', 'except'] + (['intersect all', 'except all'] if self.peer != 'sqlite' else [])) for _ in arms[1:]]
         else:
             made['arms'], made['between'] = [self.select(depth)], []
         columns = {name: item[1] for item, name in made['arms'][0]['items']}
@@ -680,13 +688,16 @@ class Writer:
 
     # subqueries
     def small(self, q):
-        return f'(select {self.expr(q["item"])} from {self.table(q["table"])} {q["alias"]}{" where " + self.expr(q["where"]) if q["where"] else ""})'
+        return write_query(self, q)
 
     def x_in_query(self, type, a, q, negated):
         return f'({self.expr(a)} {"not " if negated else ""}in {self.small(q)})'
 
     def x_any_query(self, type, a, q):
         return f'({self.expr(a)} = any {self.small(q)})'
+
+    def x_quantified(self, type, a, operator, which, q):
+        return f'({self.expr(a)} {operator} {which} {self.small(q)})'
 
     def x_exists(self, type, q, negated):
         return f'({"not " if negated else ""}exists {self.small(q)})'
@@ -718,6 +729,8 @@ class Writer:
                 picks = ', '.join(f'column{i + 1} as v{i + 1}' for i in range(len(tree[1][0])))
                 return f'(select {picks} from (values {rows})) {tree[2]}'
             return f'(values {rows}) {tree[2]}({names})'
+        if tree[0] == 'lateral':
+            return f'{self.tree(tree[2])} {tree[1]} join lateral {self.small(tree[3])} {tree[4]}(c){" on true" if tree[1] == "left" else ""}'
         _, join, left, right, on = tree
         return f'{self.tree(left)} {join} join {self.tree(right)}{"" if not on else " " + self.expr(on) if on[0] == "using" else " on " + self.expr(on)}'
 

@@ -384,6 +384,28 @@ op_nullif(struct node *node, int64_t n)
     return GRANARY_OK;
 }
 
+/* single(x, rows): a value that stands for the only one of its rows. */
+granary_err
+op_single(struct node *node, int64_t n)
+{
+    struct node *x = node->operands[0];
+    const struct node *rows = node->operands[1];
+    uint16_t pick[ROWS_BLOCK];
+    uint8_t used[2] = {1, 0};
+
+    if (x->base == ROWS_NULL) {
+        memset(pick, 0xff, sizeof pick);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        bool bad = (x->bad != NULL && x->bad[i] != 0) || (rows->bad != NULL && rows->bad[i] != 0);
+        bool several = node_counts(rows, i) && node_int_at(rows, i) > 1;
+
+        pick[i] = bad || several ? PICK_BAD : x->base != ROWS_NULL && node_counts(x, i) ? 0 : PICK_NULL;
+    }
+    take_all_picked(node, pick, used, n);
+    return GRANARY_OK;
+}
+
 /* greatest, least: nulls are passed over. */
 granary_err
 op_extreme(struct node *node, int64_t n)

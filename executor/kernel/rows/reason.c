@@ -138,6 +138,12 @@ op_reason(const struct node *node, int64_t i, char *ret_text, size_t size)
         gr_buf_free(&out);
         return;
     }
+    if (node->op == GR_OP_SINGLE) {
+        (void)snprintf(ret_text, size,
+                       "a subquery that stands for a value gave %lld rows: aggregate it, or write LIMIT 1",
+                       (long long)node_int_at(node->operands[1], i));
+        return;
+    }
     for (size_t k = 0; k < node->count && k < 4; k++) {
         gr_buf_addf(&out, k > 0 ? " and " : "");
         show(node->operands[k], i, &out);

@@ -70,6 +70,7 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     struct sql_expr *expr = sql_parse_new_expr(p, SQL_SUBQUERY, link->location, "", 0);
     PgQuery__Node *const test = TAKE(p, link, testexpr);
     const PgQuery__Node *query = TAKE(p, link, subselect);
+    bool all = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
 
     if (expr == NULL) {
         return NULL;
@@ -82,9 +83,13 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
         expr->subquery = SQL_SCALAR;
         break;
     case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
+    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK:
         expr->subquery = SQL_ANY;
-        if (link->n_oper_name > 0 && strcmp(parse_string(p, TAKE(p, link, oper_name)[0]), "=") != 0) {
-            return sql_parse_refuse(p, link->location, "ANY with another operator than = is");
+        if (link->n_oper_name > 0) {
+            expr->text = sql_parse_comparison(parse_string(p, TAKE(p, link, oper_name)[0]), all);
+        }
+        if (expr->text == NULL) {
+            return sql_parse_refuse(p, link->location, "ANY or ALL with another operator than a comparison is");
         }
         if (test->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
             expr->count = test->row_expr->n_args;
@@ -94,15 +99,16 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
             expr->args = parse_exprs(p, &test, 1);
         }
         break;
-    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK:
-        return sql_parse_refuse(p, link->location, "ALL (SELECT ...) is");
     default:
         return sql_parse_refuse(p, link->location, "this form of a subquery is");
     }
     expr->select = expr->args == NULL || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT
                        ? NULL
                        : parse_select(p, query->select_stmt);
-    return expr->select == NULL ? NULL : expr;
+    if (expr->select == NULL) {
+        return NULL;
+    }
+    return all ? sql_parse_new_negation(p, expr) : expr; /* all are so: none is the opposite */
 }
 
 static struct sql_expr *

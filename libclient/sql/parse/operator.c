@@ -24,10 +24,154 @@ parse_distinct(struct parse *p, const PgQuery__AExpr *from, bool negated)
     return p->q->err != GRANARY_OK ? NULL : negated ? sql_parse_new_negation(p, expr) : expr;
 }
 
+const char *
+sql_parse_comparison(const char *operator, bool opposite)
+{
+    static const char *const comparisons[][3] = {{"=", "=", "!="},  {"<>", "!=", "="}, {"<", "<", ">="},
+                                                 {"<=", "<=", ">"}, {">", ">", "<="},  {">=", ">=", "<"}};
+
+    for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
+        if (strcmp(comparisons[i][0], operator) == 0) {
+            return comparisons[i][opposite ? 2 : 1];
+        }
+    }
+    return NULL;
+}
+
+/* ---- rows of values ---- */
+
+static const PgQuery__RowExpr *
+row_of(const PgQuery__Node *node)
+{
+    return node != NULL && node->node_case == PG_QUERY__NODE__NODE_ROW_EXPR ? node->row_expr : NULL;
+}
+
+/* The subquery that a row is compared with; NULL: it is none. */
+static const PgQuery__SubLink *
+query_of(const PgQuery__Node *node)
+{
+    return node != NULL && node->node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
+                   node->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK
+               ? node->sub_link
+               : NULL;
+}
+
+/* The values of a row: as written, or the columns of a subquery, which has as many. */
+static struct sql_expr **
+parse_row(struct parse *p, const PgQuery__Node *from, size_t count)
+{
+    const PgQuery__RowExpr *row = row_of(from);
+    struct sql_expr **values = SQL_ARRAY(p->q, struct sql_expr *, count);
+
+    if (row != NULL && row->n_args != count) {
+        (void)sql_fail(p->q, GRANARY_EINVAL, row->location, "a row of %zu values is compared with one of %zu",
+                       row->n_args, count);
+        return NULL;
+    }
+    if (row != NULL) {
+        (void)TAKE(p, row, row_format);
+        (void)TAKE(p, row, colnames);
+        return parse_exprs(p, TAKE(p, row, args), count);
+    }
+    for (size_t i = 0; i < count && values != NULL; i++) {
+        values[i] = parse_expr(p, from);
+        if (values[i] == NULL) {
+            return NULL;
+        }
+        values[i]->row_size = count;
+        values[i]->row_place = i;
+    }
+    return values;
+}
+
+/* (a, b) = (c, d): a = c and b = d. (a, b) < (c, d): a < c or (a = c and b < d) */
+static struct sql_expr *
+compare_rows(struct parse *p, const char *operator, struct sql_expr ** left, struct sql_expr **right, size_t count,
+             int position)
+{
+    bool ordered = operator[0] == '<' || operator[0] == '>';
+    const char *strict = operator[0] == '<' ? "<" : ">";
+    struct sql_expr *expr = sql_parse_new_call(p, SQL_INFIX, position, operator, left[count - 1], right[count - 1]);
+
+    for (size_t i = count - 1; i-- > 0 && expr != NULL;) {
+        struct sql_expr *equal =
+            sql_parse_new_call(p, SQL_INFIX, position, ordered ? "=" : operator, left[i], right[i]);
+        struct sql_expr *before = sql_parse_new_call(p, SQL_INFIX, position, strict, left[i], right[i]);
+
+        if (ordered) {
+            expr = sql_parse_new_call(p, SQL_OR, position, "", before,
+                                      sql_parse_new_call(p, SQL_AND, position, "", equal, expr));
+        } else {
+            expr = sql_parse_new_call(p, operator[0] == '=' ? SQL_AND : SQL_OR, position, "", equal, expr);
+        }
+    }
+    return p->q->err == GRANARY_OK ? expr : NULL;
+}
+
+static struct sql_expr *
+parse_row_comparison(struct parse *p, const PgQuery__AExpr *from)
+{
+    const char *name = parse_last(p, TAKE(p, from, name), from->n_name);
+    const char *operator= sql_parse_comparison(name, false);
+    const PgQuery__Node *sides[2] = {TAKE(p, from, lexpr), TAKE(p, from, rexpr)};
+    const PgQuery__RowExpr *row = row_of(sides[0]) != NULL ? row_of(sides[0]) : row_of(sides[1]);
+    struct sql_expr **left;
+    struct sql_expr **right;
+
+    for (int i = 0; i < 2; i++) {
+        if (row_of(sides[i]) == NULL && query_of(sides[i]) == NULL) {
+            return sql_parse_refuse(p, from->location,
+                                    "a comparison of a row with anything but a row or a subquery is");
+        }
+    }
+    if (operator== NULL) {
+        return sql_parse_refuse(p, from->location, "an operator other than a comparison between rows is");
+    }
+    if (row->n_args == 0) {
+        return sql_parse_refuse(p, from->location, "a row without values is");
+    }
+    left = parse_row(p, sides[0], row->n_args);
+    right = left == NULL ? NULL : parse_row(p, sides[1], row->n_args);
+    return right == NULL ? NULL : compare_rows(p, operator, left, right, row->n_args, from->location);
+}
+
 static const PgQuery__List *
 list_of(const PgQuery__Node *node)
 {
     return node->node_case == PG_QUERY__NODE__NODE_LIST ? node->list : NULL;
+}
+
+/* (a, b) in ((1, 2), (3, 4)): either of these is equal. */
+static struct sql_expr *
+parse_rows_in(struct parse *p, const PgQuery__AExpr *from, const PgQuery__List *list, bool negated)
+{
+    const PgQuery__Node *left = TAKE(p, from, lexpr);
+    size_t count = row_of(left)->n_args;
+    struct sql_expr *expr = sql_parse_new_expr(p, SQL_OR, from->location, "", list->n_items);
+    struct sql_expr **values = count == 0 ? NULL : parse_row(p, left, count);
+
+    if (count == 0) {
+        return sql_parse_refuse(p, from->location, "a row without values is");
+    }
+    for (size_t i = 0; i < list->n_items && expr != NULL && values != NULL; i++) {
+        const PgQuery__Node *item = TAKE(p, list, items)[i];
+        struct sql_expr **right = row_of(item) == NULL && query_of(item) == NULL ? NULL : parse_row(p, item, count);
+
+        if (right == NULL) {
+            return p->q->err != GRANARY_OK
+                       ? NULL
+                       : sql_parse_refuse(p, from->location, "IN of a row and anything but rows is");
+        }
+        expr->args[i] = compare_rows(p, "=", values, right, count, from->location);
+        if (expr->args[i] == NULL) {
+            return NULL;
+        }
+    }
+    if (values == NULL || expr == NULL) {
+        return NULL;
+    }
+    expr = list->n_items == 1 ? expr->args[0] : expr;
+    return negated ? sql_parse_new_negation(p, expr) : expr;
 }
 
 static struct sql_expr *
@@ -41,6 +185,9 @@ parse_in(struct parse *p, const PgQuery__AExpr *from)
         return NULL;
     }
     expr->negated = strcmp(parse_string(p, TAKE(p, from, name)[0]), "<>") == 0;
+    if (row_of(from->lexpr) != NULL) {
+        return parse_rows_in(p, from, list, expr->negated);
+    }
     expr->args[0] = parse_expr(p, TAKE(p, from, lexpr));
     for (size_t i = 0; i < list->n_items && p->q->err == GRANARY_OK; i++) {
         expr->args[1 + i] = parse_expr(p, TAKE(p, list, items)[i]);
@@ -191,6 +338,93 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
     return NULL;
 }
 
+/*
+ * x < ANY(ARRAY[a, b]): x < a or x < b; ALL: and. Of another list it is ANY (SELECT unnest(list)), and null when there
+ * is none.
+ */
+static struct sql_expr *
+compare_with_items(struct parse *p, const char *operator, const PgQuery__AArrayExpr * array, struct sql_expr *value,
+                   bool all, int position)
+{
+    PgQuery__Node *const *items = TAKE(p, array, elements);
+    bool in = strcmp(operator, all ? "!=" : "=") == 0;
+    struct sql_expr *expr = sql_parse_new_expr(p, all ? SQL_AND : SQL_OR, position, "", array->n_elements);
+
+    if (in) {
+        expr = sql_parse_new_expr(p, SQL_IN, position, "in", 1 + array->n_elements);
+    }
+    for (size_t i = 0; in && i < array->n_elements && expr != NULL; i++) {
+        expr->negated = all;
+        expr->args[0] = value;
+        expr->args[1 + i] = parse_expr(p, items[i]);
+        if (expr->args[1 + i] == NULL) {
+            return NULL;
+        }
+    }
+    if (in) {
+        return expr;
+    }
+    for (size_t i = 0; i < array->n_elements && expr != NULL; i++) {
+        struct sql_expr *item = parse_expr(p, items[i]);
+
+        expr->args[i] = item == NULL ? NULL : sql_parse_new_call(p, SQL_INFIX, position, operator, value, item);
+        if (expr->args[i] == NULL) {
+            return NULL;
+        }
+    }
+    return expr != NULL && array->n_elements == 1 ? expr->args[0] : expr;
+}
+
+static struct sql_expr *
+compare_with_list(struct parse *p, const char *operator, const PgQuery__Node * from, struct sql_expr *value,
+                  int position)
+{
+    struct sql_expr *list = parse_expr(p, from); /* of the subquery, whose columns are not those of the query around */
+    struct sql_expr *again = list == NULL ? NULL : parse_expr(p, from);
+    struct sql_select *select = SQL_NEW(p->q, struct sql_select);
+    struct sql_expr *expr = sql_parse_new_expr(p, SQL_SUBQUERY, position, operator, 1);
+    struct sql_expr *when = sql_parse_new_expr(p, SQL_CASE, position, "", 3);
+
+    if (select == NULL || expr == NULL || when == NULL || again == NULL) {
+        return NULL;
+    }
+    *select = (struct sql_select){.position = position, .target_count = 1, .limit = -1};
+    select->targets = SQL_NEW(p->q, struct sql_target);
+    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
+    if (select->targets == NULL || select->group == NULL || !parse_without_from(p, 1, select)) {
+        return NULL;
+    }
+    select->targets[0].expr = sql_parse_new_call(p, SQL_FUNCTION, position, SQL_UNNEST, list, NULL);
+    expr->subquery = SQL_ANY;
+    expr->select = select;
+    expr->args[0] = value;
+    when->args[0] = sql_parse_new_call(p, SQL_POSTFIX, position, "is null", again, NULL);
+    when->args[1] = sql_parse_new_expr(p, SQL_LITERAL, position, "null", 0);
+    when->args[2] = expr;
+    return p->q->err == GRANARY_OK ? when : NULL;
+}
+
+static struct sql_expr *
+parse_quantified(struct parse *p, const PgQuery__AExpr *from, bool all)
+{
+    const char *name = parse_last(p, TAKE(p, from, name), from->n_name);
+    const PgQuery__Node *right = TAKE(p, from, rexpr);
+    bool written = right->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR && right->a_array_expr->n_elements > 0;
+    const char *operator= sql_parse_comparison(name, all && !written);
+    struct sql_expr *value;
+    struct sql_expr *expr;
+
+    if (operator== NULL) {
+        return sql_parse_refuse(p, from->location, "ANY or ALL with another operator than a comparison is");
+    }
+    value = parse_expr(p, TAKE(p, from, lexpr));
+    if (value == NULL || written) {
+        return value == NULL ? NULL : compare_with_items(p, operator, right->a_array_expr, value, all, from->location);
+    }
+    expr = compare_with_list(p, operator, right, value, from->location);
+    return all ? sql_parse_new_negation(p, expr) : expr;
+}
+
 struct sql_expr *
 sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -199,6 +433,9 @@ sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
     }
     switch (TAKE(p, from, kind)) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP:
+        if (row_of(from->lexpr) != NULL || row_of(from->rexpr) != NULL) {
+            return parse_row_comparison(p, from);
+        }
         return parse_operator(p, from);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
         return parse_distinct(p, from, false);
@@ -224,16 +461,8 @@ sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
         return parse_similar(p, from);
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
-        if (strcmp(parse_last(p, TAKE(p, from, name), from->n_name), "=") == 0) { /* x = ANY(l) */
-            struct sql_expr *wanted = parse_expr(p, TAKE(p, from, lexpr));
-
-            return wanted == NULL ? NULL
-                                  : sql_parse_new_call(p, SQL_FUNCTION, from->location, "list_contains",
-                                                       parse_expr(p, TAKE(p, from, rexpr)), wanted);
-        }
-        return sql_parse_refuse(p, from->location, "ANY of an array with another operator than = is");
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL:
-        return sql_parse_refuse(p, from->location, "ANY or ALL of an array is");
+        return parse_quantified(p, from, from->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL);
     default:
         return sql_parse_refuse(p, from->location, "BETWEEN SYMMETRIC is");
     }

@@ -84,6 +84,9 @@ struct sql_expr *sql_parse_bool(struct parse *p, const PgQuery__BoolExpr *from);
 struct sql_expr *sql_parse_truth(struct parse *p, const PgQuery__BooleanTest *from);
 struct sql_expr *sql_parse_case(struct parse *p, const PgQuery__CaseExpr *from);
 
+/* A comparison as expressions have it, or its opposite; NULL: the operator is none. */
+const char *sql_parse_comparison(const char *operator, bool opposite);
+
 /* ---- function.c ---- */
 
 /* A call of a function of expressions. */

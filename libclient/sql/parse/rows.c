@@ -147,6 +147,37 @@ is_of_moments(const PgQuery__FuncCall *call)
     return step != NULL && step->node_case == PG_QUERY__NODE__NODE_TYPE_CAST;
 }
 
+static bool
+has_numbers(const PgQuery__FuncCall *call)
+{
+    bool has = true;
+
+    for (size_t i = 0; i < call->n_args && has; i++) {
+        has = call->args[i]->node_case == PG_QUERY__NODE__NODE_A_CONST;
+    }
+    return has;
+}
+
+/* generate_series(1, t.n): the items of that list. */
+static bool
+parse_series_of_values(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery__FuncCall *call,
+                       struct sql_from *item)
+{
+    (void)TAKE(p, from, lateral);
+    item->kind = SQL_FROM_UNNEST;
+    item->list_count = 1;
+    item->lists = SQL_ARRAY(p->q, struct sql_expr *, 1);
+    if (item->lists == NULL) {
+        return false;
+    }
+    item->lists[0] = sql_parse_arguments(p, item->name, TAKE(p, call, args), call->n_args, call->location);
+    if (item->lists[0] == NULL || !parse_alias(p, TAKE(p, from, alias), item)) {
+        return false;
+    }
+    item->alias = item->alias != NULL ? item->alias : item->name;
+    return true;
+}
+
 bool
 parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct sql_from *item)
 {
@@ -172,8 +203,14 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
                                  "lists, at(t, time), and "
                                  "read_csv('FILE') and its kin, is");
     }
-    ok = (is_of_moments(call) ? sql_parse_moments(p, call, inclusive, item) : parse_series(p, call, inclusive, item)) &&
-         parse_alias(p, TAKE(p, from, alias), item);
+    if (is_of_moments(call)) {
+        ok = sql_parse_moments(p, call, inclusive, item);
+    } else if (has_numbers(call)) {
+        ok = parse_series(p, call, inclusive, item);
+    } else {
+        return parse_series_of_values(p, from, call, item);
+    }
+    ok = ok && parse_alias(p, TAKE(p, from, alias), item);
     if (ok && item->alias == NULL && item->kind == SQL_FROM_SELECT) {
         item->alias = item->name;
     }

@@ -194,6 +194,7 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         break;
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT:
         item->kind = SQL_FROM_SELECT;
+        (void)TAKE(p, from->range_subselect, lateral); /* goes without saying */
         item->select = parse_select(p, TAKE(p, from->range_subselect, subquery)->select_stmt);
         item->position = item->select == NULL ? -1 : item->select->position;
         ok = item->select != NULL && parse_alias(p, TAKE(p, from->range_subselect, alias), item);

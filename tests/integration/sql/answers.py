@@ -32,6 +32,129 @@ select i, x = y, x <> y, x < y, x <= y, x > y, x >= y, x is distinct from y, x i
 5,false,true,false,false,true,true,true,false
 7,false,true,true,true,false,false,true,false
 
+select (select i from whole)
+error: a subquery that stands for a value gave 2 rows: aggregate it, or write LIMIT 1
+
+select i, (select w.i from whole w where w.x > f.x) from f where i in (1, 7) order by i
+error: a subquery that stands for a value gave 2 rows
+
+select i, (select w.i from whole w where w.x < f.x and w.i = 2) from f order by i
+1,
+2,
+3,
+4,2
+5,2
+7,2
+
+select (select x from xy where i = 1), (select y from xy where i = 1), (select [i] from whole where i = 2)
+0.0,nan,[2]
+
+select i, i < any (select i from whole), i >= all (select i from whole), i <> any (select i from whole), i = all (select i from whole where i > 5), i <> all (select i from whole) from f order by i
+1,true,false,true,true,false
+2,false,true,true,true,false
+3,false,true,true,true,true
+4,false,true,true,true,true
+5,false,true,true,true,true
+7,false,true,true,true,true
+
+select i, x > any (select x from whole), x > all (select x from f), x < some (select nullif(x, 2.5) from whole) from f where i < 5 order by i
+1,false,false,true
+2,false,false,true
+3,,,
+4,true,false,
+
+select i from f where x > all (select w.x from whole w where w.i > f.i) order by i
+2
+3
+4
+5
+7
+
+select i, i = any(l), i <> all(l), i > any(l), 3 = any([i, null]), i = any(null::int[]) from (select i, [i - 1, 2] l from f) q order by i
+1,false,true,true,,
+2,true,false,true,,
+3,false,true,true,true,
+4,false,true,true,,
+5,false,true,true,,
+7,false,true,true,,
+
+select w.i, q.y from whole w, lateral (select f.i + w.i as y from f where f.x > w.x) q order by 1, 2
+1,5
+1,6
+1,8
+2,6
+2,7
+2,9
+
+select w.i, q.y, q.z from whole w left join lateral (select f.i y, f.x z from f where f.i > w.i + 3 order by f.i limit 1) q on q.y < 6 order by 1
+1,5,nan
+2,,
+
+select w.i, q.n from whole w cross join (select count(*) n from f where f.i <= w.i) q order by 1
+1,1
+2,2
+
+select w.i, a.b, c.d from whole w, lateral (select w.i * 2 as b) a, lateral (select a.b + w.i as d) c order by 1
+1,2,3
+2,4,6
+
+select w.i, v.i, s.n from whole w, whole v, lateral (select w.i * 10 + v.i as n) s where w.i = v.i order by 1
+1,1,11
+2,2,22
+
+select w.i, g from whole w, generate_series(1, w.i) g(g) order by 1, 2
+1,1
+2,1
+2,2
+
+select w.i, u from whole w left join unnest([w.i, 5]) t(u) on u > w.i + 3 order by 1
+1,5
+2,
+
+select w.i, f.i from whole w full join f on w.i > f.i order by 1, 2
+1,
+2,1
+,2
+,3
+,4
+,5
+,7
+
+select w.i, f.i from whole w right join f on w.x < f.x and f.i < 5 order by 2, 1
+,1
+,2
+,3
+1,4
+2,4
+,5
+,7
+
+select i from f semi join whole on f.i > whole.i order by i
+2
+3
+4
+5
+7
+
+select i from f anti join whole on f.i < whole.i order by i
+2
+3
+4
+5
+7
+
+select x from f intersect all select x from (values (0.0::float8), ('nan'), ('nan'), ('nan'), (0)) t(x) order by 1
+0.0
+0.0
+nan
+nan
+
+select x from f except all select x from (values (0.0::float8), ('nan'), (8)) t(x) order by 1
+0.0
+7.0
+nan
+\N
+
 select i, x < 'nan', x = 'nan', x > '6.5', x in ('nan', '7'), x between '1' and 'nan' from xy where i > 3 order by i
 4,false,true,true,true,true
 5,false,true,true,true,true

@@ -38,6 +38,48 @@ TABLES = {
 
 QUERIES = r"""
 select id, x + 1, x * y, -x, x - id from a
+select a.id, (select max(b.z) from b where b.x < a.x), (select count(*) from b where b.x < a.x) from a
+select a.id, (select b.name from b where b.x = a.x and b.z > 0 order by b.id, b.z, b.name limit 1) from a
+select a.id, (select a.id + 1), (select a.x + a.id), (select sum(b.z) + a.id from b where b.x = a.x) from a
+select a.id, (select count(*) from b where b.x = a.x having count(*) > 3) from a
+select a.id, (select count(distinct b.z) from b where b.x >= a.x), (select sum(b.z) from b where b.x = a.x or b.name = a.name) from a
+select a.id from a where exists (select 1 from b where b.x > a.x and b.z = 1)
+select a.id from a where not exists (select 1 from b where b.x > a.x)
+select a.id from a where exists (select 1 from b) and not exists (select 1 from e where id < 0)
+select a.id from a where exists (select 1 from b where b.x < a.x) or a.y > 1
+select a.id, exists (select b.x from b where b.x = a.x group by b.x having count(*) > 5) from a
+select a.id, exists (select 1 from b where b.x = a.x limit 0), exists (select max(z) from b where b.x = a.x), exists (select 1 from b where b.x = a.x limit 1 offset 8) from a
+select a.id, a.x in (select b.x from b where b.z > a.y), a.x not in (select b.x from b where b.z > a.y and b.x is not null) from a
+select a.id from a where a.x not in (select b.x from b where b.z > a.y)
+select a.id from a where a.x in (select max(b.x) from b where b.z < a.x)
+select a.id from a where (a.x, a.name) not in (select b.x, b.name from b where b.x is not null)
+select a.id, (a.x, a.name) in (select b.x, b.name from b), (a.x, a.name) not in (select b.x, b.name from b where b.z = a.id % 3) from a
+select a.id from a where (a.x, a.name) = (select b.x, b.name from b where b.id = a.id limit 1)
+select id, (x, id) < (1, 20), (x, id) >= (1, 20), (x, id) <> (1, 20), (x, name) = (1, 'ant') from a
+select id, (x, id) in (values (1, 2), (3, 4)) from a
+select a.id, (select sum(c) from (select b.z as c from b where b.x = a.x union all select a.id) u) from a
+select a.id, (select count(*) from (select b.z from b where b.x = a.x union select a.x union select 7) u), (select count(*) from (select z from b where b.x >= a.x except select a.x) u) from a
+select a.id, (with w as (select b.z from b where b.x = a.x) select sum(z) from w), (with w as (select z, x from b) select count(*) from w where w.x > a.x) from a
+select a.id, (select sum(b.z) from b where b.x in (select c.x from a c where c.y > a.y)) from a
+select a.id, (select max(b.id) from b where exists (select 1 from n where n.x = b.z and n.x < a.x)) from a
+select a.id, (select (select max(c.id) from b c where c.x = b.x and c.z < a.x) from b where b.id = a.id order by b.x nulls last, b.z nulls last limit 1) from a
+select x, sum(id), (select max(b.z) from b where b.x < a.x), max(id) + (select count(*) from n where n.x > a.x) from a group by x
+select x from a group by x having count(*) > (select count(*) from b where b.x = a.x)
+select sum((select max(b.z) from b where b.x = a.x)), count((select b.x from b where b.id = a.id limit 1)) from a
+select a.id, row_number() over (order by (select count(*) from b where b.x < a.x), a.id) from a
+select id from a order by (select count(*) from b where b.x = a.x) desc, id limit 9
+select a.id, (select max(r) from (select row_number() over (order by b.id) r from b where b.x >= a.x) w) from a
+select a.id, case when a.x > 0 then (select max(b.z) from b where b.x < a.x) else (select count(*) from n where n.x < a.id) end from a
+select a.id, (select distinct b.x from b where b.x = a.x) from a
+select (select x from n where k = 2), (select x from n where k = 9), (select x from n where x = 2 union select 2)
+select a.id, b.z from a left join b on a.x < b.x and b.z = 1
+select a.id, b.z from a left join b on a.id < 3
+select a.id, b.z from a left join b on b.z = 2 and a.id % 9 = 0
+select a.id, n.k from a left join n on 1 = 1
+select a.id, n.k from a left join n on 1 = 0
+select a.id, b.id from a left join b on a.x = b.x and b.z > (select min(z) from b)
+select a.id, b.id from a left join b on a.x = b.x and exists (select 1 from n where n.x = a.x)
+select a.id, (select count(b.id) from n left join b on n.x = b.z and b.x > a.x) from a
 select id, x % 3, x % -2, {x // 2|x / 2}, mod(x, 4) from a
 select id, {extract(dow from day)|cast(strftime('%w', day) as integer)}, {isodow(day)|(strftime('%w', day) + 6) % 7 + 1} from a
 select {position('b' in 'abc'), strpos('abc', 'b'), instr('abc', 'b')|2, 2, 2}
