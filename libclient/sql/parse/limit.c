@@ -113,37 +113,6 @@ is_plain(const PgQuery__Node *from)
             (value->val_case == PG_QUERY__A__CONST__VAL_FVAL && strpbrk(value->fval->fval, ".eE") == NULL));
 }
 
-/* A whole number that is no expression. */
-static bool
-parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count)
-{
-    const PgQuery__AConst *value;
-
-    *ret_count = absent;
-    if (from == NULL) {
-        return true;
-    }
-    value = from->node_case == PG_QUERY__NODE__NODE_A_CONST ? from->a_const : NULL;
-    if (value != NULL && TAKE(p, value, isnull)) { /* LIMIT ALL */
-        return true;
-    }
-    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL && TAKE(p, value->ival, ival) >= 0) {
-        *ret_count = TAKE(p, value->ival, ival);
-        return true;
-    }
-    if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
-        char *end;
-        long long count = strtoll(TAKE(p, value->fval, fval), &end, 10);
-
-        if (*end == '\0' && count >= 0 && count < LLONG_MAX) {
-            *ret_count = count;
-            return true;
-        }
-    }
-    return sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "%s needs a whole number as written, 0 or more",
-                    what);
-}
-
 /* absent: where nothing stands, or null. */
 static bool
 parse_rows(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_rows)
