@@ -102,7 +102,7 @@ class Part:
         if spec['form'] in ('matches', 'not'):
             return (found is not None) == (spec['form'] == 'matches')
         if spec['form'] == 'extract':
-            return found and found.group(0)
+            return found.group(0) if found else '' if spec['route'] == 'sql' else None  # as DuckDB has it, and as graphs have it
         return re.sub(spec['python'], '<>', text, count=0 if spec['form'] == 'replace_all' else 1)
 
     def judge(self, specs):

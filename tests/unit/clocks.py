@@ -11,6 +11,7 @@ READERS = {
     'libclient/base/log.c': 'when a line was written',
     'libclient/client/submit.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
     'executor/user/call_run.c': 'the same, of a graph that a function submits',
+    'libclient/sql/parse/moment.c': 'now() of a statement',
     'libclient/object/tell/subscribe.c': 'when an event was',
     'libclient/mutable/table.c': 'the time of a write; no earlier than the last one and the frontier',
     'libclient/object/read/waits.c': 'since when somebody waits',

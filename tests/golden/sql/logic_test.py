@@ -62,8 +62,8 @@ def record_of(first, lines):
         lines, first = lines[1:], first + 1
     words = lines[0].split() if lines else ['']
     if words[0] == 'statement':
-        sql, _ = split_query(lines[1:])
-        return Record('statement', words[1] if len(words) > 1 else 'ok', '', sql, None, first + 1, 'another connection' if len(words) > 2 else '')
+        sql, answer = split_query(lines[1:])
+        return Record('statement', words[1] if len(words) > 1 else 'ok', '', sql, answer, first + 1, 'another connection' if len(words) > 2 else '')
     if words[0] == 'query':
         sql, answer = split_query(lines[1:])
         sorts = [word for word in words[2:] if word in ('nosort', 'rowsort', 'valuesort', 'sort')]
