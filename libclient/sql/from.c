@@ -1,28 +1,41 @@
 /* FROM: its tables, and outer joins, as items of the block; then WHERE. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/block.h"
 
 static bool add_from(struct sql_block *block, const struct sql_from *from);
+
+/* The column of that name among some, in letters of any case where none has just these. false: there are several. */
+static bool
+find_side(const struct sql_block *block, size_t begin, size_t end, const char *name, struct sql_column **ret_column)
+{
+    size_t exact = 0;
+    size_t alike = 0;
+
+    *ret_column = NULL;
+    for (size_t c = begin; c < end; c++) {
+        struct sql_column *column = block->columns[c];
+        bool is_exact = strcmp(column->name, name) == 0;
+
+        if (!column->hidden && strcasecmp(column->name, name) == 0) {
+            *ret_column = is_exact || exact == 0 ? column : *ret_column;
+            exact += is_exact;
+            alike++;
+        }
+    }
+    return exact == 1 || (exact == 0 && alike <= 1);
+}
 
 /* The columns that USING names, of both sides. */
 static bool
 find_sides(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin,
            const char *name, struct sql_column *sides[2])
 {
-    sides[0] = NULL;
-    sides[1] = NULL;
-    for (size_t c = left_begin; c < block->column_count; c++) {
-        struct sql_column **side = &sides[c >= right_begin];
-
-        if (strcmp(block->columns[c]->name, name) == 0 && !block->columns[c]->hidden) {
-            if (*side != NULL) {
-                return sql_fail(block->q, GRANARY_EINVAL, from->position, "USING: more than one column is called '%s'",
-                                name);
-            }
-            *side = block->columns[c];
-        }
+    if (!find_side(block, left_begin, right_begin, name, &sides[0]) ||
+        !find_side(block, right_begin, block->column_count, name, &sides[1])) {
+        return sql_fail(block->q, GRANARY_EINVAL, from->position, "USING: more than one column is called '%s'", name);
     }
     if (sides[0] == NULL || sides[1] == NULL) {
         return sql_fail(block->q, GRANARY_ENOENT, from->position, "USING: there is no column '%s' on the %s side", name,
@@ -103,7 +116,7 @@ add_natural(struct sql_block *block, const struct sql_from *from, size_t left_be
 
     for (size_t r = right_begin; r < block->column_count && names != NULL; r++) {
         for (size_t l = left_begin; l < right_begin; l++) {
-            if (strcmp(block->columns[l]->name, block->columns[r]->name) == 0 && !block->columns[l]->hidden &&
+            if (strcasecmp(block->columns[l]->name, block->columns[r]->name) == 0 && !block->columns[l]->hidden &&
                 !block->columns[r]->hidden) {
                 names[count++] = block->columns[r]->name;
                 break;

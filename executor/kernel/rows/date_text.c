@@ -205,8 +205,10 @@ struct reading {
     const char *at;
     const char *end;
     struct moment moment;
+    int64_t day_of_year; /* of %j; 0: not told */
+    int64_t offset_us;   /* of %z */
     bool afternoon;
-    bool half_days; /* hours are those of %I */
+    bool half_days; /* hours are those of %I, or %p says which half they are of */
 };
 
 static bool
@@ -250,6 +252,31 @@ read_name(struct reading *r, const char *const *names, int count, bool is_short,
         }
     }
     return false;
+}
+
+/* +02, -0430, +05:30: of UTC */
+static bool
+read_offset(struct reading *r)
+{
+    bool west = r->at < r->end && *r->at == '-';
+    int hours = 0;
+    int minutes = 0;
+
+    if (r->at == r->end || (*r->at != '+' && *r->at != '-')) {
+        return false;
+    }
+    r->at++;
+    if (!read_small(r, 0, 23, &hours)) {
+        return false;
+    }
+    if (r->end - r->at >= 3 && *r->at == ':') {
+        r->at++;
+    }
+    if (r->end - r->at >= 2 && r->at[0] >= '0' && r->at[0] <= '9' && !read_small(r, 0, 59, &minutes)) {
+        return false;
+    }
+    r->offset_us = (hours * 60 + minutes) * (west ? -1 : 1) * INT64_C(60000000);
+    return true;
 }
 
 static bool
@@ -297,6 +324,7 @@ read_part(struct reading *r, char letter)
         m->microsecond = (int)(digits == 3 ? number * 1000 : digits == 2 ? number * 10000 : number * 100000);
         return true;
     case 'p':
+        r->half_days = true;
         r->afternoon = r->at < r->end && (*r->at == 'P' || *r->at == 'p');
         r->at += 2;
         return r->at <= r->end && (r->at[-1] == 'M' || r->at[-1] == 'm') && strchr("APap", r->at[-2]) != NULL;
@@ -310,6 +338,10 @@ read_part(struct reading *r, char letter)
     case 'A':
     case 'a':
         return read_name(r, days, 7, letter == 'a', &place);
+    case 'j':
+        return read_number(r, 3, &r->day_of_year, &digits) && r->day_of_year >= 1 && r->day_of_year <= 366;
+    case 'z':
+        return read_offset(r);
     case '%':
         return r->at < r->end && *r->at++ == '%';
     default:
@@ -327,7 +359,10 @@ read_format(struct reading *r, const char *format, size_t size)
             if (r->at == r->end || *r->at++ != format[i]) {
                 return false;
             }
-        } else if (++i == size || (parts != NULL ? !read_format(r, parts, strlen(parts)) : !read_part(r, format[i]))) {
+            continue;
+        }
+        i += 1 + (i + 1 < size && format[i + 1] == '-'); /* %-d: digits are read without zeros, too */
+        if (i >= size || (parts != NULL ? !read_format(r, parts, strlen(parts)) : !read_part(r, format[i]))) {
             return false;
         }
     }
@@ -347,11 +382,36 @@ read_moment(const struct rows_text *text, const struct rows_text *format, int64_
     }
     m->days = gr_date_days(m->year, m->month, m->day);
     civil = gr_date_civil(m->days);
-    if (civil.day != m->day) { /* there is no 30th of February */
+    if (civil.day != m->day || (r.half_days && m->hour > 12)) { /* there is no 30th of February */
         return false;
     }
+    if (r.day_of_year > 0) {
+        int64_t day = gr_date_days(m->year, 1, 1) + r.day_of_year - 1;
+
+        if (((m->month != 1 || m->day != 1) && day != m->days) || gr_date_civil(day).year != m->year) {
+            return false;
+        }
+        m->days = day;
+    }
     m->hour = r.half_days ? m->hour % 12 + (r.afternoon ? 12 : 0) : m->hour;
-    *ret_value = m->days * DAY_US + ((m->hour * 60 + m->minute) * INT64_C(60) + m->second) * 1000000 + m->microsecond;
+    *ret_value = m->days * DAY_US + ((m->hour * 60 + m->minute) * INT64_C(60) + m->second) * 1000000 + m->microsecond -
+                 r.offset_us;
+    return true;
+}
+
+/* Whether read_part() knows all letters of a format. */
+static bool
+is_readable(const struct rows_text *format)
+{
+    for (size_t i = 0; i < format->size; i++) {
+        if (format->bytes[i] == '%') {
+            i += 1 + (i + 1 < format->size && format->bytes[i + 1] == '-');
+            if (i >= format->size ||
+                (long_form(format->bytes[i]) == NULL && strchr("YymdHIMSfgpBbAajz%", format->bytes[i]) == NULL)) {
+                return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -360,6 +420,6 @@ text_strptime(struct text_call *call)
 {
     bool there = read_moment(&call->texts[0], &call->texts[1], &call->value);
 
-    call->null = !there && call->node->op == GR_OP_TRY_STRPTIME;
+    call->null = !there && call->node->op == GR_OP_TRY_STRPTIME && is_readable(&call->texts[1]);
     return there || call->null;
 }

@@ -500,6 +500,9 @@ sql_parse_truth(struct parse *p, const PgQuery__BooleanTest *from)
         return sql_parse_new_call(p, SQL_POSTFIX, from->location,
                                   type == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ? "is null" : "is not null", arg, NULL);
     }
+    if (arg != NULL && (arg->kind == SQL_LITERAL || arg->kind == SQL_COLUMN)) { /* a number is a condition, too */
+        arg = sql_parse_new_call(p, SQL_CAST, from->location, "bool", arg, NULL);
+    }
     expr = arg == NULL
                ? NULL
                : sql_parse_new_call(p, SQL_FUNCTION, from->location, "coalesce", arg,
