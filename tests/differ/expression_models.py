@@ -517,6 +517,38 @@ for alias in ('bin', 'to_binary'):
 both('BIN_INTEGER', 'bin({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):b}')
 both('HEX_INTEGER', 'hex({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):X}')
 both('TO_BASE', 'to_base({0}, [0], [1])', 'o', lambda row, o: np.base_repr(row[0], o[0]).rjust(o[1], '0'), [[2, 16, 36], [0, 5]])
+
+
+def parts_of(text):
+    return re.split(r'[/\\]', text)
+
+
+def sized(step, units):
+    def model(row, options):
+        size, unit, rest = abs(row[0]), 0, 0
+        while size >= step and unit < 5:
+            size, rest, unit = size // step, size % step, unit + 1
+        sign = '-' if row[0] < 0 else ''
+        return f'{sign}{size}.{rest * 10 // step} {units[unit - 1]}' if unit else f'{sign}{size} byte{"s" * (size != 1)}'
+    return model
+
+
+both('CHARACTER', 'list_extract({0}, [0])', 's', lambda row, o: row[0][o[0] - 1 if o[0] > 0 else o[0]:][:1] if 0 < abs(o[0]) <= len(row[0]) else '', [[1, 3, 9, 0, -1, -9]])
+for first, last in ((1, 2), (2, 30), (3, 2)):
+    both('TEXT_SLICE', f'list_slice({{0}}, {first}, {last})', 's', lambda row, o, a=first, z=last: row[0][a - 1:z])
+both('TEXT_SLICE', 'list_slice({0}, -2, -1)', 's', lambda row, o: row[0][-2:])
+for kind, name, parts, model in (('s', 'FILENAME', ("'a/'", '{0}'), lambda row, o: parts_of(row[0])[-1]), ('s', 'DIRNAME', ('{0}', "'/x'"), lambda row, o: row[0] or '/'),
+                                 ('ss', 'DIRPATH', ('{0}', "'/x/'", '{1}'), lambda row, o: row[0] + '/x')):
+    graph(f'PARSE_{name}', f'parse_{name.lower()}(concat({", ".join(parts)}))', kind, model)
+    sql(f'PARSE_{name}', f'parse_{name.lower()}({" || ".join(parts)})', kind, model)
+graph('PARSE_FILESTEM', "parse_filename^(concat({0}, '.c'))", 's', lambda row, o: row[0])
+sql('PARSE_FILESTEM', "parse_filename({0} || '.c', true)", 's', lambda row, o: row[0])
+both('FORMAT_SIZE', 'format_bytes({0})', 'i', sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB')))
+sql('FORMAT_SIZE', 'format_bytes({0} * 1000)', 'i', lambda row, o: sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB'))([row[0] * 1000], o))
+sql('FORMAT_SIZE', 'formatreadablesize({0})', 'i', sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB')), alias='formatreadablesize')
+both('FORMAT_DECIMAL_SIZE', 'formatreadabledecimalsize({0})', 'i', sized(1000, ('kB', 'MB', 'GB', 'TB', 'PB')))
+sql('FORMAT_DECIMAL_SIZE', 'formatreadabledecimalsize({0} * 1001)', 'i', lambda row, o: sized(1000, ('kB', 'MB', 'GB', 'TB', 'PB'))([row[0] * 1001], o))
+both('ERROR', "coalesce('there', error({0}))", 's', lambda row, o: 'there', nulls=True)
 both('REGEXP_ESCAPE', 'regexp_matches({0}, regexp_escape({0}))', 's', lambda row, o: True)
 for alias in ('lcase', 'lower'):
     sql('LOWER', alias + '({0})', 's', lambda row, o: row[0].lower(), alias=alias)
