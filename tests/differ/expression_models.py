@@ -548,6 +548,13 @@ sql('FORMAT_SIZE', 'format_bytes({0} * 1000)', 'i', lambda row, o: sized(1024, (
 sql('FORMAT_SIZE', 'formatreadablesize({0})', 'i', sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB')), alias='formatreadablesize')
 both('FORMAT_DECIMAL_SIZE', 'formatreadabledecimalsize({0})', 'i', sized(1000, ('kB', 'MB', 'GB', 'TB', 'PB')))
 sql('FORMAT_DECIMAL_SIZE', 'formatreadabledecimalsize({0} * 1001)', 'i', lambda row, o: sized(1000, ('kB', 'MB', 'GB', 'TB', 'PB'))([row[0] * 1001], o))
+for spec, kinds, model in (('>8', 's', lambda row, o: f'{row[0]:>8}'), ('^7', 's', lambda row, o: f'{row[0]:^7}'), ('.2', 's', lambda row, o: row[0][:2]), ('05d', 'i', lambda row, o: f'{row[0]:05d}'),
+                           ('<6', 'i', lambda row, o: f'{row[0]:<6}'), ('x', 'i', lambda row, o: f'{row[0]:x}'), ('b', 'i', lambda row, o: f'{row[0]:b}'), (',', 'i', lambda row, o: f'{row[0]:,}'),
+                           ('.2f', 'u', lambda row, o: f'{row[0]:.2f}'), ('9.3e', 'f', lambda row, o: f'{row[0]:9.3e}'), ('', 'f', lambda row, o: repr(row[0])), (',.1f', 'q', lambda row, o: f'{float(row[0]):,.1f}')):
+    graph('FORMATTED', f"format^({{0}}, '{spec}')", kinds, model)
+    sql('FORMATTED', "format('[{:" + spec + "}]', {0})", kinds, lambda row, o, m=model: f'[{m(row, o)}]', alias='format')
+for spec, kinds, model in (('%8s', 's', lambda row, o: f'{row[0]:>8}'), ('%-5d', 'i', lambda row, o: f'{row[0]:<5}'), ('%07.2f', 'f', lambda row, o: f'{row[0]:07.2f}')):
+    sql('FORMATTED', "printf('100%% " + spec + "', {0})", kinds, lambda row, o, m=model: f'100% {m(row, o)}', alias='printf')
 both('ERROR', "coalesce('there', error({0}))", 's', lambda row, o: 'there', nulls=True)
 both('REGEXP_ESCAPE', 'regexp_matches({0}, regexp_escape({0}))', 's', lambda row, o: True)
 for alias in ('lcase', 'lower'):

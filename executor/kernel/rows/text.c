@@ -447,6 +447,8 @@ row_run(const struct node *node, struct text_call *call, text_function *function
 
         if (operand->base == ROWS_INT) {
             call->ints[k] = node_int_at(operand, i);
+        } else if (operand->base == ROWS_DOUBLE) {
+            call->reals[k] = ((const double *)operand->values)[i];
         } else if (node->op == GR_OP_CONCAT) {
             text_give(call,
                       ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i]);

@@ -405,6 +405,10 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
         *ret_expr = sql_parse_arguments(p, "if", args, 3, call->location);
         return true;
     }
+    if (call->n_args > 0 && (strcmp(name, "format") == 0 || strcmp(name, "printf") == 0)) {
+        *ret_expr = sql_parse_format(p, name, args, call->n_args, call->location);
+        return true;
+    }
     if (call->n_args == 2 && strcmp(name, "parse_filename") == 0) {
         *ret_expr = parse_file_name(p, call, args);
         return true;
