@@ -686,6 +686,7 @@ of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max
 of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
 of_list('LIST_COUNT', 'list_count([l])', 'iii', lambda row, o: len(there(row)))
 of_list('LIST_UNIQUE', 'list_unique([l])', 'iii', lambda row, o: len(set(there(row))))
+of_list('LIST_MAD', 'list_mad([l])', 'ccc', lambda row, o: (lambda v: statistics.median(abs(x - statistics.median(v)) for x in v))([float(v) for v in there(row)]) if there(row) else None)
 of_list('LIST_MEDIAN', 'list_median([l])', 'ccc', lambda row, o: statistics.median(float(v) for v in there(row)) if there(row) else None)
 of_list('LIST_PRODUCT', 'list_product([l])', 'ccc', lambda row, o: math.prod(float(v) for v in there(row)) if there(row) else None)
 of_list('LIST_VAR_SAMP', 'list_var_samp([l])', 'ccc', lambda row, o: statistics.variance(float(v) for v in there(row)) if len(there(row)) > 1 else None)
