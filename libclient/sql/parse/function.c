@@ -402,6 +402,9 @@ parse_by_formats(struct parse *p, const PgQuery__FuncCall *call, const char *nam
     }
     made = sql_parse_new_expr(p, SQL_FUNCTION, call->location, "coalesce", list->count);
     for (size_t i = 0; i < list->count && made != NULL; i++) {
+        if (list->args[i]->kind != SQL_LITERAL || list->args[i]->text[0] != '\'') {
+            return from; /* refused as a list: a null at the end would hide what fits none */
+        }
         made->args[i] =
             sql_parse_new_call(p, SQL_FUNCTION, call->location, i + 1 < list->count ? "try_strptime" : from->text,
                                from->args[0], list->args[i]);
