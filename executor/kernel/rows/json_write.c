@@ -124,6 +124,7 @@ add_again(const char *string, size_t size, struct gr_buf *out)
     }
     json_add_said(string, size, &said);
     add_string(said.bytes != NULL ? said.bytes : "", said.size, out);
+    out->failed = out->failed || !gr_buf_ok(&said);
     gr_buf_free(&said);
 }
 
