@@ -9,6 +9,7 @@ import datetime
 import decimal
 import functools
 import hashlib
+import json
 import math
 import operator
 import re
@@ -697,6 +698,58 @@ both('STRING_SPLIT', "list_join(string_split({0}, [0]), '|')", 's', lambda row, 
 both('STRING_SPLIT', "list_length(string_split({0}, [0]))", 's', lambda row, o: len(row[0].split(o[0][1:-1])), [["','", "'b'"]])
 both('REGEXP_EXTRACT_ALL', "list_join(regexp_extract_all({0}, [0]), '|')", 's', lambda row, o: '|'.join(m.group() for m in re.finditer(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "'.'"]])
 both('REGEXP_SPLIT_TO_ARRAY', "list_join(regexp_split_to_array({0}, [0]), '|')", 's', lambda row, o: '|'.join(re.split(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "','"]])
+
+# ---- JSON: a text in a document. Expected are Python's json, and DuckDB's forms ----
+
+
+def document(row):
+    return {'k': [row[0].replace('\t', '.'), 7, {'x': -2.5}]}
+
+
+def reached(row, path):
+    """What a path of JSON_PATHS leads to, in a list; [] when it is not there."""
+    steps = {"'$'": [], "'$.k[0]'": ['k', 0], "'/k/1'": ['k', 1], "'k'": ['k'], "'$.k[-1].x'": ['k', -1, 'x'], "'$.\"k\"[#-3]'": ['k', -3], "'$.q'": ['q']}[path]
+    value = document(row)
+    for step in steps:
+        if step == 'q':
+            return []
+        value = value[step]
+    return [value]
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
+
+
+def is_json(text):
+    try:
+        json.loads(text)
+        return True
+    except ValueError:
+        return False
+
+
+JSON_PATHS = ["'$'", "'$.k[0]'", "'/k/1'", "'k'", "'$.k[-1].x'", "'$.\"k\"[#-3]'", "'$.q'"]
+JSON_DOCUMENT = "replace('{\"k\" : [ \"@\", 7, {\"x\":-2.50}]}', '@', replace({0}, chr(9), '.'))"
+
+
+def json_call(name, function, model):
+    both(name, function + '(' + JSON_DOCUMENT + ', [0])', 's', lambda row, o: next(map(model, reached(row, o[0])), None), [JSON_PATHS])
+
+
+both('JSON_VALID', 'json_valid({0})', 'a', lambda row, o: is_json(row[0]))
+both('JSON_VALID', "json_valid(replace([0], '@', {0}))", 's', lambda row, o: is_json(o[0][1:-1].replace('@', row[0])), [["'\"@\"'", "'[\"@\"]'", "'@'", "'{\"@\":0}'", "'[\"@]'"]])
+both('JSON', 'json(' + JSON_DOCUMENT + ')', 's', lambda row, o: compact(document(row)))
+json_call('JSON_EXTRACT', 'json_extract', compact)
+json_call('JSON_EXTRACT_STRING', 'json_extract_string', lambda v: v if isinstance(v, str) else compact(v))
+json_call('JSON_VALUE', 'json_value', lambda v: None if isinstance(v, (list, dict)) else compact(v))
+json_call('JSON_TYPE', 'json_type', lambda v: {str: 'VARCHAR', int: 'UBIGINT', float: 'DOUBLE', list: 'ARRAY', dict: 'OBJECT'}[type(v)])
+json_call('JSON_ARRAY_LENGTH', 'json_array_length', lambda v: len(v) if isinstance(v, list) else 0)
+both('JSON_EXISTS', 'json_exists(' + JSON_DOCUMENT + ', [0])', 's', lambda row, o: bool(reached(row, o[0])), [JSON_PATHS])
+both('JSON_KEYS', "list_join(json_keys(replace('{\"@\":1,\"k\":2}', '@', replace({0}, chr(9), '.'))), '|')", 's', lambda row, o: row[0].replace('\t', '.') + '|k')
+for alias, name, model in (('json_extract_path', 'JSON_EXTRACT', compact), ('json_extract_path_text', 'JSON_EXTRACT_STRING', lambda v: v if isinstance(v, str) else compact(v))):
+    sql(name, alias + '(' + JSON_DOCUMENT + ', [0])', 's', lambda row, o, model=model: next(map(model, reached(row, o[0])), None), [JSON_PATHS], alias=alias)
+sql('JSON_EXTRACT_STRING', JSON_DOCUMENT + " -> 'k' ->> 0", 's', lambda row, o: row[0].replace('\t', '.'))
 both('RANGE', "list_join(range({0}, {1}, [0]), ',')", 'cc', list_range(False), [[1, 2, -1, -3]])
 both('GENERATE_SERIES', "list_join(generate_series({0}, {1}, [0]), ',')", 'cc', list_range(True), [[1, 2, -1, -3]])
 

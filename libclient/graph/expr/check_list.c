@@ -268,6 +268,45 @@ expr_check_regexp_list(struct gr_expr *expr)
     return err == GRANARY_OK && expr->operand_count > 2 ? need_integer(expr, 2) : err;
 }
 
+/* ---- JSON ---- */
+
+/* A text, and a path or the number of an item. */
+static granary_err
+need_json(struct gr_expr *expr, granary_dtype dtype)
+{
+    granary_err err = need_text(expr, 0);
+
+    expr->dtype = dtype;
+    if (err == GRANARY_OK && expr->operand_count > 1 && !expr_is_integer(expr->operands[1]->dtype)) {
+        err = need_text(expr, 1);
+    }
+    return err;
+}
+
+granary_err
+expr_check_json_string(struct gr_expr *expr)
+{
+    return need_json(expr, GRANARY_STRING);
+}
+
+granary_err
+expr_check_json_count(struct gr_expr *expr)
+{
+    return need_json(expr, GRANARY_INT64);
+}
+
+granary_err
+expr_check_json_ask(struct gr_expr *expr)
+{
+    return need_json(expr, GRANARY_BOOL);
+}
+
+granary_err
+expr_check_json_keys(struct gr_expr *expr)
+{
+    return need_json(expr, GRANARY_LIST(GRANARY_STRING));
+}
+
 granary_err
 expr_check_list_range(struct gr_expr *expr)
 {

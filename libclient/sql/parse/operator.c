@@ -292,6 +292,8 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
         {"~~*", "ilike", SQL_LIKE, false},
         {"!~~*", "ilike", SQL_LIKE, true},
         {"^@", "startswith", SQL_FUNCTION, false},
+        {"->", "json_extract", SQL_FUNCTION, false},
+        {"->>", "json_extract_string", SQL_FUNCTION, false},
         {"&", "bitand", SQL_FUNCTION, false},
         {"|", "bitor", SQL_FUNCTION, false},
         {"#", "bitxor", SQL_FUNCTION, false},

@@ -65,7 +65,8 @@ rows(void **state)
         "f=list_pad(list_value(key), 3);g=list_median(list_value(key, 3));h=list_unique(list_value(text, 'a'));"
         "i=list_select(list_value(text), list_value(1, 2));"
         "j=cast(list_where(list_value(key), list_value(true)) as list(string));"
-        "k=regexp_split_to_array(text, 'a');l=list_bool_or(list_value(flag))");
+        "k=regexp_split_to_array(text, 'a');l=list_bool_or(list_value(flag));"
+        "m=json(concat('[\"\\n', hex(text), '\"]'));n=json_keys(concat('{\"', hex(text), '\":1}'))");
     kernel_test_frame(&test, frame);
     run_starved(&test, run_assign);
     kernel_test_fini(&test);
