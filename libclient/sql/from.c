@@ -475,6 +475,22 @@ unnest_item(struct sql_block *block, const struct sql_from *from)
     return sql_add_rows(block, &row) ? (int)block->item_count - 1 : -1;
 }
 
+/* A list of the numbers of items, behind the names of those lists: as long as the longest. */
+static bool
+assign_ordinality(struct sql_statement *q, struct sql_rel *rel, const struct sql_from *from, const char **names)
+{
+    const char *most = "0";
+    const char *text;
+
+    for (size_t i = 0; i < from->list_count && most != NULL; i++) {
+        most = sql_printf(q, "greatest(%s, coalesce(list_length(%s), 0))", most, sql_quoted(q, names[i]));
+    }
+    text = most == NULL ? NULL : sql_printf(q, "generate_series(1, %s)", most);
+    names[from->list_count] = sql_fresh(q, "ordinality");
+    return text != NULL && names[from->list_count] != NULL &&
+           sql_rel_assign(q, rel, &names[from->list_count], &text, 1, from->position);
+}
+
 /* Rows of the table that the lists are of become a row for each item. What is a column of that table stays one, and
  * the items are columns of the same item of FROM: so nothing is joined. */
 static bool
@@ -482,15 +498,16 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
 {
     struct sql_statement *q = block->q;
     const char *table = from->alias != NULL ? from->alias : SQL_UNNEST;
-    const char **names = SQL_ARRAY(q, const char *, from->list_count);
+    size_t count = from->list_count + from->ordinality;
+    const char **names = SQL_ARRAY(q, const char *, count);
     int item = unnest_item(block, from);
 
     if (names == NULL || item < 0) {
         return false;
     }
-    if (from->column_count > from->list_count) {
+    if (from->column_count > count) {
         return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", table,
-                        from->list_count, from->column_count);
+                        count, from->column_count);
     }
     block->rel = block->items[item];
     for (size_t i = 0; i < from->list_count; i++) {
@@ -508,11 +525,15 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
             return false;
         }
     }
-    if (!sql_rel_unnest(q, &block->items[item], names, from->list_count, outer, from->position)) {
+    if ((from->ordinality && !assign_ordinality(q, &block->items[item], from, names)) ||
+        !sql_rel_unnest(q, &block->items[item], names, count, outer, from->position)) {
         return false;
     }
-    for (size_t i = 0; i < from->list_count; i++) {
-        const char *name = i < from->column_count ? from->columns[i] : from->alias != NULL ? from->alias : SQL_UNNEST;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = i < from->column_count  ? from->columns[i]
+                           : i == from->list_count ? "ordinality"
+                           : from->alias != NULL   ? from->alias
+                                                   : SQL_UNNEST;
 
         if (!sql_add_column(block, table, name, names[i], item)) {
             return false;

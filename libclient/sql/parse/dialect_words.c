@@ -128,18 +128,22 @@ dialect_list(struct dialect *d, struct dialect_token *token)
     }
     subject = subject_of(token->prev);
     if (subject != NULL && token->pair != NULL && token->pair != token->next) {
-        (void)dialect_add(d, subject, "(", subject);
-        (void)dialect_add(d, token, ")", token);
+        struct dialect_token *open = dialect_add(d, subject, "(", subject);
+        struct dialect_token *close = dialect_add(d, token, ")", token);
+
+        if (open != NULL && close != NULL) {
+            open->pair = close;
+            close->pair = open;
+        }
     } else if (begins_list(token->prev)) {
         (void)dialect_add(d, token, "array", token);
     }
 }
 
-/* AS 'name' is AS "name". */
-void
-dialect_as(struct dialect *d, struct dialect_token *token)
+/* 'name' becomes "name". */
+static void
+quote_name(struct dialect *d, struct dialect_token *name)
 {
-    struct dialect_token *name = token->next;
     char *quoted = name->is_value && name->text[0] == '\'' ? SQL_ARRAY(d->q, char, 2 * (size_t)name->size) : NULL;
     char *to = quoted;
 
@@ -158,6 +162,25 @@ dialect_as(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, name, quoted);
     name->is_value = false;
     name->is_name = true;
+}
+
+/* AS 'name' is AS "name"; AS t('a', 'b') is AS t("a", "b"). */
+void
+dialect_as(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *name = token->next;
+    struct dialect_token *column;
+
+    quote_name(d, name);
+    if (!dialect_is_name(name) || !dialect_is(name->next, "(") || name->next->pair == NULL) {
+        return;
+    }
+    for (column = name->next->next; column->is_value && dialect_is(column->next, ","); column = column->next->next) {
+        quote_name(d, column);
+    }
+    if (column->next == name->next->pair) {
+        quote_name(d, column);
+    }
 }
 
 /* FILTER (condition) is FILTER (WHERE condition). */
@@ -401,6 +424,10 @@ dialect_star(struct dialect *d, struct dialect_token *token)
     struct dialect_token *end = is_star(token) ? put_clause(d, clause) : NULL;
     struct dialect_token *name;
 
+    if (dialect_is(token->prev, "by")) { /* GROUP BY *, ORDER BY * */
+        dialect_all(d, token);
+        return;
+    }
     if (end == NULL) {
         return;
     }

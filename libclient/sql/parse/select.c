@@ -170,6 +170,21 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
     return true;
 }
 
+/* (a JOIN b) AS c is (SELECT * FROM a JOIN b) AS c: only c can be named. */
+static bool
+parse_join_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
+{
+    struct sql_from *join = alias == NULL ? item : SQL_NEW(p->q, struct sql_from);
+
+    if (alias == NULL || join == NULL) {
+        return join != NULL;
+    }
+    *join = *item;
+    *item = (struct sql_from){.kind = SQL_FROM_SELECT, .position = join->position};
+    item->select = parse_select_all(p, join);
+    return item->select != NULL && parse_alias(p, alias, item);
+}
+
 static struct sql_from *
 parse_from(struct parse *p, const PgQuery__Node *from)
 {
@@ -190,7 +205,7 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         ok = parse_table(p, from->range_var, item);
         break;
     case PG_QUERY__NODE__NODE_JOIN_EXPR:
-        ok = parse_join(p, from->join_expr, item);
+        ok = parse_join(p, from->join_expr, item) && parse_join_alias(p, TAKE(p, from->join_expr, alias), item);
         break;
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT:
         item->kind = SQL_FROM_SELECT;

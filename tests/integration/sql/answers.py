@@ -46,6 +46,102 @@ select i, (select w.i from whole w where w.x < f.x and w.i = 2) from f order by 
 5,2
 7,2
 
+select 1_000, 1_0.5_0, 1_000e1_0, 0x1F, 0b11, 0o17, 0XfF_fF, -0x1f, '1_0 0x1F', c_1 /* 0x 1_0 /* */ */ from (select 1 c_1) -- 0x
+1000,10.50,10000000000000.0,31,3,15,65535,-31,1_0 0x1F,1
+
+select E'\'1_0', $$1_0 '$$, $a$1_0 0x1$$ $a$, 1_0::text || 1_2
+'1_0,1_0 ',1_0 0x1$$ ,1012
+
+select 0xFFFFFFFFFFFFFFFFFF
+error: column 8: '0xFFFFFFFFFFFFFFFFFF' is too large for a number of this form
+
+select 1 + 0x1Fg
+error: column 12: trailing junk after numeric literal
+
+select 1__0
+error: column 8: trailing junk after numeric literal
+
+select 'a'.upper(), [1, 2].list_sum(), (-1).abs(), lower('A').upper(), ('a').upper().lower(), 'x'.concat('y', 'z').upper()
+A,3,1,A,a,XYZ
+
+select [3, -1][2].abs(), [3, 4, 5][1:2].list_sum(), cast('-3' as int).abs(), 'a'.concat('b'.upper().concat('c'))
+1,7,3,aBc
+
+from (values (-4), (5)) t(x) select t.x.abs().sqrt() + 1, "x".abs(), x.sum() over () where x.abs() = 4 and x is distinct from x.abs() order by x.abs()
+3.0,4,-4
+
+select x.string_agg(',' order by x desc), count(*) filter (x.starts_with('a')) from (values ('a'), ('b')) t(x)
+"b,a",1
+
+select count(*) from (select 1 a) t join (select 1 b) u on a.abs() = b group by a.abs() having a.max() between 1 and (2).abs()
+1
+
+select x.upper from (values ('a')) t(x)
+error: column 8: no table in FROM is called 'x'
+
+select date '2020-01-01'.year()
+error: column 25: syntax error
+
+select x in l, x not in l, l, x from (values (null, [1]), (2, null), (3, [null, 3]), (3, [null]), (1, [5])) t(x, l)
+,,[1],
+,,,2
+true,false,"[NULL, 3]",3
+false,true,[NULL],3
+false,true,[5],1
+
+select 1 in [1, 2], 3 in [1, null], 3 not in [1, 2], not 1 in [1, 2], 1 in [1, 2].list_reverse(), 1 + 1 in [2], position('b' in 'abc'), 1 in (1, 2)
+true,false,true,false,true,true,2,true
+
+select i from (values (1)) as 't'('i') where t.i in [1]
+1
+
+select x, y from (values (1, 2)) as t('x', "y")
+1,2
+
+select x, sum(y) from (values (1, 2), (1, 3), (0, 7)) t(x, y) group by * order by * desc
+1,5
+0,7
+
+select c.y, c.x from ((values (1)) a(x) cross join (values (2)) b(x)) c(x, y)
+2,1
+
+select c.* from ((values (1), (3)) a(x) left join (values (1)) b(x) using (x)) as c join (values (3)) d(x) on c.x = d.x
+3
+
+select a.x from ((values (1)) a(x) cross join (values (2)) b(x)) c
+error: column 8: no table in FROM is called 'a'
+
+select * from unnest([5, 6], [7]) with ordinality as t(v)
+5,7,1
+6,,2
+
+select t.v, t.ordinality from unnest([5, 6]) with ordinality as t(v)
+5,1
+6,2
+
+select * from generate_series(5, 1, -2) with ordinality as t(v, o)
+5,1
+3,2
+1,3
+
+select range, ordinality from range(5, 7) with ordinality
+5,1
+6,2
+
+select * from (values (2), (0), (null)) n(k) left join unnest(range(k)) with ordinality as t(v, o) on true order by k, o
+0,,
+2,0,1
+2,1,2
+,,
+
+select k, (select max(o) from unnest(range(k)) with ordinality as t(v, o) where v < 3) from (values (2), (0), (5)) n(k) order by k
+0,
+2,2
+5,3
+
+select * from unnest([1]) with ordinality as t(a, b, c)
+error: column 15: 't' has 2 columns, but 3 names are given
+
 select (select x from xy where i = 1), (select y from xy where i = 1), (select [i] from whole where i = 2)
 0.0,nan,[2]
 
