@@ -347,7 +347,7 @@ gather_left(struct sql_block *block, const struct sql_from *from)
     return true;
 }
 
-/* An outer join becomes one item; so does a semi join, of which the left columns are left. */
+/* An outer join becomes one item; so does an ASOF JOIN, and a semi join, of which the left columns are left. */
 static bool
 add_outer_join(struct sql_block *block, const struct sql_from *from)
 {
@@ -369,7 +369,7 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position, "more than %d tables in one FROM",
                         SQL_ITEMS_MAX);
     }
-    if (!plan_side(block, from->left, from->join == SQL_LEFT || is_semi(from), &sides[0])) {
+    if (!plan_side(block, from->left, from->join == SQL_LEFT || from->asof || is_semi(from), &sides[0])) {
         return false;
     }
     if (block->conjunct_count > before && (from->join == SQL_RIGHT || from->join == SQL_FULL)) {
@@ -390,14 +390,21 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
         masks[side] = (uint64_t)1 << (first_item + (size_t)side);
         sides[side] = block->items[first_item + (size_t)side];
     }
-    if (!outer_keys(block, &conditions, sides, masks, kept, from, &links, &where) ||
-        !sql_rel_join(block->q, &sides[keep], &sides[1 - keep],
-                      &(struct sql_join_spec){.how = how[from->join],
-                                              .left_on = keep == 0 ? links.left : links.right,
-                                              .right_on = keep == 0 ? links.right : links.left,
-                                              .count = links.count,
-                                              .where = where,
-                                              .position = from->position})) {
+    if (from->asof) {
+        if (from->using_count > 0) { /* the last of its names is the inequality */
+            conditions.exprs[conditions.count - 1]->text = ">=";
+        }
+        if (!sql_asof_join(block, conditions.exprs, conditions.count, sides, masks, from)) {
+            return false;
+        }
+    } else if (!outer_keys(block, &conditions, sides, masks, kept, from, &links, &where) ||
+               !sql_rel_join(block->q, &sides[keep], &sides[1 - keep],
+                             &(struct sql_join_spec){.how = how[from->join],
+                                                     .left_on = keep == 0 ? links.left : links.right,
+                                                     .right_on = keep == 0 ? links.right : links.left,
+                                                     .count = links.count,
+                                                     .where = where,
+                                                     .position = from->position})) {
         return false;
     }
     if (from->join == SQL_FULL && from->on == NULL && !merge_columns(block, &sides[keep], &conditions, left_begin)) {
@@ -580,13 +587,17 @@ add_join(struct sql_block *block, const struct sql_from *from)
     size_t left_begin = block->column_count;
     size_t right_begin;
 
+    if (from->asof && from->right->kind == SQL_FROM_UNNEST) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                        "ASOF JOIN with unnest() is not supported: write (SELECT ...) around it");
+    }
     if (from->join == SQL_LEFT && from->right->kind == SQL_FROM_UNNEST) {
         return add_left_unnest(block, from);
     }
     if (from->join == SQL_POSITIONAL) {
         return add_positional_join(block, from);
     }
-    if (from->join != SQL_INNER && from->join != SQL_CROSS) {
+    if ((from->join != SQL_INNER && from->join != SQL_CROSS) || from->asof) {
         return add_outer_join(block, from);
     }
     if (!add_from(block, from->left)) {

@@ -67,20 +67,29 @@ dialect_semi(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, token, "left");
 }
 
-/* POSITIONAL JOIN is CROSS JOIN, noted. */
+/* POSITIONAL JOIN is CROSS JOIN, noted; ASOF [LEFT] JOIN is JOIN or LEFT JOIN, noted. */
 void
 dialect_other_join(struct dialect *d, struct dialect_token *token)
 {
     static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
+    static const char *const sides[] = {"left", "inner", "outer", NULL};
+    struct dialect_token *join = token->next;
 
-    if (is_named(token) || !dialect_is_one(token->next, joins)) {
+    if (is_named(token) || !dialect_is_one(join, joins)) {
         return;
     }
-    if (dialect_is(token, "positional") && dialect_is(token->next, "join")) {
-        dialect_note(d, token->next, NOTED_POSITIONAL);
-        dialect_replace(d, token, "cross");
+    while (dialect_is(token, "asof") && dialect_is_one(join, sides)) {
+        join = join->next;
+    }
+    if (!dialect_is(join, "join")) {
+        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s %.*s JOIN is not supported", token->size,
+                       token->text, join->size, join->text);
+    } else if (dialect_is(token, "asof")) {
+        dialect_note(d, join, NOTED_ASOF);
+        dialect_remove(d, token);
     } else {
-        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s JOIN is not supported", token->size, token->text);
+        dialect_note(d, join, NOTED_POSITIONAL);
+        dialect_replace(d, token, "cross");
     }
 }
 

@@ -21,6 +21,7 @@ enum parse_noted {
     NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
     NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
+    NOTED_ASOF,       /* JOIN or LEFT JOIN is ASOF JOIN */
 };
 
 struct parse_note {

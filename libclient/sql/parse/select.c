@@ -149,6 +149,7 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
                      : noted_join(p, join) == NOTED_ANTI ? SQL_ANTI
                                                          : SQL_LEFT;
     }
+    item->asof = noted_join(p, join) == NOTED_ASOF;
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));
@@ -164,7 +165,7 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         item->on = parse_condition(p, TAKE(p, join, quals));
         return item->on != NULL;
     }
-    if (item->join == SQL_INNER && item->using_count == 0 && !item->natural) {
+    if (item->join == SQL_INNER && item->using_count == 0 && !item->natural && !item->asof) {
         item->join = noted_join(p, join) == NOTED_POSITIONAL ? SQL_POSITIONAL : SQL_CROSS;
     }
     return true;

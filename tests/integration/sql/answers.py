@@ -142,6 +142,61 @@ select k, (select max(o) from unnest(range(k)) with ordinality as t(v, o) where 
 select * from unnest([1]) with ordinality as t(a, b, c)
 error: column 15: 't' has 2 columns, but 3 names are given
 
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t >= r.t order by i
+1,100
+2,150
+3,50
+7,50
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof left join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t > r.t order by i
+1,
+2,150
+3,50
+4,
+5,
+6,
+7,
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof inner join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on r.t >= l.t and r.s = l.s order by i
+1,100
+2,300
+3,200
+7,50
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof left outer join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and r.t > l.t where v is not null order by i
+1,150
+2,300
+3,200
+7,200
+
+select i, s, t, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) using (s, t) order by i
+1,a,10,100
+2,a,20,150
+3,b,15,50
+7,b,5,50
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t + 1 >= r.t * 2 where v > 60 order by i
+2,100
+
+select i, v, k from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t >= r.t join (values (1), (3)) z(k) on k = i order by i
+1,100,1
+3,50,3
+
+select count(*), max(a.t - b.t) from range(300000) a(t) asof join (select t * 3 t from range(90000) c(t)) b on a.t >= b.t
+300000,30002
+
+select a.x from (values (1)) a(x) asof join (values (1)) b(x) on a.x = b.x
+error: column 54: ASOF JOIN needs an inequality
+
+select 1 from (values (1, 2)) a(x, y) asof join (values (1, 2)) b(x, y) on a.x > b.x and a.y > b.y
+error: ASOF JOIN takes one inequality (<, <=, >, >=), and equalities
+
+select 1 from (values (1, 2)) a(x, y) asof join (values (1, 2)) b(x, y) on a.x > b.x and b.y > 1
+error: ASOF JOIN takes comparisons of both sides alone
+
+select 1 from (values (1)) a(x) asof join (values ('a')) b(x) on a.x > b.x
+error: is string in one input and int64 in another
+
 select (select x from xy where i = 1), (select y from xy where i = 1), (select [i] from whole where i = 2)
 0.0,nan,[2]
 
@@ -369,7 +424,7 @@ select positional.i from whole as positional join f using (i) positional join (s
 2
 
 select i from whole positional left join f
-error: line 1, column 21: positional JOIN is not supported
+error: line 1, column 21: positional left JOIN is not supported
 
 select * exclude (x), x as 'last one' from whole order by 1
 1,1.5
