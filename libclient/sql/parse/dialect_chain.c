@@ -102,12 +102,13 @@ dialect_dot(struct dialect *d, struct dialect_token *token)
 static bool
 is_other_in(const struct dialect_token *token)
 {
+    static const char *const ends[] = {"and", "or", "in", ",", "select", NULL}; /* position() has none of them */
     const struct dialect_token *before = token->prev;
 
     if (dialect_is_name(before) && dialect_is(before->prev, "for")) {
         return true;
     }
-    while (before->prev != NULL) {
+    while (before->prev != NULL && !dialect_is_one(before, ends)) {
         if (before->pair != NULL && dialect_is_end(before)) {
             before = before->pair->prev;
         } else if (before->pair != NULL) {
