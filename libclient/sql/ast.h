@@ -178,8 +178,10 @@ struct sql_from {
     /* UNNEST: a column of the items of each list, side by side */
     struct sql_expr **lists;
     size_t list_count;
+    bool ordinality; /* ... and behind them one of their numbers, from 1 */
     /* JOIN */
     enum sql_join join;
+    bool asof; /* INNER, LEFT: with the nearest row of the right side */
     struct sql_from *left;
     struct sql_from *right;
     struct sql_expr *on; /* or NULL */

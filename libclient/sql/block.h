@@ -192,6 +192,9 @@ struct sql_links {
     int position;
 };
 
+/* The condition of an ASOF JOIN: sides[0] becomes the join. */
+bool sql_asof_join(struct sql_block *block, struct sql_expr *const *conditions, size_t count, struct sql_rel sides[2],
+                   const uint64_t masks[2], const struct sql_from *from);
 /* Whether a condition is an equality between one part of the tables and another. */
 bool sql_is_link(const struct sql_block *block, const struct sql_expr *expr, uint64_t *ret_left, uint64_t *ret_right);
 /* forward: the left side is the equality's first argument */

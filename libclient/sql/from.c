@@ -347,7 +347,7 @@ gather_left(struct sql_block *block, const struct sql_from *from)
     return true;
 }
 
-/* An outer join becomes one item; so does a semi join, of which the left columns are left. */
+/* An outer join becomes one item; so does an ASOF JOIN, and a semi join, of which the left columns are left. */
 static bool
 add_outer_join(struct sql_block *block, const struct sql_from *from)
 {
@@ -369,7 +369,7 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position, "more than %d tables in one FROM",
                         SQL_ITEMS_MAX);
     }
-    if (!plan_side(block, from->left, from->join == SQL_LEFT || is_semi(from), &sides[0])) {
+    if (!plan_side(block, from->left, from->join == SQL_LEFT || from->asof || is_semi(from), &sides[0])) {
         return false;
     }
     if (block->conjunct_count > before && (from->join == SQL_RIGHT || from->join == SQL_FULL)) {
@@ -390,14 +390,21 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
         masks[side] = (uint64_t)1 << (first_item + (size_t)side);
         sides[side] = block->items[first_item + (size_t)side];
     }
-    if (!outer_keys(block, &conditions, sides, masks, kept, from, &links, &where) ||
-        !sql_rel_join(block->q, &sides[keep], &sides[1 - keep],
-                      &(struct sql_join_spec){.how = how[from->join],
-                                              .left_on = keep == 0 ? links.left : links.right,
-                                              .right_on = keep == 0 ? links.right : links.left,
-                                              .count = links.count,
-                                              .where = where,
-                                              .position = from->position})) {
+    if (from->asof) {
+        if (from->using_count > 0) { /* the last of its names is the inequality */
+            conditions.exprs[conditions.count - 1]->text = ">=";
+        }
+        if (!sql_asof_join(block, conditions.exprs, conditions.count, sides, masks, from)) {
+            return false;
+        }
+    } else if (!outer_keys(block, &conditions, sides, masks, kept, from, &links, &where) ||
+               !sql_rel_join(block->q, &sides[keep], &sides[1 - keep],
+                             &(struct sql_join_spec){.how = how[from->join],
+                                                     .left_on = keep == 0 ? links.left : links.right,
+                                                     .right_on = keep == 0 ? links.right : links.left,
+                                                     .count = links.count,
+                                                     .where = where,
+                                                     .position = from->position})) {
         return false;
     }
     if (from->join == SQL_FULL && from->on == NULL && !merge_columns(block, &sides[keep], &conditions, left_begin)) {
@@ -475,6 +482,22 @@ unnest_item(struct sql_block *block, const struct sql_from *from)
     return sql_add_rows(block, &row) ? (int)block->item_count - 1 : -1;
 }
 
+/* A list of the numbers of items, behind the names of those lists: as long as the longest. */
+static bool
+assign_ordinality(struct sql_statement *q, struct sql_rel *rel, const struct sql_from *from, const char **names)
+{
+    const char *most = "0";
+    const char *text;
+
+    for (size_t i = 0; i < from->list_count && most != NULL; i++) {
+        most = sql_printf(q, "greatest(%s, coalesce(list_length(%s), 0))", most, sql_quoted(q, names[i]));
+    }
+    text = most == NULL ? NULL : sql_printf(q, "generate_series(1, %s)", most);
+    names[from->list_count] = sql_fresh(q, "ordinality");
+    return text != NULL && names[from->list_count] != NULL &&
+           sql_rel_assign(q, rel, &names[from->list_count], &text, 1, from->position);
+}
+
 /* Rows of the table that the lists are of become a row for each item. What is a column of that table stays one, and
  * the items are columns of the same item of FROM: so nothing is joined. */
 static bool
@@ -482,15 +505,16 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
 {
     struct sql_statement *q = block->q;
     const char *table = from->alias != NULL ? from->alias : SQL_UNNEST;
-    const char **names = SQL_ARRAY(q, const char *, from->list_count);
+    size_t count = from->list_count + from->ordinality;
+    const char **names = SQL_ARRAY(q, const char *, count);
     int item = unnest_item(block, from);
 
     if (names == NULL || item < 0) {
         return false;
     }
-    if (from->column_count > from->list_count) {
+    if (from->column_count > count) {
         return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", table,
-                        from->list_count, from->column_count);
+                        count, from->column_count);
     }
     block->rel = block->items[item];
     for (size_t i = 0; i < from->list_count; i++) {
@@ -508,11 +532,15 @@ add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
             return false;
         }
     }
-    if (!sql_rel_unnest(q, &block->items[item], names, from->list_count, outer, from->position)) {
+    if ((from->ordinality && !assign_ordinality(q, &block->items[item], from, names)) ||
+        !sql_rel_unnest(q, &block->items[item], names, count, outer, from->position)) {
         return false;
     }
-    for (size_t i = 0; i < from->list_count; i++) {
-        const char *name = i < from->column_count ? from->columns[i] : from->alias != NULL ? from->alias : SQL_UNNEST;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = i < from->column_count  ? from->columns[i]
+                           : i == from->list_count ? "ordinality"
+                           : from->alias != NULL   ? from->alias
+                                                   : SQL_UNNEST;
 
         if (!sql_add_column(block, table, name, names[i], item)) {
             return false;
@@ -559,13 +587,17 @@ add_join(struct sql_block *block, const struct sql_from *from)
     size_t left_begin = block->column_count;
     size_t right_begin;
 
+    if (from->asof && from->right->kind == SQL_FROM_UNNEST) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                        "ASOF JOIN with unnest() is not supported: write (SELECT ...) around it");
+    }
     if (from->join == SQL_LEFT && from->right->kind == SQL_FROM_UNNEST) {
         return add_left_unnest(block, from);
     }
     if (from->join == SQL_POSITIONAL) {
         return add_positional_join(block, from);
     }
-    if (from->join != SQL_INNER && from->join != SQL_CROSS) {
+    if ((from->join != SQL_INNER && from->join != SQL_CROSS) || from->asof) {
         return add_outer_join(block, from);
     }
     if (!add_from(block, from->left)) {

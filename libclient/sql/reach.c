@@ -288,7 +288,9 @@ walk_from(struct reaching *r, struct sql_from *from, struct scope *scope)
                 return false;
             }
         }
-        return true;
+        return !from->ordinality ||
+               add_name(r->q, scope, unnest,
+                        from->list_count < from->column_count ? from->columns[from->list_count] : "ordinality");
     default:
         break;
     }

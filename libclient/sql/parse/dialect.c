@@ -16,6 +16,8 @@ static const struct {
     {"==", dialect_equal},
     {"[", dialect_list},
     {"(", dialect_subquery},
+    {".", dialect_dot},
+    {"in", dialect_in},
     {"*", dialect_star},
     {",", dialect_comma},
     {":", dialect_colon},
@@ -355,9 +357,13 @@ char *
 dialect_rewrite(struct sql_statement *q, char *text, const struct parse_note **ret_notes, size_t *ret_note_count)
 {
     struct dialect d = {.q = q, .text = text};
-    PgQuery__ScanResult *scan = parse_scan(q, text);
+    PgQuery__ScanResult *scan;
     char *written = NULL;
 
+    if (!dialect_numbers(q, text)) {
+        return NULL;
+    }
+    scan = parse_scan(q, text);
     if (scan != NULL && list_tokens(&d, scan)) { /* a text that it cannot scan is the parser's to refuse */
         apply_rules(&d);
         written = q->err == GRANARY_OK ? write_tokens(&d, ret_notes, ret_note_count) : NULL;

@@ -41,6 +41,9 @@ struct dialect {
 /* What the grammar parses: rewritten, or text itself. *ret_notes lie in the statement's memory. NULL: it has failed. */
 char *dialect_rewrite(struct sql_statement *q, char *text, const struct parse_note **ret_notes, size_t *ret_note_count);
 
+/* Numbers with underscores or in another base become decimal ones, in their place. false: one is too large. */
+bool dialect_numbers(struct sql_statement *q, char *text);
+
 /* ---- for rules ---- */
 
 /* In letters of any case; no text in quotes is a word. */
@@ -75,6 +78,8 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 
 /* dialect_query.c */
 dialect_rule dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
+/* dialect_chain.c */
+dialect_rule dialect_dot, dialect_in;
 /* dialect_words.c */
 dialect_rule dialect_quotient, dialect_power, dialect_equal, dialect_try, dialect_join, dialect_semi,
     dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star, dialect_as, dialect_percent,

@@ -67,20 +67,29 @@ dialect_semi(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, token, "left");
 }
 
-/* POSITIONAL JOIN is CROSS JOIN, noted. */
+/* POSITIONAL JOIN is CROSS JOIN, noted; ASOF [LEFT] JOIN is JOIN or LEFT JOIN, noted. */
 void
 dialect_other_join(struct dialect *d, struct dialect_token *token)
 {
     static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
+    static const char *const sides[] = {"left", "inner", "outer", NULL};
+    struct dialect_token *join = token->next;
 
-    if (is_named(token) || !dialect_is_one(token->next, joins)) {
+    if (is_named(token) || !dialect_is_one(join, joins)) {
         return;
     }
-    if (dialect_is(token, "positional") && dialect_is(token->next, "join")) {
-        dialect_note(d, token->next, NOTED_POSITIONAL);
-        dialect_replace(d, token, "cross");
+    while (dialect_is(token, "asof") && dialect_is_one(join, sides)) {
+        join = join->next;
+    }
+    if (!dialect_is(join, "join")) {
+        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s %.*s JOIN is not supported", token->size,
+                       token->text, join->size, join->text);
+    } else if (dialect_is(token, "asof")) {
+        dialect_note(d, join, NOTED_ASOF);
+        dialect_remove(d, token);
     } else {
-        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s JOIN is not supported", token->size, token->text);
+        dialect_note(d, join, NOTED_POSITIONAL);
+        dialect_replace(d, token, "cross");
     }
 }
 
@@ -128,18 +137,22 @@ dialect_list(struct dialect *d, struct dialect_token *token)
     }
     subject = token->prev->is_value && token->prev->text[0] == '\'' ? token->prev : subject_of(token->prev);
     if (subject != NULL && token->pair != NULL && token->pair != token->next) {
-        (void)dialect_add(d, subject, "(", subject);
-        (void)dialect_add(d, token, ")", token);
+        struct dialect_token *open = dialect_add(d, subject, "(", subject);
+        struct dialect_token *close = dialect_add(d, token, ")", token);
+
+        if (open != NULL && close != NULL) {
+            open->pair = close;
+            close->pair = open;
+        }
     } else if (begins_list(token->prev)) {
         (void)dialect_add(d, token, "array", token);
     }
 }
 
-/* AS 'name' is AS "name". */
-void
-dialect_as(struct dialect *d, struct dialect_token *token)
+/* 'name' becomes "name". */
+static void
+quote_name(struct dialect *d, struct dialect_token *name)
 {
-    struct dialect_token *name = token->next;
     char *quoted = name->is_value && name->text[0] == '\'' ? SQL_ARRAY(d->q, char, 2 * (size_t)name->size) : NULL;
     char *to = quoted;
 
@@ -158,6 +171,25 @@ dialect_as(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, name, quoted);
     name->is_value = false;
     name->is_name = true;
+}
+
+/* AS 'name' is AS "name"; AS t('a', 'b') is AS t("a", "b"). */
+void
+dialect_as(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *name = token->next;
+    struct dialect_token *column;
+
+    quote_name(d, name);
+    if (!dialect_is_name(name) || !dialect_is(name->next, "(") || name->next->pair == NULL) {
+        return;
+    }
+    for (column = name->next->next; column->is_value && dialect_is(column->next, ","); column = column->next->next) {
+        quote_name(d, column);
+    }
+    if (column->next == name->next->pair) {
+        quote_name(d, column);
+    }
 }
 
 /* FILTER (condition) is FILTER (WHERE condition). */
@@ -401,6 +433,10 @@ dialect_star(struct dialect *d, struct dialect_token *token)
     struct dialect_token *end = is_star(token) ? put_clause(d, clause) : NULL;
     struct dialect_token *name;
 
+    if (dialect_is(token->prev, "by")) { /* GROUP BY *, ORDER BY * */
+        dialect_all(d, token);
+        return;
+    }
     if (end == NULL) {
         return;
     }

@@ -107,12 +107,17 @@ add_option(struct parse *p, struct sql_file *file, const char *name, int positio
 
 /* ---- read_csv(...) ---- */
 
+static bool
+is_text(const PgQuery__Node *node)
+{
+    return node->node_case == PG_QUERY__NODE__NODE_A_CONST && node->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+}
+
 /* Behind a database's name stands that of a table. */
 static bool
 is_table(const struct sql_file *file, const PgQuery__Node *node)
 {
-    return strcmp(file->format, "sqlite") == 0 && file->count == 0 && node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-           node->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+    return strcmp(file->format, "sqlite") == 0 && file->count == 0 && is_text(node);
 }
 
 /* name => value, or name = value */
@@ -141,30 +146,81 @@ take_argument(struct parse *p, const PgQuery__Node *node, struct sql_file *file)
                     "behind the file's name stand options: delimiter => ';'");
 }
 
+/* The format that a reader is of. NULL: it is no reader */
+static const char *
+format_of_reader(const char *name)
+{
+    static const struct {
+        const char *name;
+        const char *format;
+    } others[] = {{"read_csv_auto", "csv"},
+                  {"parquet_scan", "parquet"},
+                  {"read_json_auto", "json"},
+                  {"read_ndjson_auto", "ndjson"}};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(name, others[i].name) == 0) {
+            return others[i].format;
+        }
+    }
+    return strncmp(name, READ, strlen(READ)) == 0 ? name + strlen(READ) : NULL;
+}
+
 bool
 parse_is_reader(const char *name)
 {
-    return strncmp(name, READ, strlen(READ)) == 0;
+    return format_of_reader(name) != NULL;
+}
+
+/* ['a.csv', 'b.csv']: the first is the name, the others are the option `paths`. */
+static bool
+take_files(struct parse *p, const PgQuery__FuncCall *call, struct sql_file *file, struct sql_from *item)
+{
+    const PgQuery__AArrayExpr *list = call->args[0]->a_array_expr;
+    struct sql_option *paths = &file->options[0];
+    bool texts = list->n_elements > 0;
+
+    for (size_t i = 0; i < list->n_elements && texts; i++) {
+        texts = is_text(list->elements[i]);
+    }
+    if (!texts) {
+        return sql_fail(p->q, GRANARY_EINVAL, list->location, "%s needs names of files: %s(['a.csv', 'b.csv'])",
+                        item->name, item->name);
+    }
+    if (!add_option(p, file, "paths", list->location, call->args[0])) {
+        return false;
+    }
+    item->position = list->location;
+    item->name = paths->texts[0];
+    paths->texts++;
+    paths->count--;
+    file->count -= paths->count == 0;
+    return true;
 }
 
 bool
 parse_reader(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item)
 {
     PgQuery__Node *const *args = TAKE(p, call, args);
-    struct sql_file *file = new_file(p, item->name + strlen(READ), call->n_args);
+    struct sql_file *file = new_file(p, format_of_reader(item->name), call->n_args);
+    bool many = call->n_args > 0 && args[0]->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR;
 
     if (file == NULL) {
         return false;
     }
-    if (call->n_args == 0 || args[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
-        args[0]->a_const->val_case != PG_QUERY__A__CONST__VAL_SVAL) {
+    if (call->n_args == 0 || (!many && !is_text(args[0]))) {
         return sql_fail(p->q, GRANARY_EINVAL, call->location, "%s needs the name of a file first: %s('FILE')",
                         item->name, item->name);
     }
-    item->position = args[0]->a_const->location;
     item->kind = SQL_FROM_TABLE;
-    item->name = constant_text(p, args[0]);
     item->file = file;
+    if (many && !take_files(p, call, file, item)) {
+        return false;
+    }
+    if (!many) {
+        item->position = args[0]->a_const->location;
+        item->name = constant_text(p, args[0]);
+    }
     for (size_t i = 1; i < call->n_args; i++) {
         if (!take_argument(p, args[i], file)) {
             return false;
@@ -200,9 +256,8 @@ take_options(struct parse *p, const PgQuery__CopyStmt *from)
     return p->q->err == GRANARY_OK ? file : NULL;
 }
 
-/* SELECT * FROM item */
-static struct sql_select *
-select_all(struct parse *p, struct sql_from *item)
+struct sql_select *
+parse_select_all(struct parse *p, struct sql_from *item)
 {
     struct sql_select *select = SQL_NEW(p->q, struct sql_select);
     struct sql_from **from = SQL_ARRAY(p->q, struct sql_from *, 1);
@@ -246,7 +301,7 @@ copy_from(struct parse *p, const PgQuery__CopyStmt *from, struct sql_file *file,
     file->is_copied = true;
     *item = (struct sql_from){.kind = SQL_FROM_TABLE, .position = change->position, .name = change->path, .file = file};
     change->kind = SQL_INSERT;
-    change->select = select_all(p, item);
+    change->select = parse_select_all(p, item);
     if (change->select != NULL && TAKE(p, from, where_clause) != NULL) {
         change->select->where = parse_expr(p, from->where_clause);
     }
@@ -275,7 +330,7 @@ parse_copy_statement(struct parse *p, const PgQuery__CopyStmt *from, struct sql_
         if (TAKE(p, from, is_from)) {
             return copy_from(p, from, file, change);
         }
-        change->select = select_all(p, change->tables[0]);
+        change->select = parse_select_all(p, change->tables[0]);
         return change->select != NULL && pick_columns(p, change, change->select);
     }
     if (query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {

@@ -174,6 +174,20 @@ parse_rows_in(struct parse *p, const PgQuery__AExpr *from, const PgQuery__List *
     return negated ? sql_parse_new_negation(p, expr) : expr;
 }
 
+/* x IN list, which brackets stand around */
+static struct sql_expr *
+parse_in_list(struct parse *p, const PgQuery__AExpr *from)
+{
+    bool negated = strcmp(parse_string(p, TAKE(p, from, name)[0]), "<>") == 0;
+    struct sql_expr *value = parse_expr(p, TAKE(p, from, lexpr));
+    const PgQuery__List *list = value == NULL ? NULL : list_of(TAKE(p, from, rexpr));
+    struct sql_expr *expr = list == NULL ? NULL
+                                         : sql_parse_new_call(p, SQL_FUNCTION, from->location, "list_contains",
+                                                              parse_expr(p, TAKE(p, list, items)[0]), value);
+
+    return expr != NULL && negated ? sql_parse_new_negation(p, expr) : expr;
+}
+
 static struct sql_expr *
 parse_in(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -451,7 +465,7 @@ sql_parse_a_expr(struct parse *p, const PgQuery__AExpr *from)
                                                  parse_expr(p, TAKE(p, from, rexpr)));
     }
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN:
-        return parse_in(p, from);
+        return parse_is_noted(p, from->location, NOTED_IN_LIST) ? parse_in_list(p, from) : parse_in(p, from);
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
         return parse_like(p, from, "like");
     case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:

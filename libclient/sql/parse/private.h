@@ -15,11 +15,13 @@ enum parse_noted {
     NOTED_STAR,          /* a call is a star and what is said of it */
     NOTED_PERCENT,       /* a call is a part of a hundred */
     NOTED_ALL,           /* a column of GROUP BY or ORDER BY is ALL */
+    NOTED_IN_LIST,       /* IN is of one list, whose items are meant */
     NOTED_QUALIFY,       /* a window's partition is the condition of QUALIFY */
     NOTED_JOIN,          /* as it stands; those from here on are of JOINs, each of which is noted */
     NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
     NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
+    NOTED_ASOF,       /* JOIN or LEFT JOIN is ASOF JOIN */
 };
 
 struct parse_note {
@@ -180,6 +182,8 @@ bool parse_changed_table(struct parse *p, const PgQuery__RangeVar *table, PgQuer
 bool parse_is_reader(const char *name);
 /* Its call in FROM; item->name is the function's, and becomes the file's. */
 bool parse_reader(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item);
+/* SELECT * FROM item */
+struct sql_select *parse_select_all(struct parse *p, struct sql_from *item);
 /* COPY ... TO, or COPY ... FROM, which becomes an INSERT. */
 bool parse_copy_statement(struct parse *p, const PgQuery__CopyStmt *from, struct sql_change *change);
 

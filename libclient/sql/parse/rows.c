@@ -133,6 +133,7 @@ parse_unnest(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery_
 {
     (void)TAKE(p, from, lateral);
     item->kind = SQL_FROM_UNNEST;
+    item->ordinality = TAKE(p, from, ordinality) != 0;
     item->list_count = call->n_args;
     item->lists = parse_exprs(p, TAKE(p, call, args), call->n_args);
     return item->lists != NULL && parse_alias(p, TAKE(p, from, alias), item);
@@ -165,6 +166,7 @@ parse_series_of_values(struct parse *p, const PgQuery__RangeFunction *from, cons
 {
     (void)TAKE(p, from, lateral);
     item->kind = SQL_FROM_UNNEST;
+    item->ordinality = TAKE(p, from, ordinality) != 0;
     item->list_count = 1;
     item->lists = SQL_ARRAY(p->q, struct sql_expr *, 1);
     if (item->lists == NULL) {
@@ -205,7 +207,7 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
     }
     if (is_of_moments(call)) {
         ok = sql_parse_moments(p, call, inclusive, item);
-    } else if (has_numbers(call)) {
+    } else if (has_numbers(call) && !from->ordinality) {
         ok = parse_series(p, call, inclusive, item);
     } else {
         return parse_series_of_values(p, from, call, item);

@@ -149,6 +149,7 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
                      : noted_join(p, join) == NOTED_ANTI ? SQL_ANTI
                                                          : SQL_LEFT;
     }
+    item->asof = noted_join(p, join) == NOTED_ASOF;
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));
@@ -164,10 +165,25 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         item->on = parse_condition(p, TAKE(p, join, quals));
         return item->on != NULL;
     }
-    if (item->join == SQL_INNER && item->using_count == 0 && !item->natural) {
+    if (item->join == SQL_INNER && item->using_count == 0 && !item->natural && !item->asof) {
         item->join = noted_join(p, join) == NOTED_POSITIONAL ? SQL_POSITIONAL : SQL_CROSS;
     }
     return true;
+}
+
+/* (a JOIN b) AS c is (SELECT * FROM a JOIN b) AS c: only c can be named. */
+static bool
+parse_join_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
+{
+    struct sql_from *join = alias == NULL ? item : SQL_NEW(p->q, struct sql_from);
+
+    if (alias == NULL || join == NULL) {
+        return join != NULL;
+    }
+    *join = *item;
+    *item = (struct sql_from){.kind = SQL_FROM_SELECT, .position = join->position};
+    item->select = parse_select_all(p, join);
+    return item->select != NULL && parse_alias(p, alias, item);
 }
 
 static struct sql_from *
@@ -190,7 +206,7 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         ok = parse_table(p, from->range_var, item);
         break;
     case PG_QUERY__NODE__NODE_JOIN_EXPR:
-        ok = parse_join(p, from->join_expr, item);
+        ok = parse_join(p, from->join_expr, item) && parse_join_alias(p, TAKE(p, from->join_expr, alias), item);
         break;
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT:
         item->kind = SQL_FROM_SELECT;

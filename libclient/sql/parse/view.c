@@ -1,14 +1,14 @@
 /* CREATE VIEW and TRUNCATE. */
 #include <string.h>
 
-#include "sql/parse/private.h"
+#include "sql/parse/dialect.h"
 
 /* Behind AS, which is in no bracket. */
 static bool
 find_query(struct parse *p, struct sql_change *change)
 {
-    const char *text = sql_printf(p->q, "%.*s", (int)p->q->length, p->q->text);
-    PgQuery__ScanResult *scan = text == NULL ? NULL : parse_scan(p->q, text);
+    char *text = sql_printf(p->q, "%.*s", (int)p->q->length, p->q->text);
+    PgQuery__ScanResult *scan = text == NULL || !dialect_numbers(p->q, text) ? NULL : parse_scan(p->q, text);
     int depth = 0;
 
     for (size_t i = 0; scan != NULL && i < scan->n_tokens && change->query_position == 0; i++) {

@@ -46,6 +46,157 @@ select i, (select w.i from whole w where w.x < f.x and w.i = 2) from f order by 
 5,2
 7,2
 
+select 1_000, 1_0.5_0, 1_000e1_0, 0x1F, 0b11, 0o17, 0XfF_fF, -0x1f, '1_0 0x1F', c_1 /* 0x 1_0 /* */ */ from (select 1 c_1) -- 0x
+1000,10.50,10000000000000.0,31,3,15,65535,-31,1_0 0x1F,1
+
+select E'\'1_0', $$1_0 '$$, $a$1_0 0x1$$ $a$, 1_0::text || 1_2
+'1_0,1_0 ',1_0 0x1$$ ,1012
+
+select 0xFFFFFFFFFFFFFFFFFF
+error: column 8: '0xFFFFFFFFFFFFFFFFFF' is too large for a number of this form
+
+select 1 + 0x1Fg
+error: column 12: trailing junk after numeric literal
+
+select 1__0
+error: column 8: trailing junk after numeric literal
+
+select 'a'.upper(), [1, 2].list_sum(), (-1).abs(), lower('A').upper(), ('a').upper().lower(), 'x'.concat('y', 'z').upper()
+A,3,1,A,a,XYZ
+
+select [3, -1][2].abs(), [3, 4, 5][1:2].list_sum(), cast('-3' as int).abs(), 'a'.concat('b'.upper().concat('c'))
+1,7,3,aBc
+
+from (values (-4), (5)) t(x) select t.x.abs().sqrt() + 1, "x".abs(), x.sum() over () where x.abs() = 4 and x is distinct from x.abs() order by x.abs()
+3.0,4,-4
+
+select x.string_agg(',' order by x desc), count(*) filter (x.starts_with('a')) from (values ('a'), ('b')) t(x)
+"b,a",1
+
+select count(*) from (select 1 a) t join (select 1 b) u on a.abs() = b group by a.abs() having a.max() between 1 and (2).abs()
+1
+
+select x.upper from (values ('a')) t(x)
+error: column 8: no table in FROM is called 'x'
+
+select date '2020-01-01'.year()
+error: column 25: syntax error
+
+select x in l, x not in l, l, x from (values (null, [1]), (2, null), (3, [null, 3]), (3, [null]), (1, [5])) t(x, l)
+,,[1],
+,,,2
+true,false,"[NULL, 3]",3
+false,true,[NULL],3
+false,true,[5],1
+
+select 1 in [1, 2], 3 in [1, null], 3 not in [1, 2], not 1 in [1, 2], 1 in [1, 2].list_reverse(), 1 + 1 in [2], position('b' in 'abc'), 1 in (1, 2)
+true,false,true,false,true,true,2,true
+
+select i from (values (1)) as 't'('i') where t.i in [1]
+1
+
+select x, y from (values (1, 2)) as t('x', "y")
+1,2
+
+select x, sum(y) from (values (1, 2), (1, 3), (0, 7)) t(x, y) group by * order by * desc
+1,5
+0,7
+
+select c.y, c.x from ((values (1)) a(x) cross join (values (2)) b(x)) c(x, y)
+2,1
+
+select c.* from ((values (1), (3)) a(x) left join (values (1)) b(x) using (x)) as c join (values (3)) d(x) on c.x = d.x
+3
+
+select a.x from ((values (1)) a(x) cross join (values (2)) b(x)) c
+error: column 8: no table in FROM is called 'a'
+
+select * from unnest([5, 6], [7]) with ordinality as t(v)
+5,7,1
+6,,2
+
+select t.v, t.ordinality from unnest([5, 6]) with ordinality as t(v)
+5,1
+6,2
+
+select * from generate_series(5, 1, -2) with ordinality as t(v, o)
+5,1
+3,2
+1,3
+
+select range, ordinality from range(5, 7) with ordinality
+5,1
+6,2
+
+select * from (values (2), (0), (null)) n(k) left join unnest(range(k)) with ordinality as t(v, o) on true order by k, o
+0,,
+2,0,1
+2,1,2
+,,
+
+select k, (select max(o) from unnest(range(k)) with ordinality as t(v, o) where v < 3) from (values (2), (0), (5)) n(k) order by k
+0,
+2,2
+5,3
+
+select * from unnest([1]) with ordinality as t(a, b, c)
+error: column 15: 't' has 2 columns, but 3 names are given
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t >= r.t order by i
+1,100
+2,150
+3,50
+7,50
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof left join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t > r.t order by i
+1,
+2,150
+3,50
+4,
+5,
+6,
+7,
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof inner join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on r.t >= l.t and r.s = l.s order by i
+1,100
+2,300
+3,200
+7,50
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof left outer join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and r.t > l.t where v is not null order by i
+1,150
+2,300
+3,200
+7,200
+
+select i, s, t, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) using (s, t) order by i
+1,a,10,100
+2,a,20,150
+3,b,15,50
+7,b,5,50
+
+select i, v from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t + 1 >= r.t * 2 where v > 60 order by i
+2,100
+
+select i, v, k from (values (1, 'a', 10), (2, 'a', 20), (3, 'b', 15), (4, null, 15), (5, 'a', null), (6, 'c', 1), (7, 'b', 5)) l(i, s, t) asof join (values ('a', 10, 100), ('a', 15, 150), ('b', 20, 200), ('b', 5, 50), (null, 15, 1), ('a', null, 2), ('a', 30, 300)) r(s, t, v) on l.s = r.s and l.t >= r.t join (values (1), (3)) z(k) on k = i order by i
+1,100,1
+3,50,3
+
+select count(*), max(a.t - b.t) from range(300000) a(t) asof join (select t * 3 t from range(90000) c(t)) b on a.t >= b.t
+300000,30002
+
+select a.x from (values (1)) a(x) asof join (values (1)) b(x) on a.x = b.x
+error: column 54: ASOF JOIN needs an inequality
+
+select 1 from (values (1, 2)) a(x, y) asof join (values (1, 2)) b(x, y) on a.x > b.x and a.y > b.y
+error: ASOF JOIN takes one inequality (<, <=, >, >=), and equalities
+
+select 1 from (values (1, 2)) a(x, y) asof join (values (1, 2)) b(x, y) on a.x > b.x and b.y > 1
+error: ASOF JOIN takes comparisons of both sides alone
+
+select 1 from (values (1)) a(x) asof join (values ('a')) b(x) on a.x > b.x
+error: is string in one input and int64 in another
+
 select (select x from xy where i = 1), (select y from xy where i = 1), (select [i] from whole where i = 2)
 0.0,nan,[2]
 
@@ -273,7 +424,7 @@ select positional.i from whole as positional join f using (i) positional join (s
 2
 
 select i from whole positional left join f
-error: line 1, column 21: positional JOIN is not supported
+error: line 1, column 21: positional left JOIN is not supported
 
 select * exclude (x), x as 'last one' from whole order by 1
 1,1.5

@@ -96,6 +96,12 @@ def check_csv(files, known):
     files.write('e.csv', 'n;x\n1;2,5\n2;3,25\n')
     assert files.rows("select sum(x) from read_csv('e.csv', sniff => true)") == [(5.75,)]
     # One file read in two ways is two tables.
+    assert files.rows("select n, f from read_csv_auto(['s.csv', 's.csv'], delim = ';', filename => 'f') where s = 'NA'") == [(2, 's.csv')] * 2
+    assert files.rows("select n from read_csv(['s.csv'], delim = ';') where n in [1, 0x3]") == [(1,), (3,)]
+    files.refuse("select * from read_csv(['s.csv', 'gone.csv'], delim = ';')", 'gone.csv')
+    files.refuse('select * from read_csv([])', "read_csv needs names of files: read_csv(['a.csv', 'b.csv'])")
+    files.refuse("select * from read_csv_auto(['s.csv', 1])", 'read_csv_auto needs names of files')
+    files.refuse("select * from read_csv(['s.csv', 's.csv'], paths => ['s.csv'])", "option 'paths' is given twice")
     assert files.rows("select count(*) from read_csv('s.csv', delim = ';') a, read_csv('s.csv', delim = ';', header = false) b") == [(12,)]
     files.sql("copy t (x, n) to 'x.csv' (delimiter '|', null 'NULL', header off)")
     with open(os.path.join(files.base, 'x.csv'), encoding='utf-8') as file:
