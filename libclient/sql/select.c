@@ -684,7 +684,7 @@ is_null(const struct sql_expr *expr)
 /* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
  * in some rows.) */
 static const struct sql_expr *
-untyped_target(const struct sql_select *select, size_t i)
+untyped_value(const struct sql_select *select, size_t i)
 {
     bool plain = select->set == SQL_NO_SET && select->group_count == 0 && !select->group_all;
     const struct sql_expr *expr;
@@ -695,6 +695,19 @@ untyped_target(const struct sql_select *select, size_t i)
     plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
     expr = plain ? select->targets[i].expr : NULL;
     return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
+}
+
+/* The same of a set operation, whose sides may all have null there. */
+static const struct sql_expr *
+untyped_target(const struct sql_select *select, size_t i)
+{
+    const struct sql_expr *left = select->set == SQL_NO_SET ? NULL : untyped_target(select->left, i);
+    const struct sql_expr *right = is_null(left) ? untyped_target(select->right, i) : NULL;
+
+    if (select->set != SQL_NO_SET) {
+        return is_null(right) ? right : NULL; /* null in all rows, of no dtype */
+    }
+    return untyped_value(select, i);
 }
 
 /* Where the other side has a dtype. Whether there is any. */
