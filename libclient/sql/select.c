@@ -775,6 +775,39 @@ put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *sid
     return true;
 }
 
+/* The place at which a SELECT of a set operation, the first that does, gives a value this name; 0: none does. */
+static long
+place_of(const struct sql_select *select, const char *name, size_t count)
+{
+    long place = 0;
+
+    if (select->set != SQL_NO_SET) {
+        place = place_of(select->left, name, count);
+        return place > 0 ? place : place_of(select->right, name, count);
+    }
+    for (size_t t = 0; t < select->target_count && select->target_count == count && place == 0; t++) {
+        const struct sql_target *target = &select->targets[t];
+        const char *own = target->alias != NULL              ? target->alias
+                          : target->expr->kind == SQL_COLUMN ? target->expr->text
+                                                             : "";
+
+        place = sql_star_in(target->expr) == NULL && strcasecmp(own, name) == 0 ? (long)t + 1 : 0;
+    }
+    return place;
+}
+
+/* What ORDER BY of a set operation names that is no column of its result: by its name on another side. */
+static long
+place_beside(const struct sql_select *select, const struct sql_result *result, const struct sql_expr *expr)
+{
+    bool named = expr->kind == SQL_COLUMN && expr->table == NULL;
+
+    for (size_t i = 0; i < result->count && named; i++) {
+        named = strcasecmp(result->outputs[i].name, expr->text) != 0;
+    }
+    return named ? place_of(select, expr->text, result->count) : 0;
+}
+
 static bool
 order_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *result)
 {
@@ -793,6 +826,7 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool ordered
         struct sql_expr *expr = select->order[i].expr;
         long position = sql_position_in(&block, expr, result->count);
 
+        position = position == 0 ? place_beside(select, result, expr) : position;
         if (position < 0 || (position == 0 && !sql_bind(&block, expr))) {
             return false;
         }

@@ -445,6 +445,20 @@ select i, array(select w.i from whole w where w.i < f.i order by w.i desc) as l,
 2,[1],[4],true
 3,"[2, 1]",[],false
 
+select i as a from whole union all select 9 as b order by b desc
+9
+2
+1
+
+select i as a, x as b from whole union all (select 9 as c, 0.5 as a union all select 7, 8) order by A, c
+1,1.5
+2,2.5
+7,8.0
+9,0.5
+
+select i as a from whole union all select 9 as b order by c
+error: no column 'c'
+
 select array(select i, x from whole)
 error: ARRAY(SELECT ...) takes one value of each row
 
