@@ -459,6 +459,50 @@ select i as a, x as b from whole union all (select 9 as c, 0.5 as a union all se
 select i as a from whole union all select 9 as b order by c
 error: no column 'c'
 
+select i from f order by i desc limit (select count(*) from whole) offset (select min(i) from whole)
+5
+4
+
+select i from f order by i limit (select 1) + 1
+1
+2
+
+select i from f order by i offset (select count(*) from f where i < 5)
+5
+7
+
+select i from f order by i limit (select i from f where i > 100) offset (select -1) + 4
+4
+5
+7
+
+select count(*) from f limit (select 0)
+
+select (select count(*) from f limit (select 0)) is null, (select count(*) from f limit (select 1)) from whole
+true,6
+true,6
+
+select i from whole union all select i from f order by i limit (select i from whole where i = 2) offset 1
+1
+2
+
+select i from f order by i limit (select -5)
+
+select i from f order by i limit (select i from whole)
+error: line 1, column 34: expression
+
+select i from f order by i limit (select 'x')
+error: 'x' is no int64
+
+select i from f limit i
+error: LIMIT needs a whole number
+
+select i, (select w.i from whole w where w.i < f.i order by w.i limit (select 1)) from f
+error: LIMIT of a percentage or of a subquery in a subquery that names columns of the query around are not supported
+
+select i from f order by i fetch first (select 1) rows with ties
+error: WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported
+
 select array(select i, x from whole)
 error: ARRAY(SELECT ...) takes one value of each row
 
