@@ -469,12 +469,6 @@ expr_check_list_compare(struct gr_expr *expr)
 }
 
 granary_err
-expr_check_list_intersect(struct gr_expr *expr)
-{
-    return lists_alike(expr);
-}
-
-granary_err
 expr_check_list_pad(struct gr_expr *expr)
 {
     granary_err err = need_list(expr);

@@ -9,6 +9,7 @@ Nothing waits for a time: each step ends when the terminal shows what must come,
 import os
 import pathlib
 import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -377,6 +378,9 @@ def on_pty(line, given, wait=None, environment=()):
                 os.close(fd)  # the terminal goes
                 fd = -1
                 break
+        if not select.select([fd], [], [], PATIENCE)[0]:
+            os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f'nothing comes any more behind {said[-300:]!r}')
         try:
             block = os.read(fd, 65536)
         except OSError:
@@ -387,7 +391,11 @@ def on_pty(line, given, wait=None, environment=()):
         if wait is not None and wait in said and b'granary> ' in said.split(wait)[-1]:
             os.write(fd, b'\x04')
             wait = b'never'
-    ended = os.waitpid(pid, 0)[1]
+    try:
+        ended = until('the end of the prompt', lambda: (lambda done: done[1] + 1 if done[0] else None)(os.waitpid(pid, os.WNOHANG))) - 1
+    except AssertionError:
+        os.kill(pid, signal.SIGKILL)
+        raise
     if fd >= 0:
         os.close(fd)
     return said.decode(errors='replace'), ended
