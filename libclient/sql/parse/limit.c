@@ -194,7 +194,7 @@ parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     if (select->limit_value == NULL && select->offset_value == NULL) {
         return true;
     }
-    if (select->ties > 0 || select->percent != NULL) {
+    if (ties || select->percent != NULL) {
         return sql_fail(
             p->q, GRANARY_EUNSUPPORTED, parse_place(&limit->base),
             "WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported: write the number");
