@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
 #include "graph/expr.h"
 
 granary_err
@@ -16,7 +17,8 @@ gr_concat_parse(Granary__Attr *const *attrs, size_t count, struct gr_concat *ret
         return gr_fail(GRANARY_EINVAL, "parameter 'join' is of no use with axis 1");
     }
     *ret_concat = (struct gr_concat){.axis = params->axis == 0 ? GR_CONCAT_ROWS : GR_CONCAT_COLUMNS,
-                                     .common = strcmp(params->join, "inner") == 0};
+                                     .common = strcmp(params->join, "inner") == 0,
+                                     .convert = params->convert};
     return GRANARY_OK;
 }
 
@@ -36,21 +38,12 @@ may_meet(granary_dtype a, granary_dtype b)
 
 /* The dtype that holds both: what expressions make of them. */
 static granary_err
-meet(const char *name, granary_dtype a, granary_dtype b, granary_dtype *ret_dtype)
+meet_alike(granary_dtype a, granary_dtype b, granary_dtype *ret_dtype)
 {
     struct gr_schema both = {0};
     struct gr_expr *expr = NULL;
-    granary_err err;
+    granary_err err = gr_schema_add(&both, "a", a);
 
-    if (a == b || b == GRANARY_NULLTYPE) {
-        *ret_dtype = a;
-        return GRANARY_OK;
-    }
-    if (a == GRANARY_NULLTYPE) {
-        *ret_dtype = b;
-        return GRANARY_OK;
-    }
-    err = gr_schema_add(&both, "a", a);
     if (err == GRANARY_OK) {
         err = gr_schema_add(&both, "b", b);
     }
@@ -59,15 +52,53 @@ meet(const char *name, granary_dtype a, granary_dtype b, granary_dtype *ret_dtyp
     }
     if (err == GRANARY_OK) {
         err = may_meet(a, b) ? gr_expr_check(expr, &both) : GRANARY_ETYPE;
-        if (err == GRANARY_OK) {
-            *ret_dtype = expr->dtype;
-        } else if (err != GRANARY_ENOMEM) {
-            err = gr_fail(GRANARY_ETYPE, "column '%.100s' is %s in one input and %s in another: cast one of them", name,
-                          granary_dtype_name(a), granary_dtype_name(b));
-        }
+    }
+    if (err == GRANARY_OK) {
+        *ret_dtype = expr->dtype;
     }
     gr_expr_destroy(expr);
     gr_schema_free(&both);
+    return err;
+}
+
+/* Values of different kinds: anything beside a string is one, a bool beside a number is one, and so are items of lists. */
+static granary_err
+meet(granary_dtype a, granary_dtype b, bool convert, granary_dtype *ret_dtype)
+{
+    granary_err err = GRANARY_OK;
+
+    if (a == b || b == GRANARY_NULLTYPE) {
+        *ret_dtype = a;
+    } else if (a == GRANARY_NULLTYPE) {
+        *ret_dtype = b;
+    } else if (convert && gr_dtype_is_list(a) && gr_dtype_is_list(b)) {
+        err = meet(GRANARY_LIST_ITEM(a), GRANARY_LIST_ITEM(b), convert, ret_dtype);
+        *ret_dtype = err == GRANARY_OK ? GRANARY_LIST(*ret_dtype) : a;
+    } else if (gr_dtype_is_list(a) || gr_dtype_is_list(b) || a == GRANARY_BINARY || b == GRANARY_BINARY) {
+        err = GRANARY_ETYPE;
+    } else if (convert && (a == GRANARY_STRING || b == GRANARY_STRING)) {
+        *ret_dtype = GRANARY_STRING;
+    } else if (convert && a == GRANARY_BOOL && gr_dtype_is_number(b)) {
+        *ret_dtype = b;
+    } else if (convert && b == GRANARY_BOOL && gr_dtype_is_number(a)) {
+        *ret_dtype = a;
+    } else {
+        err = meet_alike(a, b, ret_dtype);
+    }
+    return err;
+}
+
+/* An input's column beside that of the inputs before. */
+static granary_err
+meet_field(struct gr_field *field, granary_dtype dtype, bool convert)
+{
+    const granary_dtype before = field->dtype;
+    granary_err err = meet(before, dtype, convert, &field->dtype);
+
+    if (err != GRANARY_OK && err != GRANARY_ENOMEM) {
+        err = gr_fail(GRANARY_ETYPE, "column '%.100s' is %s in one input and %s in another: cast one of them",
+                      field->name, granary_dtype_name(before), granary_dtype_name(dtype));
+    }
     return err;
 }
 
@@ -85,7 +116,7 @@ add_input(const struct gr_concat *concat, const struct gr_schema *input, struct 
         } else if (concat->axis == GR_CONCAT_COLUMNS) {
             err = gr_fail(GRANARY_EINVAL, "two inputs have a column '%.100s': rename one of them", field->name);
         } else {
-            err = meet(field->name, schema->fields[at].dtype, field->dtype, &schema->fields[at].dtype);
+            err = meet_field(&schema->fields[at], field->dtype, concat->convert);
         }
     }
     return err;

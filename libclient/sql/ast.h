@@ -251,6 +251,8 @@ struct sql_select {
     const double *percent;             /* LIMIT 10%: so many of a hundred; or NULL */
     int64_t ties;                      /* WITH TIES: so many rows, and all equal to the last; or 0 */
     int64_t offset;
+    struct sql_expr *limit_value; /* LIMIT and OFFSET of which a subquery is a part; or NULL */
+    struct sql_expr *offset_value;
     /* The names of what it gives, once they were asked for (reach.c). */
     const char **output_names;
     size_t output_count;

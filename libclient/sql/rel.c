@@ -443,8 +443,10 @@ bool
 sql_rel_concat(struct sql_statement *q, struct sql_rel *first, const struct sql_rel *second, int position)
 {
     granary_node inputs[2] = {first->node, second->node};
+    granary_node node = sql_node(q, "concat", position, inputs, 2);
 
+    granary_node_set_bool(q->graph, node, "convert", true);
     first->rows += second->rows;
     first->base += second->base;
-    return becomes(first, sql_node(q, "concat", position, inputs, 2));
+    return becomes(first, node);
 }

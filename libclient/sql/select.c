@@ -386,6 +386,50 @@ cut_each(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *
                           select->position);
 }
 
+/* LIMIT or OFFSET that a subquery gives, as an expression of the rows beside which it stands; a number as written is one,
+ * too. */
+static const char *
+cut_value(struct sql_block *block, struct sql_expr *value, int64_t written)
+{
+    if (value == NULL) {
+        return sql_printf(block->q, "%lld", (long long)written);
+    }
+    return sql_bind(block, value) && sql_join_subqueries(block, value) ? sql_text(block, value) : NULL;
+}
+
+/* Where rows are cut of which the number is not known yet. A null cuts nothing, and what is below 0 counts as 0. The
+ * condition is of the rows' number, which gets its column later. */
+static const char *
+join_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select, const char *row)
+{
+    struct sql_block block = {.q = q, .select = select, .rel = *rel};
+    const char *offset = cut_value(&block, select->offset_value, select->offset);
+    const char *limit = offset == NULL ? NULL : cut_value(&block, select->limit_value, select->limit);
+
+    *rel = block.rel;
+    return limit == NULL || row == NULL
+               ? NULL
+               : sql_printf(q, "`%s` > coalesce(%s, 0) and `%s` - greatest(coalesce(%s, 0), 0) <= coalesce(%s, `%s`)",
+                            row, offset, row, offset, limit, row);
+}
+
+/* Sort and cut by values of subqueries. */
+static bool
+cut_by_values(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
+              const struct sql_window_spec *order)
+{
+    const char *row = sql_fresh(q, "row");
+    const char *where = join_cut(q, rel, select, row);
+
+    return where != NULL &&
+           (order->by_count == 0 || sql_rel_sort(q, rel, order->by, order->descending, order->nulls, order->by_count,
+                                                 select->order[0].expr->position)) &&
+           (select->distinct_on == 0 || sql_rel_first(q, rel, order->by + select->order_count - select->distinct_on,
+                                                      select->distinct_on, select->position)) &&
+           sql_rel_window(q, rel, row, "row_number()", &(struct sql_window_spec){.position = select->position}) &&
+           sql_rel_filter(q, rel, where, select->position);
+}
+
 /* Sort by columns, nulls at the end unless told otherwise, and cut. number: for each row of the query around; or NULL */
 static bool
 sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
@@ -395,6 +439,7 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
     const char **by = SQL_ARRAY(q, const char *, count);
     bool *descending = SQL_ARRAY(q, bool, count);
     const char **nulls = SQL_ARRAY(q, const char *, count);
+    bool values = select->limit_value != NULL || select->offset_value != NULL;
 
     if (by == NULL || descending == NULL || nulls == NULL) {
         return false;
@@ -404,9 +449,10 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
         descending[i] = order[i].descending;
         nulls[i] = order[i].nulls_first ? "first" : "last";
     }
-    if (number != NULL && (select->ties > 0 || select->percent != NULL)) {
+    if (number != NULL && (select->ties > 0 || select->percent != NULL || values)) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, select->position,
-                        "WITH TIES and LIMIT of a percentage in a subquery that names columns of the query around are "
+                        "WITH TIES and LIMIT of a percentage or of a subquery in a subquery that names columns of the "
+                        "query around are "
                         "not supported: put the condition on a window function");
     }
     if (number != NULL) {
@@ -418,6 +464,11 @@ sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_sele
                                                   .nulls = nulls,
                                                   .by_count = count,
                                                   .position = select->position});
+    }
+    if (values) {
+        return cut_by_values(
+            q, rel, select,
+            &(struct sql_window_spec){.by = by, .descending = descending, .nulls = nulls, .by_count = count});
     }
     if (count > 0 && (ordered || select->limit >= 0 || select->offset > 0 || select->distinct_on > 0) &&
         !sql_rel_sort(q, rel, by, descending, nulls, count, order[0].expr->position)) {
@@ -684,7 +735,7 @@ is_null(const struct sql_expr *expr)
 /* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
  * in some rows.) */
 static const struct sql_expr *
-untyped_target(const struct sql_select *select, size_t i)
+untyped_value(const struct sql_select *select, size_t i)
 {
     bool plain = select->set == SQL_NO_SET && select->group_count == 0 && !select->group_all;
     const struct sql_expr *expr;
@@ -695,6 +746,19 @@ untyped_target(const struct sql_select *select, size_t i)
     plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
     expr = plain ? select->targets[i].expr : NULL;
     return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
+}
+
+/* The same of a set operation, whose sides may all have null there. */
+static const struct sql_expr *
+untyped_target(const struct sql_select *select, size_t i)
+{
+    const struct sql_expr *left = select->set == SQL_NO_SET ? NULL : untyped_target(select->left, i);
+    const struct sql_expr *right = is_null(left) ? untyped_target(select->right, i) : NULL;
+
+    if (select->set != SQL_NO_SET) {
+        return is_null(right) ? right : NULL; /* null in all rows, of no dtype */
+    }
+    return untyped_value(select, i);
 }
 
 /* Where the other side has a dtype. Whether there is any. */
@@ -762,6 +826,39 @@ put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *sid
     return true;
 }
 
+/* The place at which a SELECT of a set operation, the first that does, gives a value this name; 0: none does. */
+static long
+place_of(const struct sql_select *select, const char *name, size_t count)
+{
+    long place = 0;
+
+    if (select->set != SQL_NO_SET) {
+        place = place_of(select->left, name, count);
+        return place > 0 ? place : place_of(select->right, name, count);
+    }
+    for (size_t t = 0; t < select->target_count && select->target_count == count && place == 0; t++) {
+        const struct sql_target *target = &select->targets[t];
+        const char *own = target->alias != NULL              ? target->alias
+                          : target->expr->kind == SQL_COLUMN ? target->expr->text
+                                                             : "";
+
+        place = sql_star_in(target->expr) == NULL && strcasecmp(own, name) == 0 ? (long)t + 1 : 0;
+    }
+    return place;
+}
+
+/* What ORDER BY of a set operation names that is no column of its result: by its name on another side. */
+static long
+place_beside(const struct sql_select *select, const struct sql_result *result, const struct sql_expr *expr)
+{
+    bool named = expr->kind == SQL_COLUMN && expr->table == NULL;
+
+    for (size_t i = 0; i < result->count && named; i++) {
+        named = strcasecmp(result->outputs[i].name, expr->text) != 0;
+    }
+    return named ? place_of(select, expr->text, result->count) : 0;
+}
+
 static bool
 order_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *result)
 {
@@ -780,6 +877,7 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool ordered
         struct sql_expr *expr = select->order[i].expr;
         long position = sql_position_in(&block, expr, result->count);
 
+        position = position == 0 ? place_beside(select, result, expr) : position;
         if (position < 0 || (position == 0 && !sql_bind(&block, expr))) {
             return false;
         }

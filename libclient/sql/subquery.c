@@ -251,7 +251,8 @@ static bool
 is_one_group(const struct sql_select *select)
 {
     return is_grouped(select) && select->group_count == 0 && !select->group_all && select->qualify == NULL &&
-           select->set_count < 2 && select->having == NULL && select->limit != 0 && select->offset == 0;
+           select->set_count < 2 && select->having == NULL && select->limit != 0 && select->offset == 0 &&
+           select->limit_value == NULL && select->offset_value == NULL;
 }
 
 static bool
@@ -278,7 +279,7 @@ is_one_row(const struct sql_select *select)
     return is_one_group(select) ||
            (only != NULL && only->kind == SQL_FROM_ROWS && only->stop - only->start == only->step &&
             select->where == NULL && select->qualify == NULL && !sql_groups(select) && select->limit != 0 &&
-            select->offset == 0);
+            select->offset == 0 && select->limit_value == NULL && select->offset_value == NULL);
 }
 
 /* Whether it is one SELECT by itself. */

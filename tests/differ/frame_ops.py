@@ -840,7 +840,12 @@ def make_concat(draw):
     for _ in range(draw.randint(1, 3)):
         count = rows(draw)
         inputs.append({n: column(draw, kinds[n], count) for n in ['c0'] + draw.some(['c1', 'c2', 'c3'], 3, 0)})
-    return inputs, optional(draw, {}, axis=0, join=lambda: draw.choice(['inner', 'outer']))
+    p = optional(draw, {}, axis=0, join=lambda: draw.choice(['inner', 'outer']))
+    if draw.chance(0.3):
+        p['convert'] = True
+        for part in inputs:
+            part['mixed'] = column(draw, draw.choice(['bool', 'int64']), len(part['c0']['values']))
+    return inputs, p
 
 
 def concat(f, p):
@@ -849,7 +854,10 @@ def concat(f, p):
     columns = list(dict.fromkeys(n for x in f for n in x))
     if p.get('join') == 'inner':
         columns = [n for n in columns if all(n in x for x in f)]
-    return {n: [v for x in f for v in (x[n].values if n in x else [None] * height(x))] for n in columns}
+    values = {n: [v for x in f for v in (x[n].values if n in x else [None] * height(x))] for n in columns}
+    if p.get('convert') and len({x['mixed'].dtype for x in f}) > 1:
+        values['mixed'] = [None if v is None else int(v) for v in values['mixed']]
+    return values
 
 
 add('concat', make_concat, concat)

@@ -124,11 +124,10 @@ expr_check_equal(struct gr_expr *expr)
         err = check_numbers_compare(expr);
     } else if (expr_is_temporal(a) && expr_is_temporal(b)) {
         err = a == b ? GRANARY_OK : expr_convert_both(expr, GRANARY_TIMESTAMP);
+    } else if (a != b && expr_has_day(a) && expr_has_day(b)) { /* what has no zone is in UTC */
+        err = expr_cast_call(&expr->operands[a == GRANARY_TIMESTAMPTZ ? 1 : 0], GRANARY_TIMESTAMPTZ);
     } else if (a != b) {
-        bool zones = expr_has_day(a) && expr_has_day(b);
-
-        return expr_wrong_type(expr, zones ? "two values that compare (cast one to timestamptz, which takes it as UTC)"
-                                           : "two values that compare");
+        return expr_wrong_type(expr, "two values that compare");
     }
     if (err == GRANARY_OK) {
         prefer_plain(expr);

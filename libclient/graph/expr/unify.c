@@ -312,13 +312,14 @@ read_decimal(struct gr_expr *text, const char *digits, size_t size)
     return true;
 }
 
+/* Beside a date only the day of a text counts, as for a cast. Beside a timestamp it may lack the time. */
 static bool
-read_temporal(struct gr_expr *text, const char *digits, size_t size)
+read_temporal(struct gr_expr *text, granary_dtype dtype, const char *digits, size_t size)
 {
     int32_t days;
     int64_t microseconds;
 
-    if (gr_date_written(digits, size, &days) && memchr(digits, ':', size) == NULL) {
+    if (gr_date_written(digits, size, &days) && (dtype == GRANARY_DATE || memchr(digits, ':', size) == NULL)) {
         text->dtype = GRANARY_DATE;
         text->value.i = days;
         return true;
@@ -359,7 +360,7 @@ read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t s
     bool done;
 
     if (expr_is_temporal(dtype)) {
-        return read_temporal(text, from, size);
+        return read_temporal(text, dtype, from, size);
     }
     if (expr_is_decimal(dtype)) {
         return read_decimal(text, from, size);
@@ -452,6 +453,8 @@ merge(granary_dtype a, granary_dtype b, bool exact, granary_dtype *ret_dtype)
                                                                                              : expr_promote(a, b);
     } else if (expr_is_temporal(a) && expr_is_temporal(b)) {
         *ret_dtype = GRANARY_TIMESTAMP;
+    } else if (expr_has_day(a) && expr_has_day(b)) {
+        *ret_dtype = GRANARY_TIMESTAMPTZ; /* what has no zone is in UTC */
     } else if ((a == GRANARY_BOOL && expr_is_numeric(b)) || (b == GRANARY_BOOL && expr_is_numeric(a))) {
         *ret_dtype = a == GRANARY_BOOL ? b : a;
     } else if (exact && a == GRANARY_STRING && expr_reads_strings(b)) {
@@ -520,7 +523,8 @@ expr_unify(struct gr_expr ***slots, size_t count, bool exact, granary_dtype alon
         if ((*slots[i])->dtype == GRANARY_NULLTYPE) {
             expr_become_null(*slots[i], dtype);
         }
-        if (((*slots[i])->dtype == GRANARY_STRING) != (dtype == GRANARY_STRING)) {
+        if (((*slots[i])->dtype == GRANARY_STRING) != (dtype == GRANARY_STRING) ||
+            (dtype == GRANARY_TIMESTAMPTZ && (*slots[i])->dtype != dtype)) {
             err = expr_cast_call(slots[i], dtype);
             continue;
         }

@@ -80,6 +80,7 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
         expr->subquery = SQL_EXISTS;
         break;
     case PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK:
+    case PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK:
         expr->subquery = SQL_SCALAR;
         break;
     case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
@@ -107,6 +108,9 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
                        : parse_select(p, query->select_stmt);
     if (expr->select == NULL) {
         return NULL;
+    }
+    if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK) {
+        return parse_listed(p, expr);
     }
     return all ? sql_parse_new_negation(p, expr) : expr; /* all are so: none is the opposite */
 }
@@ -289,8 +293,10 @@ struct sql_expr *
 parse_condition(struct parse *p, const PgQuery__Node *from)
 {
     struct sql_expr *expr = parse_expr(p, from);
-    bool computed = expr != NULL && (expr->kind == SQL_LITERAL || (expr->kind == SQL_PREFIX && expr->text[0] == '-') ||
-                                     (expr->kind == SQL_INFIX && strchr("+-*/", expr->text[0]) != NULL));
+    bool computed =
+        expr != NULL && (expr->kind == SQL_LITERAL || expr->kind == SQL_COLUMN || expr->kind == SQL_AGGREGATE ||
+                         (expr->kind == SQL_PREFIX && expr->text[0] == '-') ||
+                         (expr->kind == SQL_INFIX && strchr("+-*/", expr->text[0]) != NULL));
 
     return computed ? sql_parse_new_call(p, SQL_CAST, expr->position, "bool", expr, NULL) : expr;
 }

@@ -1,4 +1,4 @@
-/* LIMIT, OFFSET and FETCH: whole numbers, expressions of numbers as written, and parts of a hundred. */
+/* LIMIT, OFFSET and FETCH: whole numbers, expressions of numbers as written and of subqueries, and parts of a hundred. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -113,11 +113,38 @@ is_plain(const PgQuery__Node *from)
             (value->val_case == PG_QUERY__A__CONST__VAL_FVAL && strpbrk(value->fval->fval, ".eE") == NULL));
 }
 
-/* absent: where nothing stands, or null. */
 static bool
-parse_rows(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_rows)
+has_subquery(const struct sql_expr *expr)
 {
-    const struct sql_expr *expr;
+    bool has = expr->kind == SQL_SUBQUERY;
+
+    for (size_t i = 0; i < expr->count && !has; i++) {
+        has = has_subquery(expr->args[i]);
+    }
+    return has;
+}
+
+/* Whether it is made of numbers and subqueries alone, so that it has one value. */
+static bool
+has_one_value(const struct sql_expr *expr)
+{
+    bool one =
+        expr->kind == SQL_LITERAL || expr->kind == SQL_CAST || expr->kind == SQL_INFIX || expr->kind == SQL_PREFIX ||
+        (expr->kind == SQL_SUBQUERY && expr->subquery == SQL_SCALAR) ||
+        (expr->kind == SQL_FUNCTION && (strcmp(expr->text, "quotient") == 0 || strcmp(expr->text, "coalesce") == 0));
+
+    for (size_t i = 0; i < expr->count && one; i++) {
+        one = has_one_value(expr->args[i]);
+    }
+    return one;
+}
+
+/* absent: where nothing stands, or null. *ret_value: what is known only when the query runs; or NULL */
+static bool
+parse_rows(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_rows,
+           struct sql_expr **ret_value)
+{
+    struct sql_expr *expr;
     double value = 0;
 
     if (from == NULL || is_plain(from)) {
@@ -127,9 +154,14 @@ parse_rows(struct parse *p, const PgQuery__Node *from, const char *what, int64_t
     if (expr == NULL) {
         return false;
     }
+    *ret_rows = absent;
+    if (has_subquery(expr) && has_one_value(expr)) {
+        *ret_value = sql_parse_new_call(p, SQL_CAST, expr->position, "int64", expr, NULL);
+        return *ret_value != NULL;
+    }
     if (!value_of(expr, &value) || !(rint(value) >= 0 && rint(value) <= EXACT_MAX)) {
         return sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base),
-                        "%s needs a whole number, 0 or more, or an expression of numbers as written that gives one",
+                        "%s needs a whole number, 0 or more, or an expression of numbers and subqueries that gives one",
                         what);
     }
     *ret_rows = (int64_t)rint(value);
@@ -142,16 +174,31 @@ parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     const PgQuery__Node *limit = TAKE(p, from, limit_count);
     bool percent = limit != NULL && limit->node_case == PG_QUERY__NODE__NODE_FUNC_CALL &&
                    parse_is_noted(p, limit->func_call->location, NOTED_PERCENT);
+    bool ties;
 
-    if (percent ? !parse_percent(p, limit->func_call, select) : !parse_rows(p, limit, "LIMIT", -1, &select->limit)) {
+    if (percent ? !parse_percent(p, limit->func_call, select)
+                : !parse_rows(p, limit, "LIMIT", -1, &select->limit, &select->limit_value)) {
         return false;
     }
-    if (TAKE(p, from, limit_option) == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES && select->limit > 0) {
+    ties = TAKE(p, from, limit_option) == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES;
+    if (ties && select->limit > 0) {
         if (select->order_count == 0) {
             return sql_fail(p->q, GRANARY_EINVAL, parse_place(&limit->base), "WITH TIES needs ORDER BY");
         }
         select->ties = select->limit;
         select->limit = INT64_MAX;
     }
-    return parse_rows(p, TAKE(p, from, limit_offset), "OFFSET", 0, &select->offset);
+    if (!parse_rows(p, TAKE(p, from, limit_offset), "OFFSET", 0, &select->offset, &select->offset_value)) {
+        return false;
+    }
+    if (select->limit_value == NULL && select->offset_value == NULL) {
+        return true;
+    }
+    if (ties || select->percent != NULL) {
+        return sql_fail(
+            p->q, GRANARY_EUNSUPPORTED, parse_place(&limit->base),
+            "WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported: write the number");
+    }
+    select->limit = select->limit < 0 ? INT64_MAX : select->limit; /* rows are cut, and nobody knows how many */
+    return true;
 }

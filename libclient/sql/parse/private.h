@@ -64,7 +64,9 @@ bool parse_truncate(struct parse *p, const PgQuery__TruncateStmt *from, struct s
 /* A table of FROM, or the only one of a statement that changes it. */
 bool parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *item);
 struct sql_expr *parse_expr(struct parse *p, const PgQuery__Node *from);
-/* Of WHERE and its kin: a literal or a computed number is made a bool. */
+/* ARRAY(SELECT ...), of the subquery in it. */
+struct sql_expr *parse_listed(struct parse *p, struct sql_expr *subquery);
+/* Of WHERE and its kin: a literal, a column or a computed number is made a bool. */
 struct sql_expr *parse_condition(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);

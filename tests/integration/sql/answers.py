@@ -541,8 +541,142 @@ error: 'concat' needs a binary as argument 2, not int64
 select i from whole where time '12:00' = timestamp '2024-01-31 12:00'
 error: needs two values that compare
 
-select timestamp '2024-01-31 12:00' = timestamptz '2024-01-31 12:00Z'
-error: cast one to timestamptz, which takes it as UTC
+select timestamp '2024-01-31 12:00' = timestamptz '2024-01-31 12:00Z', date '2024-01-31' < timestamptz '2024-01-31 01:00+02', t in (timestamptz '2024-01-31 12:00Z'), t between timestamptz '2024-01-31 12:00+01' and date '2024-02-01' from (values (timestamp '2024-01-31 12:00')) v(t)
+true,false,true,true
+
+select d < '2023-12-11 15:54:45', d = '2023-12-11 15:54:45', d in ('2023-12-11 15:54:45'), d between '2023-12-11 15:54:45' and '2023-12-12 01:00', d::timestamp < '2023-12-11 15:54:45' from (values (date '2023-12-11')) v(d)
+false,true,true,true,true
+
+select x is null, x from (select null as x union all select null union all select true)
+true,
+true,
+false,true
+
+select count(*), count(a), count(b), max(list_sum(a)) from (select null as a, 1 as b union (select null, null union all select null, null) union all select [1], null)
+3,1,1,1
+
+select s from (values ('a')) v(s) union all select 1 union all select true union all select 2.50 union all select date '2024-01-31'
+a
+1
+true
+2.50
+2024-01-31
+
+select true as x union all select i from whole union all select 2.5::double order by x
+1.0
+1.0
+2.0
+2.5
+
+select i::varchar as s from whole except select i from whole where i > 1
+1
+
+select i::varchar as s from whole intersect select i from whole where i > 1
+2
+
+select [true] as l union all select [7] union all select [0.5::double, null]
+[1.0]
+[7.0]
+"[0.5, NULL]"
+
+select [1] union all select 'a'
+error: column 'list_value'
+
+select 1 union all select '\\x00'::bytea
+error: cast one of them
+
+select array(select i from f order by i desc), array(select i from f where i > 100), array(select i + 1 as j from f order by j), array(select i from whole order by x desc, 1), array(select null)
+"[7, 5, 4, 3, 2, 1]",[],"[2, 3, 4, 5, 6, 8]","[2, 1]",[NULL]
+
+select array(select distinct x from whole order by x), array(select i from f order by i limit 2), array(select i from whole union all select i from whole order by 1 desc), array(select count(*) from f), array(values (3), (1)), array(select unnest([1, 2]))
+"[1.5, 2.5]","[1, 2]","[2, 2, 1, 1]",[6],"[3, 1]","[1, 2]"
+
+select i, array(select w.i from whole w where w.i < f.i order by w.i desc) as l, array(select w.i + f.i from whole w where w.i = f.i limit 1) as m, 2 = any(array(select w.i from whole w where w.i = f.i)) as n from f where i < 4 order by i
+1,[],[2],false
+2,[1],[4],true
+3,"[2, 1]",[],false
+
+select i as a from whole union all select 9 as b order by b desc
+9
+2
+1
+
+select i as a, x as b from whole union all (select 9 as c, 0.5 as a union all select 7, 8) order by A, c
+1,1.5
+2,2.5
+7,8.0
+9,0.5
+
+select i as a from whole union all select 9 as b order by c
+error: no column 'c'
+
+select i from f order by i desc limit (select count(*) from whole) offset (select min(i) from whole)
+5
+4
+
+select i from f order by i limit (select 1) + 1
+1
+2
+
+select i from f order by i offset (select count(*) from f where i < 5)
+5
+7
+
+select i from f order by i limit (select i from f where i > 100) offset (select -1) + 4
+4
+5
+7
+
+select count(*) from f limit (select 0)
+
+select (select count(*) from f limit (select 0)) is null, (select count(*) from f limit (select 1)) from whole
+true,6
+true,6
+
+select i from whole union all select i from f order by i limit (select i from whole where i = 2) offset 1
+1
+2
+
+select i from f order by i limit (select -5)
+
+select i from f order by i limit (select i from whole)
+error: line 1, column 34: expression
+
+select i from f order by i limit (select 'x')
+error: 'x' is no int64
+
+select i from f limit i
+error: LIMIT needs a whole number
+
+select i, (select w.i from whole w where w.i < f.i order by w.i limit (select 1)) from f
+error: LIMIT of a percentage or of a subquery in a subquery that names columns of the query around are not supported
+
+select i from f order by i fetch first (select 1) rows with ties
+error: WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported
+
+select array(select i, x from whole)
+error: ARRAY(SELECT ...) takes one value of each row
+
+select array(select distinct i from whole order by x)
+error: is ordered by its value alone
+
+select i from f where i - 1 and not i - 3
+3
+
+select i from f where i and x order by i
+4
+5
+7
+
+select i, count(*) filter (where x) from f group by i having count(x) order by i
+1,0
+2,0
+7,1
+
+select w.i, f.i from whole w join f on w.i - 1 and f.x order by f.i
+2,4
+2,5
+2,7
 
 select extract(year from time '12:00')
 error: needs a date or timestamp, not time
@@ -1123,7 +1257,7 @@ select max(i) filter (where s > 1) from (values (1, 'a')) t(i, s)
 error: 'a' is no int64
 
 select s from (values ('a')) t(s) where s
-error: line 1, column 41: this is string, but a filter needs a bool, such as a comparison
+error: line 1, column 41: 'a' is no bool
 
 select 1 from (values (1)) t(i) join (values ('a')) u(j) on i = j
 error: line 1, column 63: key 'i' is int64 on the left side, but 'j' is string on the right side

@@ -251,7 +251,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select x from a limit 1e300", GRANARY_EINVAL, "LIMIT needs a whole number"},
         {"select x from a limit 'x'", GRANARY_EINVAL, "LIMIT needs a whole number"},
         {"select x from a limit 2 - 3", GRANARY_EINVAL, "LIMIT needs a whole number"},
-        {"select x from a limit 1 offset (select 1)", GRANARY_EINVAL, "OFFSET needs a whole number"},
+        {"select x from a limit 1 offset (select 1) + x", GRANARY_EINVAL, "OFFSET needs a whole number"},
         {"select x from a limit 101%", GRANARY_EINVAL, "line 1, column 23: LIMIT takes 0 to 100 percent"},
         {"select x from a limit (1 - 2) percent", GRANARY_EINVAL, "LIMIT takes 0 to 100 percent"},
         {"select x from a fetch first 2 rows with ties", GRANARY_EINVAL,
