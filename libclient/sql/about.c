@@ -14,6 +14,7 @@
 #include "data/frame.h"
 #include "granary/info.h"
 #include "granary/mutable.h"
+#include "graph/dtype_class.h"
 #include "sql/first.h"
 #include "sql/split.h"
 #include "sql/view.h"
@@ -170,26 +171,6 @@ add_described(const granary_frame *frame, struct gr_buf *out)
 
 /* ---- SUMMARIZE ---- */
 
-static bool
-is_number(granary_dtype dtype)
-{
-    switch (gr_dtype_kind(dtype)) {
-    case GRANARY_NULLTYPE:
-    case GRANARY_BOOL:
-    case GRANARY_STRING:
-    case GRANARY_BINARY:
-    case GRANARY_DATE:
-    case GRANARY_TIMESTAMP:
-    case GRANARY_TIMESTAMPTZ:
-    case GRANARY_TIME:
-    case GRANARY_DURATION:
-    case GRANARY_LIST:
-        return false;
-    default:
-        return true;
-    }
-}
-
 /* Whether values have a least one. */
 static bool
 is_ordered(granary_dtype dtype)
@@ -220,7 +201,7 @@ add_aggregates(const granary_column *column, size_t i, struct gr_buf *out)
         if (is_ordered(column->dtype)) {
             gr_buf_addf(out, ", min(%s) AS m%zu, max(%s) AS x%zu", name.bytes, i, name.bytes, i);
         }
-        if (is_number(column->dtype)) {
+        if (gr_dtype_is_number(column->dtype)) {
             gr_buf_addf(out, ", avg(CAST(%s AS double)) AS a%zu, stddev(CAST(%s AS double)) AS s%zu", name.bytes, i,
                         name.bytes, i);
             for (int part = 1; part <= 3; part++) {
@@ -251,7 +232,7 @@ add_row(const granary_column *column, size_t i, struct gr_buf *out)
     } else {
         gr_buf_addf(out, ", CAST(NULL AS bigint) AS approx_unique");
     }
-    if (is_number(column->dtype)) {
+    if (gr_dtype_is_number(column->dtype)) {
         gr_buf_addf(out, ", a%zu AS avg, s%zu AS std, q1_%zu AS q25, q2_%zu AS q50, q3_%zu AS q75", i, i, i, i, i);
     } else {
         static const char *const names[] = {"avg", "std", "q25", "q50", "q75"};

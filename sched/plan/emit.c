@@ -266,20 +266,21 @@ set_outputs(const struct emission *e, uint32_t number, const struct gr_chunk *ch
     return op->outputs != NULL;
 }
 
-static bool
-set_attrs(const struct emission *e, const struct gr_chunk *chunk, Granary__ChunkOp *op)
+bool
+plan_emit_attrs(const struct gr_chunks *chunks, const struct gr_chunk *chunk, struct gr_region *memory,
+                Granary__ChunkOp *op)
 {
     size_t count = 0;
 
     for (int s = 0; s < 2; s++) {
-        count += chunk->attrs[s] == 0 ? 0 : e->chunks->sets[chunk->attrs[s]].count;
+        count += chunk->attrs[s] == 0 ? 0 : chunks->sets[chunk->attrs[s]].count;
     }
     if (count == 0) {
         return true;
     }
-    op->attrs = gr_region_zalloc(e->memory, count, sizeof *op->attrs);
+    op->attrs = gr_region_zalloc(memory, count, sizeof *op->attrs);
     for (int s = 0; op->attrs != NULL && s < 2; s++) {
-        const struct gr_attr_set *set = &e->chunks->sets[chunk->attrs[s]];
+        const struct gr_attr_set *set = &chunks->sets[chunk->attrs[s]];
 
         for (size_t i = 0; chunk->attrs[s] != 0 && i < set->count; i++) {
             op->attrs[op->n_attrs++] = set->attrs[i];
@@ -321,8 +322,10 @@ make_op(const struct emission *e, uint32_t subtask, uint32_t number)
         !plan_emit_body(e->plan, gr_chunk_body(e->chunks, chunk), e->memory, op)) {
         return NULL;
     }
-    return set_inputs(e, subtask, chunk, op) && set_outputs(e, number, chunk, op) && set_attrs(e, chunk, op) ? op
-                                                                                                             : NULL;
+    return set_inputs(e, subtask, chunk, op) && set_outputs(e, number, chunk, op) &&
+                   plan_emit_attrs(e->chunks, chunk, e->memory, op)
+               ? op
+               : NULL;
 }
 
 static int

@@ -56,25 +56,6 @@ set_inputs(const struct emitting *e, const struct gr_chunk *chunk, Granary__Chun
     return op->inputs != NULL;
 }
 
-static bool
-set_attrs(const struct emitting *e, const struct gr_chunk *chunk, Granary__ChunkOp *op)
-{
-    size_t count = 1;
-
-    for (int s = 0; s < 2; s++) {
-        count += chunk->attrs[s] == 0 ? 0 : e->chunks->sets[chunk->attrs[s]].count;
-    }
-    op->attrs = gr_region_zalloc(e->memory, count, sizeof *op->attrs);
-    for (int s = 0; op->attrs != NULL && s < 2; s++) {
-        const struct gr_attr_set *set = &e->chunks->sets[chunk->attrs[s]];
-
-        for (size_t i = 0; chunk->attrs[s] != 0 && i < set->count; i++) {
-            op->attrs[op->n_attrs++] = set->attrs[i];
-        }
-    }
-    return op->attrs != NULL;
-}
-
 /* No output of it is an object. */
 static bool
 set_outputs(const struct emitting *e, const struct gr_chunk *chunk, Granary__ChunkOp *op)
@@ -114,7 +95,8 @@ plan_emit_body(const struct gr_plan *plan, const struct gr_chunks_body *body, st
             !plan_emit_body(plan, gr_chunk_body(&body->chunks, chunk), memory, inner)) {
             return false;
         }
-        if (!set_inputs(&e, chunk, inner) || !set_attrs(&e, chunk, inner) || !set_outputs(&e, chunk, inner)) {
+        if (!set_inputs(&e, chunk, inner) || !plan_emit_attrs(e.chunks, chunk, memory, inner) ||
+            !set_outputs(&e, chunk, inner)) {
             return false;
         }
     }

@@ -149,6 +149,10 @@ void plan_free_functions(struct gr_plan *plan);
 bool plan_emit_user(const struct gr_plan *plan, const struct gr_chunk *chunk, struct gr_region *memory,
                     Granary__Subtask *subtask);
 
+/* emit.c: what is said of a chunk operator, for its message. false: no memory */
+bool plan_emit_attrs(const struct gr_chunks *chunks, const struct gr_chunk *chunk, struct gr_region *memory,
+                     Granary__ChunkOp *op);
+
 /* emit_body.c: what a recurse runs each round becomes part of its message. Errors: no memory, as false */
 bool plan_emit_body(const struct gr_plan *plan, const struct gr_chunks_body *body, struct gr_region *memory,
                     Granary__ChunkOp *op);

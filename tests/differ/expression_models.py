@@ -517,6 +517,45 @@ for alias in ('bin', 'to_binary'):
 both('BIN_INTEGER', 'bin({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):b}')
 both('HEX_INTEGER', 'hex({0})', 'i', lambda row, o: f'{row[0] & (2**64 - 1):X}')
 both('TO_BASE', 'to_base({0}, [0], [1])', 'o', lambda row, o: np.base_repr(row[0], o[0]).rjust(o[1], '0'), [[2, 16, 36], [0, 5]])
+
+
+def parts_of(text):
+    return re.split(r'[/\\]', text)
+
+
+def sized(step, units):
+    def model(row, options):
+        size, unit, rest = abs(row[0]), 0, 0
+        while size >= step and unit < 5:
+            size, rest, unit = size // step, size % step, unit + 1
+        sign = '-' if row[0] < 0 else ''
+        return f'{sign}{size}.{rest * 10 // step} {units[unit - 1]}' if unit else f'{sign}{size} byte{"s" * (size != 1)}'
+    return model
+
+
+both('CHARACTER', 'list_extract({0}, [0])', 's', lambda row, o: row[0][o[0] - 1 if o[0] > 0 else o[0]:][:1] if 0 < abs(o[0]) <= len(row[0]) else '', [[1, 3, 9, 0, -1, -9]])
+for first, last in ((1, 2), (2, 30), (3, 2)):
+    both('TEXT_SLICE', f'list_slice({{0}}, {first}, {last})', 's', lambda row, o, a=first, z=last: row[0][a - 1:z])
+both('TEXT_SLICE', 'list_slice({0}, -2, -1)', 's', lambda row, o: row[0][-2:])
+for kind, name, parts, model in (('s', 'FILENAME', ("'a/'", '{0}'), lambda row, o: parts_of(row[0])[-1]), ('s', 'DIRNAME', ('{0}', "'/x'"), lambda row, o: row[0] or '/'),
+                                 ('ss', 'DIRPATH', ('{0}', "'/x/'", '{1}'), lambda row, o: row[0] + '/x')):
+    graph(f'PARSE_{name}', f'parse_{name.lower()}(concat({", ".join(parts)}))', kind, model)
+    sql(f'PARSE_{name}', f'parse_{name.lower()}({" || ".join(parts)})', kind, model)
+graph('PARSE_FILESTEM', "parse_filename^(concat({0}, '.c'))", 's', lambda row, o: row[0])
+sql('PARSE_FILESTEM', "parse_filename({0} || '.c', true)", 's', lambda row, o: row[0])
+both('FORMAT_SIZE', 'format_bytes({0})', 'i', sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB')))
+sql('FORMAT_SIZE', 'format_bytes({0} * 1000)', 'i', lambda row, o: sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB'))([row[0] * 1000], o))
+sql('FORMAT_SIZE', 'formatreadablesize({0})', 'i', sized(1024, ('KiB', 'MiB', 'GiB', 'TiB', 'PiB')), alias='formatreadablesize')
+both('FORMAT_DECIMAL_SIZE', 'formatreadabledecimalsize({0})', 'i', sized(1000, ('kB', 'MB', 'GB', 'TB', 'PB')))
+sql('FORMAT_DECIMAL_SIZE', 'formatreadabledecimalsize({0} * 1001)', 'i', lambda row, o: sized(1000, ('kB', 'MB', 'GB', 'TB', 'PB'))([row[0] * 1001], o))
+for spec, kinds, model in (('>8', 's', lambda row, o: f'{row[0]:>8}'), ('^7', 's', lambda row, o: f'{row[0]:^7}'), ('.2', 's', lambda row, o: row[0][:2]), ('05d', 'i', lambda row, o: f'{row[0]:05d}'),
+                           ('<6', 'i', lambda row, o: f'{row[0]:<6}'), ('x', 'i', lambda row, o: f'{row[0]:x}'), ('b', 'i', lambda row, o: f'{row[0]:b}'), (',', 'i', lambda row, o: f'{row[0]:,}'),
+                           ('.2f', 'u', lambda row, o: f'{row[0]:.2f}'), ('9.3e', 'f', lambda row, o: f'{row[0]:9.3e}'), ('', 'f', lambda row, o: repr(row[0])), (',.1f', 'q', lambda row, o: f'{float(row[0]):,.1f}')):
+    graph('FORMATTED', f"format^({{0}}, '{spec}')", kinds, model)
+    sql('FORMATTED', "format('[{:" + spec + "}]', {0})", kinds, lambda row, o, m=model: f'[{m(row, o)}]', alias='format')
+for spec, kinds, model in (('%8s', 's', lambda row, o: f'{row[0]:>8}'), ('%-5d', 'i', lambda row, o: f'{row[0]:<5}'), ('%07.2f', 'f', lambda row, o: f'{row[0]:07.2f}')):
+    sql('FORMATTED', "printf('100%% " + spec + "', {0})", kinds, lambda row, o, m=model: f'100% {m(row, o)}', alias='printf')
+both('ERROR', "coalesce('there', error({0}))", 's', lambda row, o: 'there', nulls=True)
 both('REGEXP_ESCAPE', 'regexp_matches({0}, regexp_escape({0}))', 's', lambda row, o: True)
 for alias in ('lcase', 'lower'):
     sql('LOWER', alias + '({0})', 's', lambda row, o: row[0].lower(), alias=alias)
@@ -647,6 +686,7 @@ of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max
 of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
 of_list('LIST_COUNT', 'list_count([l])', 'iii', lambda row, o: len(there(row)))
 of_list('LIST_UNIQUE', 'list_unique([l])', 'iii', lambda row, o: len(set(there(row))))
+of_list('LIST_MAD', 'list_mad([l])', 'ccc', lambda row, o: (lambda v: statistics.median(abs(x - statistics.median(v)) for x in v))([float(v) for v in there(row)]) if there(row) else None)
 of_list('LIST_MEDIAN', 'list_median([l])', 'ccc', lambda row, o: statistics.median(float(v) for v in there(row)) if there(row) else None)
 of_list('LIST_PRODUCT', 'list_product([l])', 'ccc', lambda row, o: math.prod(float(v) for v in there(row)) if there(row) else None)
 of_list('LIST_VAR_SAMP', 'list_var_samp([l])', 'ccc', lambda row, o: statistics.variance(float(v) for v in there(row)) if len(there(row)) > 1 else None)

@@ -22,7 +22,8 @@ from test_operators import listed, to_columns
 WITHOUT_METHOD = {'hash': 'values of its own: test_hash() here'}
 # Functions that no case here comes to: those for SQL, and those whose cases have operands that Python's own cannot stand for.
 OWN_TEST = {'HAMMING': 'texts of one length: test_own_operands() here', 'EPOCH_NS': 'years that nanoseconds reach: the same',
-            'CONCAT_THERE': 'concat^ of SQL', 'PART': 'substring^ of SQL', 'REGEXP_FOUND': 'regexp_extract^ of SQL'}
+            'CONCAT_THERE': 'concat^ of SQL', 'PART': 'substring^ of SQL', 'REGEXP_FOUND': 'regexp_extract^ of SQL',
+            'PARSE_FILESTEM': 'parse_filename^ of SQL', 'FORMATTED': 'format^ of SQL'}
 OPERATOR = {'+': lambda a, b: a + b, '-': lambda a, b: a - b, '*': lambda a, b: a * b, '/': lambda a, b: a / b, '//': lambda a, b: a // b,
             '%': lambda a, b: a % b, '=': lambda a, b: a == b, '<>': lambda a, b: a != b, '<': lambda a, b: a < b, '<=': lambda a, b: a <= b,
             '>': lambda a, b: a > b, '>=': lambda a, b: a >= b, 'and': lambda a, b: a & b, 'or': lambda a, b: a | b}

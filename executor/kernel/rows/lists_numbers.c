@@ -31,6 +31,18 @@ spread_of(const double *values, size_t count)
     return spread;
 }
 
+/* The median of distances from the median. */
+static double
+deviation_of(double *values, size_t count)
+{
+    double median = select_quantile(values, count, 0.5);
+
+    for (size_t i = 0; i < count; i++) {
+        values[i] = fabs(values[i] - median);
+    }
+    return select_quantile(values, count, 0.5);
+}
+
 /* false: it has none. values: room for as many behind them. */
 static bool
 number_of(enum gr_expr_op op, double *values, size_t count, double *ret_value)
@@ -43,6 +55,9 @@ number_of(enum gr_expr_op op, double *values, size_t count, double *ret_value)
     switch (op) {
     case GR_OP_LIST_MEDIAN:
         *ret_value = select_quantile(values, count, 0.5);
+        break;
+    case GR_OP_LIST_MAD:
+        *ret_value = deviation_of(values, count);
         break;
     case GR_OP_LIST_PRODUCT:
         *ret_value = 1.0;

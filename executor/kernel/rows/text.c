@@ -304,6 +304,28 @@ give_character(struct text_call *call, const struct rows_text *text, int64_t n)
            text_give(call, text_between(text, rows_utf8_offset(text, n - 1), rows_utf8_offset(text, n)));
 }
 
+/* s[n], where it is a text. */
+bool
+text_character(struct text_call *call)
+{
+    return give_character(call, &call->texts[0], call->ints[1]);
+}
+
+/* s[from:to], counted from 1, negative from the end; what lies beyond an end is cut. */
+bool
+text_slice(struct text_call *call)
+{
+    const struct rows_text *text = &call->texts[0];
+    int64_t characters = rows_utf8_count(text);
+    int64_t from = call->ints[1];
+    int64_t to = call->ints[2];
+
+    from = from < -characters ? 1 : from < 0 ? characters + 1 + from : from < 1 ? 1 : from;
+    to = to < -characters ? 0 : to < 0 ? characters + 1 + to : to > characters ? characters : to;
+    return to < from ||
+           text_give(call, text_between(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, to)));
+}
+
 /* Part n between separators, from 1; negative: from the end. '' when there is none. */
 bool
 text_split_part(struct text_call *call)
@@ -425,6 +447,8 @@ row_run(const struct node *node, struct text_call *call, text_function *function
 
         if (operand->base == ROWS_INT) {
             call->ints[k] = node_int_at(operand, i);
+        } else if (operand->base == ROWS_DOUBLE) {
+            call->reals[k] = ((const double *)operand->values)[i];
         } else if (node->op == GR_OP_CONCAT) {
             text_give(call,
                       ((const struct rows_text *)(operand->class == ROWS_TEXT ? operand->values : operand->texts))[i]);

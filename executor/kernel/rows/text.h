@@ -17,6 +17,7 @@ struct text_call {
     struct node *node;
     struct rows_text texts[TEXT_OPERANDS]; /* operands that are strings */
     int64_t ints[TEXT_OPERANDS];           /* and integers, dates, timestamps */
+    double reals[TEXT_OPERANDS];           /* and floats */
     struct gr_buf *out;                    /* where a string goes */
     int64_t value;                         /* what else comes of it */
     double real;                           /* the same of a float64 */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/value/spec.h"
 #include "data/value/tzone.h"
 #include "graph/expr/check.h"
 
@@ -328,6 +329,61 @@ expr_check_based(struct gr_expr *expr)
         expr->op = expr->op == GR_OP_HEX ? GR_OP_HEX_INTEGER : GR_OP_BIN_INTEGER;
     }
     return expr_check_signature(expr);
+}
+
+/* Which types of formats a value has; NULL: none. */
+static const char *
+formats_of(granary_dtype dtype)
+{
+    bool reals = gr_dtype_class(dtype) == GR_CLASS_DECIMAL || dtype == GRANARY_FLOAT64 || dtype == GRANARY_FLOAT32;
+
+    return dtype == GRANARY_BOOL                                                 ? "sd"
+           : dtype == GRANARY_UINT64                                             ? NULL
+           : expr_is_integer(dtype)                                              ? "dxXobhH"
+           : reals                                                               ? "fFeEgG"
+           : dtype == GRANARY_STRING || gr_dtype_class(dtype) == GR_CLASS_MOMENT ? "s"
+                                                                                 : NULL;
+}
+
+/* A value as an integer, a float64 or a string, whichever of these its format writes. */
+granary_err
+expr_check_formatted(struct gr_expr *expr)
+{
+    const struct gr_expr *said = expr->operands[1];
+    struct gr_spec spec;
+    granary_dtype dtype;
+    const char *types;
+
+    expr->dtype = GRANARY_STRING;
+    if (!expr_is_literal(said) || said->dtype != GRANARY_STRING || !gr_spec_parse(said->text, said->text_size, &spec)) {
+        return expr_wrong_operand(expr, 1, "a format as written: '>8', '05d', '.2f' or ','");
+    }
+    if (expr->operands[0]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], GRANARY_STRING);
+        return GRANARY_OK;
+    }
+    dtype = expr->operands[0]->dtype;
+    types = formats_of(dtype);
+    if (types == NULL || (spec.type != '\0' && strchr(types, spec.type) == NULL)) {
+        return expr_wrong_operand(expr, 0,
+                                  types == NULL ? "a string, number, bool, date or timestamp"
+                                                : "a value that this type of format writes: cast it");
+    }
+    if (types[0] == 'f') {
+        return spec.precision >= 0 && spec.type == '\0'
+                   ? expr_wrong_operand(expr, 1, "a type behind the digits of a float: '.2f'")
+               : dtype == GRANARY_FLOAT32 ? GRANARY_OK
+                                          : expr_convert(&expr->operands[0], GRANARY_FLOAT64);
+    }
+    if (types[0] == 'd' || spec.type == 'd') {
+        return spec.precision >= 0     ? expr_wrong_operand(expr, 1, "no digits behind a point of an integer")
+               : dtype == GRANARY_BOOL ? expr_cast_call(&expr->operands[0], GRANARY_INT64)
+                                       : GRANARY_OK;
+    }
+    if (spec.sign != '\0' || spec.zeros || spec.group != '\0') {
+        return expr_wrong_operand(expr, 1, "no sign, zeros or groups of what is no number");
+    }
+    return dtype == GRANARY_STRING ? GRANARY_OK : expr_cast_call(&expr->operands[0], GRANARY_STRING);
 }
 
 /* ---- names of dtypes ---- */

@@ -97,17 +97,42 @@ expr_check_contains(struct gr_expr *expr)
 granary_err
 expr_check_list_extract(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    granary_err err = GRANARY_OK;
+
+    if (expr->operands[0]->dtype == GRANARY_STRING) {
+        expr->op = GR_OP_CHARACTER;
+        return expr_check_signature(expr);
+    }
+    err = need_list(expr);
 
     err = err == GRANARY_OK ? need_integer(expr, 1) : err;
     expr->dtype = item_of(expr);
     return err;
 }
 
+/* The end of a slice that is not written: the number stands for it. */
+static void
+become_end(struct gr_expr *end, int64_t number)
+{
+    if (end->kind == GR_EXPR_LITERAL && end->is_null) {
+        expr_become_null(end, GRANARY_INT64);
+        end->is_null = false;
+        end->value.i = number;
+    }
+}
+
 granary_err
 expr_check_list_slice(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    granary_err err = GRANARY_OK;
+
+    if (expr->operands[0]->dtype == GRANARY_STRING) {
+        become_end(expr->operands[1], 1);
+        become_end(expr->operands[2], INT64_MAX);
+        expr->op = GR_OP_TEXT_SLICE;
+        return expr_check_signature(expr);
+    }
+    err = need_list(expr);
 
     err = err == GRANARY_OK ? need_integer(expr, 1) : err;
     err = err == GRANARY_OK ? need_integer(expr, 2) : err;
@@ -466,12 +491,6 @@ expr_check_list_compare(struct gr_expr *expr)
 
     expr->dtype = GRANARY_INT64;
     return err;
-}
-
-granary_err
-expr_check_list_intersect(struct gr_expr *expr)
-{
-    return lists_alike(expr);
 }
 
 granary_err

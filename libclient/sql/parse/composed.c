@@ -136,7 +136,7 @@ make_call(const struct call *c, const char *word, struct sql_expr *const *args, 
 static struct sql_expr *
 read_form(struct form *form)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_@.+-*/=>|'";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_@.+-*/=>|'^";
     const struct call *c = form->call;
     struct sql_expr *args[FORM_ARGUMENTS] = {NULL};
     const char *word;
@@ -344,6 +344,13 @@ static const struct {
     {"histogram", "maps: GROUP BY the value, and count"},
     {"list_histogram", "maps: unnest the list, GROUP BY its items, and count"},
     {"approx_top_k", "counts that are not exact: GROUP BY the value, ORDER BY count(*) DESC, and LIMIT"},
+    {"current_database", "databases with names: SELECT a constant"},
+    {"current_catalog", "databases with names: SELECT a constant"},
+    {"version", "a version that other engines know: ask granary --version"},
+    {"random", "numbers that differ each time, and results are kept: compute them of hash(a column)"},
+    {"setseed", "numbers that differ each time, and results are kept: compute them of hash(a column)"},
+    {"uuid", "values that differ each time, and results are kept: number rows with row_number() OVER ()"},
+    {"gen_random_uuid", "values that differ each time, and results are kept: number rows with row_number() OVER ()"},
     {"reservoir_quantile", "a sample of its own: use quantile_cont, which is exact"},
 };
 

@@ -126,7 +126,7 @@ subject_of(struct dialect_token *bracket)
 }
 
 /* Lists as DuckDB writes them: [1, 2] becomes ARRAY[1, 2]. The grammar takes parts of what stands in brackets: f(x)[1]
- * becomes (f(x))[1]. */
+ * becomes (f(x))[1], and 'text'[1] ('text')[1]. */
 void
 dialect_list(struct dialect *d, struct dialect_token *token)
 {
@@ -135,7 +135,7 @@ dialect_list(struct dialect *d, struct dialect_token *token)
     if (token->prev->prev == NULL) {
         return;
     }
-    subject = subject_of(token->prev);
+    subject = token->prev->is_value && token->prev->text[0] == '\'' ? token->prev : subject_of(token->prev);
     if (subject != NULL && token->pair != NULL && token->pair != token->next) {
         struct dialect_token *open = dialect_add(d, subject, "(", subject);
         struct dialect_token *close = dialect_add(d, token, ")", token);

@@ -367,6 +367,52 @@ no_function(struct parse *p, const PgQuery__FuncCall *call, const char *name, gr
     return NULL;
 }
 
+/* The second argument says what separates parts (null: nothing special), or whether the ending goes. */
+static struct sql_expr *
+parse_file_name(struct parse *p, const PgQuery__FuncCall *call, PgQuery__Node *const *args)
+{
+    struct sql_expr *part = sql_parse_arguments(p, "parse_filename", args, 2, call->location);
+    const char *said;
+
+    if (part == NULL) {
+        return NULL;
+    }
+    said = part->args[1]->kind == SQL_LITERAL ? part->args[1]->text : "";
+    if (strcmp(said, "true") == 0 || strcmp(said, "false") == 0) {
+        part->text = said[0] == 't' ? "parse_filename^" : part->text;
+        part->count = 1;
+        return part;
+    }
+    part->args[1] = sql_parse_new_call(p, SQL_FUNCTION, call->location, "coalesce", part->args[1],
+                                       sql_parse_new_expr(p, SQL_LITERAL, call->location, "''", 0));
+    return part->args[1] == NULL ? NULL : part;
+}
+
+/* strptime(s, [format, ...]): by the first format that fits; what the last one does not take is its error. */
+static struct sql_expr *
+parse_by_formats(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args)
+{
+    struct sql_expr *from =
+        sql_parse_arguments(p, name[0] == 't' ? "try_strptime" : "strptime", args, 2, call->location);
+    const struct sql_expr *list = from == NULL ? NULL : from->args[1];
+    struct sql_expr *made;
+
+    if (list == NULL || list->kind != SQL_FUNCTION || strcmp(list->text, "list_value") != 0 || list->count == 0) {
+        return from;
+    }
+    made = sql_parse_new_expr(p, SQL_FUNCTION, call->location, "coalesce", list->count);
+    for (size_t i = 0; i < list->count && made != NULL; i++) {
+        if (list->args[i]->kind != SQL_LITERAL || list->args[i]->text[0] != '\'') {
+            return from; /* refused as a list: a null at the end would hide what fits none */
+        }
+        made->args[i] =
+            sql_parse_new_call(p, SQL_FUNCTION, call->location, i + 1 < list->count ? "try_strptime" : from->text,
+                               from->args[0], list->args[i]);
+        made = made->args[i] == NULL ? NULL : made;
+    }
+    return made;
+}
+
 /* Functions that are others, or constants. false: it is none of them */
 static bool
 parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
@@ -382,6 +428,18 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
     }
     if (call->n_args == 3 && (strcmp(name, "if") == 0 || strcmp(name, "iff") == 0 || strcmp(name, "ifelse") == 0)) {
         *ret_expr = sql_parse_arguments(p, "if", args, 3, call->location);
+        return true;
+    }
+    if (call->n_args > 0 && (strcmp(name, "format") == 0 || strcmp(name, "printf") == 0)) {
+        *ret_expr = sql_parse_format(p, name, args, call->n_args, call->location);
+        return true;
+    }
+    if (call->n_args == 2 && (strcmp(name, "strptime") == 0 || strcmp(name, "try_strptime") == 0)) {
+        *ret_expr = parse_by_formats(p, call, name, args);
+        return true;
+    }
+    if (call->n_args == 2 && strcmp(name, "parse_filename") == 0) {
+        *ret_expr = parse_file_name(p, call, args);
         return true;
     }
     if (call->n_args == 3 && strcmp(name, "nvl2") == 0) {

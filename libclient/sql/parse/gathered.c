@@ -142,6 +142,8 @@ gathered_of_list(const struct call *c)
         {"stddev", "sqrt(list_var_samp($1))"},
         {"stddev_samp", "sqrt(list_var_samp($1))"},
         {"stddev_pop", "sqrt(list_var_pop($1))"},
+        {"mad", "list_mad($1)"},
+        {"sem", "/(sqrt(list_var_pop($1)), sqrt(double(list_count($1))))"},
         {"bool_and", "list_bool_and($1)"},
         {"bool_or", "list_bool_or($1)"},
         {"approx_count_distinct", "list_unique($1)"},

@@ -136,6 +136,10 @@ sql_parse_moment_function(struct parse *p, const PgQuery__FuncCall *call, const 
 /* The pattern for all of a text; letters of any case. NULL: the statement has failed, or pattern is NULL */
 struct sql_expr *sql_parse_whole_pattern(struct parse *p, struct sql_expr *pattern);
 struct sql_expr *sql_parse_any_case(struct parse *p, struct sql_expr *pattern);
+/* format() and printf(): the first argument must be a text as written. */
+struct sql_expr *
+sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
+
 /* A function of regular expressions with so many arguments, perhaps with options. */
 bool sql_parse_is_regexp(const char *name, size_t count, size_t *ret_which);
 struct sql_expr *

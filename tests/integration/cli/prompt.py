@@ -9,6 +9,7 @@ Nothing waits for a time: each step ends when the terminal shows what must come,
 import os
 import pathlib
 import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,25 @@ class Terminal:
     def key(self, *names):
         self.tmux('send-keys', *names)
 
+    def at_prompt(self):
+        """Ctrl-D and its like, typed while a statement runs, are no keys of the prompt behind it."""
+        lines = [line for line in self.shown().split('\n') if line.strip()]
+        return bool(lines) and lines[-1].startswith('granary>')
+
+    def cancel(self):
+        """Ctrl-C at the prompt. Terminals drop keys that come before it was dealt with."""
+        before = self.shown().count('^C')
+        self.key('C-c')
+        until('^C', lambda: self.shown().count('^C') > before)
+
+    def press(self, key, sees):
+        """A key that may be dropped, and does the same when it comes twice."""
+        def seen():
+            self.key(key)
+            return sees in self.shown()
+
+        until(sees, seen)
+
     def enter(self, text, sees=None):
         self.type(text)
         self.see(text[-30:])
@@ -82,14 +102,18 @@ class Terminal:
             self.see(sees)
 
     def clear(self):
-        self.key('C-l')
-        until('an empty screen', lambda: len(self.shown().split()) <= 1)
+        def cleared():
+            self.key('C-l')  # again: keys that come while Ctrl-C is dealt with are dropped, as a shell drops them
+            return len(self.shown().split()) <= 1
+
+        until('an empty screen', cleared)
 
     def paste(self, text, bracketed=True):
         self.tmux('load-buffer', '-', input=text)
         self.tmux('paste-buffer', *(['-p'] if bracketed else []))
 
     def end(self):
+        until('the prompt', self.at_prompt)
         self.key('C-d')
         self.see('ENDED 0')
         self.stop()
@@ -123,10 +147,9 @@ def editing(line):
     t.clear()
     t.type('this is no statement')
     t.see('no statement')
-    t.key('C-c')
-    t.see('^C')
+    t.cancel()
     t.enter("select 'open", "...'>")
-    t.key('C-c')
+    t.cancel()
     t.enter('select 7 as seven;', '│     7 │')
     t.clear()
     t.type("select 'ä日本' as Ü")
@@ -149,11 +172,11 @@ def history(line):
     t.see('granary>')
     t.key('Up')
     t.see('select 12345 as first;')
-    t.key('C-c')
+    t.cancel()
     t.key('C-r')
     t.type('12345')
     t.see('select 12345')
-    t.key('C-c')
+    t.cancel()
     t.end()
     kept = line.directory / 'state' / 'granary' / 'sql_history'
     assert kept.stat().st_mode & 0o777 == 0o600, oct(kept.stat().st_mode)
@@ -162,7 +185,7 @@ def history(line):
     t.see('granary>')
     t.key('Up')
     t.see('select 99999;')
-    t.key('C-c')
+    t.cancel()
     t.end()
     assert len(kept.read_text().split('\n')) < 3000, 'the history is bounded'
     kept.unlink()
@@ -198,23 +221,23 @@ def completion(line):
     t.type('summ')
     t.key('Tab')
     t.see('granary> summarize')
-    t.key('C-c')
+    t.cancel()
     t.type('SELE')
     t.key('Tab')
     t.see('granary> SELECT')
-    t.key('C-c')
+    t.cancel()
     t.clear()
     t.type('select ord')
     t.key('Tab')
     t.key('Tab')
     shown = t.see('order_view')
     assert 'ordered' in shown and 'orders' in shown and 'order' in shown, shown
-    t.key('C-c')
+    t.cancel()
     t.clear()
     t.type('select * from orders where order_n')
     t.key('Tab')
     t.see('where order_number')
-    t.key('C-c')
+    t.cancel()
     t.clear()
     t.type("select * from 'some_f")
     t.key('Tab')
@@ -267,8 +290,7 @@ def pager(line):
     t.see('│     10 │')
     t.not_shown('granary>')
     t.key('C-c')  # is the pager's
-    t.key('G')
-    t.see('│    999 │')
+    t.press('G', '│    999 │')
     t.key('q')
     t.see('granary>')
     t.enter('.pager off')
@@ -354,7 +376,7 @@ def terminals(line):
         t.key('Enter')
         t.see('│     3 │')
         t.type('select')
-        t.key('C-c')
+        t.cancel()
         t.type('select 4 as four;')
         t.key('Enter')
         t.see('│     4 │')
@@ -377,6 +399,9 @@ def on_pty(line, given, wait=None, environment=()):
                 os.close(fd)  # the terminal goes
                 fd = -1
                 break
+        if not select.select([fd], [], [], PATIENCE)[0]:
+            os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f'nothing comes any more behind {said[-300:]!r}')
         try:
             block = os.read(fd, 65536)
         except OSError:
@@ -387,7 +412,11 @@ def on_pty(line, given, wait=None, environment=()):
         if wait is not None and wait in said and b'granary> ' in said.split(wait)[-1]:
             os.write(fd, b'\x04')
             wait = b'never'
-    ended = os.waitpid(pid, 0)[1]
+    try:
+        ended = until('the end of the prompt', lambda: (lambda done: done[1] + 1 if done[0] else None)(os.waitpid(pid, os.WNOHANG))) - 1
+    except AssertionError:
+        os.kill(pid, signal.SIGKILL)
+        raise
     if fd >= 0:
         os.close(fd)
     return said.decode(errors='replace'), ended

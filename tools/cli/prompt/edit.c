@@ -307,6 +307,8 @@ edit_line(struct prompt *prompt)
 
     prompt->cancelled = prompt->pasted = false;
     (void)gr_write_all(STDOUT_FILENO, PASTE_BEGIN, strlen(PASTE_BEGIN));
+    /* Else the editor shows its prompt a moment before it takes keys: a Ctrl-D in between would become a NUL. */
+    (void)el_set(prompt->editor, EL_PREP_TERM, 1);
     line = el_gets(prompt->editor, &size);
     (void)gr_write_all(STDOUT_FILENO, PASTE_STOP, strlen(PASTE_STOP));
     if (line != NULL && size > 0 && (copy = strndup(line, (size_t)size)) == NULL) {

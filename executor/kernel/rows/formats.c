@@ -1,0 +1,189 @@
+/* Numbers as people read them, and messages of queries. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/value/spec.h"
+#include "kernel/rows/text.h"
+#include "kernel/rows/utf8.h"
+
+/* 1.4 KiB: one digit behind the point, cut off. */
+bool
+text_size(struct text_call *call)
+{
+    static const char *const units[][6] = {
+        {"", "KiB", "MiB", "GiB", "TiB", "PiB"},
+        {"", "kB", "MB", "GB", "TB", "PB"},
+    };
+    bool decimal = call->node->op == GR_OP_FORMAT_DECIMAL_SIZE;
+    const char *sign = call->ints[0] < 0 ? "-" : "";
+    uint64_t step = decimal ? 1000 : 1024;
+    uint64_t whole = call->ints[0] < 0 ? 0 - (uint64_t)call->ints[0] : (uint64_t)call->ints[0];
+    uint64_t rest = 0;
+    char text[48];
+    int unit = 0;
+    int size;
+
+    for (; unit < 5 && whole >= step; unit++) {
+        rest = whole % step;
+        whole /= step;
+    }
+    size = unit == 0
+               ? snprintf(text, sizeof text, "%s%llu byte%s", sign, (unsigned long long)whole, whole == 1 ? "" : "s")
+               : snprintf(text, sizeof text, "%s%llu.%llu %s", sign, (unsigned long long)whole,
+                          (unsigned long long)(rest * 10 / step), units[decimal][unit]);
+    return text_give(call, (struct rows_text){text, (size_t)size});
+}
+
+/* ---- values as formats say ---- */
+
+enum { WRITTEN_MOST = 512 }; /* bytes of a number, without what fills it up */
+
+static void
+give_many(struct text_call *call, char c, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        gr_buf_add(call->out, &c, 1);
+    }
+}
+
+/* A text of so many characters within the width. */
+static bool
+give_aligned(struct text_call *call, const struct gr_spec *spec, struct rows_text text, char align)
+{
+    int64_t missing = spec->width - rows_utf8_count(&text);
+    int64_t before = align == '>' ? missing : align == '^' ? missing / 2 : 0;
+
+    missing = missing < 0 ? 0 : missing;
+    before = before < 0 ? 0 : before;
+    give_many(call, ' ', before);
+    text_give(call, text);
+    give_many(call, ' ', missing - before);
+    return true;
+}
+
+/* Digits with a mark between thousands of those before the point. */
+static bool
+give_grouped(struct text_call *call, const char *digits, char mark)
+{
+    size_t whole = strspn(digits, "0123456789");
+
+    for (size_t i = 0; i < whole; i++) {
+        if (i > 0 && (whole - i) % 3 == 0) {
+            gr_buf_add(call->out, &mark, 1);
+        }
+        gr_buf_add(call->out, digits + i, 1);
+    }
+    return text_give(call, (struct rows_text){digits + whole, strlen(digits + whole)});
+}
+
+/* A number's digits, and what stands before them. */
+static bool
+give_number(struct text_call *call, const struct gr_spec *spec, bool negative, const char *digits)
+{
+    const char sign[2] = {negative ? '-' : spec->sign, '\0'};
+    char text[WRITTEN_MOST + 2];
+
+    if (spec->group != '\0' || spec->zeros) {
+        text_give(call, (struct rows_text){sign, strlen(sign)});
+        give_many(call, '0', spec->width - (int64_t)strlen(sign) - (int64_t)strlen(digits));
+        return spec->group != '\0' ? give_grouped(call, digits, spec->group)
+                                   : text_give(call, (struct rows_text){digits, strlen(digits)});
+    }
+    (void)snprintf(text, sizeof text, "%s%s", sign, digits);
+    return give_aligned(call, spec, (struct rows_text){text, strlen(text)}, spec->align != '\0' ? spec->align : '>');
+}
+
+static bool
+give_integer(struct text_call *call, const struct gr_spec *spec, int64_t value)
+{
+    bool bits = spec->type == 'h' || spec->type == 'H';
+    bool negative = value < 0 && !bits;
+    uint64_t size = negative ? 0 - (uint64_t)value : (uint64_t)value;
+    unsigned base = spec->type == 'b'                                          ? 2
+                    : spec->type == 'o'                                        ? 8
+                    : spec->type != '\0' && strchr("xXhH", spec->type) != NULL ? 16
+                                                                               : 10;
+    const char *set = spec->type == 'X' || spec->type == 'H' ? "0123456789ABCDEF" : "0123456789abcdef";
+    char digits[72];
+    size_t at = sizeof digits - 1;
+
+    digits[at] = '\0';
+    do {
+        digits[--at] = set[size % base];
+        size /= base;
+    } while (size > 0);
+    return give_number(call, spec, negative, digits + at);
+}
+
+/* The fewest digits that read as this number, as fmt writes them: 100.0, 1e+16, 1e-05. */
+static void
+write_shortest(double value, char *digits)
+{
+    int exponent = 0;
+    int precision = 0;
+
+    do {
+        (void)snprintf(digits, WRITTEN_MOST, "%.*e", precision, value);
+    } while (strtod(digits, NULL) != value && ++precision < 17);
+    exponent = atoi(strchr(digits, 'e') + 1);
+    if (exponent >= -4 && exponent < 16) {
+        (void)snprintf(digits, WRITTEN_MOST, "%.*f", precision > exponent ? precision - exponent : 1, value);
+    }
+}
+
+/* Those that are no numbers have no digits to count: with a width they are errors. */
+static bool
+give_real(struct text_call *call, const struct gr_spec *spec, double value)
+{
+    char form[8] = {'%', '.', '*', spec->type, '\0'};
+    char digits[WRITTEN_MOST];
+    double size = fabs(value);
+
+    if (!isfinite(value)) {
+        return spec->width == 0 && !spec->zeros && spec->sign == '\0' && !isupper((unsigned char)spec->type) &&
+               text_give(call, isnan(value) ? (struct rows_text){"nan", 3}
+                               : value < 0  ? (struct rows_text){"-inf", 4}
+                                            : (struct rows_text){"inf", 3});
+    }
+    if (spec->type == '\0') {
+        write_shortest(size, digits);
+    } else {
+        (void)snprintf(digits, sizeof digits, form, spec->precision < 0 ? 6 : spec->precision, size);
+    }
+    return give_number(call, spec, signbit(value) != 0, digits);
+}
+
+bool
+text_formatted(struct text_call *call)
+{
+    const struct node *value = call->node->operands[0];
+    struct gr_spec spec;
+
+    if (!gr_spec_parse(call->texts[1].size > 0 ? call->texts[1].bytes : "", call->texts[1].size, &spec)) {
+        return false;
+    }
+    if (value->base == ROWS_INT) {
+        return give_integer(call, &spec, call->ints[0]);
+    }
+    if (value->base == ROWS_DOUBLE) {
+        return give_real(call, &spec, value->dtype == GRANARY_FLOAT32 ? (double)(float)call->reals[0] : call->reals[0]);
+    }
+    return give_aligned(call, &spec,
+                        spec.precision < 0
+                            ? call->texts[0]
+                            : text_between(&call->texts[0], 0, rows_utf8_offset(&call->texts[0], spec.precision)),
+                        spec.align != '\0' ? spec.align : '<');
+}
+
+/* ---- messages ---- */
+
+/* A row that comes here is an error, and its text the message. */
+bool
+text_error(struct text_call *call)
+{
+    (void)call;
+    return false;
+}
