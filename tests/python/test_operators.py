@@ -141,7 +141,7 @@ def call(draw, op, frames, parameters):
     if op == 'date_range':
         return gr.date_range(**p)
     if op == 'concat':
-        return gr.concat(frames, how='horizontal') if p.get('axis') == 1 else gr.concat(frames, **{k: v for k, v in p.items() if k == 'join'})
+        return gr.concat(frames, how='horizontal') if p.get('axis') == 1 else gr.concat(frames, **{k: v for k, v in p.items() if k in ('join', 'convert')})
     if op == 'select':
         return first.select(p['columns']) if own else first.select(*[gr.col(c) for c in p['columns']])
     if op == 'filter' and own:

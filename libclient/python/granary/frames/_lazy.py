@@ -372,19 +372,22 @@ def as_lazy(value: Any, what: str) -> LazyFrame:
     raise TypeError(f"{what}: a frame, not {type(value).__name__} {value!r:.60}")
 
 
-def concat(frames: Iterable[Any], *, how: str = "vertical", join: str = "outer") -> LazyFrame:
-    """Frames one below the other, or how='horizontal': side by side. join: of columns, 'outer' (any has them) or 'inner'."""
+def concat(frames: Iterable[Any], *, how: str = "vertical", join: str = "outer", convert: bool = False) -> LazyFrame:
+    """Frames one below the other, or how='horizontal': side by side. join: of columns, 'outer' (any has them) or 'inner'.
+
+    convert: columns of different kinds become strings, and bools beside numbers 0 and 1; else they are an error.
+    """
     given = [as_lazy(f, "concat()") for f in frames]
     if not given:
         raise ValueError("concat() needs a frame")
     if how not in ("vertical", "horizontal"):
         raise ValueError(f"concat(): how is 'vertical' or 'horizontal', not {how!r}")
-    parameters: Dict[str, Any] = {"axis": 1} if how == "horizontal" else {"join": join}
+    parameters: Dict[str, Any] = {"axis": 1} if how == "horizontal" else {"join": join, "convert": convert}
     checked = _checker.check(operators()["concat"], parameters)
     most = operators()["concat"].most
     if how == "vertical":
         while len(given) > most:
-            given = [concat(given[i:i + most], join=join) for i in range(0, len(given), most)]
+            given = [concat(given[i:i + most], join=join, convert=convert) for i in range(0, len(given), most)]
     return given[0]._then("concat", checked, given[1:])
 
 
