@@ -28,15 +28,16 @@ sql_given_position(const struct sql_statement *q, int parsed)
     size_t to = q->moved_count;
     const struct sql_moved *moved;
 
+    if (to == 0) {
+        return parsed;
+    }
     while (from + 1 < to) { /* the last one that does not begin behind it */
         size_t middle = from + (to - from) / 2;
 
         *(q->moved[middle].parsed <= parsed ? &from : &to) = middle;
     }
     moved = &q->moved[from];
-    return to == 0 || parsed < moved->parsed ? parsed
-           : moved->fixed                    ? moved->given
-                                             : moved->given + parsed - moved->parsed;
+    return parsed < moved->parsed ? parsed : moved->fixed ? moved->given : moved->given + parsed - moved->parsed;
 }
 
 int
