@@ -47,7 +47,7 @@ enum { RULES = sizeof rules / sizeof rules[0] };
 bool
 dialect_is(const struct dialect_token *token, const char *word)
 {
-    return (tolower((unsigned char)token->text[0]) == word[0]) &&
+    return token != NULL && tolower((unsigned char)token->text[0]) == word[0] &&
            strncasecmp(token->text, word, (size_t)token->size) == 0 && word[token->size] == '\0' && token->size > 0;
 }
 
@@ -63,7 +63,7 @@ dialect_is_one(const struct dialect_token *token, const char *const *words)
 bool
 dialect_is_name(const struct dialect_token *token)
 {
-    return token->is_name && !token->is_reserved;
+    return token != NULL && token->is_name && !token->is_reserved;
 }
 
 bool

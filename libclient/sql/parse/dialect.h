@@ -46,7 +46,7 @@ bool dialect_numbers(struct sql_statement *q, char *text);
 
 /* ---- for rules ---- */
 
-/* In letters of any case; no text in quotes is a word. */
+/* In letters of any case; no text in quotes is a word. NULL, as what is in front of all, is none. */
 bool dialect_is(const struct dialect_token *token, const char *word);
 /* words: the last is NULL */
 bool dialect_is_one(const struct dialect_token *token, const char *const *words);

@@ -1,0 +1,1 @@
+%elect (select 1), 5% from a
