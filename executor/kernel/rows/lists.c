@@ -60,19 +60,16 @@ op_list_extract(struct node *node, int64_t n)
 {
     const struct node *at = node->operands[1];
     int64_t *indices = scratch_alloc((size_t)(n + 1) * sizeof *indices);
-    struct lists_view *view = scratch_alloc(sizeof *view);
-    granary_err err = indices == NULL || view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    struct lists_view *view = NULL;
+    granary_err err = indices == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
         int64_t position = node_counts(at, i) ? position_of(node_int_at(at, i), view->count[i]) : INT64_MIN;
 
         indices[i] = position < 0 ? -1 : view->from[i] + position;
     }
-    if (err == GRANARY_OK) {
-        err = lists_give_taken(node, view->items, indices, n);
-        lists_close(view);
-    }
-    scratch_free(view);
+    err = err == GRANARY_OK ? lists_give_taken(node, view->items, indices, n) : err;
+    lists_close(view);
     scratch_free(indices);
     return err;
 }
@@ -111,12 +108,12 @@ op_list_find(struct node *node, int64_t n)
 {
     struct node *wanted = node->operands[1];
     bool contains = node->op == GR_OP_LIST_CONTAINS;
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view = NULL;
     struct gr_column values = {.owned = false};
     void *room = node_room(node, contains ? ROWS_BOOL : ROWS_INT);
-    granary_err err = view == NULL ? node_no_memory() : lists_node_column(wanted, n, &values);
+    granary_err err = lists_node_column(wanted, n, &values);
 
-    err = err == GRANARY_OK ? lists_open(node->operands[0], n, view) : err;
+    err = err == GRANARY_OK ? lists_open(node->operands[0], n, &view) : err;
     node_strict(node, n);
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
         int64_t found = 0;
@@ -133,11 +130,8 @@ op_list_find(struct node *node, int64_t n)
             ((int64_t *)room)[i] = found;
         }
     }
-    if (err == GRANARY_OK) {
-        lists_close(view);
-    }
+    lists_close(view);
     gr_column_free(&values);
-    scratch_free(view);
     return err;
 }
 
@@ -148,8 +142,8 @@ op_list_extreme(struct node *node, int64_t n)
 {
     int wanted = node->op == GR_OP_LIST_MAX ? 1 : -1;
     int64_t *indices = scratch_alloc((size_t)(n + 1) * sizeof *indices);
-    struct lists_view *view = scratch_alloc(sizeof *view);
-    granary_err err = indices == NULL || view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    struct lists_view *view = NULL;
+    granary_err err = indices == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
         indices[i] = -1;
@@ -162,11 +156,8 @@ op_list_extreme(struct node *node, int64_t n)
             }
         }
     }
-    if (err == GRANARY_OK) {
-        err = lists_give_taken(node, view->items, indices, n);
-        lists_close(view);
-    }
-    scratch_free(view);
+    err = err == GRANARY_OK ? lists_give_taken(node, view->items, indices, n) : err;
+    lists_close(view);
     scratch_free(indices);
     return err;
 }
@@ -190,38 +181,26 @@ sum_reals(const struct lists_view *view, int64_t i, int64_t count, bool is_mean,
     return is_mean ? value / (double)count : value;
 }
 
-static int64_t
-count_items(const struct lists_view *view, int64_t i)
-{
-    int64_t count = 0;
-
-    for (int64_t k = 0; k < view->count[i]; k++) {
-        count += lists_item_counts(view, i, k);
-    }
-    return count;
-}
-
 /* Sums and means; null of no values. */
 granary_err
 op_list_sum(struct node *node, int64_t n)
 {
     bool is_mean = node->op == GR_OP_LIST_MEAN;
     bool real = node->dtype == GRANARY_FLOAT64;
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view;
     gr_int128 *exact = real ? NULL : node_exact_room(node);
     double *reals = real ? node_room(node, ROWS_DOUBLE) : NULL;
     uint8_t *valid;
     bool ok = true;
-    granary_err err = view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         return err;
     }
     node_strict(node, n);
     valid = node_valid_room(node);
     for (int64_t i = 0; i < n && ok; i++) {
-        int64_t count = count_items(view, i);
+        int64_t count = lists_items_there(view, i);
 
         valid[i] = count > 0;
         if (real) {
@@ -234,7 +213,6 @@ op_list_sum(struct node *node, int64_t n)
         }
     }
     lists_close(view);
-    scratch_free(view);
     if (!real) {
         node_settle_exact(node, n);
     }

@@ -16,15 +16,26 @@ struct lists_view {
     struct gr_column own; /* when they were in several columns */
 };
 
-/* The lists of a node. Errors: ENOMEM, EFULL */
-granary_err lists_open(const struct node *node, int64_t n, struct lists_view *view);
-void lists_close(struct lists_view *view);
+/* The lists of a node. *ret_view is for lists_close(), and NULL when it fails. Errors: ENOMEM, EFULL */
+granary_err lists_open(const struct node *node, int64_t n, struct lists_view **ret_view);
+void lists_close(struct lists_view *view); /* may be NULL */
 
 /* Whether item k is there. */
 static inline bool
 lists_item_counts(const struct lists_view *view, int64_t i, int64_t k)
 {
     return view->items->dtype != GRANARY_NULLTYPE && !gr_is_null(view->items, view->from[i] + k);
+}
+/* How many of row i are there. */
+static inline int64_t
+lists_items_there(const struct lists_view *view, int64_t i)
+{
+    int64_t count = 0;
+
+    for (int64_t k = 0; k < view->count[i]; k++) {
+        count += lists_item_counts(view, i, k);
+    }
+    return count;
 }
 
 /* The node's lists are stretches of a column that it has from now on; *takes* that. ends: of each row's */

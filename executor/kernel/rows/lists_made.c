@@ -91,15 +91,14 @@ reverse_list(const struct lists_view *view, int64_t i, int64_t *to)
 granary_err
 op_list_order(struct node *node, int64_t n)
 {
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view = NULL;
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
     int64_t *indices = NULL;
     int64_t at = 0;
     struct gr_column items;
-    granary_err err = view == NULL || ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         scratch_free(ends);
         return err;
     }
@@ -118,7 +117,6 @@ op_list_order(struct node *node, int64_t n)
     }
     lists_close(view);
     free(indices);
-    scratch_free(view);
     scratch_free(ends);
     return err;
 }
@@ -128,16 +126,15 @@ granary_err
 op_list_pad(struct node *node, int64_t n)
 {
     const struct node *wanted = node->operands[1];
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view = NULL;
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
     int64_t *indices = NULL;
     int64_t all = 0;
     int64_t at = 0;
     struct gr_column items;
-    granary_err err = view == NULL || ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         scratch_free(ends);
         return err;
     }
@@ -168,7 +165,6 @@ op_list_pad(struct node *node, int64_t n)
     }
     lists_close(view);
     free(indices);
-    scratch_free(view);
     scratch_free(ends);
     return err;
 }
@@ -408,12 +404,11 @@ granary_err
 op_list_join(struct node *node, int64_t n)
 {
     const struct rows_text *separators = node_texts(node->operands[1], n);
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view;
     struct rows_text *out = node_room(node, ROWS_TEXT);
-    granary_err err = view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         return err;
     }
     node_strict(node, n);
@@ -433,7 +428,6 @@ op_list_join(struct node *node, int64_t n)
         out[i].size = node->text.size - before;
     }
     lists_close(view);
-    scratch_free(view);
     return node_place_texts(node, out, n);
 }
 
@@ -530,14 +524,13 @@ list_items(const struct node *node, const struct lists_view *view, int64_t *indi
 granary_err
 lists_cast(struct node *node, int64_t n)
 {
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view = NULL;
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
     granary_frame *frame = NULL;
     int64_t *indices = NULL;
-    granary_err err = view == NULL || ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         scratch_free(ends);
         return err;
     }
@@ -562,7 +555,6 @@ lists_cast(struct node *node, int64_t n)
     gr_frame_destroy(frame);
     lists_close(view);
     free(indices);
-    scratch_free(view);
     scratch_free(ends);
     return err;
 }

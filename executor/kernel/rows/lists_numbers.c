@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "kernel/core/exact_sum.h"
-#include "kernel/core/scratch.h"
 #include "kernel/core/select.h"
 #include "kernel/rows/lists.h"
 #include "kernel/sort/sort.h"
@@ -76,14 +75,13 @@ number_of(enum gr_expr_op op, double *values, size_t count, double *ret_value)
 granary_err
 op_list_number(struct node *node, int64_t n)
 {
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view;
     double *out = node_room(node, ROWS_DOUBLE);
     double *values = NULL;
     uint8_t *valid;
-    granary_err err = view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         return err;
     }
     node_strict(node, n);
@@ -103,7 +101,6 @@ op_list_number(struct node *node, int64_t n)
         valid[i] = number_of(node->op, values, count, &out[i]);
     }
     lists_close(view);
-    scratch_free(view);
     free(values);
     return err;
 }
@@ -134,30 +131,25 @@ count_different(const struct lists_view *view, int64_t i, int64_t *room, int64_t
 granary_err
 op_list_count(struct node *node, int64_t n)
 {
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view;
     int64_t *out = node_room(node, ROWS_INT);
     int64_t *room = NULL;
-    granary_err err = view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         return err;
     }
     node_strict(node, n);
     room = malloc((size_t)(view->all + 1) * sizeof *room);
     err = room == NULL ? node_no_memory() : GRANARY_OK;
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
-        out[i] = 0;
         if (node->op == GR_OP_LIST_UNIQUE) {
             err = count_different(view, i, room, &out[i]);
-            continue;
-        }
-        for (int64_t k = 0; k < view->count[i]; k++) {
-            out[i] += lists_item_counts(view, i, k);
+        } else {
+            out[i] = lists_items_there(view, i);
         }
     }
     lists_close(view);
-    scratch_free(view);
     free(room);
     return err;
 }
@@ -167,13 +159,12 @@ granary_err
 op_list_truth(struct node *node, int64_t n)
 {
     bool all = node->op == GR_OP_LIST_BOOL_AND;
-    struct lists_view *view = scratch_alloc(sizeof *view);
+    struct lists_view *view;
     uint8_t *out = node_room(node, ROWS_BOOL);
     uint8_t *valid;
-    granary_err err = view == NULL ? node_no_memory() : lists_open(node->operands[0], n, view);
+    granary_err err = lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
-        scratch_free(view);
         return err;
     }
     node_strict(node, n);
@@ -191,6 +182,5 @@ op_list_truth(struct node *node, int64_t n)
         }
     }
     lists_close(view);
-    scratch_free(view);
     return GRANARY_OK;
 }

@@ -15,7 +15,6 @@ struct several {
     size_t count;
     struct lists_view **views;
     struct gr_column *items;
-    size_t opened;
     int64_t *indices; /* of items that are taken; room for all of the first */
     int32_t *ends;    /* of each row's */
     int64_t at;
@@ -25,10 +24,7 @@ static void
 several_close(struct several *several)
 {
     for (size_t k = 0; several->views != NULL && k < several->count; k++) {
-        if (k < several->opened) {
-            lists_close(several->views[k]);
-        }
-        scratch_free(several->views[k]);
+        lists_close(several->views[k]);
     }
     for (size_t k = 0; several->items != NULL && k < several->count; k++) {
         gr_column_free(&several->items[k]);
@@ -52,14 +48,9 @@ several_open(const struct node *node, int without, int64_t n, struct several *se
         return node_no_memory();
     }
     for (size_t k = 0; k < node->count && err == GRANARY_OK; k++) {
-        struct lists_view *view;
-
-        if ((int)k == without) {
-            continue;
+        if ((int)k != without) {
+            err = lists_open(node->operands[k], n, &several->views[several->count++]);
         }
-        view = several->views[several->count++] = scratch_alloc(sizeof *view);
-        err = view == NULL ? node_no_memory() : lists_open(node->operands[k], n, view);
-        several->opened += err == GRANARY_OK;
     }
     if (err == GRANARY_OK) {
         several->indices = malloc((size_t)(several->views[0]->all + 1) * sizeof *several->indices);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/value/bits.h"
+#include "kernel/core/scratch.h"
 #include "kernel/rows/lists.h"
 #include "kernel/rows/store.h"
 
@@ -32,8 +33,8 @@ lists_column(granary_dtype dtype, const struct rows_list *lists, const uint8_t *
     return gr_list_gather(dtype, n, block_at, &block, ret_column);
 }
 
-granary_err
-lists_open(const struct node *node, int64_t n, struct lists_view *view)
+static granary_err
+open_view(const struct node *node, int64_t n, struct lists_view *view)
 {
     static const struct rows_list none[ROWS_BLOCK];
     const struct rows_list *lists = node->class == ROWS_LIST ? node->values : none;
@@ -64,10 +65,27 @@ lists_open(const struct node *node, int64_t n, struct lists_view *view)
     return err;
 }
 
+granary_err
+lists_open(const struct node *node, int64_t n, struct lists_view **ret_view)
+{
+    struct lists_view *view = scratch_alloc(sizeof *view);
+    granary_err err = view == NULL ? node_no_memory() : open_view(node, n, view);
+
+    if (err != GRANARY_OK) {
+        scratch_free(view);
+        view = NULL;
+    }
+    *ret_view = view;
+    return err;
+}
+
 void
 lists_close(struct lists_view *view)
 {
-    gr_column_free(&view->own);
+    if (view != NULL) {
+        gr_column_free(&view->own);
+        scratch_free(view);
+    }
 }
 
 /* The node's lists are stretches of a column that it has from now on; *takes* that. */
