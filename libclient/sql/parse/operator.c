@@ -507,18 +507,17 @@ sql_parse_bool(struct parse *p, const PgQuery__BoolExpr *from)
 struct sql_expr *
 sql_parse_truth(struct parse *p, const PgQuery__BooleanTest *from)
 {
-    struct sql_expr *arg = parse_expr(p, TAKE(p, from, arg));
     PgQuery__BoolTestType type = TAKE(p, from, booltesttype);
     bool of_true = type == PG_QUERY__BOOL_TEST_TYPE__IS_TRUE || type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE;
+    struct sql_expr *arg;
     struct sql_expr *expr;
 
     if (type == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN || type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_UNKNOWN) {
         return sql_parse_new_call(p, SQL_POSTFIX, from->location,
-                                  type == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ? "is null" : "is not null", arg, NULL);
+                                  type == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ? "is null" : "is not null",
+                                  parse_expr(p, TAKE(p, from, arg)), NULL);
     }
-    if (arg != NULL && (arg->kind == SQL_LITERAL || arg->kind == SQL_COLUMN)) { /* a number is a condition, too */
-        arg = sql_parse_new_call(p, SQL_CAST, from->location, "bool", arg, NULL);
-    }
+    arg = parse_condition(p, TAKE(p, from, arg));
     expr = arg == NULL
                ? NULL
                : sql_parse_new_call(p, SQL_FUNCTION, from->location, "coalesce", arg,
