@@ -134,11 +134,40 @@ format_real_short(double value, struct gr_buf *out)
     gr_buf_add(out, text, strlen(text));
 }
 
+int
+format_digits_of(double value, char ret_digits[FORMAT_DIGITS_MAX + 1], int *ret_exponent)
+{
+    double size = fabs(value);
+    char text[FORMAT_REAL_MAX];
+    const char *mark;
+    int count = 0;
+
+    /* Up to 15 digits are those that were written, with zeros behind them; numbers near 0 have fewer. */
+    for (int behind = size < 1e-300 ? 0 : 14; behind < FORMAT_DIGITS_MAX; behind++) {
+        (void)snprintf(text, sizeof text, "%.*e", behind, size);
+        if (strtod(text, NULL) == size) {
+            break;
+        }
+    }
+    mark = strchr(text, 'e');
+    for (const char *at = text; at < mark; at++) { /* the point is a locale's */
+        if (*at >= '0' && *at <= '9') {
+            ret_digits[count++] = *at;
+        }
+    }
+    while (count > 1 && ret_digits[count - 1] == '0') {
+        count--;
+    }
+    ret_digits[count] = '\0';
+    *ret_exponent = atoi(mark + 1);
+    return count;
+}
+
 void
 format_point(char *text)
 {
     size_t head = strspn(text, "+-0123456789");
-    size_t odd = strcspn(text + head, "0123456789e"); /* the locale's decimal point, one byte or several */
+    size_t odd = strcspn(text + head, "0123456789eE"); /* the locale's decimal point, one byte or several */
 
     if (odd > 0) {
         text[head] = '.';

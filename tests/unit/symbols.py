@@ -18,7 +18,6 @@ KEPT = {
     "gr_tzone_parse": "the parser apart from files, for its own tests",
     "peer_stream_look": "the parser apart from sockets, for its own test",
     "topology_parse": "text instead of a file, for its own test",
-    "format_point": "one number instead of a column, for its own test",
     "store_turn": "tests of the store turn it themselves",
     "store_die": "tests let a store die without a process",
     "gr_simd_limit": "tests run all instruction sets that the machine has",

@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "data/format.h"
 #include "data/value/spec.h"
 #include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
@@ -122,15 +122,14 @@ give_integer(struct text_call *call, const struct gr_spec *spec, int64_t value)
 static void
 write_shortest(double value, char *digits)
 {
-    int exponent = 0;
-    int precision = 0;
+    char fewest[FORMAT_DIGITS_MAX + 1];
+    int exponent;
+    int behind = format_digits_of(value, fewest, &exponent) - 1;
 
-    do {
-        (void)snprintf(digits, WRITTEN_MOST, "%.*e", precision, value);
-    } while (strtod(digits, NULL) != value && ++precision < 17);
-    exponent = atoi(strchr(digits, 'e') + 1);
     if (exponent >= -4 && exponent < 16) {
-        (void)snprintf(digits, WRITTEN_MOST, "%.*f", precision > exponent ? precision - exponent : 1, value);
+        (void)snprintf(digits, WRITTEN_MOST, "%.*f", behind > exponent ? behind - exponent : 1, value);
+    } else {
+        (void)snprintf(digits, WRITTEN_MOST, "%.*e", behind, value);
     }
 }
 
@@ -153,6 +152,7 @@ give_real(struct text_call *call, const struct gr_spec *spec, double value)
     } else {
         (void)snprintf(digits, sizeof digits, form, spec->precision < 0 ? 6 : spec->precision, size);
     }
+    format_point(digits);
     return give_number(call, spec, signbit(value) != 0, digits);
 }
 

@@ -3,10 +3,9 @@
  * tell a float64. ECMAScript says where their point is.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "data/format.h"
 #include "data/value/number.h"
 #include "kernel/rows/json.h"
 
@@ -39,42 +38,13 @@ add_string(const char *text, size_t size, struct gr_buf *out)
     gr_buf_add(out, "\"", 1);
 }
 
-enum { REAL_DIGITS = 17, REAL_TEXT = 48 };
-
-/* As few digits as give the same value; digit n stands for 10^(*ret_exponent - n). */
-static size_t
-shortest_digits(double value, char ret_digits[REAL_DIGITS + 1], int *ret_exponent)
-{
-    char text[REAL_TEXT];
-    size_t count = 0;
-    const char *mark;
-
-    for (int digits = fabs(value) < 1e-300 ? 0 : 14; digits < REAL_DIGITS; digits++) {
-        (void)snprintf(text, sizeof text, "%.*e", digits, fabs(value));
-        if (strtod(text, NULL) == fabs(value)) {
-            break;
-        }
-    }
-    mark = strchr(text, 'e');
-    for (const char *at = text; at < mark; at++) { /* the point is a locale's */
-        if (*at >= '0' && *at <= '9') {
-            ret_digits[count++] = *at;
-        }
-    }
-    while (count > 1 && ret_digits[count - 1] == '0') {
-        count--;
-    }
-    *ret_exponent = atoi(mark + 1);
-    return count;
-}
-
 static void
 add_real(double value, struct gr_buf *out)
 {
     static const char zeros[] = "0000000000000000000000";
-    char digits[REAL_DIGITS + 1];
+    char digits[FORMAT_DIGITS_MAX + 1];
     int exponent;
-    int count = (int)shortest_digits(value, digits, &exponent);
+    int count = format_digits_of(value, digits, &exponent);
     int whole = exponent + 1; /* digits before the point */
 
     gr_buf_add(out, "-", signbit(value) ? 1 : 0);
