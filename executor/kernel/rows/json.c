@@ -7,6 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text/text.h"
+#include "data/value/bytes.h"
+
 static bool
 is_blank(char c)
 {
@@ -30,12 +33,6 @@ behind_blanks(const char *at, const char *end)
 
 /* ---- the check ---- */
 
-static int
-hex_digit(char c)
-{
-    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* What the digits of \uXXXX say, those of a pair together; *at is behind them. -1: there is no such character. */
 static int32_t
 read_unicode(const char **at, const char *end)
@@ -50,7 +47,7 @@ read_unicode(const char **at, const char *end)
             *at += 2;
         }
         for (int i = 0; i < 4; i++, (*at)++) {
-            int digit = *at < end ? hex_digit(**at) : -1;
+            int digit = *at < end ? gr_hex_digit(**at) : -1;
 
             if (digit < 0) {
                 return -1;
@@ -472,20 +469,6 @@ json_path_check(const struct json_path *path)
     return found == NO_MORE;
 }
 
-/* The UTF-8 of a character. */
-static size_t
-encode(int32_t point, char ret_bytes[4])
-{
-    static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-
-    for (size_t i = size; i-- > 1; point >>= 6) {
-        ret_bytes[i] = (char)(0x80 | (point & 0x3f));
-    }
-    ret_bytes[0] = (char)(marks[size] | (unsigned)point);
-    return size;
-}
-
 /* What the next bytes of a string say: a character of an escape, or one byte as it stands. */
 static size_t
 next_said(const char **at, const char *end, char ret_bytes[4])
@@ -500,7 +483,7 @@ next_said(const char **at, const char *end, char ret_bytes[4])
     }
     *at += 2;
     if ((*at)[-1] == 'u') {
-        return encode(read_unicode(at, end), ret_bytes);
+        return gr_utf8_encode((uint32_t)read_unicode(at, end), ret_bytes);
     }
     name = memchr(names, (*at)[-1], 5);
     ret_bytes[0] = name == NULL ? (*at)[-1] : bytes[name - names];

@@ -1,6 +1,7 @@
 /* Characters by their numbers, numbers in other bases, and texts as parts of addresses. */
 #include <string.h>
 
+#include "data/value/bytes.h"
 #include "data/value/utf8.h"
 #include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
@@ -97,15 +98,6 @@ text_bits(struct text_call *call)
 
 /* ---- addresses ---- */
 
-static int
-hexadecimal(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool
 is_plain(char c)
 {
@@ -136,12 +128,11 @@ text_url_decode(struct text_call *call)
     size_t before = call->out->size;
 
     for (size_t i = 0; i < text->size; i++) {
-        int high = text->bytes[i] == '%' && i + 2 < text->size ? hexadecimal(text->bytes[i + 1]) : -1;
-        int low = high >= 0 ? hexadecimal(text->bytes[i + 2]) : -1;
-        char c = low >= 0 ? (char)(16 * high + low) : text->bytes[i];
+        int byte = text->bytes[i] == '%' && i + 2 < text->size ? gr_hex_byte(text->bytes + i + 1) : -1;
+        char c = byte >= 0 ? (char)byte : text->bytes[i];
 
         gr_buf_add(call->out, &c, 1);
-        i += low >= 0 ? 2 : 0;
+        i += byte >= 0 ? 2 : 0;
     }
     return gr_buf_ok(call->out) && (call->out->size == before ||
                                     utf8_first_invalid(call->out->bytes + before, call->out->size - before) == NULL);

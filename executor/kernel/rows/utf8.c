@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include "base/text/text.h"
+
 static locale_t unicode;
 static pthread_once_t unicode_once = PTHREAD_ONCE_INIT;
 
@@ -51,13 +53,8 @@ void
 rows_utf8_add(struct gr_buf *out, uint32_t point)
 {
     char bytes[4];
-    size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
 
-    for (size_t i = size; i-- > 1; point >>= 6) {
-        bytes[i] = (char)(0x80 | (point & 0x3f));
-    }
-    bytes[0] = (char)(size == 1 ? point : (0xf00u >> size & 0xff) | point);
-    gr_buf_add(out, bytes, size);
+    gr_buf_add(out, bytes, gr_utf8_encode(point, bytes));
 }
 
 bool

@@ -6,6 +6,18 @@
 
 #include "base/error.h"
 
+size_t
+gr_utf8_encode(uint32_t character, char ret_bytes[4])
+{
+    size_t size = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+
+    for (size_t i = size; i-- > 1; character >>= 6) {
+        ret_bytes[i] = (char)(0x80 | (character & 0x3f));
+    }
+    ret_bytes[0] = (char)(size == 1 ? character : (0xf00u >> size & 0xff) | character);
+    return size;
+}
+
 bool
 gr_text_is_control(uint32_t character)
 {

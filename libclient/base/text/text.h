@@ -61,6 +61,8 @@ gr_utf8_decode(const char *text, size_t size, uint32_t *ret_character)
     return length;
 }
 
+/* The bytes of a character, which is one: how many they are. */
+size_t gr_utf8_encode(uint32_t character, char ret_bytes[4]);
 /* Whether a terminal may obey it: C0, DEL and C1. */
 bool gr_text_is_control(uint32_t character);
 /* EINVAL when text is not UTF-8, or has control characters in it. what: "name", ... */

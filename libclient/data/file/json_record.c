@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/text/text.h"
 #include "data/file/guess.h"
+#include "data/value/bytes.h"
 #include "data/value/utf8.h"
 
 enum { DEPTH_MAX = 100, PADDING = 16 };
@@ -70,11 +72,7 @@ read_hex(struct parse *parse, uint32_t *ret_number)
 {
     *ret_number = 0;
     for (int i = 0; i < 4; i++, parse->at++) {
-        char digit = parse->at < parse->end ? *parse->at : '\0';
-        int value = digit >= '0' && digit <= '9'   ? digit - '0'
-                    : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
-                    : digit >= 'A' && digit <= 'F' ? digit - 'A' + 10
-                                                   : -1;
+        int value = parse->at < parse->end ? gr_hex_digit(*parse->at) : -1;
 
         if (value < 0) {
             return false;
@@ -84,27 +82,13 @@ read_hex(struct parse *parse, uint32_t *ret_number)
     return true;
 }
 
-/* UTF-8: the first byte tells how many there are, each of the others has six bits. */
-static void
-add_character(uint32_t character, struct gr_buf *out)
-{
-    int others = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
-    static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
-    char byte = (char)(first[others] | character >> (6 * others));
-
-    gr_buf_add(out, &byte, 1);
-    while (others-- > 0) {
-        byte = (char)(0x80 | (character >> (6 * others) & 0x3f));
-        gr_buf_add(out, &byte, 1);
-    }
-}
-
 /* Behind "\u": one number, or two that are halves of a character. */
 static granary_err
 read_unicode(struct parse *parse, struct gr_buf *out)
 {
     uint32_t number;
     uint32_t low = 0;
+    char bytes[4];
 
     if (!read_hex(parse, &number)) {
         return fail_here(parse, "four hexadecimal digits are missing behind \\u");
@@ -118,7 +102,7 @@ read_unicode(struct parse *parse, struct gr_buf *out)
     } else if (number >= 0xdc00 && number < 0xe000) {
         return fail_here(parse, "half a character: the first \\u of the pair is missing");
     }
-    add_character(number, out);
+    gr_buf_add(out, bytes, gr_utf8_encode(number, bytes));
     return GRANARY_OK;
 }
 

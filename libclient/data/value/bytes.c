@@ -23,21 +23,20 @@ gr_bytes_format(const char *bytes, size_t size, struct gr_buf *out)
     gr_hex_format(bytes, size, false, out);
 }
 
-/* -1: it is none. */
-static int
-digit_of(char c)
+int
+gr_hex_digit(char digit)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+    return digit >= '0' && digit <= '9'   ? digit - '0'
+           : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+           : digit >= 'A' && digit <= 'F' ? digit - 'A' + 10
+                                          : -1;
 }
 
 int
 gr_hex_byte(const char *text)
 {
-    int high = digit_of(text[0]);
-    int low = digit_of(text[1]);
+    int high = gr_hex_digit(text[0]);
+    int low = gr_hex_digit(text[1]);
 
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
@@ -48,7 +47,7 @@ is_hex(const char *text, size_t size)
     bool hex = size % 2 == 0;
 
     for (size_t i = 0; hex && i < size; i++) {
-        hex = digit_of(text[i]) >= 0;
+        hex = gr_hex_digit(text[i]) >= 0;
     }
     return hex;
 }

@@ -11,6 +11,8 @@
 void gr_bytes_format(const char *bytes, size_t size, struct gr_buf *out);
 /* Two digits a byte, without anything before them. */
 void gr_hex_format(const char *bytes, size_t size, bool capitals, struct gr_buf *out);
+/* The value of such a digit; -1: it is none. */
+int gr_hex_digit(char digit);
 /* The byte of two such digits; -1: they are none. */
 int gr_hex_byte(const char *text);
 /* Bytes of such digits; blanks are none. false: it is none, and out may have some of it. */
