@@ -12,6 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / 'differ'), str(HERE.parents[1] / 'support' / 'py')]
 
+from caretaker import Caretaker
 from granary_test import GranaryError, _check, _library
 from logic_test import read_logic_test
 from suite import Asker, Session, granary_rows, peer_rows, same_item
@@ -123,7 +124,7 @@ def main():
         for path in files:
             write(path, session)
         return 0
-    with Engine(executors=2) as engine:
+    with Caretaker(), Engine(executors=2) as engine:
         corpus = Corpus(engine, session)
         for path in files:
             corpus.run(path)

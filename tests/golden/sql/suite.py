@@ -32,6 +32,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / 'differ'), str(HERE.parents[1] 
 import numpy as np
 
 import compare
+from caretaker import Caretaker
 from draw import to_list
 from engine import Engine
 from granary_test import GranaryError, _check, _GraphOptions, _library
@@ -442,7 +443,7 @@ def main():
     counts, by_row = collections.Counter(), collections.defaultdict(collections.Counter)
     if options.root:
         os.chdir(options.root)
-    with Engine(executors=2) as engine, tempfile.TemporaryDirectory(prefix='granary-suite-') as scratch:
+    with Caretaker(), Engine(executors=2) as engine, tempfile.TemporaryDirectory(prefix='granary-suite-') as scratch:
         options.scratch, options.written = os.path.join(scratch, 'tables'), os.path.join(scratch, 'written')
         os.mkdir(options.scratch)
         os.mkdir(options.written)
