@@ -255,6 +255,7 @@ struct sql_targets {
     size_t count;
 };
 bool sql_expand_targets(struct sql_block *block, struct sql_targets *targets);
+/* What SELECT calls a value. */
 const char *sql_target_name(const struct sql_target *target);
 /* 1 to count when an expression is a position in SELECT's list; 0: it is none; -1: it is no good one. */
 long sql_position_in(struct sql_block *block, const struct sql_expr *expr, size_t count);
@@ -263,6 +264,9 @@ bool sql_put_aliases(struct sql_block *block, struct sql_expr **expr);
 /* The same, and bind it. alias_first: an alias that is all of it is meant before a column. NULL: it has failed. */
 struct sql_expr *sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets,
                                        struct sql_expr *expr, bool alias_first);
+/* The SELECT with GROUP BY ALL and ORDER BY ALL written out, of `count` targets. NULL: the statement has failed. */
+const struct sql_select *sql_write_all_out(struct sql_statement *q, const struct sql_select *select,
+                                           const struct sql_targets *targets, size_t count);
 
 /* ---- stars.c ---- */
 
@@ -275,16 +279,30 @@ bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 
 /* ---- select.c ---- */
 
+/* What follows FROM and WHERE. */
+bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result);
+
+/* ---- cut.c ---- */
+
+/* Sort by columns, nulls at the end unless told otherwise, and cut. ordered: though nothing is cut. number: for each row
+ * of the query around; or NULL */
+bool sql_sort_and_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select,
+                      const struct sql_order *order, const char *const *columns, bool ordered, const char *number);
+
+/* ---- set.c ---- */
+
+/* around: as sql_plan_for() has it, or NULL */
+bool sql_plan_set(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+                  bool ordered, struct sql_result *ret_result);
+
+/* ---- plan.c ---- */
+
 /* A query by itself. ordered: its ORDER BY counts although it has no LIMIT. That is so for the statement, and for
  * tables in FROM, whose rows may be all there is to the query around. */
 bool sql_plan(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *ret_result);
-/* The same for each row of the query around. */
+/* The same for each row of the query around; around NULL: by itself, and in no order. */
 bool sql_plan_for(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
                   struct sql_result *ret_result);
-/* What SELECT calls a value. */
-const char *sql_target_name(const struct sql_target *target);
-/* What follows FROM and WHERE. */
-bool sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result);
 /* The WITH query of that name; NULL: there is none. */
 struct sql_with *sql_find_with(const struct sql_statement *q, const char *name);
 /* The names that a WITH query sees: of those before it, of itself when it may name that, and further out. */

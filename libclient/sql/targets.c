@@ -195,3 +195,66 @@ sql_expand_targets(struct sql_block *block, struct sql_targets *targets)
     }
     return targets->list != NULL;
 }
+
+/* ---- ALL ---- */
+
+/* GROUP BY ALL: by all that SELECT lists, but constants and what is aggregated. */
+static void
+group_by_all(const struct sql_targets *targets, struct sql_expr **group, size_t *ret_count)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        struct sql_expr *expr = targets->list[i].expr;
+
+        if (!sql_has_aggregate(expr) && !sql_has_window(expr) &&
+            (sql_has(expr, SQL_COLUMN) || sql_has(expr, SQL_SUBQUERY))) {
+            group[(*ret_count)++] = expr;
+        }
+    }
+}
+
+/* ORDER BY ALL: by all values that SELECT lists, as positions; what DISTINCT ON names stays behind them. */
+static struct sql_order *
+order_by_all(struct sql_statement *q, const struct sql_select *select, size_t count)
+{
+    struct sql_order *order = SQL_ARRAY(q, struct sql_order, count + select->order_count);
+    struct sql_expr *exprs = SQL_ARRAY(q, struct sql_expr, count);
+
+    for (size_t i = 0; i < count && order != NULL && exprs != NULL; i++) {
+        exprs[i] =
+            (struct sql_expr){.kind = SQL_LITERAL, .position = select->position, .text = sql_printf(q, "%zu", i + 1)};
+        order[i] = *select->order_all;
+        order[i].expr = &exprs[i];
+    }
+    for (size_t i = 0; i < select->order_count && order != NULL; i++) {
+        order[count + i] = select->order[i];
+    }
+    return q->err == GRANARY_OK ? order : NULL;
+}
+
+const struct sql_select *
+sql_write_all_out(struct sql_statement *q, const struct sql_select *select, const struct sql_targets *targets,
+                  size_t count)
+{
+    struct sql_select *written;
+
+    if (!select->group_all && select->order_all == NULL) {
+        return select;
+    }
+    written = SQL_NEW(q, struct sql_select);
+    if (written == NULL) {
+        return NULL;
+    }
+    *written = *select;
+    if (select->group_all) {
+        written->group = SQL_ARRAY(q, struct sql_expr *, count);
+        if (written->group != NULL) {
+            group_by_all(targets, written->group, &written->group_count);
+            written->group_all = false; /* of constants there are no groups */
+        }
+    }
+    if (select->order_all != NULL) {
+        written->order = order_by_all(q, select, count);
+        written->order_count += count;
+    }
+    return q->err == GRANARY_OK ? written : NULL;
+}

@@ -1,0 +1,295 @@
+/* UNION, INTERSECT and EXCEPT: rows of two queries, whose columns go by their places. */
+#include <string.h>
+#include <strings.h>
+
+#include "sql/block.h"
+
+/* One side of a set operation. */
+struct side {
+    const struct sql_select *select;
+    struct sql_result *result;
+    const char *number;              /* by which rows of both sides are told apart */
+    const struct sql_expr **untyped; /* by column: a text or null as written, which takes the other side's dtype */
+};
+
+static bool
+is_null(const struct sql_expr *expr)
+{
+    return expr != NULL && strcmp(expr->text, "null") == 0;
+}
+
+/* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
+ * in some rows.) */
+static const struct sql_expr *
+untyped_value(const struct sql_select *select, size_t i)
+{
+    bool plain = select->set == SQL_NO_SET && select->group_count == 0 && !select->group_all;
+    const struct sql_expr *expr;
+
+    for (size_t t = 0; t < select->target_count && plain; t++) {
+        plain = sql_star_in(select->targets[t].expr) == NULL;
+    }
+    plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
+    expr = plain ? select->targets[i].expr : NULL;
+    return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
+}
+
+/* The same of a set operation, whose sides may all have null there. */
+static const struct sql_expr *
+untyped_target(const struct sql_select *select, size_t i)
+{
+    const struct sql_expr *left = select->set == SQL_NO_SET ? NULL : untyped_target(select->left, i);
+    const struct sql_expr *right = is_null(left) ? untyped_target(select->right, i) : NULL;
+
+    if (select->set != SQL_NO_SET) {
+        return is_null(right) ? right : NULL; /* null in all rows, of no dtype */
+    }
+    return untyped_value(select, i);
+}
+
+/* Where the other side has a dtype. Whether there is any. */
+static bool
+find_untyped(struct sql_statement *q, struct side sides[2])
+{
+    size_t count = sides[0].result->count;
+    bool any = false;
+
+    sides[0].untyped = SQL_ARRAY(q, const struct sql_expr *, count);
+    sides[1].untyped = SQL_ARRAY(q, const struct sql_expr *, count);
+    for (size_t i = 0; i < count && q->err == GRANARY_OK; i++) {
+        const struct sql_expr *left = untyped_target(sides[0].select, i);
+        const struct sql_expr *right = untyped_target(sides[1].select, i);
+
+        sides[0].untyped[i] = right == NULL || (is_null(left) && !is_null(right)) ? left : NULL;
+        sides[1].untyped[i] = left == NULL || (is_null(right) && !is_null(left)) ? right : NULL;
+        any = any || sides[0].untyped[i] != NULL || sides[1].untyped[i] != NULL;
+    }
+    return any;
+}
+
+/* The outputs under new names, which both sides then have, but those without a dtype; and mark, if it is not NULL: the
+ * side's number. */
+static bool
+rename_outputs(struct sql_statement *q, const struct side *side, const char *mark, const char *const *names,
+               int position)
+{
+    struct sql_result *result = side->result;
+    const char **to = SQL_ARRAY(q, const char *, result->count + 1);
+    const char **texts = SQL_ARRAY(q, const char *, result->count + 1);
+    size_t count = 0;
+
+    for (size_t i = 0; i < result->count && to != NULL && texts != NULL; i++) {
+        if (side->untyped[i] == NULL) {
+            to[count] = names[i];
+            texts[count++] = sql_quoted(q, result->outputs[i].frame);
+        }
+        result->outputs[i].frame = names[i];
+    }
+    if (mark != NULL && q->err == GRANARY_OK) {
+        to[count] = mark;
+        texts[count++] = side->number;
+    }
+    return q->err == GRANARY_OK && sql_rel_project(q, &result->rel, to, texts, count, position);
+}
+
+/* The texts of a side, in the rows of both, beside the values of the other one. */
+static bool
+put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *side, const char *mark,
+            const char *const *names)
+{
+    for (size_t i = 0; i < side->result->count; i++) {
+        const struct sql_expr *text = side->untyped[i];
+
+        if (text != NULL && !is_null(text)) {
+            const char *value = sql_printf(q, "case when `%s` = %s then %s else %s end", mark, side->number, text->text,
+                                           sql_quoted(q, names[i]));
+
+            if (q->err != GRANARY_OK || !sql_rel_assign(q, rel, &names[i], &value, 1, text->position)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The place at which a SELECT of a set operation, the first that does, gives a value this name; 0: none does. */
+static long
+place_of(const struct sql_select *select, const char *name, size_t count)
+{
+    long place = 0;
+
+    if (select->set != SQL_NO_SET) {
+        place = place_of(select->left, name, count);
+        return place > 0 ? place : place_of(select->right, name, count);
+    }
+    for (size_t t = 0; t < select->target_count && select->target_count == count && place == 0; t++) {
+        const struct sql_target *target = &select->targets[t];
+        const char *own = target->alias != NULL              ? target->alias
+                          : target->expr->kind == SQL_COLUMN ? target->expr->text
+                                                             : "";
+
+        place = sql_star_in(target->expr) == NULL && strcasecmp(own, name) == 0 ? (long)t + 1 : 0;
+    }
+    return place;
+}
+
+/* What ORDER BY of a set operation names that is no column of its result: by its name on another side. */
+static long
+place_beside(const struct sql_select *select, const struct sql_result *result, const struct sql_expr *expr)
+{
+    bool named = expr->kind == SQL_COLUMN && expr->table == NULL;
+
+    for (size_t i = 0; i < result->count && named; i++) {
+        named = strcasecmp(result->outputs[i].name, expr->text) != 0;
+    }
+    return named ? place_of(select, expr->text, result->count) : 0;
+}
+
+static bool
+order_set(struct sql_statement *q, const struct sql_select *select, bool ordered, struct sql_result *result)
+{
+    struct sql_block block = {.q = q, .rel = result->rel};
+    const char **columns;
+
+    select = sql_write_all_out(q, select, NULL, result->count);
+    columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
+    block.select = select;
+    for (size_t i = 0; i < result->count && columns != NULL; i++) {
+        if (!sql_add_column(&block, NULL, result->outputs[i].name, result->outputs[i].frame, 0)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < select->order_count && columns != NULL; i++) {
+        struct sql_expr *expr = select->order[i].expr;
+        long position = sql_position_in(&block, expr, result->count);
+
+        position = position == 0 ? place_beside(select, result, expr) : position;
+        if (position < 0 || (position == 0 && !sql_bind(&block, expr))) {
+            return false;
+        }
+        columns[i] = position > 0 ? result->outputs[position - 1].frame : sql_column_of(&block, &block.rel, expr);
+        if (columns[i] == NULL) {
+            return false;
+        }
+    }
+    if (columns == NULL || !sql_sort_and_cut(q, &block.rel, select, select->order, columns, ordered, result->number)) {
+        return false;
+    }
+    result->rel = block.rel;
+    return true;
+}
+
+/* INTERSECT, EXCEPT: rows of both sides in groups, nulls equal to nulls, which are on both sides, or on the left alone.
+ */
+static bool
+compare_sides(struct sql_statement *q, struct sql_rel *both, const char *mark, const char *const *names, size_t count,
+              const struct sql_select *select)
+{
+    const char *sides[2] = {sql_fresh(q, "first"), sql_fresh(q, "last")};
+    const char *texts[2] = {sql_printf(q, "min(`%s`)", mark), sql_printf(q, "max(`%s`)", mark)};
+    const char *where = select->set == SQL_EXCEPT ? sql_printf(q, "`%s` = 1", sides[1])
+                                                  : sql_printf(q, "`%s` = 1 and `%s` = 2", sides[0], sides[1]);
+
+    size_t key_count = count;
+    const char **keys = SQL_ARRAY(q, const char *, count + 1);
+
+    if (keys == NULL || q->err != GRANARY_OK) {
+        return false;
+    }
+    memcpy(keys, names, count * sizeof *keys);
+    if (select->all) { /* equal rows of a side are told apart by numbers, which those of the other side have, too */
+        const char *copy = sql_fresh(q, "copy");
+
+        keys[count] = mark;
+        if (copy == NULL ||
+            !sql_rel_window(q, both, copy, "row_number()",
+                            &(struct sql_window_spec){
+                                .partition = keys, .partition_count = count + 1, .position = select->position})) {
+            return false;
+        }
+        keys[key_count++] = copy;
+    }
+    return sql_rel_group(q, both, keys, key_count, &(struct sql_aggregates){sides, texts, 2}, select->position) &&
+           sql_rel_filter(q, both, where, select->position) && sql_rel_select(q, both, names, count, select->position);
+}
+
+/* Rows of both sides in one frame; with `mark` a column that tells which side they are of. */
+static bool
+join_sides(struct sql_statement *q, const struct side sides[2], const char *mark, const char *const *names,
+           int position)
+{
+    struct sql_rel *rel = &sides[0].result->rel;
+
+    for (int i = 0; i < 2; i++) {
+        if (!rename_outputs(q, &sides[i], mark, names, position)) {
+            return false;
+        }
+    }
+    return sql_rel_concat(q, rel, &sides[1].result->rel, position) && put_untyped(q, rel, &sides[0], mark, names) &&
+           put_untyped(q, rel, &sides[1], mark, names);
+}
+
+/* The number of the row of the query around, as one more output of a side. */
+static bool
+add_number(struct sql_statement *q, struct sql_result *result)
+{
+    struct sql_output *outputs = SQL_ARRAY(q, struct sql_output, result->count + 1);
+
+    if (outputs == NULL) {
+        return false;
+    }
+    memcpy(outputs, result->outputs, result->count * sizeof *outputs);
+    outputs[result->count++] = (struct sql_output){"outer", result->number};
+    result->outputs = outputs;
+    return true;
+}
+
+/* Rows of both sides, as UNION and its kin have them. */
+static bool
+plan_sides(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+           struct sql_result *ret_result)
+{
+    struct sql_rel *rel = &ret_result->rel;
+    struct sql_result right;
+    struct side sides[2] = {{select->left, ret_result, "1", NULL}, {select->right, &right, "2", NULL}};
+    const char **names;
+    const char *mark = NULL;
+
+    if (!sql_plan_for(q, select->left, around, ret_result) || !sql_plan_for(q, select->right, around, &right)) {
+        return false;
+    }
+    if (ret_result->count != right.count) {
+        return sql_fail(q, GRANARY_EINVAL, select->position, "one side lists %zu values, the other %zu",
+                        ret_result->count, right.count);
+    }
+    if (around != NULL && (!add_number(q, ret_result) || !add_number(q, &right))) {
+        return false;
+    }
+    names = SQL_ARRAY(q, const char *, right.count);
+    for (size_t i = 0; i < right.count && names != NULL; i++) {
+        names[i] = sql_fresh(q, ret_result->outputs[i].name);
+    }
+    if (find_untyped(q, sides) || select->set != SQL_UNION) {
+        mark = sql_fresh(q, "side");
+    }
+    if (q->err != GRANARY_OK || !join_sides(q, sides, mark, names, select->position)) {
+        return false;
+    }
+    if (select->set != SQL_UNION) {
+        return compare_sides(q, rel, mark, names, right.count, select);
+    }
+    return !select->all   ? sql_rel_distinct(q, rel, names, right.count, select->position)
+           : mark != NULL ? sql_rel_select(q, rel, names, right.count, select->position)
+                          : true;
+}
+
+bool
+sql_plan_set(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around, bool ordered,
+             struct sql_result *ret_result)
+{
+    if (!plan_sides(q, select, around, ret_result)) {
+        return false;
+    }
+    ret_result->number = around == NULL ? NULL : ret_result->outputs[--ret_result->count].frame;
+    return order_set(q, select, ordered, ret_result);
+}
