@@ -190,6 +190,13 @@ struct sql_from {
     bool natural;
 };
 
+/* SEMI and ANTI: rows of the left side alone. */
+static inline bool
+sql_is_semi(const struct sql_from *from)
+{
+    return from->join == SQL_SEMI || from->join == SQL_ANTI;
+}
+
 struct sql_target {
     struct sql_expr *expr;
     const char *alias; /* or NULL */

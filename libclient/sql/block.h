@@ -166,6 +166,16 @@ const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const st
 bool sql_block_tables(struct sql_block *block);
 bool sql_block_begin(struct sql_block *block);
 
+/* ---- using.c ---- */
+
+/* USING or NATURAL of a join whose sides' columns begin there: its equalities become conjuncts. */
+bool sql_join_using(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin);
+
+/* ---- unnest.c ---- */
+
+/* outer: rows whose lists have no items stay, with nulls. */
+bool sql_add_unnest(struct sql_block *block, const struct sql_from *from, bool outer);
+
 /* ---- where.c ---- */
 
 bool sql_add_conjunct(struct sql_block *block, struct sql_expr *expr);

@@ -7,125 +7,6 @@
 
 static bool add_from(struct sql_block *block, const struct sql_from *from);
 
-/* The column of that name among some, in letters of any case where none has just these. false: there are several. */
-static bool
-find_side(const struct sql_block *block, size_t begin, size_t end, const char *name, struct sql_column **ret_column)
-{
-    size_t exact = 0;
-    size_t alike = 0;
-
-    *ret_column = NULL;
-    for (size_t c = begin; c < end; c++) {
-        struct sql_column *column = block->columns[c];
-        bool is_exact = strcmp(column->name, name) == 0;
-
-        if (!column->hidden && strcasecmp(column->name, name) == 0) {
-            *ret_column = is_exact || exact == 0 ? column : *ret_column;
-            exact += is_exact;
-            alike++;
-        }
-    }
-    return exact == 1 || (exact == 0 && alike <= 1);
-}
-
-/* The columns that USING names, of both sides. */
-static bool
-find_sides(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin,
-           const char *name, struct sql_column *sides[2])
-{
-    if (!find_side(block, left_begin, right_begin, name, &sides[0]) ||
-        !find_side(block, right_begin, block->column_count, name, &sides[1])) {
-        return sql_fail(block->q, GRANARY_EINVAL, from->position, "USING: more than one column is called '%s'", name);
-    }
-    if (sides[0] == NULL || sides[1] == NULL) {
-        return sql_fail(block->q, GRANARY_ENOENT, from->position, "USING: there is no column '%s' on the %s side", name,
-                        sides[0] == NULL ? "left" : "right");
-    }
-    return true;
-}
-
-static bool
-is_semi(const struct sql_from *from)
-{
-    return from->join == SQL_SEMI || from->join == SQL_ANTI;
-}
-
-/* The joined columns come first, as the standard has it, in a place of their own: with the values of the side whose
- * rows are all kept. What a full join makes of both is set by merge_columns(). */
-static bool
-put_joined(struct sql_block *block, size_t at, struct sql_column *sides[2], int kept)
-{
-    const struct sql_column *column = sides[kept];
-    struct sql_column *joined;
-
-    sides[0]->hidden = true; /* they are reached by their tables' names */
-    sides[1]->hidden = true;
-    if (!sql_add_column(block, NULL, column->name, column->frame, column->item)) {
-        return false;
-    }
-    joined = block->columns[block->column_count - 1];
-    memmove(&block->columns[at + 1], &block->columns[at], (block->column_count - 1 - at) * sizeof(struct sql_column *));
-    block->columns[at] = joined;
-    return true;
-}
-
-static bool
-add_using(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin,
-          const char *const *names, size_t count)
-{
-    struct sql_statement *q = block->q;
-
-    for (size_t i = 0; i < count; i++) {
-        struct sql_column *sides[2];
-        struct sql_expr *equal = SQL_NEW(q, struct sql_expr);
-
-        size_t put = is_semi(from) ? 0 : i; /* columns before those of the left side */
-
-        if (!find_sides(block, from, left_begin + put, right_begin + put, names[i], sides)) {
-            return false;
-        }
-        if (equal == NULL || (equal->args = SQL_ARRAY(q, struct sql_expr *, 2)) == NULL) {
-            return false;
-        }
-        *equal = (struct sql_expr){
-            .kind = SQL_INFIX, .text = "=", .position = from->position, .args = equal->args, .count = 2};
-        for (int side = 0; side < 2; side++) {
-            struct sql_expr *column = SQL_NEW(q, struct sql_expr);
-
-            if (column == NULL) {
-                return false;
-            }
-            *column = (struct sql_expr){
-                .kind = SQL_COLUMN, .text = names[i], .position = from->position, .column = sides[side]};
-            equal->args[side] = column;
-        }
-        if ((!is_semi(from) && !put_joined(block, left_begin + put, sides, from->join == SQL_RIGHT)) ||
-            !sql_add_conjunct(block, equal)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* NATURAL: the names both sides have. */
-static bool
-add_natural(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin)
-{
-    const char **names = SQL_ARRAY(block->q, const char *, block->column_count);
-    size_t count = 0;
-
-    for (size_t r = right_begin; r < block->column_count && names != NULL; r++) {
-        for (size_t l = left_begin; l < right_begin; l++) {
-            if (strcasecmp(block->columns[l]->name, block->columns[r]->name) == 0 && !block->columns[l]->hidden &&
-                !block->columns[r]->hidden) {
-                names[count++] = block->columns[r]->name;
-                break;
-            }
-        }
-    }
-    return names != NULL && add_using(block, from, left_begin, right_begin, names, count);
-}
-
 /* Conditions of a join that are not the block's: taken out of those added since `before`. */
 struct conditions {
     struct sql_expr **exprs;
@@ -369,7 +250,7 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position, "more than %d tables in one FROM",
                         SQL_ITEMS_MAX);
     }
-    if (!plan_side(block, from->left, from->join == SQL_LEFT || from->asof || is_semi(from), &sides[0])) {
+    if (!plan_side(block, from->left, from->join == SQL_LEFT || from->asof || sql_is_semi(from), &sides[0])) {
         return false;
     }
     if (block->conjunct_count > before && (from->join == SQL_RIGHT || from->join == SQL_FULL)) {
@@ -380,9 +261,8 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     block->conjunct_floor = block->conjunct_count;
     if (!plan_side(block, from->right, from->join == SQL_RIGHT, &sides[1]) ||
         (from->on != NULL && (!sql_bind(block, from->on) || !sql_add_conjuncts(block, from->on))) ||
-        (from->natural ? !add_natural(block, from, left_begin, right_begin)
-                       : !add_using(block, from, left_begin, right_begin, from->using, from->using_count)) ||
-        !gather_left(block, from) || !take_conditions(block, block->conjunct_floor, &conditions)) {
+        !sql_join_using(block, from, left_begin, right_begin) || !gather_left(block, from) ||
+        !take_conditions(block, block->conjunct_floor, &conditions)) {
         return false;
     }
     first_item = block->item_count - 2; /* what is on the left may have become one item */
@@ -410,7 +290,7 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     if (from->join == SQL_FULL && from->on == NULL && !merge_columns(block, &sides[keep], &conditions, left_begin)) {
         return false;
     }
-    if (is_semi(from)) {
+    if (sql_is_semi(from)) {
         block->column_count = right_begin;
     }
     /* Both sides are one item from now on. */
@@ -455,100 +335,6 @@ add_positional_join(struct sql_block *block, const struct sql_from *from)
     return true;
 }
 
-/* The one table of FROM whose columns the lists name; without any, a row of its own. -1: the statement has failed. */
-static int
-unnest_item(struct sql_block *block, const struct sql_from *from)
-{
-    const struct sql_from row = {.kind = SQL_FROM_ROWS,
-                                 .position = from->position,
-                                 .name = SQL_ROWS,
-                                 .alias = sql_fresh(block->q, SQL_UNNEST), /* there may be several */
-                                 .stop = 1,
-                                 .step = 1};
-    uint64_t mask = 0;
-
-    for (size_t i = 0; i < from->list_count; i++) {
-        if (!sql_bind(block, from->lists[i]) || !sql_check_inner(block, from->lists[i])) {
-            return -1;
-        }
-        mask |= sql_reach(block, from->lists[i]);
-    }
-    if ((mask & (mask - 1)) != 0) {
-        return sql_collapse_items(block) ? 0 : -1;
-    }
-    if (mask != 0) {
-        return __builtin_ctzll(mask);
-    }
-    return sql_add_rows(block, &row) ? (int)block->item_count - 1 : -1;
-}
-
-/* A list of the numbers of items, behind the names of those lists: as long as the longest. */
-static bool
-assign_ordinality(struct sql_statement *q, struct sql_rel *rel, const struct sql_from *from, const char **names)
-{
-    const char *most = "0";
-    const char *text;
-
-    for (size_t i = 0; i < from->list_count && most != NULL; i++) {
-        most = sql_printf(q, "greatest(%s, coalesce(list_length(%s), 0))", most, sql_quoted(q, names[i]));
-    }
-    text = most == NULL ? NULL : sql_printf(q, "generate_series(1, %s)", most);
-    names[from->list_count] = sql_fresh(q, "ordinality");
-    return text != NULL && names[from->list_count] != NULL &&
-           sql_rel_assign(q, rel, &names[from->list_count], &text, 1, from->position);
-}
-
-/* Rows of the table that the lists are of become a row for each item. What is a column of that table stays one, and
- * the items are columns of the same item of FROM: so nothing is joined. */
-static bool
-add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
-{
-    struct sql_statement *q = block->q;
-    const char *table = from->alias != NULL ? from->alias : SQL_UNNEST;
-    size_t count = from->list_count + from->ordinality;
-    const char **names = SQL_ARRAY(q, const char *, count);
-    int item = unnest_item(block, from);
-
-    if (names == NULL || item < 0) {
-        return false;
-    }
-    if (from->column_count > count) {
-        return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", table,
-                        count, from->column_count);
-    }
-    block->rel = block->items[item];
-    for (size_t i = 0; i < from->list_count; i++) {
-        if (!sql_join_subqueries(block, from->lists[i])) {
-            return false;
-        }
-    }
-    block->items[item] = block->rel;
-    for (size_t i = 0; i < from->list_count; i++) {
-        const char *text = sql_text(block, from->lists[i]);
-
-        names[i] = sql_fresh(q, i < from->column_count ? from->columns[i] : table);
-        if (text == NULL || names[i] == NULL ||
-            !sql_rel_assign(q, &block->items[item], &names[i], &text, 1, from->position)) {
-            return false;
-        }
-    }
-    if ((from->ordinality && !assign_ordinality(q, &block->items[item], from, names)) ||
-        !sql_rel_unnest(q, &block->items[item], names, count, outer, from->position)) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const char *name = i < from->column_count  ? from->columns[i]
-                           : i == from->list_count ? "ordinality"
-                           : from->alias != NULL   ? from->alias
-                                                   : SQL_UNNEST;
-
-        if (!sql_add_column(block, table, name, names[i], item)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* LEFT JOIN unnest(...) ON true: rows whose list has no items stay. With another condition it is a subquery. */
 static bool
 add_left_unnest(struct sql_block *block, const struct sql_from *from)
@@ -559,7 +345,7 @@ add_left_unnest(struct sql_block *block, const struct sql_from *from)
     struct sql_from join = *from;
 
     if (from->on != NULL && from->on->kind == SQL_LITERAL && strcmp(from->on->text, "true") == 0) {
-        return add_from(block, from->left) && add_unnest(block, from->right, true);
+        return add_from(block, from->left) && sql_add_unnest(block, from->right, true);
     }
     if (select == NULL || right == NULL || star == NULL) {
         return false;
@@ -610,8 +396,7 @@ add_join(struct sql_block *block, const struct sql_from *from)
     if (from->on != NULL) {
         return sql_bind(block, from->on) && sql_add_conjuncts(block, from->on);
     }
-    return from->natural ? add_natural(block, from, left_begin, right_begin)
-                         : add_using(block, from, left_begin, right_begin, from->using, from->using_count);
+    return sql_join_using(block, from, left_begin, right_begin);
 }
 
 /* Whether a query names nothing but columns of the query around. */
@@ -696,7 +481,7 @@ add_from(struct sql_block *block, const struct sql_from *from)
     case SQL_FROM_ROWS:
         return sql_add_rows(block, from);
     case SQL_FROM_UNNEST:
-        return add_unnest(block, from, false);
+        return sql_add_unnest(block, from, false);
     case SQL_FROM_SELECT:
         return add_select(block, from);
     default:

@@ -371,16 +371,22 @@ explode(struct sql_statement *q, struct sql_rel *rel, const char *const *names, 
     return becomes(rel, node);
 }
 
-bool
-sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer, int position)
+const char *
+sql_longest_list(struct sql_statement *q, const char *const *names, size_t count)
 {
     const char *most = "0";
 
-    for (size_t i = 0; i < count && count > 1 && most != NULL; i++) {
-        const char *length = sql_printf(q, "coalesce(list_length(%s), 0)", sql_quoted(q, names[i]));
-
-        most = length == NULL ? NULL : i == 0 ? length : sql_printf(q, "greatest(%s, %s)", most, length);
+    for (size_t i = 0; i < count && most != NULL; i++) {
+        most = sql_printf(q, "greatest(%s, coalesce(list_length(%s), 0))", most, sql_quoted(q, names[i]));
     }
+    return most;
+}
+
+bool
+sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer, int position)
+{
+    const char *most = count > 1 ? sql_longest_list(q, names, count) : NULL;
+
     for (size_t i = 0; i < count && count > 1; i++) {
         const char *text = most == NULL ? NULL : sql_printf(q, "list_pad(%s, %s)", sql_quoted(q, names[i]), most);
         const char *padded = sql_fresh(q, "unnest");
