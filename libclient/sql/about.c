@@ -43,21 +43,14 @@ rest_of(const char *sql, size_t length, size_t from)
 }
 
 static bool
-begins_with(const struct part *part, const char *word)
-{
-    const size_t size = strlen(word);
-
-    return part->size >= size && strncasecmp(part->text, word, size) == 0 &&
-           (part->size == size || !sql_is_word_byte(word[0]) || !sql_is_word_byte(part->text[size]));
-}
-
-static bool
 is_query(const struct part *part)
 {
     static const char *const words[] = {"select", "with", "values", "from", "table", "("};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (begins_with(part, words[i])) {
+        size_t at = 0;
+
+        if (sql_take_word(part->text, part->size, &at, words[i])) {
             return true;
         }
     }
@@ -69,17 +62,6 @@ static void
 add_source(const struct part *part, struct gr_buf *out)
 {
     gr_buf_addf(out, is_query(part) ? "(%.*s\n) AS \"granary source\"" : "%.*s\n", (int)part->size, part->text);
-}
-
-static void
-add_quoted(const char *text, char quote, struct gr_buf *out)
-{
-    gr_buf_add(out, &quote, 1);
-    for (; *text != '\0'; text++) {
-        gr_buf_add(out, &quote, *text == quote);
-        gr_buf_add(out, text, 1);
-    }
-    gr_buf_add(out, &quote, 1);
 }
 
 /* ---- the columns ---- */
@@ -163,7 +145,7 @@ add_described(const granary_frame *frame, struct gr_buf *out)
         const granary_column *column = granary_frame_column(frame, i);
 
         gr_buf_addf(out, i > 0 ? ", (" : "(");
-        add_quoted(column->name, '\'', out);
+        sql_add_quoted(column->name, strlen(column->name), '\'', out);
         gr_buf_addf(out, ", '%s')", granary_dtype_name(column->dtype));
     }
     gr_buf_addf(out, ") AS described (column_name, column_type)");
@@ -192,7 +174,7 @@ add_aggregates(const granary_column *column, size_t i, struct gr_buf *out)
 {
     struct gr_buf name = {0};
 
-    add_quoted(column->name, '"', &name);
+    sql_add_quoted(column->name, strlen(column->name), '"', &name);
     if (gr_buf_ok(&name)) {
         gr_buf_addf(out, ", count(%s) AS c%zu", name.bytes, i);
         if (gr_dtype_kind(column->dtype) != GRANARY_LIST && column->dtype != GRANARY_NULLTYPE) {
@@ -220,7 +202,7 @@ add_row(const granary_column *column, size_t i, struct gr_buf *out)
     const bool unique = gr_dtype_kind(column->dtype) != GRANARY_LIST && column->dtype != GRANARY_NULLTYPE;
 
     gr_buf_addf(out, i > 0 ? "\nUNION ALL SELECT " : "\nSELECT ");
-    add_quoted(column->name, '\'', out);
+    sql_add_quoted(column->name, strlen(column->name), '\'', out);
     gr_buf_addf(out, " AS column_name, '%s' AS column_type", granary_dtype_name(column->dtype));
     if (is_ordered(column->dtype)) {
         gr_buf_addf(out, ", CAST(m%zu AS varchar) AS min, CAST(x%zu AS varchar) AS max", i, i);
@@ -344,7 +326,7 @@ gr_sql_columns(granary_client *client, const char *name, granary_frame **ret_fra
     granary_err err;
 
     gr_buf_addf(&text, "SELECT * FROM ");
-    add_quoted(name, '"', &text);
+    sql_add_quoted(name, strlen(name), '"', &text);
     gr_buf_addf(&text, " LIMIT 0");
     err = run_for_columns(client, &text, ret_frame);
     gr_buf_free(&text);
@@ -359,11 +341,12 @@ add_tables(granary_client *client, struct gr_buf *out)
 
     gr_buf_addf(out, "SELECT * FROM (VALUES ");
     for (size_t at = 0; err == GRANARY_OK && gr_buf_ok(&names) && at < names.size; at += strlen(names.bytes + at) + 1) {
-        const int kind = (int)strcspn(names.bytes + at, " ");
+        const char *kind = names.bytes + at;
+        const size_t size = strcspn(kind, " ");
 
         gr_buf_addf(out, at == 0 ? "(" : ", (");
-        add_quoted(names.bytes + at + kind + 1, '\'', out);
-        gr_buf_addf(out, ", '%.*s')", kind, names.bytes + at);
+        sql_add_quoted(kind + size + 1, strlen(kind + size + 1), '\'', out);
+        gr_buf_addf(out, ", '%.*s')", (int)size, kind);
     }
     gr_buf_addf(out, names.size == 0 ? "('', '')) AS shown (name, kind) WHERE name <> ''"
                                      : ") AS shown (name, kind) ORDER BY name");

@@ -39,30 +39,6 @@ static const struct {
     {"analyze", "statistics are always up to date; EXPLAIN ANALYZE tells what a query took"},
 };
 
-static size_t
-word_end(const char *text, size_t size, size_t at)
-{
-    while (at < size && sql_is_word_byte(text[at])) {
-        at++;
-    }
-    return at;
-}
-
-/* Take a word, or a sign, if it comes next: *at is behind it then. */
-static bool
-take(const char *text, size_t size, size_t *at, const char *word)
-{
-    const size_t begin = sql_skip_blank(text, size, *at);
-    const size_t length = strlen(word);
-
-    if (begin + length > size || strncasecmp(text + begin, word, length) != 0 ||
-        (sql_is_word_byte(word[0]) && word_end(text, size, begin) != begin + length)) {
-        return false;
-    }
-    *at = begin + length;
-    return true;
-}
-
 /* EXPLAIN [(] [ANALYZE] [)] */
 static enum sql_first
 look_explain(const char *text, size_t size, size_t *at)
@@ -70,13 +46,13 @@ look_explain(const char *text, size_t size, size_t *at)
     size_t inner = *at;
     bool analyze = false;
 
-    if (take(text, size, &inner, "(")) {
-        if (take(text, size, &inner, "analyze") && take(text, size, &inner, ")")) {
+    if (sql_take_word(text, size, &inner, "(")) {
+        if (sql_take_word(text, size, &inner, "analyze") && sql_take_word(text, size, &inner, ")")) {
             *at = inner;
             analyze = true;
         }
     } else {
-        analyze = take(text, size, at, "analyze");
+        analyze = sql_take_word(text, size, at, "analyze");
     }
     return analyze ? SQL_FIRST_ANALYZE : SQL_FIRST_EXPLAIN;
 }
@@ -84,7 +60,7 @@ look_explain(const char *text, size_t size, size_t *at)
 static bool
 is_end(const char *text, size_t size, size_t at)
 {
-    (void)take(text, size, &at, ";");
+    (void)sql_take_word(text, size, &at, ";");
     return sql_skip_blank(text, size, at) == size;
 }
 
@@ -94,8 +70,8 @@ look_show(const char *text, size_t size, size_t *at)
 {
     size_t behind = *at;
 
-    (void)take(text, size, &behind, "all");
-    if (take(text, size, &behind, "tables") && is_end(text, size, behind)) {
+    (void)sql_take_word(text, size, &behind, "all");
+    if (sql_take_word(text, size, &behind, "tables") && is_end(text, size, behind)) {
         *at = behind;
         return SQL_FIRST_TABLES;
     }
@@ -120,23 +96,23 @@ sql_first_look(const char *text, size_t size)
     struct sql_first_look look = {.begin = sql_skip_blank(text, size, 0)};
     size_t at = look.begin;
 
-    look.rest = word_end(text, size, look.begin);
-    if (take(text, size, &at, "explain")) {
+    look.rest = sql_word_end(text, size, look.begin);
+    if (sql_take_word(text, size, &at, "explain")) {
         look.kind = look_explain(text, size, &at);
-    } else if (take(text, size, &at, "describe") || take(text, size, &at, "desc")) {
+    } else if (sql_take_word(text, size, &at, "describe") || sql_take_word(text, size, &at, "desc")) {
         look.kind = SQL_FIRST_DESCRIBE;
-    } else if (take(text, size, &at, "summarize")) {
+    } else if (sql_take_word(text, size, &at, "summarize")) {
         look.kind = SQL_FIRST_SUMMARIZE;
-    } else if (take(text, size, &at, "show")) {
+    } else if (sql_take_word(text, size, &at, "show")) {
         look.kind = look_show(text, size, &at);
-    } else if (take(text, size, &at, "create")) {
+    } else if (sql_take_word(text, size, &at, "create")) {
         size_t behind = at;
 
-        if (take(text, size, &behind, "or") && take(text, size, &behind, "replace")) {
+        if (sql_take_word(text, size, &behind, "or") && sql_take_word(text, size, &behind, "replace")) {
             look.end = behind;
-            if (take(text, size, &behind, "temp") || take(text, size, &behind, "temporary")) {
+            if (sql_take_word(text, size, &behind, "temp") || sql_take_word(text, size, &behind, "temporary")) {
             }
-            look.kind = take(text, size, &behind, "table") ? SQL_FIRST_REPLACE : SQL_FIRST_OTHER;
+            look.kind = sql_take_word(text, size, &behind, "table") ? SQL_FIRST_REPLACE : SQL_FIRST_OTHER;
         }
     } else {
         look_refused(text, &look);

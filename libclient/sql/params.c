@@ -89,12 +89,7 @@ granary_sql_literal(const char *text, size_t length, char **ret_literal)
     if (text == NULL || memchr(text, '\0', length) != NULL || !gr_is_utf8(text, length)) {
         return gr_fail(GRANARY_EINVAL, "the value is no UTF-8 text");
     }
-    gr_buf_add(&out, "'", 1);
-    for (size_t i = 0; i < length; i++) {
-        gr_buf_add(&out, "'", text[i] == '\'');
-        gr_buf_add(&out, text + i, 1);
-    }
-    gr_buf_add(&out, "'", 1);
+    sql_add_quoted(text, length, '\'', &out);
     if ((*ret_literal = gr_buf_take(&out)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory");
     }
@@ -140,13 +135,10 @@ put_value(struct binding *b, const char *name, size_t size)
 static size_t
 parameter_size(const char *sql, size_t length, size_t at)
 {
-    size_t end = at + 1;
+    size_t end = sql_word_end(sql, length, at + 1);
 
     if (sql[at] == '?') {
         return 1;
-    }
-    while (end < length && sql_is_word_byte(sql[end])) {
-        end++;
     }
     return sql[at] != '$' || end == at + 1 || (end < length && sql[end] == '$') ? 0 : end - at;
 }

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "granary/sql.h"
 
@@ -172,6 +173,40 @@ sql_skip_blank(const char *text, size_t size, size_t at)
         }
     }
     return at;
+}
+
+size_t
+sql_word_end(const char *text, size_t size, size_t at)
+{
+    while (at < size && sql_is_word_byte(text[at])) {
+        at++;
+    }
+    return at;
+}
+
+bool
+sql_take_word(const char *text, size_t size, size_t *at, const char *word)
+{
+    const size_t begin = sql_skip_blank(text, size, *at);
+    const size_t length = strlen(word);
+
+    if (begin + length > size || strncasecmp(text + begin, word, length) != 0 ||
+        (sql_is_word_byte(word[0]) && sql_word_end(text, size, begin) != begin + length)) {
+        return false;
+    }
+    *at = begin + length;
+    return true;
+}
+
+void
+sql_add_quoted(const char *text, size_t size, char quote, struct gr_buf *out)
+{
+    gr_buf_add(out, &quote, 1);
+    for (size_t i = 0; i < size; i++) {
+        gr_buf_add(out, &quote, text[i] == quote);
+        gr_buf_add(out, text + i, 1);
+    }
+    gr_buf_add(out, &quote, 1);
 }
 
 size_t

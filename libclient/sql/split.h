@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text/buf.h"
+
 enum sql_split_mode {
     SQL_SPLIT_CODE,
     SQL_SPLIT_STRING, /* '...' */
@@ -48,5 +50,11 @@ bool sql_is_word_byte(char byte);
 
 /* Where the next word or sign begins, behind spaces and comments. */
 size_t sql_skip_blank(const char *text, size_t size, size_t at);
+/* Where the word that begins there ends. */
+size_t sql_word_end(const char *text, size_t size, size_t at);
+/* Take a word in letters of any case, or a sign, if it comes next: *at is behind it then. */
+bool sql_take_word(const char *text, size_t size, size_t *at, const char *word);
+/* A text in quotes, which are doubled in it. */
+void sql_add_quoted(const char *text, size_t size, char quote, struct gr_buf *out);
 
 #endif

@@ -4,74 +4,13 @@
 #include <string.h>
 
 #include "sql/parse/dialect.h"
+#include "sql/split.h"
 
 static bool
 is_in_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || ((unsigned char)c & 0x80) != 0;
+    return sql_is_word_byte(c) || c == '$';
 }
-
-/* ---- what holds no number ---- */
-
-/* Behind a text in such quotes. Doubled quotes are two texts in a row. */
-static char *
-behind_quotes(char *at, bool escapes)
-{
-    char quote = *at++;
-
-    while (*at != '\0' && *at != quote) {
-        at += escapes && *at == '\\' && at[1] != '\0' ? 2 : 1;
-    }
-    return *at == '\0' ? at : at + 1;
-}
-
-static char *
-behind_word(char *at)
-{
-    while (is_in_word(*at)) {
-        at++;
-    }
-    return at;
-}
-
-/* Comments in comments have to end, too. */
-static char *
-behind_comment(char *at)
-{
-    size_t depth = 0;
-
-    do {
-        bool begins = at[0] == '/' && at[1] == '*';
-        bool ends = at[0] == '*' && at[1] == '/';
-
-        depth += begins;
-        depth -= ends;
-        at += begins || ends ? 2 : 1;
-    } while (*at != '\0' && depth > 0);
-    return at;
-}
-
-/* $$text$$, $tag$text$tag$, or a parameter. */
-static char *
-behind_dollar(char *at)
-{
-    char *tag = at + 1;
-    size_t size;
-
-    while (is_in_word(*tag) && *tag != '$') {
-        tag++;
-    }
-    if (*tag != '$' || isdigit((unsigned char)at[1])) {
-        return behind_word(at);
-    }
-    size = (size_t)(tag + 1 - at);
-    for (tag++; *tag != '\0' && strncmp(tag, at, size) != 0;) {
-        tag++;
-    }
-    return *tag == '\0' ? tag : tag + size;
-}
-
-/* ---- numbers ---- */
 
 /* Of the letter behind 0; 0: it is none. */
 static int
@@ -174,27 +113,25 @@ put_decimal(char *at)
 bool
 dialect_numbers(struct sql_statement *q, char *text)
 {
+    struct sql_split split = {.mode = SQL_SPLIT_CODE};
     char *at = text;
     bool ok = true;
 
     while (*at != '\0' && ok) {
-        if (at[0] == '-' && at[1] == '-') {
-            at += strcspn(at, "\n\r");
-        } else if (at[0] == '/' && at[1] == '*') {
-            at = behind_comment(at);
-        } else if (*at == '\'' || *at == '"') {
-            at = behind_quotes(at, false);
-        } else if (*at == '$') {
-            at = behind_dollar(at);
-        } else if ((*at == 'e' || *at == 'E') && at[1] == '\'') {
-            at = behind_quotes(at + 1, true);
-        } else if (*at == '0' && base_of(at[1]) > 0) {
-            ok = put_based(q, text, at, base_of(at[1]), &at);
-            at = behind_word(at);
-        } else if (isdigit((unsigned char)*at)) {
-            at = behind_word(put_decimal(at));
-        } else {
-            at = is_in_word(*at) ? behind_word(at) : at + 1;
+        bool is_code = split.mode == SQL_SPLIT_CODE || split.mode == SQL_SPLIT_STRING_END;
+        char *end = at + 1;
+
+        if (is_code && !split.in_word && isdigit((unsigned char)*at)) {
+            int base = *at == '0' ? base_of(at[1]) : 0;
+
+            if (base > 0) {
+                ok = put_based(q, text, at, base, &end);
+            } else {
+                end = put_decimal(at);
+            }
+        }
+        while (at < end) {
+            (void)sql_split_take(&split, *at++);
         }
     }
     return ok;
