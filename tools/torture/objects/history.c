@@ -66,7 +66,7 @@ history_value(const struct history *history, unsigned writer, const struct op *o
 }
 
 void
-history_end(struct op *op, enum op_outcome outcome, uint64_t value)
+history_answer(struct op *op, enum op_outcome outcome, uint64_t value)
 {
     if (op->kind == OP_GET) {
         op->value = value;

@@ -52,6 +52,6 @@ void history_forget(struct history *history);
 struct op *history_begin(struct history *history, enum op_kind kind, enum op_way way, uint32_t object);
 /* The number its put gives to an object: another one for every operation of all histories of a run. */
 uint64_t history_value(const struct history *history, unsigned writer, const struct op *op);
-void history_end(struct op *op, enum op_outcome outcome, uint64_t value);
+void history_answer(struct op *op, enum op_outcome outcome, uint64_t value);
 
 #endif

@@ -182,7 +182,7 @@ prepare(struct tormented *self, uint32_t object, struct op *op, granary_buffer *
                                             meta_size(object), torment->room_ms, ret_buffer);
 
     if (err != GRANARY_OK) {
-        history_end(op, err == GRANARY_EEXIST ? OP_NO : OP_NOTHING, value);
+        history_answer(op, err == GRANARY_EEXIST ? OP_NO : OP_NOTHING, value);
         if (err != GRANARY_EEXIST) {
             count_error(torment, err, "create", object);
         }
@@ -207,14 +207,14 @@ do_put(struct tormented *self, uint32_t object)
     }
     if (random_next(&self->seed) % 16 == 0) {
         granary_object_abort(self->client, &buffer);
-        history_end(op, OP_NOTHING, 0);
+        history_answer(op, OP_NOTHING, 0);
         return;
     }
     err = granary_object_seal(self->client, &buffer);
     if (err != GRANARY_OK && err != GRANARY_EEXIST) {
         count_error(self->torment, err, "seal", object);
     }
-    history_end(op, outcome_of(err), 0);
+    history_answer(op, outcome_of(err), 0);
 }
 
 /* Several puts without waiting: what became of them all is known at the end. */
@@ -245,7 +245,7 @@ do_put_batch(struct tormented *self)
         if (err == GRANARY_OK) {
             ops[count++] = op;
         } else {
-            history_end(op, err == GRANARY_EEXIST ? OP_NO : err == GRANARY_EFULL ? OP_NOTHING : OP_UNKNOWN, 0);
+            history_answer(op, err == GRANARY_EEXIST ? OP_NO : err == GRANARY_EFULL ? OP_NOTHING : OP_UNKNOWN, 0);
             if (err != GRANARY_EEXIST) {
                 count_error(self->torment, err, "put", object);
             }
@@ -256,7 +256,7 @@ do_put_batch(struct tormented *self)
         count_error(self->torment, err, "flush", 0);
     }
     for (size_t i = 0; i < count; i++) {
-        history_end(ops[i], err == GRANARY_OK ? OP_YES : err == GRANARY_EEXIST ? OP_EITHER : OP_UNKNOWN, 0);
+        history_answer(ops[i], err == GRANARY_OK ? OP_YES : err == GRANARY_EEXIST ? OP_EITHER : OP_UNKNOWN, 0);
     }
 }
 
@@ -273,7 +273,7 @@ do_delete(struct tormented *self, uint32_t object)
     if (err != GRANARY_OK && err != GRANARY_ENOENT) {
         count_error(self->torment, err, "delete", object);
     }
-    history_end(op, outcome_of(err), 0);
+    history_answer(op, outcome_of(err), 0);
 }
 
 /* Get into a view, and note it. False: there is no view. */
@@ -288,7 +288,7 @@ get(struct torment *torment, granary_client *client, struct history *history, ui
     }
     err = granary_object_get(client, object_id(object), 0, &ret_held->view);
     if (err != GRANARY_OK) {
-        history_end(op, err == GRANARY_ENOENT ? OP_NO : OP_NOTHING, 0);
+        history_answer(op, err == GRANARY_ENOENT ? OP_NO : OP_NOTHING, 0);
         if (err != GRANARY_ENOENT) {
             count_error(torment, err, "get", object);
         }
@@ -296,7 +296,7 @@ get(struct torment *torment, granary_client *client, struct history *history, ui
     }
     ret_held->object = object;
     ret_held->value = verify(torment, &ret_held->view, object);
-    history_end(op, ret_held->value == 0 ? OP_NOTHING : OP_YES, ret_held->value);
+    history_answer(op, ret_held->value == 0 ? OP_NOTHING : OP_YES, ret_held->value);
     return true;
 }
 
@@ -360,7 +360,7 @@ do_get_batch(struct tormented *self)
     for (size_t i = 0; i < BATCH; i++) {
         uint64_t value = err == GRANARY_OK ? verify(self->torment, &views[i], objects[i]) : 0;
 
-        history_end(ops[i], value != 0 ? OP_YES : err == GRANARY_ENOENT && failed == i ? OP_NO : OP_NOTHING, value);
+        history_answer(ops[i], value != 0 ? OP_YES : err == GRANARY_ENOENT && failed == i ? OP_NO : OP_NOTHING, value);
     }
     if (err == GRANARY_OK) {
         granary_object_release_many(self->client, views, BATCH);
@@ -386,7 +386,7 @@ do_get_range(struct tormented *self, uint32_t object)
     }
     err = granary_object_get_range(self->client, object_id(object), sizeof(struct content) + first * sizeof word,
                                    count * sizeof word, 0, &view);
-    history_end(op, err == GRANARY_OK ? OP_YES : err == GRANARY_ENOENT ? OP_NO : OP_NOTHING, 0);
+    history_answer(op, err == GRANARY_OK ? OP_YES : err == GRANARY_ENOENT ? OP_NO : OP_NOTHING, 0);
     if (err != GRANARY_OK) {
         if (err != GRANARY_ENOENT) {
             count_error(self->torment, err, "get_range", object);
