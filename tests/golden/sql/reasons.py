@@ -8,5 +8,6 @@ REASONS = [
     (r'\b(kurtosis|skewness|corr|regr_\w+|entropy|mad)\s*\(', 'of values that do not vary, and of nans'),
     (r'\bregexp_replace\b.*\'\w*g\w*\'', 'an empty match counts behind another one'),
     (r'\b(natural|using)\b', '* begins with the joined columns, as in the standard'),
+    (r'\b(using\s+sample|tablesample)\b', 'other rows are drawn'),
     (r'\bilike\b.*chr\s*\(\s*0', 'a NUL is a character as any other'),
 ]
