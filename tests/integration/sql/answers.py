@@ -1491,7 +1491,7 @@ def blocks():
     yield f"from {'(from ' * 60}f{')' * 60} where i = 1", ['1,0.0']
     yield f"from {'(from ' * 1000}f{')' * 1000}", ['error: line 1, column ']
     yield f"select {'(' * 5000}1{')' * 5000}", ['1']
-    yield f"select {'not ' * 1000}true", ['error: expressions and queries nest more than 200 deep']
+    yield f"select {'not ' * 1000}true", ['error: nested more than 1100 deep']
     yield f"select x from f where {'interval ' * 1000}", ['error: line 1, column ']
     yield 'select 1 from f where ' + ' or '.join(f'i = {n}' for n in range(5091)), ['error: line 1, column 29: OR has 5091 terms']
     yield f"select 1 from (values {', '.join(f'({n})' for n in range(1000))}) t(i) where i = 999", ['1']
