@@ -112,6 +112,9 @@ void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr
 bool sql_parse_minds_distinct(const char *name);
 /* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
 bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* A function of composed.def that has a form of two arguments. */
+struct sql_expr *
+sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
