@@ -455,6 +455,7 @@ open_call(struct parse *p, const PgQuery__FuncCall *from, struct call *ret_call)
     if (ret_call->args != NULL && from->agg_filter != NULL) {
         ret_call->condition = parse_expr(p, TAKE(p, from, agg_filter));
     }
+    ret_call->condition = parse_pivoted(p, ret_call->condition, from->location);
     if (ret_call->args != NULL && from->over != NULL) {
         ret_call->over = sql_parse_window(p, TAKE(p, from, over));
     }
