@@ -17,4 +17,9 @@ granary_err gr_rewrite(struct gr_graph *graph, struct gr_node *node, bool *ret_s
  * ENOMEM; without the node's name */
 granary_err gr_rewrite_try(struct gr_node *node);
 
+/* Of operators that have kernels, too: the node itself where these do it. */
+struct rewrite;
+struct gr_node *rewrite_sample(struct rewrite *x);
+struct gr_node *rewrite_describe(struct rewrite *x);
+
 #endif
