@@ -123,4 +123,11 @@ struct gr_node *rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct 
 /* Integers before `count`. */
 struct gr_node *rewrite_range(struct rewrite *x, int64_t count);
 
+/* ---- complex tensors (complex.c) ---- */
+
+/* Whether an input is one. */
+bool rewrite_is_complex(const struct gr_node *node);
+/* An operator that is written by their parts. */
+struct gr_node *rewrite_complex(struct rewrite *x);
+
 #endif
