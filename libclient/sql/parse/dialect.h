@@ -80,6 +80,9 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 dialect_rule dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
+/* dialect_lambda.c */
+dialect_rule dialect_lambda;
+bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_words.c */
 dialect_rule dialect_quotient, dialect_power, dialect_equal, dialect_try, dialect_join, dialect_semi,
     dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star, dialect_as, dialect_percent,
