@@ -388,6 +388,24 @@ expr_check_list_select(struct gr_expr *expr)
                : err;
 }
 
+bool
+expr_list_is_open(const struct gr_expr *list)
+{
+    return is_of_nulls(list);
+}
+
+void
+expr_list_become(struct gr_expr *list, granary_dtype dtype)
+{
+    become_list_of(list, dtype);
+}
+
+granary_err
+expr_need_list(struct gr_expr *expr, size_t i)
+{
+    return need_list_at(expr, i, GRANARY_LIST(GRANARY_STRING));
+}
+
 void
 expr_adopt_lists(struct gr_expr ***slots, size_t count)
 {

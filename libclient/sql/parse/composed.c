@@ -344,14 +344,6 @@ static const struct {
     const char *name;
     const char *needs;
 } absent[] = {
-    {"list_transform", "a lambda: unnest the list, compute, and gather with list()"},
-    {"list_apply", "a lambda: unnest the list, compute, and gather with list()"},
-    {"array_transform", "a lambda: unnest the list, compute, and gather with list()"},
-    {"array_apply", "a lambda: unnest the list, compute, and gather with list()"},
-    {"list_filter", "a lambda: unnest the list, and gather with list(...) FILTER (WHERE ...)"},
-    {"array_filter", "a lambda: unnest the list, and gather with list(...) FILTER (WHERE ...)"},
-    {"list_reduce", "a lambda: unnest the list, and aggregate its items"},
-    {"array_reduce", "a lambda: unnest the list, and aggregate its items"},
     {"list_zip", "structs: unnest the lists side by side"},
     {"array_zip", "structs: unnest the lists side by side"},
     {"flatten", "lists of lists"},

@@ -512,6 +512,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
         return sql_parse_columns(p, call);
     }
+    if (sql_parse_lambda(p, call, name, &made)) {
+        return made;
+    }
     if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
         return made;
     }
