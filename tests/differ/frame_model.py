@@ -337,10 +337,11 @@ def filled(values, dtype, limit=None):
     return made
 
 
-def ranked(values, dtype, method="'average'", descending='false'):
+def ranked(values, dtype, method="'average'", descending='false', pct='false'):
     ordered = sorted({sort_key(v) for v in values if not missing(v)})
     places = pd.Series([None if missing(v) else float(ordered.index(sort_key(v))) for v in values], dtype='float64')
-    return [or_null(x) for x in places.rank(method=method.strip("'"), ascending=descending != 'true')]
+    method = {'ordinal': 'first'}.get(method.strip("'"), method.strip("'"))
+    return [or_null(x) for x in places.rank(method=method, ascending=descending != 'true', pct=pct == 'true')]
 
 
 def as_series(values):
@@ -362,6 +363,11 @@ def rolling(name):
     return function
 
 
+def rolling_quantile(values, dtype, window, q, least=None, center='false'):
+    series = as_series(values).rolling(int(window), min_periods=int(window if least is None else least), center=center == 'true')
+    return [or_null(x) for x in series.apply(lambda w: np.quantile(w[~np.isnan(w)], float(q)), raw=True)]
+
+
 def expanding(name):
     def function(values, dtype, least=None):
         least = 1 if least is None else int(least)
@@ -380,8 +386,22 @@ def moving(name):
     return function
 
 
-def smoothed(values, dtype, alpha, adjust='true', ignore='false'):
-    return [or_null(x) for x in as_series(values).ewm(alpha=float(alpha), adjust=adjust == 'true', ignore_na=ignore == 'true').mean()]
+def weighted(values, alpha, adjust, ignore, least):
+    """alpha is a number, or a word and a number."""
+    word, number = alpha.split(' ') if ' ' in alpha else ('alpha', alpha)
+    return as_series(values).ewm(**{word: float(number)}, adjust=adjust == 'true', ignore_na=ignore == 'true', min_periods=int(least))
+
+
+def smoothed(values, dtype, alpha, adjust='true', ignore='false', least='0'):
+    return [or_null(x) for x in weighted(values, alpha, adjust, ignore, least).mean()]
+
+
+def spread(name):
+    def function(values, dtype, alpha, adjust='true', ignore='false', least='0', bias='false'):
+        made = [or_null(x) for x in getattr(weighted(values, alpha, adjust, ignore, least), name)(bias=bias == 'true')]
+        # Of one value pandas may give what rounding left of its weights.
+        return [x if bias == 'true' or sum(not missing(v) for v in values[:i + 1]) > 1 else None for i, x in enumerate(made)]
+    return function
 
 
 def mean_so_far(values, dtype):
@@ -403,7 +423,7 @@ def nth(values, dtype, n):
 
 WINDOWS = {'cumsum': so_far(cumulated), 'cummean': so_far(mean_so_far), 'cumprod': so_far(multiplied), 'cummax': so_far(running(max)), 'cummin': so_far(running(min)), 'shift': shifted, 'lag': shifted, 'nth': nth,
            'lead': lambda v, t, n='1': shifted(v, t, -int(n)), 'diff': difference, 'pct_change': ratio, 'ffill': filled,
-           'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed}
+           'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed, 'ewm_var': spread('var'), 'ewm_std': spread('std'), 'rolling_quantile': rolling_quantile}
 WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 'sum', 'mean', 'std', 'var', 'count')})
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
@@ -445,26 +465,26 @@ def window_text(draw, frame, ordered, function):
     elif function in ('ffill', 'bfill') and draw.chance(0.5):
         arguments.append(str(draw.randint(1, 3)))
     elif function == 'rank' and draw.chance(0.8):
-        arguments.append(f"'{draw.choice(['average', 'min', 'max', 'first', 'dense'])}'")
-        if draw.chance(0.5):
+        arguments.append(f"'{draw.choice(['average', 'min', 'max', 'first', 'ordinal', 'dense'])}'")
+        for _ in range(draw.randint(0, 2)):
             arguments.append(draw.choice(['true', 'false']))
     elif function.startswith('moving'):
         arguments.append(str(draw.randint(1, 5)))
     elif function.startswith('rolling'):
         size = draw.randint(1, 4)
         arguments.append(str(size))
+        if function == 'rolling_quantile':
+            arguments.append(draw.choice(['0.0', '0.25', '0.5', '0.9', '1.0']))
         if draw.chance(0.5):
             arguments.append(str(draw.randint(1, size)))
             if draw.chance(0.5):
                 arguments.append(draw.choice(['true', 'false']))
     elif function.startswith('expanding') and draw.chance(0.5):
         arguments.append(str(draw.randint(1, 3)))
-    elif function == 'ewm_mean':
-        arguments.append(draw.choice(['0.5', '0.3', '1']))
-        if draw.chance(0.5):
-            arguments.append(draw.choice(['true', 'false']))
-            if draw.chance(0.5):
-                arguments.append(draw.choice(['true', 'false']))
+    elif function.startswith('ewm'):
+        arguments.append(draw.choice(['0.5', '0.3', '1', 'span 3', 'com 0.5', 'halflife 2']))
+        more = [draw.choice(['true', 'false']), draw.choice(['true', 'false']), str(draw.randint(0, 3)), draw.choice(['true', 'false'])]
+        arguments += more[:draw.randint(0, 3 if function == 'ewm_mean' else 4)]
     return f'{function}({", ".join(arguments)})'
 
 

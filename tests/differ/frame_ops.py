@@ -281,27 +281,6 @@ add('where_columns', make_masked, masked(True))
 add('mask_columns', make_masked, masked(False))
 
 
-def make_interpolate(draw):
-    kept = frame(draw, dtypes=('int64', 'float64', 'int16'), keys=1)
-    return [kept], optional(draw, {'columns': some(draw, [n for n in kept if n != 'k0'])}, keys=['k0'])
-
-
-def interpolate(f, p):
-    made = lists(f[0])
-    for n in p['columns']:
-        new = [None] * height(f[0])
-        for places in m.groups(f[0], p.get('keys', [])):
-            series = m.as_series([f[0][n].values[i] for i in places]).interpolate()
-            for i, v in zip(places, series):
-                # What is before the first value stays what it is.
-                new[i] = f[0][n].values[i] if np.isnan(v) else float(v)
-        made[n] = new
-    return made
-
-
-add('interpolate', make_interpolate, interpolate)
-
-
 # ---- dtypes ----
 
 CASTS = {'int64': ('float64', 'string', 'int32', 'decimal(2)', 'bool'), 'int32': ('int64', 'float64', 'string'), 'float64': ('float32', 'int64', 'bool'), 'bool': ('int64', 'string'),
@@ -993,3 +972,4 @@ def to_tensor(f, p):
 add('to_tensor', make_to_tensor, to_tensor)
 
 import frame_shapes  # noqa: E402,F401  more cases, which stand on these
+import frame_time  # noqa: E402,F401  operators that go by time
