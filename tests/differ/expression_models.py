@@ -14,6 +14,7 @@ import math
 import operator
 import re
 import statistics
+import unicodedata
 import urllib.parse
 
 import numpy as np
@@ -377,6 +378,12 @@ both('LOWER', 'lower({0})', 's', lambda row, o: row[0].lower())
 both('UPPER', 'upper({0})', 's', lambda row, o: row[0].upper())
 graph('TITLE', 'title({0})', 's', lambda row, o: row[0].title() if "'" not in row[0] else "It'S")
 both('INITCAP', 'initcap({0})', 's', lambda row, o: re.sub(r'[^\W_]+', lambda w: w.group()[:1].upper() + w.group()[1:].lower(), row[0]), alias='initcap')
+def plain(text):
+    return unicodedata.normalize('NFC', ''.join(c for c in unicodedata.normalize('NFD', text) if unicodedata.category(c)[0] != 'M'))
+
+
+both('STRIP_ACCENTS', "strip_accents(concat({0}, '[0]'))", 's', lambda row, o: plain(row[0] + o[0]),
+     options=[('', 'Ǻéñ', 'e\u0301\u0308', '가', 'ﬁøß', 'ώΆ', 'й', '\u05e9\u05bc', '\u2126')])
 both('CAPITALIZE', 'capitalize({0})', 's', lambda row, o: row[0].capitalize())
 both('LENGTH', 'length({0})', 's', lambda row, o: len(row[0]))
 for alias in ('char_length', 'character_length'):
@@ -889,7 +896,10 @@ for kind in 'dm':
 for name, word in (('STRPTIME', 'strptime'), ('TRY_STRPTIME', 'try_strptime')):
     for kind in 'd':
         both(name, word + "(strftime({0}, '%d.%m.%Y'), '%d.%m.%Y')", kind, lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
+    both(name, word + "(strftime({0}, '[0]'), '[0]')", 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day),
+         [['%G-%V-%u', '%Y %j', '%Y/%U/%w', '%Y %W %u', '%d  %h %Y %V', '%w%W%Y']])
 both('TRY_STRPTIME', "try_strptime({0}, '%Y-%m-%d')", 's', lambda row, o: None)
+both('TRY_STRPTIME', "try_strptime('[0] 19', '%Y %V') is null", 's', lambda row, o: True, [[2021, 2022]])
 both('MAKE_DATE', 'make_date({0}, [0], {1})', 'yh', lambda row, o: datetime.date(row[0], o[0], row[1]), [[1, 2, 12]])
 
 
