@@ -78,6 +78,8 @@ const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DEC
 
 /* A cast of a list of values as written is one of each value; other lists stay as they are. */
 granary_err expr_cast_items(struct gr_expr *list, granary_dtype to);
+/* [], or a list of nulls as written, becomes one of that dtype. false: it is another list */
+bool expr_nulls_become(struct gr_expr *list, granary_dtype dtype);
 /* [] and lists of nulls as written take the dtype of another list among these. */
 void expr_adopt_lists(struct gr_expr ***slots, size_t count);
 
