@@ -710,6 +710,11 @@ of_two('LIST_WHERE', "list_join(list_where([l], [m]), ',')", 'iiibbb', lambda ro
 of_list('LIST_SELECT', "list_join(list_select([l], list_value([0], [1])), ',')", 'iii', lambda row, o: ','.join(str(row[n - 1]) for n in o if 0 < n < 4 and row[n - 1] is not None), [[1, 3, 0], [2, 3, -1]])
 of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max(3, o[0]), [[0, 2, 4, 7]])
 of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
+of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
+of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'ssssss', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, (v or '').encode()) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
+for kind in 'isqcb':
+    of_list('LIST_FROM_KEY', 'list_compare(list_from_key(list_key([l]), [l]), [l])', kind * 3, lambda row, o: 0)
+    of_list('LIST_BYTES', 'list_compare(list_from_key(list_bytes([l]), [l]), [l])', kind * 3, lambda row, o: 0)
 of_list('LIST_COUNT', 'list_count([l])', 'iii', lambda row, o: len(there(row)))
 of_list('LIST_UNIQUE', 'list_unique([l])', 'iii', lambda row, o: len(set(there(row))))
 of_list('LIST_MAD', 'list_mad([l])', 'ccc', lambda row, o: (lambda v: statistics.median(abs(x - statistics.median(v)) for x in v))([float(v) for v in there(row)]) if there(row) else None)

@@ -552,6 +552,37 @@ expr_check_list_pad(struct gr_expr *expr)
     return err == GRANARY_OK ? need_integer(expr, 1) : err;
 }
 
+/* ---- keys ---- */
+
+granary_err
+expr_check_list_key(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    expr->dtype = GRANARY_BINARY;
+    return err;
+}
+
+granary_err
+expr_check_list_from_key(struct gr_expr *expr)
+{
+    granary_dtype dtype = expr->operands[1]->dtype;
+    granary_dtype key = expr->operands[0]->dtype;
+
+    if (key == GRANARY_NULLTYPE) {
+        key = GRANARY_BINARY;
+        expr_become_null(expr->operands[0], key);
+    }
+    expr->dtype = dtype;
+    if (!expr_is_list(dtype)) {
+        return expr_wrong_operand(expr, 1, "a list");
+    }
+    if (key == GRANARY_LIST(GRANARY_BINARY)) {
+        return expr_is_list(GRANARY_LIST_ITEM(dtype)) ? GRANARY_OK : expr_wrong_operand(expr, 1, "a list of lists");
+    }
+    return key == GRANARY_BINARY ? GRANARY_OK : expr_wrong_operand(expr, 0, "a key, or a list of keys");
+}
+
 /* ---- statistics ---- */
 
 granary_err

@@ -178,6 +178,20 @@ composed_read(const struct call *c, const char *form)
     return read_form(&at);
 }
 
+struct sql_expr *
+sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right)
+{
+    struct sql_expr *args[2] = {left, right};
+    const struct call call = {.p = p, .args = args, .count = 2, .position = position};
+
+    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+        if (strcmp(composed[i].name, name) == 0 && composed[i].count == 2) {
+            return composed_read(&call, composed[i].form);
+        }
+    }
+    return NULL;
+}
+
 void
 sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **args, size_t count)
 {
@@ -469,6 +483,7 @@ open_call(struct parse *p, const PgQuery__FuncCall *from, struct call *ret_call)
     if (ret_call->args != NULL && from->agg_filter != NULL) {
         ret_call->condition = parse_expr(p, TAKE(p, from, agg_filter));
     }
+    ret_call->condition = parse_pivoted(p, ret_call->condition, from->location);
     if (ret_call->args != NULL && from->over != NULL) {
         ret_call->over = sql_parse_window(p, TAKE(p, from, over));
     }

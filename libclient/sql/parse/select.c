@@ -141,15 +141,17 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         [PG_QUERY__JOIN_TYPE__JOIN_RIGHT] = SQL_RIGHT,
         [PG_QUERY__JOIN_TYPE__JOIN_FULL] = SQL_FULL,
     };
+    enum parse_noted noted;
 
     item->kind = SQL_FROM_JOIN;
     item->join = joins[TAKE(p, join, jointype)]; /* the grammar makes no other */
-    if (item->join == SQL_LEFT) {                /* or what was written in its place */
-        item->join = noted_join(p, join) == NOTED_SEMI   ? SQL_SEMI
-                     : noted_join(p, join) == NOTED_ANTI ? SQL_ANTI
-                                                         : SQL_LEFT;
+    noted = noted_join(p, join);
+    if (item->join == SQL_LEFT) { /* or what was written in its place */
+        item->join = noted == NOTED_SEMI || noted == NOTED_ASOF_SEMI   ? SQL_SEMI
+                     : noted == NOTED_ANTI || noted == NOTED_ASOF_ANTI ? SQL_ANTI
+                                                                       : SQL_LEFT;
     }
-    item->asof = noted_join(p, join) == NOTED_ASOF;
+    item->asof = noted >= NOTED_ASOF;
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));
@@ -330,10 +332,11 @@ has_distinct_on(const PgQuery__SelectStmt *from)
 static bool
 parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, &select->qualify) ||
+    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, select) ||
         !parse_targets(p, from, select)) {
         return false;
     }
+    p->pivots = false;
     (void)TAKE(p, from, distinct_clause); /* what ON names is taken by parse_orders() */
     select->distinct = from->n_distinct_clause > 0 && !has_distinct_on(from);
     select->from_count = from->n_from_clause;
@@ -412,6 +415,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     struct sql_select *select = SQL_NEW(p->q, struct sql_select);
     const struct named_window *windows = p->windows;
     size_t window_count = p->window_count;
+    const bool pivots = p->pivots;
     bool ok;
 
     if (select == NULL) {
@@ -419,6 +423,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     }
     p->windows = NULL; /* those of a query around cannot be named */
     p->window_count = 0;
+    p->pivots = false;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "queries nest more than %d deep", SQL_NESTING);
         return NULL;
@@ -439,5 +444,6 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->depth--;
     p->windows = windows;
     p->window_count = window_count;
+    p->pivots = pivots;
     return ok ? select : NULL;
 }

@@ -283,6 +283,13 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"from nowhere", GRANARY_ENOENT, "line 1, column 6: no table 'nowhere'"},
         {"select id,\n  more: nam, from (from a)", GRANARY_ENOENT, "line 2, column 9: no column 'nam'"},
         {"select id from a qualify nam = row_number() over ()", GRANARY_ENOENT, "line 1, column 26: no column 'nam'"},
+        {"pivot a on name using sum(x)", GRANARY_EUNSUPPORTED, "line 1, column 12: which values become columns"},
+        {"pivot a on name in (x) using sum(x)", GRANARY_EUNSUPPORTED, "a value of PIVOT must be a number"},
+        {"pivot a on name in ('a') using x", GRANARY_EINVAL, "line 1, column 32: PIVOT takes aggregates"},
+        {"pivot a on name in kinds using sum(x)", GRANARY_EUNSUPPORTED, "the values of an ENUM are not known"},
+        {"select * from a pivot (sum(x) for (id, name) in ((1)))", GRANARY_EINVAL, "of 2 values side by side"},
+        {"select * from a unpivot (v for n in ())", GRANARY_EINVAL, "UNPIVOT needs a column at least"},
+        {"unpivot a on x into n", GRANARY_EINVAL, "line 1, column 1: UNPIVOT is written"},
         {"select id from a qualify id = 1", GRANARY_EINVAL, "line 1, column 29: QUALIFY is about window functions"},
         {"select x + 1 as y, y.z from a", GRANARY_ENOENT, "line 1, column 20: no table in FROM is called 'y'"},
         {"select later as x2, id as later from a", GRANARY_ENOENT, "line 1, column 8: no column 'later'"},
@@ -377,7 +384,6 @@ nothing_is_ignored(void **state)
         {"select main.sum(x) from a", "line 1, column 8: a name of so many parts"},
         {"select other.a.x from a", "a name of so many parts"},
         {"select x operator(other.+) 1 from a", "a name of so many parts"},
-        {"select * from a asof right join b using (id)", "line 1, column 17: asof right JOIN"},
         {"select day::timestamp(3) from a", "a length or precision of this type"},
     };
 
