@@ -81,7 +81,7 @@ check_items(struct gr_expr *expr, granary_dtype y, granary_dtype *ret_dtype)
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
         err = check_body(expr, tried[i], y, ret_dtype);
         if (err == GRANARY_OK || err == GRANARY_ENOMEM) {
-            expr_list_become(expr->operands[0], GRANARY_LIST(tried[i]));
+            (void)expr_nulls_become(expr->operands[0], GRANARY_LIST(tried[i]));
             break;
         }
     }
@@ -122,8 +122,7 @@ expr_check_list_reduce(struct gr_expr *expr)
         if (first->dtype == GRANARY_NULLTYPE) {
             expr_become_null(first, y);
         }
-        if (expr_list_is_open(expr->operands[0])) {
-            expr_list_become(expr->operands[0], GRANARY_LIST(first->dtype));
+        if (expr_nulls_become(expr->operands[0], GRANARY_LIST(first->dtype))) {
             y = first->dtype;
         }
         y = expr_is_numeric(y) && expr_is_numeric(first->dtype) ? expr_promote(y, first->dtype) : first->dtype;

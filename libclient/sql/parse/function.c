@@ -445,6 +445,9 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
         *ret_expr = parse_by_formats(p, call, name, args);
         return true;
     }
+    if (sql_parse_json(p, call, name, args, ret_expr)) {
+        return true;
+    }
     if (call->n_args == 2 && strcmp(name, "parse_filename") == 0) {
         *ret_expr = parse_file_name(p, call, args);
         return true;

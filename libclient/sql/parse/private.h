@@ -177,6 +177,14 @@ struct sql_expr *sql_parse_any_case(struct parse *p, struct sql_expr *pattern);
 struct sql_expr *
 sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 
+/* ---- json.c ---- */
+
+/* A value as JSON; what is JSON stays. NULL: the statement has failed, or value is NULL */
+struct sql_expr *sql_parse_json_of(struct parse *p, struct sql_expr *value, int position);
+/* json_object() and its kin; false: it is none of them. */
+bool sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+                    struct sql_expr **ret_expr);
+
 /* A function of regular expressions with so many arguments, perhaps with options. */
 bool sql_parse_is_regexp(const char *name, size_t count, size_t *ret_which);
 struct sql_expr *
