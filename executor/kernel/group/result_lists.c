@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "kernel/core/select.h"
-#include "kernel/group/moments.h"
+#include "kernel/core/moments.h"
 #include "kernel/group/result_parts.h"
 #include "kernel/sort/sort.h"
 

@@ -166,6 +166,17 @@ become_list_of(struct gr_expr *expr, granary_dtype dtype)
     }
 }
 
+bool
+expr_nulls_become(struct gr_expr *list, granary_dtype dtype)
+{
+    bool nulls = is_of_nulls(list);
+
+    if (nulls) {
+        become_list_of(list, dtype);
+    }
+    return nulls;
+}
+
 /* What is looked for is of the items' dtype, or both are numbers. */
 granary_err
 expr_check_list_contains(struct gr_expr *expr)
@@ -388,6 +399,18 @@ expr_check_list_select(struct gr_expr *expr)
                : err;
 }
 
+bool
+expr_list_is_open(const struct gr_expr *list)
+{
+    return is_of_nulls(list);
+}
+
+granary_err
+expr_need_list(struct gr_expr *expr, size_t i)
+{
+    return need_list_at(expr, i, GRANARY_LIST(GRANARY_STRING));
+}
+
 void
 expr_adopt_lists(struct gr_expr ***slots, size_t count)
 {
@@ -577,7 +600,8 @@ expr_check_list_from_key(struct gr_expr *expr)
 granary_err
 expr_check_list_number(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    bool nulls = expr_nulls_become(expr->operands[0], GRANARY_LIST(GRANARY_FLOAT64));
+    granary_err err = nulls ? GRANARY_OK : need_list(expr);
     granary_dtype item = item_of(expr);
 
     expr->dtype = GRANARY_FLOAT64;

@@ -86,6 +86,9 @@ dialect_rule dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_
 dialect_rule dialect_dot, dialect_in;
 /* dialect_pivot.c */
 dialect_rule dialect_pivot, dialect_unpivot;
+/* dialect_lambda.c */
+dialect_rule dialect_lambda;
+bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_words.c */
 dialect_rule dialect_quotient, dialect_power, dialect_equal, dialect_try, dialect_join, dialect_semi,
     dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star, dialect_as, dialect_percent,

@@ -324,7 +324,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select name, nope_agg(name, ',') from a group by 1", GRANARY_EINVAL, "no function 'nope_agg'"},
         {"select string_agg(name, name) from a", GRANARY_EUNSUPPORTED, "must be a text as written"},
         {"select string_agg(distinct name, ',' order by id) from a", GRANARY_EINVAL, "can only name the value itself"},
-        {"select mode(x order by id) from a", GRANARY_EUNSUPPORTED, "'mode' in another order"},
+        {"select mode(distinct x) from a", GRANARY_EUNSUPPORTED, "DISTINCT in 'mode' is not supported"},
         {"select sum(x order by nope) from a", GRANARY_ENOENT, "no column 'nope'"},
         {"select list(x order by nope) from a", GRANARY_ENOENT, "no column 'nope'"},
         {"select list(x, id) from a", GRANARY_EINVAL, "'list' does not take 2 arguments"},
