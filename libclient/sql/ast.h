@@ -181,7 +181,7 @@ struct sql_from {
     bool ordinality; /* ... and behind them one of their numbers, from 1 */
     /* JOIN */
     enum sql_join join;
-    bool asof; /* INNER, LEFT: with the nearest row of the right side */
+    bool asof; /* INNER and the next six but CROSS: with the nearest row of the right side */
     struct sql_from *left;
     struct sql_from *right;
     struct sql_expr *on; /* or NULL */

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+import tensor_index
 from draw import DTYPES, FLOATS, INTEGERS, shape, tensor
 
 OPERATORS = {}
@@ -402,10 +403,19 @@ def indexed(array, text):
     return eval(f'array[{text}]', {'array': array})  # NumPy's own reading of it
 
 
-add('getitem', lambda draw: (lambda a: ([a], {'index': index_text(draw, a['shape'])}))(tensor(draw, shape(draw))), lambda a, p: indexed(a[0], p['index']))
+def make_getitem(draw):
+    if draw.chance(0.6):
+        return tensor_index.draw_getitem(draw)
+    a = tensor(draw, shape(draw))
+    return [a], {'index': index_text(draw, a['shape'])}
+
+
+add('getitem', make_getitem, tensor_index.getitem)
 
 
 def make_setitem(draw):
+    if draw.chance(0.6):
+        return tensor_index.draw_setitem(draw)
     a = tensor(draw, shape(draw), wild=0)
     index = index_text(draw, a['shape'], False)
     hole = indexed(np.zeros(a['shape']), index).shape
@@ -413,13 +423,7 @@ def make_setitem(draw):
     return [a, tensor(draw, hole, a['dtype'])], {'index': index}
 
 
-def setitem(a, p):
-    result = a[0].copy()
-    exec(f'result[{p["index"]}] = value', {'result': result, 'value': a[1]})
-    return result
-
-
-add('setitem', make_setitem, setitem)
+add('setitem', make_setitem, tensor_index.setitem)
 add('transpose', lambda draw: (lambda a: ([a], optional(draw, {}, axes=lambda: draw.sample(range(len(a['shape'])), len(a['shape'])))))(tensor(draw, shape(draw, most=4))),
     lambda a, p: np.transpose(a[0], p.get('axes')))
 add('swapaxes', lambda draw: (lambda a: ([a], {'axis1': axis_of(draw, len(a['shape'])), 'axis2': axis_of(draw, len(a['shape']))}))(tensor(draw, shape(draw, most=4))),

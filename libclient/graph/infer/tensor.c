@@ -159,7 +159,7 @@ infer_is_turn_of(granary_dtype dtype, bool first)
     return gr_dtype_is_float(dtype) == first;
 }
 
-static granary_err
+granary_err
 infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     enum gr_tile_op op = (enum gr_tile_op)node->op;
@@ -185,7 +185,8 @@ infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs,
     return err == GRANARY_OK && op == GR_TILE_rechunk ? infer_check_chunk(node, type) : err;
 }
 
-#define TENSOR_VIEW(name, min, max, summary) const struct gr_operator gr_op_##name = {.infer = infer_view};
+#define TENSOR_VIEW(name, min, max, summary)    const struct gr_operator gr_op_##name = {.infer = infer_view};
+#define TENSOR_INDEXED(name, min, max, summary) /* rewrite/chosen.c */
 #include "contract/tensor_views.def"
 #undef TENSOR_VIEW
 

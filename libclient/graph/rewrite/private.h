@@ -115,6 +115,8 @@ struct gr_node *rewrite_reduce(struct rewrite *x, enum gr_tile_op op, struct gr_
 /* A tensor of one value; NULL is 0. */
 struct gr_node *
 rewrite_full(struct rewrite *x, const int64_t *shape, int dims, const Granary__Attr *value, granary_dtype dtype);
+/* Rows (or, of a mask of several dimensions, parts) of a tensor where the mask is true; their number is not known. */
+struct gr_node *rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask);
 /* Integers before `count`. */
 struct gr_node *rewrite_range(struct rewrite *x, int64_t count);
 

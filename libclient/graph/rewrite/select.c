@@ -138,6 +138,52 @@ rewrite_unique(struct rewrite *x)
 
 const struct gr_operator gr_op_unique = {.traits = GR_OP_TAKES_UNSIZED, .rewrite = rewrite_unique};
 
+/* ---- rows ---- */
+
+#define ROW_COLUMNS 64 /* rows of more elements are looked up */
+
+/* Rows of a matrix where the mask is true, as a frame whose last column is the mask. */
+static struct gr_node *
+rows_of_matrix(struct rewrite *x, struct gr_node *matrix, struct gr_node *mask)
+{
+    int64_t columns = matrix->type.shape[1];
+    const char *called[ROW_COLUMNS + 1];
+    struct gr_node *rows = rewrite_reshape(x, rewrite_astype(x, mask, matrix->type.dtype), (int64_t[]){-1, 1}, 2);
+    bool flags = matrix->type.dtype == GRANARY_BOOL;
+
+    for (int64_t c = 0; c <= columns; c++) {
+        called[c] = rewrite_text(x, "%lld", (long long)c);
+    }
+    rows = rewrite_add(x, GR_TILE_concatenate, matrix, rows, rewrite_int(x, "axis", 1), NULL);
+    rows = rewrite_add(x, GR_TILE_from_tensor, rows, NULL, rewrite_strings(x, "columns", called, (size_t)columns + 1),
+                       NULL);
+    rows = rewrite_add(
+        x, GR_TILE_filter, rows, NULL,
+        rewrite_string(x, "where", rewrite_text(x, "`%lld`%s", (long long)columns, flags ? "" : " != 0")), NULL);
+    return rewrite_add(x, GR_TILE_to_tensor, rows, NULL, rewrite_strings(x, "columns", called, (size_t)columns), NULL);
+}
+
+struct gr_node *
+rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
+{
+    int dims = mask->type.dims, rest = a->type.dims - dims;
+    int64_t shape[8] = {1};
+
+    if (rest == 0) {
+        return masked(x, a, mask);
+    }
+    for (int d = 0; d < dims; d++) {
+        shape[0] *= mask->type.shape[d];
+    }
+    memcpy(shape + 1, a->type.shape + dims, (size_t)rest * sizeof shape[0]);
+    a = dims == 1 ? a : rewrite_reshape(x, a, shape, (size_t)rest + 1);
+    mask = rewrite_flat(x, mask);
+    if (x->err == GRANARY_OK && rest == 1 && shape[1] > 0 && shape[1] <= ROW_COLUMNS) {
+        return rows_of_matrix(x, a, mask);
+    }
+    return rewrite_binary(x, GR_TILE_take_at, a, rewrite_unary(x, GR_TILE_flatnonzero, mask));
+}
+
 /* ---- sets ---- */
 
 REWRITE_AS(union1d, unique_of(x, rewrite_add(x, GR_TILE_concatenate, rewrite_flat(x, rewrite_input(x, 0)),

@@ -144,6 +144,7 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     struct group group = {p, select};
     struct sets sets = {.of = {0}, .count = 1};
     bool several = false;
+    bool rows = false; /* (a, b): a, b */
 
     if (from->n_group_clause == 1 && parse_is_all(p, from->group_clause[0])) {
         (void)TAKE(p, from, group_clause);
@@ -152,8 +153,9 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     }
     for (size_t i = 0; i < from->n_group_clause; i++) {
         several = several || from->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET;
+        rows = rows || from->group_clause[i]->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
     }
-    if (!several) {
+    if (!several && !rows) {
         select->group_count = from->n_group_clause;
         select->group = parse_exprs(p, TAKE(p, from, group_clause), from->n_group_clause);
         return select->group != NULL;
@@ -165,6 +167,9 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
         if (!parse_sets(&group, TAKE(p, from, group_clause)[i], &more) || !multiply(&group, &sets, &more)) {
             return false;
         }
+    }
+    if (!several) {
+        return select->group != NULL;
     }
     select->set_count = sets.count;
     select->sets = SQL_ARRAY(p->q, uint32_t, sets.count);

@@ -21,7 +21,9 @@ enum parse_noted {
     NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
     NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
-    NOTED_ASOF,       /* JOIN or LEFT JOIN is ASOF JOIN */
+    NOTED_ASOF,       /* JOIN or LEFT JOIN ... is ASOF JOIN */
+    NOTED_ASOF_SEMI,  /* LEFT JOIN is ASOF SEMI JOIN */
+    NOTED_ASOF_ANTI,
 };
 
 struct parse_note {

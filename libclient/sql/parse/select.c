@@ -141,15 +141,17 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         [PG_QUERY__JOIN_TYPE__JOIN_RIGHT] = SQL_RIGHT,
         [PG_QUERY__JOIN_TYPE__JOIN_FULL] = SQL_FULL,
     };
+    enum parse_noted noted;
 
     item->kind = SQL_FROM_JOIN;
     item->join = joins[TAKE(p, join, jointype)]; /* the grammar makes no other */
-    if (item->join == SQL_LEFT) {                /* or what was written in its place */
-        item->join = noted_join(p, join) == NOTED_SEMI   ? SQL_SEMI
-                     : noted_join(p, join) == NOTED_ANTI ? SQL_ANTI
-                                                         : SQL_LEFT;
+    noted = noted_join(p, join);
+    if (item->join == SQL_LEFT) { /* or what was written in its place */
+        item->join = noted == NOTED_SEMI || noted == NOTED_ASOF_SEMI   ? SQL_SEMI
+                     : noted == NOTED_ANTI || noted == NOTED_ASOF_ANTI ? SQL_ANTI
+                                                                       : SQL_LEFT;
     }
-    item->asof = noted_join(p, join) == NOTED_ASOF;
+    item->asof = noted >= NOTED_ASOF;
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));

@@ -80,13 +80,15 @@ class Session:
             self.process.stdin.write(json.dumps(request) + '\n')
             self.process.stdin.flush()
             answer = self.process.stdout.readline()
+            while answer and not answer.startswith('> '):
+                answer = self.process.stdout.readline()
         except BrokenPipeError:
             answer = ''
         if answer == '':
             self.process.wait()
             self.begin()
             raise self.Ended
-        return json.loads(answer)
+        return json.loads(answer[2:])
 
     def close(self):
         self.process.stdin.close()

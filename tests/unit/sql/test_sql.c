@@ -377,7 +377,6 @@ nothing_is_ignored(void **state)
         {"select main.sum(x) from a", "line 1, column 8: a name of so many parts"},
         {"select other.a.x from a", "a name of so many parts"},
         {"select x operator(other.+) 1 from a", "a name of so many parts"},
-        {"select * from a asof right join b using (id)", "line 1, column 17: asof right JOIN"},
         {"select day::timestamp(3) from a", "a length or precision of this type"},
     };
 
