@@ -211,13 +211,13 @@ def bits(both):
 AGGREGATES = {
     'count': lambda v, t: len(v), 'sum': total, 'mean': mean, 'min': lambda v, t: by_order(v, 0), 'max': lambda v, t: by_order(v, -1),
     'first': lambda v, t: v[0] if v else None, 'last': lambda v, t: v[-1] if v else None, 'nunique': lambda v, t: len({same_key(x) for x in v}),
-    'mode': lambda v, t: mode(v), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
+    'mode': lambda v, t: mode(v), 'mode_count': lambda v, t: max(collections.Counter(same_key(x) for x in v).values(), default=0), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
     'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': lambda v, t, d=1: or_null(floats(v).sem(ddof=int(d))) if len(v) > int(d) else None, 'skew': moment(lambda s: s.skew()),
     'kurtosis': moment(lambda s: s.kurt()), 'median': moment(lambda s: s.median()), 'quantile': lambda v, t, q: or_null(floats(v).quantile(float(q))),
     'mad': lambda v, t: or_null((floats(v) - floats(v).median()).abs().median()), 'entropy': lambda v, t: entropy(v),
     'bit_and': bits(lambda a, b: a & b), 'bit_or': bits(lambda a, b: a | b), 'bit_xor': bits(lambda a, b: a ^ b),
     'prod': product, 'any': lambda v, t: any(x != 0 for x in v), 'all': lambda v, t: all(x != 0 for x in v)}
-OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode', 'entropy')
+OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode', 'mode_count', 'entropy')
 OF_INTEGERS = ('bit_and', 'bit_or', 'bit_xor')
 OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all', 'mad')
 
@@ -255,11 +255,11 @@ def aggregate_text(draw, frame):
     dtype = frame[name]['dtype']
     numbers = [n for n, c in frame.items() if number(c['dtype'])]
     if dtype == 'bool':
-        return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+        return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode", "mode_count"])}({name})'
     if draw.likely(0.1, 'arg_least', 'arg_most'):
         return f'{draw.prefer(["arg_least", "arg_most"])}({name}, {draw.choice([n for n, c in frame.items() if c["dtype"] != "float64"] or [name])})'
     if not number(dtype):
-        return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
+        return f'{draw.prefer(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
     if draw.likely(0.1, 'corr', 'cov'):
         return f'{draw.prefer(["corr", "cov"])}({name}, {draw.choice(numbers)})'
     function = draw.prefer(OF_NUMBERS + (OF_INTEGERS if 'int' in dtype else ()))

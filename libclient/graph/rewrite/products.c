@@ -44,6 +44,7 @@ rewrite_vdot(struct rewrite *x)
     if (counts[0] != counts[1]) {
         return rewrite_fail(x, "%lld elements do not meet %lld", (long long)counts[0], (long long)counts[1]);
     }
+    a = gr_dtype_is_complex(a->type.dtype) ? rewrite_unary(x, GR_TILE_conj, a) : a;
     return sum_of_products(x, a, b);
 }
 
@@ -340,7 +341,9 @@ rewrite_norm(struct rewrite *x)
     if (axis < 0 && dims != 1 && rewrite_param(x, "ord") != NULL) {
         return rewrite_fail(x, "parameter 'ord' needs 'axis' for a tensor of %d dimensions", dims);
     }
-    if (!gr_dtype_is_float(a->type.dtype)) {
+    if (gr_dtype_is_complex(a->type.dtype)) {
+        a = rewrite_unary(x, GR_TILE_absolute, a);
+    } else if (!gr_dtype_is_float(a->type.dtype)) {
         a = rewrite_astype(x, a, GRANARY_FLOAT64);
     }
     if (p == 2) {

@@ -71,6 +71,10 @@ bool dialect_is_end(const struct dialect_token *token);
 
 /* Whether the token begins a clause of SELECT, or another SELECT of a set operation. */
 bool dialect_is_clause(const struct dialect_token *token);
+/* Whether a query may begin where a token stands. */
+bool dialect_begins_query(const struct dialect_token *token);
+/* Whether a token is the alias of the table that stands before it. */
+bool dialect_is_alias(const struct dialect_token *token);
 
 /* ---- rules ---- */
 
@@ -80,6 +84,11 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 dialect_rule dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
+/* dialect_pivot.c */
+dialect_rule dialect_pivot, dialect_unpivot;
+/* dialect_lambda.c */
+dialect_rule dialect_lambda;
+bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_words.c */
 dialect_rule dialect_quotient, dialect_power, dialect_equal, dialect_try, dialect_join, dialect_semi,
     dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star, dialect_as, dialect_percent,

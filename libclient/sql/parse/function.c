@@ -76,6 +76,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     if (expr->args != NULL && call->agg_filter != NULL) {
         expr->condition = parse_condition(p, TAKE(p, call, agg_filter));
     }
+    expr->condition = parse_pivoted(p, expr->condition, call->location);
     if (expr->args != NULL && call->over != NULL) {
         expr->over = sql_parse_window(p, TAKE(p, call, over));
     }
@@ -292,7 +293,7 @@ sql_parse_window(struct parse *p, const PgQuery__WindowDef *from)
 }
 
 bool
-parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify)
+parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_select *select)
 {
     struct named_window *windows = SQL_ARRAY(p->q, struct named_window, count);
 
@@ -304,8 +305,14 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct 
 
         if (parse_is_noted(p, def->location, NOTED_QUALIFY)) {
             (void)TAKE(p, def, frame_options);
-            *ret_qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
-            return *ret_qualify != NULL;
+            select->qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
+            return select->qualify != NULL;
+        }
+        if (parse_is_noted(p, def->location, NOTED_PIVOT)) {
+            return parse_pivot(p, def, select);
+        }
+        if (parse_is_noted(p, def->location, NOTED_UNPIVOT)) {
+            return parse_unpivot(p, def, select);
         }
         if (find_window(p, name) != NULL) {
             return sql_fail(p->q, GRANARY_EINVAL, def->location, "two windows are called '%s'", name);
@@ -438,6 +445,9 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
         *ret_expr = parse_by_formats(p, call, name, args);
         return true;
     }
+    if (sql_parse_json(p, call, name, args, ret_expr)) {
+        return true;
+    }
     if (call->n_args == 2 && strcmp(name, "parse_filename") == 0) {
         *ret_expr = parse_file_name(p, call, args);
         return true;
@@ -504,6 +514,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
         return sql_parse_columns(p, call);
+    }
+    if (sql_parse_lambda(p, call, name, &made)) {
+        return made;
     }
     if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
         return made;

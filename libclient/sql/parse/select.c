@@ -332,10 +332,11 @@ has_distinct_on(const PgQuery__SelectStmt *from)
 static bool
 parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, &select->qualify) ||
+    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, select) ||
         !parse_targets(p, from, select)) {
         return false;
     }
+    p->pivots = false;
     (void)TAKE(p, from, distinct_clause); /* what ON names is taken by parse_orders() */
     select->distinct = from->n_distinct_clause > 0 && !has_distinct_on(from);
     select->from_count = from->n_from_clause;
@@ -414,6 +415,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     struct sql_select *select = SQL_NEW(p->q, struct sql_select);
     const struct named_window *windows = p->windows;
     size_t window_count = p->window_count;
+    const bool pivots = p->pivots;
     bool ok;
 
     if (select == NULL) {
@@ -421,6 +423,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     }
     p->windows = NULL; /* those of a query around cannot be named */
     p->window_count = 0;
+    p->pivots = false;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "queries nest more than %d deep", SQL_NESTING);
         return NULL;
@@ -441,5 +444,6 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->depth--;
     p->windows = windows;
     p->window_count = window_count;
+    p->pivots = pivots;
     return ok ? select : NULL;
 }

@@ -18,11 +18,11 @@ NOT_METHODS = {"from_tensor": "its input is a tensor", "write_npy": "its input i
 # Names that pandas or Polars have for operators.
 ALIASES = {"merge": "join", "sort_values": "sort", "limit": "head", "unique": "distinct", "drop_duplicates": "distinct",
            "drop_nulls": "dropna", "fill_null": "fillna", "cast": "astype_columns", "astype": "astype_columns", "clip": "clip_columns",
-           "where": "where_columns", "mask": "mask_columns", "top_k": "nlargest", "bottom_k": "nsmallest", "to_dummies": "get_dummies",
-           "with_row_index": "reset_index", "shift": "shift_columns", "join_asof": "merge_asof", "pivot": "pivot_table",
-           "unpivot": "melt", "is_duplicated": "duplicated"}
+           "where": "where_columns", "mask": "mask_columns", "top_k": "nlargest", "bottom_k": "nsmallest",
+           "with_row_index": "reset_index", "join_asof": "merge_asof", "stack": "stack_columns",
+           "unpivot": "melt", "approx_n_unique": "n_unique", "is_duplicated": "duplicated"}
 # The same for functions of expressions, aggregates and windows.
-EXPRESSION_ALIASES = {"n_unique": "nunique", "cum_sum": "cumsum", "cum_mean": "cummean", "cum_prod": "cumprod", "cum_max": "cummax",
+EXPRESSION_ALIASES = {"n_unique": "nunique", "approx_n_unique": "nunique", "cum_sum": "cumsum", "cum_mean": "cummean", "cum_prod": "cumprod", "cum_max": "cummax",
                       "cum_min": "cummin", "forward_fill": "ffill", "backward_fill": "bfill", "product": "prod", "kurt": "kurtosis",
                       "implode": "list", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "log": "ln", "is_infinite": "isinf"}
 STR_ALIASES = {"to_lowercase": "lower", "to_uppercase": "upper", "len_chars": "length", "strip_chars": "trim",
@@ -268,7 +268,15 @@ class _Namespace:
         self._expr = expression
 
 
+def _joined_text(self: Any, delimiter: str = "", *, ignore_nulls: bool = True) -> Any:
+    """The texts of a group as one, in the order of the rows. Nulls are left out; ignore_nulls=False: one makes the whole null."""
+    from ._expr import when
+    whole = self._expr.implode().list.join(delimiter)
+    return whole if ignore_nulls else when(self._expr.is_null().any()).then(None).otherwise(whole)
+
+
 _plain, _texts, _dates = _expression_methods()
+_texts["join"] = _finish(_joined_text, "join", "Expr.str", inspect.signature(_joined_text), _joined_text.__doc__ or "")
 ExprMethods: Any = type("ExprMethods", (), {**_plain, "__slots__": ()})
 StrMethods: Any = type("StrMethods", (_Namespace,), {**_texts, "__slots__": ()})
 DtMethods: Any = type("DtMethods", (_Namespace,), {**_dates, "__slots__": ()})
