@@ -101,6 +101,9 @@ struct gr_node *rewrite_add_many(struct rewrite *x, enum gr_tile_op op, struct g
 /* An assign, project or window of the entries so far over the operator's input. */
 struct gr_node *rewrite_columns(struct rewrite *x, enum gr_tile_op op);
 
+/* A frame of so many rows with their numbers, from 0, as the column "#row". */
+struct gr_node *rewrite_numbered(struct rewrite *x, size_t count);
+
 /* Shorthands for tensors. */
 struct gr_node *rewrite_unary(struct rewrite *x, enum gr_tile_op op, struct gr_node *a);
 struct gr_node *rewrite_binary(struct rewrite *x, enum gr_tile_op op, struct gr_node *a, struct gr_node *b);
