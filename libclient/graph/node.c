@@ -11,6 +11,7 @@
 #include "base/text/buf.h"
 #include "graph/nearest.h"
 #include "graph/operator.h"
+#include "graph/tensor/map.h"
 
 granary_err
 node_fail(const Granary__Node *node, granary_err err)
@@ -175,7 +176,7 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
         return adopt_numbers(attr);
     }
     if (want == GR_PARAM_VALUE && attr->kind == GRANARY__ATTR__KIND__STRING) {
-        return gr_attr_adopt_digits(attr);
+        return gr_attr_adopt_digits(attr) || gr_attr_is_complex(attr);
     }
     if (attr->kind != kinds[want].kind && attr->kind != kinds[want].single && !(list && is_empty_list(attr))) {
         return false;

@@ -8,34 +8,59 @@
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/load.h"
 
-granary_err
-tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max)
+static granary_err
+check_inputs(const struct gr_kernel_call *call, size_t min, size_t max, bool complex_too)
 {
     if (call->input_count < min || call->input_count > max) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs do not fit the operator", call->input_count);
     }
     for (size_t i = 0; i < call->input_count; i++) {
         const struct gr_value *input = &call->inputs[i];
+        granary_dtype dtype = input->tensor.view.dtype;
 
         if (input->kind != GR_VALUE_TENSOR) {
             return gr_fail(GRANARY_ETYPE, "input %zu is no tensor", i);
         }
-        if (!gr_tensor_dtype_good(input->tensor.view.dtype)) {
-            return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s; tensors are of bool, integers and floats", i,
-                           granary_dtype_name(input->tensor.view.dtype));
+        if (!(complex_too ? gr_tensor_dtype_valid(dtype) : gr_tensor_dtype_good(dtype))) {
+            return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s; it takes bool, integers%s", i,
+                           granary_dtype_name(dtype), complex_too ? ", floats and complex numbers" : " and floats");
         }
     }
     return GRANARY_OK;
 }
 
-granary_err
-tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
+static granary_err
+check_call(const struct gr_kernel_call *call, size_t min, size_t max, bool complex_too)
 {
     if (call->output_count != 1) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
                        call->output_count);
     }
-    return tensor_inputs_check(call, min, max);
+    return check_inputs(call, min, max, complex_too);
+}
+
+granary_err
+tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_inputs(call, min, max, false);
+}
+
+granary_err
+tensor_inputs_check_any(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_inputs(call, min, max, true);
+}
+
+granary_err
+tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_call(call, min, max, false);
+}
+
+granary_err
+tensor_call_check_any(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_call(call, min, max, true);
 }
 
 granary_err

@@ -238,7 +238,7 @@ granary_err
 kernel_lookup(struct gr_kernel_call *call, const struct gr_chunk_lookup *params)
 {
     enum function function = function_of(params->function);
-    granary_err err = tensor_call_check(call, 2, 2);
+    granary_err err = function == TAKE_AT ? tensor_call_check_any(call, 2, 2) : tensor_call_check(call, 2, 2);
 
     if (err == GRANARY_OK && function == FUNCTIONS) {
         err = gr_fail(GRANARY_EINVAL, "lookup: there is no such function");

@@ -1,4 +1,5 @@
 /* Dtypes of functions: by their signatures, and of casts and others with a rule of their own. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -27,14 +28,38 @@ casts(granary_dtype from, granary_dtype to)
     return from == to || numbers || texts || bools || times;
 }
 
+/* The items of a list as text are read as texts first. */
+static granary_err
+read_list(struct gr_expr *cast)
+{
+    struct gr_expr *call = NULL;
+    int position = cast->operands[0]->position;
+    granary_err err = gr_expr_call(GR_OP_LIST_READ, &cast->operands[0], 1, &call);
+
+    cast->operands[0] = call; /* NULL: gone with it */
+    if (err == GRANARY_OK) {
+        call->position = position;
+        err = expr_check_list_read(call);
+    }
+    return err;
+}
+
 granary_err
 expr_check_cast(struct gr_expr *expr)
 {
     granary_dtype from = expr->operands[0]->dtype;
     granary_dtype to = expr->target;
-    bool lists = expr_is_list(from) && expr_is_list(to);
+    bool lists = expr_is_list(to) && (expr_is_list(from) || (from == GRANARY_STRING && expr->op == GR_OP_CAST));
     struct expr_shown shown;
 
+    if (lists && from == GRANARY_STRING) {
+        granary_err err = read_list(expr);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        from = expr->operands[0]->dtype;
+    }
     if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);
 
@@ -427,17 +452,22 @@ granary_err
 expr_check_typeof(struct gr_expr *expr)
 {
     const struct gr_expr *operand = expr->operands[0];
+    granary_dtype dtype = operand->dtype;
+    const char *lists[] = {"", "[]", "[][]", "[][][]"};
+    size_t deep = 0;
     bool small =
         expr_is_weak(operand) && operand->dtype == GRANARY_INT64 && gr_dtype_fits(GRANARY_INT32, operand->value.i);
-    const char *name =
-        operand->dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : operand->dtype);
-    char *text;
+    const char *name;
+    char *text = NULL;
 
-    if (name == NULL) {
-        return expr_wrong_type(expr, "a value that is no decimal and no list");
+    for (; expr_is_list(dtype) && deep + 1 < sizeof lists / sizeof lists[0]; deep++) {
+        dtype = GRANARY_LIST_ITEM(dtype);
     }
-    text = strdup(name);
-    if (text == NULL) {
+    name = dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : dtype);
+    if (name == NULL) {
+        return expr_wrong_type(expr, "a value that is no decimal");
+    }
+    if (asprintf(&text, "%s%s", name, lists[deep]) < 0) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     expr_become_null(expr, GRANARY_STRING);

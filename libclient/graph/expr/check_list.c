@@ -166,6 +166,17 @@ become_list_of(struct gr_expr *expr, granary_dtype dtype)
     }
 }
 
+bool
+expr_nulls_become(struct gr_expr *list, granary_dtype dtype)
+{
+    bool nulls = is_of_nulls(list);
+
+    if (nulls) {
+        become_list_of(list, dtype);
+    }
+    return nulls;
+}
+
 /* What is looked for is of the items' dtype, or both are numbers. */
 granary_err
 expr_check_list_contains(struct gr_expr *expr)
@@ -388,6 +399,18 @@ expr_check_list_select(struct gr_expr *expr)
                : err;
 }
 
+bool
+expr_list_is_open(const struct gr_expr *list)
+{
+    return is_of_nulls(list);
+}
+
+granary_err
+expr_need_list(struct gr_expr *expr, size_t i)
+{
+    return need_list_at(expr, i, GRANARY_LIST(GRANARY_STRING));
+}
+
 void
 expr_adopt_lists(struct gr_expr ***slots, size_t count)
 {
@@ -541,12 +564,44 @@ expr_check_list_pad(struct gr_expr *expr)
     return err == GRANARY_OK ? need_integer(expr, 1) : err;
 }
 
+/* ---- keys ---- */
+
+granary_err
+expr_check_list_key(struct gr_expr *expr)
+{
+    granary_err err = need_list(expr);
+
+    expr->dtype = GRANARY_BINARY;
+    return err;
+}
+
+granary_err
+expr_check_list_from_key(struct gr_expr *expr)
+{
+    granary_dtype dtype = expr->operands[1]->dtype;
+    granary_dtype key = expr->operands[0]->dtype;
+
+    if (key == GRANARY_NULLTYPE) {
+        key = GRANARY_BINARY;
+        expr_become_null(expr->operands[0], key);
+    }
+    expr->dtype = dtype;
+    if (!expr_is_list(dtype)) {
+        return expr_wrong_operand(expr, 1, "a list");
+    }
+    if (key == GRANARY_LIST(GRANARY_BINARY)) {
+        return expr_is_list(GRANARY_LIST_ITEM(dtype)) ? GRANARY_OK : expr_wrong_operand(expr, 1, "a list of lists");
+    }
+    return key == GRANARY_BINARY ? GRANARY_OK : expr_wrong_operand(expr, 0, "a key, or a list of keys");
+}
+
 /* ---- statistics ---- */
 
 granary_err
 expr_check_list_number(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    bool nulls = expr_nulls_become(expr->operands[0], GRANARY_LIST(GRANARY_FLOAT64));
+    granary_err err = nulls ? GRANARY_OK : need_list(expr);
     granary_dtype item = item_of(expr);
 
     expr->dtype = GRANARY_FLOAT64;

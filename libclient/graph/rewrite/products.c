@@ -43,6 +43,7 @@ rewrite_vdot(struct rewrite *x)
     if (counts[0] != counts[1]) {
         return rewrite_fail(x, "%lld elements do not meet %lld", (long long)counts[0], (long long)counts[1]);
     }
+    a = gr_dtype_is_complex(a->type.dtype) ? rewrite_unary(x, GR_TILE_conj, a) : a;
     return sum_of_products(x, a, b);
 }
 

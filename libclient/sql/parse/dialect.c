@@ -31,8 +31,14 @@ static const struct {
     {"asof", dialect_other_join},
     {"positional", dialect_other_join},
     {"from", dialect_from},
+    {"pivot", dialect_pivot},
+    {"pivot_wider", dialect_pivot},
+    {"unpivot", dialect_unpivot},
+    {"pivot_longer", dialect_unpivot},
     {"all", dialect_all},
     {"qualify", dialect_qualify},
+    {"tablesample", dialect_tablesample},
+    {"using", dialect_using_sample},
     {"values", dialect_values},
     {"interval", dialect_interval},
     {"filter", dialect_filter},
@@ -264,6 +270,9 @@ apply_rules(struct dialect *d)
     for (size_t t = 0; t < d->count && d->q->err == GRANARY_OK; t++) {
         struct dialect_token *token = &d->tokens[t];
 
+        if (token->is_name && !token->removed) {
+            dialect_lambda(d, token);
+        }
         for (size_t i = 0; i < RULES && !token->is_value && !token->removed; i++) {
             if (dialect_is(token, rules[i].word)) {
                 rules[i].rule(d, token);

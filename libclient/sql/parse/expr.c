@@ -71,6 +71,7 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     PgQuery__Node *const test = TAKE(p, link, testexpr);
     const PgQuery__Node *query = TAKE(p, link, subselect);
     bool all = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
+    const struct lambda *lambda = p->lambda;
 
     if (expr == NULL) {
         return NULL;
@@ -103,11 +104,25 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     default:
         return sql_parse_refuse(p, link->location, "this form of a subquery is");
     }
+    p->lambda = NULL; /* its names mean nothing there */
     expr->select = expr->args == NULL || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT
                        ? NULL
                        : parse_select(p, query->select_stmt);
+    p->lambda = lambda;
     if (expr->select == NULL) {
         return NULL;
+    }
+    if (expr->select->sample != NULL) { /* its rows are drawn before anything is asked of them */
+        struct sql_from *drawn = SQL_NEW(p->q, struct sql_from);
+
+        if (drawn == NULL) {
+            return NULL;
+        }
+        *drawn = (struct sql_from){.kind = SQL_FROM_SELECT, .position = expr->select->position, .select = expr->select};
+        expr->select = parse_select_all(p, drawn);
+        if (expr->select == NULL) {
+            return NULL;
+        }
     }
     if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK) {
         return parse_listed(p, expr);
@@ -121,9 +136,14 @@ parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
     PgQuery__Node *const *fields = TAKE(p, ref, fields);
     const PgQuery__Node *last = fields[ref->n_fields - 1];
     bool star = last->node_case == PG_QUERY__NODE__NODE_A_STAR;
-    struct sql_expr *expr = sql_parse_new_expr(p, star ? SQL_STAR : SQL_COLUMN, ref->location,
-                                               star ? "*" : parse_copy(p, parse_string(p, last)), 0);
+    struct sql_expr *expr =
+        star || ref->n_fields > 1 ? NULL : sql_parse_item(p, parse_string(p, last), ref->location);
 
+    if (expr != NULL) {
+        return expr;
+    }
+    expr = sql_parse_new_expr(p, star ? SQL_STAR : SQL_COLUMN, ref->location,
+                              star ? "*" : parse_copy(p, parse_string(p, last)), 0);
     if (expr != NULL && ref->n_fields > 1) {
         expr->table = parse_copy(p, parse_string(p, fields[ref->n_fields - 2]));
     }
@@ -264,7 +284,7 @@ parse_node(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_A_INDIRECTION:
         return parse_indirection(p, from->a_indirection);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
-        return sql_parse_refuse(p, from->collate_clause->location, "COLLATE is");
+        return parse_collate(p, from->collate_clause);
     default:
         return sql_parse_refuse(p, parse_place(&from->base), "an expression of this form is");
     }
@@ -284,7 +304,7 @@ parse_expr(struct parse *p, const PgQuery__Node *from)
         return NULL;
     }
     p->depth++;
-    expr = parse_node(p, from);
+    expr = parse_settle(p, parse_node(p, from));
     p->depth--;
     return expr;
 }

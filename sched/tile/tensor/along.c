@@ -11,7 +11,7 @@ tile_check_line(const struct tiling *t, int64_t elements)
 {
     uint64_t most = t->options->memory_bytes > 0 ? t->options->memory_bytes / LINE_PARTS : (uint64_t)4 << 30;
 
-    return (uint64_t)elements < most / ELEMENT_BYTES
+    return (uint64_t)elements < most / (uint64_t)tile_element_bytes(t)
                ? GRANARY_OK
                : gr_fail(GRANARY_EINVAL,
                          "it works on whole lines, and one of %lld elements is more than the %llu MB one may have",
