@@ -687,6 +687,19 @@ of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max
 of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
 of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
 of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'ssssss', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, (v or '').encode()) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
+LIST = 'list_value({0}, {1}, {2})'
+BELOW = [[1, -7, 55]]
+for written, call in ((graph, lambda body: "'" + body + "'"), (sql, lambda body: '(x, i) -> ' + body)):
+    written('LIST_TRANSFORM', f"list_join(list_transform({LIST}, {call('x + i')}), ',')", 'iii', lambda row, o: ','.join(str(v + i + 1) for i, v in enumerate(row) if v is not None), nulls=True)
+    written('LIST_FILTER', f"list_join(list_filter({LIST}, {call('x > [0] and i < 3')}), ',')", 'iii', lambda row, o: ','.join(str(v) for v in row[:2] if v is not None and v > o[0]), BELOW, nulls=True)
+graph('LIST_TRANSFORM', f"list_join(list_transform({LIST}, 'coalesce(x, a1)', {{3}}), ',')", 'iiii', lambda row, o: ','.join(str(v) for v in (row[3] if v is None else v for v in row[:3]) if v is not None), nulls=True)
+sql('LIST_TRANSFORM', f"list_join([coalesce(v, {{3}}) for v in {LIST}], ',')", 'iiii', lambda row, o: ','.join(str(v) for v in (row[3] if v is None else v for v in row[:3]) if v is not None), nulls=True)
+graph('LIST_REDUCE', f"list_reduce({LIST}, 'coalesce(y, 0) + coalesce(x, 0)')", 'iii', lambda row, o: sum(there(row)), nulls=True)
+sql('LIST_REDUCE', f'list_reduce({LIST}, (a, b) -> coalesce(a, 0) + coalesce(b, 0))', 'iii', lambda row, o: sum(there(row)), nulls=True)
+graph('LIST_FOLD', f"list_fold({LIST}, [0], 'y + coalesce(x, 0)')", 'iii', lambda row, o: o[0] + sum(there(row)), BELOW, nulls=True)
+sql('LIST_FOLD', f'list_reduce({LIST}, lambda a, b: a + coalesce(b, 0), [0])', 'iii', lambda row, o: o[0] + sum(there(row)), BELOW, nulls=True)
+graph('LIST_PARSE', f"list_join(list_parse(cast({LIST} as string)), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), nulls=True)
+graph('TRY_LIST_PARSE', f"list_sum(try_cast(cast({LIST} as string) as list(int64)))", 'iii', lambda row, o: sum(there(row)) if there(row) else None, nulls=True)
 for kind in 'isqcb':
     of_list('LIST_FROM_KEY', 'list_compare(list_from_key(list_key([l]), [l]), [l])', kind * 3, lambda row, o: 0)
     of_list('LIST_BYTES', 'list_compare(list_from_key(list_bytes([l]), [l]), [l])', kind * 3, lambda row, o: 0)

@@ -78,6 +78,8 @@ const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DEC
 
 /* A cast of a list of values as written is one of each value; other lists stay as they are. */
 granary_err expr_cast_items(struct gr_expr *list, granary_dtype to);
+/* A cast of a string to a list becomes one of the list that it says. Errors: ENOMEM */
+granary_err expr_parse_list(struct gr_expr *cast);
 /* Whether a list is [] or one of nulls as written, which may be of any dtype; and it gets one. */
 bool expr_list_is_open(const struct gr_expr *list);
 void expr_list_become(struct gr_expr *list, granary_dtype dtype);

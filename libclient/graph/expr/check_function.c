@@ -35,6 +35,15 @@ expr_check_cast(struct gr_expr *expr)
     bool lists = expr_is_list(from) && expr_is_list(to);
     struct expr_shown shown;
 
+    if (from == GRANARY_STRING && expr_is_list(to)) {
+        granary_err err = expr_parse_list(expr);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        from = expr->operands[0]->dtype;
+        lists = true;
+    }
     if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);
 
