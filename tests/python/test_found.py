@@ -171,6 +171,13 @@ class Found(FramesTest):
         self.assertEqual(plan.group_by('k').agg(t=col('c').str.join('-')).collect().to_dict()['t'], [g.dropna().str.cat(sep='-') for _, g in df.groupby('k')['c']])
         self.assertEqual(plan.group_by('j').agg(a=('c', list), b=('v', set), n=('v', len), s=('v', sum)).collect().to_dict()['a'],
                          [[None if v is None else v for v in g] for _, g in df.groupby('j')['c']])
+        for name in ('sum', 'mean', 'median', 'std', 'var', 'min', 'max', 'first', 'last', 'count', 'nunique'):
+            kept = ['k', 'j', 'v', 'x'] + (['c'] if name in ('first', 'last', 'count', 'nunique') else [])
+            want = getattr(df[kept].groupby('k'), name)()
+            self.same(getattr(plan.select(*kept).group_by('k'), name)(), listed(want, True))
+        want = df.groupby('k').agg({'v': ['min', 'max'], 'x': 'sum'})
+        self.same(plan.group_by('k').agg({'v': ['min', max], 'x': 'sum'}), dict(zip(['k', 'v_min', 'v_max', 'x'], listed(want, True).values())))
+        self.same(plan.group_by('k').agg(v=sum, n='size'), listed(df.groupby('k').agg(v=('v', 'sum'), n=('v', 'size')), True))
         self.assertEqual(plan.select(col('c').approx_n_unique()).collect().item(), df.c.nunique())
 
     def test_selectors(self):
