@@ -223,6 +223,10 @@ class Found(FramesTest):
             self.assertEqual(len(plan.sample(frac=frac, weights='w').collect()), want)
         with self.assertRaisesRegex(gr.GranaryError, 'fewer rows'):
             plan.sample(n=4, weights='w').collect()
+        for given in ({'n': 1}, {'frac': 1.5}):
+            with self.assertRaisesRegex(gr.GranaryError, 'fewer rows'):
+                plan.filter('i > 9' if 'n' in given else 'i >= 0').sample(weights='w', **given).collect()
+        self.assertEqual(plan.filter('i > 9').sample(n=0, weights='w').collect().to_dict(), {'i': [], 'w': []})
         with self.assertRaisesRegex(gr.GranaryError, 'negative or infinite'):
             gr.from_dict({'w': [1.0, -1.0]}).sample(n=1, weights='w').collect()
         with self.assertRaisesRegex(gr.GranaryError, "does not go with 'replace'"):
