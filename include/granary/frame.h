@@ -32,6 +32,8 @@ typedef enum granary_dtype {
     GRANARY_TIME = 17,        /* int64 microseconds since midnight, below those of a day */
     GRANARY_TIMESTAMPTZ = 18, /* an instant: int64 microseconds since 1970-01-01T00:00:00 UTC */
     GRANARY_BINARY = 19,      /* bytes as strings are, in no encoding */
+    GRANARY_COMPLEX64 = 20,   /* tensors only: two floats, the real part first */
+    GRANARY_COMPLEX128 = 21,  /* tensors only: two doubles */
     GRANARY_LIST = 24,        /* the kind: a column's dtype is GRANARY_LIST(dtype of its items) */
 } granary_dtype;
 
@@ -145,7 +147,7 @@ GRANARY_API granary_err granary_tensor_open(const granary_view *view, granary_te
  * Put a tensor (C order, at any alignment) into the store as a sealed object.
  *
  * id      in: of the new object, or all zero for a new one; out: the object's
- * Errors  EINVAL dtype (bool, integers, float32, float64) or shape · as granary_object_put()
+ * Errors  EINVAL dtype (bool, integers, floats and complex numbers are possible) or shape · as granary_object_put()
  */
 GRANARY_API granary_err granary_tensor_put(granary_client *client, const granary_tensor *tensor, granary_id *id);
 

@@ -34,6 +34,8 @@ enum sql_kind {
     SQL_TRY_CAST,
     SQL_AGGREGATE, /* text: its name; no argument: of rows */
     SQL_SUBQUERY,
+    SQL_LAMBDA, /* args[0]: an expression of a list's items, which the function around it takes as text */
+    SQL_ITEM,   /* text: its name there; row_place: of which lambda, from the outermost, while they are parsed */
 };
 
 enum sql_subquery {

@@ -278,6 +278,28 @@ add_operation(struct sql_block *block, const struct sql_expr *expr, struct gr_bu
     }
 }
 
+/* The expression as a text in quotes. */
+static bool
+add_lambda(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
+{
+    struct gr_buf body = {0};
+    size_t named = block->named_count;
+    bool ok;
+
+    block->named_count = 0; /* no column of the query is in it */
+    ok = add_text(block, expr->args[0], &body) && gr_buf_ok(&body);
+    block->named_count = named;
+
+    gr_buf_addf(out, "'");
+    for (size_t i = 0; i < body.size && ok; i++) {
+        gr_buf_add(out, "''", body.bytes[i] == '\'' ? 2 : 0);
+        gr_buf_add(out, &body.bytes[i], body.bytes[i] == '\'' ? 0 : 1);
+    }
+    gr_buf_addf(out, "'");
+    gr_buf_free(&body);
+    return ok;
+}
+
 static bool
 add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
@@ -317,6 +339,11 @@ add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position, "a subquery is not supported here");
     case SQL_STAR:
         return sql_fail(block->q, GRANARY_EINVAL, expr->position, "* is no value");
+    case SQL_ITEM:
+        add_name(out, expr->text);
+        return true;
+    case SQL_LAMBDA:
+        return add_lambda(block, expr, out);
     default:
         gr_buf_addf(out, "(");
         ok = add_operation(block, expr, out);

@@ -40,6 +40,20 @@ equal_texts(const granary_column *a, int64_t i, const granary_column *b, int64_t
     return sizes[0] == sizes[1] && (sizes[0] == 0 || memcmp(texts[0], texts[1], sizes[0]) == 0);
 }
 
+static bool equal_values(const granary_column *a, int64_t i, const granary_column *b, int64_t j);
+
+static bool
+equal_lists(const granary_column *a, int64_t i, const granary_column *b, int64_t j)
+{
+    int32_t count = a->offsets[i + 1] - a->offsets[i];
+    bool equal = count == b->offsets[j + 1] - b->offsets[j];
+
+    for (int32_t k = 0; k < count && equal; k++) {
+        equal = equal_values(gr_list_items(a), a->offsets[i] + k, gr_list_items(b), b->offsets[j] + k);
+    }
+    return equal;
+}
+
 static bool
 equal_values(const granary_column *a, int64_t i, const granary_column *b, int64_t j)
 {
@@ -48,6 +62,9 @@ equal_values(const granary_column *a, int64_t i, const granary_column *b, int64_
     }
     if (gr_dtype_is_text(a->dtype)) {
         return equal_texts(a, i, b, j);
+    }
+    if (gr_dtype_is_list(a->dtype)) {
+        return equal_lists(a, i, b, j);
     }
     if (a->dtype == GRANARY_BOOL) {
         return gr_bit(a->values, i) == gr_bit(b->values, j);
@@ -102,6 +119,24 @@ normal_reals(const granary_column *from, struct gr_column *ret_column)
     return GRANARY_OK;
 }
 
+/* Put a column of the lists' keys in place of the lists. */
+static granary_err
+set_list_keys(granary_frame *keys, size_t c, const granary_column *lists)
+{
+    static const char *const wanted[] = {"list_key(l)"};
+    static const char *const names[] = {"key"};
+    const struct rows_spec spec = {.wanted = wanted, .wanted_count = 1};
+    granary_frame *from = gr_frame_create(1, lists->rows);
+    granary_frame *made = NULL;
+    granary_err err = from == NULL ? gr_no_memory("recurse") : gr_frame_set_borrowed(from, 0, "l", lists);
+
+    err = err == GRANARY_OK ? rows_frame(from, &spec, names, &made) : err;
+    err = err == GRANARY_OK ? gr_frame_move(keys, c, made, 0) : err;
+    gr_frame_destroy(made);
+    gr_frame_destroy(from);
+    return err;
+}
+
 static granary_err
 hash_rows(const granary_frame *frame, uint64_t *ret_hashes)
 {
@@ -112,6 +147,10 @@ hash_rows(const granary_frame *frame, uint64_t *ret_hashes)
         const granary_column *column = &frame->columns[c].view;
         struct gr_column real;
 
+        if (gr_dtype_is_list(column->dtype)) {
+            err = set_list_keys(keys, c, column);
+            continue;
+        }
         if (!group_is_real(column->dtype)) {
             err = gr_frame_set_borrowed(keys, c, column->name, column);
             continue;

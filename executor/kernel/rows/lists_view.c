@@ -150,6 +150,8 @@ lists_node_column(struct node *node, int64_t n, struct gr_column *ret_column)
         }
     } else if (node->class == ROWS_NULL) {
         return gr_column_alloc(dtype, n, 0, true, ret_column);
+    } else if (node->class == ROWS_LIST) {
+        return lists_column(dtype, node->values, node->valid, n, ret_column);
     } else {
         err = gr_column_alloc(dtype, n, 0, node->valid != NULL, &column);
         if (err == GRANARY_OK) {

@@ -1,4 +1,5 @@
 /* Dtypes of functions: by their signatures, and of casts and others with a rule of their own. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -35,6 +36,15 @@ expr_check_cast(struct gr_expr *expr)
     bool lists = expr_is_list(from) && expr_is_list(to);
     struct expr_shown shown;
 
+    if (from == GRANARY_STRING && expr_is_list(to)) {
+        granary_err err = expr_parse_list(expr);
+
+        if (err != GRANARY_OK) {
+            return err;
+        }
+        from = expr->operands[0]->dtype;
+        lists = true;
+    }
     if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);
 
@@ -427,17 +437,22 @@ granary_err
 expr_check_typeof(struct gr_expr *expr)
 {
     const struct gr_expr *operand = expr->operands[0];
+    granary_dtype dtype = operand->dtype;
+    const char *lists[] = {"", "[]", "[][]", "[][][]"};
+    size_t deep = 0;
     bool small =
         expr_is_weak(operand) && operand->dtype == GRANARY_INT64 && gr_dtype_fits(GRANARY_INT32, operand->value.i);
-    const char *name =
-        operand->dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : operand->dtype);
-    char *text;
+    const char *name;
+    char *text = NULL;
 
-    if (name == NULL) {
-        return expr_wrong_type(expr, "a value that is no decimal and no list");
+    for (; expr_is_list(dtype) && deep + 1 < sizeof lists / sizeof lists[0]; deep++) {
+        dtype = GRANARY_LIST_ITEM(dtype);
     }
-    text = strdup(name);
-    if (text == NULL) {
+    name = dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : dtype);
+    if (name == NULL) {
+        return expr_wrong_type(expr, "a value that is no decimal");
+    }
+    if (asprintf(&text, "%s%s", name, lists[deep]) < 0) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     expr_become_null(expr, GRANARY_STRING);

@@ -5,6 +5,7 @@
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/operators/private.h"
+#include "graph/rewrite/keys.h"
 #include "graph/window.h"
 
 /* ---- assign, project ---- */
@@ -256,6 +257,7 @@ reads_window(const struct gr_op_use *use, bool *needed, bool *const reads[2])
 const struct gr_operator gr_op_window = {
     .check = check_window,
     .infer = infer_window,
+    .rewrite = keys_of_window,
     .columns = GR_COLUMNS_ADDED,
     .entries = "columns",
     .reads = reads_window,

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "graph/aggregate.h"
 #include "graph/operators/private.h"
+#include "graph/rewrite/keys.h"
+#include "graph/rewrite/rewrite.h"
 
 /* ---- groupby ---- */
 
@@ -205,6 +207,7 @@ const struct gr_operator gr_op_groupby = {
     .traits = GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN | GR_OP_DROPS_ROWS,
     .check = check_groupby,
     .infer = infer_groupby,
+    .rewrite = keys_of_groupby,
     .columns = GR_COLUMNS_ENTRIES,
     .entries = "aggregate",
     .reads = reads_groupby,
@@ -245,7 +248,7 @@ infer_value_counts(const struct gr_node *node, const struct gr_node_type *const 
 }
 
 const struct gr_operator gr_op_value_counts = {
-    .infer = infer_value_counts, .columns = GR_COLUMNS_ALL, .reads = reads_columns};
+    .infer = infer_value_counts, .rewrite = keys_of_value_counts, .columns = GR_COLUMNS_ALL, .reads = reads_columns};
 
 static granary_err
 add_described(const struct gr_field *field, bool named, struct gr_schema *schema)
@@ -281,4 +284,5 @@ infer_describe(const struct gr_node *node, const struct gr_node_type *const *inp
     return err;
 }
 
-const struct gr_operator gr_op_describe = {.infer = infer_describe, .columns = GR_COLUMNS_ALL, .reads = reads_columns};
+const struct gr_operator gr_op_describe = {
+    .infer = infer_describe, .rewrite = rewrite_describe, .columns = GR_COLUMNS_ALL, .reads = reads_columns};

@@ -6,6 +6,7 @@
 #include "graph/concat.h"
 #include "graph/join.h"
 #include "graph/operators/private.h"
+#include "graph/rewrite/keys.h"
 
 /* ---- join ---- */
 
@@ -118,6 +119,7 @@ const struct gr_operator gr_op_join = {
     .traits = GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN | GR_OP_DROPS_ROWS,
     .check = check_join,
     .infer = infer_join,
+    .rewrite = keys_of_join,
     .columns = GR_COLUMNS_PICKED,
     .reads = reads_join,
     .origin = origin_join,

@@ -60,9 +60,6 @@ infer_recurse(const struct gr_node *node, const struct gr_node_type *const *inpu
     for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
         err = check_column(&first->fields[c], &made->fields[c], c);
     }
-    if (err == GRANARY_OK && GR_NODE_PARAMS(recurse, node->node)->distinct) {
-        err = op_refuse_lists(first, NULL, "compared");
-    }
     return err == GRANARY_OK ? op_infer_same(node, inputs, type) : err;
 }
 

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "graph/expr.h"
 #include "graph/operators/private.h"
+#include "graph/rewrite/keys.h"
+#include "graph/rewrite/rewrite.h"
 
 /* ---- select, filter ---- */
 
@@ -100,8 +102,11 @@ check_sample(const Granary__Node *node, enum gr_tile_op op)
                : GRANARY_OK;
 }
 
-const struct gr_operator gr_op_sample = {
-    .check = check_sample, .infer = op_infer_same, .columns = GR_COLUMNS_INPUT, .reads = op_reads_same};
+const struct gr_operator gr_op_sample = {.check = check_sample,
+                                         .infer = op_infer_same,
+                                         .rewrite = rewrite_sample,
+                                         .columns = GR_COLUMNS_INPUT,
+                                         .reads = op_reads_same};
 
 const struct gr_operator gr_op_rebalance = {
     .infer = op_infer_same, .columns = GR_COLUMNS_INPUT, .reads = op_reads_same};
@@ -123,7 +128,7 @@ infer_distinct(const struct gr_node *node, const struct gr_node_type *const *inp
 }
 
 const struct gr_operator gr_op_distinct = {
-    .infer = infer_distinct, .columns = GR_COLUMNS_INPUT, .reads = reads_distinct};
+    .infer = infer_distinct, .rewrite = keys_of_distinct, .columns = GR_COLUMNS_INPUT, .reads = reads_distinct};
 
 static granary_err
 infer_duplicated(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
@@ -142,7 +147,7 @@ reads_duplicated(const struct gr_op_use *use, bool *needed, bool *const reads[2]
 }
 
 const struct gr_operator gr_op_duplicated = {
-    .infer = infer_duplicated, .columns = GR_COLUMNS_ALL, .reads = reads_duplicated};
+    .infer = infer_duplicated, .rewrite = keys_of_duplicated, .columns = GR_COLUMNS_ALL, .reads = reads_duplicated};
 
 /* ---- sort ---- */
 
@@ -173,6 +178,7 @@ const struct gr_operator gr_op_sort = {
     .traits = GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN,
     .check = check_sort,
     .infer = infer_sort,
+    .rewrite = keys_of_sort,
     .columns = GR_COLUMNS_INPUT,
     .reads = reads_sort,
     .origin = op_origin_same,

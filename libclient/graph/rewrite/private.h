@@ -101,6 +101,9 @@ struct gr_node *rewrite_add_many(struct rewrite *x, enum gr_tile_op op, struct g
 /* An assign, project or window of the entries so far over the operator's input. */
 struct gr_node *rewrite_columns(struct rewrite *x, enum gr_tile_op op);
 
+/* A frame of so many rows with their numbers, from 0, as the column "#row". */
+struct gr_node *rewrite_numbered(struct rewrite *x, size_t count);
+
 /* Shorthands for tensors. */
 struct gr_node *rewrite_unary(struct rewrite *x, enum gr_tile_op op, struct gr_node *a);
 struct gr_node *rewrite_binary(struct rewrite *x, enum gr_tile_op op, struct gr_node *a, struct gr_node *b);
@@ -119,5 +122,12 @@ rewrite_full(struct rewrite *x, const int64_t *shape, int dims, const Granary__A
 struct gr_node *rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask);
 /* Integers before `count`. */
 struct gr_node *rewrite_range(struct rewrite *x, int64_t count);
+
+/* ---- complex tensors (complex.c) ---- */
+
+/* Whether an input is one. */
+bool rewrite_is_complex(const struct gr_node *node);
+/* An operator that is written by their parts. */
+struct gr_node *rewrite_complex(struct rewrite *x);
 
 #endif

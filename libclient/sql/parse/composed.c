@@ -124,8 +124,15 @@ make_call(const struct call *c, const char *word, struct sql_expr *const *args, 
     if (strcmp(word, "is_null") == 0) {
         return composed_null_test(c, args[0], false);
     }
-    if (strcmp(word, "double") == 0 || strcmp(word, "bigint") == 0) {
-        return composed_call(c, SQL_CAST, word[0] == 'd' ? "float64" : "int64", args, count);
+    if (strcmp(word, "double") == 0 || strcmp(word, "bigint") == 0 || strcmp(word, "string") == 0) {
+        return composed_call(c, SQL_CAST,
+                             word[0] == 'd'   ? "float64"
+                             : word[0] == 'b' ? "int64"
+                                              : "string",
+                             args, count);
+    }
+    if (strcmp(word, "json_of") == 0) {
+        return sql_parse_json_of(c->p, args[0], c->position);
     }
     if (strcmp(word, "pairs") == 0) {
         return CALL(c, SQL_CASE, "", composed_null_test(c, args[1], false), composed_literal(c, "null"), args[0]);
@@ -151,6 +158,10 @@ read_form(struct form *form)
     if (*form->at == '\'') { /* a comma within is none of the form's */
         size_t size = 2 + strcspn(form->at + 1, "'");
 
+        while (form->at[size] == '\'') { /* a quote in it */
+            size += 1 + strcspn(form->at + size + 1, "'") + 1;
+        }
+
         word = sql_printf(c->p->q, "%.*s", (int)size, form->at);
         form->at += size;
         return composed_literal(c, word);
@@ -169,6 +180,20 @@ composed_read(const struct call *c, const char *form)
     struct form at = {c, form};
 
     return read_form(&at);
+}
+
+struct sql_expr *
+sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right)
+{
+    struct sql_expr *args[2] = {left, right};
+    const struct call call = {.p = p, .args = args, .count = 2, .position = position};
+
+    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+        if (strcmp(composed[i].name, name) == 0 && composed[i].count == 2) {
+            return composed_read(&call, composed[i].form);
+        }
+    }
+    return NULL;
 }
 
 void
@@ -194,6 +219,8 @@ static const char *const texts[] = {"string_agg", "group_concat", "listagg", NUL
 static const char *const firsts[] = {"first", "any_value", "arbitrary", "last", "first_value", "last_value", NULL};
 static const char *const leasts[] = {"arg_min", "min_by", "argmin", "arg_min_null", NULL};
 static const char *const mosts[] = {"arg_max", "max_by", "argmax", "arg_max_null", NULL};
+static const char *const leasts_last[] = {"arg_min_nulls_last", "min_by_nulls_last", NULL};
+static const char *const mosts_last[] = {"arg_max_nulls_last", "max_by_nulls_last", NULL};
 static const char *const conts[] = {"quantile_cont", "percentile_cont", NULL};
 static const char *const discs[] = {"quantile_disc", "percentile_disc", "quantile", "approx_quantile", NULL};
 
@@ -265,18 +292,32 @@ compose_distinct(const struct call *c, const char *name)
     return refuse_distinct(c);
 }
 
-/* Of equally frequent values it is the smallest, which is the first in ascending order. */
+/* Of equally frequent values it is that which comes first in the order. */
 static struct sql_expr *
 mode(const struct call *c, const struct inside *in)
 {
-    if (in->distinct || c->count != 1 || in->count != 1 || in->order[0].descending ||
-        !gathered_same(in->order[0].expr, c->args[0])) {
-        (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->position,
-                       "'mode' in another order than the ascending one of its values is not supported: of equally "
-                       "frequent values it gives the smallest");
+    struct sql_expr *there;
+
+    if (in->distinct || c->count != 1) {
+        (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->position, "'mode' takes one value, and no DISTINCT");
         return NULL;
     }
-    return composed_aggregate(c, "mode", c->args, 1);
+    if (in->count == 1 && !in->order[0].descending && gathered_same(in->order[0].expr, c->args[0])) {
+        return composed_aggregate(c, "mode", c->args, 1);
+    }
+    there = composed_null_test(c, c->args[0], true);
+    return CALL(c, SQL_FUNCTION, "list_mode", gathered_in_order(c, c->args[0], in->order, in->count, there));
+}
+
+/* arg_min_nulls_last(x, y): a null y comes behind all others, and x may be null. */
+static struct sql_expr *
+extreme_nulls_last(const struct call *c, bool most)
+{
+    struct sql_order order = {.expr = c->args[1], .descending = most};
+    struct sql_expr *list = gathered_in_order(c, c->args[0], &order, 1, NULL);
+
+    return c->count == 3 ? CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), c->args[2])
+                         : CALL(c, SQL_FUNCTION, "list_extract", list, composed_literal(c, "1"));
 }
 
 static struct sql_expr *
@@ -310,6 +351,9 @@ compose(const struct call *c, const char *name, const struct inside *in)
     if (is_one_of(name, leasts) || is_one_of(name, mosts)) {
         return gathered_extreme(c, is_one_of(name, mosts), strstr(name, "_null") != NULL);
     }
+    if (is_one_of(name, leasts_last) || is_one_of(name, mosts_last)) {
+        return extreme_nulls_last(c, is_one_of(name, mosts_last));
+    }
     if ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && c->count == 2) {
         return gathered_several(c, name[1] == 'a');
     }
@@ -330,14 +374,6 @@ static const struct {
     const char *name;
     const char *needs;
 } absent[] = {
-    {"list_transform", "a lambda: unnest the list, compute, and gather with list()"},
-    {"list_apply", "a lambda: unnest the list, compute, and gather with list()"},
-    {"array_transform", "a lambda: unnest the list, compute, and gather with list()"},
-    {"array_apply", "a lambda: unnest the list, compute, and gather with list()"},
-    {"list_filter", "a lambda: unnest the list, and gather with list(...) FILTER (WHERE ...)"},
-    {"array_filter", "a lambda: unnest the list, and gather with list(...) FILTER (WHERE ...)"},
-    {"list_reduce", "a lambda: unnest the list, and aggregate its items"},
-    {"array_reduce", "a lambda: unnest the list, and aggregate its items"},
     {"list_zip", "structs: unnest the lists side by side"},
     {"array_zip", "structs: unnest the lists side by side"},
     {"flatten", "lists of lists"},
@@ -387,7 +423,9 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
         return true;
     }
     if (is_one_of(name, lists) || is_one_of(name, texts) || is_one_of(name, discs) || is_one_of(name, conts) ||
-        ((is_one_of(name, leasts) || is_one_of(name, mosts)) && (call->n_args == 2 || call->n_args == 3)) ||
+        ((is_one_of(name, leasts) || is_one_of(name, mosts) || is_one_of(name, leasts_last) ||
+          is_one_of(name, mosts_last)) &&
+         (call->n_args == 2 || call->n_args == 3)) ||
         ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && call->n_args == 2)) {
         return true;
     }
@@ -464,13 +502,38 @@ finish(const struct call *c, struct sql_expr *expr)
 static bool
 is_form(const char *name, size_t count, const char **ret_form)
 {
-    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+    for (size_t i = 0; name != NULL && i < COMPOSED_COUNT; i++) {
         if (strcmp(composed[i].name, name) == 0 && composed[i].count == count) {
             *ret_form = composed[i].form;
             return true;
         }
     }
     return false;
+}
+
+const char *
+composed_of_list(const char *name)
+{
+    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+        if (strncmp(composed[i].name, "list_", 5) == 0 && strcmp(composed[i].name + 5, name) == 0 &&
+            composed[i].count == 1) {
+            return composed[i].form;
+        }
+    }
+    return NULL;
+}
+
+/* The form of a call; with a mark behind its name those for a second argument that is null, or may be. */
+static bool
+find_form(struct parse *p, const PgQuery__FuncCall *from, const char *name, const char **ret_form)
+{
+    const PgQuery__Node *second = from->n_args == 2 ? from->args[1] : NULL;
+    bool written = second != NULL && second->node_case == PG_QUERY__NODE__NODE_A_CONST;
+    bool null = written && second->a_const->isnull;
+
+    return (null && is_form(sql_printf(p->q, "%s!", name), 2, ret_form)) ||
+           (second != NULL && (null || !written) && is_form(sql_printf(p->q, "%s?", name), 2, ret_form)) ||
+           is_form(name, from->n_args, ret_form);
 }
 
 bool
@@ -485,7 +548,7 @@ sql_parse_composed(struct parse *p, const PgQuery__FuncCall *from, const char *n
     if (is_absent(p, from, name)) {
         return true;
     }
-    if (!wants_composing(from, name) && !is_form(name, from->n_args, &form)) {
+    if (!wants_composing(from, name) && !find_form(p, from, name, &form)) {
         return false;
     }
     if (((form != NULL && strstr(form, "@") == NULL) || is_of_list(from, name)) &&

@@ -273,6 +273,9 @@ apply_rules(struct dialect *d)
     for (size_t t = 0; t < d->count && d->q->err == GRANARY_OK; t++) {
         struct dialect_token *token = &d->tokens[t];
 
+        if (token->is_name && !token->removed) {
+            dialect_lambda(d, token);
+        }
         for (size_t i = 0; i < RULES && !token->is_value && !token->removed; i++) {
             if (dialect_is(token, rules[i].word)) {
                 rules[i].rule(d, token);

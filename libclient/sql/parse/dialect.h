@@ -99,6 +99,9 @@ dialect_rule dialect_set, dialect_from, dialect_comma, dialect_all, dialect_qual
 dialect_rule dialect_dot, dialect_in;
 /* dialect_pivot.c */
 dialect_rule dialect_pivot, dialect_unpivot;
+/* dialect_lambda.c */
+dialect_rule dialect_lambda;
+bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_sample.c */
 dialect_rule dialect_tablesample, dialect_using_sample;
 /* dialect_words.c */

@@ -152,7 +152,9 @@ dialect_list(struct dialect *d, struct dialect_token *token)
             close->pair = open;
         }
     } else if (begins_list(token->prev)) {
-        (void)dialect_add(d, token, "array", token);
+        if (!dialect_comprehension(d, token)) {
+            (void)dialect_add(d, token, "array", token);
+        }
     }
 }
 

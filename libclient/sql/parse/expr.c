@@ -71,6 +71,7 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     PgQuery__Node *const test = TAKE(p, link, testexpr);
     const PgQuery__Node *query = TAKE(p, link, subselect);
     bool all = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
+    const struct lambda *lambda = p->lambda;
 
     if (expr == NULL) {
         return NULL;
@@ -103,9 +104,11 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     default:
         return sql_parse_refuse(p, link->location, "this form of a subquery is");
     }
+    p->lambda = NULL; /* its names mean nothing there */
     expr->select = expr->args == NULL || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT
                        ? NULL
                        : parse_select(p, query->select_stmt);
+    p->lambda = lambda;
     if (expr->select == NULL) {
         return NULL;
     }
@@ -133,9 +136,14 @@ parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
     PgQuery__Node *const *fields = TAKE(p, ref, fields);
     const PgQuery__Node *last = fields[ref->n_fields - 1];
     bool star = last->node_case == PG_QUERY__NODE__NODE_A_STAR;
-    struct sql_expr *expr = sql_parse_new_expr(p, star ? SQL_STAR : SQL_COLUMN, ref->location,
-                                               star ? "*" : parse_copy(p, parse_string(p, last)), 0);
+    struct sql_expr *expr =
+        star || ref->n_fields > 1 ? NULL : sql_parse_item(p, parse_string(p, last), ref->location);
 
+    if (expr != NULL) {
+        return expr;
+    }
+    expr = sql_parse_new_expr(p, star ? SQL_STAR : SQL_COLUMN, ref->location,
+                              star ? "*" : parse_copy(p, parse_string(p, last)), 0);
     if (expr != NULL && ref->n_fields > 1) {
         expr->table = parse_copy(p, parse_string(p, fields[ref->n_fields - 2]));
     }

@@ -470,6 +470,9 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
         *ret_expr = parse_by_formats(p, call, name, args);
         return true;
     }
+    if (sql_parse_json(p, call, name, args, ret_expr)) {
+        return true;
+    }
     if (call->n_args == 2 && strcmp(name, "parse_filename") == 0) {
         *ret_expr = parse_file_name(p, call, args);
         return true;
@@ -536,6 +539,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     }
     if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
         return sql_parse_columns(p, call);
+    }
+    if (sql_parse_lambda(p, call, name, &made)) {
+        return made;
     }
     if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
         return made;

@@ -274,6 +274,62 @@ parse_similar(struct parse *p, const PgQuery__AExpr *from)
     return p->q->err != GRANARY_OK ? NULL : negated ? sql_parse_new_negation(p, found) : found;
 }
 
+/* Whether an expression is an interval by how it is written. */
+static bool
+is_interval(const struct sql_expr *expr)
+{
+    bool is = expr->kind == SQL_LITERAL && strncmp(expr->text, "interval ", 9) == 0;
+
+    for (size_t i = 0; i < expr->count && !is && (expr->kind == SQL_INFIX || expr->kind == SQL_PREFIX); i++) {
+        is = is_interval(expr->args[i]);
+    }
+    return is;
+}
+
+/* A date and an interval make a timestamp. */
+static struct sql_expr *
+make_moment(struct parse *p, struct sql_expr *expr)
+{
+    bool sum = expr != NULL && expr->kind == SQL_INFIX && expr->count == 2 &&
+               (strcmp(expr->text, "+") == 0 || strcmp(expr->text, "-") == 0);
+
+    if (sum && is_interval(expr->args[0]) != is_interval(expr->args[1])) {
+        expr = sql_parse_new_call(p, SQL_FUNCTION, expr->position, "moment", expr, NULL);
+        if (expr != NULL) {
+            expr->written = "value"; /* an operator has no name */
+        }
+    }
+    return expr;
+}
+
+/* Operators between two lists. NULL: it is none, or the statement has failed. */
+static struct sql_expr *
+parse_list_operator(struct parse *p, const PgQuery__AExpr *from, const char *name)
+{
+    static const struct {
+        const char *sql;
+        const char *function;
+        bool exchanged;
+    } operators[] = {{"@>", "list_has_all", false}, {"<@", "list_has_all", true}, {"&&", "list_has_any", false}};
+
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        if (strcmp(operators[i].sql, name) == 0) {
+            struct sql_expr *left = parse_expr(p, TAKE(p, from, lexpr));
+            struct sql_expr *right = left == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
+            struct sql_expr *expr = right == NULL ? NULL
+                                                  : sql_parse_form_of_two(p, operators[i].function, from->location,
+                                                                          operators[i].exchanged ? right : left,
+                                                                          operators[i].exchanged ? left : right);
+
+            if (expr != NULL) {
+                expr->written = "value";
+            }
+            return expr;
+        }
+    }
+    return NULL;
+}
+
 static struct sql_expr *
 parse_operator(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -347,11 +403,14 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
             if (expr != NULL && expr->kind == SQL_FUNCTION && strchr("|&#<>", name[0]) != NULL) {
                 expr->written = "value"; /* an operator has no name */
             }
-            return operators[i].negated ? sql_parse_new_negation(p, expr) : expr;
+            return operators[i].negated ? sql_parse_new_negation(p, expr) : make_moment(p, expr);
         }
     }
-    (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location, "operator %s is not supported", name);
-    return NULL;
+    right = from->lexpr == NULL ? NULL : parse_list_operator(p, from, name);
+    if (right == NULL && p->q->err == GRANARY_OK) {
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location, "operator %s is not supported", name);
+    }
+    return right;
 }
 
 /*

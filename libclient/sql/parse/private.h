@@ -50,13 +50,23 @@ struct parse {
     int depth;
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
-    bool collates;      /* COLLATE was seen */
-    bool is_query;      /* the statement is a SELECT */
-    bool pivots;        /* aggregates are those of PIVOT */
-    int64_t moment;     /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
-    const void **taken; /* fields of the tree: a hash table of their places */
+    const struct lambda *lambda; /* that is being parsed, or NULL */
+    bool collates;               /* COLLATE was seen */
+    bool is_query;               /* the statement is a SELECT */
+    bool pivots;                 /* aggregates are those of PIVOT */
+    int64_t moment;              /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
+    const void **taken;          /* fields of the tree: a hash table of their places */
     size_t taken_count;
     size_t taken_room;
+};
+
+/* Names of what an expression of a list's items is given. */
+struct lambda {
+    const struct lambda *outer;
+    size_t depth; /* 1: it is in no other one */
+    const char *names[3];
+    const char *columns[3]; /* what the function calls them (graph/expr/check_lambda.c) */
+    size_t count;
 };
 
 /* The alias of a subquery that has none. */
@@ -120,9 +130,21 @@ void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr
 bool sql_parse_minds_distinct(const char *name);
 /* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
 bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* A function of composed.def that has a form of two arguments. */
+struct sql_expr *
+sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
+
+/* ---- lambda.c ---- */
+
+/* list_transform() and its kin; false: it is none of these. */
+bool sql_parse_lambda(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* What a name stands for in the lambda that is being parsed; NULL: nothing. */
+struct sql_expr *sql_parse_item(struct parse *p, const char *name, int position);
+/* Whether functions of that name take lambdas. */
+bool sql_parse_takes_lambda(const char *name, size_t size);
 
 /* ---- limit.c ---- */
 
@@ -174,6 +196,14 @@ struct sql_expr *sql_parse_any_case(struct parse *p, struct sql_expr *pattern);
 /* format() and printf(): the first argument must be a text as written. */
 struct sql_expr *
 sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
+
+/* ---- json.c ---- */
+
+/* A value as JSON; what is JSON stays. NULL: the statement has failed, or value is NULL */
+struct sql_expr *sql_parse_json_of(struct parse *p, struct sql_expr *value, int position);
+/* json_object() and its kin; false: it is none of them. */
+bool sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+                    struct sql_expr **ret_expr);
 
 /* A function of regular expressions with so many arguments, perhaps with options. */
 bool sql_parse_is_regexp(const char *name, size_t count, size_t *ret_which);

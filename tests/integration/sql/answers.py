@@ -973,7 +973,7 @@ select v::real from (values (1e300::double), (1)) t(v)
 error: 1e+300 is no float32
 
 select '1e999'::double
-error: '1e999' is no float64
+inf
 
 select min(j) over w, max(j) over w, sum(j) over w, avg(j) over w, avg(j) over () from (values (9007199254740993),(9007199254740995)) t(j) window w as (order by j rows 1 preceding) order by 1, 2
 9007199254740993,9007199254740993,9007199254740993,9007199254740992.0,9007199254740994.0
@@ -1437,7 +1437,7 @@ select current_timestamp(3)
 error: a precision of the current time is not supported
 
 select typeof(1.5)
-error: 'typeof' needs a value that is no decimal and no list
+error: 'typeof' needs a value that is no decimal
 
 select regexp_matches('a', 'a', 'x')
 error: line 1, column 33: option 'x' of a regular expression is not supported

@@ -1,0 +1,176 @@
+/*
+ * Rules about lambdas and list comprehensions. The grammar has an operator `->`, which binds tighter than comparisons. So
+ * what is behind it gets brackets: list_filter(l, x -> x > 1) is list_filter(l, x -> (x > 1)).
+ */
+#include "sql/parse/dialect.h"
+
+/* Brackets around the tokens from..to. */
+static void
+enclose(struct dialect *d, struct dialect_token *from, struct dialect_token *to)
+{
+    struct dialect_token *open = dialect_add(d, from, "(", from);
+    struct dialect_token *close = dialect_add(d, to->next, ")", to);
+
+    if (open != NULL && close != NULL) {
+        open->pair = close;
+        close->pair = open;
+    }
+}
+
+/* lambda x, i: value: up to the colon it is (x, i) ->. Returns the arrow, or NULL where it is none. */
+static struct dialect_token *
+lambda_word(struct dialect *d, struct dialect_token *word)
+{
+    struct dialect_token *first = word->next;
+    struct dialect_token *last = first;
+
+    while (dialect_is_name(last) && dialect_is(last->next, ",")) {
+        last = last->next->next;
+    }
+    if (!dialect_is_name(last) || !dialect_is(last->next, ":")) {
+        return NULL;
+    }
+    if (last != first) {
+        enclose(d, first, last);
+    }
+    dialect_remove(d, word);
+    last = dialect_is(last->next, ")") ? last->next : last;
+    dialect_replace(d, last->next, "->");
+    return last->next;
+}
+
+/* The arrow of a lambda that begins with a token; NULL: it is none. */
+static struct dialect_token *
+find_arrow(struct dialect *d, struct dialect_token *token)
+{
+    if (dialect_is(token, "lambda") && dialect_is_name(token->next)) {
+        return lambda_word(d, token);
+    }
+    if (dialect_is_name(token) && dialect_is(token->next, "->")) {
+        return token->next;
+    }
+    return dialect_is(token, "(") && token->pair != NULL && dialect_is(token->pair->next, "->") ? token->pair->next
+                                                                                                : NULL;
+}
+
+/* Asked of each name in front of a bracket. */
+void
+dialect_lambda(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const commas[] = {",", NULL};
+    struct dialect_token *open = token->next;
+    struct dialect_token *argument;
+
+    if (!dialect_is(open, "(") || open->pair == NULL || !sql_parse_takes_lambda(token->text, (size_t)token->size)) {
+        return;
+    }
+    for (argument = open->next; argument != open->pair && argument->next != NULL;) {
+        struct dialect_token *arrow = find_arrow(d, argument);
+        struct dialect_token *end = dialect_find(arrow == NULL ? argument : arrow->next, commas);
+
+        if (arrow != NULL && arrow->next != end) {
+            enclose(d, arrow->next, end->prev);
+        }
+        argument = dialect_is(end, ",") ? end->next : open->pair;
+    }
+}
+
+/* A token with the text of another one. */
+static void
+repeat(struct dialect *d, struct dialect_token *before, const struct dialect_token *token)
+{
+    struct dialect_token *made = dialect_add(d, before, token->text, token);
+
+    if (made != NULL) {
+        made->size = token->size; /* the text goes on behind it */
+    }
+}
+
+/* The tokens from..to behind a comma and names, as a lambda and the last argument of a call. second: or NULL */
+static void
+give_lambda(struct dialect *d, const struct dialect_token *name, const struct dialect_token *second,
+            struct dialect_token *from, struct dialect_token *to)
+{
+    (void)dialect_add(d, from, second == NULL ? "," : ", (", from);
+    repeat(d, from, name);
+    if (second != NULL) {
+        (void)dialect_add(d, from, ",", second);
+        repeat(d, from, second);
+    }
+    (void)dialect_add(d, from, second == NULL ? "->" : ") ->", from);
+    enclose(d, from, to);
+}
+
+/* [value FOR x IN list IF condition] is list_transform(list_filter(list, x -> (condition)), x -> (value)). false: it is
+ * none. */
+bool
+dialect_comprehension(struct dialect *d, struct dialect_token *open)
+{
+    static const char *const words[] = {"for", NULL};
+    static const char *const conditions[] = {"if", NULL};
+    struct dialect_token *close = open->pair;
+    struct dialect_token *begins = close == NULL || close == open->next ? NULL : dialect_find(open->next, words);
+    struct dialect_token *name;
+    struct dialect_token *second = NULL;
+    struct dialect_token *in;
+    struct dialect_token *condition;
+    struct dialect_token *list;
+    struct dialect_token *list_end;
+    struct dialect_token *value = open->next;
+    struct dialect_token *value_end;
+
+    if (begins == NULL || !dialect_is(begins, "for") || begins == open->next || !dialect_is_name(begins->next)) {
+        return false;
+    }
+    name = begins->next;
+    if (dialect_is(name->next, ",") && dialect_is_name(name->next->next)) {
+        second = name->next->next;
+    }
+    in = (second == NULL ? name : second)->next;
+    if (!dialect_is(in, "in") || dialect_is_end(in->next)) {
+        return false;
+    }
+    condition = dialect_find(in->next, conditions);
+    if (condition != close && (!dialect_is(condition, "if") || condition == in->next || condition->next == close)) {
+        return false;
+    }
+    if (second != NULL && condition != close) {
+        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, condition->at,
+                       "IF is not supported in a list comprehension with places, such as `x, i`: use list_filter()");
+        return true;
+    }
+    list = in->next;
+    list_end = condition->prev;
+    value_end = begins->prev;
+    (void)dialect_add(d, open, "list_transform", open);
+    dialect_replace(d, open, "(");
+    dialect_replace(d, close, ")");
+    dialect_remove(d, begins);
+    dialect_remove(d, name);
+    if (second != NULL) {
+        dialect_remove(d, second->prev);
+        dialect_remove(d, second);
+    }
+    dialect_remove(d, in);
+    if (condition != close) { /* list , x -> ( condition ) */
+        struct dialect_token *last = close->prev;
+        struct dialect_token *call = dialect_add(d, list, "list_filter", list);
+        struct dialect_token *opened = dialect_add(d, list, "(", list);
+        struct dialect_token *closed;
+        struct dialect_token *from = condition->next;
+
+        dialect_remove(d, condition);
+        give_lambda(d, name, second, from, last);
+        closed = dialect_add(d, close, ")", close);
+        if (call == NULL || opened == NULL || closed == NULL) {
+            return true;
+        }
+        opened->pair = closed;
+        closed->pair = opened;
+        list = call;
+        list_end = closed;
+    }
+    dialect_move(d, list, list_end, value);
+    give_lambda(d, name, second, value, value_end);
+    return true;
+}
