@@ -1001,6 +1001,7 @@ def truncated(row, options):
 
 
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'decade'", "'century'", "'millennium'", "'isoyear'"]])
+both('TZ_LOCALIZE', "timezone('UTC',tz_localize([0],{0}))", 'm', lambda row, o: row[0] + datetime.timedelta(hours={"'UTC'": 0, "'Etc/GMT+5'": 5}[o[0]]), [["'UTC'", "'Etc/GMT+5'"]])
 both('TIMEZONE', 'timezone([0],timezone([0],{0}))', 'm', lambda row, o: row[0], [["'UTC'", "'Etc/GMT+5'", "'Asia/Kolkata'"]])
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'm', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'hour'", "'minute'", "'second'"]])
 
