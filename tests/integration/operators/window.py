@@ -248,10 +248,11 @@ with Instance() as granary:
                                    ('resample', {'on': 't', 'every': '1M', 'aggregate': {'n': 'size'}}, 'MS'), ('resample', {'on': 't', 'every': '1h', 'aggregate': {'t': 'size'}}, "'t'"),
                                    ('resample', {'on': 't', 'every': '1h', 'keys': ['t'], 'aggregate': {'n': 'size'}}, "'t'"), ('resample', {'on': 's', 'every': '1h', 'aggregate': {'n': 'size'}}, "'s'"),
                                    ('resample', {'on': 't', 'every': '1MS1D', 'aggregate': {'n': 'size'}}, 'unit'),
-                                   ('resample', {'on': 't', 'every': '5h', 'origin': 'noon', 'aggregate': {'n': 'size'}}, 'noon'), ('resample', {'on': 't', 'every': '1h', 'limit': 1, 'aggregate': {'n': 'size'}}, 'limit'),
+                                   ('resample', {'on': 't', 'every': '1h', 'limit': 1, 'aggregate': {'n': 'size'}}, 'limit'),
                                    ('upsample', {'on': 't', 'every': '1h', 'keys': ['t']}, "'t'"),
                                    ('interpolate', {'columns': ['d'], 'by': 's'}, "'s'"), ('interpolate', {'columns': ['t'], 'method': 'ffill', 'limit_direction': 'both'}, 'direction')):
         granary.fails({'t': far, 'w': {'op': op, 'input': 't', **parameters}}, 'w', "'w'", op, *words)
+    granary.fails({'t': far, 'w': {'op': 'resample', 'input': 't', 'on': 't', 'every': '5h', 'origin': 'noon', 'aggregate': {'n': 'size'}}}, 'w', 'noon')
     for op, parameters in (('resample', {'aggregate': {'n': 'size'}}), ('upsample', {})):
         granary.fails({'t': far, 'w': {'op': op, 'input': 't', 'on': 't', 'every': '1us', **parameters}}, 'w', 'too long')
     big = granary.put({'i': Column('int64', np.array([2**62, 2**62]))}, 2)
