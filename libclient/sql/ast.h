@@ -78,6 +78,7 @@ struct sql_expr {
     size_t count;
     bool negated;
     bool ignores_nulls; /* AGGREGATE: lag and its like */
+    uint8_t marks;      /* of COLLATE, while it is parsed (parse/collate.c) */
     /* AGGREGATE */
     const char *written; /* its name in the statement; of others: NULL, a FUNCTION's, or what is made up so */
     bool distinct;
@@ -271,6 +272,14 @@ struct sql_unpivot {
     bool keeps_nulls;
 };
 
+/* Rows that are drawn at random from all that FROM gives. */
+struct sql_sample {
+    double fraction; /* -1: rows */
+    int64_t rows;    /* at most */
+    int64_t seed;
+    int position;
+};
+
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
 
 struct sql_select {
@@ -299,6 +308,7 @@ struct sql_select {
     struct sql_expr *qualify;
     const struct sql_pivot *pivot; /* targets are what it aggregates, group its groups; or NULL */
     const struct sql_unpivot *unpivot;
+    const struct sql_sample *sample; /* or NULL */
     /* Of either. */
     struct sql_order *order;
     size_t order_count;

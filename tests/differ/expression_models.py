@@ -973,7 +973,7 @@ for name, word in (('STRPTIME', 'strptime'), ('TRY_STRPTIME', 'try_strptime')):
     both(name, word + "(strftime({0}, '[0]'), '[0]')", 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day),
          [['%G-%V-%u', '%Y %j', '%Y/%U/%w', '%Y %W %u', '%d  %h %Y %V', '%w%W%Y']])
 both('TRY_STRPTIME', "try_strptime({0}, '%Y-%m-%d')", 's', lambda row, o: None)
-both('TRY_STRPTIME', "try_strptime('[0] 19', '%Y %V') is null", 's', lambda row, o: True, [[2021, 2022]])
+both('TRY_STRPTIME', "try_strptime('[0] 19', '%Y %V') is null", 's', lambda row, o: True, [[2021, 2022]], nulls=True)
 both('MAKE_DATE', 'make_date({0}, [0], {1})', 'yh', lambda row, o: datetime.date(row[0], o[0], row[1]), [[1, 2, 12]])
 
 

@@ -183,6 +183,13 @@ struct pivot {
     bool is_size, is_only;
 };
 
+/* The column of a category, or of the margins. Errors of aggregates tell it. */
+static const char *
+pivot_name(const struct pivot *pivot, size_t i)
+{
+    return i < pivot->count ? pivot->categories[i] : pivot->margins;
+}
+
 /* Entries of a groupby: how many rows each category has (the last one: all of them), and their aggregates. */
 static void
 pivot_entries(struct rewrite *x, const struct pivot *pivot)
@@ -200,7 +207,7 @@ pivot_entries(struct rewrite *x, const struct pivot *pivot)
         }
         rewrite_entry(x, rewrite_text(x, "#rows %zu", i), rewrite_text(x, "sum(case when %s then 1 else 0 end)", is));
         if (!pivot->is_size) {
-            rewrite_entry(x, rewrite_text(x, "#value %zu", i),
+            rewrite_entry(x, pivot_name(pivot, i),
                           rewrite_text(x, "%s(case when %s then %s else null end)",
                                        pivot->is_only ? "first" : pivot->function, is, pivot->value));
         }
@@ -221,16 +228,16 @@ pivot_columns(struct rewrite *x, const struct pivot *pivot, struct gr_node *rows
                                                : name);
     }
     for (size_t i = 0; i < pivot->count + (pivot->margins != NULL); i++) {
+        const char *made = rewrite_name(x, pivot_name(pivot, i));
         const char *value = pivot->is_size ? rewrite_text(x, "`#rows %zu`", i)
                             : pivot->is_only
                                 ? rewrite_text(x,
                                                "case when (case when `#rows %zu` > 1 then error('two rows for one "
-                                               "place: choose an aggregate') else '' end) = '' then `#value %zu` "
-                                               "else null end",
-                                               i, i)
-                                : rewrite_text(x, "`#value %zu`", i);
+                                               "place: choose an aggregate') else '' end) = '' then %s else null end",
+                                               i, made)
+                                : made;
 
-        rewrite_entry(x, i < pivot->count ? pivot->categories[i] : pivot->margins,
+        rewrite_entry(x, pivot_name(pivot, i),
                       rewrite_text(x, "case when `#rows %zu` > 0 then %s else %s end", i, value,
                                    rewrite_param_text(x, "fill_value")));
     }

@@ -37,6 +37,8 @@ static const struct {
     {"pivot_longer", dialect_unpivot},
     {"all", dialect_all},
     {"qualify", dialect_qualify},
+    {"tablesample", dialect_tablesample},
+    {"using", dialect_using_sample},
     {"values", dialect_values},
     {"interval", dialect_interval},
     {"filter", dialect_filter},

@@ -13,18 +13,18 @@
 
 #include "sql/parse/dialect.h"
 
-static void
-add_all(struct dialect *d, struct dialect_token *before, const char *const *texts, const struct dialect_token *at)
+void
+dialect_add_all(struct dialect *d, struct dialect_token *before, const char *const *texts,
+                const struct dialect_token *at)
 {
     for (; *texts != NULL; texts++) {
         (void)dialect_add(d, before, *texts, at);
     }
 }
 
-/* Two brackets, one before each of two tokens. NULL: out of memory. */
-static struct dialect_token *
-add_brackets(struct dialect *d, struct dialect_token *from, struct dialect_token *behind,
-             const struct dialect_token *at)
+struct dialect_token *
+dialect_add_brackets(struct dialect *d, struct dialect_token *from, struct dialect_token *behind,
+                     const struct dialect_token *at)
 {
     struct dialect_token *open = dialect_add(d, from, "(", at);
     struct dialect_token *close = dialect_add(d, behind, ")", at);
@@ -110,7 +110,7 @@ put_name(struct dialect *d, struct dialect_token *first, struct dialect_token *e
         return;
     }
     (void)dialect_add(d, first, "\"#as\"", first);
-    (void)add_brackets(d, first, end, first);
+    (void)dialect_add_brackets(d, first, end, first);
     if (as) {
         dialect_replace(d, before, ",");
     } else {
@@ -170,27 +170,27 @@ put_lists(struct dialect *d, struct dialect_token *from, struct dialect_token *e
     }
 }
 
-/* WINDOW "#pivot" AS (PARTITION BY ... ) around from..end. */
-static void
-put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
-           enum parse_noted noted, const struct dialect_token *at)
+void
+dialect_put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
+                   enum parse_noted noted, const struct dialect_token *at)
 {
-    struct dialect_token *open = add_brackets(d, from, end, at);
+    struct dialect_token *open = dialect_add_brackets(d, from, end, at);
 
     if (open != NULL) {
         dialect_note(d, open, noted);
-        add_all(d, open->next, (const char *const[]){"partition", "by", NULL}, at);
-        add_all(d, open, (const char *const[]){"window", name, "as", NULL}, at);
+        dialect_add_all(d, open->next, (const char *const[]){"partition", "by", NULL}, at);
+        dialect_add_all(d, open, (const char *const[]){"window", name, "as", NULL}, at);
     }
 }
 
 /* ---- in FROM ---- */
 
-/* Where the table begins that a token stands behind. NULL: none does. */
-static struct dialect_token *
-source_begin(struct dialect_token *token)
+struct dialect_token *
+dialect_source_begin(struct dialect_token *token, bool joined)
 {
-    static const char *const begins[] = {"from", ",", NULL};
+    static const char *const all[] = {"from", ",", NULL};
+    static const char *const last[] = {"from", ",", "join", "lateral", NULL};
+    const char *const *begins = joined ? all : last;
     static const char *const ends[] = {"select", "where", "group", "having", "order", "limit", "union", NULL};
     struct dialect_token *first = token;
 
@@ -210,10 +210,10 @@ source_begin(struct dialect_token *token)
 static void
 put_table(struct dialect *d, struct dialect_token *first, struct dialect_token *behind, const struct dialect_token *at)
 {
-    struct dialect_token *open = add_brackets(d, first, behind, at);
+    struct dialect_token *open = dialect_add_brackets(d, first, behind, at);
 
     if (open != NULL && !dialect_is_alias(open->pair->next)) {
-        add_all(d, open->pair->next, (const char *const[]){"as", "\"" SQL_NAMELESS "\"", NULL}, at);
+        dialect_add_all(d, open->pair->next, (const char *const[]){"as", "\"" SQL_NAMELESS "\"", NULL}, at);
     }
 }
 
@@ -235,7 +235,7 @@ pivot_table(struct dialect *d, struct dialect_token *token, struct dialect_token
     move_part(d, group, close, token);
     put_lists(d, list->next, close, true);
     dialect_remove(d, list);
-    put_window(d, open->next, close, "\"#pivot\"", NOTED_PIVOT, token);
+    dialect_put_window(d, open->next, close, "\"#pivot\"", NOTED_PIVOT, token);
     put_table(d, select, close->next, token);
     dialect_remove(d, open);
     dialect_remove(d, close);
@@ -265,7 +265,7 @@ unpivot_table(struct dialect *d, struct dialect_token *token, struct dialect_tok
     }
     dialect_remove(d, in->next->pair);
     dialect_remove(d, in->next);
-    put_window(d, open->next, close, name, NOTED_UNPIVOT, token);
+    dialect_put_window(d, open->next, close, name, NOTED_UNPIVOT, token);
     select = dialect_add(d, first, "select * from", token);
     if (select == NULL) {
         return;
@@ -297,11 +297,11 @@ part_end(struct dialect_token *token)
 static void
 put_statement(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const struct dialect_token *at)
 {
-    struct dialect_token *open = add_brackets(d, from, end, at);
+    struct dialect_token *open = dialect_add_brackets(d, from, end, at);
 
     if (open != NULL) {
-        add_all(d, open, (const char *const[]){"select", "*", "from", NULL}, at);
-        add_all(d, end, (const char *const[]){"as", "\"" SQL_NAMELESS "\"", NULL}, at);
+        dialect_add_all(d, open, (const char *const[]){"select", "*", "from", NULL}, at);
+        dialect_add_all(d, end, (const char *const[]){"as", "\"" SQL_NAMELESS "\"", NULL}, at);
     }
 }
 
@@ -330,7 +330,7 @@ pivot_statement(struct dialect *d, struct dialect_token *token)
         move_part(d, using->next, group, token);
         dialect_remove(d, using);
     } else if (pivots || !groups) {
-        add_all(d, token, (const char *const[]){"count", "(", "*", ")", NULL}, token);
+        dialect_add_all(d, token, (const char *const[]){"count", "(", "*", ")", NULL}, token);
     }
     if (pivots) {
         struct dialect_token *behind = groups ? group : end;
@@ -339,7 +339,7 @@ pivot_statement(struct dialect *d, struct dialect_token *token)
         if (groups) {
             move_part(d, group, end, on);
         }
-        put_window(d, on->next, end, "\"#pivot\"", NOTED_PIVOT, token);
+        dialect_put_window(d, on->next, end, "\"#pivot\"", NOTED_PIVOT, token);
         dialect_remove(d, on);
     }
     put_statement(d, select, end, token);
@@ -375,7 +375,7 @@ unpivot_statement(struct dialect *d, struct dialect_token *token)
         dialect_move(d, name, name, first);
         dialect_remove(d, value);
     } else {
-        add_all(d, first, (const char *const[]){"value", ",", "name", NULL}, token);
+        dialect_add_all(d, first, (const char *const[]){"value", ",", "name", NULL}, token);
     }
     (void)dialect_add(d, first, ",", token);
     if (nulls) {
@@ -384,7 +384,7 @@ unpivot_statement(struct dialect *d, struct dialect_token *token)
     }
     select = dialect_add(d, token, "select *", token);
     dialect_replace(d, token, "from");
-    put_window(d, on->next, end, nulls ? "\"#unpivot nulls\"" : "\"#unpivot\"", NOTED_UNPIVOT, token);
+    dialect_put_window(d, on->next, end, nulls ? "\"#unpivot nulls\"" : "\"#unpivot\"", NOTED_UNPIVOT, token);
     dialect_remove(d, on);
     if (select != NULL) {
         put_statement(d, select, end, token);
@@ -421,7 +421,7 @@ for_bracket(struct dialect_token *open)
 void
 dialect_pivot(struct dialect *d, struct dialect_token *token)
 {
-    struct dialect_token *first = for_bracket(token->next) == NULL ? NULL : source_begin(token);
+    struct dialect_token *first = for_bracket(token->next) == NULL ? NULL : dialect_source_begin(token, true);
 
     if (first != NULL) {
         pivot_table(d, token, first);
@@ -436,7 +436,7 @@ dialect_unpivot(struct dialect *d, struct dialect_token *token)
     static const char *const kinds[] = {"include", "exclude", NULL};
     bool kind = dialect_is_one(token->next, kinds) && dialect_is(token->next->next, "nulls");
     struct dialect_token *open = for_bracket(kind ? token->next->next->next : token->next);
-    struct dialect_token *first = open == NULL ? NULL : source_begin(token);
+    struct dialect_token *first = open == NULL ? NULL : dialect_source_begin(token, true);
 
     if (first != NULL) {
         unpivot_table(d, token, first, open);

@@ -3,9 +3,8 @@
 
 #include "sql/parse/dialect.h"
 
-/* Whether a word of a query stands before the token, outside of brackets: the first one of words, back from there. */
-static const struct dialect_token *
-find_before(const struct dialect_token *token, const char *const *words)
+const struct dialect_token *
+dialect_find_before(const struct dialect_token *token, const char *const *words)
 {
     for (token = token->prev; token->prev != NULL && !dialect_is_one(token, words); token = token->prev) {
         if (token->pair != NULL && dialect_is_end(token)) {
@@ -95,7 +94,7 @@ dialect_qualify(struct dialect *d, struct dialect_token *token)
 {
     static const char *const names[] = {"as", ".", ",", "(", "select", "from", "join", NULL};
     static const char *const words[] = {"window", "select", NULL};
-    const struct dialect_token *clause = find_before(token, words);
+    const struct dialect_token *clause = dialect_find_before(token, words);
     struct dialect_token *end = dialect_clause_end(token->next);
     struct dialect_token *open;
 
@@ -133,7 +132,7 @@ dialect_colon(struct dialect *d, struct dialect_token *token)
     if (!dialect_is_name(name) || !dialect_is_one(name->prev, begins)) {
         return;
     }
-    list = find_before(name, lists);
+    list = dialect_find_before(name, lists);
     if (list == NULL || dialect_is(list, "[") || dialect_is(list, "{")) {
         return;
     }
@@ -189,7 +188,7 @@ is_in_from(const struct dialect_token *token)
     if (!dialect_is(token->prev, ",")) {
         return dialect_is_one(token->prev, begins);
     }
-    clause = find_before(token, words);
+    clause = dialect_find_before(token, words);
     return clause != NULL && dialect_is(clause, "from");
 }
 

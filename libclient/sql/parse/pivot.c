@@ -20,7 +20,7 @@ without_name(struct parse *p, const PgQuery__Node *item, const char **ret_name)
     (void)parse_last(p, TAKE(p, call, funcname), call->n_funcname);
     (void)TAKE(p, call, funcformat);
     args = TAKE(p, call, args);
-    *ret_name = parse_copy(p, TAKE(p, TAKE(p, TAKE(p, args[1], a_const), sval), sval));
+    *ret_name = parse_copy(p, TAKE(p, args[1]->a_const->sval, sval));
     return args[0];
 }
 
@@ -181,7 +181,7 @@ is_in(const PgQuery__Node *node)
 }
 
 static bool
-parse_key(struct parse *p, const PgQuery__Node *node, struct sql_pivot_key *key)
+parse_pivot_key(struct parse *p, const PgQuery__Node *node, struct sql_pivot_key *key)
 {
     bool ok;
 
@@ -218,7 +218,7 @@ parse_pivot(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *
     pivot->count = from->n_partition_clause;
     pivot->keys = SQL_ARRAY(p->q, struct sql_pivot_key, pivot->count);
     for (size_t i = 0; i < pivot->count && pivot->keys != NULL; i++) {
-        if (!parse_key(p, parts[i], &pivot->keys[i])) {
+        if (!parse_pivot_key(p, parts[i], &pivot->keys[i])) {
             return false;
         }
     }

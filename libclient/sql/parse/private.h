@@ -19,6 +19,7 @@ enum parse_noted {
     NOTED_QUALIFY,       /* a window's partition is the condition of QUALIFY */
     NOTED_PIVOT,         /* a window's partition is what PIVOT says */
     NOTED_UNPIVOT,       /* ... UNPIVOT */
+    NOTED_SAMPLE,        /* ... TABLESAMPLE or USING SAMPLE */
     NOTED_JOIN,          /* as it stands; those from here on are of JOINs, each of which is noted */
     NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
@@ -48,6 +49,8 @@ struct parse {
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
     const struct lambda *lambda; /* that is being parsed, or NULL */
+    bool collates;               /* COLLATE was seen */
+    bool is_query;               /* the statement is a SELECT */
     bool pivots;                 /* aggregates are those of PIVOT */
     int64_t moment;              /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
     const void **taken;          /* fields of the tree: a hash table of their places */
@@ -152,11 +155,26 @@ bool parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_se
 struct sql_expr *sql_parse_star(struct parse *p, const PgQuery__FuncCall *call);
 struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *call);
 
+/* ---- collate.c ---- */
+
+struct sql_expr *parse_collate(struct parse *p, const PgQuery__CollateClause *from);
+/* What was parsed, with COLLATE in it settled. expr may be NULL; NULL: the statement has failed */
+struct sql_expr *parse_settle(struct parse *p, struct sql_expr *expr);
+/* What a value is sorted or grouped by. */
+struct sql_expr *parse_key(struct parse *p, struct sql_expr *expr);
+/* ORDER BY of a query, by the keys of what it names. */
+bool parse_sort_keys(struct parse *p, struct sql_select *select);
+/* A value whose COLLATE would be lost. */
+bool parse_unmarked(struct parse *p, const struct sql_expr *expr);
+bool parse_check_marks(struct parse *p, const struct sql_select *select);
+
 /* ---- pivot.c ---- */
 
 /* The window that dialect_pivot() has made of PIVOT or UNPIVOT. */
 bool parse_pivot(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *select);
 bool parse_unpivot(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *select);
+/* The one that dialect_sample.c has made. */
+bool parse_sample(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *select);
 /* FILTER of an aggregate (or NULL) with what PIVOT adds to it where it stands there. NULL: nothing, or it has failed. */
 struct sql_expr *parse_pivoted(struct parse *p, struct sql_expr *condition, int position);
 

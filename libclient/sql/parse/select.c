@@ -267,8 +267,8 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
     return select->with != NULL;
 }
 
-bool
-parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
+static bool
+parse_sorts(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
 {
     struct sql_order *order = SQL_ARRAY(p->q, struct sql_order, count);
 
@@ -284,6 +284,18 @@ parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
     }
     *ret_order = order;
     return order != NULL;
+}
+
+bool
+parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
+{
+    bool ok = parse_sorts(p, from, count, ret_order);
+
+    for (size_t i = 0; ok && i < count; i++) {
+        (*ret_order)[i].expr = parse_key(p, (*ret_order)[i].expr);
+        ok = (*ret_order)[i].expr != NULL;
+    }
+    return ok;
 }
 
 /* ---- SELECT ---- */
@@ -378,10 +390,14 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
         select->order_all = parse_order_all(p, TAKE(p, from, sort_clause)[0]->sort_by);
         sorted = 0;
     }
-    if (!parse_order(p, TAKE(p, from, sort_clause), sorted, &select->order)) {
+    if (!parse_sorts(p, TAKE(p, from, sort_clause), sorted, &select->order)) {
         return false;
     }
     select->order_count = sorted;
+    if (p->collates && !parse_sort_keys(p, select)) {
+        return false;
+    }
+    sorted = select->order_count;
     if (!has_distinct_on(from)) {
         return true;
     }
@@ -395,7 +411,7 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     }
     for (size_t i = 0; i < select->distinct_on; i++) {
         order[sorted + i].expr = parse_expr(p, TAKE(p, from, distinct_clause)[i]);
-        if (order[sorted + i].expr == NULL) {
+        if (order[sorted + i].expr == NULL || !parse_unmarked(p, order[sorted + i].expr)) {
             return false;
         }
     }
@@ -440,7 +456,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     } else if (ok) {
         ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
     }
-    ok = ok && parse_orders(p, from, select) && parse_limit(p, from, select);
+    ok = ok && parse_orders(p, from, select) && parse_limit(p, from, select) && parse_check_marks(p, select);
     p->depth--;
     p->windows = windows;
     p->window_count = window_count;

@@ -12,5 +12,6 @@ REASONS = [
     (r'\b0[box][0-9a-f_]', 'numbers with another base, as in PostgreSQL; for DuckDB an alias begins there'),
     (r'\bregexp_split_to_array\s*\([^)]*\\s\*', 'an empty match splits behind each character, as in PostgreSQL'),
     (r'\b(var|stddev)_?(pop|samp)?\s*\(\s*\'(inf|nan)', 'nan, as in PostgreSQL; a nan counts as missing'),
+    (r'\b(using\s+sample|tablesample)\b', 'other rows are drawn'),
     (r'\bilike\b.*chr\s*\(\s*0', 'a NUL is a character as any other'),
 ]

@@ -262,6 +262,10 @@ class Expr(WindowMethods, ExprMethods):
         above = _compare(self, ">=" if closed in ("both", "left") else ">", lower)
         return above & _compare(self, "<=" if closed in ("both", "right") else "<", upper)
 
+    def format(self, spec: str_type) -> Expr:
+        """As text, by a format of Python's: '>8', '05d', '.2f', ','."""
+        return call("format^", self, spec)
+
     def like(self, pattern: str_type, *, case: bool = True) -> Expr:
         """Whether it matches SQL's pattern: % is any text, _ any character."""
         return _joined(f"{_at(self, literals.SUM)} {'like' if case else 'ilike'} {literals.string(pattern)}", literals.COMPARE, [self])

@@ -5,6 +5,7 @@ A plan's columns do not depend on data. So these methods run a small query, and 
 from __future__ import annotations
 
 import math
+import numbers
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _steps
@@ -237,10 +238,12 @@ class FoundMethods(FrameMethods):
                 are asked for now to make it, and have the digits that pandas shows.
         right   bins have their right edge, not their left one
         """
-        wanted = bins if isinstance(bins, int) and not isinstance(bins, bool) else count
+        wanted = int(bins) if isinstance(bins, numbers.Integral) and not isinstance(bins, bool) else count
         given: Dict[str, Any] = {"column": column_name(column), "right": right, "include_lowest": include_lowest, "name": name}
         if wanted is None:
-            edges = flat((bins,))
+            if bins is None or isinstance(bins, str):
+                raise TypeError("cut() needs 'bins': the edges, or how many bins")
+            edges = list(bins)
             if labels is False:
                 numbered = self._operator("cut", {**given, "bins": edges, "labels": [str(i) for i in range(len(edges) - 1)]})
                 return numbered.with_columns({name or given["column"]: col(name or given["column"]).cast("int64")})

@@ -27,7 +27,7 @@ EXPRESSION_ALIASES = {"n_unique": "nunique", "approx_n_unique": "nunique", "cum_
                       "implode": "list", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "log": "ln", "is_infinite": "isinf"}
 STR_ALIASES = {"to_lowercase": "lower", "to_uppercase": "upper", "len_chars": "length", "strip_chars": "trim",
                "strip_chars_start": "ltrim", "strip_chars_end": "rtrim", "pad_start": "lpad", "pad_end": "rpad", "to_titlecase": "title",
-               "slice": "substring", "to_datetime": "strptime", "split": "string_split"}
+               "slice": "substring", "to_datetime": "strptime", "extract_all": "regexp_extract_all", "split": "string_split"}
 DT_ALIASES = {"truncate": "date_trunc", "ordinal_day": "dayofyear", "to_string": "strftime"}
 _KEYWORDS = {"from": "start", "with": "value"}
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -275,7 +275,14 @@ def _joined_text(self: Any, delimiter: str = "", *, ignore_nulls: bool = True) -
     return whole if ignore_nulls else when(self._expr.is_null().any()).then(None).otherwise(whole)
 
 
+def _count_matches(self: Any, pattern: str) -> Any:
+    """How many parts match a regular expression."""
+    from ._expr import call
+    return call("list_length", call("regexp_extract_all", self._expr, pattern))
+
+
 _plain, _texts, _dates = _expression_methods()
+_texts["count_matches"] = _finish(_count_matches, "count_matches", "Expr.str", inspect.signature(_count_matches), _count_matches.__doc__ or "")
 _texts["join"] = _finish(_joined_text, "join", "Expr.str", inspect.signature(_joined_text), _joined_text.__doc__ or "")
 ExprMethods: Any = type("ExprMethods", (), {**_plain, "__slots__": ()})
 StrMethods: Any = type("StrMethods", (_Namespace,), {**_texts, "__slots__": ()})
