@@ -954,6 +954,8 @@ def bucket(row, options):
     return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=us - (us - origin) % width)
 
 
+graph('MOMENT', 'moment({0})', 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
+graph('MOMENT', 'moment({0})', 'm', lambda row, o: row[0])
 both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'd', bucket, [[1, 3, 7], ['day', 'month']])
 both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'm', bucket, [[1, 5, 15], ['day', 'month', 'hour', 'minute']])
 both('MAKE_TIME', 'hour(make_time({0} % 24, [0], [1]))', 'h', lambda row, o: row[0] % 24, [[0, 59], ['0e0', '59.5e0']])
@@ -1012,6 +1014,7 @@ def truncated(row, options):
 
 
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'd', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'decade'", "'century'", "'millennium'", "'isoyear'"]])
+both('TZ_LOCALIZE', "timezone('UTC',tz_localize([0],{0}))", 'm', lambda row, o: row[0] + datetime.timedelta(hours={"'UTC'": 0, "'Etc/GMT+5'": 5}[o[0]]), [["'UTC'", "'Etc/GMT+5'"]])
 both('TIMEZONE', 'timezone([0],timezone([0],{0}))', 'm', lambda row, o: row[0], [["'UTC'", "'Etc/GMT+5'", "'Asia/Kolkata'"]])
 both('DATE_TRUNC', 'date_trunc([0], {0})', 'm', truncated, [["'year'", "'quarter'", "'month'", "'day'", "'hour'", "'minute'", "'second'"]])
 
