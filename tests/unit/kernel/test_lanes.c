@@ -36,7 +36,7 @@ operand_text(const granary_frame *frame, int i)
                                            "interval '1 month'",
                                            "list_value(int64, null, 2)",
                                            "string_split(string, '')",
-                                           "list_value(decimal)",
+                                           "list_value(1, 2, 7, 11)",
                                            "list_value(bool)",
                                            "'a'", /* ascending */
                                            "2",
