@@ -40,6 +40,11 @@
     X(FLOAT32, float, 4, REAL, "float32", "<f4")                                                                       \
     X(FLOAT64, double, 8, REAL, "float64", "<f8")
 
+/* Two floats each, the real part first. Tensors only. */
+#define GR_COMPLEX_DTYPES(X)                                                                                           \
+    X(COMPLEX64, float _Complex, 8, COMPLEX, "complex64", "<c8")                                                       \
+    X(COMPLEX128, double _Complex, 16, COMPLEX, "complex128", "<c16")
+
 /* Each is a case of its own. 0 bytes: values are not of one size, or bits. */
 #define GR_OTHER_DTYPES(X)                                                                                             \
     X(NULLTYPE, void, 0, NULL, "null", NULL)                                                                           \
@@ -52,7 +57,7 @@
 /* What is stored as a C integer; as a C number; all there is. */
 #define GR_WORD_DTYPES(X)   GR_INTEGER_DTYPES(X) GR_MOMENT_DTYPES(X)
 #define GR_NUMBER_DTYPES(X) GR_WORD_DTYPES(X) GR_REAL_DTYPES(X)
-#define GR_DTYPES(X)        GR_NUMBER_DTYPES(X) GR_OTHER_DTYPES(X)
+#define GR_DTYPES(X)        GR_NUMBER_DTYPES(X) GR_COMPLEX_DTYPES(X) GR_OTHER_DTYPES(X)
 
 /* Of an integer type: whether it has a sign, and the least and greatest value. */
 #define GR_IS_SIGNED(type)  ((type)(-1) < 1)

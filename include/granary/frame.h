@@ -32,6 +32,8 @@ typedef enum granary_dtype {
     GRANARY_TIME = 17,        /* int64 microseconds since midnight, below those of a day */
     GRANARY_TIMESTAMPTZ = 18, /* an instant: int64 microseconds since 1970-01-01T00:00:00 UTC */
     GRANARY_BINARY = 19,      /* bytes as strings are, in no encoding */
+    GRANARY_COMPLEX64 = 20,   /* tensors only: two floats, the real part first */
+    GRANARY_COMPLEX128 = 21,  /* tensors only: two doubles */
     GRANARY_LIST = 24,        /* the kind: a column's dtype is GRANARY_LIST(dtype of its items) */
 } granary_dtype;
 

@@ -23,7 +23,7 @@ extern "C" {
 
 /*
  * Translate a SELECT into a graph, or what has rows like one: DESCRIBE, SUMMARIZE, SHOW TABLES. These ask an instance for the
- * types of columns, by a graph that ends before this returns. It opens the named files to read their columns' names; their paths are relative to
+ * types of columns, and PIVOT without a list for its values, by a graph that ends before this returns. It opens the named files to read their columns' names; their paths are relative to
  * the working directory. Tables are mutable or sealed ones, or results of kept graphs, by their keys (KEY or
  * "KEY/TARGET").
  *

@@ -331,6 +331,9 @@ gr_value_format(const granary_column *column, int64_t row, struct gr_buf *out)
                sizeof wide); /* may lie at 8 modulo 16 */
         format_decimal(wide, gr_dtype_scale(column->dtype), out);
         return;
+    case GRANARY_COMPLEX64:
+    case GRANARY_COMPLEX128:
+        return; /* no column has them */
     case GRANARY_LIST:
         format_list(column, row, out);
         return;

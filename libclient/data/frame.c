@@ -37,12 +37,19 @@ static const char *const lists_of_decimals[] = {
 };
 _Static_assert(sizeof decimals / sizeof decimals[0] == GRANARY_DECIMAL_SCALE_MOST + 1, "one a scale");
 
+/* Whether it is of tensors only. */
+static bool
+is_tensors(unsigned number)
+{
+    return number == GRANARY_COMPLEX64 || number == GRANARY_COMPLEX128;
+}
+
 static bool
 is_scalar(unsigned number)
 {
     unsigned kind = number & 0xffu;
 
-    return kind < DTYPES && dtypes[kind].name != NULL && kind != GRANARY_LIST &&
+    return kind < DTYPES && dtypes[kind].name != NULL && kind != GRANARY_LIST && !is_tensors(kind) &&
            (kind == GRANARY_DECIMAL ? number >> 8 <= GRANARY_DECIMAL_SCALE_MOST : number == kind);
 }
 
@@ -58,7 +65,7 @@ granary_dtype_name(granary_dtype dtype)
 {
     granary_dtype item = GRANARY_LIST_ITEM(dtype);
 
-    if (!gr_dtype_is(dtype)) {
+    if (!gr_dtype_is(dtype) && !is_tensors(dtype)) {
         return dtype == GR_DTYPE_OTHER ? "an unsupported type" : "?";
     }
     switch (gr_dtype_kind(dtype)) {

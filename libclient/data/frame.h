@@ -99,7 +99,7 @@ gr_value_size(const granary_column *column)
 {
     return column->dictionary != NULL ? sizeof(int32_t) : gr_dtype_size(column->dtype);
 }
-/* dtype of a name as granary_dtype_name() gives it; GRANARY_NULLTYPE when there is none. */
+/* A frame's dtype of a name as granary_dtype_name() gives it; GRANARY_NULLTYPE when there is none. */
 granary_dtype gr_dtype_parse(const char *name);
 
 /* A frame of count columns, all zero, to be filled with gr_frame_set(). NULL: out of memory; what is put into it, or

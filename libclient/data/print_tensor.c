@@ -10,6 +10,35 @@
 #define EDGE 3 /* elements shown at either end of a dimension that is shortened */
 
 static void
+add_real(double real, bool single, bool json, struct gr_buf *out)
+{
+    if (!json) {
+        format_real_short(real, out);
+    } else if (isnan(real)) {
+        gr_buf_addf(out, "\"NaN\"");
+    } else if (isinf(real)) {
+        gr_buf_addf(out, "\"%sInfinity\"", real < 0 ? "-" : "");
+    } else {
+        format_real(real, single, out);
+    }
+}
+
+/* 1.0+2.0j, as Python has it; in JSON the two parts as a list. */
+static void
+add_complex(double real, double imaginary, bool single, bool json, struct gr_buf *out)
+{
+    gr_buf_add(out, "[", json);
+    add_real(real, single, json, out);
+    if (json) {
+        gr_buf_add(out, ",", 1);
+    } else {
+        gr_buf_add(out, "+", !signbit(imaginary) || isnan(imaginary));
+    }
+    add_real(isnan(imaginary) ? (double)NAN : imaginary, single, json, out);
+    gr_buf_add(out, json ? "]" : "j", 1);
+}
+
+static void
 add_element(const granary_tensor *tensor, int64_t i, bool json, struct gr_buf *out)
 {
     double real;
@@ -27,19 +56,19 @@ add_element(const granary_tensor *tensor, int64_t i, bool json, struct gr_buf *o
     case GRANARY_FLOAT32:
         real = (double)((const float *)tensor->values)[i];
         break;
+    case GRANARY_COMPLEX64:
+        add_complex((double)((const float *)tensor->values)[2 * i], (double)((const float *)tensor->values)[2 * i + 1],
+                    true, json, out);
+        return;
+    case GRANARY_COMPLEX128:
+        add_complex(((const double *)tensor->values)[2 * i], ((const double *)tensor->values)[2 * i + 1], false, json,
+                    out);
+        return;
     default:
         real = ((const double *)tensor->values)[i];
         break;
     }
-    if (!json) {
-        format_real_short(real, out);
-    } else if (isnan(real)) {
-        gr_buf_addf(out, "\"NaN\"");
-    } else if (isinf(real)) {
-        gr_buf_addf(out, "\"%sInfinity\"", real < 0 ? "-" : "");
-    } else {
-        format_real(real, tensor->dtype == GRANARY_FLOAT32, out);
-    }
+    add_real(real, tensor->dtype == GRANARY_FLOAT32, json, out);
 }
 
 /* A walk over the elements to be shown, done twice: first it only finds the widest. */

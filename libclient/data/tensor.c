@@ -149,7 +149,7 @@ gr_npy_plan(granary_dtype dtype, int dims, const int64_t *shape, granary_tensor 
     uint64_t bytes;
 
     if (err == GRANARY_OK && npy_type(dtype) == NULL) {
-        err = gr_fail(GRANARY_EINVAL, "tensor: of bool, integers, float32 or float64, not of %s",
+        err = gr_fail(GRANARY_EINVAL, "tensor: of bool, integers, floats or complex numbers, not of %s",
                       granary_dtype_name(dtype));
     }
     if (err == GRANARY_OK && !shape_bytes(dtype, dims, shape, &bytes)) {
@@ -287,7 +287,7 @@ read_dtype(struct text *text, granary_tensor *tensor)
     }
     return gr_fail(GRANARY_EUNSUPPORTED,
                    "NPY file: dtype '%s' is not supported, only |b1, |i1, |u1, <i2, <u2, "
-                   "<i4, <u4, <i8, <u8, <f4 and <f8",
+                   "<i4, <u4, <i8, <u8, <f4, <f8, <c8 and <c16",
                    word);
 }
 

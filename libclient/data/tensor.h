@@ -18,7 +18,7 @@ granary_err gr_tensor_alloc(granary_dtype dtype, int dims, const int64_t *shape,
 void gr_tensor_free(struct gr_tensor *tensor);
 
 /* Object size of a tensor as NPY file; write it. dtypes: BOOL '|b1', INT8 '|i1' .. UINT64 '<u8', FLOAT32 '<f4', FLOAT64
- * '<f8'. */
+ * '<f8', COMPLEX64 '<c8', COMPLEX128 '<c16'. */
 uint64_t gr_npy_measure(const granary_tensor *tensor);
 void gr_npy_write(const granary_tensor *tensor, void *data);
 /* The same from the file's first bytes, which must hold all of its header: ret_tensor without values, and where they

@@ -25,6 +25,12 @@ gr_dtype_is_float(granary_dtype dtype)
 }
 
 bool
+gr_dtype_is_complex(granary_dtype dtype)
+{
+    return gr_dtype_class(dtype) == GR_CLASS_COMPLEX;
+}
+
+bool
 gr_dtype_is_integer(granary_dtype dtype)
 {
     return gr_dtype_class(dtype) == GR_CLASS_SIGNED || gr_dtype_class(dtype) == GR_CLASS_UNSIGNED;

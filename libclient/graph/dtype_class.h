@@ -14,6 +14,7 @@ enum gr_dtype_class {
     GR_CLASS_SIGNED,
     GR_CLASS_UNSIGNED,
     GR_CLASS_REAL,
+    GR_CLASS_COMPLEX, /* tensors only */
     GR_CLASS_DECIMAL,
     GR_CLASS_DURATION,
     GR_CLASS_MOMENT, /* date, time of day, timestamps */
@@ -25,6 +26,7 @@ enum gr_dtype_class {
 enum gr_dtype_class gr_dtype_class(granary_dtype dtype);
 
 bool gr_dtype_is_float(granary_dtype dtype);
+bool gr_dtype_is_complex(granary_dtype dtype);
 /* Of integers; false for bool. */
 bool gr_dtype_is_integer(granary_dtype dtype);
 bool gr_dtype_is_signed(granary_dtype dtype);

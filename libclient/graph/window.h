@@ -50,8 +50,11 @@ struct gr_window {
     int64_t offset;      /* shift (down), diff, pct_change: rows; lag and lead are shifts; ffill, bfill: limit, -1 none;
                        nth: row, from 1, or from -1 up */
     int64_t window;      /* rolling: rows; ntile: how many */
-    int64_t min_periods; /* rolling, expanding */
+    int64_t min_periods; /* rolling, expanding, ewm */
     bool center;         /* rolling */
+    bool pct;            /* rank: as a share */
+    bool bias;           /* ewm_var, ewm_std: divided by the sum of weights */
+    double quantile;     /* rolling_quantile */
     bool fill;           /* cumsum and its like: a row without a value has what is so far */
     enum gr_rank_method method;
     bool descending; /* rank, dense_rank */

@@ -12,7 +12,7 @@ import sys
 from typing import Any, Dict, List
 
 KINDS = {"int": "int", "number": "float", "value": "Union[int, float]", "bool": "bool", "string": "str", "ints": "Union[int, Sequence[int]]",
-         "bools": "Union[bool, Sequence[bool]]", "strings": "Names", "map": "Mapping[Any, Any]"}
+         "bools": "Union[bool, Sequence[bool]]", "numbers": "Union[float, Sequence[float]]", "strings": "Names", "map": "Mapping[Any, Any]"}
 HEAD = '''"""Made by make_stub.py from granary's table of operators: change that."""
 import os
 from typing import IO, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
@@ -63,7 +63,7 @@ def method(name: str, function: Any, types: Dict[str, str], gives: str) -> str:
 def main() -> None:
     directory = sys.argv[1]
     sys.path.insert(0, directory)
-    from granary.frames import _made, _expr as expr, _lazy as lazy
+    from granary.frames import _found as found, _made, _expr as expr, _lazy as lazy
     from granary.frames._tables import VALUES, operators
 
     def types_of(op: Any) -> Dict[str, str]:
@@ -83,7 +83,7 @@ def main() -> None:
     text += "class FrameMethods:\n"
     by_method = {_made.method_name(op): op for op in operators().values()}
     for name, function in sorted(vars(_made.FrameMethods).items()):
-        if name.startswith("_") or name in vars(lazy.LazyFrame):
+        if name.startswith("_") or name in vars(lazy.LazyFrame) or name in vars(found.FoundMethods):
             continue
         op = operators()[_made.ALIASES[name]] if name in _made.ALIASES else by_method[name]
         gives = "Dict[str, Any]" if op.name in _made.ACTS else "LazyFrame"

@@ -45,7 +45,8 @@ rest_of(const char *sql, size_t length, size_t from)
 static bool
 is_query(const struct part *part)
 {
-    static const char *const words[] = {"select", "with", "values", "from", "table", "("};
+    static const char *const words[] = {"select", "with",  "values",      "from",    "table",
+                                        "(",      "pivot", "pivot_wider", "unpivot", "pivot_longer"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t at = 0;

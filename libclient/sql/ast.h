@@ -78,6 +78,7 @@ struct sql_expr {
     size_t count;
     bool negated;
     bool ignores_nulls; /* AGGREGATE: lag and its like */
+    uint8_t marks;      /* of COLLATE, while it is parsed (parse/collate.c) */
     /* AGGREGATE */
     const char *written; /* its name in the statement; of others: NULL, a FUNCTION's, or what is made up so */
     bool distinct;
@@ -183,7 +184,7 @@ struct sql_from {
     bool ordinality; /* ... and behind them one of their numbers, from 1 */
     /* JOIN */
     enum sql_join join;
-    bool asof; /* INNER, LEFT: with the nearest row of the right side */
+    bool asof; /* INNER and the next six but CROSS: with the nearest row of the right side */
     struct sql_from *left;
     struct sql_from *right;
     struct sql_expr *on; /* or NULL */
@@ -226,6 +227,59 @@ struct sql_with {
     const struct sql_around *around; /* of the query that it stands before; or NULL */
 };
 
+/* PIVOT: rows become columns. A value of what is pivoted, or of several such side by side. */
+struct sql_pivot_value {
+    const char **texts; /* NULL: the null */
+    size_t count;
+    const char *name; /* of the column */
+    int position;
+};
+
+/* What is pivoted: ON k, or ON k IN (1, 2). */
+struct sql_pivot_key {
+    struct sql_expr **exprs; /* more than one: (a, b) IN ((1, 2)) */
+    size_t count;
+    struct sql_pivot_value *values;
+    size_t value_count;
+    bool is_found;             /* the values are those that there are */
+    struct sql_select *select; /* ... or that this one gives */
+    int position;
+};
+
+/* A column of this table stands for the condition that makes an aggregate one of a single value's rows. */
+#define SQL_PIVOTED "#pivot"
+
+struct sql_pivot {
+    int position;
+    struct sql_pivot_key *keys;
+    size_t count;
+};
+
+/* UNPIVOT: columns become rows. An item is a column, some side by side, or a star. */
+struct sql_unpivot_item {
+    struct sql_expr **exprs;
+    size_t count;
+    const char *name; /* or NULL */
+};
+
+struct sql_unpivot {
+    int position;
+    const char *name;    /* of the column of their names */
+    const char **values; /* ... of their values */
+    size_t value_count;
+    struct sql_unpivot_item *items;
+    size_t item_count;
+    bool keeps_nulls;
+};
+
+/* Rows that are drawn at random from all that FROM gives. */
+struct sql_sample {
+    double fraction; /* -1: rows */
+    int64_t rows;    /* at most */
+    int64_t seed;
+    int position;
+};
+
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
 
 struct sql_select {
@@ -252,6 +306,9 @@ struct sql_select {
     bool group_all; /* GROUP BY ALL */
     struct sql_expr *having;
     struct sql_expr *qualify;
+    const struct sql_pivot *pivot; /* targets are what it aggregates, group its groups; or NULL */
+    const struct sql_unpivot *unpivot;
+    const struct sql_sample *sample; /* or NULL */
     /* Of either. */
     struct sql_order *order;
     size_t order_count;

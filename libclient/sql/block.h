@@ -287,6 +287,34 @@ bool sql_expand_star(struct sql_block *block, const struct sql_target *target, s
 /* A condition with COLUMNS in it must be true of each. */
 bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 
+/* ---- pivot.c ---- */
+
+/* Names that a query's FROM gives. */
+struct sql_from_names {
+    const char *const *names;
+    size_t count;
+};
+/* What the columns of a query with PIVOT are called, as far as that is known. */
+bool sql_pivot_outputs(struct sql_statement *q, const struct sql_select *select, const struct sql_from_names *from,
+                       const char ***ret_names, size_t *ret_count);
+/* The SELECT that one with PIVOT is, by the block's columns. NULL: the statement has failed. */
+const struct sql_select *sql_write_pivot(struct sql_block *block);
+/* Add the names of the columns in an expression, which is not gone into for subqueries. */
+bool sql_add_named(struct sql_statement *q, const struct sql_expr *expr, struct gr_buf *names);
+/* Whether a name is one of those, which end in NUL each. */
+bool sql_is_named(const struct gr_buf *names, const char *name);
+/* The block's column, as SELECT has it. NULL: the statement has failed. */
+struct sql_expr *sql_column_expr(struct sql_block *block, const struct sql_column *column, int position);
+
+/* ---- unpivot.c ---- */
+
+/* The same for UNPIVOT; too many of the names. */
+bool sql_unpivot_outputs(struct sql_statement *q, const struct sql_select *select, const struct sql_from_names *from,
+                         const char ***ret_names, size_t *ret_count);
+const struct sql_select *sql_write_unpivot(struct sql_block *block);
+/* Of its rows those with values are left. */
+bool sql_unpivot_cut(struct sql_block *block, const struct sql_unpivot *unpivot, struct sql_result *result);
+
 /* ---- select.c ---- */
 
 /* What follows FROM and WHERE. */

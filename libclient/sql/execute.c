@@ -8,6 +8,7 @@
 #include "mutable/handles.h"
 #include "sql/execute.h"
 #include "sql/parse/parse.h"
+#include "sql/question.h"
 #include "sql/view.h"
 
 /* What a call of the library says, at a place of the statement. */
@@ -152,15 +153,19 @@ run_statement(struct execution *e)
     return err;
 }
 
+/* *ret_again: a question was answered, and nothing has run yet. */
 static granary_err
-execute(struct execution *e)
+execute(struct execution *e, bool *ret_again)
 {
     granary_err err;
 
     e->q.region = gr_region_create();
     e->q.graph = granary_graph_create();
     err = e->q.region == NULL || e->q.graph == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : run_statement(e);
-    if (err != GRANARY_OK && e->q.err != GRANARY_OK) {
+    if (sql_asks(&e->q)) {
+        err = sql_answer(&e->q);
+        *ret_again = err == GRANARY_OK;
+    } else if (err != GRANARY_OK && e->q.err != GRANARY_OK) {
         (void)gr_fail(err, "%s", e->q.message);
     }
     granary_graph_destroy(e->q.graph);
@@ -174,20 +179,26 @@ granary_err
 gr_sql_execute(granary_client *client, const char *sql, size_t length, int timeout_ms, const char *label,
                granary_sql_done *ret_done)
 {
-    struct execution first = {
-        .q = {.text = sql, .length = length, .client = client}, .timeout_ms = timeout_ms, .label = label};
-    struct execution e = first;
-    granary_err err;
+    struct sql_asking asking = {.count = 0};
+    struct execution e = {.q = {.text = sql, .length = length}};
+    granary_err err = GRANARY_OK;
+    bool again = true;
 
     if (sql == NULL || client == NULL) {
         return gr_fail(GRANARY_EINVAL, "the statement or the client is NULL");
     }
-    err = execute(&e);
-    if (err != GRANARY_OK && sql_lacks_files(&e.q)) { /* nothing has run yet */
-        e = first;
-        e.q.all_files = true;
-        err = execute(&e);
+    while (again) {
+        const bool all_files = e.q.all_files || sql_lacks_files(&e.q);
+
+        e = (struct execution){
+            .q = {.text = sql, .length = length, .client = client, .all_files = all_files, .asking = &asking},
+            .timeout_ms = timeout_ms,
+            .label = label};
+        again = false;
+        err = execute(&e, &again);
+        again = again || (err != GRANARY_OK && sql_lacks_files(&e.q)); /* nothing has run yet */
     }
+    sql_asking_free(&asking);
     if (err == GRANARY_OK) {
         *ret_done = e.done;
     }

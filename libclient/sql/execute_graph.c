@@ -9,6 +9,7 @@
 #include "granary/read.h"
 #include "graph/graph.h"
 #include "sql/execute.h"
+#include "sql/question.h"
 
 /* ---- run ---- */
 
@@ -82,42 +83,10 @@ execution_fix(struct execution *e, int64_t *ret_time)
 
 /* ---- results ---- */
 
-/* A chunk of the result, as a copy: all of them leased at once may be more than memory. rows: GRANARY_ROWS_REST: all */
-static granary_err
-chunk_read(struct execution *e, granary_id id, int64_t rows, granary_frame **ret_frame)
-{
-    return granary_frame_read_rows(e->q.client, id, 0, rows, NULL, 0, GRANARY_FOREVER, ret_frame);
-}
-
-static void
-frames_close(granary_frame **frames, size_t count)
-{
-    for (size_t i = 0; frames != NULL && i < count; i++) {
-        granary_frame_close(frames[i]);
-    }
-    free(frames);
-}
-
 granary_err
 execution_result(struct execution *e, const char *key, granary_frame **ret_frame, const granary_frame **ret_plain)
 {
-    granary_result result = {.chunk_count = 0};
-    granary_frame **frames = NULL;
-    granary_err err = granary_graph_result(e->q.client, key, GRANARY_SQL_TARGET, &result);
-
-    if (err == GRANARY_OK) {
-        frames = calloc(result.chunk_count + 1, sizeof(granary_frame *));
-        err = frames == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
-    }
-    for (size_t i = 0; err == GRANARY_OK && i < result.chunk_count; i++) {
-        err = chunk_read(e, result.chunks[i], GRANARY_ROWS_REST, &frames[i]);
-    }
-    err =
-        err == GRANARY_OK ? gr_frame_concat((const granary_frame *const *)frames, result.chunk_count, ret_frame) : err;
-    err = err == GRANARY_OK ? gr_frame_plain(*ret_frame, ret_plain) : err;
-    frames_close(frames, result.chunk_count);
-    granary_result_free(&result);
-    return err;
+    return sql_read_result(e->q.client, key, ret_frame, ret_plain);
 }
 
 granary_err
@@ -129,8 +98,9 @@ execution_columns(struct execution *e, const char *key, granary_frame **ret_fram
     if (err != GRANARY_OK) {
         return err;
     }
-    err = result.chunk_count == 0 ? gr_fail(GRANARY_EFAILED, "the SELECT has no result")
-                                  : chunk_read(e, result.chunks[0], 0, ret_frame);
+    err = result.chunk_count == 0
+              ? gr_fail(GRANARY_EFAILED, "the SELECT has no result")
+              : granary_frame_read_rows(e->q.client, result.chunks[0], 0, 0, NULL, 0, GRANARY_FOREVER, ret_frame);
     granary_result_free(&result);
     return err;
 }

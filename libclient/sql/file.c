@@ -17,8 +17,12 @@ static const struct {
     const char *other;
     const char *name;
 } aliases[] = {
-    {"delim", "delimiter"},     {"sep", "delimiter"},      {"null", "null_values"},  {"null", "null_value"},
-    {"nullstr", "null_values"}, {"nullstr", "null_value"}, {"codec", "compression"}, {"types", "dtypes"},
+    {"delim", "delimiter"},           {"sep", "delimiter"},
+    {"null", "null_values"},          {"null", "null_value"},
+    {"nullstr", "null_values"},       {"nullstr", "null_value"},
+    {"codec", "compression"},         {"types", "dtypes"},
+    {"dateformat", "date_format"},    {"timestampformat", "timestamp_format"},
+    {"decimal_separator", "decimal"},
 };
 
 /* ---- formats ---- */
@@ -280,16 +284,13 @@ static bool
 set_option(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option)
 {
     const struct gr_param_info *param = find_param(op, option->name);
-    bool ignores = false;
     bool is_existing = false;
     bool ok = set_existing(q, node, op, option, &is_existing);
 
     if (!ok || is_existing) {
         return ok;
     }
-    if (param == NULL && strcasecmp(option->name, "ignore_errors") == 0 && gr_param_find(op, "errors") != NULL &&
-        option->count == 1 && parse_flag(option->texts[0], &ignores)) { /* as others say it */
-        granary_node_set_string(q->graph, node, "errors", ignores ? "skip" : "refuse");
+    if (sql_file_other(q, node, op, option)) {
         return true;
     }
     if (param == NULL) {

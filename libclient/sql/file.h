@@ -4,6 +4,7 @@
 
 #include "data/file/format.h"
 #include "data/text/header.h"
+#include "graph/ops.h"
 #include "sql/statement.h"
 
 /* The format that is said, else that of the name's ending, which goes to ret_ending when it tells more. NULL: the statement
@@ -20,6 +21,9 @@ const struct gr_format *sql_file_format(struct sql_statement *q, const struct sq
 granary_node sql_file_node(struct sql_statement *q, const char *verb, const struct gr_format *format,
                            const struct gr_format_ending *ending, const struct sql_file *file, const char *path,
                            int position, const granary_node *inputs, size_t count);
+
+/* An option that another engine has: a parameter's value, or nothing that changes the rows. false: it is none */
+bool sql_file_other(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option);
 
 /* What an option is set to, under its own name: one text. NULL: it is not given. */
 const char *sql_file_option(const struct sql_file *file, const char *name);

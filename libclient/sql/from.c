@@ -489,6 +489,24 @@ add_from(struct sql_block *block, const struct sql_from *from)
     }
 }
 
+/* WHERE, with aliases written out, bound. */
+static bool
+bind_where(struct sql_block *block, struct sql_expr **where)
+{
+    if (!sql_put_aliases(block, where) || !sql_expand_condition(block, where) || !sql_bind(block, *where)) {
+        return false;
+    }
+    if (sql_has_aggregate(*where)) {
+        return sql_fail(block->q, GRANARY_EINVAL, (*where)->position,
+                        "an aggregate in WHERE: put the condition into HAVING");
+    }
+    if (sql_has_window(*where)) {
+        return sql_fail(block->q, GRANARY_EINVAL, (*where)->position,
+                        "a window function in WHERE: put the condition into QUALIFY");
+    }
+    return true;
+}
+
 bool
 sql_block_tables(struct sql_block *block)
 {
@@ -507,26 +525,48 @@ sql_block_tables(struct sql_block *block)
     if (select->where != NULL) {
         struct sql_expr *where = select->where;
 
-        if (!sql_put_aliases(block, &where) || !sql_expand_condition(block, &where) || !sql_bind(block, where)) {
-            return false;
-        }
-        if (sql_has_aggregate(where)) {
-            return sql_fail(block->q, GRANARY_EINVAL, where->position,
-                            "an aggregate in WHERE: put the condition into HAVING");
-        }
-        if (sql_has_window(where)) {
-            return sql_fail(block->q, GRANARY_EINVAL, where->position,
-                            "a window function in WHERE: put the condition into QUALIFY");
-        }
-        if (!sql_add_conjuncts(block, where)) {
+        if (!bind_where(block, &where) || !sql_add_conjuncts(block, where)) {
             return false;
         }
     }
     return sql_take_correlated(block) && sql_look_into_ors(block) && sql_filter_items(block);
 }
 
+/* Rows are drawn of all that FROM gives, and then asked WHERE. */
+static bool
+begin_drawn(struct sql_block *block)
+{
+    const struct sql_select *select = block->select;
+    struct sql_select *drawn = SQL_NEW(block->q, struct sql_select);
+    struct sql_expr *where = select->where;
+    const char *text;
+
+    if (drawn == NULL) {
+        return false;
+    }
+    if (block->around != NULL) {
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->sample->position,
+                        "a sample in a subquery that names columns of the query around is not supported");
+    }
+    *drawn = *select;
+    drawn->where = NULL;
+    block->select = drawn;
+    if (!sql_block_tables(block) || !sql_join_items(block) || !sql_rel_sample(block->q, &block->rel, select->sample)) {
+        return false;
+    }
+    block->select = select;
+    if (where == NULL) {
+        return true;
+    }
+    if (!bind_where(block, &where) || !sql_check_inner(block, where) || !sql_join_subqueries(block, where)) {
+        return false;
+    }
+    text = sql_text(block, where);
+    return text != NULL && sql_rel_filter(block->q, &block->rel, text, where->position);
+}
+
 bool
 sql_block_begin(struct sql_block *block)
 {
-    return sql_block_tables(block) && sql_join_items(block);
+    return block->select->sample != NULL ? begin_drawn(block) : sql_block_tables(block) && sql_join_items(block);
 }

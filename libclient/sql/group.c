@@ -186,16 +186,16 @@ whose(const struct sql_block *block, const struct sql_expr *expr)
     return of;
 }
 
-/* The standard has it that an aggregate is of the query whose columns it names. */
+/* The standard has it that an aggregate is of the query whose columns it names, in FILTER, too. */
 static bool
 is_of_outer(const struct sql_block *block, const struct sql_expr *expr)
 {
-    bool outer = expr->count > 0;
+    unsigned of = expr->condition == NULL ? 0 : whose(block, expr->condition);
 
-    for (size_t i = 0; i < expr->count && outer; i++) {
-        outer = whose(block, expr->args[i]) == 2 || (i > 0 && whose(block, expr->args[i]) == 0);
+    for (size_t i = 0; i < expr->count; i++) {
+        of |= whose(block, expr->args[i]);
     }
-    return outer && !sql_has(expr, SQL_SUBQUERY);
+    return of == 2 && !sql_has(expr, SQL_SUBQUERY);
 }
 
 static bool

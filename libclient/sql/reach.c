@@ -370,6 +370,30 @@ name_targets(struct sql_statement *q, struct sql_select *select)
     return true;
 }
 
+/* Of a query with PIVOT or UNPIVOT, by the names that its FROM gives. */
+static bool
+name_pivoted(struct sql_statement *q, struct sql_select *select)
+{
+    struct reaching r = {.q = q};
+    struct scope scope = {.outer = NULL, .where = select->where};
+    const char **names;
+    struct sql_from_names from;
+
+    for (size_t i = 0; i < select->from_count; i++) {
+        if (!walk_from(&r, select->from[i], &scope)) {
+            return false;
+        }
+    }
+    names = SQL_ARRAY(q, const char *, scope.count);
+    for (size_t i = 0; names != NULL && i < scope.count; i++) {
+        names[i] = scope.names[i].name;
+    }
+    from = (struct sql_from_names){names, scope.count};
+    return names != NULL && (select->pivot != NULL
+                                 ? sql_pivot_outputs(q, select, &from, &select->output_names, &select->output_count)
+                                 : sql_unpivot_outputs(q, select, &from, &select->output_names, &select->output_count));
+}
+
 /* Once for each query, however often it is named. One that names itself has no names while they are found. */
 static bool
 name_outputs(struct sql_statement *q, struct sql_select *select)
@@ -388,7 +412,7 @@ name_outputs(struct sql_statement *q, struct sql_select *select)
         select->output_names = select->left->output_names;
         select->output_count = select->left->output_count;
     } else {
-        ok = name_targets(q, select);
+        ok = select->pivot != NULL || select->unpivot != NULL ? name_pivoted(q, select) : name_targets(q, select);
     }
     q->names = before;
     select->naming = SQL_IS_NAMED;
@@ -396,6 +420,34 @@ name_outputs(struct sql_statement *q, struct sql_select *select)
 }
 
 /* ---- a query ---- */
+
+/* What PIVOT or UNPIVOT names. */
+static bool
+walk_pivoted(struct reaching *r, const struct sql_select *select, const struct scope *scope)
+{
+    for (size_t i = 0; select->pivot != NULL && i < select->pivot->count; i++) {
+        const struct sql_pivot_key *key = &select->pivot->keys[i];
+
+        for (size_t k = 0; k < key->count; k++) {
+            if (!walk_some(r, key->exprs[k], scope)) {
+                return false;
+            }
+        }
+        if (key->select != NULL && !walk_select(r, key->select, scope, false)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; select->unpivot != NULL && i < select->unpivot->item_count; i++) {
+        const struct sql_unpivot_item *item = &select->unpivot->items[i];
+
+        for (size_t k = 0; k < item->count; k++) {
+            if (!walk_some(r, item->exprs[k], scope)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
 
 static bool
 walk_clauses(struct reaching *r, const struct sql_select *select, struct scope *scope)
@@ -412,6 +464,9 @@ walk_clauses(struct reaching *r, const struct sql_select *select, struct scope *
         if (!walk_some(r, select->group[i], scope)) {
             return false;
         }
+    }
+    if (!walk_pivoted(r, select, scope)) {
+        return false;
     }
     for (size_t i = 0; i < select->order_count; i++) {
         if (!walk_some(r, select->order[i].expr, scope)) {

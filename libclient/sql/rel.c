@@ -422,6 +422,24 @@ sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64
 }
 
 bool
+sql_rel_sample(struct sql_statement *q, struct sql_rel *rel, const struct sql_sample *sample)
+{
+    granary_node node = on(q, rel, "sample", sample->position);
+
+    if (sample->fraction >= 0) {
+        granary_node_set_double(q->graph, node, "fraction", sample->fraction);
+        rel->rows *= sample->fraction;
+    } else {
+        granary_node_set_int(q->graph, node, "rows", sample->rows);
+        granary_node_set_bool(q->graph, node, "fewer", true);
+        rel->rows = rel->rows < (double)sample->rows ? rel->rows : (double)sample->rows;
+    }
+    granary_node_set_int(q->graph, node, "seed", sample->seed);
+    rel->node = node;
+    return rel->node != GRANARY_NO_NODE;
+}
+
+bool
 sql_rel_join(struct sql_statement *q, struct sql_rel *left, const struct sql_rel *right,
              const struct sql_join_spec *spec)
 {

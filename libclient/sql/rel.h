@@ -55,6 +55,8 @@ bool sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **n
                     int position);
 /* rows -1: all behind offset */
 bool sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position);
+/* Some of its rows, drawn at random. */
+bool sql_rel_sample(struct sql_statement *q, struct sql_rel *rel, const struct sql_sample *sample);
 bool sql_rel_sort(struct sql_statement *q, struct sql_rel *rel, const char *const *by, const bool *descending,
                   const char *const *nulls, size_t count, int position);
 

@@ -367,11 +367,19 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
 {
     struct sql_statement *q = block->q;
     const struct sql_select *select = block->select;
+    const struct sql_unpivot *unpivot = select->unpivot;
     struct sql_targets targets;
     struct sql_order *order = NULL;
     const char **columns;
     bool grouped;
 
+    if (select->pivot != NULL || select->unpivot != NULL) {
+        select = select->pivot != NULL ? sql_write_pivot(block) : sql_write_unpivot(block);
+        if (select == NULL) {
+            return false;
+        }
+        block->select = select;
+    }
     if (!sql_expand_targets(block, &targets)) {
         return false;
     }
@@ -399,6 +407,7 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
     if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
         !add_windows(block, &targets, order) || !apply_qualify(block) ||
         !compute_targets(block, &targets, ret_result) || !unnest_targets(block, &targets, ret_result) ||
+        (unpivot != NULL && !sql_unpivot_cut(block, unpivot, ret_result)) ||
         (select->distinct && !make_distinct(block, ret_result)) ||
         !compute_order(block, &targets, ret_result, order, columns) ||
         !sql_sort_and_cut(q, &block->rel, select, order, columns, ordered,

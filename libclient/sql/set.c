@@ -18,6 +18,52 @@ is_null(const struct sql_expr *expr)
     return expr != NULL && strcmp(expr->text, "null") == 0;
 }
 
+static const struct sql_expr *untyped_target(const struct sql_select *select, size_t i);
+
+/* The column of the only query in FROM that a value names, or that `*` has at that place; -1: it is none. */
+static long
+column_of_query(const struct sql_select *select, size_t i)
+{
+    const struct sql_from *from = select->from_count == 1 ? select->from[0] : NULL;
+    const struct sql_expr *expr = i < select->target_count ? select->targets[i].expr : NULL;
+
+    if (from == NULL || from->kind != SQL_FROM_SELECT || select->target_count == 0) {
+        return -1;
+    }
+    if (select->target_count == 1 && select->targets[0].expr->kind == SQL_STAR &&
+        select->targets[0].expr->star == NULL) {
+        return select->targets[0].expr->table == NULL ? (long)i : -1;
+    }
+    for (size_t k = 0; k < from->column_count && expr != NULL && expr->kind == SQL_COLUMN && expr->table == NULL; k++) {
+        if (strcasecmp(from->columns[k], expr->text) == 0) {
+            return (long)k;
+        }
+    }
+    return -1;
+}
+
+/* A null that a query within gives: in all rows, and of no dtype. */
+static const struct sql_expr *
+null_within(const struct sql_select *select, size_t i)
+{
+    const struct sql_expr *expr = i < select->target_count ? select->targets[i].expr : NULL;
+    const struct sql_select *inner = NULL;
+    const struct sql_expr *found;
+    long column = column_of_query(select, i);
+
+    if (column >= 0) {
+        inner = select->from[0]->select;
+        i = (size_t)column;
+    } else if (expr != NULL && expr->kind == SQL_SUBQUERY && expr->subquery == SQL_SCALAR && expr->count == 0 &&
+               expr->select->set == SQL_NO_SET && expr->select->from_count == 1 &&
+               expr->select->from[0]->kind == SQL_FROM_ROWS && expr->select->from[0]->stop == 1) {
+        inner = expr->select; /* of one row */
+        i = 0;
+    }
+    found = inner == NULL ? NULL : untyped_target(inner, i);
+    return is_null(found) ? found : NULL;
+}
+
 /* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
  * in some rows.) */
 static const struct sql_expr *
@@ -26,6 +72,9 @@ untyped_value(const struct sql_select *select, size_t i)
     bool plain = select->set == SQL_NO_SET && select->group_count == 0 && !select->group_all;
     const struct sql_expr *expr;
 
+    if (plain && null_within(select, i) != NULL) {
+        return null_within(select, i);
+    }
     for (size_t t = 0; t < select->target_count && plain; t++) {
         plain = sql_star_in(select->targets[t].expr) == NULL;
     }

@@ -8,9 +8,11 @@
 #include "sql/about.h"
 #include "sql/change.h"
 #include "sql/parse/parse.h"
+#include "sql/question.h"
 
+/* *ret_again: a question was answered, and the statement is to be translated once more. */
 static void
-translate(struct sql_statement *q, granary_graph **ret_graph)
+translate(struct sql_statement *q, granary_graph **ret_graph, bool *ret_again)
 {
     struct sql_tree tree = {.select = NULL};
     struct sql_result result;
@@ -31,7 +33,10 @@ translate(struct sql_statement *q, granary_graph **ret_graph)
             (void)sql_fail(q, GRANARY_ENOMEM, -1, "out of memory");
         }
     }
-    if (q->err != GRANARY_OK) {
+    if (sql_asks(q)) {
+        q->err = sql_answer(q);
+        *ret_again = q->err == GRANARY_OK;
+    } else if (q->err != GRANARY_OK) {
         (void)gr_fail(q->err, "%s", q->message);
     }
     granary_graph_destroy(q->graph);
@@ -43,14 +48,23 @@ translate(struct sql_statement *q, granary_graph **ret_graph)
 static granary_err
 make_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
 {
-    struct sql_statement q = {.text = sql, .length = length, .client = client};
+    struct sql_asking asking = {.count = 0};
+    struct sql_statement q = {.text = sql, .length = length};
+    bool asked = false;
+    bool again = true;
 
-    translate(&q, ret_graph);
-    if (sql_lacks_files(&q)) {
-        q = (struct sql_statement){.text = sql, .length = length, .client = client, .all_files = true};
-        translate(&q, ret_graph);
+    while (again) {
+        const bool all_files = q.all_files || sql_lacks_files(&q);
+
+        q = (struct sql_statement){
+            .text = sql, .length = length, .client = client, .all_files = all_files, .asking = &asking};
+        again = false;
+        translate(&q, ret_graph, &again);
+        asked = asked || again;
+        again = again || sql_lacks_files(&q);
     }
-    return q.err;
+    sql_asking_free(&asking);
+    return q.err == GRANARY_OK || !asked ? q.err : granary_sql_error(client, q.err, sql, length);
 }
 
 granary_err

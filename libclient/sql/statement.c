@@ -181,3 +181,23 @@ sql_printf(struct sql_statement *q, const char *format, ...)
     va_end(again);
     return text;
 }
+
+const char *
+sql_literal(struct sql_statement *q, const char *text)
+{
+    char *quoted = sql_alloc(q, 2 * strlen(text) + 3, 1);
+    char *to = quoted;
+
+    if (quoted == NULL) {
+        return NULL;
+    }
+    *to++ = '\'';
+    for (; *text != '\0'; text++) {
+        *to++ = *text;
+        if (*text == '\'') {
+            *to++ = '\'';
+        }
+    }
+    *to = '\'';
+    return quoted;
+}

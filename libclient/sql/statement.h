@@ -16,6 +16,7 @@ struct sql_shared;    /* a window that others may join (rel.c) */
 struct sql_telling;   /* what the graph's columns and expressions are in the statement (told.h) */
 struct sql_table;     /* a file or stored table that was named (table.c) */
 struct sql_open_view; /* a view that is being translated (view.h) */
+struct sql_asking;    /* what must be known of the data before (question.h) */
 
 /* WITH queries in reach, the innermost first. */
 struct sql_names {
@@ -48,6 +49,7 @@ struct sql_statement {
     struct sql_stored *stored;    /* what the scheduler told of those (stored.c) */
     bool asked;                   /* ... and it was asked */
     struct sql_table *tables;
+    struct sql_asking *asking;         /* or NULL: nobody answers */
     const struct sql_open_view *views; /* the innermost one */
     bool replaces;                     /* it says CREATE OR REPLACE TABLE */
     bool left_out;                     /* files of them were not opened, so that columns may lack which these have */
@@ -87,6 +89,9 @@ const char *sql_place(const struct sql_statement *q, int position, char text[24]
 void *sql_alloc(struct sql_statement *q, size_t count, size_t size);
 #define SQL_NEW(q, type)          ((type *)sql_alloc((q), 1, sizeof(type)))
 #define SQL_ARRAY(q, type, count) ((type *)sql_alloc((q), (count), sizeof(type)))
+
+/* A text as a literal: in single quotes, those within doubled. NULL as above. */
+const char *sql_literal(struct sql_statement *q, const char *text);
 
 /* A string of the statement. NULL as above. */
 char *sql_printf(struct sql_statement *q, const char *format, ...) __attribute__((format(printf, 2, 3)));

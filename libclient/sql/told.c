@@ -16,6 +16,7 @@
 #include "sql/about.h"
 #include "sql/change.h"
 #include "sql/parse/parse.h"
+#include "sql/question.h"
 
 struct span {
     size_t from;
@@ -100,6 +101,7 @@ sql_tell_expr(struct sql_statement *q, const char *text, const struct gr_expr *e
 struct wording {
     struct sql_statement q;
     struct sql_telling telling;
+    struct sql_asking asking;
     const char *rest; /* of the message, what is not said yet */
     int position;
     bool is_found;       /* position is that of the expression that failed */
@@ -178,9 +180,9 @@ tell_change(struct sql_statement *q, const struct sql_change *change)
     granary_mutable_close(table);
 }
 
-/* Returns whether files that were not opened have the column that it fails for. */
+/* Returns whether files that were not opened have the column that it fails for. *ret_again: a question was answered. */
 static bool
-translate(struct wording *w, bool all_files)
+translate(struct wording *w, bool all_files, bool *ret_again)
 {
     struct sql_statement q = w->q;
     struct sql_tree tree = {.select = NULL};
@@ -198,6 +200,9 @@ translate(struct wording *w, bool all_files)
     } else if (tree.change != NULL) {
         tell_change(&q, tree.change);
     }
+    if (sql_asks(&q)) {
+        *ret_again = sql_answer(&q) == GRANARY_OK;
+    }
     granary_graph_destroy(q.graph);
     return sql_lacks_files(&q);
 }
@@ -206,8 +211,16 @@ translate(struct wording *w, bool all_files)
 static void
 tell_statement(struct wording *w)
 {
-    if (translate(w, false)) {
-        (void)translate(w, true);
+    bool all_files = false;
+    bool again = true;
+
+    while (again) {
+        bool lacks;
+
+        again = false;
+        lacks = translate(w, all_files, &again);
+        again = again || (lacks && !all_files);
+        all_files = all_files || lacks;
     }
 }
 
@@ -477,6 +490,7 @@ granary_sql_error(granary_client *client, granary_err err, const char *sql, size
 
     w.rest = message;
     w.q.telling = &w.telling;
+    w.q.asking = &w.asking;
     w.q.region = gr_region_create();
     if (message != NULL && w.q.region != NULL && skip_node(&w)) {
         while (skip_column(&w, "column '") || skip_column(&w, "aggregate '") || skip_expression(&w)) {
@@ -491,6 +505,7 @@ granary_sql_error(granary_client *client, granary_err err, const char *sql, size
     if (message != NULL) { /* translating has left another one */
         (void)gr_fail(err, "%s", w.q.err != GRANARY_OK ? w.q.message : message);
     }
+    sql_asking_free(&w.asking);
     gr_buf_free(&w.out);
     gr_buf_free(&w.telling.told);
     gr_buf_free(&w.telling.spans);

@@ -132,8 +132,8 @@ infer_and_follow(struct gr_plan *plan)
                follow_nodes(plan, before, &sources->asked, sizeof *sources->asked) &&
                follow_nodes(plan, before, &plan->functions, sizeof(struct gr_function *)) &&
                follow_nodes(plan, before, &plan->account.of, sizeof *plan->account.of);
-    for (uint32_t i = 0; i < plan->account.op_count; i++) {
-        plan->account.steps[i] = (uint32_t)before[plan->account.steps[i]]->position;
+    for (uint64_t op = 0; op < plan->account.op_count; op++) {
+        plan->account.steps[op] = (uint32_t)before[plan->account.steps[op]]->position;
     }
     for (size_t c = 0; c < plan->chunks.count; c++) {
         plan->chunks.chunks[c].step = (uint32_t)before[plan->chunks.chunks[c].step]->position;

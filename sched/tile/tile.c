@@ -143,6 +143,24 @@ name_anew(struct tiling *t, size_t i)
 
 static bool list_texts(struct tiling *t);
 
+static bool
+is_wide(const struct gr_node_type *type)
+{
+    return type != NULL && type->is_tensor && type->dtype == GRANARY_COMPLEX128;
+}
+
+/* Bytes of an element of what the step reads and makes, at most. */
+static int64_t
+element_bytes(const struct tiling *t, const struct gr_step *step)
+{
+    bool wide = is_wide(step->type);
+
+    for (size_t k = 0; k < step->input_count; k++) {
+        wide = wide || is_wide(t->steps->steps[step->inputs[k]].type);
+    }
+    return wide ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
+}
+
 static granary_err
 tile_step(struct tiling *t, size_t i)
 {
@@ -150,6 +168,7 @@ tile_step(struct tiling *t, size_t i)
     granary_err err = rules[step->op] == NULL ? gr_fail(GRANARY_EFAILED, "it was not written as others: report this")
                                               : tiling_renew_inputs(t, i);
 
+    t->element_bytes = element_bytes(t, step);
     err = err == GRANARY_OK ? rules[step->op](t, i) : err;
     if (err == TILE_WAIT) {
         t->tiled[i] = (struct gr_tiled){0};

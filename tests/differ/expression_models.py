@@ -14,9 +14,11 @@ import math
 import operator
 import re
 import statistics
+import unicodedata
 import urllib.parse
 
 import numpy as np
+import pandas
 
 EXPECTED_ERRORS = ('overflow', 'does not fit', 'more than 18 digits', 'more than 38 digits', 'beyond')
 
@@ -377,6 +379,18 @@ both('LOWER', 'lower({0})', 's', lambda row, o: row[0].lower())
 both('UPPER', 'upper({0})', 's', lambda row, o: row[0].upper())
 graph('TITLE', 'title({0})', 's', lambda row, o: row[0].title() if "'" not in row[0] else "It'S")
 both('INITCAP', 'initcap({0})', 's', lambda row, o: re.sub(r'[^\W_]+', lambda w: w.group()[:1].upper() + w.group()[1:].lower(), row[0]), alias='initcap')
+def joined(name, form, kinds, model, options=()):
+    """[a & b] are texts joined: null when one is."""
+    graph(name, re.sub(r'\[(.*?&.*)\]', lambda m: 'concat(' + ', '.join(m.group(1).split(' & ')) + ')', form), kinds, model, options)
+    sql(name, re.sub(r'\[(.*?&.*)\]', lambda m: '(' + ' || '.join(m.group(1).split(' & ')) + ')', form), kinds, model, options)
+
+
+def plain(text):
+    return unicodedata.normalize('NFC', ''.join(c for c in unicodedata.normalize('NFD', text) if unicodedata.category(c)[0] != 'M'))
+
+
+joined('STRIP_ACCENTS', "strip_accents([{0} & '[0]'])", 's', lambda row, o: plain(row[0] + o[0]),
+     options=[('', 'Ǻéñ', 'e\u0301\u0308', '가', 'ﬁøß', 'ώΆ', 'й', '\u05e9\u05bc', '\u2126')])
 both('CAPITALIZE', 'capitalize({0})', 's', lambda row, o: row[0].capitalize())
 both('LENGTH', 'length({0})', 's', lambda row, o: len(row[0]))
 for alias in ('char_length', 'character_length'):
@@ -681,6 +695,17 @@ of_two('LIST_BEHIND', "list_join(list_behind([l], [m]), ',')", 'iiiiii', lambda 
 of_two('LIST_INTERSECT', "list_join(list_intersect([l], [m]), ',')", 'iiiiii', lambda row, o: ','.join(str(v) for v in dict.fromkeys(there(row[:3])) if v in there(row[3:])))
 of_two('LIST_COMPARE', 'list_compare([l], [m])', 'iiiiii', lambda row, o: (lambda a, b: (a > b) - (a < b))(*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))))
 of_two('LIST_COMPARE', '[l] [0] [m]', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']], written=sql)
+PAIR = 'list_value(coalesce({0}, 0), coalesce({1}, 0), 2), list_value(coalesce({2}, 0), 1, coalesce({3}, 0))'
+
+
+def pair(row):
+    a, b, c, d = (v or 0 for v in row)
+    return [float(v) for v in (a, b, 2)], [float(v) for v in (c, 1, d)]
+
+
+both('LIST_DISTANCE', f'list_distance({PAIR})', 'cccc', lambda row, o: math.dist(*pair(row)), nulls=True)
+both('LIST_INNER_PRODUCT', f'list_inner_product({PAIR})', 'cccc', lambda row, o: math.fsum(a * b for a, b in zip(*pair(row))), nulls=True)
+both('LIST_COSINE', f'list_cosine_similarity({PAIR})', 'cccc', lambda row, o: math.fsum(a * b for a, b in zip(*pair(row))) / math.hypot(*pair(row)[0]) / math.hypot(*pair(row)[1]), nulls=True)
 of_two('LIST_WHERE', "list_join(list_where([l], [m]), ',')", 'iiibbb', lambda row, o: ','.join(str(v) for v, f in zip(row, row[3:]) if f and v is not None))
 of_list('LIST_SELECT', "list_join(list_select([l], list_value([0], [1])), ',')", 'iii', lambda row, o: ','.join(str(row[n - 1]) for n in o if 0 < n < 4 and row[n - 1] is not None), [[1, 3, 0], [2, 3, -1]])
 of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max(3, o[0]), [[0, 2, 4, 7]])
@@ -698,8 +723,7 @@ graph('LIST_REDUCE', f"list_reduce({LIST}, 'coalesce(y, 0) + coalesce(x, 0)')", 
 sql('LIST_REDUCE', f'list_reduce({LIST}, (a, b) -> coalesce(a, 0) + coalesce(b, 0))', 'iii', lambda row, o: sum(there(row)), nulls=True)
 graph('LIST_FOLD', f"list_fold({LIST}, [0], 'y + coalesce(x, 0)')", 'iii', lambda row, o: o[0] + sum(there(row)), BELOW, nulls=True)
 sql('LIST_FOLD', f'list_reduce({LIST}, lambda a, b: a + coalesce(b, 0), [0])', 'iii', lambda row, o: o[0] + sum(there(row)), BELOW, nulls=True)
-graph('LIST_PARSE', f"list_join(list_parse(cast({LIST} as string)), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), nulls=True)
-graph('TRY_LIST_PARSE', f"list_sum(try_cast(cast({LIST} as string) as list(int64)))", 'iii', lambda row, o: sum(there(row)) if there(row) else None, nulls=True)
+graph('TRY_LIST_READ', f"list_sum(try_cast(cast({LIST} as string) as list(int64)))", 'iii', lambda row, o: sum(there(row)) if there(row) else None, nulls=True)
 for kind in 'isqcb':
     of_list('LIST_FROM_KEY', 'list_compare(list_from_key(list_key([l]), [l]), [l])', kind * 3, lambda row, o: 0)
     of_list('LIST_BYTES', 'list_compare(list_from_key(list_bytes([l]), [l]), [l])', kind * 3, lambda row, o: 0)
@@ -707,6 +731,32 @@ of_list('LIST_COUNT', 'list_count([l])', 'iii', lambda row, o: len(there(row)))
 of_list('LIST_UNIQUE', 'list_unique([l])', 'iii', lambda row, o: len(set(there(row))))
 of_list('LIST_MAD', 'list_mad([l])', 'ccc', lambda row, o: (lambda v: statistics.median(abs(x - statistics.median(v)) for x in v))([float(v) for v in there(row)]) if there(row) else None)
 of_list('LIST_MEDIAN', 'list_median([l])', 'ccc', lambda row, o: statistics.median(float(v) for v in there(row)) if there(row) else None)
+
+
+def bias_free(values, least):
+    """pandas' skew() and kurt(), of so many values at least."""
+    series = pandas.Series(values, dtype='float64')
+    return None if len(values) < least else float(series.skew() if least == 3 else series.kurt())
+
+
+def most_frequent(values):
+    return max(values, key=lambda v: (values.count(v), -values.index(v))) if values else None
+
+
+def entropy(values):
+    return -sum(values.count(v) / len(values) * math.log2(values.count(v) / len(values)) for v in set(values)) if values else 0.0
+
+
+of_list('LIST_ENTROPY', 'list_entropy([l])', 'iii', lambda row, o: entropy(there(row)))
+of_list('LIST_ENTROPY', 'list_entropy(list_value({0}, {1}, {0}, {2}))', 'sss', lambda row, o: entropy(there([*row, row[0]])))
+of_list('LIST_MODE', 'list_mode(list_value({0}, {1}, {2}, {1}))', 'iii', lambda row, o: most_frequent(there([*row, row[1]])))
+of_list('LIST_MODE', 'list_mode(list_value({0}, {1}, {2}, {2}))', 'sss', lambda row, o: most_frequent(there([*row, row[2]])))
+for name, function in (('LIST_BIT_AND', operator.and_), ('LIST_BIT_OR', operator.or_), ('LIST_BIT_XOR', operator.xor)):
+    of_list(name, f'{name.lower()}([l])', 'iii', lambda row, o, function=function: functools.reduce(function, there(row)) if there(row) else None)
+of_list('LIST_SKEWNESS', 'list_skewness(list_value({0}, {1}, {2}, [0]))', 'ccc', lambda row, o: bias_free(there([*row, o[0]]), 3), [[0, 4, 9]])
+of_list('LIST_KURTOSIS', 'list_kurtosis(list_value({0}, {1}, {2}, [0], [1]))', 'ccc', lambda row, o: bias_free(there([*row, *o]), 4), [[0, 4, 9], [1, 2]])
+of_list('LIST_RESIZE', "list_join(list_resize([l], [0], [1]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in (list(row) + [o[1]] * 9)[:o[0]] if v is not None), [[0, 1, 3, 5], [7, -1]])
+of_list('LIST_RESIZE', 'list_length(list_resize(list_value({0}, {1}), [0], {2}))', 'sss', lambda row, o: o[0], [[0, 1, 3, 5]])
 of_list('LIST_PRODUCT', 'list_product([l])', 'ccc', lambda row, o: math.prod(float(v) for v in there(row)) if there(row) else None)
 of_list('LIST_VAR_SAMP', 'list_var_samp([l])', 'ccc', lambda row, o: statistics.variance(float(v) for v in there(row)) if len(there(row)) > 1 else None)
 of_list('LIST_VAR_POP', 'list_var_pop([l])', 'ccc', lambda row, o: statistics.pvariance(float(v) for v in there(row)) if there(row) else None)
@@ -714,8 +764,33 @@ of_list('LIST_BOOL_AND', 'list_bool_and([l])', 'bbb', lambda row, o: all(there(r
 of_list('LIST_BOOL_OR', 'list_bool_or([l])', 'bbb', lambda row, o: any(there(row)) if there(row) else None)
 both('STRING_SPLIT', "list_join(string_split({0}, [0]), '|')", 's', lambda row, o: '|'.join(row[0].split(o[0][1:-1])), [["','", "'X'", "' '"]])
 both('STRING_SPLIT', "list_length(string_split({0}, [0]))", 's', lambda row, o: len(row[0].split(o[0][1:-1])), [["','", "'b'"]])
+joined('LIST_READ', "list_join(list_read([chr(91) & replace({0}, chr(39), '_') & ', \"' & replace({0}, chr(39), '_') & ' ,\" , NULL,{a, [0]}' & chr(93)]), '|')", 's',
+     lambda row, o: '|'.join([v.strip() for v in row[0].replace("'", '_').split(',')] + [row[0].replace("'", '_') + ' ,', '{a, %s}' % o[0]]), [[1, '(x']])
+both('PARSE_PATH', "list_join(parse_path(replace({0}, ',', '/'), 'forward_slash'), '|')", 's', lambda row, o: '|'.join(p for p in row[0].split(',') if p))
+joined('PARSE_PATH', "list_join(parse_path(['/' & {0} & '/[0]']), '|')", 's', lambda row, o: '|'.join(['/'] + [p for p in re.split('[/\\\\]', row[0] + '/' + o[0]) if p]), [['a', 'b/c']])
+both('BAR', 'bar({0}, 0, [0], [1])', 'f', lambda row, o: bar(row[0], *o), [[10, 100.5], [1, 8, 10]])
+joined('READ_SIZE', "parse_formatted_bytes([cast({0} as string) & ' [0]'])", 'o', lambda row, o: row[0] * {'b': 1, 'kB': 1000, 'MiB': 1 << 20, 'tb': 10**12}[o[0]], [['b', 'kB', 'MiB', 'tb']])
 both('REGEXP_EXTRACT_ALL', "list_join(regexp_extract_all({0}, [0]), '|')", 's', lambda row, o: '|'.join(m.group() for m in re.finditer(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "'.'"]])
 both('REGEXP_SPLIT_TO_ARRAY', "list_join(regexp_split_to_array({0}, [0]), '|')", 's', lambda row, o: '|'.join(re.split(o[0][1:-1], row[0])), [["'[a-c]+'", "'é'", "','"]])
+
+def bar(x, most, width):
+    eighths = int(width * 8 if x >= most else width * x / most * 8 if x > 0 else 0)
+    text = '█' * (eighths // 8) + ('', '▏', '▎', '▍', '▌', '▋', '▊', '▉')[eighths % 8]
+    return text + ' ' * (width - len(text))
+
+
+def as_json(value):
+    return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
+
+
+both('TO_JSON', 'to_json({0})', 's', lambda row, o: as_json(row[0]))
+both('TO_JSON', 'to_json({0})', 'i', lambda row, o: as_json(row[0]))
+both('TO_JSON', 'to_json({0})', 'b', lambda row, o: as_json(row[0]))
+both('TO_JSON', 'to_json({0})', 'd', lambda row, o: as_json(row[0].isoformat()))
+both('TO_JSON', 'to_json({0})', 'q', lambda row, o: as_json(float(row[0])) if abs(row[0]) < 10**9 else '%s.%s' % tuple(str(row[0]).rstrip('0').split('.')) if str(row[0]).rstrip('0')[-1] != '.' else str(row[0]).rstrip('0') + '0')
+of_list('TO_JSON', 'to_json([l])', 'sss', lambda row, o: as_json(list(row)))
+of_list('TO_JSON', 'to_json([l])', 'iii', lambda row, o: as_json(list(row)))
+
 
 # ---- JSON: a text in a document. Expected are Python's json, and DuckDB's forms ----
 
@@ -907,7 +982,10 @@ for kind in 'dm':
 for name, word in (('STRPTIME', 'strptime'), ('TRY_STRPTIME', 'try_strptime')):
     for kind in 'd':
         both(name, word + "(strftime({0}, '%d.%m.%Y'), '%d.%m.%Y')", kind, lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
+    both(name, word + "(strftime({0}, '[0]'), '[0]')", 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day),
+         [['%G-%V-%u', '%Y %j', '%Y/%U/%w', '%Y %W %u', '%d  %h %Y %V', '%w%W%Y']])
 both('TRY_STRPTIME', "try_strptime({0}, '%Y-%m-%d')", 's', lambda row, o: None)
+both('TRY_STRPTIME', "try_strptime('[0] 19', '%Y %V') is null", 's', lambda row, o: True, [[2021, 2022]], nulls=True)
 both('MAKE_DATE', 'make_date({0}, [0], {1})', 'yh', lambda row, o: datetime.date(row[0], o[0], row[1]), [[1, 2, 12]])
 
 

@@ -211,13 +211,13 @@ def bits(both):
 AGGREGATES = {
     'count': lambda v, t: len(v), 'sum': total, 'mean': mean, 'min': lambda v, t: by_order(v, 0), 'max': lambda v, t: by_order(v, -1),
     'first': lambda v, t: v[0] if v else None, 'last': lambda v, t: v[-1] if v else None, 'nunique': lambda v, t: len({same_key(x) for x in v}),
-    'mode': lambda v, t: mode(v), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
+    'mode': lambda v, t: mode(v), 'mode_count': lambda v, t: max(collections.Counter(same_key(x) for x in v).values(), default=0), 'var': lambda v, t, d=1: or_null(floats(v).var(ddof=int(d))) if len(v) > int(d) else None,
     'std': lambda v, t, d=1: or_null(floats(v).std(ddof=int(d))) if len(v) > int(d) else None, 'sem': lambda v, t, d=1: or_null(floats(v).sem(ddof=int(d))) if len(v) > int(d) else None, 'skew': moment(lambda s: s.skew()),
     'kurtosis': moment(lambda s: s.kurt()), 'median': moment(lambda s: s.median()), 'quantile': lambda v, t, q: or_null(floats(v).quantile(float(q))),
     'mad': lambda v, t: or_null((floats(v) - floats(v).median()).abs().median()), 'entropy': lambda v, t: entropy(v),
     'bit_and': bits(lambda a, b: a & b), 'bit_or': bits(lambda a, b: a | b), 'bit_xor': bits(lambda a, b: a ^ b),
     'prod': product, 'any': lambda v, t: any(x != 0 for x in v), 'all': lambda v, t: all(x != 0 for x in v)}
-OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode', 'entropy')
+OF_ANYTHING = ('count', 'min', 'max', 'first', 'last', 'nunique', 'mode', 'mode_count', 'entropy')
 OF_INTEGERS = ('bit_and', 'bit_or', 'bit_xor')
 OF_NUMBERS = OF_ANYTHING + ('sum', 'mean', 'var', 'std', 'sem', 'skew', 'kurtosis', 'median', 'quantile', 'prod', 'any', 'all', 'mad')
 
@@ -255,11 +255,11 @@ def aggregate_text(draw, frame):
     dtype = frame[name]['dtype']
     numbers = [n for n, c in frame.items() if number(c['dtype'])]
     if dtype == 'bool':
-        return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode"])}({name})'
+        return f'{draw.prefer(["count", "min", "max", "first", "last", "nunique", "sum", "any", "all", "mode", "mode_count"])}({name})'
     if draw.likely(0.1, 'arg_least', 'arg_most'):
         return f'{draw.prefer(["arg_least", "arg_most"])}({name}, {draw.choice([n for n, c in frame.items() if c["dtype"] != "float64"] or [name])})'
     if not number(dtype):
-        return f'{draw.choice(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
+        return f'{draw.prefer(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
     if draw.likely(0.1, 'corr', 'cov'):
         return f'{draw.prefer(["corr", "cov"])}({name}, {draw.choice(numbers)})'
     function = draw.prefer(OF_NUMBERS + (OF_INTEGERS if 'int' in dtype else ()))
@@ -337,10 +337,11 @@ def filled(values, dtype, limit=None):
     return made
 
 
-def ranked(values, dtype, method="'average'", descending='false'):
+def ranked(values, dtype, method="'average'", descending='false', pct='false'):
     ordered = sorted({sort_key(v) for v in values if not missing(v)})
     places = pd.Series([None if missing(v) else float(ordered.index(sort_key(v))) for v in values], dtype='float64')
-    return [or_null(x) for x in places.rank(method=method.strip("'"), ascending=descending != 'true')]
+    method = {'ordinal': 'first'}.get(method.strip("'"), method.strip("'"))
+    return [or_null(x) for x in places.rank(method=method, ascending=descending != 'true', pct=pct == 'true')]
 
 
 def as_series(values):
@@ -362,6 +363,11 @@ def rolling(name):
     return function
 
 
+def rolling_quantile(values, dtype, window, q, least=None, center='false'):
+    series = as_series(values).rolling(int(window), min_periods=int(window if least is None else least), center=center == 'true')
+    return [or_null(x) for x in series.apply(lambda w: np.quantile(w[~np.isnan(w)], float(q)), raw=True)]
+
+
 def expanding(name):
     def function(values, dtype, least=None):
         least = 1 if least is None else int(least)
@@ -380,8 +386,22 @@ def moving(name):
     return function
 
 
-def smoothed(values, dtype, alpha, adjust='true', ignore='false'):
-    return [or_null(x) for x in as_series(values).ewm(alpha=float(alpha), adjust=adjust == 'true', ignore_na=ignore == 'true').mean()]
+def weighted(values, alpha, adjust, ignore, least):
+    """alpha is a number, or a word and a number."""
+    word, number = alpha.split(' ') if ' ' in alpha else ('alpha', alpha)
+    return as_series(values).ewm(**{word: float(number)}, adjust=adjust == 'true', ignore_na=ignore == 'true', min_periods=int(least))
+
+
+def smoothed(values, dtype, alpha, adjust='true', ignore='false', least='0'):
+    return [or_null(x) for x in weighted(values, alpha, adjust, ignore, least).mean()]
+
+
+def spread(name):
+    def function(values, dtype, alpha, adjust='true', ignore='false', least='0', bias='false'):
+        made = [or_null(x) for x in getattr(weighted(values, alpha, adjust, ignore, least), name)(bias=bias == 'true')]
+        # Of one value pandas may give what rounding left of its weights.
+        return [x if bias == 'true' or sum(not missing(v) for v in values[:i + 1]) > 1 else None for i, x in enumerate(made)]
+    return function
 
 
 def mean_so_far(values, dtype):
@@ -403,7 +423,7 @@ def nth(values, dtype, n):
 
 WINDOWS = {'cumsum': so_far(cumulated), 'cummean': so_far(mean_so_far), 'cumprod': so_far(multiplied), 'cummax': so_far(running(max)), 'cummin': so_far(running(min)), 'shift': shifted, 'lag': shifted, 'nth': nth,
            'lead': lambda v, t, n='1': shifted(v, t, -int(n)), 'diff': difference, 'pct_change': ratio, 'ffill': filled,
-           'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed}
+           'bfill': lambda v, t, limit=None: filled(v[::-1], t, limit)[::-1], 'rank': ranked, 'ewm_mean': smoothed, 'ewm_var': spread('var'), 'ewm_std': spread('std'), 'rolling_quantile': rolling_quantile}
 WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 'sum', 'mean', 'std', 'var', 'count')})
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
@@ -445,26 +465,26 @@ def window_text(draw, frame, ordered, function):
     elif function in ('ffill', 'bfill') and draw.chance(0.5):
         arguments.append(str(draw.randint(1, 3)))
     elif function == 'rank' and draw.chance(0.8):
-        arguments.append(f"'{draw.choice(['average', 'min', 'max', 'first', 'dense'])}'")
-        if draw.chance(0.5):
+        arguments.append(f"'{draw.choice(['average', 'min', 'max', 'first', 'ordinal', 'dense'])}'")
+        for _ in range(draw.randint(0, 2)):
             arguments.append(draw.choice(['true', 'false']))
     elif function.startswith('moving'):
         arguments.append(str(draw.randint(1, 5)))
     elif function.startswith('rolling'):
         size = draw.randint(1, 4)
         arguments.append(str(size))
+        if function == 'rolling_quantile':
+            arguments.append(draw.choice(['0.0', '0.25', '0.5', '0.9', '1.0']))
         if draw.chance(0.5):
             arguments.append(str(draw.randint(1, size)))
             if draw.chance(0.5):
                 arguments.append(draw.choice(['true', 'false']))
     elif function.startswith('expanding') and draw.chance(0.5):
         arguments.append(str(draw.randint(1, 3)))
-    elif function == 'ewm_mean':
-        arguments.append(draw.choice(['0.5', '0.3', '1']))
-        if draw.chance(0.5):
-            arguments.append(draw.choice(['true', 'false']))
-            if draw.chance(0.5):
-                arguments.append(draw.choice(['true', 'false']))
+    elif function.startswith('ewm'):
+        arguments.append(draw.choice(['0.5', '0.3', '1', 'span 3', 'com 0.5', 'halflife 2']))
+        more = [draw.choice(['true', 'false']), draw.choice(['true', 'false']), str(draw.randint(0, 3)), draw.choice(['true', 'false'])]
+        arguments += more[:draw.randint(0, 3 if function == 'ewm_mean' else 4)]
     return f'{function}({", ".join(arguments)})'
 
 

@@ -281,27 +281,6 @@ add('where_columns', make_masked, masked(True))
 add('mask_columns', make_masked, masked(False))
 
 
-def make_interpolate(draw):
-    kept = frame(draw, dtypes=('int64', 'float64', 'int16'), keys=1)
-    return [kept], optional(draw, {'columns': some(draw, [n for n in kept if n != 'k0'])}, keys=['k0'])
-
-
-def interpolate(f, p):
-    made = lists(f[0])
-    for n in p['columns']:
-        new = [None] * height(f[0])
-        for places in m.groups(f[0], p.get('keys', [])):
-            series = m.as_series([f[0][n].values[i] for i in places]).interpolate()
-            for i, v in zip(places, series):
-                # What is before the first value stays what it is.
-                new[i] = f[0][n].values[i] if np.isnan(v) else float(v)
-        made[n] = new
-    return made
-
-
-add('interpolate', make_interpolate, interpolate)
-
-
 # ---- dtypes ----
 
 CASTS = {'int64': ('float64', 'string', 'int32', 'decimal(2)', 'bool'), 'int32': ('int64', 'float64', 'string'), 'float64': ('float32', 'int64', 'bool'), 'bool': ('int64', 'string'),
@@ -641,14 +620,18 @@ add('qcut', make_qcut, qcut)
 
 def make_dummies(draw):
     kept = frame(draw)
-    kept['s'] = column(draw, 'string', len(kept['c0']['values']), wild=0)
-    return [kept], optional(draw, {'column': 's', 'categories': draw.some(['a', 'ab', 'b', 'zz'], 3)}, prefix=lambda: draw.choice(['p', '']))
+    dtype = draw.choice(['string', 'string', 'int64', 'bool', 'date'])
+    kept['s'] = column(draw, dtype, len(kept['c0']['values']), wild=0)
+    pool = {'string': ['a', 'ab', 'b', 'zz'], 'int64': ['1', '2', '-3'], 'bool': ['true', 'false'], 'date': ['1970-01-01', '2020-02-29']}[dtype]
+    return [kept], optional(draw, {'column': 's', 'categories': draw.some(pool, 3)}, prefix=lambda: draw.choice(['p', '']))
 
 
 def dummies(f, p):
     prefix = p.get('prefix', p['column'])
     made = {n: c.values for n, c in f[0].items() if n != p['column']}
-    return {**made, **{f'{prefix}_{x}' if prefix else x: [v == x for v in f[0][p['column']].values] for x in p['categories']}}
+    dtype = f[0][p['column']].dtype
+    meant = {x: x if dtype == 'string' else int(np.datetime64(x).astype(int)) if dtype == 'date' else m.literal(x) for x in p['categories']}
+    return {**made, **{f'{prefix}_{x}' if prefix else x: [v == meant[x] for v in f[0][p['column']].values] for x in p['categories']}}
 
 
 add('get_dummies', make_dummies, dummies)
@@ -664,7 +647,7 @@ def make_pivot(draw):
 
 def pivot(f, p):
     found = m.groups(f[0], p['index'])
-    how = p.get('aggregate', 'mean')
+    how = {'only': 'first'}.get(p.get('aggregate', 'mean'), p.get('aggregate', 'mean'))
     made = {k: [f[0][k].values[x[0]] for x in found] for k in p['index']}
     kind = float if how == 'mean' or f[0]['v'].dtype == 'float64' and how in ('sum', 'max', 'first') else int
     fill = kind(p['fill_value']) if 'fill_value' in p else None
@@ -987,3 +970,6 @@ def to_tensor(f, p):
 
 
 add('to_tensor', make_to_tensor, to_tensor)
+
+import frame_shapes  # noqa: E402,F401  more cases, which stand on these
+import frame_time  # noqa: E402,F401  operators that go by time

@@ -263,7 +263,8 @@ static void
 put_value(struct maker *maker, enum gr_tile_op op, const struct gr_param_info *param)
 {
     uint32_t key = param->kind == GR_PARAM_MAP ? choose_byte(maker->choices) : 0;
-    bool list = param->kind == GR_PARAM_INTS || param->kind == GR_PARAM_BOOLS || param->kind == GR_PARAM_STRINGS;
+    bool list = param->kind == GR_PARAM_INTS || param->kind == GR_PARAM_BOOLS || param->kind == GR_PARAM_STRINGS ||
+                param->kind == GR_PARAM_NUMBERS;
     uint32_t count = list || param->kind == GR_PARAM_MAP ? 1 + choose(maker->choices, 3) : 1;
 
     gr_buf_addf(maker->out, "%s", list ? "[" : param->kind == GR_PARAM_MAP ? "{" : "");
@@ -273,6 +274,7 @@ put_value(struct maker *maker, enum gr_tile_op op, const struct gr_param_info *p
         case GR_PARAM_INT:
         case GR_PARAM_INTS:
         case GR_PARAM_NUMBER:
+        case GR_PARAM_NUMBERS:
         case GR_PARAM_VALUE:
             put_number(maker, param->kind == GR_PARAM_INT || param->kind == GR_PARAM_INTS);
             break;
@@ -296,11 +298,11 @@ put_value(struct maker *maker, enum gr_tile_op op, const struct gr_param_info *p
 
 /* ---- nodes ---- */
 
-/* What reads and writes files, or is somebody's code, is not made here. */
+/* What reads and writes files or tables, or is somebody's code, is not made here. */
 static bool
 is_made(const struct gr_op_info *info)
 {
-    static const char *const others[] = {"map_chunk", "call", "exec", "object", "table", "null"};
+    static const char *const others[] = {"map_chunk", "call", "exec", "object", "table", "append_to", "null"};
     bool made = strncmp(info->name, "read_", 5) != 0 && strncmp(info->name, "write_", 6) != 0;
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -373,7 +375,7 @@ put_node(struct maker *maker)
     uint32_t inputs;
 
     while (!may_follow(maker, gr_op_info((enum gr_tile_op)op))) {
-        op = (op + 37) % GR_TILE_COUNT; /* far away: neighbours are alike */
+        op = (op + 997) % GR_TILE_COUNT; /* a prime: far away, for neighbours are alike, and all come by */
     }
     info = gr_op_info((enum gr_tile_op)op);
     inputs = (uint32_t)info->min_inputs;

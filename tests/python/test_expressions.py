@@ -69,6 +69,8 @@ def build(form, operands, options):
         if found:
             return operands[int(found.group(1))]
         if text[0] == "'" and text.count("'") == 2:
+            for i, option in enumerate(options):
+                text = text.replace(f'[{i}]', str(option))
             return m.literal(text)
         if re.fullmatch(r'-?[\d.]+(e\d+)?', text):
             return float(text) if '.' in text or 'e' in text else int(text)
@@ -81,6 +83,9 @@ def build(form, operands, options):
                 return make(operand(sides[0]), operand(sides[1]))
         return build(text, operands, options)
 
+    if ' [0] ' in form and form.count('[0]') == 1 and options[0] in OPERATOR:
+        left, right = form.split(' [0] ')
+        return OPERATOR[options[0]](operand(left), operand(right))
     for sign in ('is not null', 'is null'):
         if form == '{0} ' + sign:
             return operands[0].is_null() if sign == 'is null' else operands[0].is_not_null()

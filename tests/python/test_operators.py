@@ -123,6 +123,10 @@ def made_by_method(text, free):
     arguments = [a for a in inside.split(', ') if a]
     if not arguments or not re.fullmatch(r'[a-z]+\d*', arguments[0]) or arguments[0] in ('true', 'false'):
         return getattr(free, function)(*[m.literal(a) for a in arguments])
+    if function.startswith('ewm') and ' ' in arguments[1]:  # a span, say, in the place of alpha
+        word, number = arguments[1].split(' ')
+        more = dict(zip(('adjust', 'ignore_na', 'min_periods', 'bias'), (m.literal(a) for a in arguments[2:])))
+        return getattr(gr.col(arguments[0]), function)(**{word: float(number)}, **more)
     others = [gr.col(a) if function in ('corr', 'cov', 'arg_least', 'arg_most') else m.literal(a) if a.strip("'") != a or a in ('true', 'false') else
               float(a) if '.' in a else int(a) for a in arguments[1:]]
     return getattr(gr.col(arguments[0]), function)(*others)

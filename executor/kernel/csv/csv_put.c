@@ -66,6 +66,8 @@ csv_put_value(const struct csv_builder *builder, int64_t row, const char *bytes,
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
     case GRANARY_BINARY:
+    case GRANARY_COMPLEX64:
+    case GRANARY_COMPLEX128:
     case GRANARY_LIST:
         break;
     }

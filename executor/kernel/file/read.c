@@ -78,7 +78,7 @@ granary_err
 kernel_tensor_read(struct gr_kernel_call *call, const struct gr_chunk_tensor_read *params)
 {
     const char *path = params->path;
-    granary_dtype dtype = gr_dtype_parse(params->dtype);
+    granary_dtype dtype = gr_tensor_dtype_parse(params->dtype);
     int64_t at = params->at;
     int64_t size = (int64_t)gr_tensor_element(dtype);
     struct tensor_part part;

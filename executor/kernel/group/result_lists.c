@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "kernel/core/select.h"
-#include "kernel/group/moments.h"
+#include "kernel/core/moments.h"
 #include "kernel/group/result_parts.h"
 #include "kernel/sort/sort.h"
 
@@ -153,8 +153,22 @@ entropy_of(const struct sort_key *by, const int64_t *sorted, size_t count)
     return sum == 0.0 ? 0.0 : sum; /* no -0.0 */
 }
 
-granary_err
-make_entropy(struct making *making)
+/* The longest run of equal entries. */
+static int64_t
+longest_run(const struct sort_key *by, const int64_t *sorted, size_t count)
+{
+    int64_t most = 0, run = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        run = i > 0 && sort_compare(by, sorted[i - 1], by, sorted[i], 1) == 0 ? run + 1 : 1;
+        most = run > most ? run : most;
+    }
+    return most;
+}
+
+/* How often values come: the entropy of that, or the most of it. */
+static granary_err
+make_frequencies(struct making *making, bool entropy)
 {
     const struct group_part *list = making_part(making, USE_ITEM);
     const struct sort_key by = {.column = &list->values.view};
@@ -168,11 +182,27 @@ make_entropy(struct making *making)
             rows[i] = (int64_t)(list->starts[g] + i);
         }
         err = count > 1 ? sort_rows_of(&by, 1, rows, (int64_t)count) : GRANARY_OK;
-        making->there[g] = count > 0;
-        making->reals[g] = err == GRANARY_OK ? entropy_of(&by, rows, count) : 0.0;
+        if (err == GRANARY_OK && entropy) {
+            making->there[g] = count > 0;
+            making->reals[g] = entropy_of(&by, rows, count);
+        } else if (err == GRANARY_OK) {
+            making->ints[g] = longest_run(&by, rows, count);
+        }
     }
     free(rows);
     return err;
+}
+
+granary_err
+make_entropy(struct making *making)
+{
+    return make_frequencies(making, true);
+}
+
+granary_err
+make_mode_counts(struct making *making)
+{
+    return make_frequencies(making, false);
 }
 
 /* Of dates, timestamps and durations, whose digits a double does not hold: in whole microseconds. */

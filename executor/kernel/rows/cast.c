@@ -178,6 +178,7 @@ read_one(struct node *node, const char *text, size_t size, int64_t i)
     gr_int128 *exact = node->buffer;
     int32_t days = 0;
     int64_t at = 0;
+    double real = 0.0;
     bool truth = false;
     bool done;
 
@@ -187,8 +188,11 @@ read_one(struct node *node, const char *text, size_t size, int64_t i)
         ((uint8_t *)node->buffer)[i] = truth;
         return done;
     case GRANARY_FLOAT64:
-    case GRANARY_FLOAT32:
-        return gr_real_parse(text, size, &((double *)node->buffer)[i]);
+        return gr_real_written(text, size, &((double *)node->buffer)[i]);
+    case GRANARY_FLOAT32: /* beyond it is infinite, too */
+        done = gr_real_written(text, size, &real);
+        ((double *)node->buffer)[i] = (double)(float)real;
+        return done;
     case GRANARY_DATE:
         done = gr_date_written(text, size, &days);
         exact[i] = days;
@@ -210,7 +214,7 @@ read_one(struct node *node, const char *text, size_t size, int64_t i)
         exact[i] = at;
         return done;
     case GRANARY_DECIMAL:
-        return gr_decimal_parse(text, size, gr_dtype_scale(node->dtype), &exact[i]);
+        return gr_decimal_written(text, size, gr_dtype_scale(node->dtype), &exact[i]);
     default:
         return gr_integer_written(text, size, &exact[i]);
     }

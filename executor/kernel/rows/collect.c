@@ -53,6 +53,8 @@ store_values(granary_dtype dtype, enum rows_class class, const void *values, int
     case GRANARY_NULLTYPE:
     case GRANARY_STRING:
     case GRANARY_BINARY:
+    case GRANARY_COMPLEX64:
+    case GRANARY_COMPLEX128:
     case GRANARY_LIST:
         break;
     }

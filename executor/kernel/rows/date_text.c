@@ -1,5 +1,6 @@
 /* Dates and timestamps as text of a given form, and read from it: strftime() and strptime(), in English. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -54,8 +55,8 @@ give_part(struct gr_buf *out, const struct moment *m, char letter)
     case 'Y':
         gr_buf_addf(out, "%04lld", (long long)m->year);
         return true;
-    case 'y':
-        gr_buf_addf(out, "%02d", (int)((m->year % 100 + 100) % 100));
+    case 'y': /* before year 0 its last digits, too */
+        gr_buf_addf(out, "%02d", abs((int)(m->year % 100)));
         return true;
     case 'm':
         gr_buf_addf(out, "%02d", m->month);
@@ -103,6 +104,7 @@ give_part(struct gr_buf *out, const struct moment *m, char letter)
         gr_buf_addf(out, "%s", months[m->month - 1]);
         return true;
     case 'b':
+    case 'h':
         gr_buf_addf(out, "%.3s", months[m->month - 1]);
         return true;
     case 'A':
@@ -205,8 +207,14 @@ struct reading {
     const char *at;
     const char *end;
     struct moment moment;
-    int64_t day_of_year; /* of %j; 0: not told */
-    int64_t offset_us;   /* of %z */
+    int64_t offset_us; /* of %z */
+    /* What tells the day: D month and day, j that of the year, U W V weeks from Sundays, from Mondays and of ISO, G a year
+     * of such; 0: the year alone. Only one can, and D goes before the others. */
+    char told_by;
+    bool has_year;
+    int64_t count; /* of the week or day */
+    int weekday;   /* from Monday, 0 (%u %w); -1: not told */
+    bool unknown_zone;
     bool afternoon;
     bool half_days; /* hours are those of %I, or %p says which half they are of */
 };
@@ -254,6 +262,15 @@ read_name(struct reading *r, const char *const *names, int count, bool is_short,
     return false;
 }
 
+/* Two digits, no fewer. */
+static bool
+read_two(struct reading *r, int most, int *ret_number)
+{
+    const char *from = r->at;
+
+    return read_small(r, 0, most, ret_number) && r->at - from == 2;
+}
+
 /* +02, -0430, +05:30: of UTC */
 static bool
 read_offset(struct reading *r)
@@ -266,17 +283,95 @@ read_offset(struct reading *r)
         return false;
     }
     r->at++;
-    if (!read_small(r, 0, 23, &hours)) {
+    if (!read_two(r, 23, &hours)) {
         return false;
     }
     if (r->end - r->at >= 3 && *r->at == ':') {
         r->at++;
     }
-    if (r->end - r->at >= 2 && r->at[0] >= '0' && r->at[0] <= '9' && !read_small(r, 0, 59, &minutes)) {
+    if (r->at < r->end && r->at[0] >= '0' && r->at[0] <= '9' && !read_two(r, 59, &minutes)) {
         return false;
     }
     r->offset_us = (hours * 60 + minutes) * (west ? -1 : 1) * INT64_C(60000000);
     return true;
+}
+
+/* Another part that tells the day. false: two contradict */
+static bool
+tell_by(struct reading *r, char letter)
+{
+    if (letter == 'D' || r->told_by == 0) {
+        r->told_by = letter;
+        return letter != 'V' || !r->has_year;
+    }
+    if (r->told_by == 'D') {
+        return true;
+    }
+    if (letter == 'V' && r->told_by == 'G') {
+        r->told_by = 'V';
+        return true;
+    }
+    return letter == 'G' && r->told_by == 'V';
+}
+
+/* %Y, %y: an ISO year and its week before it do not count. */
+static void
+tell_year(struct reading *r, int64_t year)
+{
+    r->moment.year = year;
+    r->has_year = true;
+    r->told_by = r->told_by == 'V' || r->told_by == 'G' ? 0 : r->told_by;
+}
+
+/* %G %U %W %V %j %u %w */
+static bool
+read_calendar(struct reading *r, char letter)
+{
+    int64_t number;
+    int digits;
+
+    if (!read_number(r,
+                     letter == 'G'                    ? 4
+                     : letter == 'j'                  ? 3
+                     : letter == 'u' || letter == 'w' ? 1
+                                                      : 2,
+                     &number, &digits)) {
+        return false;
+    }
+    switch (letter) {
+    case 'G':
+        r->moment.year = r->told_by == 'D' ? r->moment.year : number;
+        return digits == 4 && number > 0 && tell_by(r, 'G');
+    case 'u':
+        r->weekday = (int)number - 1;
+        return number >= 1 && number <= 7;
+    case 'w':
+        r->weekday = (int)(number + 6) % 7;
+        return number <= 6;
+    default:
+        r->count = r->told_by == 'D' ? r->count : number;
+        return number >= (letter == 'V' || letter == 'j') && number <= (letter == 'j' ? 366 : 53) && tell_by(r, letter);
+    }
+}
+
+/* %Z: only names of UTC are known. */
+static bool
+read_zone(struct reading *r)
+{
+    static const char *const names[] = {"UTC", "GMT", "Z"};
+    const char *from = r->at;
+
+    while (r->at < r->end &&
+           ((*r->at >= 'A' && *r->at <= 'Z') || (*r->at >= 'a' && *r->at <= 'z') || *r->at == '/' || *r->at == '_')) {
+        r->at++;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i]) == (size_t)(r->at - from) && strncasecmp(names[i], from, strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    r->unknown_zone = r->at > from;
+    return false;
 }
 
 static bool
@@ -288,17 +383,21 @@ read_part(struct reading *r, char letter)
 
     switch (letter) {
     case 'Y':
-        return read_number(r, 4, &m->year, &digits) && digits == 4 && m->year > 0;
+        if (!read_number(r, 4, &number, &digits) || digits != 4 || number == 0) {
+            return false;
+        }
+        tell_year(r, number);
+        return true;
     case 'y':
         if (!read_number(r, 2, &number, &digits) || digits != 2) {
             return false;
         }
-        m->year = number + (number < 69 ? 2000 : 1900);
+        tell_year(r, number + (number < 69 ? 2000 : 1900));
         return true;
     case 'm':
-        return read_small(r, 1, 12, &m->month);
+        return read_small(r, 1, 12, &m->month) && tell_by(r, 'D');
     case 'd':
-        return read_small(r, 1, 31, &m->day);
+        return read_small(r, 1, 31, &m->day) && tell_by(r, 'D');
     case 'H':
         return read_small(r, 0, 23, &m->hour);
     case 'I':
@@ -330,18 +429,27 @@ read_part(struct reading *r, char letter)
         return r->at <= r->end && (r->at[-1] == 'M' || r->at[-1] == 'm') && strchr("APap", r->at[-2]) != NULL;
     case 'B':
     case 'b':
-        if (!read_name(r, months, 12, letter == 'b', &place)) {
+    case 'h':
+        if (!read_name(r, months, 12, letter != 'B', &place)) {
             return false;
         }
         m->month = place + 1;
-        return true;
+        return tell_by(r, 'D');
     case 'A':
     case 'a':
         return read_name(r, days, 7, letter == 'a', &place);
     case 'j':
-        return read_number(r, 3, &r->day_of_year, &digits) && r->day_of_year >= 1 && r->day_of_year <= 366;
+    case 'G':
+    case 'U':
+    case 'W':
+    case 'V':
+    case 'u':
+    case 'w':
+        return read_calendar(r, letter);
     case 'z':
         return read_offset(r);
+    case 'Z':
+        return read_zone(r);
     case '%':
         return r->at < r->end && *r->at++ == '%';
     default:
@@ -355,6 +463,18 @@ read_format(struct reading *r, const char *format, size_t size)
     for (size_t i = 0; i < size; i++) {
         const char *parts = format[i] == '%' && i + 1 < size ? long_form(format[i + 1]) : NULL;
 
+        if (format[i] == ' ') { /* any number of blanks */
+            if (r->at == r->end || *r->at != ' ') {
+                return false;
+            }
+            while (r->at < r->end && *r->at == ' ') {
+                r->at++;
+            }
+            while (i + 1 < size && format[i + 1] == ' ') {
+                i++;
+            }
+            continue;
+        }
         if (format[i] != '%') {
             if (r->at == r->end || *r->at++ != format[i]) {
                 return false;
@@ -369,33 +489,48 @@ read_format(struct reading *r, const char *format, size_t size)
     return true;
 }
 
+/* The day that month and day, a week, or the day of the year say. false: there is none such */
 static bool
-read_moment(const struct rows_text *text, const struct rows_text *format, int64_t *ret_value)
+find_day(const struct reading *r, int64_t *ret_days)
 {
-    const char *bytes = text->size > 0 ? text->bytes : "";
-    struct reading r = {.at = bytes, .end = bytes + text->size, .moment = {.year = 1900, .month = 1, .day = 1}};
-    struct moment *m = &r.moment;
-    struct gr_civil civil;
+    const struct moment *m = &r->moment;
+    int64_t first = gr_date_days(m->year, 1, 1);
+    int weekday = r->weekday < 0 ? 0 : r->weekday; /* from Monday */
+    int sunday = r->weekday < 0 ? 0 : (r->weekday + 1) % 7;
+    int begins = (int)(((first + 3) % 7 + 7) % 7); /* the weekday of the first of January */
 
-    if (!read_format(&r, format->size > 0 ? format->bytes : "", format->size) || r.at != r.end) {
+    switch (r->told_by) {
+    case 'j':
+        *ret_days = first + r->count - 1;
+        return gr_date_civil(*ret_days).year == m->year;
+    case 'U':
+        *ret_days = first + (6 - begins) % 7 + (r->count - 1) * 7 + sunday;
+        return true;
+    case 'W':
+        *ret_days = first + (7 - begins) % 7 + (r->count - 1) * 7 + weekday;
+        return true;
+    case 'V': /* week 1 has the 4th of January */
+        first += 3 - (begins + 3) % 7;
+        *ret_days = first + (r->count - 1) * 7 + weekday;
+        return gr_date_civil(first + (r->count - 1) * 7 + 3).year == m->year;
+    default:
+        *ret_days = gr_date_days(m->year, m->month, m->day);
+        return gr_date_civil(*ret_days).day == m->day; /* there is no 30th of February */
+    }
+}
+
+static bool
+read_moment(struct reading *r, const struct rows_text *format, int64_t *ret_value)
+{
+    struct moment *m = &r->moment;
+
+    if (!read_format(r, format->size > 0 ? format->bytes : "", format->size) || r->at != r->end ||
+        (r->half_days && m->hour > 12) || !find_day(r, &m->days)) {
         return false;
     }
-    m->days = gr_date_days(m->year, m->month, m->day);
-    civil = gr_date_civil(m->days);
-    if (civil.day != m->day || (r.half_days && m->hour > 12)) { /* there is no 30th of February */
-        return false;
-    }
-    if (r.day_of_year > 0) {
-        int64_t day = gr_date_days(m->year, 1, 1) + r.day_of_year - 1;
-
-        if (((m->month != 1 || m->day != 1) && day != m->days) || gr_date_civil(day).year != m->year) {
-            return false;
-        }
-        m->days = day;
-    }
-    m->hour = r.half_days ? m->hour % 12 + (r.afternoon ? 12 : 0) : m->hour;
+    m->hour = r->half_days ? m->hour % 12 + (r->afternoon ? 12 : 0) : m->hour;
     *ret_value = m->days * DAY_US + ((m->hour * 60 + m->minute) * INT64_C(60) + m->second) * 1000000 + m->microsecond -
-                 r.offset_us;
+                 r->offset_us;
     return true;
 }
 
@@ -406,8 +541,8 @@ is_readable(const struct rows_text *format)
     for (size_t i = 0; i < format->size; i++) {
         if (format->bytes[i] == '%') {
             i += 1 + (i + 1 < format->size && format->bytes[i + 1] == '-');
-            if (i >= format->size ||
-                (long_form(format->bytes[i]) == NULL && strchr("YymdHIMSfgpBbAajz%", format->bytes[i]) == NULL)) {
+            if (i >= format->size || (long_form(format->bytes[i]) == NULL &&
+                                      strchr("YymdHIMSfgpBbhAajzZGUWVuw%", format->bytes[i]) == NULL)) {
                 return false;
             }
         }
@@ -418,8 +553,13 @@ is_readable(const struct rows_text *format)
 bool
 text_strptime(struct text_call *call)
 {
-    bool there = read_moment(&call->texts[0], &call->texts[1], &call->value);
+    const struct rows_text *text = &call->texts[0];
+    const char *bytes = text->size > 0 ? text->bytes : "";
+    struct reading reading = {
+        .at = bytes, .end = bytes + text->size, .moment = {.year = 1900, .month = 1, .day = 1}, .weekday = -1};
+    bool there = read_moment(&reading, &call->texts[1], &call->value);
 
-    call->null = !there && call->node->op == GR_OP_TRY_STRPTIME && is_readable(&call->texts[1]);
+    call->null =
+        !there && !reading.unknown_zone && call->node->op == GR_OP_TRY_STRPTIME && is_readable(&call->texts[1]);
     return there || call->null;
 }

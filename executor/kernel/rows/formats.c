@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/format.h"
+#include "data/value/number.h"
 #include "data/value/spec.h"
 #include "kernel/rows/text.h"
 #include "kernel/rows/utf8.h"
@@ -35,6 +37,90 @@ text_size(struct text_call *call)
                : snprintf(text, sizeof text, "%s%llu.%llu %s", sign, (unsigned long long)whole,
                           (unsigned long long)(rest * 10 / step), units[decimal][unit]);
     return text_give(call, (struct rows_text){text, (size_t)size});
+}
+
+/* "1.5 KiB", " 2 mb": a number and a unit; what is less than a byte is cut off. */
+bool
+text_read_size(struct text_call *call)
+{
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = {{"b", 1},
+                 {"byte", 1},
+                 {"bytes", 1},
+                 {"kb", 1e3},
+                 {"mb", 1e6},
+                 {"gb", 1e9},
+                 {"tb", 1e12},
+                 {"kib", 1024.0},
+                 {"mib", 1048576.0},
+                 {"gib", 1073741824.0},
+                 {"tib", 1099511627776.0}};
+    const struct rows_text *text = &call->texts[0];
+    char copy[64];
+    char *unit;
+    double number;
+
+    if (text->size == 0 || text->size >= sizeof copy) {
+        return false;
+    }
+    memcpy(copy, text->bytes, text->size);
+    copy[text->size] = '\0';
+    unit = copy + strspn(copy, " ");
+    unit += strspn(unit, "0123456789.");
+    if ((*unit == 'e' || *unit == 'E') && strspn(unit + 1, "0123456789+-") > 0) {
+        unit += 1 + strspn(unit + 1, "0123456789+-");
+    }
+    if (!gr_real_parse(copy + strspn(copy, " "), (size_t)(unit - copy) - strspn(copy, " "), &number)) {
+        return false;
+    }
+    unit += strspn(unit, " ");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t size = strlen(units[i].unit);
+
+        if (strncasecmp(unit, units[i].unit, size) == 0 && unit[size + strspn(unit + size, " ")] == '\0' &&
+            number * units[i].bytes < 9.2e18) {
+            call->value = (int64_t)(number * units[i].bytes);
+            return strlen(copy) == text->size;
+        }
+    }
+    return false;
+}
+
+/* Eighths of a block, and blanks up to the width. */
+bool
+text_bar(struct text_call *call)
+{
+    static const char *const parts[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
+    double x = call->reals[0];
+    double least = call->reals[1];
+    double most = call->reals[2];
+    double width = call->node->count > 3 ? call->reals[3] : 80.0;
+    double filled = 0.0;
+    int eighths, written;
+
+    if (!(width >= 1.0 && width <= 1000.0)) {
+        return false;
+    }
+    if (x >= most && x > least) {
+        filled = width;
+    } else if (x > least && !isnan(most)) {
+        filled = width * (x - least) / (most - least);
+    }
+    if (!isfinite(filled)) {
+        return false;
+    }
+    eighths = (int)(filled * 8.0);
+    for (int i = 0; i < eighths / 8; i++) {
+        gr_buf_add(call->out, "\u2588", 3);
+    }
+    gr_buf_addf(call->out, "%s", parts[eighths % 8]);
+    written = eighths / 8 + (eighths % 8 > 0);
+    for (int i = written; i < (int)width; i++) {
+        gr_buf_add(call->out, " ", 1);
+    }
+    return true;
 }
 
 /* ---- values as formats say ---- */

@@ -39,6 +39,8 @@ bool json_walk_next(struct json_walk *walk, struct rows_text *ret_key, struct ro
 
 /* A string in quotes as the text that it says. */
 void json_add_said(const char *string, size_t size, struct gr_buf *out);
+/* A value of a column of strings, bools or numbers. */
+void json_add_cell(const granary_column *column, int64_t i, struct gr_buf *out);
 /* A value without blanks, its strings and numbers in one form each. */
 void json_add_value(const char *value, size_t size, struct gr_buf *out);
 

@@ -7,6 +7,7 @@
 
 #include "data/format.h"
 #include "data/value/number.h"
+#include "kernel/core/select.h"
 #include "kernel/rows/json.h"
 
 static void
@@ -57,6 +58,47 @@ add_real(double value, struct gr_buf *out)
         gr_buf_addf(out, "%.*s%.*s.0", count, digits, whole - count, zeros);
     } else {
         gr_buf_addf(out, "%.*s.%.*s", whole, digits, count - whole, digits + whole);
+    }
+}
+
+/* A decimal has no zeros at its end, but a digit behind the point. */
+static void
+trim_zeros(struct gr_buf *out, size_t from)
+{
+    if (!gr_buf_ok(out) || memchr(out->bytes + from, '.', out->size - from) == NULL) {
+        gr_buf_add(out, ".0", 2);
+        return;
+    }
+    while (out->bytes[out->size - 1] == '0' && out->bytes[out->size - 2] != '.') {
+        out->size--;
+    }
+}
+
+void
+json_add_cell(const granary_column *column, int64_t i, struct gr_buf *out)
+{
+    granary_dtype kind = gr_dtype_kind(column->dtype);
+    size_t before = out->size;
+    double value;
+
+    if (column->dtype == GRANARY_NULLTYPE || gr_is_null(column, i)) {
+        gr_buf_add(out, "null", 4);
+    } else if (kind == GRANARY_STRING) {
+        const char *bytes = (const char *)column->values + column->offsets[i];
+
+        add_string(bytes, (size_t)(column->offsets[i + 1] - column->offsets[i]), out);
+    } else if (kind == GRANARY_FLOAT64 || kind == GRANARY_FLOAT32) {
+        value = select_real(column, i, 1.0);
+        if (isfinite(value)) {
+            add_real(value, out);
+        } else {
+            gr_buf_addf(out, "%s", isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
+        }
+    } else {
+        gr_value_format(column, i, out);
+        if (kind == GRANARY_DECIMAL) {
+            trim_zeros(out, before);
+        }
     }
 }
 

@@ -102,7 +102,28 @@ op_list_slice(struct node *node, int64_t n)
     return GRANARY_OK;
 }
 
-/* Where a value is among a list's items, from 1; 0: it is not. A null is nowhere. */
+/* Where the first null of a list is, from 1; 0: there is none. */
+static int64_t
+find_null(const struct lists_view *view, int64_t i)
+{
+    for (int64_t k = 0; k < view->count[i]; k++) {
+        if (!lists_item_counts(view, i, k)) {
+            return k + 1;
+        }
+    }
+    return 0;
+}
+
+/* Where nulls are looked for, a row is there when its list is. */
+static void
+be_there_with_list(struct node *node, int64_t n)
+{
+    node_bad_of_operands(node, n);
+    node->valid = node->operands[0]->valid;
+}
+
+/* Where a value is among a list's items, from 1; 0: it is not. Whether a null is there, nobody knows; its position is that of
+ * a null. */
 granary_err
 op_list_find(struct node *node, int64_t n)
 {
@@ -114,11 +135,16 @@ op_list_find(struct node *node, int64_t n)
     granary_err err = lists_node_column(wanted, n, &values);
 
     err = err == GRANARY_OK ? lists_open(node->operands[0], n, &view) : err;
-    node_strict(node, n);
+    if (contains) {
+        node_strict(node, n);
+    } else {
+        be_there_with_list(node, n);
+    }
     for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
-        int64_t found = 0;
+        bool wants_null = !contains && !node_counts(wanted, i);
+        int64_t found = wants_null ? find_null(view, i) : 0;
 
-        for (int64_t k = 0; k < view->count[i] && found == 0 && node_counts(node, i); k++) {
+        for (int64_t k = 0; k < view->count[i] && found == 0 && node_counts(node, i) && !wants_null; k++) {
             if (!gr_is_null(view->items, view->from[i] + k) &&
                 is_equal(view->items, view->from[i] + k, &values.view, i)) {
                 found = k + 1;

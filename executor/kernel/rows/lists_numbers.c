@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kernel/core/exact_sum.h"
+#include "kernel/core/moments.h"
 #include "kernel/core/select.h"
 #include "kernel/rows/lists.h"
 #include "kernel/sort/sort.h"
@@ -58,6 +59,10 @@ number_of(enum gr_expr_op op, double *values, size_t count, double *ret_value)
     case GR_OP_LIST_MAD:
         *ret_value = deviation_of(values, count);
         break;
+    case GR_OP_LIST_SKEWNESS:
+        return moment_skew(values, count, ret_value);
+    case GR_OP_LIST_KURTOSIS:
+        return moment_kurtosis(values, count, ret_value);
     case GR_OP_LIST_PRODUCT:
         *ret_value = 1.0;
         for (size_t i = 0; i < count; i++) {

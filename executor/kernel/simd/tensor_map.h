@@ -7,14 +7,23 @@
 #include "graph/tensor/types.h"
 #include "kernel/simd/simd.h"
 
-/* How elements are computed with: bool and signed integers as int64, unsigned ones as uint64, floats as they are. */
-enum gr_lane { GR_LANE_I, GR_LANE_U, GR_LANE_F, GR_LANE_D };
+/* How elements are computed with: bool and signed integers as int64, unsigned ones as uint64, floats and complex numbers
+ * as they are. These loops are for the first four; complex numbers have theirs (kernel/tensor/complex_map.h). */
+enum gr_lane { GR_LANE_I, GR_LANE_U, GR_LANE_F, GR_LANE_D, GR_LANE_C, GR_LANE_Z };
+
+static inline bool
+gr_lane_is_complex(enum gr_lane lane)
+{
+    return lane == GR_LANE_C || lane == GR_LANE_Z;
+}
 
 static inline enum gr_lane
 gr_lane_of(granary_dtype dtype)
 {
     return dtype == GRANARY_FLOAT64                                   ? GR_LANE_D
            : dtype == GRANARY_FLOAT32                                 ? GR_LANE_F
+           : dtype == GRANARY_COMPLEX64                               ? GR_LANE_C
+           : dtype == GRANARY_COMPLEX128                              ? GR_LANE_Z
            : gr_dtype_is_integer(dtype) && !gr_dtype_is_signed(dtype) ? GR_LANE_U
                                                                       : GR_LANE_I;
 }

@@ -134,6 +134,14 @@ OF_FD(square, X *X)
 OF_I(reciprocal, X == 1 ? 1 : X == -1 ? -1 : 0)
 OF_U(reciprocal, X == 1)
 OF_FD(reciprocal, 1 / X)
+OF_INTS(conj, X)
+OF_FD(conj, X)
+OF_INTS(real, X)
+OF_FD(real, X)
+OF_INTS(imag, (X & 0))
+OF_FD(imag, 0)
+OF_F(angle, X != X ? X : signbit(X) ? (float)M_PI : 0)
+OF_D(angle, X != X ? X : signbit(X) ? M_PI : 0)
 OF_F(sqrt, sqrtf(X))
 OF_D(sqrt, sqrt(X))
 OF_F(deg2rad, X *(float)(M_PI / 180.0))
@@ -230,6 +238,22 @@ WHERE(U, uint64_t)
 WHERE(F, float)
 WHERE(D, double)
 
+#define MAKE_COMPLEX(lane, type)                                                                                       \
+    static void make_complex_##lane(void *out, const void *a, const void *b, const void *c, int64_t n)                 \
+    {                                                                                                                  \
+        const type *restrict x = a;                                                                                    \
+        const type *restrict y = b;                                                                                    \
+        type *restrict o = out;                                                                                        \
+                                                                                                                       \
+        (void)c;                                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            o[2 * i] = x[i];                                                                                           \
+            o[2 * i + 1] = y[i];                                                                                       \
+        }                                                                                                              \
+    }
+MAKE_COMPLEX(F, float)
+MAKE_COMPLEX(D, double)
+
 /* Those of the C library are a call a block. */
 #define TENSOR_LIBM(function)                                                                                          \
     static void function##_F(void *out, const void *a, const void *b, const void *c, int64_t n)                        \
@@ -262,6 +286,7 @@ WHERE(D, double)
 #define LANES_BITS(name)       INTEGER_LANES(name)
 #define LANES_SHIFT(name)      INTEGER_LANES(name)
 #define LANES_INTEGER(name)    INTEGER_LANES(name)
+#define LANES_COMPLEX(name)    FLOAT_LANES(name)
 
 typedef void map_kernel(void *out, const void *a, const void *b, const void *c, int64_t n);
 
@@ -367,6 +392,7 @@ SIMD(tensor_lane_load)(granary_dtype dtype, void *out, const void *stored, int64
         EACH(BOOL, int64_t *o = out; const uint8_t *x = stored, o[i] = x[i] != 0)
         GR_INTEGER_DTYPES(LOAD)
         GR_REAL_DTYPES(LOAD_REAL)
+        GR_COMPLEX_DTYPES(LOAD_REAL)
     default:
         return;
     }
@@ -382,6 +408,7 @@ SIMD(tensor_lane_store)(granary_dtype dtype, void *stored, const void *values, i
         STORE(BOOL, uint8_t, 1, SIGNED)
         GR_INTEGER_DTYPES(STORE)
         GR_REAL_DTYPES(STORE_REAL)
+        GR_COMPLEX_DTYPES(STORE_REAL)
     default:
         return;
     }

@@ -165,6 +165,8 @@ sort_encode(const struct sort_lane *lane, const int64_t *rows, int64_t from, siz
     case GRANARY_BINARY:
         found = encode_texts(lane, rows, from, count, codes);
         break;
+    case GRANARY_COMPLEX64:
+    case GRANARY_COMPLEX128:
     case GRANARY_LIST: /* no graph sorts by them */
         memset(codes, 0, count * sizeof *codes);
         break;

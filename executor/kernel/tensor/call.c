@@ -6,35 +6,61 @@
 
 #include "base/error.h"
 #include "kernel/simd/tensor_map.h"
+#include "kernel/tensor/load.h"
 
-granary_err
-tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max)
+static granary_err
+check_inputs(const struct gr_kernel_call *call, size_t min, size_t max, bool complex_too)
 {
     if (call->input_count < min || call->input_count > max) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs do not fit the operator", call->input_count);
     }
     for (size_t i = 0; i < call->input_count; i++) {
         const struct gr_value *input = &call->inputs[i];
+        granary_dtype dtype = input->tensor.view.dtype;
 
         if (input->kind != GR_VALUE_TENSOR) {
             return gr_fail(GRANARY_ETYPE, "input %zu is no tensor", i);
         }
-        if (!gr_tensor_dtype_good(input->tensor.view.dtype)) {
-            return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s; tensors are of bool, integers and floats", i,
-                           granary_dtype_name(input->tensor.view.dtype));
+        if (!(complex_too ? gr_tensor_dtype_valid(dtype) : gr_tensor_dtype_good(dtype))) {
+            return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s; it takes bool, integers%s", i,
+                           granary_dtype_name(dtype), complex_too ? ", floats and complex numbers" : " and floats");
         }
     }
     return GRANARY_OK;
 }
 
-granary_err
-tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
+static granary_err
+check_call(const struct gr_kernel_call *call, size_t min, size_t max, bool complex_too)
 {
     if (call->output_count != 1) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs and %zu outputs do not fit the operator", call->input_count,
                        call->output_count);
     }
-    return tensor_inputs_check(call, min, max);
+    return check_inputs(call, min, max, complex_too);
+}
+
+granary_err
+tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_inputs(call, min, max, false);
+}
+
+granary_err
+tensor_inputs_check_any(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_inputs(call, min, max, true);
+}
+
+granary_err
+tensor_call_check(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_call(call, min, max, false);
+}
+
+granary_err
+tensor_call_check_any(const struct gr_kernel_call *call, size_t min, size_t max)
+{
+    return check_call(call, min, max, true);
 }
 
 granary_err
@@ -182,4 +208,27 @@ tensor_doubles(const granary_tensor *tensor, int64_t count, double *room)
         SIMD_CALL(tensor_lane_convert)(lane, GR_LANE_D, room + i, block, n);
     }
     return room;
+}
+
+#define LOADED_AT_ONCE 1024
+
+void
+tensor_elements_load(const granary_tensor *tensor, int64_t from, int64_t n, enum gr_lane lane, void *out)
+{
+    enum gr_lane own = gr_lane_of(tensor->dtype);
+    size_t element = gr_tensor_element(tensor->dtype);
+
+    for (int64_t done = 0; done < n; done += LOADED_AT_ONCE) {
+        _Alignas(64) int64_t loaded[LOADED_AT_ONCE];
+        int64_t many = n - done < LOADED_AT_ONCE ? n - done : LOADED_AT_ONCE;
+        char *to = (char *)out + (size_t)done * 8;
+        const char *stored = (const char *)tensor->values + (size_t)(from + done) * element;
+
+        SIMD_CALL(tensor_lane_load)(tensor->dtype, loaded, stored, many);
+        if (own == lane) {
+            memcpy(to, loaded, (size_t)many * 8);
+        } else {
+            SIMD_CALL(tensor_lane_convert)(own, lane, to, loaded, many);
+        }
+    }
 }

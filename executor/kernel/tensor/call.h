@@ -13,6 +13,10 @@ granary_err tensor_call_check(const struct gr_kernel_call *call, size_t min, siz
 /* The same of the inputs alone. */
 granary_err tensor_inputs_check(const struct gr_kernel_call *call, size_t min, size_t max);
 
+/* Both for kernels that know complex numbers, or move elements whatever they are. */
+granary_err tensor_call_check_any(const struct gr_kernel_call *call, size_t min, size_t max);
+granary_err tensor_inputs_check_any(const struct gr_kernel_call *call, size_t min, size_t max);
+
 /* A list of at most max numbers; NULL is empty. Errors: EINVAL */
 granary_err tensor_ints(const Granary__Attr *list, size_t max, const int64_t **ret_values, size_t *ret_count);
 

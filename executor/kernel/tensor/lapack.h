@@ -19,5 +19,18 @@ void dgelsd_(const int *m, const int *n, const int *nrhs, double *a, const int *
              double *s, const double *rcond, int *rank, double *work, const int *lwork, int *iwork, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
              const int *lwork, int *iwork, const int *liwork, int *info);
+void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda, double *wr, double *wi,
+            double *vl, const int *ldvl, double *vr, const int *ldvr, double *work, const int *lwork, int *info);
+
+/* Complex numbers are two doubles. */
+void zgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda, double *w, double *vl,
+            const int *ldvl, double *vr, const int *ldvr, double *work, const int *lwork, double *rwork, int *info);
+void zheevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
+             const int *lwork, double *rwork, const int *lrwork, int *iwork, const int *liwork, int *info);
+void zpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void zgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
+void zgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda, const int *pivots,
+             double *b, const int *ldb, int *info);
+void zgetri_(const int *n, double *a, const int *lda, const int *pivots, double *work, const int *lwork, int *info);
 
 #endif

@@ -15,6 +15,7 @@
 #include "kernel/simd/tensor_move.h"
 #include "kernel/tensor/call.h"
 #include "kernel/tensor/lapack.h"
+#include "kernel/tensor/linalg.h"
 
 #define CACHE_DOUBLES 32768 /* of a block of rows */
 
@@ -609,9 +610,18 @@ kernel_linalg(struct gr_kernel_call *call, const struct gr_chunk_linalg *params)
     };
     const char *name = params->function;
     struct linalg l = {.call = call, .params = params};
+    bool is_complex = strcmp(name, "eig") == 0;
     size_t f = 0;
     granary_err err;
 
+    for (size_t i = 0; i < call->input_count; i++) {
+        is_complex = is_complex || (call->inputs[i].kind == GR_VALUE_TENSOR &&
+                                    gr_dtype_is_complex(call->inputs[i].tensor.view.dtype));
+    }
+    if (is_complex) {
+        openblas_set_num_threads(1);
+        return linalg_complex(call, params);
+    }
     while (f < sizeof functions / sizeof functions[0] && strcmp(functions[f].name, name) != 0) {
         f++;
     }

@@ -91,8 +91,20 @@ store_value(const Granary__Attr *value, granary_dtype dtype, char *to)
     uint64_t bits = 0;
     bool beyond;
     bool whole = value != NULL && gr_attr_whole(value, &bits, &beyond);
-    _Alignas(8) char lane[8];
+    _Alignas(16) double lane[2] = {number, 0};
 
+    if (gr_dtype_is_complex(dtype)) {
+        if (value != NULL && value->kind == GRANARY__ATTR__KIND__STRING) {
+            (void)gr_complex_parse(value->strings[0], &lane[0], &lane[1]);
+        }
+        if (dtype == GRANARY_COMPLEX64) {
+            const float parts[2] = {(float)lane[0], (float)lane[1]};
+
+            memcpy(lane, parts, sizeof parts);
+        }
+        SIMD_CALL(tensor_lane_store)(dtype, to, lane, 1);
+        return;
+    }
     if (dtype == GRANARY_BOOL) {
         bits = number != 0;
     }
@@ -140,16 +152,16 @@ bound_near(int64_t bound)
 granary_err
 kernel_full(struct gr_kernel_call *call, const struct gr_chunk_full *params)
 {
-    granary_dtype dtype = gr_dtype_parse(params->dtype);
+    granary_dtype dtype = gr_tensor_dtype_parse(params->dtype);
     struct tensor_part part;
     int64_t low = bound_near(params->low);
     int64_t high = bound_near(params->high);
-    char value[8];
+    char value[16];
     void *values;
     granary_err err = tensor_call_check(call, 0, 0);
 
-    if (err == GRANARY_OK && !gr_tensor_dtype_good(dtype)) {
-        err = gr_fail(GRANARY_ETYPE, "it makes tensors of bool, integers and floats");
+    if (err == GRANARY_OK && !gr_tensor_dtype_valid(dtype)) {
+        err = gr_fail(GRANARY_ETYPE, "it makes tensors of bool, integers, floats and complex numbers");
     }
     if (err == GRANARY_OK && (err = tensor_part_read(&params->part, &part)) == GRANARY_OK) {
         err = tensor_output(call, dtype, part.dims, part.size, &values);
@@ -180,7 +192,7 @@ kernel_band(struct gr_kernel_call *call, const struct gr_chunk_band *params)
     int64_t high = bound_near(params->high);
     size_t element;
     void *values;
-    granary_err err = tensor_call_check(call, 1, 1);
+    granary_err err = tensor_call_check_any(call, 1, 1);
 
     if (err == GRANARY_OK) {
         err = tensor_part_read(&params->part, &part);

@@ -6,7 +6,7 @@ kernel_map(struct gr_kernel_call *call, const struct gr_chunk_map *params)
 {
     struct program program;
     void *values;
-    granary_err err = tensor_call_check(call, 1, PROGRAM_INPUTS);
+    granary_err err = tensor_call_check_any(call, 1, PROGRAM_INPUTS);
 
     if (err == GRANARY_OK) {
         err = program_open(call, params, &program);

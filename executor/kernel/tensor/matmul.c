@@ -9,6 +9,7 @@
 #include "kernel/simd/products.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
+#include "kernel/tensor/complex_map.h"
 
 /* Stacks of matrices, all alike. */
 struct stack {
@@ -33,7 +34,9 @@ static granary_err
 as_lane(const granary_tensor *tensor, enum gr_lane lane, const void **ret_values, void **ret_owned)
 {
     int64_t count = gr_tensor_elements(tensor);
-    bool in_place = gr_tensor_element(tensor->dtype) == 8 && gr_lane_of(tensor->dtype) == lane;
+    enum gr_lane own = gr_lane_of(tensor->dtype);
+    size_t element = lane == GR_LANE_Z ? 16 : 8;
+    bool in_place = gr_tensor_element(tensor->dtype) == element && own == lane;
     char *stored = NULL;
 
     *ret_owned = NULL;
@@ -41,25 +44,30 @@ as_lane(const granary_tensor *tensor, enum gr_lane lane, const void **ret_values
     if (in_place) {
         return GRANARY_OK;
     }
-    *ret_owned = malloc(((size_t)count + 1) * 8);
-    stored = malloc(((size_t)count + 1) * 8);
+    *ret_owned = malloc(((size_t)count + 1) * element);
+    stored = malloc(((size_t)count + 1) * element);
     if (*ret_owned == NULL || stored == NULL) {
         free(stored);
         return gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
     }
     SIMD_CALL(tensor_lane_load)(tensor->dtype, stored, tensor->values, count);
-    SIMD_CALL(tensor_lane_convert)(gr_lane_of(tensor->dtype), lane, *ret_owned, stored, count);
+    if (lane == GR_LANE_Z) {
+        complex_lane_convert(own, lane, *ret_owned, stored, count);
+    } else {
+        SIMD_CALL(tensor_lane_convert)(own, lane, *ret_owned, stored, count);
+    }
     free(stored);
     *ret_values = *ret_owned;
     return GRANARY_OK;
 }
 
-/* out += a b, for each pair of matrices; lane I or D. */
+/* out += a b, for each pair of matrices; lane I, D or Z. */
 static granary_err
 add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane, void *out)
 {
     struct stack left = stack_of(a), right = stack_of(b);
     int64_t m = left.rows, k = left.columns, n = right.columns;
+    const double one[2] = {1, 0};
     const void *a_values = NULL, *b_values = NULL;
     void *a_owned = NULL, *b_owned = NULL;
     granary_err err = as_lane(a, lane, &a_values, &a_owned);
@@ -72,6 +80,11 @@ add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane,
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0,
                         (const double *)a_values + i * m * k, (blasint)k, (const double *)b_values + i * k * n,
                         (blasint)n, 1.0, (double *)out + i * m * n, (blasint)n);
+        } else if (lane == GR_LANE_Z) {
+            cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, one,
+                        (const double *)a_values + 2 * i * m * k, (blasint)k,
+                        (const double *)b_values + 2 * i * k * n, (blasint)n, one, (double *)out + 2 * i * m * n,
+                        (blasint)n);
         } else {
             SIMD_CALL(products_add_integers)
             ((const uint64_t *)a_values + i * m * k, (const uint64_t *)b_values + i * k * n, m, k, n,
@@ -109,15 +122,16 @@ granary_err
 kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
 {
     const char *name = params->dtype;
-    granary_dtype dtype = gr_dtype_parse(name);
-    enum gr_lane lane = gr_dtype_is_float(dtype) ? GR_LANE_D : GR_LANE_I;
-    bool in_place = dtype == GRANARY_FLOAT64 || dtype == GRANARY_INT64 || dtype == GRANARY_UINT64;
+    granary_dtype dtype = gr_tensor_dtype_parse(name);
+    enum gr_lane lane = gr_dtype_is_complex(dtype) ? GR_LANE_Z : gr_dtype_is_float(dtype) ? GR_LANE_D : GR_LANE_I;
+    size_t element = lane == GR_LANE_Z ? 16 : 8; /* of what it is computed in */
+    bool in_place = gr_tensor_element(dtype) == element;
     int64_t shape[TENSOR_DIMS_MAX];
     int64_t count = 1;
     void *values = NULL, *room = NULL;
-    granary_err err = tensor_call_check(call, 2, SIZE_MAX);
+    granary_err err = tensor_call_check_any(call, 2, SIZE_MAX);
 
-    if (err == GRANARY_OK && (call->input_count % 2 != 0 || !gr_tensor_dtype_good(dtype))) {
+    if (err == GRANARY_OK && (call->input_count % 2 != 0 || !gr_tensor_dtype_valid(dtype))) {
         err = gr_fail(GRANARY_EINVAL, "%zu inputs are no pairs, or %.20s is no dtype", call->input_count, name);
     }
     if (err == GRANARY_OK) {
@@ -133,11 +147,11 @@ kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
         count *= shape[d];
     }
     err = tensor_output(call, dtype, call->inputs[0].tensor.view.dims, shape, &values);
-    if (err == GRANARY_OK && !in_place && (room = malloc(((size_t)count + 1) * 8)) == NULL) {
+    if (err == GRANARY_OK && !in_place && (room = malloc(((size_t)count + 1) * element)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
     }
     if (err == GRANARY_OK) {
-        memset(in_place ? values : room, 0, (size_t)count * 8);
+        memset(in_place ? values : room, 0, (size_t)count * element);
     }
     openblas_set_num_threads(1); /* executors are the parallelism */
     for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i += 2) {
@@ -148,6 +162,8 @@ kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
         for (int64_t i = 0; i < count; i++) {
             ((float *)values)[i] = (float)((const double *)room)[i];
         }
+    } else if (err == GRANARY_OK && dtype == GRANARY_COMPLEX64) {
+        complex_lane_convert(GR_LANE_Z, GR_LANE_C, values, room, count);
     } else if (err == GRANARY_OK && !in_place) {
         SIMD_CALL(tensor_lane_wrap)(dtype, room, count);
         SIMD_CALL(tensor_lane_store)(dtype, values, room, count);

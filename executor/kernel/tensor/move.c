@@ -69,7 +69,7 @@ kernel_assemble(struct gr_kernel_call *call, const struct gr_chunk_assemble *par
     size_t count = call->input_count * dims;
     granary_dtype dtype = GRANARY_FLOAT64;
     void *values;
-    granary_err err = tensor_call_check(call, 1, SIZE_MAX);
+    granary_err err = tensor_call_check_any(call, 1, SIZE_MAX);
 
     if (err == GRANARY_OK && (dims > TENSOR_DIMS_MAX || params->to->n_ints != count || params->from->n_ints != count ||
                               params->extent->n_ints != count)) {

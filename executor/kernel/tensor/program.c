@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/tensor/complex_map.h"
 
-#define BLOCK_BYTES  ((size_t)PROGRAM_BLOCK * 8)
+#define ELEMENT_MOST 16 /* bytes */
+#define SINGLE_MAX   160
 #define STREAM_BYTES ((int64_t)1 << 20) /* a result this large will not be read from the cache */
 
 /* ---- reading the text ---- */
@@ -21,7 +23,8 @@ struct reader {
     struct program *program;
     int of_instruction[PROGRAM_LENGTH]; /* the value it gave */
     int instructions;
-    double numbers[PROGRAM_LENGTH * 3]; /* of weak values, by number */
+    double numbers[PROGRAM_LENGTH * 3];   /* of weak values, by number */
+    double imaginary[PROGRAM_LENGTH * 3]; /* parts of them */
     int64_t integers[PROGRAM_LENGTH * 3];
     bool beyond[PROGRAM_LENGTH * 3]; /* int64: the integer is a uint64's bits */
     int number_of[PROGRAM_INPUTS + 8 * PROGRAM_LENGTH];
@@ -40,11 +43,14 @@ read_number(struct reader *r, const char *text, int *ret_value)
 {
     granary_dtype dtype = GRANARY_FLOAT64;
     char *end = (char *)(uintptr_t)text;
-    double number = 0;
+    double number = 0, imaginary = 0;
     int64_t integer = 0;
     bool beyond = false;
 
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+    if (gr_complex_parse(text, &number, &imaginary)) {
+        dtype = GRANARY_COMPLEX128;
+        end += strlen(text);
+    } else if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
         dtype = GRANARY_BOOL;
         integer = text[0] == 't';
         end += strlen(text);
@@ -69,9 +75,10 @@ read_number(struct reader *r, const char *text, int *ret_value)
     r->number_of[*ret_value] = r->number_count;
     r->integers[r->number_count] = integer;
     r->beyond[r->number_count] = beyond;
-    r->numbers[r->number_count++] = dtype == GRANARY_FLOAT64 ? number
-                                    : beyond                 ? (double)(uint64_t)integer
-                                                             : (double)integer;
+    r->imaginary[r->number_count] = imaginary;
+    r->numbers[r->number_count++] = dtype == GRANARY_FLOAT64 || dtype == GRANARY_COMPLEX128 ? number
+                                    : beyond ? (double)(uint64_t)integer
+                                             : (double)integer;
     return GRANARY_OK;
 }
 
@@ -233,7 +240,7 @@ read_instruction(struct reader *r, const char *text, bool *fixed)
         return gr_fail(GRANARY_EINVAL, "no function '%.60s'", word);
     }
     if (function == GR_MAP_astype) {
-        to = colon == NULL ? GRANARY_NULLTYPE : gr_dtype_parse(colon + 1);
+        to = colon == NULL ? GRANARY_NULLTYPE : gr_tensor_dtype_parse(colon + 1);
     }
     while (err == GRANARY_OK && (word = strtok_r(NULL, " ", &rest)) != NULL) {
         if (count == 3) {
@@ -250,23 +257,23 @@ read_instruction(struct reader *r, const char *text, bool *fixed)
 
 /* "function" and "value" as an instruction. */
 static granary_err
-single_instruction(const struct gr_kernel_call *call, const struct gr_chunk_map *source, char text[128])
+single_instruction(const struct gr_kernel_call *call, const struct gr_chunk_map *source, char text[SINGLE_MAX])
 {
     const Granary__Attr *value = source->value;
-    int at = snprintf(text, 128, "%.40s", source->function);
+    int at = snprintf(text, SINGLE_MAX, "%.40s", source->function);
 
     if (call->input_count > 3) {
         return gr_fail(GRANARY_EINVAL, "%zu inputs are too many", call->input_count);
     }
     for (size_t i = 0; i < call->input_count; i++) {
-        at += snprintf(text + at, (size_t)(128 - at), " $%zu", i);
+        at += snprintf(text + at, (size_t)(SINGLE_MAX - at), " $%zu", i);
     }
     if (value != NULL && value->kind == GRANARY__ATTR__KIND__INT) {
-        (void)snprintf(text + at, (size_t)(128 - at), " #%lld", (long long)value->ints[0]);
+        (void)snprintf(text + at, (size_t)(SINGLE_MAX - at), " #%lld", (long long)value->ints[0]);
     } else if (value != NULL && value->kind == GRANARY__ATTR__KIND__STRING) {
-        (void)snprintf(text + at, (size_t)(128 - at), " #%.38s", value->strings[0]);
+        (void)snprintf(text + at, (size_t)(SINGLE_MAX - at), " #%.60s", value->strings[0]);
     } else if (value != NULL) {
-        (void)snprintf(text + at, (size_t)(128 - at), " #%.17e", value->doubles[0]);
+        (void)snprintf(text + at, (size_t)(SINGLE_MAX - at), " #%.17e", value->doubles[0]);
     }
     return GRANARY_OK;
 }
@@ -275,7 +282,7 @@ static granary_err
 read_program(const struct gr_kernel_call *call, const struct gr_chunk_map *source, struct reader *r, bool *fixed)
 {
     const Granary__Attr *program = source->program;
-    char text[128];
+    char text[SINGLE_MAX];
     granary_err err = GRANARY_OK;
 
     if (program == NULL && source->function != NULL) {
@@ -294,7 +301,7 @@ read_program(const struct gr_kernel_call *call, const struct gr_chunk_map *sourc
 /* ---- blocks ---- */
 
 static void
-fill_number(struct program_value *value, double number, int64_t integer)
+fill_number(struct program_value *value, double number, double imaginary, int64_t integer)
 {
     for (int i = 0; i < PROGRAM_BLOCK; i++) {
         switch (value->lane) {
@@ -304,10 +311,24 @@ fill_number(struct program_value *value, double number, int64_t integer)
         case GR_LANE_D:
             ((double *)(void *)value->block)[i] = number;
             break;
+        case GR_LANE_C:
+            ((float *)(void *)value->block)[2 * i] = (float)number;
+            ((float *)(void *)value->block)[2 * i + 1] = (float)imaginary;
+            break;
+        case GR_LANE_Z:
+            ((double *)(void *)value->block)[2 * i] = number;
+            ((double *)(void *)value->block)[2 * i + 1] = imaginary;
+            break;
         default:
             ((int64_t *)(void *)value->block)[i] = value->dtype == GRANARY_BOOL ? number != 0 : integer;
         }
     }
+}
+
+static size_t
+lane_bytes(enum gr_lane lane)
+{
+    return lane == GR_LANE_F ? 4 : lane == GR_LANE_Z ? 16 : 8;
 }
 
 /* Give every value that is made a block; one that nothing reads any more gives its own away. */
@@ -317,7 +338,11 @@ give_blocks(struct program *p, const struct reader *r, const bool *fixed)
     char *spare[PROGRAM_INPUTS + 8 * PROGRAM_LENGTH];
     int spare_count = 0;
     size_t used = 0;
+    size_t block = (size_t)PROGRAM_BLOCK * 8;
 
+    for (int v = 0; v < p->value_count; v++) {
+        block = p->values[v].lane == GR_LANE_Z ? (size_t)PROGRAM_BLOCK * ELEMENT_MOST : block;
+    }
     p->values[p->result].last_use = p->step_count;
     for (int s = 0; s < p->step_count; s++) {
         for (int k = 0; k < 3; k++) {
@@ -326,22 +351,23 @@ give_blocks(struct program *p, const struct reader *r, const bool *fixed)
             value->last_use = value->last_use > s ? value->last_use : s;
         }
     }
-    p->room = aligned_alloc(64, (size_t)(p->value_count + 1) * BLOCK_BYTES);
+    p->room = aligned_alloc(64, (size_t)(p->value_count + 1) * block);
     if (p->room == NULL) {
         return gr_fail(GRANARY_ENOMEM, "a program of %d steps: out of memory", p->step_count);
     }
     for (int v = 0; v < p->value_count; v++) {
         if (fixed[v] || (v < p->input_count && !p->in_place[v])) {
-            p->values[v].block = p->room + used++ * BLOCK_BYTES;
+            p->values[v].block = p->room + used++ * block;
         }
         if (fixed[v]) {
-            fill_number(&p->values[v], r->numbers[r->number_of[v]], r->integers[r->number_of[v]]);
+            fill_number(&p->values[v], r->numbers[r->number_of[v]], r->imaginary[r->number_of[v]],
+                        r->integers[r->number_of[v]]);
         }
     }
     for (int s = 0; s < p->step_count; s++) {
         struct program_step *step = &p->steps[s];
 
-        p->values[step->result].block = spare_count > 0 ? spare[--spare_count] : p->room + used++ * BLOCK_BYTES;
+        p->values[step->result].block = spare_count > 0 ? spare[--spare_count] : p->room + used++ * block;
         for (int k = 0; k < 3; k++) {
             int v = step->operands[k];
 
@@ -437,8 +463,9 @@ find_in_place(struct program *p)
     for (int i = 0; i < p->input_count; i++) {
         granary_dtype dtype = p->inputs[i].dtype;
 
-        p->in_place[i] = (gr_dtype_is_float(dtype) || dtype == GRANARY_INT64 || dtype == GRANARY_UINT64) && last >= 0 &&
-                         p->stride[i][last] == 1;
+        p->in_place[i] = (gr_dtype_is_float(dtype) || gr_dtype_is_complex(dtype) || dtype == GRANARY_INT64 ||
+                          dtype == GRANARY_UINT64) &&
+                         last >= 0 && p->stride[i][last] == 1;
     }
 }
 
@@ -507,7 +534,13 @@ apply(const struct program *p, const struct program_step *step, int64_t n)
     const char *b = values[step->operands[1]].block;
     const char *c = values[step->operands[2]].block;
 
-    if (step->function == GR_MAP_COUNT) {
+    if (gr_lane_is_complex(step->lane) || gr_lane_is_complex(values[step->operands[0]].lane)) {
+        if (step->function == GR_MAP_COUNT) {
+            complex_lane_convert(values[step->operands[0]].lane, step->lane, out, a, n);
+        } else {
+            complex_map_apply(step->function, step->lane, out, a, b, c, n);
+        }
+    } else if (step->function == GR_MAP_COUNT) {
         SIMD_CALL(tensor_lane_convert)(values[step->operands[0]].lane, step->lane, out, a, n);
     } else {
         SIMD_CALL(tensor_map_apply)(step->function, step->lane, out, a, b, c, n);
@@ -533,7 +566,7 @@ inputs_load(struct program *p, const int64_t *at, int64_t from, int64_t n, bool 
             SIMD_CALL(tensor_lane_load)(tensor->dtype, p->values[i].block, stored, n);
         } else if (first) {
             int64_t run = p->extent[p->walk_dims - 1];
-            size_t width = p->values[i].lane == GR_LANE_F ? 4 : 8;
+            size_t width = lane_bytes(p->values[i].lane);
 
             run = run < PROGRAM_BLOCK ? run : PROGRAM_BLOCK;
             SIMD_CALL(tensor_lane_load)(tensor->dtype, p->values[i].block, stored, 1);
@@ -576,7 +609,7 @@ has_rows(const struct program *p)
     int last = p->walk_dims - 1;
 
     return p->rows != NULL && p->step_count == 0 && p->result < p->input_count && p->in_place[p->result] &&
-           gr_tensor_element(p->dtype) == 8 && last > 0 && p->stride[p->result][last] == 1 &&
+           gr_tensor_element(p->dtype) == 8 && p->dtype != GRANARY_COMPLEX64 && last > 0 && p->stride[p->result][last] == 1 &&
            p->stride[PROGRAM_INPUTS][last] == 1 && p->stride[PROGRAM_INPUTS][last - 1] == 0;
 }
 
@@ -618,13 +651,13 @@ repeat_short_rows(struct program *p)
     for (int i = 0; i < PROGRAM_INPUTS + PROGRAM_EXTRAS && fits; i++) {
         fits = p->stride[i][0] == p->stride[i][1] * run || (i < p->input_count && p->stride[i][0] == 0);
     }
-    tiles = fits ? malloc((size_t)p->input_count * PROGRAM_BLOCK * 8) : NULL;
+    tiles = fits ? malloc((size_t)p->input_count * PROGRAM_BLOCK * ELEMENT_MOST) : NULL;
     if (tiles == NULL) {
         return NULL;
     }
     for (int i = 0; i < PROGRAM_INPUTS; i++) {
         size_t element = i < p->input_count ? gr_tensor_element(p->inputs[i].dtype) : 0;
-        char *tile = tiles + (size_t)i * PROGRAM_BLOCK * 8;
+        char *tile = tiles + (size_t)i * PROGRAM_BLOCK * ELEMENT_MOST;
         int64_t step = p->stride[i][1];
 
         if (p->stride[i][0] != step * run) {
@@ -667,7 +700,7 @@ program_run(struct program *p, void *out, program_consume *consume, void *contex
     }
     tiles = consume == NULL ? repeat_short_rows(p) : NULL;
     run = p->extent[p->walk_dims - 1];
-    plain = p->result >= p->input_count && (gr_dtype_is_float(p->dtype) || element == 8);
+    plain = p->result >= p->input_count && (gr_dtype_is_float(p->dtype) || element >= 8);
     stream = total * (int64_t)element >= STREAM_BYTES;
     own = p->values[p->result].block;
     do {

@@ -173,7 +173,7 @@ kernel_reduce_map(struct gr_kernel_call *call, const struct gr_chunk_reduce_map 
 {
     struct taking taking = {0};
     struct program program;
-    granary_err err = tensor_inputs_check(call, 1, PROGRAM_INPUTS);
+    granary_err err = tensor_inputs_check_any(call, 1, PROGRAM_INPUTS);
 
     if (err == GRANARY_OK) {
         err = program_open(call, &(struct gr_chunk_map){.program = params->program}, &program);
@@ -181,7 +181,8 @@ kernel_reduce_map(struct gr_kernel_call *call, const struct gr_chunk_reduce_map 
     if (err != GRANARY_OK) {
         return err;
     }
-    err = taking_init(call, params, &program, &taking);
+    err = gr_dtype_is_complex(program.dtype) ? gr_complex_refuse("a reduction", program.dtype)
+                                             : taking_init(call, params, &program, &taking);
     if (err == GRANARY_OK) {
         program_run(&program, NULL, taking_take, &taking);
     }

@@ -45,6 +45,11 @@ simplify(struct box *b)
     }
 }
 
+/* complex128 */
+struct wide {
+    uint64_t half[2];
+};
+
 #define STRIDED(type)                                                                                                  \
     do {                                                                                                               \
         type *o = (type *)(void *)out;                                                                                 \
@@ -71,6 +76,9 @@ copy_run(char *out, int64_t to, const char *in, int64_t from, int64_t n, size_t 
         break;
     case 4:
         STRIDED(uint32_t);
+        break;
+    case 16:
+        STRIDED(struct wide);
         break;
     default:
         STRIDED(uint64_t);
@@ -208,7 +216,7 @@ kernel_view(struct gr_kernel_call *call, const struct gr_chunk_view *params)
     size_t as_dims = 0;
     int final_dims = 0;
     void *values;
-    granary_err err = tensor_call_check(call, 1, SIZE_MAX);
+    granary_err err = tensor_call_check_any(call, 1, SIZE_MAX);
 
     if (err == GRANARY_OK && dims > TENSOR_DIMS_MAX) {
         err = gr_fail(GRANARY_EINVAL, "shape: %zu numbers, at most %d fit", dims, TENSOR_DIMS_MAX);

@@ -44,8 +44,11 @@ struct window_state {
     bool has_best;
     bool has_weighted;
     double product;
-    double weighted; /* ewm_mean */
+    double weighted; /* ewm */
     double old_weight;
+    double spread; /* ewm_var, ewm_std: around the mean; the sums of weights and of their squares */
+    double weights;
+    double squared_weights;
     uint64_t total[2]; /* cumsum and cumprod of integers: gr_int128, low half first */
 };
 

@@ -13,7 +13,7 @@
 #include "contract/int128.h"
 #include "graph/expr.h"
 #include "kernel/core/scratch.h"
-#include "kernel/group/moments.h"
+#include "kernel/core/moments.h"
 #include "kernel/window/frames.h"
 
 enum {

@@ -1,10 +1,11 @@
-/* Functions over reals: cumulative, rolling, expanding, exponentially weighted. */
+/* Functions over reals: cumulative, rolling, expanding. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "kernel/core/scratch.h"
+#include "kernel/core/select.h"
 #include "kernel/window/compute.h"
 
 /* ---- cumsum, cummean ---- */
@@ -133,42 +134,6 @@ window_diff_real(const struct window_job *job, const struct window_span *span, s
     return change(job, span, false);
 }
 
-/* The recurrence of pandas' ewma. */
-granary_err
-window_ewm(const struct window_job *job, const struct window_span *span, struct window_state *state)
-{
-    const struct gr_window *window = job->window;
-    double decay = 1 - window->alpha;
-    double new_weight = window->adjust ? 1 : window->alpha;
-
-    for (int64_t i = span->from; i < span->end; i++) {
-        int64_t row = window_row(job->rows, i);
-        bool there = !window_is_missing(&job->value, row);
-        double x = job->value.reals[row];
-
-        if (!state->has_weighted) {
-            if (there) {
-                state->weighted = x;
-                state->old_weight = 1;
-                state->has_weighted = true;
-            }
-        } else if (there || !window->ignore_na) {
-            state->old_weight *= decay;
-            if (there) {
-                if (state->weighted != x) {
-                    state->weighted =
-                        (state->old_weight * state->weighted + new_weight * x) / (state->old_weight + new_weight);
-                }
-                state->old_weight = window->adjust ? state->old_weight + new_weight : 1;
-            }
-        }
-        if (state->has_weighted) {
-            window_put(&job->out, row, state->weighted);
-        }
-    }
-    return GRANARY_OK;
-}
-
 /* ---- rolling and expanding: the least, the most, the middle ---- */
 
 /* Values of the window that can still become the least (the most): positions, best first; a ring. */
@@ -196,7 +161,7 @@ ring_push(struct ring *ring, const struct window_job *job, int64_t i, bool most)
     ring->positions[(ring->first + ring->count++) % ring->room] = i;
 }
 
-/* Numbers in order, for medians. */
+/* Numbers in order, for quantiles. */
 static size_t
 place_of(const double *sorted, size_t n, double x)
 {
@@ -229,6 +194,18 @@ sorted_change(double *sorted, size_t *n, double x, bool in)
     }
 }
 
+/* Between two numbers on the line between them. */
+static double
+sorted_quantile(const double *sorted, size_t n, double quantile)
+{
+    double position = (double)(n - 1) * quantile;
+    size_t below = (size_t)position;
+    double part = position - (double)below;
+
+    return part == 0.0 || sorted[below] == sorted[below + 1] ? sorted[below]
+                                                             : select_between(sorted[below], sorted[below + 1], part);
+}
+
 static void
 expanding(const struct window_job *job, const struct window_span *span, struct window_state *state, bool most)
 {
@@ -254,7 +231,7 @@ granary_err
 window_rolling(const struct window_job *job, const struct window_span *span, struct window_state *state)
 {
     enum gr_window_function function = job->window->function;
-    bool median = function == GR_WINDOW_ROLLING_MEDIAN;
+    bool ordered = function == GR_WINDOW_ROLLING_MEDIAN || function == GR_WINDOW_ROLLING_QUANTILE;
     bool most = function == GR_WINDOW_ROLLING_MAX || function == GR_WINDOW_EXPANDING_MAX;
     struct window_reach reach = window_reach(job->window, span);
     int64_t width = reach.behind + reach.ahead + 1;
@@ -279,7 +256,7 @@ window_rolling(const struct window_job *job, const struct window_span *span, str
 
         if (old >= 0 && !window_is_missing(&job->value, old)) {
             count--;
-            if (median) {
+            if (ordered) {
                 sorted_change(room, &sorted, job->value.reals[old], false);
             } else if (ring.count > 0 && ring.positions[ring.first] == i - width) {
                 ring.first = (ring.first + 1) % ring.room;
@@ -288,7 +265,7 @@ window_rolling(const struct window_job *job, const struct window_span *span, str
         }
         if (row >= 0 && !window_is_missing(&job->value, row)) {
             count++;
-            if (median) {
+            if (ordered) {
                 sorted_change(room, &sorted, job->value.reals[row], true);
             } else {
                 ring_push(&ring, job, i, most);
@@ -297,10 +274,8 @@ window_rolling(const struct window_job *job, const struct window_span *span, str
         if (i - reach.ahead < span->from || count == 0 || count < job->window->min_periods) {
             continue;
         }
-        if (median) {
-            const double *numbers = room;
-
-            result = sorted % 2 == 1 ? numbers[sorted / 2] : (numbers[sorted / 2 - 1] + numbers[sorted / 2]) / 2;
+        if (ordered) {
+            result = sorted_quantile(room, sorted, job->window->quantile);
         } else {
             result = job->value.reals[window_row(job->rows, ring.positions[ring.first])];
         }

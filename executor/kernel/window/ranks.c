@@ -51,16 +51,28 @@ put_rank(const struct window_job *job, int64_t row, double rank)
     }
 }
 
+/* The largest rank of so many rows with a value becomes 1. */
+static void
+ranks_divide(const struct window_job *job, const int64_t *rows, int64_t count, int64_t different)
+{
+    double most = (double)(job->window->method == GR_RANK_DENSE ? different : count);
+
+    for (int64_t i = 0; i < count; i++) {
+        job->out.reals[rows[i] - job->out.first] /= most;
+    }
+}
+
 /* rows[0..n) are sorted by keys; those without a value, which come last, have no rank. */
 static void
 rank_sorted(const struct window_job *job, const int64_t *rows, int64_t n, const struct sort_key *keys, size_t count)
 {
     enum gr_rank_method method = job->window->method;
     int64_t different = 0;
+    int64_t from = 0;
 
-    for (int64_t from = 0, to; from < n; from = to) {
+    for (int64_t to; from < n; from = to) {
         if (job->value.missing != NULL && job->value.missing[rows[from]]) {
-            return;
+            break;
         }
         for (to = from + 1; to < n && sort_compare(keys, rows[from], keys, rows[to], count) == 0; to++) {
         }
@@ -74,6 +86,9 @@ rank_sorted(const struct window_job *job, const int64_t *rows, int64_t n, const 
 
             put_rank(job, rows[i], rank);
         }
+    }
+    if (job->window->pct) {
+        ranks_divide(job, rows, from, different);
     }
 }
 

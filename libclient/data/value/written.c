@@ -1,6 +1,7 @@
 /* Lenient forms of values are made strict ones, which the strict readers read. */
 #include "data/value/written.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,14 +41,94 @@ based_parse(const char *text, size_t size, int bits, gr_int128 *ret_value)
     return size > 0;
 }
 
+enum { DIGITS_MOST = 400 };
+
+static bool
+is_digit_of(char c, bool hex)
+{
+    return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+}
+
+/* A text without the underscores that stand between two of its digits. false: one stands elsewhere */
+static bool
+without_marks(const char **text, size_t *size, bool hex, char copy[DIGITS_MOST])
+{
+    size_t kept = 0;
+
+    if (*size == 0 || memchr(*text, '_', *size) == NULL) {
+        return true;
+    }
+    if (*size > DIGITS_MOST) {
+        return false;
+    }
+    for (size_t i = 0; i < *size; i++) {
+        if ((*text)[i] != '_') {
+            copy[kept++] = (*text)[i];
+        } else if (i == 0 || i + 1 == *size || !is_digit_of((*text)[i - 1], hex) || !is_digit_of((*text)[i + 1], hex)) {
+            return false;
+        }
+    }
+    *text = copy;
+    *size = kept;
+    return true;
+}
+
 bool
 gr_integer_written(const char *text, size_t size, gr_int128 *ret_value)
 {
+    char copy[DIGITS_MOST];
+    bool based;
+
     trim(&text, &size);
-    if (size > 2 && text[0] == '0' && strchr("xXbB", text[1]) != NULL) {
+    based = size > 2 && text[0] == '0' && strchr("xXbB", text[1]) != NULL;
+    if (!without_marks(&text, &size, based, copy)) {
+        return false;
+    }
+    if (based) {
         return based_parse(text + 2, size - 2, text[1] == 'x' || text[1] == 'X' ? 4 : 1, ret_value);
     }
     return gr_decimal_parse(text, size, 0, ret_value);
+}
+
+bool
+gr_decimal_written(const char *text, size_t size, int scale, gr_int128 *ret_units)
+{
+    char copy[DIGITS_MOST];
+
+    trim(&text, &size);
+    return without_marks(&text, &size, false, copy) && gr_decimal_parse(text, size, scale, ret_units);
+}
+
+/* Nothing but digits, signs, a point and an exponent, and one digit at least. */
+static bool
+is_number(const char *text, size_t size)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < size; i++) {
+        bool digit = is_digit_of(text[i], false);
+
+        if (!digit && (text[i] == '\0' || strchr("+-.eE", text[i]) == NULL)) {
+            return false;
+        }
+        any = any || digit;
+    }
+    return any;
+}
+
+bool
+gr_real_written(const char *text, size_t size, double *ret_value)
+{
+    char copy[DIGITS_MOST];
+
+    trim(&text, &size);
+    if (!without_marks(&text, &size, false, copy)) {
+        return false;
+    }
+    if (gr_real_parse(text, size, ret_value)) {
+        return true;
+    }
+    return isinf(*ret_value) && is_number(text, size);
 }
 
 bool

@@ -13,8 +13,13 @@
 
 #include "contract/int128.h"
 
-/* Also "12.5", "1e5" (rounded, halves away from 0), "0x1F" and "0b101". */
+/* Numbers may have an underscore between two digits. Integers also read "12.5", "1e5" (rounded, halves away from 0), "0x1F" and
+ * "0b101". */
 bool gr_integer_written(const char *text, size_t size, gr_int128 *ret_value);
+/* As gr_decimal_parse(). */
+bool gr_decimal_written(const char *text, size_t size, int scale, gr_int128 *ret_units);
+/* A number beyond a float64 is infinite. */
+bool gr_real_written(const char *text, size_t size, double *ret_value);
 /* Also yes, no, y and n. */
 bool gr_bool_written(const char *text, size_t size, bool *ret_value);
 /* Months and days of one digit, years of fewer than four, "/" for "-"; a time of day behind it is left out. */

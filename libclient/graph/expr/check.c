@@ -149,6 +149,8 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_LENGTH:
     case GR_OP_CONTAINS:
     case GR_OP_SINGLE:
+    case GR_OP_TYPEOF:
+    case GR_OP_TO_JSON:
     case GR_OP_OR: /* a || b */
     case GR_OP_CONCAT:
     case GR_OP_CONCAT_THERE:

@@ -1,4 +1,5 @@
 /* Dtypes of functions: by their signatures, and of casts and others with a rule of their own. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -27,22 +28,55 @@ casts(granary_dtype from, granary_dtype to)
     return from == to || numbers || texts || bools || times;
 }
 
+/* A call of the cast's operand, and perhaps of another one, in its place. */
+static granary_err
+call_operand(struct gr_expr *cast, enum gr_expr_op op, struct gr_expr *second)
+{
+    struct gr_expr *operands[2] = {cast->operands[0], second};
+    struct gr_expr *call = NULL;
+    int position = operands[0]->position;
+    granary_err err = gr_expr_call(op, operands, second == NULL ? 1 : 2, &call);
+
+    cast->operands[0] = call; /* NULL: gone with it */
+    if (err != GRANARY_OK) {
+        cast->operand_count = 0;
+        return err;
+    }
+    call->position = position;
+    return second == NULL ? expr_check_list_read(call) : expr_check_list_lambda(call);
+}
+
+/* The items of a list as text are read as texts first; in a cast that is tried each item is tried, too. */
+static granary_err
+read_list(struct gr_expr *cast)
+{
+    struct gr_expr *item = NULL;
+    char text[160];
+    granary_err err = call_operand(cast, cast->op == GR_OP_CAST ? GR_OP_LIST_READ : GR_OP_TRY_LIST_READ, NULL);
+
+    if (err != GRANARY_OK || cast->op == GR_OP_CAST) {
+        return err;
+    }
+    (void)snprintf(text, sizeof text, "'try_cast(x as %s)'", granary_dtype_name(GRANARY_LIST_ITEM(cast->target)));
+    err = gr_expr_parse(text, &item);
+    return err == GRANARY_OK ? call_operand(cast, GR_OP_LIST_TRANSFORM, item) : err;
+}
+
 granary_err
 expr_check_cast(struct gr_expr *expr)
 {
     granary_dtype from = expr->operands[0]->dtype;
     granary_dtype to = expr->target;
-    bool lists = expr_is_list(from) && expr_is_list(to);
+    bool lists = expr_is_list(to) && (expr_is_list(from) || from == GRANARY_STRING);
     struct expr_shown shown;
 
-    if (from == GRANARY_STRING && expr_is_list(to)) {
-        granary_err err = expr_parse_list(expr);
+    if (lists && from == GRANARY_STRING) {
+        granary_err err = read_list(expr);
 
         if (err != GRANARY_OK) {
             return err;
         }
         from = expr->operands[0]->dtype;
-        lists = true;
     }
     if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);
@@ -436,17 +470,22 @@ granary_err
 expr_check_typeof(struct gr_expr *expr)
 {
     const struct gr_expr *operand = expr->operands[0];
+    granary_dtype dtype = operand->dtype;
+    const char *lists[] = {"", "[]", "[][]", "[][][]"};
+    size_t deep = 0;
     bool small =
         expr_is_weak(operand) && operand->dtype == GRANARY_INT64 && gr_dtype_fits(GRANARY_INT32, operand->value.i);
-    const char *name =
-        operand->dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : operand->dtype);
-    char *text;
+    const char *name;
+    char *text = NULL;
 
-    if (name == NULL) {
-        return expr_wrong_type(expr, "a value that is no decimal and no list");
+    for (; expr_is_list(dtype) && deep + 1 < sizeof lists / sizeof lists[0]; deep++) {
+        dtype = GRANARY_LIST_ITEM(dtype);
     }
-    text = strdup(name);
-    if (text == NULL) {
+    name = dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : dtype);
+    if (name == NULL) {
+        return expr_wrong_type(expr, "a value that is no decimal");
+    }
+    if (asprintf(&text, "%s%s", name, lists[deep]) < 0) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     expr_become_null(expr, GRANARY_STRING);

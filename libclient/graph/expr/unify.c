@@ -367,9 +367,9 @@ read_value(struct gr_expr *text, granary_dtype dtype, const char *from, size_t s
     }
     text->dtype = dtype;
     if (expr_is_float(dtype)) {
-        done = gr_real_parse(from, size, &real);
+        done = gr_real_written(from, size, &real);
         text->value.d = dtype == GRANARY_FLOAT32 ? (double)(float)real : real;
-        return done && isinf(text->value.d) == isinf(real);
+        return done;
     }
     if (expr_is_integer(dtype)) {
         return gr_integer_parse(from, size, &text->value.i) && gr_dtype_fits(dtype, text->value.i);

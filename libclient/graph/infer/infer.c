@@ -28,6 +28,9 @@ check_inputs(const struct gr_node *node, const struct gr_node_type *const *input
 {
     granary_err err = check_sizes(node, inputs);
 
+    if (err == GRANARY_OK) {
+        err = gr_complex_check(node);
+    }
     for (size_t k = 0; k < node->input_count && err == GRANARY_OK; k++) {
         if (!inputs[k]->is_tensor) {
             err = node_check_columns(node->node, (enum gr_tile_op)node->op, k, &inputs[k]->schema);
@@ -72,7 +75,8 @@ node_settle(struct gr_graph *graph, struct gr_node *node)
                                      : check_inputs(node, inputs);
     bool stays = true;
 
-    if (err == GRANARY_OK && gr_operator((enum gr_tile_op)node->op)->rewrite != NULL) {
+    if (err == GRANARY_OK &&
+        (gr_operator((enum gr_tile_op)node->op)->rewrite != NULL || gr_complex_is_written(node))) {
         err = gr_rewrite(graph, node, &stays);
     }
     if (err == GRANARY_OK && stays) {

@@ -73,6 +73,7 @@ infer_linalg(const struct gr_node *node, const struct gr_node_type *const *input
 {
     const struct gr_node_type *a = inputs[0];
     const struct gr_node_type *b = node->input_count == 2 ? inputs[1] : NULL;
+    bool is_complex = gr_dtype_is_complex(a->dtype) || (b != NULL && gr_dtype_is_complex(b->dtype));
     struct infer_shown shown;
 
     if (a->dims != 2) {
@@ -88,16 +89,17 @@ infer_linalg(const struct gr_node *node, const struct gr_node_type *const *input
         return gr_fail(GRANARY_EINVAL, "a right side of shape %s does not fit a matrix of %lld rows",
                        infer_show_type(b, &shown), (long long)a->shape[0]);
     }
-    if (node->op == GR_TILE_eigh) {
-        return infer_factors(node, a, type);
-    }
-    if (node->op == GR_TILE_det) {
+    if (node->op == GR_TILE_eigh || node->op == GR_TILE_eig) {
+        (void)infer_factors(node, a, type);
+        is_complex = node->op == GR_TILE_eig || (is_complex && type->dims == 2);
+    } else if (node->op == GR_TILE_det) {
         set_matrix(type, 0, 0, 0);
     } else if (b != NULL) {
         set_matrix(type, b->dims, a->shape[1], b->shape[1]);
     } else {
         set_matrix(type, 2, a->shape[0], a->shape[0]);
     }
+    type->dtype = is_complex ? GRANARY_COMPLEX128 : GRANARY_FLOAT64;
     return GRANARY_OK;
 }
 
@@ -112,4 +114,5 @@ LINALG(solve_triangular)
 LINALG(lstsq)
 LINALG(lu)
 LINALG(eigh)
+LINALG(eig)
 #undef LINALG

@@ -19,6 +19,8 @@ const char *infer_show_type(const struct gr_node_type *type, struct infer_shown 
 granary_err infer_count(int dims, const int64_t *shape, int64_t *ret_count);
 /* A parameter that is a shape. Errors: EINVAL */
 granary_err infer_read_shape(const Granary__Attr *attr, struct gr_node_type *type);
+/* Which dimensions the parameter "axes" (NULL: all) reduces in a tensor of so many. Errors: EINVAL */
+granary_err infer_read_axes(const Granary__Attr *axes, int dims, bool ret_reduced[DIMS_MAX]);
 /* The parameter "chunk", if there is one. Errors: EINVAL it does not fit */
 granary_err infer_check_chunk(const struct gr_node *node, const struct gr_node_type *type);
 
@@ -29,5 +31,9 @@ granary_err
 infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 granary_err
 infer_matmul(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+granary_err
+infer_along(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+granary_err
+infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 
 #endif

@@ -28,9 +28,10 @@ infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs
     }
     err = shape->n_ints == 0 ? GRANARY_OK : infer_read_shape(shape, type);
 
-    type->dtype = params->dtype == NULL ? GRANARY_NULLTYPE : gr_dtype_parse(params->dtype);
-    if (err == GRANARY_OK && !gr_tensor_dtype_good(type->dtype)) {
-        return gr_fail(GRANARY_EINVAL, "parameter 'dtype' is none of bool, integers, float32 and float64");
+    type->dtype = params->dtype == NULL ? GRANARY_NULLTYPE : gr_tensor_dtype_parse(params->dtype);
+    if (err == GRANARY_OK && !gr_tensor_dtype_valid(type->dtype)) {
+        return gr_fail(GRANARY_EINVAL,
+                       "parameter 'dtype' is none of bool, integers, float32, float64, complex64 and complex128");
     }
     if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {
         err = infer_check_chunk(node, type);
@@ -50,10 +51,10 @@ infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs
 static granary_err
 read_dtype(const char *name, granary_dtype fallback, granary_dtype *ret_dtype)
 {
-    *ret_dtype = name == NULL ? fallback : gr_dtype_parse(name);
-    return gr_tensor_dtype_good(*ret_dtype)
+    *ret_dtype = name == NULL ? fallback : gr_tensor_dtype_parse(name);
+    return gr_tensor_dtype_valid(*ret_dtype)
                ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "dtype '%.40s' is none of bool, integers, float32 and float64",
+               : gr_fail(GRANARY_EINVAL, "dtype '%.40s' is none of bool, integers, float32, float64, complex64 and complex128",
                          name == NULL ? granary_dtype_name(fallback) : name);
 }
 
@@ -66,6 +67,7 @@ infer_full(const struct gr_node *node, const struct gr_node_type *const *inputs,
     const Granary__Attr *shape = params->shape;
     const Granary__Attr *value = params->value;
     granary_dtype fallback = input != NULL                                                 ? input->dtype
+                             : value != NULL && gr_attr_is_complex(value)                  ? GRANARY_COMPLEX128
                              : value != NULL && value->kind == GRANARY__ATTR__KIND__STRING ? GRANARY_UINT64
                              : value != NULL && value->kind == GRANARY__ATTR__KIND__INT    ? GRANARY_INT64
                                                                                            : GRANARY_FLOAT64;
@@ -138,6 +140,18 @@ check_random(const Granary__Node *node, enum gr_tile_op op)
     return gr_random_read(&(struct gr_params){GR_TILE_random, node->attrs, node->n_attrs}, &random);
 }
 
+/* Rows are as long as they have numbers. */
+static granary_err
+check_row(const struct gr_random *random, const struct gr_node_type *type)
+{
+    bool fits = random->width == 0 || (type->dims > 0 && type->shape[type->dims - 1] == (int64_t)random->width);
+    struct infer_shown shown;
+
+    return fits ? GRANARY_OK
+                : gr_fail(GRANARY_EINVAL, "parameter 'shape' is %s; its last dimension is a row of %zu numbers",
+                          infer_show_type(type, &shown), random->width);
+}
+
 static granary_err
 infer_random(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -149,7 +163,10 @@ infer_random(const struct gr_node *node, const struct gr_node_type *const *input
     (void)inputs;
     if (err == GRANARY_OK) {
         err = gr_random_read(&params, &random);
+    }
+    if (err == GRANARY_OK) {
         type->dtype = random.dtype;
+        err = check_row(&random, type);
     }
     if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {
         err = infer_check_chunk(node, type);

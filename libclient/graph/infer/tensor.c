@@ -49,9 +49,8 @@ infer_map(const struct gr_node *node, const struct gr_node_type *const *inputs, 
                              : err;
 }
 
-/* Which dimensions the parameter "axes" of sum and mean reduces in a tensor of `dims` dimensions; without it all. */
-static granary_err
-read_axes(const Granary__Attr *axes, int dims, bool ret_reduced[8])
+granary_err
+infer_read_axes(const Granary__Attr *axes, int dims, bool ret_reduced[8])
 {
     for (int i = 0; i < dims; i++) {
         ret_reduced[i] = axes == NULL;
@@ -96,7 +95,7 @@ infer_reduce(const struct gr_node *node, const struct gr_node_type *const *input
     int64_t per_result = 1;
     int64_t results = 1;
     bool reduced[DIMS_MAX];
-    granary_err err = read_axes(axes, input->dims, reduced);
+    granary_err err = infer_read_axes(axes, input->dims, reduced);
 
     if (err != GRANARY_OK) {
         return err;
@@ -156,10 +155,10 @@ const struct gr_operator gr_op_bincount = {.infer = infer_bincount};
 bool
 infer_is_turn_of(granary_dtype dtype, bool first)
 {
-    return gr_dtype_is_float(dtype) == first;
+    return (gr_dtype_is_float(dtype) || gr_dtype_is_complex(dtype)) == first;
 }
 
-static granary_err
+granary_err
 infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     enum gr_tile_op op = (enum gr_tile_op)node->op;
@@ -176,8 +175,12 @@ infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs,
     for (size_t turn = 0; turn < 2 * node->input_count && err == GRANARY_OK; turn++) {
         size_t i = turn % node->input_count;
 
-        if (!gr_tensor_dtype_good(inputs[i]->dtype)) {
+        if (!gr_tensor_dtype_valid(inputs[i]->dtype)) {
             err = gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s", i, granary_dtype_name(inputs[i]->dtype));
+        } else if (op == GR_TILE_setitem && gr_dtype_is_complex(inputs[i]->dtype) &&
+                   !gr_dtype_is_complex(inputs[0]->dtype)) {
+            err = gr_fail(GRANARY_ETYPE, "%s does not become %s: `real`, `imag` and `absolute` give floats",
+                          granary_dtype_name(inputs[i]->dtype), granary_dtype_name(inputs[0]->dtype));
         } else if (op != GR_TILE_setitem && infer_is_turn_of(inputs[i]->dtype, turn < node->input_count)) {
             type->dtype = gr_dtype_promote(type->dtype, inputs[i]->dtype);
         }
@@ -185,11 +188,12 @@ infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs,
     return err == GRANARY_OK && op == GR_TILE_rechunk ? infer_check_chunk(node, type) : err;
 }
 
-#define TENSOR_VIEW(name, min, max, summary) const struct gr_operator gr_op_##name = {.infer = infer_view};
+#define TENSOR_VIEW(name, min, max, summary)    const struct gr_operator gr_op_##name = {.infer = infer_view};
+#define TENSOR_INDEXED(name, min, max, summary) /* rewrite/chosen.c */
 #include "contract/tensor_views.def"
 #undef TENSOR_VIEW
 
-static granary_err
+granary_err
 infer_along(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = inputs[0];
@@ -253,10 +257,6 @@ ALONG(cummin)
 ALONG(diff)
 ALONG(median)
 ALONG(nanmedian)
-ALONG(tensor_quantile)
-ALONG(nanquantile)
-ALONG(percentile)
-ALONG(nanpercentile)
 #undef ALONG
 
 static granary_err

@@ -7,6 +7,7 @@
 #include "data/tensor.h"
 #include "graph/infer/private.h"
 #include "graph/operators/private.h"
+#include "graph/tensor/types.h"
 #include "graph/user/user.h"
 
 /* ---- what is in the store ---- */
@@ -97,9 +98,9 @@ check_shape(const Granary__Node *node, const Granary__Attr *shape)
     const char *name = GR_NODE_PARAMS(read_raw, node)->dtype;
     granary_tensor tensor;
 
-    return gr_dtype_parse(name) == GRANARY_NULLTYPE
+    return gr_tensor_dtype_parse(name) == GRANARY_NULLTYPE
                ? gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no dtype '%.40s'", name)
-               : gr_npy_plan(gr_dtype_parse(name), (int)shape->n_ints, shape->ints, &tensor);
+               : gr_npy_plan(gr_tensor_dtype_parse(name), (int)shape->n_ints, shape->ints, &tensor);
 }
 
 /* A parameter means the same in every format that has it. */

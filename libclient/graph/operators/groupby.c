@@ -6,6 +6,7 @@
 #include "graph/aggregate.h"
 #include "graph/operators/private.h"
 #include "graph/rewrite/keys.h"
+#include "graph/rewrite/rewrite.h"
 
 /* ---- groupby ---- */
 
@@ -283,4 +284,5 @@ infer_describe(const struct gr_node *node, const struct gr_node_type *const *inp
     return err;
 }
 
-const struct gr_operator gr_op_describe = {.infer = infer_describe, .columns = GR_COLUMNS_ALL, .reads = reads_columns};
+const struct gr_operator gr_op_describe = {
+    .infer = infer_describe, .rewrite = rewrite_describe, .columns = GR_COLUMNS_ALL, .reads = reads_columns};

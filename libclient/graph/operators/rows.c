@@ -5,6 +5,7 @@
 #include "graph/expr.h"
 #include "graph/operators/private.h"
 #include "graph/rewrite/keys.h"
+#include "graph/rewrite/rewrite.h"
 
 /* ---- select, filter ---- */
 
@@ -101,8 +102,11 @@ check_sample(const Granary__Node *node, enum gr_tile_op op)
                : GRANARY_OK;
 }
 
-const struct gr_operator gr_op_sample = {
-    .check = check_sample, .infer = op_infer_same, .columns = GR_COLUMNS_INPUT, .reads = op_reads_same};
+const struct gr_operator gr_op_sample = {.check = check_sample,
+                                         .infer = op_infer_same,
+                                         .rewrite = rewrite_sample,
+                                         .columns = GR_COLUMNS_INPUT,
+                                         .reads = op_reads_same};
 
 const struct gr_operator gr_op_rebalance = {
     .infer = op_infer_same, .columns = GR_COLUMNS_INPUT, .reads = op_reads_same};

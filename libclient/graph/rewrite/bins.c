@@ -1,14 +1,74 @@
 /* Bins, categories and codes for values: cut, qcut, get_dummies, factorize. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/dtype_class.h"
 #include "graph/rewrite/private.h"
 
 #define BINS_MAX 1000
 
 /* ---- edges that are given ---- */
+
+/* What a bin is called: its label, or its number. */
+static const char *
+bin_text(struct rewrite *x, char *const *labels, size_t label_count, int64_t bin)
+{
+    return label_count > 0 ? rewrite_quote(x, labels[bin]) : rewrite_text(x, "%" PRId64, bin);
+}
+
+/*
+ * Bins of equal width between the smallest and the largest value, as NumPy's linspace has the edges. Every value lies in
+ * one of them: pandas moves the edge at the open end outwards by a thousandth, which no value shows.
+ */
+static struct gr_node *
+cut_evenly(struct rewrite *x)
+{
+    static const char *const own[] = {"#low", "#high", "#width"};
+    const char *given = rewrite_param_text(x, "column");
+    const char *name = rewrite_param_text(x, "name");
+    const char *column = rewrite_name(x, given);
+    const char *sign = rewrite_param_bool(x, "right") ? "<=" : "<";
+    const char *text = rewrite_text(x, "case when %s is null or isnan(cast(%s as float64)) then null", column, column);
+    int64_t count = rewrite_param_int(x, "count");
+    char *const *labels;
+    size_t label_count = rewrite_param_names(x, "labels", &labels);
+    struct gr_node *rows;
+
+    rewrite_entry(x, own[0], rewrite_text(x, "min(%s)", column));
+    rewrite_entry(x, own[1], rewrite_text(x, "max(%s)", column));
+    rows = rewrite_part(x, "ends", GR_TILE_aggregate, rewrite_input(x, 0), NULL, rewrite_map(x, "aggregate"), NULL);
+    for (size_t i = 0; i < 2; i++) {
+        rewrite_entry(x, own[i],
+                      rewrite_text(x,
+                                   "case when isinf(cast(`%s` as float64)) then cast(error('values to be cut have an "
+                                   "infinity: give edges by bins') as float64) else cast(`%s` as float64) end",
+                                   own[i], own[i]));
+    }
+    rows = rewrite_part(x, "finite ends", GR_TILE_project, rows, NULL, rewrite_map(x, "columns"), NULL);
+    for (size_t i = 0; i < 2; i++) {
+        rewrite_entry(x, own[i],
+                      rewrite_text(x,
+                                   "case when `#low` < `#high` then `%s` when `#low` = 0 then %s0.001 else `#low` %s "
+                                   "0.001 * abs(`#low`) end",
+                                   own[i], i == 0 ? "-" : "", i == 0 ? "-" : "+"));
+    }
+    rows = rewrite_part(x, "edges", GR_TILE_project, rows, NULL, rewrite_map(x, "columns"), NULL);
+    rewrite_entry(x, own[2], rewrite_text(x, "(`#high` - `#low`) / %" PRId64, count));
+    rows = rewrite_part(x, "width", GR_TILE_assign, rows, NULL, rewrite_map(x, "columns"), NULL);
+    rows = rewrite_part(x, "rows with edges", GR_TILE_join, rewrite_input(x, 0), rows,
+                        rewrite_string(x, "how", "cross"), NULL);
+    for (int64_t i = 0; i + 1 < count; i++) {
+        text = rewrite_text(x, "%s when cast(%s as float64) %s %" PRId64 " * `#width` + `#low` then %s", text, column,
+                            sign, i + 1, bin_text(x, labels, label_count, i));
+    }
+    rewrite_entry(x, name == NULL ? given : name,
+                  rewrite_text(x, "%s else %s end", text, bin_text(x, labels, label_count, count - 1)));
+    rows = rewrite_part(x, "bins", GR_TILE_assign, rows, NULL, rewrite_map(x, "columns"), NULL);
+    return rewrite_add(x, GR_TILE_drop, rows, NULL, rewrite_strings(x, "columns", own, 3), NULL);
+}
 
 static struct gr_node *
 rewrite_cut(struct rewrite *x)
@@ -23,6 +83,9 @@ rewrite_cut(struct rewrite *x)
     size_t count = rewrite_param_names(x, "bins", &bins);
     bool is_labelled = rewrite_param_names(x, "labels", &labels) > 0;
 
+    if (rewrite_param(x, "count") != NULL) {
+        return cut_evenly(x);
+    }
     text = rewrite_text(x, "case when %s %s %s then null", column, !right || lowest ? "<" : "<=", bins[0]);
     for (size_t b = 0; b + 1 < count; b++) {
         const char *label =
@@ -41,9 +104,19 @@ check_cut(const Granary__Node *node, enum gr_tile_op op)
 {
     const Granary__Attr *bins = gr_attr_find(node->attrs, node->n_attrs, "bins");
     const Granary__Attr *labels = gr_attr_find(node->attrs, node->n_attrs, "labels");
+    const Granary__Attr *even = gr_attr_find(node->attrs, node->n_attrs, "count");
     double before = -INFINITY;
 
     (void)op;
+    if ((bins == NULL) == (even == NULL)) {
+        return gr_fail(GRANARY_EINVAL, "it needs 'bins' or 'count', and not both");
+    }
+    if (even != NULL) {
+        return labels == NULL || labels->n_strings == (uint64_t)even->ints[0]
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_EINVAL, "parameter 'labels' has %zu entries for %lld bins", labels->n_strings,
+                             (long long)even->ints[0]);
+    }
     if (bins->n_strings < 2) {
         return gr_fail(GRANARY_EINVAL, "parameter 'bins' needs two edges or more");
     }
@@ -136,6 +209,19 @@ const struct gr_operator gr_op_qcut = {.traits = GR_OP_KNOWS_NO_TYPES, .rewrite 
 
 /* ---- categories ---- */
 
+/* Numbers and bools are literals; what is written in another way than in an expression is compared as text. */
+static const char *
+is_of_category(struct rewrite *x, const struct gr_field *field, const char *category)
+{
+    enum gr_dtype_class class = gr_dtype_class(field->dtype);
+    const char *column = rewrite_name(x, field->name);
+    bool is_text = class == GR_CLASS_MOMENT || class == GR_CLASS_DURATION || strstr(category, "inf") != NULL;
+
+    return class == GR_CLASS_TEXT ? rewrite_text(x, "coalesce(%s = %s, false)", column, rewrite_quote(x, category))
+           : is_text ? rewrite_text(x, "coalesce(cast(%s as string) = %s, false)", column, rewrite_quote(x, category))
+                     : rewrite_text(x, "coalesce(%s = %s, false)", column, category);
+}
+
 static struct gr_node *
 rewrite_get_dummies(struct rewrite *x)
 {
@@ -153,10 +239,8 @@ rewrite_get_dummies(struct rewrite *x)
     }
     prefix = prefix == NULL ? column : prefix;
     for (size_t c = 0; c < count; c++) {
-        const char *is = schema->fields[at].dtype == GRANARY_STRING ? rewrite_quote(x, categories[c]) : categories[c];
-
         rewrite_entry(x, rewrite_text(x, "%s%s%s", prefix, prefix[0] != '\0' ? "_" : "", categories[c]),
-                      rewrite_text(x, "coalesce(%s = %s, false)", rewrite_name(x, column), is));
+                      is_of_category(x, &schema->fields[at], categories[c]));
     }
     return rewrite_columns(x, GR_TILE_project);
 }

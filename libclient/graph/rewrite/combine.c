@@ -93,9 +93,8 @@ const struct gr_operator gr_op_combine_first = {.traits = GR_OP_KNOWS_NO_TYPES, 
 
 /* ---- columns with columns ---- */
 
-/* Row i of a frame of so many, with "#row". */
-static struct gr_node *
-number_rows(struct rewrite *x, size_t count)
+struct gr_node *
+rewrite_numbered(struct rewrite *x, size_t count)
 {
     struct gr_node *numbers =
         rewrite_part(x, "numbers", GR_TILE_arange, NULL, NULL, rewrite_int(x, "stop", (int64_t)count), NULL);
@@ -115,7 +114,7 @@ make_matrix(struct rewrite *x, const char *function)
     if (count == 0 || count > MATRIX_MAX) {
         return rewrite_fail(x, "parameter 'columns' needs 1 to %d names", MATRIX_MAX);
     }
-    numbers = number_rows(x, count);
+    numbers = rewrite_numbered(x, count);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i; k < count; k++) {
             rewrite_entry(

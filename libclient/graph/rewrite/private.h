@@ -101,6 +101,9 @@ struct gr_node *rewrite_add_many(struct rewrite *x, enum gr_tile_op op, struct g
 /* An assign, project or window of the entries so far over the operator's input. */
 struct gr_node *rewrite_columns(struct rewrite *x, enum gr_tile_op op);
 
+/* A frame of so many rows with their numbers, from 0, as the column "#row". */
+struct gr_node *rewrite_numbered(struct rewrite *x, size_t count);
+
 /* Shorthands for tensors. */
 struct gr_node *rewrite_unary(struct rewrite *x, enum gr_tile_op op, struct gr_node *a);
 struct gr_node *rewrite_binary(struct rewrite *x, enum gr_tile_op op, struct gr_node *a, struct gr_node *b);
@@ -115,7 +118,16 @@ struct gr_node *rewrite_reduce(struct rewrite *x, enum gr_tile_op op, struct gr_
 /* A tensor of one value; NULL is 0. */
 struct gr_node *
 rewrite_full(struct rewrite *x, const int64_t *shape, int dims, const Granary__Attr *value, granary_dtype dtype);
+/* Rows (or, of a mask of several dimensions, parts) of a tensor where the mask is true; their number is not known. */
+struct gr_node *rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask);
 /* Integers before `count`. */
 struct gr_node *rewrite_range(struct rewrite *x, int64_t count);
+
+/* ---- complex tensors (complex.c) ---- */
+
+/* Whether an input is one. */
+bool rewrite_is_complex(const struct gr_node *node);
+/* An operator that is written by their parts. */
+struct gr_node *rewrite_complex(struct rewrite *x);
 
 #endif

@@ -17,4 +17,14 @@ granary_err gr_rewrite(struct gr_graph *graph, struct gr_node *node, bool *ret_s
  * ENOMEM; without the node's name */
 granary_err gr_rewrite_try(struct gr_node *node);
 
+/* Of operators that have kernels, too: the node itself where these do it. */
+struct rewrite;
+struct gr_node *rewrite_sample(struct rewrite *x);
+struct gr_node *rewrite_describe(struct rewrite *x);
+
+/* Whether the operator takes its inputs, of which some may be complex. Errors: ETYPE */
+granary_err gr_complex_check(const struct gr_node *node);
+/* Whether some are, and it is written by their parts. */
+bool gr_complex_is_written(const struct gr_node *node);
+
 #endif

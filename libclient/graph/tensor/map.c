@@ -11,6 +11,8 @@
 #include "data/frame.h"
 #include "data/tensor.h"
 
+#define NUMBER_MAX 64 /* a number in a program */
+
 /* ---- which operators ---- */
 
 static const signed char function_of[GR_TILE_COUNT] = {/* plus 1; 0: none */
@@ -80,12 +82,12 @@ gr_map_check(const Granary__Node *node, enum gr_tile_op op)
     if (op == GR_TILE_astype) {
         const char *name = GR_NODE_PARAMS(astype, node)->dtype;
 
-        return gr_tensor_dtype_good(gr_dtype_parse(name))
+        return gr_tensor_dtype_valid(gr_tensor_dtype_parse(name))
                    ? GRANARY_OK
                    : gr_fail(
                          GRANARY_EINVAL,
                          "parameter 'dtype': no dtype '%.40s' of tensors; there are: bool, int8, int16, int32, int64, "
-                         "uint8, uint16, uint32, uint64, float32, float64",
+                         "uint8, uint16, uint32, uint64, float32, float64, complex64, complex128",
                          name);
     }
     if (op == GR_TILE_clip && node->n_attrs == 0) {
@@ -106,7 +108,18 @@ gr_map_check(const Granary__Node *node, enum gr_tile_op op)
 static struct gr_map_operand
 number_operand(const Granary__Attr *attr)
 {
-    return (struct gr_map_operand){attr->kind == GRANARY__ATTR__KIND__DOUBLE ? GRANARY_FLOAT64 : GRANARY_INT64, true};
+    return (struct gr_map_operand){gr_attr_is_complex(attr)                      ? GRANARY_COMPLEX128
+                                   : attr->kind == GRANARY__ATTR__KIND__DOUBLE ? GRANARY_FLOAT64
+                                                                               : GRANARY_INT64,
+                                   true};
+}
+
+bool
+gr_attr_is_complex(const Granary__Attr *attr)
+{
+    double real, imaginary;
+
+    return attr->kind == GRANARY__ATTR__KIND__STRING && gr_complex_parse(attr->strings[0], &real, &imaginary);
 }
 
 bool
@@ -117,6 +130,9 @@ gr_number_fits(const Granary__Attr *attr, granary_dtype dtype)
     bool beyond = false;
     double whole;
 
+    if (gr_attr_is_complex(attr)) {
+        return gr_dtype_is_complex(dtype);
+    }
     if (gr_attr_whole(attr, &bits, &beyond) || !gr_dtype_is_integer(dtype)) {
         return attr->kind == GRANARY__ATTR__KIND__DOUBLE || gr_dtype_holds(dtype, bits, beyond);
     }
@@ -126,14 +142,14 @@ gr_number_fits(const Granary__Attr *attr, granary_dtype dtype)
 
 /* A number as an operand of a program. */
 static const char *
-number_text(const Granary__Attr *attr, double fallback, char text[40])
+number_text(const Granary__Attr *attr, double fallback, char text[NUMBER_MAX])
 {
     if (attr != NULL && attr->kind == GRANARY__ATTR__KIND__INT) {
-        (void)snprintf(text, 40, "#%lld", (long long)attr->ints[0]);
+        (void)snprintf(text, NUMBER_MAX, "#%lld", (long long)attr->ints[0]);
     } else if (attr != NULL && attr->kind == GRANARY__ATTR__KIND__STRING) {
-        (void)snprintf(text, 40, "#%.38s", attr->strings[0]);
+        (void)snprintf(text, NUMBER_MAX, "#%.60s", attr->strings[0]);
     } else {
-        (void)snprintf(text, 40, "#%.17e", attr == NULL ? fallback : attr->doubles[0]); /* inf, nan: so, too */
+        (void)snprintf(text, NUMBER_MAX, "#%.17e", attr == NULL ? fallback : attr->doubles[0]); /* inf, nan: so, too */
     }
     return text;
 }
@@ -141,7 +157,7 @@ number_text(const Granary__Attr *attr, double fallback, char text[40])
 granary_err
 gr_number_misfit(const Granary__Attr *attr, granary_dtype dtype)
 {
-    char text[40];
+    char text[NUMBER_MAX];
 
     if (attr->kind == GRANARY__ATTR__KIND__DOUBLE) {
         (void)snprintf(text, sizeof text, "%g", attr->doubles[0]);
@@ -178,7 +194,7 @@ gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < input_count; i++) {
-        if (!gr_tensor_dtype_good(inputs[i])) {
+        if (!gr_tensor_dtype_valid(inputs[i])) {
             return gr_fail(GRANARY_ETYPE, "input %zu is a tensor of %s", i, granary_dtype_name(inputs[i]));
         }
         operands[i] = (struct gr_map_operand){inputs[i], false};
@@ -222,7 +238,7 @@ gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
         operands[1] = number_operand(numbers[1]);
     }
     return types_with((enum gr_map_function)(function_of[op] - 1), operands, numbers,
-                      op == GR_TILE_astype ? gr_dtype_parse(GR_PARAMS(astype, attrs, attr_count)->dtype)
+                      op == GR_TILE_astype ? gr_tensor_dtype_parse(GR_PARAMS(astype, attrs, attr_count)->dtype)
                                            : GRANARY_NULLTYPE,
                       ret_dtype);
 }
@@ -230,7 +246,7 @@ gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
 /* ---- programs ---- */
 
 struct writer {
-    char texts[16][96];
+    char texts[16][2 * NUMBER_MAX + 24];
     size_t count;
 };
 
@@ -247,7 +263,7 @@ static void
 write_nan_to_num(struct writer *w, const struct gr_params_nan_to_num *params, granary_dtype dtype)
 {
     double most = dtype == GRANARY_FLOAT32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
-    char text[40];
+    char text[NUMBER_MAX];
 
     if (!gr_dtype_is_float(dtype)) {
         write_line(w, "astype:%s $0", granary_dtype_name(dtype));
@@ -283,10 +299,13 @@ write_round(struct writer *w, int64_t decimals, granary_dtype dtype)
 }
 
 static void
-write_isclose(struct writer *w, const struct gr_params_isclose *params)
+write_isclose(struct writer *w, const struct gr_params_isclose *params, const granary_dtype *inputs)
 {
-    write_line(w, "astype:float64 $0");
-    write_line(w, "astype:float64 $1");
+    bool complex_too = gr_dtype_is_complex(inputs[0]) || gr_dtype_is_complex(inputs[1]);
+    const char *dtype = complex_too ? "complex128" : "float64";
+
+    write_line(w, "astype:%s $0", dtype);
+    write_line(w, "astype:%s $1", dtype);
     write_line(w, "subtract %%0 %%1");
     write_line(w, "absolute %%2");
     write_line(w, "absolute %%1");
@@ -309,7 +328,7 @@ static void
 write_function(struct writer *w, enum gr_tile_op op, Granary__Attr *const *attrs, size_t n, size_t input_count)
 {
     const char *name = gr_op_info(op)->name;
-    char text[40], other[40];
+    char text[NUMBER_MAX], other[NUMBER_MAX];
     const char *operands[3] = {"$0", "$1", "$2"};
     const Granary__Attr *then = GR_PARAMS(where, attrs, n)->then;
     const Granary__Attr *otherwise = GR_PARAMS(where, attrs, n)->otherwise;
@@ -338,7 +357,7 @@ gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_coun
 {
     struct writer w = {.count = 0};
     char *lines[16];
-    char text[40];
+    char text[NUMBER_MAX];
     const Granary__Attr *min = GR_PARAMS(clip, attrs, attr_count)->min;
     const Granary__Attr *max = GR_PARAMS(clip, attrs, attr_count)->max;
 
@@ -363,7 +382,7 @@ gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_coun
         write_round(&w, GR_PARAMS(round, attrs, attr_count)->decimals, inputs[0]);
         break;
     case GR_TILE_isclose:
-        write_isclose(&w, GR_PARAMS(isclose, attrs, attr_count));
+        write_isclose(&w, GR_PARAMS(isclose, attrs, attr_count), inputs);
         break;
     default:
         if (!gr_op_is_map(op)) {

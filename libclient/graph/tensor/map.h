@@ -18,7 +18,9 @@ granary_err gr_map_check(const Granary__Node *node, enum gr_tile_op op);
 /* Errors: ETYPE, EINVAL */
 granary_err gr_map_dtype(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
                          const granary_dtype *inputs, size_t input_count, granary_dtype *ret_dtype);
-/* Whether a number written in the graph has a value of that dtype. Bools and floats take any. */
+/* Whether a number written in the graph is complex: a string. */
+bool gr_attr_is_complex(const Granary__Attr *attr);
+/* Whether it has a value of that dtype. Bools and floats take any but complex ones. */
 bool gr_number_fits(const Granary__Attr *attr, granary_dtype dtype);
 /* EINVAL: it does not fit, and why. */
 granary_err gr_number_misfit(const Granary__Attr *attr, granary_dtype dtype);

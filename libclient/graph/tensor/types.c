@@ -1,9 +1,11 @@
 /* Dtypes of tensors by tables of functions: promoted, widened for sums, refused. */
 #include "graph/tensor/types.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "data/frame.h"
 #include "data/tensor.h"
 #include "graph/dtype_class.h"
 
@@ -21,7 +23,16 @@ enum rule {
     RULE_INTEGER,   /* integers only */
     RULE_ASTYPE,
     RULE_WHERE,
+    RULE_COMPLEX, /* of two floats */
 };
+
+enum complex { COMPLEX_REFUSED, COMPLEX_SAME, COMPLEX_REAL, COMPLEX_TRUTH };
+
+/* What functions give of complex numbers. */
+static const unsigned char complex_gives[GR_MAP_COUNT] = {
+#define TENSOR_COMPLEX_FUNCTION(name, gives) [GR_MAP_##name] = COMPLEX_##gives,
+#include "contract/tensor_complex.def"
+    [GR_MAP_where] = COMPLEX_SAME};
 
 static const struct {
     const char *name;
@@ -71,6 +82,61 @@ gr_tensor_dtype_good(granary_dtype dtype)
 }
 
 bool
+gr_tensor_dtype_valid(granary_dtype dtype)
+{
+    return gr_tensor_dtype_good(dtype) || gr_dtype_is_complex(dtype);
+}
+
+granary_dtype
+gr_dtype_part(granary_dtype dtype)
+{
+    return dtype == GRANARY_COMPLEX64 ? GRANARY_FLOAT32 : dtype == GRANARY_COMPLEX128 ? GRANARY_FLOAT64 : dtype;
+}
+
+granary_dtype
+gr_tensor_dtype_parse(const char *name)
+{
+    return strcmp(name, "complex64") == 0    ? GRANARY_COMPLEX64
+           : strcmp(name, "complex128") == 0 ? GRANARY_COMPLEX128
+                                             : gr_dtype_parse(name);
+}
+
+/* A number that does not begin with a blank, and is not written in base 16. */
+static const char *
+read_part(const char *text, double *ret_number)
+{
+    const char *digits = text + (text[0] == '-' || text[0] == '+');
+    char *end;
+
+    *ret_number = strtod(text, &end);
+    return digits[0] == ' ' || (digits[0] == '0' && (digits[1] | 32) == 'x') ? text : end;
+}
+
+bool
+gr_complex_parse(const char *text, double *ret_real, double *ret_imaginary)
+{
+    double first, second = 0;
+    const char *end = read_part(text, &first);
+    const char *last = end;
+
+    if (end == text) {
+        return false;
+    }
+    if (*end == '+' || *end == '-') {
+        last = read_part(end, &second);
+        if (last == end) {
+            return false;
+        }
+        *ret_real = first;
+        *ret_imaginary = second;
+    } else {
+        *ret_real = 0;
+        *ret_imaginary = first;
+    }
+    return strcmp(last, "j") == 0;
+}
+
+bool
 gr_dtype_holds(granary_dtype dtype, uint64_t bits, bool beyond)
 {
     gr_int128 value = beyond ? (gr_int128)bits : (gr_int128)(int64_t)bits;
@@ -83,6 +149,7 @@ static granary_dtype
 gr_dtype_of_float(granary_dtype dtype)
 {
     return gr_dtype_class(dtype) == GR_CLASS_REAL ? dtype
+           : gr_dtype_is_complex(dtype)           ? gr_dtype_part(dtype)
            : gr_tensor_element(dtype) < 4         ? GRANARY_FLOAT32
                                                   : GRANARY_FLOAT64;
 }
@@ -91,8 +158,16 @@ granary_dtype
 gr_dtype_of_sum(granary_dtype dtype)
 {
     return gr_dtype_class(dtype) == GR_CLASS_REAL       ? dtype
+           : gr_dtype_is_complex(dtype)                 ? dtype
            : gr_dtype_class(dtype) == GR_CLASS_UNSIGNED ? GRANARY_UINT64
                                                         : GRANARY_INT64;
+}
+
+/* The complex one of two floats. */
+static granary_dtype
+complex_of(granary_dtype part)
+{
+    return part == GRANARY_FLOAT32 ? GRANARY_COMPLEX64 : GRANARY_COMPLEX128;
 }
 
 granary_dtype
@@ -107,6 +182,11 @@ gr_dtype_promote(granary_dtype a, granary_dtype b)
     }
     if (x == GR_CLASS_BOOL) {
         return b;
+    }
+    if (x == GR_CLASS_COMPLEX || y == GR_CLASS_COMPLEX) {
+        bool wide = gr_dtype_of_float(a) == GRANARY_FLOAT64 || gr_dtype_of_float(b) == GRANARY_FLOAT64;
+
+        return wide ? GRANARY_COMPLEX128 : GRANARY_COMPLEX64;
     }
     if (x == GR_CLASS_REAL || y == GR_CLASS_REAL) {
         return gr_dtype_of_float(a) == GRANARY_FLOAT64 || gr_dtype_of_float(b) == GRANARY_FLOAT64 ? GRANARY_FLOAT64
@@ -135,16 +215,56 @@ promote_operands(const struct gr_map_operand *a, const struct gr_map_operand *b)
     if (a->weak == b->weak || weak->dtype == GRANARY_BOOL) {
         return gr_dtype_promote(a->dtype, b->dtype);
     }
+    if (weak->dtype == GRANARY_COMPLEX128) {
+        return kind == GR_CLASS_COMPLEX                ? strong->dtype
+               : strong->dtype == GRANARY_FLOAT32 ? GRANARY_COMPLEX64
+                                                  : GRANARY_COMPLEX128;
+    }
     if (weak->dtype == GRANARY_FLOAT64) {
-        return kind == GR_CLASS_REAL ? strong->dtype : GRANARY_FLOAT64;
+        return kind == GR_CLASS_REAL || kind == GR_CLASS_COMPLEX ? strong->dtype : GRANARY_FLOAT64;
     }
     return kind == GR_CLASS_BOOL ? GRANARY_INT64 : strong->dtype;
+}
+
+granary_err
+gr_complex_refuse(const char *name, granary_dtype dtype)
+{
+    return gr_fail(GRANARY_ETYPE, "%s is not for tensors of %s: `real`, `imag`, `absolute` and `angle` give floats", name,
+                   granary_dtype_name(dtype));
 }
 
 static granary_err
 unfit(enum gr_map_function function, granary_dtype dtype)
 {
     return gr_fail(GRANARY_ETYPE, "%s is not for tensors of %s", functions[function].name, granary_dtype_name(dtype));
+}
+
+/* The same where numbers of that dtype are computed with, which is complex. */
+static granary_err
+complex_types(enum gr_map_function function, granary_dtype dtype, granary_dtype to, granary_dtype *ret_compute,
+              granary_dtype *ret_dtype)
+{
+    *ret_compute = dtype;
+    if (function == GR_MAP_astype) {
+        *ret_compute = *ret_dtype = to;
+        return gr_dtype_is_complex(to) || to == GRANARY_BOOL
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_ETYPE, "%s does not become %s: `real`, `imag` and `absolute` give floats",
+                             granary_dtype_name(dtype), granary_dtype_name(to));
+    }
+    switch (complex_gives[function]) {
+    case COMPLEX_SAME:
+        *ret_dtype = dtype;
+        return GRANARY_OK;
+    case COMPLEX_REAL:
+        *ret_dtype = gr_dtype_part(dtype);
+        return GRANARY_OK;
+    case COMPLEX_TRUTH:
+        *ret_dtype = GRANARY_BOOL;
+        return GRANARY_OK;
+    default:
+        return gr_complex_refuse(functions[function].name, dtype);
+    }
 }
 
 granary_err
@@ -156,12 +276,15 @@ gr_map_types(enum gr_map_function function, const struct gr_map_operand *operand
     bool good = true;
 
     for (int i = 0; i < functions[function].operands; i++) {
-        if (!gr_tensor_dtype_good(operands[i].dtype)) {
+        if (!gr_tensor_dtype_valid(operands[i].dtype)) {
             return unfit(function, operands[i].dtype);
         }
     }
     if (functions[function].operands > 1) {
         dtype = promote_operands(&operands[first], &operands[first + 1]);
+    }
+    if (gr_dtype_is_complex(dtype)) {
+        return complex_types(function, dtype, to, ret_compute, ret_dtype);
     }
     *ret_compute = dtype;
     *ret_dtype = dtype;
@@ -199,8 +322,12 @@ gr_map_types(enum gr_map_function function, const struct gr_map_operand *operand
     case RULE_INTEGER:
         good = gr_dtype_is_integer(dtype);
         break;
+    case RULE_COMPLEX:
+        *ret_compute = gr_dtype_of_float(dtype);
+        *ret_dtype = complex_of(*ret_compute);
+        break;
     default: /* RULE_ASTYPE */
-        good = gr_tensor_dtype_good(to);
+        good = gr_tensor_dtype_valid(to);
         *ret_compute = *ret_dtype = to;
         break;
     }

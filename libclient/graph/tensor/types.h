@@ -29,8 +29,18 @@ int gr_map_operands(enum gr_map_function function);
 /* GR_MAP_COUNT when there is none of that name. */
 enum gr_map_function gr_map_find(const char *name, size_t length);
 
-/* bool, integers and floats: what tensors are computed with. */
+/* bool, integers and floats: what all operators take. */
 bool gr_tensor_dtype_good(granary_dtype dtype);
+/* The same and complex numbers, which operators take that contract/tensor_complex.def names. */
+bool gr_tensor_dtype_valid(granary_dtype dtype);
+/* A tensor's dtype of a name; GRANARY_NULLTYPE when there is none. */
+granary_dtype gr_tensor_dtype_parse(const char *name);
+/* Of complex numbers the dtype of their parts; any other itself. */
+granary_dtype gr_dtype_part(granary_dtype dtype);
+/* "1+2j", "-2.5j", "nan-infj": a complex number as Python writes it, without brackets and blanks. False: it is none. */
+bool gr_complex_parse(const char *text, double *ret_real, double *ret_imaginary);
+/* The error of an operator or a function that does not take complex numbers. Returns ETYPE */
+granary_err gr_complex_refuse(const char *name, granary_dtype dtype);
 /* Whether an integer dtype has that value (beyond: the bits are those of a uint64 that no int64 is); the others take any.
  */
 bool gr_dtype_holds(granary_dtype dtype, uint64_t bits, bool beyond);
@@ -39,7 +49,7 @@ granary_dtype gr_dtype_promote(granary_dtype a, granary_dtype b);
 /* Of sums: int64, uint64, or the float itself. */
 granary_dtype gr_dtype_of_sum(granary_dtype dtype);
 
-/* An operand: a tensor's dtype, or a number written in the graph (BOOL, INT64 or FLOAT64, and weak). */
+/* An operand: a tensor's dtype, or a number written in the graph (BOOL, INT64, FLOAT64 or COMPLEX128, and weak). */
 struct gr_map_operand {
     granary_dtype dtype;
     bool weak;

@@ -17,7 +17,7 @@
 #include "graph/tensor/types.h"
 #include "graph/window/frame.h"
 
-enum { ARGUMENTS_MAX = 4, ROWS_MAX = 1 << 30 };
+enum { ARGUMENTS_MAX = 6, ROWS_MAX = 1 << 30 };
 
 enum gives {
     GIVES_SAME,
@@ -178,19 +178,56 @@ read_method(const char *text, enum gr_rank_method *ret_method)
             return GRANARY_OK;
         }
     }
-    return gr_fail(GRANARY_EINVAL, "'%.40s' is none of 'average', 'min', 'max', 'first', 'dense'", text);
+    if (strcmp(text, "'ordinal'") == 0) {
+        *ret_method = GR_RANK_FIRST;
+        return GRANARY_OK;
+    }
+    return gr_fail(GRANARY_EINVAL, "'%.40s' is none of 'average', 'min', 'max', 'first', 'ordinal', 'dense'", text);
 }
 
 static granary_err
-read_alpha(const char *text, double *ret_value)
+read_real(const char *text, double *ret_value)
 {
     char *end;
 
     *ret_value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*ret_value > 0 && *ret_value <= 1)) {
-        return gr_fail(GRANARY_EINVAL, "alpha '%.40s' is not above 0 and at most 1", text);
+    return end == text || *end != '\0' || !isfinite(*ret_value) ? gr_fail(GRANARY_EINVAL, "'%.40s' is no number", text)
+                                                                : GRANARY_OK;
+}
+
+/* A number, or what pandas and Polars say in its place: a span (from 1), a centre of mass (from 0) or a half-life. */
+static granary_err
+read_alpha(const char *text, double *ret_value)
+{
+    static const struct {
+        const char *word;
+        double least;
+    } forms[] = {{"span ", 1}, {"com ", 0}, {"halflife ", 0}, {"", 0}};
+    size_t form = 0;
+    double x = 0;
+    granary_err err;
+
+    while (strncasecmp(text, forms[form].word, strlen(forms[form].word)) != 0) {
+        form++;
     }
-    return GRANARY_OK;
+    err = read_real(text + strlen(forms[form].word), &x);
+    if (err == GRANARY_OK && (x < forms[form].least || (form > 1 && x == 0) || (form == 3 && x > 1))) {
+        err = form == 3
+                  ? gr_fail(GRANARY_EINVAL, "alpha '%.40s' is not above 0 and at most 1", text)
+                  : gr_fail(GRANARY_EINVAL, "'%.40s': a span is 1 or more, com 0 or more, halflife above 0", text);
+    }
+    *ret_value = form == 0 ? 2 / (x + 1) : form == 1 ? 1 / (1 + x) : form == 2 ? -expm1(-log(2) / x) : x;
+    return err;
+}
+
+static granary_err
+read_quantile(const char *text, double *ret_value)
+{
+    granary_err err = read_real(text, ret_value);
+
+    return err == GRANARY_OK && !(*ret_value >= 0 && *ret_value <= 1)
+               ? gr_fail(GRANARY_EINVAL, "the quantile '%.40s' is not from 0 to 1", text)
+               : err;
 }
 
 /* A literal behind the value, of the kind that a letter of functions.def says. */
@@ -218,6 +255,12 @@ read_literal(struct gr_window *window, char letter, const char *text)
         return read_alpha(text, &window->alpha);
     case 'j':
         return read_bool(text, &window->adjust);
+    case 'b':
+        return read_bool(text, &window->bias);
+    case 'x':
+        return read_bool(text, &window->pct);
+    case 'q':
+        return read_quantile(text, &window->quantile);
     default: /* i */
         return read_bool(text, &window->ignore_na);
     }
@@ -228,7 +271,8 @@ static granary_err
 settle(struct gr_window *window, int literals)
 {
     const char *letters = functions[window->function].literals;
-    bool rolling = strncmp(letters, "w|p", 3) == 0;
+    int needed = (int)strcspn(letters, "|");
+    bool rolling = letters[0] == 'w' && strstr(letters, "|p") != NULL;
 
     if (literals == 0) {
         window->offset = strchr(letters, 'l') != NULL ? -1 : 1;
@@ -242,10 +286,11 @@ settle(struct gr_window *window, int literals)
     if (window->function == GR_WINDOW_RANK && window->value == NULL) {
         window->method = GR_RANK_MIN;
     }
+    window->quantile = window->function == GR_WINDOW_ROLLING_MEDIAN ? 0.5 : window->quantile;
     if (window->function == GR_WINDOW_DENSE_RANK) {
         window->method = GR_RANK_DENSE;
     }
-    if (rolling && literals < 2) {
+    if (rolling && literals <= needed) {
         window->min_periods = window->function == GR_WINDOW_ROLLING_COUNT ? 0 : window->window;
     }
     if (rolling && window->min_periods > window->window) {

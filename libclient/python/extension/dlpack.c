@@ -127,6 +127,9 @@ format_of(const Tensor *tensor)
     static const char *const ints[] = {"b", "h", "i", "q"}, *const uints[] = {"B", "H", "I", "Q"};
     int power = 0;
 
+    if (tensor->code == COMPLEX && tensor->lanes == 1) {
+        return tensor->bits == 64 ? "Zf" : tensor->bits == 128 ? "Zd" : NULL;
+    }
     while (power < 4 && tensor->bits != 8 << power) {
         power++;
     }
@@ -139,7 +142,7 @@ format_of(const Tensor *tensor)
     case UINT:
         return uints[power];
     case FLOAT:
-        return power == 2 ? "f" : power == 3 ? "d" : NULL;
+        return power == 1 ? "e" : power == 2 ? "f" : power == 3 ? "d" : NULL; /* "e" is float16: it becomes float32 */
     case BOOL:
         return power == 0 ? "?" : NULL;
     default:
@@ -170,8 +173,8 @@ check_kind(const Tensor *tensor, const char **ret_format)
             (void)PyOS_snprintf(lanes, sizeof lanes, " of %d lanes", (int)tensor->lanes);
         }
         PyErr_Format(PyExc_TypeError,
-                     "a tensor of DLPack's %s%d%s: granary has bool, int8 to int64, uint8 to uint64, float32 and "
-                     "float64: convert it first",
+                     "a tensor of DLPack's %s%d%s: granary has bool, int8 to int64, uint8 to uint64, float32, "
+                     "float64, complex64 and complex128: convert it first",
                      codes[tensor->code], (int)tensor->bits, lanes);
     } else {
         PyErr_Format(PyExc_TypeError,

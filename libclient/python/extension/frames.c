@@ -53,6 +53,7 @@ width_of(granary_dtype dtype)
     case GRANARY_DATE:
         return 4;
     case GRANARY_DECIMAL:
+    case GRANARY_COMPLEX128:
         return 16;
     default:
         return 8;

@@ -9,7 +9,7 @@ from numpy.lib import format as _format
 
 from ._ref import pickled
 
-DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
+DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64", "complex128"}
 """What tensors of granary can be; arrays of other dtypes are pickled."""
 
 

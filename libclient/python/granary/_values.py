@@ -29,6 +29,8 @@ def put(client: Any, id: bytes, value: Any, options: dict[str, Any]) -> None:
         from . import _dlpack
 
         value = _dlpack.borrowed(value)
+        if value.dtype.name == "float16":
+            value = value.astype("float32")
     if isinstance(value, (bytes, bytearray, memoryview)):
         write(client, id, [(0, value)], memoryview(value).nbytes, options)
     elif is_array(value) and _is_tensor(value):

@@ -124,8 +124,15 @@ make_call(const struct call *c, const char *word, struct sql_expr *const *args, 
     if (strcmp(word, "is_null") == 0) {
         return composed_null_test(c, args[0], false);
     }
-    if (strcmp(word, "double") == 0 || strcmp(word, "bigint") == 0) {
-        return composed_call(c, SQL_CAST, word[0] == 'd' ? "float64" : "int64", args, count);
+    if (strcmp(word, "double") == 0 || strcmp(word, "bigint") == 0 || strcmp(word, "string") == 0) {
+        return composed_call(c, SQL_CAST,
+                             word[0] == 'd'   ? "float64"
+                             : word[0] == 'b' ? "int64"
+                                              : "string",
+                             args, count);
+    }
+    if (strcmp(word, "json_of") == 0) {
+        return sql_parse_json_of(c->p, args[0], c->position);
     }
     if (strcmp(word, "pairs") == 0) {
         return CALL(c, SQL_CASE, "", composed_null_test(c, args[1], false), composed_literal(c, "null"), args[0]);
@@ -175,6 +182,20 @@ composed_read(const struct call *c, const char *form)
     return read_form(&at);
 }
 
+struct sql_expr *
+sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right)
+{
+    struct sql_expr *args[2] = {left, right};
+    const struct call call = {.p = p, .args = args, .count = 2, .position = position};
+
+    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+        if (strcmp(composed[i].name, name) == 0 && composed[i].count == 2) {
+            return composed_read(&call, composed[i].form);
+        }
+    }
+    return NULL;
+}
+
 void
 sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **args, size_t count)
 {
@@ -198,6 +219,8 @@ static const char *const texts[] = {"string_agg", "group_concat", "listagg", NUL
 static const char *const firsts[] = {"first", "any_value", "arbitrary", "last", "first_value", "last_value", NULL};
 static const char *const leasts[] = {"arg_min", "min_by", "argmin", "arg_min_null", NULL};
 static const char *const mosts[] = {"arg_max", "max_by", "argmax", "arg_max_null", NULL};
+static const char *const leasts_last[] = {"arg_min_nulls_last", "min_by_nulls_last", NULL};
+static const char *const mosts_last[] = {"arg_max_nulls_last", "max_by_nulls_last", NULL};
 static const char *const conts[] = {"quantile_cont", "percentile_cont", NULL};
 static const char *const discs[] = {"quantile_disc", "percentile_disc", "quantile", "approx_quantile", NULL};
 
@@ -269,18 +292,32 @@ compose_distinct(const struct call *c, const char *name)
     return refuse_distinct(c);
 }
 
-/* Of equally frequent values it is the smallest, which is the first in ascending order. */
+/* Of equally frequent values it is that which comes first in the order. */
 static struct sql_expr *
 mode(const struct call *c, const struct inside *in)
 {
-    if (in->distinct || c->count != 1 || in->count != 1 || in->order[0].descending ||
-        !gathered_same(in->order[0].expr, c->args[0])) {
-        (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->position,
-                       "'mode' in another order than the ascending one of its values is not supported: of equally "
-                       "frequent values it gives the smallest");
+    struct sql_expr *there;
+
+    if (in->distinct || c->count != 1) {
+        (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->position, "'mode' takes one value, and no DISTINCT");
         return NULL;
     }
-    return composed_aggregate(c, "mode", c->args, 1);
+    if (in->count == 1 && !in->order[0].descending && gathered_same(in->order[0].expr, c->args[0])) {
+        return composed_aggregate(c, "mode", c->args, 1);
+    }
+    there = composed_null_test(c, c->args[0], true);
+    return CALL(c, SQL_FUNCTION, "list_mode", gathered_in_order(c, c->args[0], in->order, in->count, there));
+}
+
+/* arg_min_nulls_last(x, y): a null y comes behind all others, and x may be null. */
+static struct sql_expr *
+extreme_nulls_last(const struct call *c, bool most)
+{
+    struct sql_order order = {.expr = c->args[1], .descending = most};
+    struct sql_expr *list = gathered_in_order(c, c->args[0], &order, 1, NULL);
+
+    return c->count == 3 ? CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), c->args[2])
+                         : CALL(c, SQL_FUNCTION, "list_extract", list, composed_literal(c, "1"));
 }
 
 static struct sql_expr *
@@ -313,6 +350,9 @@ compose(const struct call *c, const char *name, const struct inside *in)
     }
     if (is_one_of(name, leasts) || is_one_of(name, mosts)) {
         return gathered_extreme(c, is_one_of(name, mosts), strstr(name, "_null") != NULL);
+    }
+    if (is_one_of(name, leasts_last) || is_one_of(name, mosts_last)) {
+        return extreme_nulls_last(c, is_one_of(name, mosts_last));
     }
     if ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && c->count == 2) {
         return gathered_several(c, name[1] == 'a');
@@ -383,7 +423,9 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
         return true;
     }
     if (is_one_of(name, lists) || is_one_of(name, texts) || is_one_of(name, discs) || is_one_of(name, conts) ||
-        ((is_one_of(name, leasts) || is_one_of(name, mosts)) && (call->n_args == 2 || call->n_args == 3)) ||
+        ((is_one_of(name, leasts) || is_one_of(name, mosts) || is_one_of(name, leasts_last) ||
+          is_one_of(name, mosts_last)) &&
+         (call->n_args == 2 || call->n_args == 3)) ||
         ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && call->n_args == 2)) {
         return true;
     }
@@ -437,6 +479,7 @@ open_call(struct parse *p, const PgQuery__FuncCall *from, struct call *ret_call)
     if (ret_call->args != NULL && from->agg_filter != NULL) {
         ret_call->condition = parse_expr(p, TAKE(p, from, agg_filter));
     }
+    ret_call->condition = parse_pivoted(p, ret_call->condition, from->location);
     if (ret_call->args != NULL && from->over != NULL) {
         ret_call->over = sql_parse_window(p, TAKE(p, from, over));
     }
@@ -466,18 +509,6 @@ is_form(const char *name, size_t count, const char **ret_form)
         }
     }
     return false;
-}
-
-const char *
-composed_of_list(const char *name)
-{
-    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
-        if (strncmp(composed[i].name, "list_", 5) == 0 && strcmp(composed[i].name + 5, name) == 0 &&
-            composed[i].count == 1) {
-            return composed[i].form;
-        }
-    }
-    return NULL;
 }
 
 /* The form of a call; with a mark behind its name those for a second argument that is null, or may be. */

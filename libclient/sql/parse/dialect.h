@@ -57,6 +57,17 @@ void dialect_remove(struct dialect *d, struct dialect_token *token);
 /* A new token before another one, which points to where `at` is. NULL: out of memory. */
 struct dialect_token *
 dialect_add(struct dialect *d, struct dialect_token *before, const char *text, const struct dialect_token *at);
+/* A new token for each text, of which the last is NULL. */
+void dialect_add_all(struct dialect *d, struct dialect_token *before, const char *const *texts,
+                     const struct dialect_token *at);
+/* Two brackets, one before each of two tokens: the one that opens. NULL: out of memory. */
+struct dialect_token *dialect_add_brackets(struct dialect *d, struct dialect_token *from, struct dialect_token *behind,
+                                           const struct dialect_token *at);
+/* WINDOW name AS (PARTITION BY ...) around from..end, whose bracket is noted. */
+void dialect_put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
+                        enum parse_noted noted, const struct dialect_token *at);
+/* Where the table of FROM begins that a token stands behind; joined: with what it is joined to. NULL: none does. */
+struct dialect_token *dialect_source_begin(struct dialect_token *token, bool joined);
 /* Tokens from..to, with what they hold, to before another one that is none of them. */
 void
 dialect_move(struct dialect *d, struct dialect_token *from, struct dialect_token *to, struct dialect_token *before);
@@ -64,6 +75,8 @@ dialect_move(struct dialect *d, struct dialect_token *from, struct dialect_token
 struct dialect_token *dialect_after(struct dialect_token *token);
 /* The first of words from there on, outside of brackets; else the bracket that closes, or the last one. */
 struct dialect_token *dialect_find(struct dialect_token *from, const char *const *words);
+/* The first of words back from a token, outside of brackets. NULL: none stands before it in its query. */
+const struct dialect_token *dialect_find_before(const struct dialect_token *token, const char *const *words);
 /* Where the clause or list ends that the token is in: at the next clause, or where dialect_is_end() is true. */
 struct dialect_token *dialect_clause_end(struct dialect_token *token);
 /* Whether nothing more of this query or list follows: a bracket that closes, `;` or the end. */
@@ -71,6 +84,10 @@ bool dialect_is_end(const struct dialect_token *token);
 
 /* Whether the token begins a clause of SELECT, or another SELECT of a set operation. */
 bool dialect_is_clause(const struct dialect_token *token);
+/* Whether a query may begin where a token stands. */
+bool dialect_begins_query(const struct dialect_token *token);
+/* Whether a token is the alias of the table that stands before it. */
+bool dialect_is_alias(const struct dialect_token *token);
 
 /* ---- rules ---- */
 
@@ -80,9 +97,13 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 dialect_rule dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
+/* dialect_pivot.c */
+dialect_rule dialect_pivot, dialect_unpivot;
 /* dialect_lambda.c */
 dialect_rule dialect_lambda;
 bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
+/* dialect_sample.c */
+dialect_rule dialect_tablesample, dialect_using_sample;
 /* dialect_words.c */
 dialect_rule dialect_quotient, dialect_power, dialect_equal, dialect_try, dialect_join, dialect_semi,
     dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star, dialect_as, dialect_percent,

@@ -3,9 +3,8 @@
 
 #include "sql/parse/dialect.h"
 
-/* Whether a word of a query stands before the token, outside of brackets: the first one of words, back from there. */
-static const struct dialect_token *
-find_before(const struct dialect_token *token, const char *const *words)
+const struct dialect_token *
+dialect_find_before(const struct dialect_token *token, const char *const *words)
 {
     for (token = token->prev; token->prev != NULL && !dialect_is_one(token, words); token = token->prev) {
         if (token->pair != NULL && dialect_is_end(token)) {
@@ -19,9 +18,8 @@ find_before(const struct dialect_token *token, const char *const *words)
 
 /* ---- FROM first ---- */
 
-/* Whether a query may begin where a token stands. */
-static bool
-begins_query(const struct dialect_token *token)
+bool
+dialect_begins_query(const struct dialect_token *token)
 {
     static const char *const sets[] = {"union", "intersect", "except", NULL};
     static const char *const after_set[] = {"all", "distinct", NULL};
@@ -51,7 +49,7 @@ dialect_from(struct dialect *d, struct dialect_token *token)
                                        "limit",  "offset", "fetch", "union",  "intersect", "except",  NULL};
     struct dialect_token *select;
 
-    if (!begins_query(token)) {
+    if (!dialect_begins_query(token)) {
         return;
     }
     select = dialect_find(token->next, ends);
@@ -96,7 +94,7 @@ dialect_qualify(struct dialect *d, struct dialect_token *token)
 {
     static const char *const names[] = {"as", ".", ",", "(", "select", "from", "join", NULL};
     static const char *const words[] = {"window", "select", NULL};
-    const struct dialect_token *clause = find_before(token, words);
+    const struct dialect_token *clause = dialect_find_before(token, words);
     struct dialect_token *end = dialect_clause_end(token->next);
     struct dialect_token *open;
 
@@ -134,7 +132,7 @@ dialect_colon(struct dialect *d, struct dialect_token *token)
     if (!dialect_is_name(name) || !dialect_is_one(name->prev, begins)) {
         return;
     }
-    list = find_before(name, lists);
+    list = dialect_find_before(name, lists);
     if (list == NULL || dialect_is(list, "[") || dialect_is(list, "{")) {
         return;
     }
@@ -190,17 +188,17 @@ is_in_from(const struct dialect_token *token)
     if (!dialect_is(token->prev, ",")) {
         return dialect_is_one(token->prev, begins);
     }
-    clause = find_before(token, words);
+    clause = dialect_find_before(token, words);
     return clause != NULL && dialect_is(clause, "from");
 }
 
-/* Whether a token is the alias of what stands before it. */
-static bool
-is_alias(const struct dialect_token *token)
+bool
+dialect_is_alias(const struct dialect_token *token)
 {
     static const char *const joins[] = {"asof", "positional", "semi", "anti", NULL};
-    static const char *const words[] = {"qualify", "pivot", "unpivot", "tablesample", "join",    "left",
-                                        "right",   "full",  "inner",   "cross",       "natural", NULL};
+    static const char *const words[] = {"qualify",     "pivot", "pivot_wider", "unpivot", "pivot_longer",
+                                        "tablesample", "join",  "left",        "right",   "full",
+                                        "inner",       "cross", "natural",     NULL};
 
     return dialect_is(token, "as") || (dialect_is_name(token) && !dialect_is_one(token, words) &&
                                        !(dialect_is_one(token, joins) && dialect_is_one(token->next, words)));
@@ -210,7 +208,8 @@ is_alias(const struct dialect_token *token)
 void
 dialect_subquery(struct dialect *d, struct dialect_token *token)
 {
-    static const char *const begins[] = {"select", "values", "with", "table", "from", NULL};
+    static const char *const begins[] = {"select", "values",      "with",    "table",        "from",
+                                         "pivot",  "pivot_wider", "unpivot", "pivot_longer", NULL};
     const struct dialect_token *first = token->next;
     struct dialect_token *close = token->pair;
 
@@ -220,7 +219,7 @@ dialect_subquery(struct dialect *d, struct dialect_token *token)
         }
         first = first->next;
     }
-    if (close != NULL && dialect_is_one(first, begins) && !is_alias(close->next) && is_in_from(token) &&
+    if (close != NULL && dialect_is_one(first, begins) && !dialect_is_alias(close->next) && is_in_from(token) &&
         !(dialect_is(token->prev, "(") && token->prev->pair == close->next)) {
         (void)dialect_add(d, close->next, "as", token);
         (void)dialect_add(d, close->next->next, "\"" SQL_NAMELESS "\"", token);

@@ -67,16 +67,23 @@ dialect_semi(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, token, "left");
 }
 
-/* POSITIONAL JOIN is CROSS JOIN, noted; ASOF [LEFT] JOIN is JOIN or LEFT JOIN, noted. */
+/* POSITIONAL JOIN is CROSS JOIN, noted; ASOF [LEFT ...] JOIN is JOIN or LEFT JOIN ..., noted; ASOF SEMI JOIN is LEFT
+ * JOIN, noted. */
 void
 dialect_other_join(struct dialect *d, struct dialect_token *token)
 {
-    static const char *const joins[] = {"join", "left", "right", "inner", "full", NULL};
-    static const char *const sides[] = {"left", "inner", "outer", NULL};
+    static const char *const joins[] = {"join", "left", "right", "inner", "full", "semi", "anti", NULL};
+    static const char *const sides[] = {"left", "right", "full", "inner", "outer", NULL};
     struct dialect_token *join = token->next;
+    int note = NOTED_ASOF;
 
     if (is_named(token) || !dialect_is_one(join, joins)) {
         return;
+    }
+    if (dialect_is(token, "asof") && (dialect_is(join, "semi") || dialect_is(join, "anti"))) {
+        note = dialect_is(join, "semi") ? NOTED_ASOF_SEMI : NOTED_ASOF_ANTI;
+        dialect_replace(d, join, "left");
+        join = join->next;
     }
     while (dialect_is(token, "asof") && dialect_is_one(join, sides)) {
         join = join->next;
@@ -85,7 +92,7 @@ dialect_other_join(struct dialect *d, struct dialect_token *token)
         (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, token->at, "%.*s %.*s JOIN is not supported", token->size,
                        token->text, join->size, join->text);
     } else if (dialect_is(token, "asof")) {
-        dialect_note(d, join, NOTED_ASOF);
+        dialect_note(d, join, note);
         dialect_remove(d, token);
     } else {
         dialect_note(d, join, NOTED_POSITIONAL);

@@ -112,6 +112,18 @@ parse_subquery(struct parse *p, const PgQuery__SubLink *link)
     if (expr->select == NULL) {
         return NULL;
     }
+    if (expr->select->sample != NULL) { /* its rows are drawn before anything is asked of them */
+        struct sql_from *drawn = SQL_NEW(p->q, struct sql_from);
+
+        if (drawn == NULL) {
+            return NULL;
+        }
+        *drawn = (struct sql_from){.kind = SQL_FROM_SELECT, .position = expr->select->position, .select = expr->select};
+        expr->select = parse_select_all(p, drawn);
+        if (expr->select == NULL) {
+            return NULL;
+        }
+    }
     if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK) {
         return parse_listed(p, expr);
     }
@@ -272,7 +284,7 @@ parse_node(struct parse *p, const PgQuery__Node *from)
     case PG_QUERY__NODE__NODE_A_INDIRECTION:
         return parse_indirection(p, from->a_indirection);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
-        return sql_parse_refuse(p, from->collate_clause->location, "COLLATE is");
+        return parse_collate(p, from->collate_clause);
     default:
         return sql_parse_refuse(p, parse_place(&from->base), "an expression of this form is");
     }
@@ -292,7 +304,7 @@ parse_expr(struct parse *p, const PgQuery__Node *from)
         return NULL;
     }
     p->depth++;
-    expr = parse_node(p, from);
+    expr = parse_settle(p, parse_node(p, from));
     p->depth--;
     return expr;
 }

@@ -12,7 +12,6 @@ struct format {
     const char *at;
     size_t next;   /* the value that a place without a number takes, from 1 */
     bool numbered; /* places have numbers */
-    bool *used;
 };
 
 static bool
@@ -50,7 +49,6 @@ add_value(struct format *f, size_t which, const char *said)
                                          "'%05d' and '%.2f' are");
     }
     value = f->from->args[which];
-    f->used[which] = true;
     value = sql_parse_new_call(
         f->p, SQL_FUNCTION, value->position, "format^", value,
         sql_parse_new_expr(f->p, SQL_LITERAL, value->position, sql_printf(f->p->q, "'%s'", said), 0));
@@ -92,7 +90,7 @@ add_place(struct format *f)
 static bool
 add_percent(struct format *f)
 {
-    size_t flags = strspn(f->at, "-+ 0");
+    size_t flags = strspn(f->at, "-+ 0,_");
     const char *rest = f->at + flags;
     size_t size = strspn(rest, "0123456789.");
     const char *letters = rest + size + strspn(rest + size, "hl");
@@ -106,6 +104,17 @@ add_percent(struct format *f)
         return add_value(f, f->next, "?");
     }
     f->at = letters + 1;
+    if (has[','] || has['_']) { /* between thousands */
+        bool alone = size == 0 || rest[0] == '.';
+
+        return add_value(f, f->next++,
+                         sql_printf(f->p->q, "%s%s%s%s%.*s%c", !alone ? "?" : "",
+                                    has['+']   ? "+"
+                                    : has[' '] ? " "
+                                               : "",
+                                    has['-'] || has['0'] ? "?" : "", has[','] ? "," : "_", (int)size, rest,
+                                    type == 'i' ? 'd' : type));
+    }
     return add_value(f, f->next++,
                      sql_printf(f->p->q, "%s%s%s%.*s%c", has['-'] ? "<" : ">",
                                 has['+']   ? "+"
@@ -153,25 +162,21 @@ sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, 
     if (from == NULL) {
         return NULL;
     }
+    if (from->args[0]->kind == SQL_LITERAL && strcmp(text, "null") == 0) {
+        return sql_parse_new_call(p, SQL_CAST, position, "string", from->args[0], NULL);
+    }
     if (from->args[0]->kind != SQL_LITERAL || text[0] != '\'') {
         (void)refuse(&f, "must be a text as written");
         return NULL;
     }
     f.at = text + 1;
-    f.used = SQL_ARRAY(p->q, bool, count);
     f.made = sql_parse_new_expr(p, SQL_FUNCTION, position, "concat", strlen(text) + 1);
-    if (f.used == NULL || f.made == NULL) {
+    if (f.made == NULL) {
         return NULL;
     }
     f.made->count = 0;
     if (!add_parts(&f, text + strlen(text) - 1, strcmp(name, "printf") == 0)) {
         return NULL;
-    }
-    for (size_t i = 1; i < count; i++) {
-        if (!f.used[i]) {
-            (void)refuse(&f, "has no place for one of the values");
-            return NULL;
-        }
     }
     return f.made->count > 0 ? f.made : sql_parse_new_expr(p, SQL_LITERAL, position, "''", 0);
 }

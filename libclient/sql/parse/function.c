@@ -76,6 +76,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     if (expr->args != NULL && call->agg_filter != NULL) {
         expr->condition = parse_condition(p, TAKE(p, call, agg_filter));
     }
+    expr->condition = parse_pivoted(p, expr->condition, call->location);
     if (expr->args != NULL && call->over != NULL) {
         expr->over = sql_parse_window(p, TAKE(p, call, over));
     }
@@ -270,6 +271,9 @@ make_window(struct parse *p, const PgQuery__WindowDef *from)
     if (from->n_partition_clause > 0) {
         window->partition_count = from->n_partition_clause;
         window->partition = parse_exprs(p, TAKE(p, from, partition_clause), from->n_partition_clause);
+        for (size_t i = 0; window->partition != NULL && i < window->partition_count; i++) {
+            window->partition[i] = parse_key(p, window->partition[i]);
+        }
     }
     if (from->n_order_clause > 0) {
         window->order_count = from->n_order_clause;
@@ -291,8 +295,38 @@ sql_parse_window(struct parse *p, const PgQuery__WindowDef *from)
     return named == NULL ? NULL : named->window;
 }
 
+/* QUALIFY, which a window's partition has. */
+static bool
+parse_qualify(struct parse *p, const PgQuery__WindowDef *def, struct sql_select *select)
+{
+    (void)TAKE(p, def, frame_options);
+    select->qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
+    return select->qualify != NULL;
+}
+
+/* Whether a window is what a rule has made of something else, which is then taken. */
+static bool
+take_noted(struct parse *p, const PgQuery__WindowDef *def, struct sql_select *select)
+{
+    static const struct {
+        enum parse_noted noted;
+        bool (*take)(struct parse *p, const PgQuery__WindowDef *def, struct sql_select *select);
+    } kinds[] = {{NOTED_QUALIFY, parse_qualify},
+                 {NOTED_PIVOT, parse_pivot},
+                 {NOTED_UNPIVOT, parse_unpivot},
+                 {NOTED_SAMPLE, parse_sample}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (parse_is_noted(p, def->location, kinds[i].noted)) {
+            (void)kinds[i].take(p, def, select); /* the statement tells whether it has failed */
+            return true;
+        }
+    }
+    return false;
+}
+
 bool
-parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify)
+parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_select *select)
 {
     struct named_window *windows = SQL_ARRAY(p->q, struct named_window, count);
 
@@ -302,10 +336,8 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct 
         const PgQuery__WindowDef *def = from[i]->window_def;
         const char *name = TAKE(p, def, name);
 
-        if (parse_is_noted(p, def->location, NOTED_QUALIFY)) {
-            (void)TAKE(p, def, frame_options);
-            *ret_qualify = parse_expr(p, TAKE(p, def, partition_clause)[0]);
-            return *ret_qualify != NULL;
+        if (take_noted(p, def, select)) {
+            continue;
         }
         if (find_window(p, name) != NULL) {
             return sql_fail(p->q, GRANARY_EINVAL, def->location, "two windows are called '%s'", name);
@@ -316,7 +348,7 @@ parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct 
         }
         p->window_count++;
     }
-    return windows != NULL;
+    return windows != NULL && p->q->err == GRANARY_OK;
 }
 
 /* ---- which function ---- */
@@ -436,6 +468,9 @@ parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *na
     }
     if (call->n_args == 2 && (strcmp(name, "strptime") == 0 || strcmp(name, "try_strptime") == 0)) {
         *ret_expr = parse_by_formats(p, call, name, args);
+        return true;
+    }
+    if (sql_parse_json(p, call, name, args, ret_expr)) {
         return true;
     }
     if (call->n_args == 2 && strcmp(name, "parse_filename") == 0) {

@@ -147,7 +147,21 @@ gathered_of_list(const struct call *c)
         {"bool_and", "list_bool_and($1)"},
         {"bool_or", "list_bool_or($1)"},
         {"approx_count_distinct", "list_unique($1)"},
+        {"skewness", "list_skewness($1)"},
+        {"kurtosis", "list_kurtosis($1)"},
+        {"entropy", "list_entropy($1)"},
+        {"mode", "list_mode($1)"},
+        {"bit_and", "list_bit_and($1)"},
+        {"bit_or", "list_bit_or($1)"},
+        {"bit_xor", "list_bit_xor($1)"},
+        {"any_value", "list_extract(list_distinct($1), 1)"},
+        {"fsum", "list_sum($1)"},
+        {"sumkahan", "list_sum($1)"},
+        {"kahan_sum", "list_sum($1)"},
+        {"favg", "list_mean($1)"},
+        {"count_star", "list_length($1)"},
         {"first", "list_extract($1, 1)"},
+        {"arbitrary", "list_extract($1, 1)"},
         {"last", "list_extract($1, -1)"},
         {"list", "$1"},
         {"array_agg", "$1"},
@@ -158,9 +172,6 @@ gathered_of_list(const struct call *c)
         if (strcmp(forms[i][0], name) == 0) {
             return composed_read(c, forms[i][1]);
         }
-    }
-    if (name != NULL && c->count == 2 && composed_of_list(name) != NULL) {
-        return composed_read(c, composed_of_list(name));
     }
     if (name != NULL && strcmp(name, "string_agg") == 0) {
         return CALL(

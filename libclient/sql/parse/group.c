@@ -31,6 +31,18 @@ add_set(struct group *g, struct sets *sets, uint32_t set)
     return true;
 }
 
+/* An expression of GROUP BY. */
+static struct sql_expr *
+parse_group_key(struct parse *p, const PgQuery__Node *from)
+{
+    struct sql_expr *expr = parse_expr(p, from);
+
+    if (expr != NULL && expr->kind == SQL_LITERAL && !parse_unmarked(p, expr)) {
+        return NULL;
+    }
+    return parse_key(p, expr);
+}
+
 /* An expression, or several in brackets, as the next ones. */
 static bool
 add_exprs(struct group *g, const PgQuery__Node *from, uint32_t *ret_set)
@@ -40,7 +52,7 @@ add_exprs(struct group *g, const PgQuery__Node *from, uint32_t *ret_set)
 
     *ret_set = 0;
     for (size_t i = 0; i < count; i++) {
-        struct sql_expr *expr = parse_expr(g->p, several ? TAKE(g->p, from->row_expr, args)[i] : from);
+        struct sql_expr *expr = parse_group_key(g->p, several ? TAKE(g->p, from->row_expr, args)[i] : from);
 
         if (expr == NULL) {
             return false;
@@ -144,6 +156,7 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     struct group group = {p, select};
     struct sets sets = {.of = {0}, .count = 1};
     bool several = false;
+    bool rows = false; /* (a, b): a, b */
 
     if (from->n_group_clause == 1 && parse_is_all(p, from->group_clause[0])) {
         (void)TAKE(p, from, group_clause);
@@ -152,10 +165,17 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     }
     for (size_t i = 0; i < from->n_group_clause; i++) {
         several = several || from->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET;
+        rows = rows || from->group_clause[i]->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
     }
-    if (!several) {
+    if (!several && !rows) {
         select->group_count = from->n_group_clause;
-        select->group = parse_exprs(p, TAKE(p, from, group_clause), from->n_group_clause);
+        select->group = SQL_ARRAY(p->q, struct sql_expr *, from->n_group_clause);
+        for (size_t i = 0; i < from->n_group_clause && select->group != NULL; i++) {
+            select->group[i] = parse_group_key(p, TAKE(p, from, group_clause)[i]);
+            if (select->group[i] == NULL) {
+                return false;
+            }
+        }
         return select->group != NULL;
     }
     select->group = SQL_ARRAY(p->q, struct sql_expr *, EXPRS_MAX);
@@ -165,6 +185,9 @@ parse_group(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
         if (!parse_sets(&group, TAKE(p, from, group_clause)[i], &more) || !multiply(&group, &sets, &more)) {
             return false;
         }
+    }
+    if (!several) {
+        return select->group != NULL;
     }
     select->set_count = sets.count;
     select->sets = SQL_ARRAY(p->q, uint32_t, sets.count);

@@ -274,6 +274,34 @@ parse_similar(struct parse *p, const PgQuery__AExpr *from)
     return p->q->err != GRANARY_OK ? NULL : negated ? sql_parse_new_negation(p, found) : found;
 }
 
+/* Operators between two lists. NULL: it is none, or the statement has failed. */
+static struct sql_expr *
+parse_list_operator(struct parse *p, const PgQuery__AExpr *from, const char *name)
+{
+    static const struct {
+        const char *sql;
+        const char *function;
+        bool exchanged;
+    } operators[] = {{"@>", "list_has_all", false}, {"<@", "list_has_all", true}, {"&&", "list_has_any", false}};
+
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        if (strcmp(operators[i].sql, name) == 0) {
+            struct sql_expr *left = parse_expr(p, TAKE(p, from, lexpr));
+            struct sql_expr *right = left == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
+            struct sql_expr *expr = right == NULL ? NULL
+                                                  : sql_parse_form_of_two(p, operators[i].function, from->location,
+                                                                          operators[i].exchanged ? right : left,
+                                                                          operators[i].exchanged ? left : right);
+
+            if (expr != NULL) {
+                expr->written = "value";
+            }
+            return expr;
+        }
+    }
+    return NULL;
+}
+
 static struct sql_expr *
 parse_operator(struct parse *p, const PgQuery__AExpr *from)
 {
@@ -350,8 +378,11 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
             return operators[i].negated ? sql_parse_new_negation(p, expr) : expr;
         }
     }
-    (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location, "operator %s is not supported", name);
-    return NULL;
+    right = from->lexpr == NULL ? NULL : parse_list_operator(p, from, name);
+    if (right == NULL && p->q->err == GRANARY_OK) {
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location, "operator %s is not supported", name);
+    }
+    return right;
 }
 
 /*

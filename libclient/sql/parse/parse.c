@@ -163,6 +163,7 @@ convert(struct job *job, const PgQueryProtobuf *packed)
         bool ok;
 
         if (statement != NULL && statement->node_case == PG_QUERY__NODE__NODE_SELECT_STMT) {
+            p.is_query = true;
             job->tree.select = parse_select(&p, statement->select_stmt);
             ok = job->tree.select != NULL;
         } else {

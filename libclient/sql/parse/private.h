@@ -17,11 +17,16 @@ enum parse_noted {
     NOTED_ALL,           /* a column of GROUP BY or ORDER BY is ALL */
     NOTED_IN_LIST,       /* IN is of one list, whose items are meant */
     NOTED_QUALIFY,       /* a window's partition is the condition of QUALIFY */
+    NOTED_PIVOT,         /* a window's partition is what PIVOT says */
+    NOTED_UNPIVOT,       /* ... UNPIVOT */
+    NOTED_SAMPLE,        /* ... TABLESAMPLE or USING SAMPLE */
     NOTED_JOIN,          /* as it stands; those from here on are of JOINs, each of which is noted */
     NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,
     NOTED_POSITIONAL, /* CROSS JOIN is POSITIONAL JOIN */
-    NOTED_ASOF,       /* JOIN or LEFT JOIN is ASOF JOIN */
+    NOTED_ASOF,       /* JOIN or LEFT JOIN ... is ASOF JOIN */
+    NOTED_ASOF_SEMI,  /* LEFT JOIN is ASOF SEMI JOIN */
+    NOTED_ASOF_ANTI,
 };
 
 struct parse_note {
@@ -44,6 +49,9 @@ struct parse {
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
     const struct lambda *lambda; /* that is being parsed, or NULL */
+    bool collates;               /* COLLATE was seen */
+    bool is_query;               /* the statement is a SELECT */
+    bool pivots;                 /* aggregates are those of PIVOT */
     int64_t moment;              /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
     const void **taken;          /* fields of the tree: a hash table of their places */
     size_t taken_count;
@@ -80,8 +88,8 @@ struct sql_expr *parse_listed(struct parse *p, struct sql_expr *subquery);
 struct sql_expr *parse_condition(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
-/* WINDOW of a SELECT becomes the names that OVER has, and the condition of QUALIFY. */
-bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_expr **ret_qualify);
+/* WINDOW of a SELECT becomes the names that OVER has, the condition of QUALIFY, and what PIVOT or UNPIVOT says. */
+bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_select *select);
 bool parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item);
 
 /* ---- value.c ---- */
@@ -120,6 +128,9 @@ void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr
 bool sql_parse_minds_distinct(const char *name);
 /* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
 bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* A function of composed.def that has a form of two arguments. */
+struct sql_expr *
+sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
@@ -144,6 +155,29 @@ bool parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_se
 struct sql_expr *sql_parse_star(struct parse *p, const PgQuery__FuncCall *call);
 struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *call);
 
+/* ---- collate.c ---- */
+
+struct sql_expr *parse_collate(struct parse *p, const PgQuery__CollateClause *from);
+/* What was parsed, with COLLATE in it settled. expr may be NULL; NULL: the statement has failed */
+struct sql_expr *parse_settle(struct parse *p, struct sql_expr *expr);
+/* What a value is sorted or grouped by. */
+struct sql_expr *parse_key(struct parse *p, struct sql_expr *expr);
+/* ORDER BY of a query, by the keys of what it names. */
+bool parse_sort_keys(struct parse *p, struct sql_select *select);
+/* A value whose COLLATE would be lost. */
+bool parse_unmarked(struct parse *p, const struct sql_expr *expr);
+bool parse_check_marks(struct parse *p, const struct sql_select *select);
+
+/* ---- pivot.c ---- */
+
+/* The window that dialect_pivot() has made of PIVOT or UNPIVOT. */
+bool parse_pivot(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *select);
+bool parse_unpivot(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *select);
+/* The one that dialect_sample.c has made. */
+bool parse_sample(struct parse *p, const PgQuery__WindowDef *from, struct sql_select *select);
+/* FILTER of an aggregate (or NULL) with what PIVOT adds to it where it stands there. NULL: nothing, or it has failed. */
+struct sql_expr *parse_pivoted(struct parse *p, struct sql_expr *condition, int position);
+
 /* ---- moment.c ---- */
 
 /* CURRENT_DATE and its kin. */
@@ -160,6 +194,14 @@ struct sql_expr *sql_parse_any_case(struct parse *p, struct sql_expr *pattern);
 /* format() and printf(): the first argument must be a text as written. */
 struct sql_expr *
 sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
+
+/* ---- json.c ---- */
+
+/* A value as JSON; what is JSON stays. NULL: the statement has failed, or value is NULL */
+struct sql_expr *sql_parse_json_of(struct parse *p, struct sql_expr *value, int position);
+/* json_object() and its kin; false: it is none of them. */
+bool sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+                    struct sql_expr **ret_expr);
 
 /* A function of regular expressions with so many arguments, perhaps with options. */
 bool sql_parse_is_regexp(const char *name, size_t count, size_t *ret_which);

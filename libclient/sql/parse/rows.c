@@ -254,7 +254,7 @@ value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t c
         struct sql_expr *made = SQL_ARRAY(p->q, struct sql_expr, 3);
         struct sql_expr **sides = SQL_ARRAY(p->q, struct sql_expr *, 2);
 
-        if (value == NULL || made == NULL || sides == NULL || args == NULL) {
+        if (value == NULL || !parse_unmarked(p, value) || made == NULL || sides == NULL || args == NULL) {
             return NULL;
         }
         made[0] =

@@ -141,15 +141,17 @@ parse_join(struct parse *p, const PgQuery__JoinExpr *join, struct sql_from *item
         [PG_QUERY__JOIN_TYPE__JOIN_RIGHT] = SQL_RIGHT,
         [PG_QUERY__JOIN_TYPE__JOIN_FULL] = SQL_FULL,
     };
+    enum parse_noted noted;
 
     item->kind = SQL_FROM_JOIN;
     item->join = joins[TAKE(p, join, jointype)]; /* the grammar makes no other */
-    if (item->join == SQL_LEFT) {                /* or what was written in its place */
-        item->join = noted_join(p, join) == NOTED_SEMI   ? SQL_SEMI
-                     : noted_join(p, join) == NOTED_ANTI ? SQL_ANTI
-                                                         : SQL_LEFT;
+    noted = noted_join(p, join);
+    if (item->join == SQL_LEFT) { /* or what was written in its place */
+        item->join = noted == NOTED_SEMI || noted == NOTED_ASOF_SEMI   ? SQL_SEMI
+                     : noted == NOTED_ANTI || noted == NOTED_ASOF_ANTI ? SQL_ANTI
+                                                                       : SQL_LEFT;
     }
-    item->asof = noted_join(p, join) == NOTED_ASOF;
+    item->asof = noted >= NOTED_ASOF;
     item->natural = TAKE(p, join, is_natural) != 0;
     item->left = parse_from(p, TAKE(p, join, larg));
     item->right = item->left == NULL ? NULL : parse_from(p, TAKE(p, join, rarg));
@@ -265,8 +267,8 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
     return select->with != NULL;
 }
 
-bool
-parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
+static bool
+parse_sorts(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
 {
     struct sql_order *order = SQL_ARRAY(p->q, struct sql_order, count);
 
@@ -282,6 +284,18 @@ parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
     }
     *ret_order = order;
     return order != NULL;
+}
+
+bool
+parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
+{
+    bool ok = parse_sorts(p, from, count, ret_order);
+
+    for (size_t i = 0; ok && i < count; i++) {
+        (*ret_order)[i].expr = parse_key(p, (*ret_order)[i].expr);
+        ok = (*ret_order)[i].expr != NULL;
+    }
+    return ok;
 }
 
 /* ---- SELECT ---- */
@@ -330,10 +344,11 @@ has_distinct_on(const PgQuery__SelectStmt *from)
 static bool
 parse_plain(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
-    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, &select->qualify) ||
+    if (!parse_windows(p, TAKE(p, from, window_clause), from->n_window_clause, select) ||
         !parse_targets(p, from, select)) {
         return false;
     }
+    p->pivots = false;
     (void)TAKE(p, from, distinct_clause); /* what ON names is taken by parse_orders() */
     select->distinct = from->n_distinct_clause > 0 && !has_distinct_on(from);
     select->from_count = from->n_from_clause;
@@ -375,10 +390,14 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
         select->order_all = parse_order_all(p, TAKE(p, from, sort_clause)[0]->sort_by);
         sorted = 0;
     }
-    if (!parse_order(p, TAKE(p, from, sort_clause), sorted, &select->order)) {
+    if (!parse_sorts(p, TAKE(p, from, sort_clause), sorted, &select->order)) {
         return false;
     }
     select->order_count = sorted;
+    if (p->collates && !parse_sort_keys(p, select)) {
+        return false;
+    }
+    sorted = select->order_count;
     if (!has_distinct_on(from)) {
         return true;
     }
@@ -392,7 +411,7 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     }
     for (size_t i = 0; i < select->distinct_on; i++) {
         order[sorted + i].expr = parse_expr(p, TAKE(p, from, distinct_clause)[i]);
-        if (order[sorted + i].expr == NULL) {
+        if (order[sorted + i].expr == NULL || !parse_unmarked(p, order[sorted + i].expr)) {
             return false;
         }
     }
@@ -412,6 +431,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     struct sql_select *select = SQL_NEW(p->q, struct sql_select);
     const struct named_window *windows = p->windows;
     size_t window_count = p->window_count;
+    const bool pivots = p->pivots;
     bool ok;
 
     if (select == NULL) {
@@ -419,6 +439,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     }
     p->windows = NULL; /* those of a query around cannot be named */
     p->window_count = 0;
+    p->pivots = false;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "queries nest more than %d deep", SQL_NESTING);
         return NULL;
@@ -435,9 +456,10 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     } else if (ok) {
         ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
     }
-    ok = ok && parse_orders(p, from, select) && parse_limit(p, from, select);
+    ok = ok && parse_orders(p, from, select) && parse_limit(p, from, select) && parse_check_marks(p, select);
     p->depth--;
     p->windows = windows;
     p->window_count = window_count;
+    p->pivots = pivots;
     return ok ? select : NULL;
 }

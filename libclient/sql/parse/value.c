@@ -6,27 +6,6 @@
 
 /* ---- values ---- */
 
-/* In single quotes, those within doubled. */
-static const char *
-quote(struct parse *p, const char *text)
-{
-    char *quoted = sql_alloc(p->q, 2 * strlen(text) + 3, 1);
-    char *to = quoted;
-
-    if (quoted == NULL) {
-        return NULL;
-    }
-    *to++ = '\'';
-    for (; *text != '\0'; text++) {
-        *to++ = *text;
-        if (*text == '\'') {
-            *to++ = '\'';
-        }
-    }
-    *to = '\'';
-    return quoted;
-}
-
 struct sql_expr *
 sql_parse_constant(struct parse *p, const PgQuery__AConst *value)
 {
@@ -48,7 +27,7 @@ sql_parse_constant(struct parse *p, const PgQuery__AConst *value)
             text = TAKE(p, value->boolval, boolval) ? "true" : "false";
             break;
         case PG_QUERY__A__CONST__VAL_SVAL:
-            text = quote(p, TAKE(p, value->sval, sval));
+            text = sql_literal(p->q, TAKE(p, value->sval, sval));
             break;
         default:
             return sql_parse_refuse(p, value->location, "a bit string is");
@@ -246,9 +225,9 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
         if (unit != NULL) {
             string = sql_printf(p->q, "%s %s", string, unit);
         }
-        return string == NULL
-                   ? NULL
-                   : sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "interval %s", quote(p, string)), 0);
+        return string == NULL ? NULL
+                              : sql_parse_new_expr(p, SQL_LITERAL, position,
+                                                   sql_printf(p->q, "interval %s", sql_literal(p->q, string)), 0);
     }
     dtype = parse_dtype(p, type);
     if (dtype == NULL) {
@@ -256,7 +235,8 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     }
     if (string != NULL && !tries && is_literal_of(dtype)) {
         parse_take(p, &value->sval->sval);
-        return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, quote(p, string)), 0);
+        return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, sql_literal(p->q, string)),
+                                  0);
     }
     return sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype, parse_expr(p, arg), NULL);
 }

@@ -46,7 +46,7 @@ tiled_init_grid(struct tiling *t, struct gr_tiled *tiled, int dims, const int64_
         int64_t offset[8], size[8];
 
         grid_block(grid, n, offset, size);
-        tiled->bytes[n] = (uint64_t)tile_product(size, dims) * ELEMENT_BYTES;
+        tiled->bytes[n] = (uint64_t)tile_product(size, dims) * (uint64_t)tile_element_bytes(t);
     }
     tiled->grid = err == GRANARY_OK ? grid : NULL;
     return err;
@@ -99,7 +99,7 @@ tile_block_elements(const struct tiling *t)
             bytes = share < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : (int64_t)share;
         }
     }
-    return bytes < ELEMENT_BYTES ? 1 : bytes / ELEMENT_BYTES;
+    return bytes < tile_element_bytes(t) ? 1 : bytes / tile_element_bytes(t);
 }
 
 void

@@ -76,10 +76,17 @@ struct tiling {
     bool *wanted;          /* by step: it is a target, and its pieces were wanted */
     struct gr_piece *held; /* sorted */
     size_t held_count;
+    int64_t element_bytes;          /* of the step that is being tiled: 16 where a number is complex128 */
     struct left_out left_out;       /* of the step that is being tiled, where it reads many files */
     struct tile_factors *factors;   /* tensor/linalg.c */
     struct tile_partials *partials; /* tensor/reduce.c */
 };
+
+static inline int64_t
+tile_element_bytes(const struct tiling *t)
+{
+    return t->element_bytes > 0 ? t->element_bytes : 8;
+}
 
 /* A rule that cannot go on before its inputs are measured returns this, and is called again when they are. */
 #define TILE_WAIT ((granary_err)1)
@@ -166,7 +173,9 @@ uint64_t bytes_max(const uint64_t *bytes, size_t count);
 
 /* ---- tensors ---- */
 
-#define ELEMENT_BYTES 8 /* of what is estimated; smaller dtypes are smaller */
+#define ELEMENT_BYTES 8 /* of what is estimated; smaller dtypes are smaller, and see tiling.element_bytes */
+
+
 
 /* Room for the pieces of a grid of that shape and block, with their bytes. Errors: EINVAL too many · ENOMEM */
 granary_err

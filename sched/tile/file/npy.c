@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "data/frame.h"
 #include "data/tensor.h"
+#include "graph/tensor/types.h"
 #include "tile/file/tiles.h"
 #include "tile/tensor/tensor.h"
 
@@ -46,7 +47,7 @@ raw_look(struct gr_file *file, int fd)
 {
     const struct gr_params_read_raw *params = GR_NODE_PARAMS(read_raw, file->node);
     const Granary__Attr *shape = params->shape;
-    granary_dtype dtype = gr_dtype_parse(params->dtype);
+    granary_dtype dtype = gr_tensor_dtype_parse(params->dtype);
     int64_t offset = params->offset;
     granary_tensor tensor;
     uint64_t bytes;

@@ -251,6 +251,9 @@ tile_sample(struct tiling *t, size_t i)
     total = rows_sum(rows, in->count);
     wanted =
         params->fraction != NULL ? nearbyint(gr_attr_number(params->fraction) * (double)total) : (double)*params->rows;
+    if (wanted > (double)total && params->fewer && !params->replace) {
+        wanted = (double)total;
+    }
     if (wanted > (double)total && (total == 0 || !params->replace)) {
         return gr_fail(GRANARY_EINVAL, "%.0f rows cannot be drawn from %lld%s", wanted, (long long)total,
                        total > 0 ? " without 'replace'" : "");

@@ -2,16 +2,16 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/core/rules.h"
+#include "tile/tensor/tensor.h"
 
 #define LINE_PARTS 4 /* a line, or what is taken as one, is at most this part of the store's memory */
 
-static granary_err
-check_line(const struct tiling *t, int64_t elements)
+granary_err
+tile_check_line(const struct tiling *t, int64_t elements)
 {
     uint64_t most = t->options->memory_bytes > 0 ? t->options->memory_bytes / LINE_PARTS : (uint64_t)4 << 30;
 
-    return (uint64_t)elements < most / ELEMENT_BYTES
+    return (uint64_t)elements < most / (uint64_t)tile_element_bytes(t)
                ? GRANARY_OK
                : gr_fail(GRANARY_EINVAL,
                          "it works on whole lines, and one of %lld elements is more than the %llu MB one may have",
@@ -46,7 +46,7 @@ along_all(struct tiling *t, size_t i, gr_attrs attrs)
     const struct gr_step *step = &t->steps->steps[i];
     const struct gr_tiled *in = &t->tiled[step->inputs[0]];
     struct gr_tiled *out = &t->tiled[i];
-    granary_err err = check_line(t, tile_product(in->grid->shape, in->grid->dims));
+    granary_err err = tile_check_line(t, tile_product(in->grid->shape, in->grid->dims));
 
     if (err == GRANARY_OK) {
         err = tiled_init_grid(t, out, 0, step->type->shape, step->type->shape);
@@ -77,7 +77,7 @@ tile_along(struct tiling *t, size_t i, const char *function, bool drops)
     }
     axis = axis < 0 ? axis + dims : axis;
     n = in->grid->shape[axis];
-    err = check_line(t, n);
+    err = tile_check_line(t, n);
     memcpy(block, in->grid->block, sizeof block);
     block[axis] = 1;
     tile_shrink(block, dims, tile_block_elements(t) / (n > 0 ? n : 1));

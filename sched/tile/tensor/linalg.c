@@ -20,7 +20,7 @@ check_gather(const struct tiling *t, const struct gr_grid *grid)
     int64_t bytes = tile_product(grid->shape, grid->dims);
     int64_t most = t->options->memory_bytes > 0 ? (int64_t)(t->options->memory_bytes / GATHER_PARTS) : GATHER_BYTES;
 
-    bytes = bytes > INT64_MAX / ELEMENT_BYTES ? INT64_MAX : bytes * ELEMENT_BYTES;
+    bytes = bytes > INT64_MAX / 16 ? INT64_MAX : bytes * tile_element_bytes(t);
     if (bytes > most) {
         return gr_fail(
             GRANARY_EINVAL,
@@ -74,6 +74,7 @@ GATHERED(solve_triangular)
 GATHERED(lstsq)
 GATHERED(lu)
 GATHERED(eigh)
+GATHERED(eig)
 #undef GATHERED
 
 /* ---- tall matrices ---- */

@@ -48,7 +48,7 @@ product_init(struct tiling *t, size_t i, struct product *p)
     if (err != GRANARY_OK) {
         return err;
     }
-    pair_bytes = (uint64_t)((rows_columns[0] + rows_columns[1]) * inner) * ELEMENT_BYTES;
+    pair_bytes = (uint64_t)((rows_columns[0] + rows_columns[1]) * inner) * (uint64_t)tile_element_bytes(t);
     if (t->options->memory_bytes > 0) {
         p->pairs_max = t->options->memory_bytes / READ_PARTS / pair_bytes;
         p->pairs_max = p->pairs_max == 0 ? 1 : p->pairs_max;
@@ -103,7 +103,7 @@ tile_stacks(struct tiling *t, size_t i)
 
         most = matrix > most ? matrix : most;
     }
-    if (t->options->memory_bytes > 0 && (uint64_t)most > t->options->memory_bytes / READ_PARTS / ELEMENT_BYTES) {
+    if (t->options->memory_bytes > 0 && (uint64_t)most > t->options->memory_bytes / READ_PARTS / (uint64_t)tile_element_bytes(t)) {
         return gr_fail(GRANARY_EINVAL, "matrices of a stack stay whole, and one of %lld elements is too large for that",
                        (long long)most);
     }

@@ -10,6 +10,9 @@ granary_err tile_tensor_source(struct tiling *t, size_t i, enum gr_chunk_op op, 
 /* A tensor in one chunk. Errors: EINVAL it is too large for that · ENOMEM */
 granary_err tile_gather(struct tiling *t, size_t i, const struct gr_tiled *input, struct gr_tiled *ret_whole);
 
+/* Whether a line of so many elements may be in one piece. Errors: EINVAL it is too large for that */
+granary_err tile_check_line(const struct tiling *t, int64_t elements);
+
 /* All inputs of a step cut alike: a grid over the shape they broadcast to. */
 struct tile_aligned {
     struct gr_grid grid;

@@ -1,4 +1,5 @@
-// DuckDB (npm @duckdb/node-api) as a session: a JSON request a line, a JSON answer a line. node session.js DIRECTORY
+// DuckDB (npm @duckdb/node-api) as a session: a JSON request a line, a JSON answer a line behind "> ", for DuckDB itself
+// writes to stdout (COPY ... TO stdout). node session.js DIRECTORY
 //   {"open": true}      a new database                 {}
 //   {"run": TEXT}       a statement                    {} or {"error": ...}
 //   {"rows": TEXT}      a SELECT                       {"types": [...], "names": [...], "rows": [[...]]} or {"error": ...}
@@ -35,6 +36,6 @@ async function answer(request) {
 
 (async () => {
     for await (const line of readline.createInterface({input: process.stdin})) {
-        console.log(JSON.stringify(await answer(JSON.parse(line))));
+        console.log('\n> ' + JSON.stringify(await answer(JSON.parse(line))));
     }
 })().catch((error) => { console.error(String(error)); process.exit(1); });

@@ -47,10 +47,10 @@ MOST_SHOWN = 50000
 # DuckDB's types whose values granary has, perhaps in a wider type.
 KNOWN = re.compile(r'(BOOLEAN|(U?(TINY|SMALL|BIG)INT)|U?INTEGER|FLOAT|DOUBLE|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE|BLOB|DECIMAL\(\d+,\d+\)|"?NULL"?|SQLNULL)(\[\])?$')
 LACKED_WORDS = re.compile(r'\b(struct|struct_pack|row|map|map_from_entries|hugeint|uhugeint|int128|enum|uuid|bit|bitstring|union_value|interval|timetz|variant|json|varint|bignum|'
-                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns)\b|\{\s*\'|\{\s*\w+\s*:', re.I)
+                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state)\b|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:', re.I)
 SETUP_WORDS = re.compile(r'\b(nextval|currval|getvariable|pragma_\w+|duckdb_\w+|information_schema|pg_catalog|sqlite_master|pg_\w+|current_setting|system\.|test_all_types|test_vector_types|'
                          r'repeat_row|glob|read_text|read_blob|parquet_metadata|parquet_schema|query_table|checkpoint|sql_auto_complete|json_execute\w*|which_secret|'
-                         r'enum_range|enum_first|enum_last|rowid|ctid|txid_current)\b', re.I)
+                         r'enum_range|enum_first|enum_last|rowid|ctid|txid_current|has_\w+_privilege)\b', re.I)
 SELECTS = re.compile(r'(\s*--[^\n]*\n)*\s*((select|with|values|from|table)\b|\()', re.I)
 CHANGES = re.compile(r'\b(insert\s+into|delete\s+from|merge\s+into|update\s+\w+\s+set)\b', re.I)
 ORDERS = re.compile(r'\s*(?:set|pragma)\s+(?:global\s+|session\s+)?(?:default_null_order|null_order|default_order)\b', re.I)
@@ -80,13 +80,15 @@ class Session:
             self.process.stdin.write(json.dumps(request) + '\n')
             self.process.stdin.flush()
             answer = self.process.stdout.readline()
+            while answer and not answer.startswith('> '):
+                answer = self.process.stdout.readline()
         except BrokenPipeError:
             answer = ''
         if answer == '':
             self.process.wait()
             self.begin()
             raise self.Ended
-        return json.loads(answer)
+        return json.loads(answer[2:])
 
     def close(self):
         self.process.stdin.close()

@@ -28,6 +28,7 @@ CARRIED = {
 OPERANDS = {
     'fillna': {'method': 'ffill'}, 'clip_columns': {'columns': ['l'], 'lower': 1}, 'cut': {'column': 'l', 'bins': [1, 2, 3]},
     'sample': {'fraction': 0.5}, 'melt': {'id_vars': ['k'], 'value_vars': ['l']}, 'explode': {'column': 'l'}, 'qcut': {'column': 'l', 'q': 3},
+    'select_dtypes': {'exclude': ['bool']}, 'stack_columns': {'id_vars': ['k'], 'value_vars': ['l']},
 }
 
 

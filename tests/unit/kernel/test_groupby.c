@@ -389,7 +389,7 @@ static const char all_functions[] =
     "var=var(real);sd=std(number);sem=sem(key);skew=skew(real);kurt=kurtosis(real);prod=prod(number);any=any(flag);"
     "all=all(key);med=median(real);q=quantile(real, 0.3);mode=mode(text);corr=corr(real, number);cov=cov(real, key);"
     "e=sum(key * 2);a=array(text);b=array(real);c=array(flag);d=unique(wide);f=mad(real);g=entropy(text);"
-    "h=bit_and(key);i=bit_xor(key)";
+    "h=bit_and(key);i=bit_xor(key);j=mode_count(text);k=mode_count(real)";
 
 enum { PARTS = 3, PIECES = 4 };
 

@@ -100,7 +100,8 @@ rows(void **state)
 
 static const char aggregates[] = "n=size;s=sum(real);w=mean(wide);t=max(text);u=nunique(text);a=array(text);b=array("
                                  "real);d=unique(wide);e=entropy(text);"
-                                 "f=mad(real);g=arg_most(text, real);h=arg_least(real, text);i=bit_xor(key)";
+                                 "f=mad(real);g=arg_most(text, real);h=arg_least(real, text);i=bit_xor(key);"
+                                 "j=mode_count(text)";
 
 static void
 call_groupby(struct kernel_test *test, const char *op)

@@ -68,9 +68,10 @@ print_aggregates(void)
 static const char *
 literal_name(char letter)
 {
-    static const char *const names[] = {['f'] = "fill",       ['o'] = "n",      ['l'] = "limit",       ['m'] = "method",
-                                        ['d'] = "descending", ['w'] = "window", ['p'] = "min_periods", ['c'] = "center",
-                                        ['a'] = "alpha",      ['j'] = "adjust", ['i'] = "ignore_na"};
+    static const char *const names[] = {
+        ['f'] = "fill",      ['o'] = "n",           ['l'] = "limit",    ['m'] = "method", ['d'] = "descending",
+        ['w'] = "window",    ['p'] = "min_periods", ['c'] = "center",   ['a'] = "alpha",  ['j'] = "adjust",
+        ['i'] = "ignore_na", ['b'] = "bias",        ['q'] = "quantile", ['x'] = "pct"};
 
     return names[(unsigned char)letter];
 }

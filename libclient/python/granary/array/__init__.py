@@ -12,26 +12,26 @@ from __future__ import annotations
 
 import math as _math
 
-from . import linalg as linalg, random as random
+from . import fft as fft, linalg as linalg, random as random
 from ._creation import (
     arange as arange, asarray as asarray, empty as empty, empty_like as empty_like, eye as eye, from_dlpack as from_dlpack,
     full as full, full_like as full_like, linspace as linspace, meshgrid as meshgrid, ones as ones, ones_like as ones_like,
     tril as tril, triu as triu, zeros as zeros, zeros_like as zeros_like,
 )  # fmt: skip
 from ._dtypes import (
-    bool as bool, can_cast as can_cast, finfo as finfo, float32 as float32, float64 as float64, iinfo as iinfo, int8 as
+    bool as bool, can_cast as can_cast, complex64 as complex64, complex128 as complex128, finfo as finfo, float32 as float32, float64 as float64, iinfo as iinfo, int8 as
     int8, int16 as int16, int32 as int32, int64 as int64, isdtype as isdtype, result_type as result_type, uint8 as uint8,
     uint16 as uint16, uint32 as uint32, uint64 as uint64,
 )  # fmt: skip
 from ._elementwise import (
-    abs as abs, acos as acos, acosh as acosh, add as add, asin as asin, asinh as asinh, atan as atan, atan2 as atan2, atanh
+    abs as abs, acos as acos, acosh as acosh, add as add, angle as angle, asin as asin, asinh as asinh, atan as atan, atan2 as atan2, atanh
     as atanh, bitwise_and as bitwise_and, bitwise_invert as bitwise_invert, bitwise_left_shift as bitwise_left_shift,
-    bitwise_or as bitwise_or, bitwise_right_shift as bitwise_right_shift, bitwise_xor as bitwise_xor, ceil as ceil, cos as
+    bitwise_or as bitwise_or, bitwise_right_shift as bitwise_right_shift, bitwise_xor as bitwise_xor, ceil as ceil, conj as conj, cos as
     cos, cosh as cosh, divide as divide, equal as equal, exp as exp, expm1 as expm1, floor as floor, floor_divide as
-    floor_divide, greater as greater, greater_equal as greater_equal, isfinite as isfinite, isinf as isinf, isnan as isnan,
+    floor_divide, greater as greater, greater_equal as greater_equal, imag as imag, isfinite as isfinite, isinf as isinf, isnan as isnan,
     less as less, less_equal as less_equal, log as log, log10 as log10, log1p as log1p, log2 as log2, logaddexp as
     logaddexp, logical_and as logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as logical_xor,
-    multiply as multiply, negative as negative, not_equal as not_equal, positive as positive, pow as pow, remainder as
+    multiply as multiply, negative as negative, not_equal as not_equal, positive as positive, pow as pow, real as real, remainder as
     remainder, round as round, sign as sign, sin as sin, sinh as sinh, sqrt as sqrt, square as square, subtract as subtract,
     tan as tan, tanh as tanh, trunc as trunc,
 )  # fmt: skip
@@ -64,16 +64,16 @@ pi = _math.pi
 newaxis = None
 
 __all__ = [
-    "Array", "Engine", "Result", "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin", "argsort",
+    "Array", "Engine", "Result", "abs", "acos", "acosh", "add", "all", "angle", "any", "arange", "argmax", "argmin", "argsort",
     "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
     "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_to", "can_cast", "ceil",
-    "compute", "computed", "concat", "cos", "cosh", "divide", "e", "empty", "empty_like", "equal", "exp", "expand_dims",
-    "expm1", "eye", "finfo", "flip", "float32", "float64", "floor", "floor_divide", "from_dlpack", "from_object", "full", "full_like",
-    "greater", "greater_equal", "iinfo", "inf", "int16", "int32", "int64", "int8", "isdtype", "isfinite", "isinf", "isnan",
+    "complex128", "complex64", "compute", "computed", "concat", "conj", "cos", "cosh", "divide", "e", "empty", "empty_like", "equal", "exp", "expand_dims",
+    "expm1", "eye", "fft", "finfo", "flip", "float32", "float64", "floor", "floor_divide", "from_dlpack", "from_object", "full", "full_like",
+    "greater", "greater_equal", "iinfo", "imag", "inf", "int16", "int32", "int64", "int8", "isdtype", "isfinite", "isinf", "isnan",
     "less", "less_equal", "linalg", "linspace", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not",
     "logical_or", "logical_xor", "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "multiply", "nan",
     "negative", "newaxis", "nonzero", "not_equal", "ones", "ones_like", "permute_dims", "pi", "positive", "pow", "prod",
-    "random", "remainder", "reshape", "result_type", "roll", "round", "set_chunk_bytes", "sign", "sin", "sinh", "sort",
+    "random", "real", "remainder", "reshape", "result_type", "roll", "round", "set_chunk_bytes", "sign", "sin", "sinh", "sort",
     "sqrt", "square", "squeeze", "stack", "std", "stored", "subtract", "sum", "tan", "tanh", "tensordot", "tril", "triu",
     "trunc", "uint16", "uint32", "uint64", "uint8", "unique_all", "unique_counts", "unique_inverse", "unique_values", "use",
     "var", "vecdot", "where", "zeros", "zeros_like",

@@ -8,11 +8,12 @@ import numpy as np
 
 from .. import _dlpack
 from . import _dtypes, _steps
-from ._dtypes import DType, bool as bool_, dtype_of, float64, int64
+from ._dtypes import DType, bool as bool_, complex128, dtype_of, float64, int64
 from ._node import Node, Shape
 from ._object import Array, _node_of_numpy
 
 Number = Union[int, float]
+Scalar = Union[bool, int, float, complex]
 
 
 def shape_of(shape: Any) -> Shape:
@@ -28,7 +29,10 @@ def check_device(device: Any) -> None:
 
 
 def asarray(obj: Any, /, *, dtype: Optional[DType] = None, device: Optional[str] = None, copy: Optional[bool] = None) -> Array:
-    """An array of numbers, nested lists, a NumPy array, or whatever NumPy takes. Large ones are put into the store at once."""
+    """An array of numbers, nested lists, a NumPy array, or whatever NumPy takes. Large ones are put into the store at once.
+
+    float16 becomes float32.
+    """
     check_device(device)
     wanted = None if dtype is None else dtype_of(dtype)
     if isinstance(obj, Array):
@@ -43,6 +47,8 @@ def asarray(obj: Any, /, *, dtype: Optional[DType] = None, device: Optional[str]
     if wanted is None and isinstance(obj, int) and not -(2**63) <= obj < 2**63:
         raise OverflowError(f"{obj} does not fit int64: give a dtype")
     value = np.asarray(obj, dtype=wanted)
+    if value.dtype == np.float16:
+        value = value.astype(np.float32)
     if value.dtype.name not in _dtypes.ALL:
         raise TypeError(f"there are no arrays of {value.dtype}; dtypes are: {', '.join(_dtypes.ALL)}")
     return Array(_node_of_numpy(value.astype(value.dtype.newbyteorder("="), copy=False)))
@@ -55,7 +61,7 @@ def from_dlpack(x: Any, /) -> Array:
 
 def full(
     shape: Union[int, Shape],
-    fill_value: Union[bool, Number],
+    fill_value: Scalar,
     *,
     dtype: Optional[DType] = None,
     device: Optional[str] = None,
@@ -63,7 +69,8 @@ def full(
     """All one value."""
     check_device(device)
     if dtype is None:
-        dtype = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else float64
+        kinds: list[tuple[type, DType]] = [(bool, bool_), (int, int64), (complex, complex128)]
+        dtype = next((one for kind, one in kinds if isinstance(fill_value, kind)), float64)
     return Array(_steps.full(shape_of(shape), fill_value, dtype_of(dtype)))
 
 

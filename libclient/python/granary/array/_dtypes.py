@@ -19,10 +19,13 @@ uint32 = np.dtype(np.uint32)
 uint64 = np.dtype(np.uint64)
 float32 = np.dtype(np.float32)
 float64 = np.dtype(np.float64)
+complex64 = np.dtype(np.complex64)
+complex128 = np.dtype(np.complex128)
 
 ALL: dict[str, DType] = {
-    one.name: one for one in (bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64)
-}  # fmt: skip
+    one.name: one
+    for one in (bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128)
+}
 
 _KINDS = {
     "bool": "b",
@@ -30,9 +33,13 @@ _KINDS = {
     "unsigned integer": "u",
     "integral": "iu",
     "real floating": "f",
-    "numeric": "iuf",
+    "complex floating": "c",
+    "floating": "fc",
+    "real numeric": "iuf",
+    "real numeric or bool": "iufb",
+    "numeric": "iufc",
     "integral or bool": "iub",
-    "any": "iufb",
+    "any": "iufcb",
 }
 """What functions take: names as isdtype() has them, and the letters NumPy has for kinds."""
 
@@ -80,11 +87,23 @@ def need(name: str, kind: str, *dtypes: DType) -> None:
             raise TypeError(f"{name}() takes {kind} dtypes, not {one}")
 
 
+def part_of(dtype: DType) -> DType:
+    """Of complex numbers the dtype of their parts; any other itself."""
+    return dtype if dtype.kind != "c" else float32 if dtype == complex64 else float64
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex numbers of a float's precision."""
+    return complex64 if part_of(dtype) == float32 else complex128
+
+
 def promote(one: DType, other: DType) -> DType:
     """The dtype that two give together; TypeError where the standard has none."""
     if one == other:
         return one
     kinds = {one.kind, other.kind}
+    if "c" in kinds and kinds <= {"f", "c"}:
+        return complex128 if float64 in (part_of(one), part_of(other)) else complex64
     if kinds <= {"i"} or kinds <= {"u"} or kinds <= {"f"}:
         return one if one.itemsize > other.itemsize else other
     if kinds == {"i", "u"}:
@@ -123,8 +142,8 @@ def can_cast(from_: Any, to: DType, /) -> Any:
 
 
 def finfo(type: Any, /) -> finfo_object:
-    """Limits of a floating dtype, or of an array's."""
-    dtype = _dtype_or_dtype_of(type)
+    """Limits of a floating dtype, or of an array's; of complex numbers those of their parts."""
+    dtype = part_of(_dtype_or_dtype_of(type))
     need("finfo", "real floating", dtype)
     found = np.finfo(dtype)
     limits = float(found.eps), float(found.max), float(found.min), float(found.smallest_normal)
@@ -143,6 +162,6 @@ def isdtype(dtype: DType, kind: Any) -> Any:
     """Whether a dtype is another one, of a kind ('integral', 'real floating', ...), or of one in a tuple of those."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
-    if isinstance(kind, str) and kind in ("complex floating", *_KINDS):
-        return kind != "complex floating" and is_kind(dtype_of(dtype), kind)
+    if isinstance(kind, str) and kind in _KINDS:
+        return is_kind(dtype_of(dtype), kind)
     return dtype_of(dtype) == dtype_of(kind)

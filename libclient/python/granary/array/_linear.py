@@ -48,9 +48,10 @@ def tensordot(x1: Array, x2: Array, /, *, axes: Union[int, tuple[Sequence[int], 
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Sums of products along an axis."""
+    """Sums of products along an axis; of complex numbers the first ones are conjugated."""
     one, other = node_of("vecdot", x1), node_of("vecdot", x2)
     need("vecdot", "numeric", one.dtype, other.dtype)
+    one = _steps.unary("conj", one)
     ndim = max(one.ndim, other.ndim)
     at = _steps.axis_of(axis, ndim)
     shapes = [(*[1] * (ndim - node.ndim), *node.shape) for node in (one, other)]

@@ -15,7 +15,7 @@ from ._engine import Result, engine
 from ._node import Held, Node, Shape
 from ._operators import BINARY
 
-Operand = Union["Array", bool, int, float]
+Operand = Union["Array", bool, int, float, complex]
 VERSION = "2021.12"
 
 
@@ -52,6 +52,20 @@ class Array:
     @property
     def size(self) -> int:
         return self._node.size
+
+    @property
+    def real(self) -> Array:
+        """The real parts; of real numbers the array itself."""
+        return Array(_steps.unary("real", self._node))
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary parts: 0 of real numbers."""
+        return Array(_steps.unary("imag", self._node))
+
+    def conj(self) -> Array:
+        """The conjugates; real numbers stay."""
+        return Array(_steps.unary("conj", self._node))
 
     @property
     def device(self) -> str:
@@ -203,6 +217,8 @@ class Array:
         given = self._operand(value)
         if given is None:
             raise TypeError(f"elements are set to numbers and arrays, not to {type(value).__name__}")
+        if isinstance(given, complex) and self.dtype.kind != "c":
+            raise TypeError(f"elements of {self.dtype} cannot be set to a complex number: use astype()")
         node = _steps.full((), given, self.dtype) if not isinstance(given, Node) else given
         self._node = _masks.assign(self._node, key, mask_of(key), node)
 
@@ -216,7 +232,7 @@ class Array:
             return _node_of_numpy(other.astype(dtype_of(other.dtype), copy=False))
         if isinstance(other, np.generic):
             other = other.item()
-        if isinstance(other, (bool, int, float)):
+        if isinstance(other, (bool, int, float, complex)):
             _steps.check_fits(other, self.dtype)
             return other
         return None
@@ -393,7 +409,7 @@ class Array:
         return self._within(self._with("bitwise_xor", other))
 
 def _no_product(other: Any) -> NotImplementedType:
-    if isinstance(other, (bool, int, float)):
+    if isinstance(other, (bool, int, float, complex)):
         raise TypeError("a matrix product with a number: use *")
     return NotImplemented
 

@@ -6,7 +6,7 @@ import math
 from typing import Any, Optional, Union
 
 from . import _dtypes, _steps
-from ._dtypes import DType, dtype_of, float64, int64, need
+from ._dtypes import DType, complex128, dtype_of, float64, int64, need
 from ._elementwise import node_of
 from ._masks import positions
 from ._node import Node
@@ -19,11 +19,11 @@ def _total(name: str, x: Array, axis: Axis, dtype: Any, keepdims: builtins.bool)
     node = node_of(name, x)
     need(name, "numeric", node.dtype)
     if dtype is None:
-        wanted = float64 if node.dtype.kind == "f" else _dtypes.uint64 if node.dtype.kind == "u" else int64
+        wanted = complex128 if node.dtype.kind == "c" else float64 if node.dtype.kind == "f" else _dtypes.uint64 if node.dtype.kind == "u" else int64
     else:
         wanted = dtype_of(dtype)
     # In the wanted dtype when that is a wider one: a sum of integers has 64 bits before it becomes something narrower.
-    source = _steps.astype(node, wanted) if wanted.kind != node.dtype.kind or wanted.kind == "f" else node
+    source = _steps.astype(node, wanted) if wanted.kind != node.dtype.kind or wanted.kind in "fc" else node
     return Array(_steps.astype(_steps.reduction(name, source, axis, keepdims), wanted))
 
 
@@ -45,27 +45,27 @@ def _reduce(name: str, kind: str, x: Array, axis: Axis, keepdims: builtins.bool,
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
     """Largest over axes; nan when there is one."""
-    return _reduce("max", "numeric", x, axis, keepdims)
+    return _reduce("max", "real numeric", x, axis, keepdims)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
     """Smallest over axes; nan when there is one."""
-    return _reduce("min", "numeric", x, axis, keepdims)
+    return _reduce("min", "real numeric", x, axis, keepdims)
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
     """Mean over axes."""
-    return _reduce("mean", "real floating", x, axis, keepdims)
+    return _reduce("mean", "floating", x, axis, keepdims)
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: Union[int, float] = 0.0, keepdims: builtins.bool = False) -> Array:
     """Variance over axes; correction: what the count is lessened by."""
-    return _reduce("var", "real floating", x, axis, keepdims, ddof=float(correction))
+    return _reduce("var", "floating", x, axis, keepdims, ddof=float(correction))
 
 
 def std(x: Array, /, *, axis: Axis = None, correction: Union[int, float] = 0.0, keepdims: builtins.bool = False) -> Array:
     """Standard deviation over axes; correction: what the count is lessened by."""
-    return _reduce("std", "real floating", x, axis, keepdims, ddof=float(correction))
+    return _reduce("std", "floating", x, axis, keepdims, ddof=float(correction))
 
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
@@ -80,12 +80,12 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> A
 
 def argmax(x: Array, /, *, axis: Optional[int] = None, keepdims: builtins.bool = False) -> Array:
     """Position of the first largest; of the first nan when there is one."""
-    return _reduce("argmax", "numeric", x, axis, keepdims)
+    return _reduce("argmax", "real numeric", x, axis, keepdims)
 
 
 def argmin(x: Array, /, *, axis: Optional[int] = None, keepdims: builtins.bool = False) -> Array:
     """Position of the first smallest; of the first nan when there is one."""
-    return _reduce("argmin", "numeric", x, axis, keepdims)
+    return _reduce("argmin", "real numeric", x, axis, keepdims)
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
@@ -128,6 +128,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: builtins.bool = False, s
 
 def _ordered(name: str, operator: str, x: Array, axis: int, descending: builtins.bool) -> Array:
     node = node_of(name, x)
+    need(name, "real numeric or bool", node.dtype)
     sortable = _steps.astype(node, _dtypes.uint8) if node.dtype == _dtypes.bool else node
     dtype = int64 if name == "argsort" else sortable.dtype
     ordered = _steps.along(operator, sortable, _steps.axis_of(axis, node.ndim), dtype, descending=builtins.bool(descending))

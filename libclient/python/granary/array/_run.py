@@ -11,6 +11,7 @@ import numpy as np
 
 from ._engine import Engine, Result, engine
 from ._node import CACHED_BYTES, Held, Node, Owner
+from ._steps import number
 
 BLOCK_BYTES = 32 << 20
 """Arrays beyond this are put into the store in blocks of rows, so that executors can share the work."""
@@ -90,6 +91,8 @@ class Graph:
 def _number(value: np.ndarray[Any, Any]) -> dict[str, Any]:
     """One element needs no object."""
     only = value.reshape(-1)[0].item()
+    if isinstance(only, complex):
+        only = number(only, value.dtype)
     written = str(only) if isinstance(only, int) and only >= 2**63 else int(only) if isinstance(only, bool) else only
     return {"op": "full", "shape": list(value.shape), "dtype": value.dtype.name, "value": written}
 

@@ -1,17 +1,18 @@
 """Nodes that give one operator, with the dtype and shape that follow; errors come here, before anything runs."""
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _index
-from ._dtypes import DType, bool as bool_, int64, need as need, promote, uint64
+from ._dtypes import DType, bool as bool_, complex_of, int64, need as need, part_of, promote, uint64
 from ._node import Node, PartialShape, Shape, broadcast, literal
 from ._operators import BINARY, OTHERS, REDUCTIONS, UNARY
 
-Scalar = Union[bool, int, float]
+Scalar = Union[bool, int, float, complex]
 Axis = Optional[Union[int, tuple[int, ...]]]
 
 MOST_INPUTS = 1000
@@ -45,6 +46,10 @@ def axes_of(axis: Any, ndim: int) -> list[int]:
 
 def number(value: Scalar, dtype: DType) -> Any:
     """A finite scalar as JSON of graphs."""
+    if dtype.kind == "c":
+        value = complex(value)
+        return f"{value.real!r}{value.imag:+}j"
+    assert not isinstance(value, complex)
     if dtype.kind == "f":
         return float(value)
     return int(value) if -(2**63) <= value < 2**63 else str(int(value))
@@ -60,15 +65,20 @@ def check_fits(value: Scalar, dtype: DType) -> None:
             raise TypeError("an integer beside bool: the standard mixes integers with numeric arrays only")
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
             raise OverflowError(f"{value} does not fit {dtype}")
-    elif dtype.kind != "f":
+    elif isinstance(value, complex) and dtype.kind not in "fc":
+        raise TypeError(f"a complex number beside {dtype}: the standard mixes those with floating arrays only")
+    elif dtype.kind not in "fc":
         raise TypeError(f"a float beside {dtype}: the standard mixes floats with floating arrays only")
 
 
 def full(shape: Shape, value: Scalar, dtype: DType) -> Node:
     """All one value."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise TypeError(f"{value} is no value of {dtype}")
     if dtype.kind in "iu":
+        assert not isinstance(value, complex)
         check_fits(int(value), dtype)
-    if dtype.kind == "f" and not math.isfinite(value):
+    if dtype.kind in "fc" and not cmath.isfinite(value):
         return broadcast_to(literal(np.array(value, dtype)), shape)
     return Node("full", (), {"shape": list(shape), "dtype": dtype.name, "value": number(value, dtype)}, dtype, shape)
 
@@ -81,7 +91,10 @@ def unary(name: str, x: Node) -> Node:
     need(name, function.takes, x.dtype)
     if name in ("ceil", "floor", "round", "trunc", "positive") and x.dtype.kind in "iu":
         return x
-    return Node(function.operator, (x,), {}, bool_ if function.is_predicate else x.dtype, x.partial_shape)
+    if name in ("conj", "real") and x.dtype.kind != "c":
+        return x
+    dtype = bool_ if function.is_predicate else part_of(x.dtype) if function.is_part else x.dtype
+    return Node(function.operator, (x,), {}, dtype, x.partial_shape)
 
 
 def binary(name: str, one: Node, other: Node) -> Node:
@@ -102,7 +115,9 @@ def with_scalar(name: str, x: Node, value: Scalar, is_left: bool = False) -> Nod
     function = BINARY[name]
     need(name, function.takes, x.dtype)
     check_fits(value, x.dtype)
-    if x.dtype == bool_ or not math.isfinite(value):
+    if isinstance(value, complex) and x.dtype.kind == "f":
+        x = astype(x, complex_of(x.dtype))
+    if x.dtype == bool_ or not cmath.isfinite(value):
         operand = full((), value, x.dtype)
         return binary(name, operand, x) if is_left else binary(name, x, operand)
     params: dict[str, Any] = {"value": number(value, x.dtype)}
@@ -115,6 +130,8 @@ def with_scalar(name: str, x: Node, value: Scalar, is_left: bool = False) -> Nod
 
 
 def astype(x: Node, dtype: DType) -> Node:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TypeError(f"an array of {x.dtype} does not become {dtype}: take its real(), imag() or abs()")
     return x if x.dtype == dtype else Node(OTHERS["astype"], (x,), {"dtype": dtype.name}, dtype, x.partial_shape)
 
 
@@ -144,7 +161,9 @@ def reduction(name: str, x: Node, axis: Axis, keepdims: bool, **params: Any) -> 
     if not x.ndim and name in ("max", "min"):
         return x
     if name in ("sum", "prod"):
-        dtype = x.dtype if x.dtype.kind == "f" else uint64 if x.dtype.kind == "u" else int64
+        dtype = x.dtype if x.dtype.kind in "fc" else uint64 if x.dtype.kind == "u" else int64
+    elif name in ("var", "std"):
+        dtype = part_of(x.dtype)
     elif name in ("argmax", "argmin"):
         dtype = int64
     else:

@@ -8,13 +8,18 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 import numpy as np
 
 from . import _reductions, _steps
-from ._dtypes import DType, float64, int64, need, promote
+from ._dtypes import DType, complex128, complex_of, float64, int64, need, part_of, promote
 from ._elementwise import node_of
 from ._linear import matmul as matmul, matrix_transpose as matrix_transpose, tensordot as tensordot, vecdot as vecdot
 from ._node import Node, Shape, broadcast
 from ._object import Array
 
 Axis = Optional[Union[int, tuple[int, ...]]]
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EighResult(NamedTuple):
@@ -38,9 +43,9 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
-def _matrices(name: str, x: Array, square: bool = False) -> Node:
+def _matrices(name: str, x: Array, square: bool = False, kind: str = "real floating") -> Node:
     node = node_of(name, x)
-    need(name, "real floating", node.dtype)
+    need(name, kind, node.dtype)
     if node.ndim < 2:
         raise ValueError(f"{name}() takes matrices, not an array of {node.ndim} dimensions")
     if square and node.shape[-1] != node.shape[-2]:
@@ -64,15 +69,24 @@ def _places(stack: Shape) -> list[tuple[int, ...]]:
 
 
 def _operator(op: str, shape: Shape, **params: Any) -> Callable[..., Node]:
-    """An operator of matrices, which gives float64 of a shape."""
-    return lambda *nodes: Node(op, nodes, params, float64, shape)
+    """An operator of matrices, which gives float64 of a shape, or complex128."""
+
+    def made(*nodes: Node) -> Node:
+        is_complex = op == "eig" or op + params.get("part", "") != "eighw" and any(node.dtype.kind == "c" for node in nodes)
+        return Node(op, nodes, params, complex128 if is_complex else float64, shape)
+
+    return made
+
+
+def _conjugated(node: Node) -> Node:
+    return _steps.unary("conj", _steps.transpose(node))
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """l of x = l l': lower triangular; or its transpose."""
-    node = _matrices("cholesky", x, square=True)
+    """l of x = l l': lower triangular; or its (conjugate) transpose."""
+    node = _matrices("cholesky", x, square=True, kind="floating")
     made = _each(_operator("cholesky", node.shape[-2:]), node.shape[:-2], [node], node.shape[-2:], node.dtype)
-    return Array(_steps.transpose(made) if upper else made)
+    return Array(_conjugated(made) if upper else made)
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
@@ -90,7 +104,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 def det(x: Array, /) -> Array:
     """Determinants."""
-    node = _matrices("det", x, square=True)
+    node = _matrices("det", x, square=True, kind="floating")
     if node.shape[-1] == 0:
         return Array(_steps.full(node.shape[:-2], 1, node.dtype))
     return Array(_each(_operator("det", ()), node.shape[:-2], [node], (), node.dtype))
@@ -117,11 +131,24 @@ def trace(x: Array, /, *, offset: int = 0) -> Array:
 
 
 def eigh(x: Array, /) -> EighResult:
-    """Eigenvalues, ascending, and eigenvectors as columns, of symmetric matrices."""
-    node = _matrices("eigh", x, square=True)
+    """Eigenvalues, ascending, and eigenvectors as columns, of symmetric or Hermitian matrices."""
+    node = _matrices("eigh", x, square=True, kind="floating")
     shape, stack = node.shape[-2:], node.shape[:-2]
-    values = _each(_operator("eigh", shape[:1], part="w"), stack, [node], shape[:1], node.dtype)
+    values = _each(_operator("eigh", shape[:1], part="w"), stack, [node], shape[:1], part_of(node.dtype))
     return EighResult(Array(values), Array(_each(_operator("eigh", shape, part="v"), stack, [node], shape, node.dtype)))
+
+
+def eig(x: Array, /) -> EigResult:
+    """Eigenvalues, in no order, and eigenvectors as columns, of square matrices: always complex."""
+    node = _matrices("eig", x, square=True, kind="floating")
+    shape, stack, dtype = node.shape[-2:], node.shape[:-2], complex_of(node.dtype)
+    values = _each(_operator("eig", shape[:1], part="w"), stack, [node], shape[:1], dtype)
+    return EigResult(Array(values), Array(_each(_operator("eig", shape, part="v"), stack, [node], shape, dtype)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Eigenvalues of square matrices, in no order: always complex."""
+    return eig(x).eigenvalues
 
 
 def eigvalsh(x: Array, /) -> Array:
@@ -131,14 +158,14 @@ def eigvalsh(x: Array, /) -> Array:
 
 def inv(x: Array, /) -> Array:
     """Inverse matrices."""
-    node = _matrices("inv", x, square=True)
+    node = _matrices("inv", x, square=True, kind="floating")
     return Array(_each(_operator("inv", node.shape[-2:]), node.shape[:-2], [node], node.shape[-2:], node.dtype))
 
 
 def solve(x1: Array, x2: Array, /) -> Array:
     """y of x1 y = x2; a vector x2 is one column."""
-    one, other = _matrices("solve", x1, square=True), node_of("solve", x2)
-    need("solve", "real floating", other.dtype)
+    one, other = _matrices("solve", x1, square=True, kind="floating"), node_of("solve", x2)
+    need("solve", "floating", other.dtype)
     dtype = promote(one.dtype, other.dtype)
     is_vector = other.ndim == 1
     if is_vector:
@@ -293,10 +320,10 @@ def pinv(x: Array, /, *, rtol: Any = None) -> Array:
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Norms of matrices: 'fro', 'nuc', 1, 2, inf, and the least ones -1, -2, -inf."""
-    node = _matrices("matrix_norm", x)
+    node = _matrices("matrix_norm", x, kind="real floating" if ord in ("nuc", 2, -2) else "floating")
     size = _steps.unary("abs", node)
     if ord == "fro":
-        squares = _steps.reduction("sum", _steps.unary("square", node), (-2, -1), True)
+        squares = _steps.reduction("sum", _steps.unary("square", size), (-2, -1), True)
         made = _steps.unary("sqrt", squares)
     elif ord in ("nuc", 2, -2):
         values = _svd(node, "s")
@@ -313,22 +340,23 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: Union[int, float] = 2) -> Array:
     """Lengths of vectors: the ord-th root of the sum of powers; inf: the largest; -inf: the least; 0: how many are not 0."""
     node = node_of("vector_norm", x)
-    need("vector_norm", "real floating", node.dtype)
+    need("vector_norm", "floating", node.dtype)
     size = _steps.unary("abs", node)
     if ord in (math.inf, -math.inf):
         return Array(_steps.reduction("max" if ord > 0 else "min", size, axis, keepdims))
     if ord == 0:
         counted = _steps.reduction("sum", _steps.with_scalar("not_equal", node, 0.0), axis, keepdims)
-        return Array(_steps.astype(counted, node.dtype))
+        return Array(_steps.astype(counted, size.dtype))
     if ord == 1:
         return Array(_steps.reduction("sum", size, axis, keepdims))
     if ord == 2:
-        return Array(_steps.unary("sqrt", _steps.reduction("sum", _steps.unary("square", node), axis, keepdims)))
+        return Array(_steps.unary("sqrt", _steps.reduction("sum", _steps.unary("square", size), axis, keepdims)))
     powers = _steps.reduction("sum", _steps.with_scalar("pow", size, float(ord)), axis, keepdims)
     return Array(_steps.with_scalar("pow", powers, 1.0 / float(ord)))
 
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-    "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "trace", "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, List
 
-from . import functions
+from . import functions, selectors
 from ._made import FUNCTIONS, SOURCES
 from ._run import Engine, GranaryError, use
 from ._expr import Expr, col, expr, interval, lit, when
@@ -28,7 +28,7 @@ _FREE = {"coalesce": "coalesce", "concat_str": "concat", "max_horizontal": "grea
          "len": "size", "row_number": "row_number", "rank": "rank", "dense_rank": "dense_rank", "ntile": "ntile"}
 
 __all__ = ["Engine", "Expr", "Frame", "GranaryError", "GroupBy", "LazyFrame", "col", "concat", "expr", "from_arrow", "from_dict",
-           "from_pandas", "functions", "interval", "lit", "sql", "table", "use", "when", *sorted(set(SOURCES) - {"table"}), *_FREE]
+           "from_pandas", "functions", "interval", "lit", "selectors", "sql", "table", "use", "when", *sorted(set(SOURCES) - {"table"}), *_FREE]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
 
 from . import _literals as literals
-from ._lists import ListMethods
+from ._lists import ListMethods, StructMethods
 from ._made import DtMethods, ExprMethods, StrMethods
 from ._tables import functions, nearest
 
@@ -129,6 +129,11 @@ class Expr(ExprMethods):
     def list(self) -> ListMethods:
         """Functions of lists."""
         return ListMethods(self)
+
+    @property
+    def struct(self) -> StructMethods:
+        """Fields of a struct, which are columns called STRUCT.FIELD."""
+        return StructMethods(self)
 
     # ---- operators ----
 
@@ -252,6 +257,10 @@ class Expr(ExprMethods):
         above = _compare(self, ">=" if closed in ("both", "left") else ">", lower)
         return above & _compare(self, "<=" if closed in ("both", "right") else "<", upper)
 
+    def format(self, spec: str_type) -> Expr:
+        """As text, by a format of Python's: '>8', '05d', '.2f', ','."""
+        return call("format^", self, spec)
+
     def like(self, pattern: str_type, *, case: bool = True) -> Expr:
         """Whether it matches SQL's pattern: % is any text, _ any character."""
         return _joined(f"{_at(self, literals.SUM)} {'like' if case else 'ilike'} {literals.string(pattern)}", literals.COMPARE, [self])
@@ -276,6 +285,15 @@ class Expr(ExprMethods):
         if upper is not None:
             chosen = (when(self > upper) if chosen is None else chosen.when(self > upper)).then(upper)
         return self if chosen is None else _named(chosen.otherwise(self), self._label)
+
+    def shift(self, n: int = 1, fill_value: Any = None) -> Expr:
+        """The value n rows before; n may be negative. fill_value: where there is no such row."""
+        moved = part("shift", [self, n], True)
+        if fill_value is None:
+            return moved
+        place = part("cumcount", [], True)
+        there = place >= n if n >= 0 else place < part("size", [], True) + n
+        return _named(when(there).then(moved).otherwise(fill_value), self._label)
 
     def over(self, *partition: Any, order_by: Any = None, descending: Union[bool, Iterable[bool]] = False,
              nulls_last: bool = True) -> Expr:

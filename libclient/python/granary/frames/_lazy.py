@@ -1,11 +1,15 @@
 """LazyFrame: a plan of operators. Its methods make longer plans; nothing runs before collect() and the other ends."""
 from __future__ import annotations
 
+import numbers
+import re
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
 
-from . import _plan, _steps
-from ._made import FrameMethods
+import numpy as np
+
+from . import _literals, _plan, _steps, selectors
+from ._found import FoundGroups, FoundMethods, aggregate_text
 from ._plan import Node
 from .._progress import Progress, shown
 from ._run import GranaryError, engine, retold
@@ -46,7 +50,7 @@ def make_source(op: Operator, given: Dict[str, Any]) -> LazyFrame:
     return LazyFrame(Node(op.name, (), parameters, spool))
 
 
-class LazyFrame(FrameMethods):
+class LazyFrame(FoundMethods):
     """A table that is not computed yet. Methods give new frames; collect() computes one."""
 
     __slots__ = ("_node", "_schema")
@@ -70,8 +74,14 @@ class LazyFrame(FrameMethods):
     # ---- how methods are made ----
 
     def _apply(self, op: Operator, others: List[Any], given: Dict[str, Any]) -> LazyFrame:
-        parameters = _checker.check(op, given)
+        parameters = _checker.check(op, {name: self._chosen(value) for name, value in given.items()})
         return self._then(op.name, parameters, [as_lazy(o, op.name) for o in others])
+
+    def _chosen(self, value: Any) -> Any:
+        """A parameter, with names of columns for what selects them."""
+        if isinstance(value, (list, tuple)) and any(map(selectors.is_many, value)) or selectors.is_many(value):
+            return selectors.all_expanded(flat((value,)), self.collect_schema)
+        return value
 
     def _then(self, op: str, parameters: Dict[str, Any], others: Iterable[LazyFrame] = ()) -> LazyFrame:
         return LazyFrame(Node(op, (self._node, *(o._node for o in others)), parameters))
@@ -105,9 +115,19 @@ class LazyFrame(FrameMethods):
 
     # ---- columns and rows ----
 
-    def filter(self, *conditions: Any, where: Any = None) -> LazyFrame:
-        """Rows for which all conditions are true, in their order. A str is an expression's text."""
+    def filter(self, *conditions: Any, where: Any = None, items: Any = None, like: Optional[str] = None,
+               regex: Optional[str] = None) -> LazyFrame:
+        """Rows for which all conditions are true, in their order. A str is an expression's text.
+
+        items, like, regex: columns, as in pandas: those of these names that are there, with this in their name, or in whose name the
+        regular expression is found."""
         from ._expr import expr
+        if items is not None or like is not None or regex is not None:
+            if sum(word is not None for word in (items, like, regex)) > 1 or conditions or where is not None:
+                raise TypeError("filter() takes conditions, or one of items, like and regex")
+            listed = flat(() if items is None else (items,))
+            return self.select([name for name in self.collect_schema() if name in listed or like is not None and like in name
+                                or regex is not None and re.search(regex, name)])
         conditions = (*flat(conditions), *flat(() if where is None else (where,)))
         conditions = tuple(expr(c) if isinstance(c, str) else lift(c) for c in conditions)
         if not conditions:
@@ -116,14 +136,15 @@ class LazyFrame(FrameMethods):
 
     def select(self, *columns: Any, **named: Any) -> LazyFrame:
         """These columns: names, or expressions. Of aggregates alone, one row."""
-        chosen = _steps.named(flat(columns), named, "select()")
+        chosen = _steps.named(selectors.all_expanded(flat(columns), self.collect_schema), named, "select()")
         if not chosen:
             raise TypeError("select() needs a column")
         return LazyFrame(_steps.select(self._node, chosen))
 
     def with_columns(self, *columns: Any, **named: Any) -> LazyFrame:
         """New or replaced columns. Every expression sees the frame as it was before."""
-        return LazyFrame(_steps.with_columns(self._node, _steps.named(flat(columns), named, "with_columns()")))
+        made = selectors.all_expanded(flat(columns), self.collect_schema)
+        return LazyFrame(_steps.with_columns(self._node, _steps.named(made, named, "with_columns()")))
 
     def assign(self, columns: Optional[Dict[str, Any]] = None, **named: Any) -> LazyFrame:
         """New or replaced columns, by name. A str is an expression's text, as in pandas' eval()."""
@@ -139,7 +160,7 @@ class LazyFrame(FrameMethods):
 
     def sort(self, by: Any, *more: Any, descending: Any = None, nulls: Any = None, nan_largest: Optional[bool] = None) -> LazyFrame:
         """Rows in order; stable. by: names or expressions; the first decides. descending, nulls ('last', 'first'): one, or one each."""
-        node, names, temporary = _steps.keyed(self._node, flat((by, *more)))
+        node, names, temporary = _steps.keyed(self._node, selectors.all_expanded(flat((by, *more)), self.collect_schema))
         sorted_ = LazyFrame(node)._apply(operators()["sort"], [], {"by": names, "descending": descending, "nulls": nulls,
                                                                  "nan_largest": nan_largest})
         return LazyFrame(_steps.without(sorted_._node, list(temporary)))
@@ -158,7 +179,7 @@ class LazyFrame(FrameMethods):
 
     def group_by(self, *keys: Any, dropna: Optional[bool] = None, sort: Optional[bool] = None, **named: Any) -> GroupBy:
         """Groups of rows with the same values of these keys: names or expressions. agg() gives a row for each."""
-        given = flat(keys) + [lift(e).alias(name) for name, e in named.items()]
+        given = selectors.all_expanded(flat(keys), self.collect_schema) + [lift(e).alias(name) for name, e in named.items()]
         return GroupBy(self, given, {k: v for k, v in (("dropna", dropna), ("sort", sort)) if v is not None})
 
     def groupby(self, *keys: Any, aggregate: Optional[Dict[str, Any]] = None, **parameters: Any) -> Any:
@@ -172,17 +193,21 @@ class LazyFrame(FrameMethods):
         """Aggregates over all rows: one row."""
         return GroupBy(self, [], {}).agg(*aggregates, **named)
 
-    def n_unique(self) -> LazyFrame:
-        """How many different values each column has, nulls and nans aside: one row."""
-        from ._expr import col
-        return self.agg(**{name: col(name).nunique() for name in self.columns})
+    nunique = FoundMethods.n_unique
 
-    nunique = n_unique
+    def select_dtypes(self, include: Any = None, exclude: Any = None) -> LazyFrame:
+        """Columns of some dtypes: 'float64', float, or 'number', 'integer', 'float', 'decimal', 'temporal', 'list'."""
+        words = {"object": "string", "datetime": "timestamp", "timedelta": "duration", "boolean": "bool", "integer": "integer", "int": "int64"}
+        groups = ("number", "integer", "float", "decimal", "temporal", "list")
 
-    def null_count(self) -> LazyFrame:
-        """How many nulls each column has: one row."""
-        from ._expr import col
-        return self.agg(**{name: col(name).is_null().sum() for name in self.columns})
+        def named(value: Any) -> Any:
+            if value in (np.number, numbers.Number):
+                return "number"
+            return value if value in groups else words.get(value) or _literals.dtype(value)
+
+        given = {"include": None if include is None else [named(v) for v in flat((include,))],
+                 "exclude": None if exclude is None else [named(v) for v in flat((exclude,))]}
+        return self._apply(operators()["select_dtypes"], [], given)
 
     # ---- several frames ----
 
@@ -201,7 +226,8 @@ class LazyFrame(FrameMethods):
         """A row for each item of a list; the other columns are repeated. Several columns go together: their lists have equal
         lengths in each row. A null or empty list gives one row with a null; with outer=False it gives none. separator: of a column
         of strings, each of which becomes its parts."""
-        names = [column_name(c) for c in flat(columns) + ([] if column is None else flat((column,)))]
+        given_columns = flat(columns) + ([] if column is None else flat((column,)))
+        names = [column_name(c) for c in selectors.all_expanded(given_columns, self.collect_schema)]
         if not names:
             raise TypeError("explode() needs a column")
         given: Dict[str, Any] = {"column": names[0]} if len(names) == 1 else {"columns": names}
@@ -300,7 +326,7 @@ class LazyFrame(FrameMethods):
         return list(self.schema.values())
 
 
-class GroupBy:
+class GroupBy(FoundGroups):
     """What group_by() gives: agg() makes a frame of it."""
 
     def __init__(self, frame: LazyFrame, keys: List[Any], parameters: Dict[str, Any]) -> None:
@@ -311,7 +337,7 @@ class GroupBy:
     def agg(self, *aggregates: Any, **named: Any) -> LazyFrame:
         """One row for each group, ordered by the keys. Behind a name, a str is a text such as 'sum(x)' or 'size'."""
         chosen: Dict[str, Expr] = {}
-        for one in flat(aggregates):
+        for one in selectors.all_expanded(flat(aggregates), self._others):
             if isinstance(one, str):
                 raise TypeError(f"{one!r} has no name: agg(n={one!r})")
             for name, value in one.items() if isinstance(one, dict) else [(_steps.name_of(lift(one)), one)]:
@@ -324,9 +350,18 @@ class GroupBy:
         made = _steps.aggregate(node, names, chosen, **{k: v for k, v in checked.items() if k not in ("keys", "aggregate")})
         return LazyFrame(Node("rename", (made,), {"columns": new}) if new else made)
 
+    def _others(self) -> Dict[str, str]:
+        """The columns that are no keys: what selects columns does not mean these."""
+        keys = {column_name(k) for k in self._keys if isinstance(k, str) or k._column}
+        return {name: dtype for name, dtype in self._frame.collect_schema().items() if name not in keys}
+
     def len(self, name: str = "len") -> LazyFrame:
         """How many rows each group has."""
         return self.agg({name: "size"})
+
+    def size(self, name: str = "size") -> LazyFrame:
+        """How many rows each group has."""
+        return self.len(name)
 
     def _rows(self, op: str, parameters: Dict[str, Any]) -> LazyFrame:
         node, names, new = _steps.keyed(self._frame._node, self._keys)
@@ -351,7 +386,8 @@ def _aggregate(name: str, value: Any) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, tuple) and len(value) == 2:
-        return aggregate_of("size") if value[1] == "size" else aggregate_of(f"{value[1]}({col(column_name(value[0]))._text})")
+        function = aggregate_text(value[1])
+        return aggregate_of("size") if function == "size" else aggregate_of(f"{function}({col(column_name(value[0]))._text})")
     if isinstance(value, str):
         return aggregate_of(value)
     raise TypeError(f"agg(): {name}: an aggregate, not {type(value).__name__} {value!r:.60}")

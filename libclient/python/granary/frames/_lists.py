@@ -1,4 +1,4 @@
-"""Functions of lists, by the names that Polars has: an expression's .list. Places are counted from 0, negative ones from the end."""
+"""Functions of lists and structs, by the names that Polars has: an expression's .list and .struct. Places are counted from 0, negative ones from the end."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional
@@ -130,6 +130,20 @@ class ListMethods:
     def join(self, separator: str) -> Expr:
         """The items as one text, without nulls."""
         return self._call("list_join", separator)
+
+
+class StructMethods:
+    """An expression's .struct"""
+
+    __slots__ = ("_expr",)
+
+    def __init__(self, expression: Expr) -> None:
+        self._expr = expression
+
+    def field(self, name: str) -> Expr:
+        """The field of that name: of a column a, the column a.NAME, called NAME."""
+        from ._expr import col, column_name
+        return col(f"{column_name(self._expr)}.{name}").alias(name)
 
 
 def _place(index: int) -> int:

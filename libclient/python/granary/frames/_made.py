@@ -18,16 +18,16 @@ NOT_METHODS = {"from_tensor": "its input is a tensor", "write_npy": "its input i
 # Names that pandas or Polars have for operators.
 ALIASES = {"merge": "join", "sort_values": "sort", "limit": "head", "unique": "distinct", "drop_duplicates": "distinct",
            "drop_nulls": "dropna", "fill_null": "fillna", "cast": "astype_columns", "astype": "astype_columns", "clip": "clip_columns",
-           "where": "where_columns", "mask": "mask_columns", "top_k": "nlargest", "bottom_k": "nsmallest", "to_dummies": "get_dummies",
-           "with_row_index": "reset_index", "shift": "shift_columns", "join_asof": "merge_asof", "pivot": "pivot_table",
-           "unpivot": "melt", "is_duplicated": "duplicated"}
+           "where": "where_columns", "mask": "mask_columns", "top_k": "nlargest", "bottom_k": "nsmallest",
+           "with_row_index": "reset_index", "join_asof": "merge_asof", "stack": "stack_columns",
+           "unpivot": "melt", "approx_n_unique": "n_unique", "is_duplicated": "duplicated"}
 # The same for functions of expressions, aggregates and windows.
-EXPRESSION_ALIASES = {"n_unique": "nunique", "cum_sum": "cumsum", "cum_mean": "cummean", "cum_prod": "cumprod", "cum_max": "cummax",
+EXPRESSION_ALIASES = {"n_unique": "nunique", "approx_n_unique": "nunique", "cum_sum": "cumsum", "cum_mean": "cummean", "cum_prod": "cumprod", "cum_max": "cummax",
                       "cum_min": "cummin", "forward_fill": "ffill", "backward_fill": "bfill", "product": "prod", "kurt": "kurtosis",
                       "implode": "list", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "log": "ln", "is_infinite": "isinf"}
 STR_ALIASES = {"to_lowercase": "lower", "to_uppercase": "upper", "len_chars": "length", "strip_chars": "trim",
                "strip_chars_start": "ltrim", "strip_chars_end": "rtrim", "pad_start": "lpad", "pad_end": "rpad", "to_titlecase": "title",
-               "slice": "substring", "to_datetime": "strptime", "split": "string_split"}
+               "slice": "substring", "to_datetime": "strptime", "extract_all": "regexp_extract_all", "split": "string_split"}
 DT_ALIASES = {"truncate": "date_trunc", "ordinal_day": "dayofyear", "to_string": "strftime"}
 _KEYWORDS = {"from": "start", "with": "value"}
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -268,7 +268,22 @@ class _Namespace:
         self._expr = expression
 
 
+def _joined_text(self: Any, delimiter: str = "", *, ignore_nulls: bool = True) -> Any:
+    """The texts of a group as one, in the order of the rows. Nulls are left out; ignore_nulls=False: one makes the whole null."""
+    from ._expr import when
+    whole = self._expr.implode().list.join(delimiter)
+    return whole if ignore_nulls else when(self._expr.is_null().any()).then(None).otherwise(whole)
+
+
+def _count_matches(self: Any, pattern: str) -> Any:
+    """How many parts match a regular expression."""
+    from ._expr import call
+    return call("list_length", call("regexp_extract_all", self._expr, pattern))
+
+
 _plain, _texts, _dates = _expression_methods()
+_texts["count_matches"] = _finish(_count_matches, "count_matches", "Expr.str", inspect.signature(_count_matches), _count_matches.__doc__ or "")
+_texts["join"] = _finish(_joined_text, "join", "Expr.str", inspect.signature(_joined_text), _joined_text.__doc__ or "")
 ExprMethods: Any = type("ExprMethods", (), {**_plain, "__slots__": ()})
 StrMethods: Any = type("StrMethods", (_Namespace,), {**_texts, "__slots__": ()})
 DtMethods: Any = type("DtMethods", (_Namespace,), {**_dates, "__slots__": ()})

@@ -23,7 +23,7 @@ from . import _literals
 REQUIRED = inspect.Parameter.empty
 # Where pandas takes a value, a str is one; elsewhere a str where an expression belongs is its text.
 VALUES = {("fillna", "value"), ("fillna", "values"), ("replace", "values"), ("where_columns", "other"), ("mask_columns", "other"),
-          ("pivot_table", "fill_value")}
+          ("pivot_table", "fill_value"), ("shift_columns", "fill_value")}
 
 
 @dataclass(frozen=True)

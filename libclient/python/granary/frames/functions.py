@@ -4,10 +4,23 @@ They are made from granary's table of functions. Those of windows that look at n
 """
 from __future__ import annotations
 
+import datetime
 from typing import Any, List
 
+from ._expr import Expr, call, lit, part
 from ._made import FUNCTIONS
 from ._tables import nearest
+
+
+def now() -> Expr:
+    """The instant at which the plan is written: a timestamptz, and the same in all rows."""
+    return lit(datetime.datetime.now(datetime.timezone.utc)).alias("now")
+
+
+def random(seed: int = 0) -> Expr:
+    """A number from 0 to 1 for each row, without 1. It depends on the row's position and the seed alone, so it is the same each time."""
+    bits = call("bitand", call("hash", part("cumcount", [], True), seed), 2**53 - 1)
+    return (bits / lit(2.0**53)).alias("random")
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +31,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted(FUNCTIONS)
+    return sorted({*FUNCTIONS, "now", "random"})

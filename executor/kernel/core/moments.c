@@ -2,7 +2,7 @@
  * Variances, covariances, skewness and kurtosis. Second moments follow from exact sums, so no digits are lost
  * however large the mean is; higher ones take two passes over the values.
  */
-#include "kernel/group/moments.h"
+#include "kernel/core/moments.h"
 #include "contract/int128.h"
 
 #include <math.h>

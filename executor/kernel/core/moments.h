@@ -1,6 +1,6 @@
 /* Central moments, from exact sums: rounded a few times only, whatever the mean is. */
-#ifndef KERNEL_GROUP_MOMENTS_H
-#define KERNEL_GROUP_MOMENTS_H
+#ifndef KERNEL_CORE_MOMENTS_H
+#define KERNEL_CORE_MOMENTS_H
 
 #include <stdbool.h>
 

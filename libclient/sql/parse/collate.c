@@ -1,0 +1,283 @@
+/*
+ * COLLATE: a value that is compared by another one, its key: lower(x) for NOCASE, strip_accents(x) for NOACCENT. It is
+ * marked, and functions of texts hand the mark on. Where values are compared or sorted, keys take their place. Anything
+ * else that meets a marked value is refused, as it might have to compare it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "graph/expr.h"
+#include "sql/parse/private.h"
+
+enum { NOCASE = 1, NOACCENT = 2 };
+
+static const struct {
+    const char *name;
+    uint8_t marks;
+    const char *function; /* that makes the key */
+} collations[] = {
+    {"nocase", NOCASE, "lower"},
+    {"noaccent", NOACCENT, "strip_accents"},
+    {"c", 0, NULL}, /* as texts are compared anyway: by their bytes */
+    {"posix", 0, NULL},
+    {"binary", 0, NULL},
+    {"default", 0, NULL},
+};
+
+enum { COLLATIONS = sizeof collations / sizeof collations[0] };
+
+/* Functions whose texts are compared as their arguments. */
+static const char *const handing[] = {"concat", "concat_ws", "lower",  "upper",   "trim",      "ltrim",    "rtrim",
+                                      "left",   "right",     "repeat", "reverse", "substring", "coalesce", NULL};
+
+/* Functions that look for one text in another. */
+static const char *const looking[] = {"contains", "startswith", "endswith", "starts_with", "ends_with",
+                                      "position", "strpos",     "instr",    "find",        NULL};
+
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+/* expr COLLATE nocase.noaccent */
+struct sql_expr *
+parse_collate(struct parse *p, const PgQuery__CollateClause *from)
+{
+    struct sql_expr *expr = parse_expr(p, TAKE(p, from, arg));
+    PgQuery__Node *const *names = TAKE(p, from, collname);
+
+    for (size_t i = 0; i < from->n_collname && expr != NULL; i++) {
+        const char *name = parse_string(p, names[i]);
+        size_t at = 0;
+
+        while (at < COLLATIONS && strcasecmp(collations[at].name, name) != 0) {
+            at++;
+        }
+        if (at == COLLATIONS ||
+            (collations[at].function != NULL && gr_expr_check_function(collations[at].function) != GRANARY_OK)) {
+            (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
+                           "collation '%.60s' is not supported: NOCASE, NOACCENT, C and POSIX are", name);
+            return NULL;
+        }
+        expr->marks |= collations[at].marks;
+    }
+    p->collates = p->collates || (expr != NULL && expr->marks != 0);
+    return expr;
+}
+
+/* ---- keys ---- */
+
+/* What a value with those marks is compared by. */
+static struct sql_expr *
+key_of(struct parse *p, const struct sql_expr *expr, uint8_t marks)
+{
+    struct sql_expr *key = SQL_NEW(p->q, struct sql_expr);
+
+    if (key != NULL) {
+        *key = *expr;
+        key->marks = 0;
+    }
+    for (size_t i = 0; i < COLLATIONS && key != NULL; i++) {
+        if (collations[i].function != NULL && (marks & collations[i].marks) != 0) {
+            key = sql_parse_new_call(p, SQL_FUNCTION, expr->position, collations[i].function, key, NULL);
+        }
+    }
+    return key;
+}
+
+/* The first so many arguments are compared with each other. */
+static bool
+put_keys(struct parse *p, struct sql_expr *expr, size_t count, uint8_t marks)
+{
+    for (size_t i = 0; i < count; i++) {
+        expr->args[i] = key_of(p, expr->args[i], marks);
+        if (expr->args[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* x IN (SELECT y): the rows are those keys, too. */
+static bool
+put_subquery_key(struct parse *p, struct sql_expr *expr, uint8_t marks)
+{
+    struct sql_select *select = expr->select;
+
+    if (expr->count != 1 || select->set != SQL_NO_SET || select->target_count != 1 || select->value_rows > 0 ||
+        select->targets[0].expr->kind == SQL_STAR || select->order_count > 0 || select->limit >= 0) {
+        return parse_unsupported(p, expr->position, "COLLATE beside such a subquery is");
+    }
+    select->targets[0].expr = key_of(p, select->targets[0].expr, marks);
+    return select->targets[0].expr != NULL && put_keys(p, expr, 1, marks);
+}
+
+/* What an expression does with arguments that have marks. false: the statement has failed. */
+static bool
+settle_one(struct parse *p, struct sql_expr *expr, uint8_t marks)
+{
+    switch (expr->kind) {
+    case SQL_INFIX:
+        if (strchr("=<>!", expr->text[0]) != NULL) {
+            return put_keys(p, expr, 2, marks);
+        }
+        break;
+    case SQL_IN:
+    case SQL_BETWEEN:
+        return put_keys(p, expr, expr->count, marks);
+    case SQL_LIKE:
+        return put_keys(p, expr, 2, marks);
+    case SQL_POSTFIX: /* is null */
+        return true;
+    case SQL_SUBQUERY:
+        return put_subquery_key(p, expr, marks);
+    case SQL_CAST:
+    case SQL_TRY_CAST:
+        if (strcmp(expr->text, "string") == 0) {
+            expr->marks |= marks;
+        }
+        return true;
+    case SQL_FUNCTION:
+        if (is_one_of(expr->text, handing)) {
+            expr->marks |= marks;
+            return true;
+        }
+        if (is_one_of(expr->text, looking)) {
+            return put_keys(p, expr, expr->count, marks);
+        }
+        break;
+    default:
+        break;
+    }
+    return sql_fail(p->q, GRANARY_EUNSUPPORTED, expr->position,
+                    "COLLATE of what this is made of is not supported: write COLLATE where values are compared");
+}
+
+static bool
+settle(struct parse *p, struct sql_expr *expr)
+{
+    uint8_t marks = 0;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!settle(p, expr->args[i])) {
+            return false;
+        }
+        marks |= expr->args[i]->marks;
+    }
+    if (marks != 0 && !settle_one(p, expr, marks)) {
+        return false;
+    }
+    for (size_t i = 0; i < expr->count && marks != 0; i++) { /* they are handed on, or of no matter */
+        if (expr->args[i]->marks != 0 && (expr->args[i] = key_of(p, expr->args[i], 0)) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct sql_expr *
+parse_settle(struct parse *p, struct sql_expr *expr)
+{
+    return expr == NULL || !p->collates || settle(p, expr) ? expr : NULL;
+}
+
+/* ---- clauses ---- */
+
+struct sql_expr *
+parse_key(struct parse *p, struct sql_expr *expr)
+{
+    return expr == NULL || expr->marks == 0 ? expr : key_of(p, expr, expr->marks);
+}
+
+/* The target that is meant by its place or its alias; NULL: none. */
+static const struct sql_target *
+target_of(const struct sql_select *select, const struct sql_expr *expr)
+{
+    if (expr->kind == SQL_LITERAL && expr->text[strspn(expr->text, "0123456789")] == '\0') {
+        const size_t place = strtoul(expr->text, NULL, 10);
+
+        return place >= 1 && place <= select->target_count ? &select->targets[place - 1] : NULL;
+    }
+    for (size_t i = 0; expr->kind == SQL_COLUMN && expr->table == NULL && i < select->target_count; i++) {
+        if (select->targets[i].alias != NULL && strcasecmp(select->targets[i].alias, expr->text) == 0) {
+            return &select->targets[i];
+        }
+    }
+    return NULL;
+}
+
+/* ORDER BY ALL of values with marks, written out. */
+static bool
+write_all_out(struct parse *p, struct sql_select *select)
+{
+    bool marked = false;
+
+    for (size_t i = 0; i < select->target_count; i++) {
+        marked = marked || select->targets[i].expr->marks != 0;
+    }
+    if (!marked) {
+        return true;
+    }
+    select->order = SQL_ARRAY(p->q, struct sql_order, select->target_count);
+    for (size_t i = 0; select->order != NULL && i < select->target_count; i++) {
+        if (select->targets[i].expr->kind == SQL_STAR) {
+            return parse_unsupported(p, select->targets[i].expr->position, "ORDER BY ALL of * beside COLLATE is");
+        }
+        select->order[i] = *select->order_all;
+        select->order[i].expr = select->targets[i].expr;
+    }
+    select->order_all = NULL;
+    select->order_count = select->target_count;
+    return select->order != NULL;
+}
+
+bool
+parse_sort_keys(struct parse *p, struct sql_select *select)
+{
+    if (select->order_all != NULL && !write_all_out(p, select)) {
+        return false;
+    }
+    for (size_t i = 0; i < select->order_count; i++) {
+        struct sql_expr *expr = select->order[i].expr;
+        const struct sql_target *target = target_of(select, expr);
+        const uint8_t marks = expr->marks != 0 || target == NULL ? expr->marks : target->expr->marks;
+
+        if (marks != 0) {
+            if (expr->kind == SQL_LITERAL && target == NULL) {
+                return parse_unsupported(p, expr->position, "COLLATE of a position that is no value of SELECT is");
+            }
+            if (target != NULL && target->expr->kind == SQL_STAR) {
+                return parse_unsupported(p, expr->position, "COLLATE of a position of * is");
+            }
+            select->order[i].expr = key_of(p, target != NULL ? target->expr : expr, marks);
+        }
+    }
+    return p->q->err == GRANARY_OK;
+}
+
+bool
+parse_unmarked(struct parse *p, const struct sql_expr *expr)
+{
+    return expr == NULL || expr->marks == 0 ||
+           parse_unsupported(p, expr->position, "COLLATE of a value that is kept is not kept with it, so it is");
+}
+
+/* Whether all of a query's values may have marks: of the statement itself, whose rows are not compared. */
+bool
+parse_check_marks(struct parse *p, const struct sql_select *select)
+{
+    const bool free = p->is_query && p->depth == 1 && !select->distinct && select->group_count == 0 &&
+                      !select->group_all && select->distinct_on == 0;
+
+    for (size_t i = 0; !free && i < select->target_count; i++) {
+        if (!parse_unmarked(p, select->targets[i].expr)) {
+            return false;
+        }
+    }
+    return true;
+}

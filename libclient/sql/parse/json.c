@@ -1,0 +1,95 @@
+/* json_object('name', x, ...), json_array(x, ...) and to_json(x). JSON is a text here: what makes JSON is told by its name, and is
+ * not put in quotes again. */
+#include <string.h>
+
+#include "sql/parse/private.h"
+
+/* Whether an expression as written makes JSON. */
+static bool
+is_json(const struct sql_expr *expr)
+{
+    static const char *const names[] = {"json",       "json_extract",     "json_extract_path", "json_object",
+                                        "json_array", "json_group_array", "json_group_object", "to_json",
+                                        "json_quote", "array_to_json",    "json_merge_patch"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if ((expr->kind == SQL_FUNCTION && strcmp(expr->text, names[i]) == 0) ||
+            (expr->written != NULL && strcmp(expr->written, names[i]) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct sql_expr *
+sql_parse_json_of(struct parse *p, struct sql_expr *value, int position)
+{
+    if (value == NULL || is_json(value)) {
+        return value;
+    }
+    return sql_parse_new_call(p, SQL_FUNCTION, position, "to_json", value, NULL);
+}
+
+/* The same, where a null is one of JSON. */
+static struct sql_expr *
+value_of(struct parse *p, struct sql_expr *value, int position)
+{
+    return sql_parse_new_call(p, SQL_FUNCTION, position, "coalesce", sql_parse_json_of(p, value, position),
+                              sql_parse_new_expr(p, SQL_LITERAL, position, "'null'", 0));
+}
+
+static struct sql_expr *
+text(struct parse *p, const char *quoted, int position)
+{
+    return sql_parse_new_expr(p, SQL_LITERAL, position, quoted, 0);
+}
+
+/* The values between brackets, behind their names where there are some. */
+static struct sql_expr *
+make_json(struct parse *p, struct sql_expr *const *args, size_t count, bool object, int position)
+{
+    struct sql_expr *made = sql_parse_new_expr(p, SQL_FUNCTION, position, "concat", 2 * count + 2);
+    size_t at = 0;
+
+    if (made == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool name = object && i % 2 == 0;
+        struct sql_expr *value = args[i];
+
+        made->args[at++] = text(p, object && !name ? "':'" : i > 0 ? "','" : object ? "'{'" : "'['", position);
+        value = name ? sql_parse_new_call(p, SQL_CAST, position, "string", value, NULL) : value;
+        made->args[at++] =
+            name ? sql_parse_new_call(p, SQL_FUNCTION, position, "to_json", value, NULL) : value_of(p, value, position);
+    }
+    made->args[at++] = text(p, count == 0 ? (object ? "'{}'" : "'[]'") : object ? "'}'" : "']'", position);
+    made->count = at;
+    for (size_t i = 0; i < at && made != NULL; i++) {
+        made = made->args[i] == NULL ? NULL : made;
+    }
+    return made;
+}
+
+bool
+sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+               struct sql_expr **ret_expr)
+{
+    bool object = strcmp(name, "json_object") == 0;
+    bool one = strcmp(name, "to_json") == 0 || strcmp(name, "json_quote") == 0 || strcmp(name, "array_to_json") == 0;
+    struct sql_expr **values;
+
+    if (!object && strcmp(name, "json_array") != 0 && (!one || call->n_args != 1)) {
+        return false;
+    }
+    *ret_expr = NULL;
+    values = parse_exprs(p, args, call->n_args);
+    if (object && call->n_args % 2 != 0) {
+        (void)sql_fail(p->q, GRANARY_EINVAL, call->location, "json_object takes names and values: json_object('n', 1)");
+    } else if (values != NULL && one) {
+        *ret_expr = sql_parse_json_of(p, values[0], call->location);
+    } else if (values != NULL) {
+        *ret_expr = make_json(p, values, call->n_args, object, call->location);
+    }
+    return true;
+}
