@@ -23,7 +23,7 @@ every_dtype(void)
                       "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1,01:02:03,2020-01-02T03:04:05Z,\\x61\n,,,,,,,,,,,,,,,,,,\n");
 }
 
-enum { COLUMNS = 19, OPERANDS = COLUMNS + 12, OPERANDS_MOST = 3 };
+enum { COLUMNS = 19, OPERANDS = COLUMNS + 14, OPERANDS_MOST = 3 };
 
 /* What is put in for an operand. */
 static const char *
@@ -35,12 +35,14 @@ operand_text(const granary_frame *frame, int i)
                                            "'UTC'",
                                            "interval '1 month'",
                                            "list_value(int64, null, 2)",
+                                           "list_value(1, 2, 4, 8)",
                                            "string_split(string, '')",
                                            "list_value(decimal)",
                                            "list_value(bool)",
                                            "'a'", /* ascending */
                                            "2",
-                                           "'[1,2,3]'"};
+                                           "'[1,2,3]'",
+                                           "'x'" /* of an item */};
 
     return i < COLUMNS ? frame->columns[i].view.name : literals[i - COLUMNS];
 }
