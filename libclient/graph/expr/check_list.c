@@ -1,4 +1,6 @@
 /* Dtypes of functions of lists. */
+#include <stdio.h>
+
 #include "base/error.h"
 #include "graph/expr/check.h"
 
@@ -269,6 +271,57 @@ expr_check_string_split(struct gr_expr *expr)
 
     expr->dtype = GRANARY_LIST(GRANARY_STRING);
     return err == GRANARY_OK ? need_text(expr, 1) : err;
+}
+
+granary_err
+expr_check_list_parse(struct gr_expr *expr)
+{
+    expr->dtype = GRANARY_LIST(GRANARY_STRING);
+    return need_text(expr, 0);
+}
+
+/* The operand of a cast becomes a list of strings. */
+static granary_err
+parse_first(struct gr_expr *cast, enum gr_expr_op op)
+{
+    struct gr_expr *call = NULL;
+    int position = cast->operands[0]->position;
+    granary_err err = gr_expr_call(op, &cast->operands[0], 1, &call);
+
+    cast->operands[0] = call; /* NULL: gone with it */
+    if (err != GRANARY_OK) {
+        cast->operand_count = 0;
+        return err;
+    }
+    call->position = position;
+    return expr_check_list_parse(call);
+}
+
+granary_err
+expr_parse_list(struct gr_expr *cast)
+{
+    struct gr_expr *operands[2] = {NULL, NULL};
+    struct gr_expr *call = NULL;
+    char text[160];
+    granary_err err = parse_first(cast, cast->op == GR_OP_CAST ? GR_OP_LIST_PARSE : GR_OP_TRY_LIST_PARSE);
+
+    if (err != GRANARY_OK || cast->op == GR_OP_CAST) {
+        return err;
+    }
+    (void)snprintf(text, sizeof text, "'try_cast(x as %s)'", granary_dtype_name(GRANARY_LIST_ITEM(cast->target)));
+    err = gr_expr_parse(text, &operands[1]);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    operands[0] = cast->operands[0];
+    err = gr_expr_call(GR_OP_LIST_TRANSFORM, operands, 2, &call);
+    cast->operands[0] = call;
+    if (err != GRANARY_OK) {
+        cast->operand_count = 0;
+        return err;
+    }
+    call->position = cast->position;
+    return expr_check_list_lambda(call);
 }
 
 granary_err

@@ -20,6 +20,9 @@ infer_convolve(const struct gr_node *node, const struct gr_node_type *const *inp
                        infer_show_type(inputs[0], &shown), infer_show_type(inputs[1], &other));
     }
     type->dtype = gr_dtype_promote(inputs[0]->dtype, inputs[1]->dtype);
+    if (gr_dtype_is_complex(type->dtype)) {
+        return gr_fail(GRANARY_ETYPE, "it takes real numbers; convolve real and imag by themselves");
+    }
     type->dims = 1;
     type->shape[0] = mode[0] == 'f' ? most + least - 1 : mode[0] == 's' ? most : most - least + 1;
     return infer_count(1, type->shape, &a);

@@ -118,9 +118,8 @@ rewrite_norm(struct rewrite *x)
         return rewrite_fail(x, "norms of matrices have parameter 'kind' and not 'ord', and 'axes' and not 'axis'");
     }
     if (gr_dtype_is_complex(a->type.dtype)) {
-        if (matrices && kind != NULL && (strcmp(kind, "nuc") == 0 || kind[strlen(kind) - 1] == '2')) {
-            return rewrite_fail(x, "parameter 'kind' is '%s': singular values of complex numbers are not supported",
-                                kind);
+        if (kind != NULL && strpbrk(kind, "u2") != NULL) {
+            return rewrite_fail(x, "parameter 'kind' is '%s': singular values are those of real numbers", kind);
         }
         a = rewrite_unary(x, GR_TILE_absolute, a);
     } else if (!gr_dtype_is_float(a->type.dtype)) {
@@ -165,8 +164,8 @@ rewrite_cond(struct rewrite *x)
     const struct gr_node_type *type = &rewrite_input(x, 0)->type;
     const int axes[2] = {0, 1};
 
-    if (type->dims != 2 || type->shape[0] == 0 || type->shape[1] == 0) {
-        return rewrite_fail(x, "it needs a matrix that is not empty");
+    if (type->dims != 2 || type->shape[0] == 0 || type->shape[1] == 0 || gr_dtype_is_complex(type->dtype)) {
+        return rewrite_fail(x, "it needs a matrix of real numbers that is not empty");
     }
     if (strcmp(kind, "2") == 0 || strcmp(kind, "-2") == 0) {
         made = rewrite_add(x, GR_TILE_svd, a, NULL, rewrite_string(x, "part", "s"), NULL);

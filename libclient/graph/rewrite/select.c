@@ -43,6 +43,9 @@ masked(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
     if (mask->type.dtype != GRANARY_BOOL) {
         vectors[1] = rewrite_value(x, GR_TILE_not_equal, vectors[1], 0);
     }
+    if (gr_dtype_is_complex(a->type.dtype)) { /* frames have no such columns */
+        return rewrite_binary(x, GR_TILE_take_at, vectors[0], rewrite_unary(x, GR_TILE_flatnonzero, vectors[1]));
+    }
     vectors[1] = rewrite_astype(x, vectors[1], a->type.dtype);
     return column(x, rows_where(x, vectors, 2), 0);
 }
@@ -278,7 +281,8 @@ rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
     memcpy(shape + 1, a->type.shape + dims, (size_t)rest * sizeof shape[0]);
     a = dims == 1 ? a : rewrite_reshape(x, a, shape, (size_t)rest + 1);
     mask = rewrite_flat(x, mask);
-    if (x->err == GRANARY_OK && rest == 1 && shape[1] > 0 && shape[1] <= ROW_COLUMNS) {
+    if (x->err == GRANARY_OK && rest == 1 && shape[1] > 0 && shape[1] <= ROW_COLUMNS &&
+        !gr_dtype_is_complex(a->type.dtype)) {
         return rows_of_matrix(x, a, mask);
     }
     return rewrite_binary(x, GR_TILE_take_at, a, rewrite_unary(x, GR_TILE_flatnonzero, mask));

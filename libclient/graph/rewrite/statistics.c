@@ -46,9 +46,8 @@ rewrite_average(struct rewrite *x)
     }
     /* Both in the result's dtype, as NumPy does: products of small integers would wrap. */
     w = rewrite_input(x, 1);
-    dtype = gr_dtype_is_float(type->dtype) || rewrite_is_complex(x->node)
-                ? gr_dtype_promote(type->dtype, w->type.dtype)
-                : GRANARY_FLOAT64;
+    dtype = gr_dtype_is_float(type->dtype) || rewrite_is_complex(x->node) ? gr_dtype_promote(type->dtype, w->type.dtype)
+                                                                          : GRANARY_FLOAT64;
     a = rewrite_astype(x, a, dtype);
     w = rewrite_astype(x, w, dtype);
     weights = &w->type;

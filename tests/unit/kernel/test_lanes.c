@@ -23,7 +23,7 @@ every_dtype(void)
                       "1,1,1,1,1,1,1,1,1,1,1,1,1,1,true,1,01:02:03,2020-01-02T03:04:05Z,\\x61\n,,,,,,,,,,,,,,,,,,\n");
 }
 
-enum { COLUMNS = 19, OPERANDS = COLUMNS + 14, OPERANDS_MOST = 3 };
+enum { COLUMNS = 19, OPERANDS = COLUMNS + 12, OPERANDS_MOST = 3 };
 
 /* What is put in for an operand. */
 static const char *
@@ -35,14 +35,12 @@ operand_text(const granary_frame *frame, int i)
                                            "'UTC'",
                                            "interval '1 month'",
                                            "list_value(int64, null, 2)",
-                                           "list_value(1, 2, 4, 8)",
                                            "string_split(string, '')",
-                                           "list_value(decimal)",
+                                           "list_value(1, 2, 7, 11)",
                                            "list_value(bool)",
                                            "'a'", /* ascending */
                                            "2",
-                                           "'[1,2,3]'",
-                                           "'x'" /* of an item */};
+                                           "'[1,2,3]'"};
 
     return i < COLUMNS ? frame->columns[i].view.name : literals[i - COLUMNS];
 }
@@ -110,6 +108,21 @@ try_calls(const granary_frame *frame, const struct gr_schema *schema, const stru
     }
 }
 
+/* Those with an operand that none of the texts here is: tests/differ asks them. */
+static bool
+needs_other_texts(enum gr_expr_op op)
+{
+    static const enum gr_expr_op ops[] = {GR_OP_ERROR,         GR_OP_FORMATTED,      GR_OP_READ_SIZE,
+                                          GR_OP_LIST_FROM_KEY, GR_OP_LIST_TRANSFORM, GR_OP_LIST_FILTER,
+                                          GR_OP_LIST_REDUCE,   GR_OP_LIST_FOLD};
+    bool needs = false;
+
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        needs = needs || op == ops[i];
+    }
+    return needs;
+}
+
 static void
 try_every_function(const granary_frame *frame)
 {
@@ -145,9 +158,7 @@ try_every_function(const granary_frame *frame)
                 try_calls(frame, &schema, &like, (size_t)count, &seen);
             }
         }
-        if (seen.values == 0 && rows[i].op != GR_OP_ERROR && rows[i].op != GR_OP_FORMATTED &&
-            rows[i].op != GR_OP_READ_SIZE && rows[i].op != GR_OP_LIST_READ &&
-            rows[i].op != GR_OP_LIST_FROM_KEY) { /* no text here says so */
+        if (seen.values == 0 && !needs_other_texts(rows[i].op)) {
             fail_msg("'%s' gives no value of any dtype (%d are allowed)", rows[i].text, seen.lanes);
         }
     }
