@@ -94,6 +94,7 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 dialect_rule dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
+bool dialect_step(struct dialect *d, struct dialect_token *open);
 /* dialect_pivot.c */
 dialect_rule dialect_pivot, dialect_unpivot;
 /* dialect_lambda.c */
