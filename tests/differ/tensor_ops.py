@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 
+import tensor_complex
 import tensor_index
 import tensor_numpy
-from draw import DTYPES, FLOATS, INTEGERS, shape, tensor
+from draw import COMPLEX, DTYPES, FLOATS, INTEGERS, shape, tensor
 
 OPERATORS = dict(tensor_numpy.CASES)
 LOOSE = 1e-9
@@ -19,13 +20,13 @@ NUMBERS = INTEGERS + FLOATS
 def operator(name, tolerance=None):
     def note(pair):
         maker, oracle = pair
-        OPERATORS[name] = (maker, oracle, tolerance)
+        OPERATORS[name] = (tensor_complex.turned(name, maker), oracle, tolerance)
         return pair
     return note
 
 
 def add(name, maker, oracle, tolerance=None):
-    OPERATORS[name] = (maker, oracle, tolerance)
+    OPERATORS[name] = (tensor_complex.turned(name, maker), oracle, tolerance)
 
 
 def optional(draw, parameters, **choices):
@@ -104,9 +105,9 @@ def any_tensor(draw):
 for name in UNARY_FLOAT:
     add(name, any_tensor, lambda a, p, f=getattr(np, name): f(*widened(*a)), LOOSE if name not in ('spacing', 'rint') else None)
 for name in UNARY:
-    add(name, any_tensor, lambda a, p, f=getattr(np, name): f(a[0]))
+    add(name, any_tensor, lambda a, p, f=getattr(np, name), n=name: tensor_complex.sign(a[0]) if n == 'sign' and a[0].dtype.kind == 'c' else f(a[0]))
 # An integer's 1 / 0 is documented to be 0; what NumPy makes of it depends on the processor.
-add('reciprocal', any_tensor, lambda a, p: np.reciprocal(a[0]) if a[0].dtype.kind == 'f' else np.where(a[0] == 0, a[0], np.reciprocal(np.where(a[0] == 0, 1, a[0]).astype(a[0].dtype))))
+add('reciprocal', any_tensor, lambda a, p: np.reciprocal(a[0]) if a[0].dtype.kind in 'fc' else np.where(a[0] == 0, a[0], np.reciprocal(np.where(a[0] == 0, 1, a[0]).astype(a[0].dtype))))
 for name in ('floor', 'ceil', 'trunc'):  # NumPy 2: integers and bools stay
     add(name, any_tensor, lambda a, p, f=getattr(np, name): f(a[0]) if a[0].dtype.kind == 'f' else a[0])
 for name, function in (('erf', math.erf), ('erfc', math.erfc), ('gamma', gamma), ('gammaln', gammaln)):
@@ -137,7 +138,10 @@ def both(arrays, parameters):
     """The operands as NumPy 2 has them: a value takes the dtype beside it when that is of its kind or a larger one."""
     if 'value' not in parameters:
         return arrays
-    a, value = arrays[0], parameters['value']
+    a, value = arrays[0], tensor_complex.number(parameters['value'])
+    if isinstance(value, complex) or a.dtype.kind == 'c':
+        b = np.array([value], dtype=a.dtype if a.dtype.kind == 'c' else 'c8' if a.dtype == np.float32 else 'c16')
+        return [b, a] if parameters.get('left') else [a, b]
     if isinstance(value, int) and not isinstance(value, bool):
         kind = a.dtype if a.dtype != bool else np.dtype('i8')
     else:
@@ -165,8 +169,8 @@ for name in 'gcd lcm'.split():
 
 def make_astype(draw):
     a = tame(draw, wild=0) if draw.chance(0.7) else tensor(draw, shape(draw), draw.choice(WHOLE))
-    to = draw.choice(DTYPES)
-    if a['dtype'] in FLOATS and to not in FLOATS:
+    to = draw.choice(DTYPES + COMPLEX)
+    if a['dtype'] in FLOATS and to not in FLOATS + COMPLEX:
         a['values'] = [abs(v) if to[0] == 'u' else v for v in a['values']]
     return [a], {'dtype': to}
 
@@ -296,7 +300,7 @@ for name in 'argmax argmin'.split():
 # ---- makers ----
 
 def shaped(draw):
-    return optional(draw, {'shape': shape(draw)}, dtype=lambda: draw.choice(DTYPES), chunk=lambda: [2])
+    return optional(draw, {'shape': shape(draw)}, dtype=lambda: draw.choice(DTYPES + COMPLEX), chunk=lambda: [2])
 
 
 def chunked(parameters):
@@ -314,7 +318,7 @@ add('full', lambda draw: ([], chunked(dict(shaped(draw), value=draw.choice([0, 1
 
 def like(draw, **more):
     a = tensor(draw, shape(draw))
-    parameters = optional(draw, dict(more), dtype=lambda: draw.choice(DTYPES))
+    parameters = optional(draw, dict(more), dtype=lambda: draw.choice(DTYPES + COMPLEX))
     if draw.chance(0.4):
         parameters['chunk'] = [draw.choice([1, 2, 3])] * len(a['shape'])
     return [a], parameters
@@ -322,11 +326,11 @@ def like(draw, **more):
 
 for name in ('zeros_like', 'ones_like', 'empty_like'):
     add(name, like, lambda a, p, f=np.ones_like if name == 'ones_like' else np.zeros_like: f(a[0], dtype=p.get('dtype')))
-add('full_like', lambda draw: like(draw, value=draw.choice([0, 1, 7, 100])), lambda a, p: np.full_like(a[0], p['value'], dtype=p.get('dtype')))
+add('full_like', lambda draw: like(draw, value=draw.choice([0, 1, 7, 100])), lambda a, p: np.full_like(a[0], tensor_complex.number(p['value']), dtype=p.get('dtype')))
 
 
 def square(draw):
-    parameters = optional(draw, {'rows': draw.randint(0, 6)}, columns=lambda: draw.randint(0, 6), offset=lambda: draw.randint(-3, 3), dtype=lambda: draw.choice(DTYPES),
+    parameters = optional(draw, {'rows': draw.randint(0, 6)}, columns=lambda: draw.randint(0, 6), offset=lambda: draw.randint(-3, 3), dtype=lambda: draw.choice(DTYPES + COMPLEX),
                           chunk=lambda: [draw.randint(1, 3), draw.randint(1, 3)])
     return [], parameters
 
@@ -808,7 +812,9 @@ def factored(function, parts):
     return lambda draw: ([matrix(draw, draw.randint(1, 6), draw.randint(1, 6))], {'part': draw.choice(parts)})
 
 
-SIGNS = {('svd', 'u'): up_to_signs(0), ('svd', 'vt'): up_to_signs(1), ('eigh', 'v'): up_to_signs(0)}
+SIGNS = {('svd', 'u'): up_to_signs(0), ('svd', 'vt'): up_to_signs(1), **tensor_complex.SIGNS}
+for name, (maker, oracle) in tensor_complex.OPERATORS.items():
+    OPERATORS[name] = (maker, oracle, 1e-7 if name in ('angle', 'irfft', 'eig') else None)
 add('qr', factored('qr', ['q', 'r']), lambda a, p: np.linalg.qr(a[0])[['q', 'r'].index(p['part'])], 1e-7)
 add('svd', factored('svd', ['u', 's', 'vt']), lambda a, p: np.linalg.svd(a[0], full_matrices=False)[['u', 's', 'vt'].index(p['part'])], 1e-7)
 add('eigh', lambda draw: ([symmetric(draw, draw.randint(1, 5))], {'part': draw.choice(['w', 'v'])}), lambda a, p: np.linalg.eigh(a[0])[['w', 'v'].index(p['part'])], 1e-7)

@@ -231,6 +231,7 @@ class Array:
         if isinstance(other, Array):
             return other._node
         if isinstance(other, np.ndarray):
+            other = other.astype(np.float32) if other.dtype == np.float16 else other
             return _node_of_numpy(other.astype(dtype_of(other.dtype), copy=False))
         if isinstance(other, np.generic):
             other = other.item()
