@@ -369,7 +369,7 @@ wrong_tensors_are_told_with_their_shapes(void **state)
         {"\"op\": \"delete\", \"input\": \"v\"",
          "it needs a second input, a mask of what goes, or parameter 'indices'"},
         {"\"op\": \"convolve\", \"inputs\": [\"a\", \"v\"]",
-         "two vectors that are not empty, not tensors of shapes (2, 3) and (3)"},
+         "two vectors that are not empty, not tensors of shapes (2, 3) and (3,)"},
         {"\"op\": \"polyfit\", \"inputs\": [\"v\", \"v\"], \"deg\": 1000",
          "parameter 'deg' is 1000; it can be up to 999"},
         {"\"op\": \"histogram2d\", \"inputs\": [\"v\", \"v\"], \"bins\": [16777216]", "bins are more than 16777216"},
