@@ -12,7 +12,7 @@ import sys
 from typing import Any, Dict, List
 
 KINDS = {"int": "int", "number": "float", "value": "Union[int, float]", "bool": "bool", "string": "str", "ints": "Union[int, Sequence[int]]",
-         "bools": "Union[bool, Sequence[bool]]", "strings": "Names", "map": "Mapping[Any, Any]"}
+         "bools": "Union[bool, Sequence[bool]]", "numbers": "Union[float, Sequence[float]]", "strings": "Names", "map": "Mapping[Any, Any]"}
 HEAD = '''"""Made by make_stub.py from granary's table of operators: change that."""
 import os
 from typing import IO, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union

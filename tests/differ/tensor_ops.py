@@ -9,9 +9,10 @@ import numpy as np
 
 import tensor_complex
 import tensor_index
+import tensor_numpy
 from draw import COMPLEX, DTYPES, FLOATS, INTEGERS, shape, tensor
 
-OPERATORS = {}
+OPERATORS = dict(tensor_numpy.CASES)
 LOOSE = 1e-9
 NUMBERS = INTEGERS + FLOATS
 
@@ -635,13 +636,22 @@ add('argwhere', any_tensor, lambda a, p: np.argwhere(a[0]))
 
 def unique(a, p):
     part = p.get('part', 'values')
-    if part == 'values':
-        return np.unique(a[0])
-    values, inverse, counts = np.unique(a[0], return_inverse=True, return_counts=True)
-    return counts if part == 'counts' else inverse.reshape(a[0].shape)
+    values, index, inverse, counts = np.unique(a[0], True, True, True, axis=p.get('axis'))
+    inverse = inverse.reshape(a[0].shape if 'axis' not in p else a[0].shape[:1])
+    return {'values': values, 'index': index, 'counts': counts, 'inverse': inverse}[part]
 
 
-add('unique', lambda draw: ([tame(draw)], optional(draw, {}, part=lambda: draw.choice(['values', 'counts', 'inverse']))), unique)
+def make_unique(draw):
+    p = optional(draw, {}, part=lambda: draw.choice(['values', 'counts', 'index', 'inverse']))
+    if not draw.likely(0.4, 'axis'):
+        return [tame(draw)], p
+    a = tame(draw, [draw.randint(0, 9)] + [draw.randint(1, 3)] * draw.randint(0, 1), wild=0)
+    if draw.chance(0.5):
+        a['values'] = [v if draw.chance(0.4) else a['values'][0] for v in a['values']]
+    return [a], dict(p, axis=draw.choice([0, -len(a['shape'])]))
+
+
+add('unique', make_unique, unique)
 for name in ('union1d', 'intersect1d', 'setdiff1d'):
     def maker(draw):
         kind = draw.choice(DTYPES)
@@ -663,19 +673,23 @@ add('bincount', make_bincount, lambda a, p: np.bincount(a[0].ravel().astype('i8'
 def make_histogram(draw):
     a = tame(draw, shape(draw, empty=False), draw.choice(NUMBERS), 0)
     p = optional(draw, {}, density=lambda: draw.chance(0.6), part=lambda: draw.choice(['counts', 'edges']))
+    weights = []
+    if draw.likely(0.3, 'weighted'):
+        weights, p['weighted'] = [dict(tensor(draw, a['shape'], 'float64', low=0.5, high=3.0))], True
     if draw.chance(0.3):
-        return [a, {'dtype': 'float64', 'shape': [4], 'values': sorted(draw.sample([-3.0, 0.0, 1.5, 2.5, 5.0, 8.0], 4))}], p
+        return [a, {'dtype': 'float64', 'shape': [4], 'values': sorted(draw.sample([-3.0, 0.0, 1.5, 2.5, 5.0, 8.0], 4))}, *weights], p
     if draw.chance(0.7):
         p['bins'] = draw.randint(1, 7)
     if draw.chance(0.5):
         p['low'], p['high'] = draw.choice([-4, 0.5]), draw.choice([3, 6.5])
-    return [a], p
+    return [a, *weights], p
 
 
 def histogram(a, p):
+    weights = a.pop() if p.get('weighted') else None
     edges = a[1] if len(a) > 1 else p.get('bins', 10)
     span = (p['low'], p['high']) if 'low' in p else None
-    counts, edges = np.histogram(a[0], edges, span, density=p.get('density', False))
+    counts, edges = np.histogram(a[0], edges, span, density=p.get('density', False), weights=weights)
     return edges.astype('f4' if a[0].dtype == np.float32 and len(a) == 1 else 'f8') if p.get('part') == 'edges' else counts
 
 
@@ -731,6 +745,8 @@ add('cross', pair(lambda d: d.choice([([3], [3]), ([4, 3], [4, 3]), ([4, 3], [3]
 
 
 def make_norm(draw):
+    if draw.likely(0.4, 'kind', 'axes'):
+        return make_matrix_norm(draw)
     a = small(draw, shape(draw, empty=False), draw.choice(FLOATS))
     p = optional(draw, {}, ord=lambda: draw.choice([0, 1, 2, 3, 2.5]), keepdims=lambda: draw.chance(0.7))
     if len(a['shape']) > 1 or draw.chance(0.5):
@@ -739,7 +755,25 @@ def make_norm(draw):
     return [a], p
 
 
-add('norm', make_norm, lambda a, p: np.asarray(np.linalg.norm(a[0] if 'axis' in p or 'keepdims' in p else a[0].ravel(), p.get('ord'), p.get('axis'), p.get('keepdims', False))), 1e-5)
+def make_matrix_norm(draw):
+    kinds = ['inf', '-inf', 'fro', 'nuc', '1', '2', '-1', '-2']
+    a = small(draw, [draw.randint(1, 4) for _ in range(draw.choice([1, 2, 2, 3]))], draw.choice(FLOATS + ('int32',)))
+    dims = len(a['shape'])
+    p = optional(draw, {}, kind=lambda: draw.choice(kinds if dims == 2 else kinds[:2] if dims == 1 else kinds[:3] + ['1', '-1']), keepdims=lambda: draw.chance(0.7))
+    if dims == 1:
+        return [a], dict(p, axis=0) if draw.chance(0.5) else p
+    if dims == 3 or draw.likely(0.5, 'axes'):
+        p['axes'] = [d - dims if draw.chance(0.3) else d for d in draw.sample(range(dims), 2)]
+    return [a], p
+
+
+def norm_kind(a, p):
+    kind = p.get('kind')
+    ord = None if kind is None else kind if kind in ('fro', 'nuc') else float(kind)
+    return np.asarray(np.linalg.norm(a[0], ord, tuple(p['axes']) if 'axes' in p else p.get('axis'), p.get('keepdims', False)))
+
+
+add('norm', make_norm, lambda a, p: norm_kind(a, p) if 'kind' in p or 'axes' in p else np.asarray(np.linalg.norm(a[0] if 'axis' in p or 'keepdims' in p else a[0].ravel(), p.get('ord'), p.get('axis'), p.get('keepdims', False))), 1e-5)
 
 
 def matrix(draw, rows, columns):
@@ -959,13 +993,15 @@ def quantiles(name, whole, skip):
         a, p = of_axis(draw, wild=0.15 if draw.chance(0.4) else 0)
         if 'median' not in name:
             p['q'] = draw.choice([0, 0.25, 0.5, 0.9, 1]) * whole
+            if draw.chance(0.4):
+                p['q'] = [draw.choice([0, 0.25, 0.5, 0.9, 1]) * whole for _ in range(draw.randint(1, 4))]
             optional(draw, p, method=lambda: draw.choice(['linear', 'lower', 'higher', 'nearest', 'midpoint']))
         a['values'] = [2.5 if isinstance(v, float) and math.isinf(v) else v for v in a['values']]
         return [a], p
 
     def oracle(a, p):
         x = a[0].astype('f8') if a[0].dtype != np.float32 else a[0]
-        q = 0.5 if 'median' in name else p['q'] / whole
+        q = 0.5 if 'median' in name else np.asarray(p['q']) / whole
         return np.asarray((np.nanquantile if skip else np.quantile)(x, q, axis=p.get('axis'), method=p.get('method', 'linear'))).astype(x.dtype)
     add(name, maker, oracle, 1e-6)
 
