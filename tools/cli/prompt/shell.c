@@ -236,7 +236,7 @@ shell_feed(struct shell *shell, const char *text, size_t size)
 
     if (size > 0 && memchr(text, '\0', size) != NULL) {
         shell_clear(shell);
-        return cli_fail(gr_fail(GRANARY_EINVAL, "the text has a NUL, and is no SQL; nothing of it has run"), "sql");
+        return cli_fail(gr_fail(GRANARY_EINVAL, "the text has a NUL, and is no SQL: it has not run"), "sql");
     }
     while (size > 0 && !shell->ended && (status == 0 || (shell->is_prompt && shell->depth == 0))) {
         const size_t blank = shell_is_fresh(shell) && shell->pending.size == 0 ? blank_size(text, size) : 0;
