@@ -335,7 +335,7 @@ run_open_input(struct run *run, size_t position)
             err = gr_frame_check(value->frame);
         }
     } else if (view->data_size >= 6 && memcmp(view->data, "\x93NUMPY", 6) == 0) {
-        err = gr_npy_read(view->data, view->data_size, &value->tensor.view);
+        err = gr_npy_open(view->data, view->data_size, &value->tensor);
         value->kind = err == GRANARY_OK ? GR_VALUE_TENSOR : GR_VALUE_NONE;
     } else {
         value->bytes = view->data;

@@ -147,7 +147,7 @@ GRANARY_API granary_err granary_tensor_open(const granary_view *view, granary_te
  * Put a tensor (C order, at any alignment) into the store as a sealed object.
  *
  * id      in: of the new object, or all zero for a new one; out: the object's
- * Errors  EINVAL dtype (bool, integers, float32, float64) or shape · as granary_object_put()
+ * Errors  EINVAL dtype (bool, integers, floats and complex numbers are possible) or shape · as granary_object_put()
  */
 GRANARY_API granary_err granary_tensor_put(granary_client *client, const granary_tensor *tensor, granary_id *id);
 

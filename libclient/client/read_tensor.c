@@ -45,7 +45,7 @@ read_head(const struct reading *reading, granary_tensor *ret_tensor, uint64_t *r
     granary_err err = granary_object_get_range(reading->client, reading->id, 0, head, reading->timeout_ms, &view);
 
     if (err == GRANARY_OK) {
-        err = gr_npy_head(view.data, head, reading->data_size, ret_tensor, ret_values);
+        err = gr_npy_head(view.data, head, reading->data_size, ret_tensor, ret_values, NULL);
         granary_object_release(reading->client, &view);
     }
     return err;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "contract/dtypes.h"
 #include "data/frame.h"
+#include "data/value/half.h"
 
 #define DIMS_MAX   8
 #define NPY_MAGIC  "\x93NUMPY"
@@ -269,7 +270,7 @@ fail_header(void)
 }
 
 static granary_err
-read_dtype(struct text *text, granary_tensor *tensor)
+read_dtype(struct text *text, granary_tensor *tensor, bool *ret_half)
 {
     char word[16];
 
@@ -278,6 +279,11 @@ read_dtype(struct text *text, granary_tensor *tensor)
     }
     if (!read_word(text, word)) {
         return fail_header();
+    }
+    *ret_half = strcmp(word, "<f2") == 0;
+    if (*ret_half) {
+        tensor->dtype = GRANARY_FLOAT32;
+        return GRANARY_OK;
     }
     for (size_t i = 0; i < NPY_TYPES; i++) {
         if (npy_types[i] != NULL && strcmp(word, npy_types[i]) == 0) {
@@ -293,7 +299,7 @@ read_dtype(struct text *text, granary_tensor *tensor)
 
 /* {'descr': .., 'fortran_order': .., 'shape': ..} in any order, each once. */
 static granary_err
-read_header(struct text *text, granary_tensor *tensor)
+read_header(struct text *text, granary_tensor *tensor, bool *ret_half)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     unsigned seen = 0;
@@ -317,7 +323,7 @@ read_header(struct text *text, granary_tensor *tensor)
         }
         seen |= 1u << which;
         if (which == 0) {
-            err = read_dtype(text, tensor);
+            err = read_dtype(text, tensor, ret_half);
         } else if (which == 1 && skip(text, "True")) {
             err = gr_fail(GRANARY_EUNSUPPORTED, "NPY file: Fortran order is not supported; save it in C order");
         } else if (which == 1 ? !skip(text, "False") : !read_shape(text, tensor)) {
@@ -337,7 +343,8 @@ read_header(struct text *text, granary_tensor *tensor)
 }
 
 granary_err
-gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_tensor *ret_tensor, uint64_t *ret_values)
+gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_tensor *ret_tensor, uint64_t *ret_values,
+            bool *ret_half)
 {
     const unsigned char *bytes = head;
     granary_tensor tensor = {.dims = 0};
@@ -345,6 +352,8 @@ gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_te
     uint64_t length;
     uint64_t need;
     struct text text;
+    size_t element;
+    bool half = false;
     granary_err err;
 
     if (head_size < NPY_PREFIX || memcmp(bytes, NPY_MAGIC, 6) != 0) {
@@ -363,19 +372,29 @@ gr_npy_head(const void *head, uint64_t head_size, uint64_t data_size, granary_te
     }
     text.at = (const char *)bytes + prefix;
     text.end = text.at + length;
-    err = read_header(&text, &tensor);
+    err = read_header(&text, &tensor, &half);
     if (err != GRANARY_OK) {
         return err;
     }
-    if (!shape_bytes(tensor.dtype, tensor.dims, tensor.shape, &need) || need > data_size - prefix - length) {
+    if (half && ret_half == NULL) {
+        return gr_fail(GRANARY_EUNSUPPORTED,
+                       "NPY file: its dtype is float16, which only graphs read, as float32: save it "
+                       "as float32");
+    }
+    element = half ? 2 : gr_tensor_element(tensor.dtype);
+    if (!shape_bytes(tensor.dtype, tensor.dims, tensor.shape, &need) ||
+        need / (half ? 2 : 1) > data_size - prefix - length) {
         return gr_fail(GRANARY_ECORRUPT, "NPY file: %llu bytes of data are too few for its shape",
                        (unsigned long long)(data_size - prefix - length));
     }
-    if ((prefix + length) % gr_tensor_element(tensor.dtype) != 0) {
+    if ((prefix + length) % element != 0) {
         return gr_fail(GRANARY_EUNSUPPORTED,
                        "NPY file: its data begin at byte %llu, which is not aligned; save it "
                        "again with a current NumPy",
                        (unsigned long long)(prefix + length));
+    }
+    if (ret_half != NULL) {
+        *ret_half = half;
     }
     *ret_tensor = tensor;
     *ret_values = prefix + length;
@@ -387,10 +406,34 @@ gr_npy_read(const void *data, uint64_t data_size, granary_tensor *ret_tensor)
 {
     granary_tensor tensor;
     uint64_t values;
-    granary_err err = gr_npy_head(data, data_size, data_size, &tensor, &values);
+    granary_err err = gr_npy_head(data, data_size, data_size, &tensor, &values, NULL);
 
     if (err == GRANARY_OK) {
         tensor.values = (const char *)data + values;
+        *ret_tensor = tensor;
+    }
+    return err;
+}
+
+granary_err
+gr_npy_open(const void *data, uint64_t data_size, struct gr_tensor *ret_tensor)
+{
+    struct gr_tensor tensor = {.owned = NULL};
+    uint64_t values;
+    bool half;
+    granary_err err = gr_npy_head(data, data_size, data_size, &tensor.view, &values, &half);
+
+    if (err == GRANARY_OK && half) {
+        const granary_tensor head = tensor.view;
+
+        err = gr_tensor_alloc(head.dtype, head.dims, head.shape, &tensor);
+        for (int64_t i = 0; err == GRANARY_OK && i < gr_tensor_elements(&head); i++) {
+            ((float *)tensor.owned)[i] = gr_half((const char *)data + values + (size_t)i * 2);
+        }
+    } else {
+        tensor.view.values = (const char *)data + values;
+    }
+    if (err == GRANARY_OK) {
         *ret_tensor = tensor;
     }
     return err;

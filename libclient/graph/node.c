@@ -120,6 +120,34 @@ is_empty_list(const Granary__Attr *attr)
            attr->n_ints == 0 && attr->n_doubles == 0 && attr->n_strings == 0;
 }
 
+/* Numbers become DOUBLES, one becomes a DOUBLE. false: it has others. */
+static bool
+adopt_numbers(Granary__Attr *attr)
+{
+    size_t count = attr->n_ints;
+
+    if (attr->kind == GRANARY__ATTR__KIND__INT || attr->kind == GRANARY__ATTR__KIND__INTS) {
+        free(attr->doubles);
+        attr->doubles = calloc(count > 0 ? count : 1, sizeof *attr->doubles);
+        if (attr->doubles == NULL) {
+            return false;
+        }
+        for (size_t i = 0; i < count; i++) {
+            attr->doubles[i] = (double)attr->ints[i];
+        }
+        free(attr->ints);
+        attr->ints = NULL;
+        attr->n_ints = 0;
+        attr->n_doubles = count;
+        attr->kind =
+            attr->kind == GRANARY__ATTR__KIND__INT ? GRANARY__ATTR__KIND__DOUBLE : GRANARY__ATTR__KIND__DOUBLES;
+    }
+    if (is_empty_list(attr)) {
+        attr->kind = GRANARY__ATTR__KIND__DOUBLES;
+    }
+    return attr->kind == GRANARY__ATTR__KIND__DOUBLE || attr->kind == GRANARY__ATTR__KIND__DOUBLES;
+}
+
 /* Bring an attribute to the kind a parameter wants. false: it is another one. */
 static bool
 adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
@@ -137,11 +165,15 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
         [GR_PARAM_BOOLS] = {GRANARY__ATTR__KIND__BOOLS, GRANARY__ATTR__KIND__BOOL},
         [GR_PARAM_STRINGS] = {GRANARY__ATTR__KIND__STRINGS, GRANARY__ATTR__KIND__STRING},
         [GR_PARAM_MAP] = {GRANARY__ATTR__KIND__MAP, GRANARY__ATTR__KIND__MAP},
+        [GR_PARAM_NUMBERS] = {GRANARY__ATTR__KIND__DOUBLES, GRANARY__ATTR__KIND__DOUBLE},
     };
     bool list = kinds[want].kind != kinds[want].single;
 
     if ((want == GR_PARAM_NUMBER || want == GR_PARAM_VALUE) && attr->kind == GRANARY__ATTR__KIND__INT) {
         return true;
+    }
+    if (want == GR_PARAM_NUMBERS) {
+        return adopt_numbers(attr);
     }
     if (want == GR_PARAM_VALUE && attr->kind == GRANARY__ATTR__KIND__STRING) {
         return gr_attr_adopt_digits(attr) || gr_attr_is_complex(attr);
@@ -279,12 +311,16 @@ static granary_err
 check_number(const struct gr_param_rule *rule, const Granary__Attr *attr)
 {
     bool whole = attr->kind == GRANARY__ATTR__KIND__INT;
+    size_t count = whole ? 1 : attr->n_doubles, k = 0;
     char *end;
     double least = strtod(rule->text, &end);
     double most = rule->kind == GR_RULE_WITHIN ? strtod(end, NULL) : HUGE_VAL;
-    double value = whole ? (double)attr->ints[0] : attr->doubles[0];
+    double value = 0;
     char text[40];
 
+    do {
+        value = count == 0 ? least : whole ? (double)attr->ints[0] : attr->doubles[k];
+    } while (value >= least && value <= most && ++k < count);
     if (value >= least && value <= most) {
         return GRANARY_OK;
     }

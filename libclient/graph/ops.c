@@ -128,6 +128,7 @@ gr_param_kind_text(enum gr_param_kind kind)
         [GR_PARAM_BOOLS] = "a list of true and false",
         [GR_PARAM_STRINGS] = "a list of strings",
         [GR_PARAM_MAP] = "a mapping of names to strings",
+        [GR_PARAM_NUMBERS] = "a number, or a list of numbers",
     };
 
     return texts[kind];
@@ -137,9 +138,10 @@ const char *
 gr_param_kind_name(enum gr_param_kind kind)
 {
     static const char *const names[] = {
-        [GR_PARAM_INT] = "int",     [GR_PARAM_NUMBER] = "number",   [GR_PARAM_VALUE] = "value",
-        [GR_PARAM_BOOL] = "bool",   [GR_PARAM_STRING] = "string",   [GR_PARAM_INTS] = "ints",
-        [GR_PARAM_BOOLS] = "bools", [GR_PARAM_STRINGS] = "strings", [GR_PARAM_MAP] = "map",
+        [GR_PARAM_INT] = "int",         [GR_PARAM_NUMBER] = "number",   [GR_PARAM_VALUE] = "value",
+        [GR_PARAM_BOOL] = "bool",       [GR_PARAM_STRING] = "string",   [GR_PARAM_INTS] = "ints",
+        [GR_PARAM_BOOLS] = "bools",     [GR_PARAM_STRINGS] = "strings", [GR_PARAM_MAP] = "map",
+        [GR_PARAM_NUMBERS] = "numbers",
     };
 
     return names[kind];

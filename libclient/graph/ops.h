@@ -39,6 +39,7 @@ enum gr_param_kind {
     GR_PARAM_BOOLS,   /* BOOLS; one BOOL */
     GR_PARAM_STRINGS, /* STRINGS; one STRING */
     GR_PARAM_MAP,     /* MAP */
+    GR_PARAM_NUMBERS, /* DOUBLES; one DOUBLE, as given */
 };
 
 /* What a parameter may be, beyond its kind. */

@@ -31,6 +31,8 @@ kind_fits(enum gr_param_kind want, const Granary__Attr *attr)
         return attr->kind == GRANARY__ATTR__KIND__BOOLS;
     case GR_PARAM_STRINGS:
         return attr->kind == GRANARY__ATTR__KIND__STRINGS;
+    case GR_PARAM_NUMBERS:
+        return is_double || attr->kind == GRANARY__ATTR__KIND__DOUBLES;
     default:
         return attr->kind == GRANARY__ATTR__KIND__MAP && attr->n_keys == attr->n_strings;
     }

@@ -30,6 +30,7 @@
 #define GR_GIVEN_BOOLS   const Granary__Attr *
 #define GR_GIVEN_STRINGS const Granary__Attr *
 #define GR_GIVEN_MAP     const Granary__Attr *
+#define GR_GIVEN_NUMBERS const Granary__Attr *
 
 #define GR_MAYBE_INT     const int64_t *
 #define GR_MAYBE_NUMBER  const Granary__Attr *
@@ -40,6 +41,7 @@
 #define GR_MAYBE_BOOLS   const Granary__Attr *
 #define GR_MAYBE_STRINGS const Granary__Attr *
 #define GR_MAYBE_MAP     const Granary__Attr *
+#define GR_MAYBE_NUMBERS const Granary__Attr *
 
 #define GR_FIELD_REQUIRED(kind) GR_GIVEN_##kind
 #define GR_FIELD_OPTIONAL(kind) GR_MAYBE_##kind

@@ -109,6 +109,7 @@ def to_list(column):
 # ---- tensors ----
 
 DTYPES = ('bool',) + INTEGERS + FLOATS
+COMPLEX = ('complex64', 'complex128')
 
 
 def tensor(draw, shape, dtype=None, wild=None, low=None, high=None):
@@ -125,7 +126,27 @@ def tensor(draw, shape, dtype=None, wild=None, low=None, high=None):
     return {'dtype': dtype, 'shape': list(shape), 'values': [one() for _ in range(count)]}
 
 
+def complexed(draw, kept, among=None):
+    """The tensor with imaginary parts: a complex value is kept as a list of both."""
+    if kept['dtype'] in COMPLEX:
+        return kept
+    dtype = 'complex64' if kept['dtype'] == 'float32' else 'complex128' if kept['dtype'] == 'float64' else draw.choice(COMPLEX)
+    pool = among or [float(v) for v in kept['values']] + [0.0, 1.0, -0.5]
+    with np.errstate(over='ignore'):
+        values = [[float(np.float32(part)) if dtype == 'complex64' else float(part) for part in (draw.choice(among) if among else v, draw.choice(pool))]
+                  for v in kept['values']]
+    return {'dtype': dtype, 'shape': kept['shape'], 'values': values}
+
+
+def from_array(array):
+    values = array.ravel().tolist()
+    return {'dtype': array.dtype.name, 'shape': list(array.shape), 'values': [[v.real, v.imag] for v in values] if array.dtype.kind == 'c' else values}
+
+
 def to_array(kept):
+    if kept['dtype'] in COMPLEX:
+        parts = np.array(kept['values'], 'f8').reshape(-1, 2)
+        return parts.reshape(-1).view('c16').astype(kept['dtype']).reshape(kept['shape'])
     return np.array(kept['values'], dtype=kept['dtype']).reshape(kept['shape'])
 
 

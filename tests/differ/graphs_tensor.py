@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 
-from draw import to_array
+import tensor_complex
+from draw import COMPLEX, from_array, to_array
 from granary_test import GranaryError
 from tensor_ops import OPERATORS, SIGNS
 
@@ -81,8 +82,13 @@ class Part:
             ours, theirs = fix(ours), fix(theirs)
         if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
             return ('differs', f'{told(ours)}, not {told(theirs)}')
-        if tolerance and theirs.dtype == np.float32:
-            tolerance = max(tolerance, 2e-5)
+        if theirs.dtype == np.float32 and (tolerance or tensor_complex.is_complex(spec)):
+            tolerance = max(tolerance or 0, 2e-5)
+        if theirs.dtype.kind == 'c':
+            same = tensor_complex.same(ours, theirs, spec['op'] in tensor_complex.MOVES)
+            return None if np.all(same) else ('differs', f'{told(ours)}, not {told(theirs)}')
+        if tensor_complex.is_complex(spec) and spec['op'] not in tensor_complex.MOVES:
+            tolerance = max(tolerance or 0, 1e-7)
         if theirs.dtype.kind == 'f':
             with np.errstate(all='ignore'):
                 same = np.isclose(ours, theirs, rtol=tolerance or 0, atol=tolerance or 0, equal_nan=True)
@@ -107,10 +113,10 @@ class Part:
                         places = [k for k, m in enumerate(a.shape) if m == n] if n > 1 else []
                         for k in places:
                             a = np.take(a, range(*part.indices(n)), k)
-                        inputs.append({'dtype': other['dtype'], 'shape': list(a.shape), 'values': a.ravel().tolist()})
+                        inputs.append(from_array(a))
                     if n > 1:
                         yield {**spec, 'inputs': inputs}
-            for plain in (0, 1):
+            for plain in (0, 1) if kept['dtype'] not in COMPLEX else ():
                 values = [v if v == plain else (bool(plain) if kept['dtype'] == 'bool' else plain) for v in kept['values']]
                 for k in range(min(len(values), 30)):
                     if kept['values'][k] != values[k] and kept['values'][k] not in (0, 1):

@@ -7,10 +7,12 @@ import math
 
 import numpy as np
 
+import tensor_complex
 import tensor_index
-from draw import DTYPES, FLOATS, INTEGERS, shape, tensor
+import tensor_numpy
+from draw import COMPLEX, DTYPES, FLOATS, INTEGERS, shape, tensor
 
-OPERATORS = {}
+OPERATORS = dict(tensor_numpy.CASES)
 LOOSE = 1e-9
 NUMBERS = INTEGERS + FLOATS
 
@@ -18,13 +20,13 @@ NUMBERS = INTEGERS + FLOATS
 def operator(name, tolerance=None):
     def note(pair):
         maker, oracle = pair
-        OPERATORS[name] = (maker, oracle, tolerance)
+        OPERATORS[name] = (tensor_complex.turned(name, maker), oracle, tolerance)
         return pair
     return note
 
 
 def add(name, maker, oracle, tolerance=None):
-    OPERATORS[name] = (maker, oracle, tolerance)
+    OPERATORS[name] = (tensor_complex.turned(name, maker), oracle, tolerance)
 
 
 def optional(draw, parameters, **choices):
@@ -103,9 +105,9 @@ def any_tensor(draw):
 for name in UNARY_FLOAT:
     add(name, any_tensor, lambda a, p, f=getattr(np, name): f(*widened(*a)), LOOSE if name not in ('spacing', 'rint') else None)
 for name in UNARY:
-    add(name, any_tensor, lambda a, p, f=getattr(np, name): f(a[0]))
+    add(name, any_tensor, lambda a, p, f=getattr(np, name), n=name: tensor_complex.sign(a[0]) if n == 'sign' and a[0].dtype.kind == 'c' else f(a[0]))
 # An integer's 1 / 0 is documented to be 0; what NumPy makes of it depends on the processor.
-add('reciprocal', any_tensor, lambda a, p: np.reciprocal(a[0]) if a[0].dtype.kind == 'f' else np.where(a[0] == 0, a[0], np.reciprocal(np.where(a[0] == 0, 1, a[0]).astype(a[0].dtype))))
+add('reciprocal', any_tensor, lambda a, p: np.reciprocal(a[0]) if a[0].dtype.kind in 'fc' else np.where(a[0] == 0, a[0], np.reciprocal(np.where(a[0] == 0, 1, a[0]).astype(a[0].dtype))))
 for name in ('floor', 'ceil', 'trunc'):  # NumPy 2: integers and bools stay
     add(name, any_tensor, lambda a, p, f=getattr(np, name): f(a[0]) if a[0].dtype.kind == 'f' else a[0])
 for name, function in (('erf', math.erf), ('erfc', math.erfc), ('gamma', gamma), ('gammaln', gammaln)):
@@ -136,7 +138,10 @@ def both(arrays, parameters):
     """The operands as NumPy 2 has them: a value takes the dtype beside it when that is of its kind or a larger one."""
     if 'value' not in parameters:
         return arrays
-    a, value = arrays[0], parameters['value']
+    a, value = arrays[0], tensor_complex.number(parameters['value'])
+    if isinstance(value, complex) or a.dtype.kind == 'c':
+        b = np.array([value], dtype=a.dtype if a.dtype.kind == 'c' else 'c8' if a.dtype == np.float32 else 'c16')
+        return [b, a] if parameters.get('left') else [a, b]
     if isinstance(value, int) and not isinstance(value, bool):
         kind = a.dtype if a.dtype != bool else np.dtype('i8')
     else:
@@ -164,8 +169,8 @@ for name in 'gcd lcm'.split():
 
 def make_astype(draw):
     a = tame(draw, wild=0) if draw.chance(0.7) else tensor(draw, shape(draw), draw.choice(WHOLE))
-    to = draw.choice(DTYPES)
-    if a['dtype'] in FLOATS and to not in FLOATS:
+    to = draw.choice(DTYPES + COMPLEX)
+    if a['dtype'] in FLOATS and to not in FLOATS + COMPLEX:
         a['values'] = [abs(v) if to[0] == 'u' else v for v in a['values']]
     return [a], {'dtype': to}
 
@@ -295,7 +300,7 @@ for name in 'argmax argmin'.split():
 # ---- makers ----
 
 def shaped(draw):
-    return optional(draw, {'shape': shape(draw)}, dtype=lambda: draw.choice(DTYPES), chunk=lambda: [2])
+    return optional(draw, {'shape': shape(draw)}, dtype=lambda: draw.choice(DTYPES + COMPLEX), chunk=lambda: [2])
 
 
 def chunked(parameters):
@@ -313,7 +318,7 @@ add('full', lambda draw: ([], chunked(dict(shaped(draw), value=draw.choice([0, 1
 
 def like(draw, **more):
     a = tensor(draw, shape(draw))
-    parameters = optional(draw, dict(more), dtype=lambda: draw.choice(DTYPES))
+    parameters = optional(draw, dict(more), dtype=lambda: draw.choice(DTYPES + COMPLEX))
     if draw.chance(0.4):
         parameters['chunk'] = [draw.choice([1, 2, 3])] * len(a['shape'])
     return [a], parameters
@@ -321,11 +326,11 @@ def like(draw, **more):
 
 for name in ('zeros_like', 'ones_like', 'empty_like'):
     add(name, like, lambda a, p, f=np.ones_like if name == 'ones_like' else np.zeros_like: f(a[0], dtype=p.get('dtype')))
-add('full_like', lambda draw: like(draw, value=draw.choice([0, 1, 7, 100])), lambda a, p: np.full_like(a[0], p['value'], dtype=p.get('dtype')))
+add('full_like', lambda draw: like(draw, value=draw.choice([0, 1, 7, 100])), lambda a, p: np.full_like(a[0], tensor_complex.number(p['value']), dtype=p.get('dtype')))
 
 
 def square(draw):
-    parameters = optional(draw, {'rows': draw.randint(0, 6)}, columns=lambda: draw.randint(0, 6), offset=lambda: draw.randint(-3, 3), dtype=lambda: draw.choice(DTYPES),
+    parameters = optional(draw, {'rows': draw.randint(0, 6)}, columns=lambda: draw.randint(0, 6), offset=lambda: draw.randint(-3, 3), dtype=lambda: draw.choice(DTYPES + COMPLEX),
                           chunk=lambda: [draw.randint(1, 3), draw.randint(1, 3)])
     return [], parameters
 
@@ -631,13 +636,22 @@ add('argwhere', any_tensor, lambda a, p: np.argwhere(a[0]))
 
 def unique(a, p):
     part = p.get('part', 'values')
-    if part == 'values':
-        return np.unique(a[0])
-    values, inverse, counts = np.unique(a[0], return_inverse=True, return_counts=True)
-    return counts if part == 'counts' else inverse.reshape(a[0].shape)
+    values, index, inverse, counts = np.unique(a[0], True, True, True, axis=p.get('axis'))
+    inverse = inverse.reshape(a[0].shape if 'axis' not in p else a[0].shape[:1])
+    return {'values': values, 'index': index, 'counts': counts, 'inverse': inverse}[part]
 
 
-add('unique', lambda draw: ([tame(draw)], optional(draw, {}, part=lambda: draw.choice(['values', 'counts', 'inverse']))), unique)
+def make_unique(draw):
+    p = optional(draw, {}, part=lambda: draw.choice(['values', 'counts', 'index', 'inverse']))
+    if not draw.likely(0.4, 'axis'):
+        return [tame(draw)], p
+    a = tame(draw, [draw.randint(0, 9)] + [draw.randint(1, 3)] * draw.randint(0, 1), wild=0)
+    if draw.chance(0.5):
+        a['values'] = [v if draw.chance(0.4) else a['values'][0] for v in a['values']]
+    return [a], dict(p, axis=draw.choice([0, -len(a['shape'])]))
+
+
+add('unique', make_unique, unique)
 for name in ('union1d', 'intersect1d', 'setdiff1d'):
     def maker(draw):
         kind = draw.choice(DTYPES)
@@ -659,19 +673,23 @@ add('bincount', make_bincount, lambda a, p: np.bincount(a[0].ravel().astype('i8'
 def make_histogram(draw):
     a = tame(draw, shape(draw, empty=False), draw.choice(NUMBERS), 0)
     p = optional(draw, {}, density=lambda: draw.chance(0.6), part=lambda: draw.choice(['counts', 'edges']))
+    weights = []
+    if draw.likely(0.3, 'weighted'):
+        weights, p['weighted'] = [dict(tensor(draw, a['shape'], 'float64', low=0.5, high=3.0))], True
     if draw.chance(0.3):
-        return [a, {'dtype': 'float64', 'shape': [4], 'values': sorted(draw.sample([-3.0, 0.0, 1.5, 2.5, 5.0, 8.0], 4))}], p
+        return [a, {'dtype': 'float64', 'shape': [4], 'values': sorted(draw.sample([-3.0, 0.0, 1.5, 2.5, 5.0, 8.0], 4))}, *weights], p
     if draw.chance(0.7):
         p['bins'] = draw.randint(1, 7)
     if draw.chance(0.5):
         p['low'], p['high'] = draw.choice([-4, 0.5]), draw.choice([3, 6.5])
-    return [a], p
+    return [a, *weights], p
 
 
 def histogram(a, p):
+    weights = a.pop() if p.get('weighted') else None
     edges = a[1] if len(a) > 1 else p.get('bins', 10)
     span = (p['low'], p['high']) if 'low' in p else None
-    counts, edges = np.histogram(a[0], edges, span, density=p.get('density', False))
+    counts, edges = np.histogram(a[0], edges, span, density=p.get('density', False), weights=weights)
     return edges.astype('f4' if a[0].dtype == np.float32 and len(a) == 1 else 'f8') if p.get('part') == 'edges' else counts
 
 
@@ -727,6 +745,8 @@ add('cross', pair(lambda d: d.choice([([3], [3]), ([4, 3], [4, 3]), ([4, 3], [3]
 
 
 def make_norm(draw):
+    if draw.likely(0.4, 'kind', 'axes'):
+        return make_matrix_norm(draw)
     a = small(draw, shape(draw, empty=False), draw.choice(FLOATS))
     p = optional(draw, {}, ord=lambda: draw.choice([0, 1, 2, 3, 2.5]), keepdims=lambda: draw.chance(0.7))
     if len(a['shape']) > 1 or draw.chance(0.5):
@@ -735,7 +755,25 @@ def make_norm(draw):
     return [a], p
 
 
-add('norm', make_norm, lambda a, p: np.asarray(np.linalg.norm(a[0] if 'axis' in p or 'keepdims' in p else a[0].ravel(), p.get('ord'), p.get('axis'), p.get('keepdims', False))), 1e-5)
+def make_matrix_norm(draw):
+    kinds = ['inf', '-inf', 'fro', 'nuc', '1', '2', '-1', '-2']
+    a = small(draw, [draw.randint(1, 4) for _ in range(draw.choice([1, 2, 2, 3]))], draw.choice(FLOATS + ('int32',)))
+    dims = len(a['shape'])
+    p = optional(draw, {}, kind=lambda: draw.choice(kinds if dims == 2 else kinds[:2] if dims == 1 else kinds[:3] + ['1', '-1']), keepdims=lambda: draw.chance(0.7))
+    if dims == 1:
+        return [a], dict(p, axis=0) if draw.chance(0.5) else p
+    if dims == 3 or draw.likely(0.5, 'axes'):
+        p['axes'] = [d - dims if draw.chance(0.3) else d for d in draw.sample(range(dims), 2)]
+    return [a], p
+
+
+def norm_kind(a, p):
+    kind = p.get('kind')
+    ord = None if kind is None else kind if kind in ('fro', 'nuc') else float(kind)
+    return np.asarray(np.linalg.norm(a[0], ord, tuple(p['axes']) if 'axes' in p else p.get('axis'), p.get('keepdims', False)))
+
+
+add('norm', make_norm, lambda a, p: norm_kind(a, p) if 'kind' in p or 'axes' in p else np.asarray(np.linalg.norm(a[0] if 'axis' in p or 'keepdims' in p else a[0].ravel(), p.get('ord'), p.get('axis'), p.get('keepdims', False))), 1e-5)
 
 
 def matrix(draw, rows, columns):
@@ -774,7 +812,9 @@ def factored(function, parts):
     return lambda draw: ([matrix(draw, draw.randint(1, 6), draw.randint(1, 6))], {'part': draw.choice(parts)})
 
 
-SIGNS = {('svd', 'u'): up_to_signs(0), ('svd', 'vt'): up_to_signs(1), ('eigh', 'v'): up_to_signs(0)}
+SIGNS = {('svd', 'u'): up_to_signs(0), ('svd', 'vt'): up_to_signs(1), **tensor_complex.SIGNS}
+for name, (maker, oracle) in tensor_complex.OPERATORS.items():
+    OPERATORS[name] = (maker, oracle, 1e-7 if name in ('angle', 'irfft', 'eig') else None)
 add('qr', factored('qr', ['q', 'r']), lambda a, p: np.linalg.qr(a[0])[['q', 'r'].index(p['part'])], 1e-7)
 add('svd', factored('svd', ['u', 's', 'vt']), lambda a, p: np.linalg.svd(a[0], full_matrices=False)[['u', 's', 'vt'].index(p['part'])], 1e-7)
 add('eigh', lambda draw: ([symmetric(draw, draw.randint(1, 5))], {'part': draw.choice(['w', 'v'])}), lambda a, p: np.linalg.eigh(a[0])[['w', 'v'].index(p['part'])], 1e-7)
@@ -953,13 +993,15 @@ def quantiles(name, whole, skip):
         a, p = of_axis(draw, wild=0.15 if draw.chance(0.4) else 0)
         if 'median' not in name:
             p['q'] = draw.choice([0, 0.25, 0.5, 0.9, 1]) * whole
+            if draw.chance(0.4):
+                p['q'] = [draw.choice([0, 0.25, 0.5, 0.9, 1]) * whole for _ in range(draw.randint(1, 4))]
             optional(draw, p, method=lambda: draw.choice(['linear', 'lower', 'higher', 'nearest', 'midpoint']))
         a['values'] = [2.5 if isinstance(v, float) and math.isinf(v) else v for v in a['values']]
         return [a], p
 
     def oracle(a, p):
         x = a[0].astype('f8') if a[0].dtype != np.float32 else a[0]
-        q = 0.5 if 'median' in name else p['q'] / whole
+        q = 0.5 if 'median' in name else np.asarray(p['q']) / whole
         return np.asarray((np.nanquantile if skip else np.quantile)(x, q, axis=p.get('axis'), method=p.get('method', 'linear'))).astype(x.dtype)
     add(name, maker, oracle, 1e-6)
 

@@ -10,16 +10,17 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct gr_buf text = {0};
-    granary_tensor tensor;
+    struct gr_tensor tensor;
 
-    if (gr_npy_read(bytes, size, &tensor) != GRANARY_OK) {
+    if (gr_npy_open(bytes, size, &tensor) != GRANARY_OK) {
         if (granary_error_message()[0] == '\0') {
             abort();
         }
         return 0;
     }
-    gr_print_tensor(&tensor, 100, &text);
-    gr_print_tensor_json(&tensor, &text);
+    gr_print_tensor(&tensor.view, 100, &text);
+    gr_print_tensor_json(&tensor.view, &text);
     gr_buf_free(&text);
+    gr_tensor_free(&tensor);
     return 0;
 }

@@ -263,7 +263,8 @@ static void
 put_value(struct maker *maker, enum gr_tile_op op, const struct gr_param_info *param)
 {
     uint32_t key = param->kind == GR_PARAM_MAP ? choose_byte(maker->choices) : 0;
-    bool list = param->kind == GR_PARAM_INTS || param->kind == GR_PARAM_BOOLS || param->kind == GR_PARAM_STRINGS;
+    bool list = param->kind == GR_PARAM_INTS || param->kind == GR_PARAM_BOOLS || param->kind == GR_PARAM_STRINGS ||
+                param->kind == GR_PARAM_NUMBERS;
     uint32_t count = list || param->kind == GR_PARAM_MAP ? 1 + choose(maker->choices, 3) : 1;
 
     gr_buf_addf(maker->out, "%s", list ? "[" : param->kind == GR_PARAM_MAP ? "{" : "");
@@ -273,6 +274,7 @@ put_value(struct maker *maker, enum gr_tile_op op, const struct gr_param_info *p
         case GR_PARAM_INT:
         case GR_PARAM_INTS:
         case GR_PARAM_NUMBER:
+        case GR_PARAM_NUMBERS:
         case GR_PARAM_VALUE:
             put_number(maker, param->kind == GR_PARAM_INT || param->kind == GR_PARAM_INTS);
             break;

@@ -13,7 +13,7 @@ warnings.simplefilter("ignore", RuntimeWarning)
 NUMPY = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh",
          "bitwise_invert": "invert", "round": "rint", "atan2": "arctan2", "bitwise_left_shift": "left_shift",
          "bitwise_right_shift": "right_shift", "pow": "power"}
-KINDS = {"numeric": [*SIGNED, *UNSIGNED, *FLOATS], "real floating": FLOATS, "integral": [*SIGNED, *UNSIGNED],
+KINDS = {"numeric": [*SIGNED, *UNSIGNED, *FLOATS], "real numeric": [*SIGNED, *UNSIGNED, *FLOATS], "real floating": FLOATS, "floating": FLOATS, "integral": [*SIGNED, *UNSIGNED],
          "integral or bool": ["bool", *SIGNED, *UNSIGNED], "bool": ["bool"], "any": DTYPES}
 SHAPES = [(), (0,), (7,), (3, 5), (2, 0, 3), (2, 3, 4), (1, 2, 1, 3, 2)]
 PIECES = 32  # bytes of a chunk, so that nearly all arrays have many
@@ -278,7 +278,7 @@ class Creation(ArrayTest):
         array = xp.asarray(x)
         x[0] = 5
         self.same(array, np.ones(3))  # a copy
-        for value in ("text", 1j, [None], np.datetime64("2000-01-01"), np.float16(1)):
+        for value in ("text", [None], np.datetime64("2000-01-01"), np.longdouble(1)):
             self.assertRaises((TypeError, ValueError), xp.asarray, value)
         self.assertRaises(OverflowError, xp.asarray, 2**63)
         self.assertRaises(ValueError, xp.asarray, [1], copy=False)

@@ -361,7 +361,7 @@ class Dtypes(ArrayTest):
 
     def test_names(self):
         self.assertEqual(xp.ones(1, dtype="float32").dtype, xp.float32)
-        for wrong in ("float16", "complex128", object, "text"):
+        for wrong in ("float16", "clongdouble", object, "text"):
             self.assertRaises(TypeError, xp.ones, 1, dtype=wrong)
 
 
@@ -403,7 +403,7 @@ class OtherLibraries(ArrayTest):
         self.same(xp.asarray(x) @ y, x @ y, 1e-12)
         self.same(x @ xp.asarray(y), x @ y, 1e-12)
         self.assertRaises(TypeError, lambda: xp.asarray(x) + np.ones(3, "int8"))
-        self.assertRaises(TypeError, lambda: np.ones(3, "complex64") + xp.asarray(x))
+        self.assertRaises(TypeError, lambda: np.ones(3, "longdouble") + xp.asarray(x))
         self.assertIsInstance(np.add(x, xp.asarray(x)), np.ndarray)  # NumPy's functions are NumPy's
 
     def test_what_was_lent_stays(self):

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
 #include "data/file/regular.h"
+#include "data/value/half.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/tensor/call.h"
 
@@ -80,7 +81,9 @@ kernel_tensor_read(struct gr_kernel_call *call, const struct gr_chunk_tensor_rea
     const char *path = params->path;
     granary_dtype dtype = gr_tensor_dtype_parse(params->dtype);
     int64_t at = params->at;
-    int64_t size = (int64_t)gr_tensor_element(dtype);
+    bool half = params->half && dtype == GRANARY_FLOAT32;
+    int64_t element = (int64_t)gr_tensor_element(dtype);
+    int64_t size = half ? 2 : element; /* in the file */
     struct tensor_part part;
     struct stat info;
     int64_t end = 0;
@@ -106,11 +109,16 @@ kernel_tensor_read(struct gr_kernel_call *call, const struct gr_chunk_tensor_rea
         err = tensor_output(call, dtype, part.dims, part.size, &values);
     }
     for (int64_t run = 0; err == GRANARY_OK && run < tensor_part_runs(&part); run++) {
-        int64_t bytes = tensor_part_run(&part) * size;
+        int64_t count = tensor_part_run(&part);
+        char *to = (char *)values + run * count * element;
 
-        err =
-            gr_pread_all(fd, (char *)values + run * bytes, (size_t)bytes, at + tensor_part_position(&part, run) * size);
+        err = gr_pread_all(fd, to, (size_t)(count * size), at + tensor_part_position(&part, run) * size);
         err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", path);
+        for (int64_t i = count; half && err == GRANARY_OK && i-- > 0;) { /* from the end: they grow in place */
+            float wide = gr_half(to + i * 2);
+
+            memcpy(to + i * 4, &wide, sizeof wide);
+        }
     }
     gr_fd_close(&fd);
     return err;

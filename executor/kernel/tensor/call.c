@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernel/simd/tensor_map.h"
+#include "kernel/tensor/load.h"
 
 static granary_err
 check_inputs(const struct gr_kernel_call *call, size_t min, size_t max, bool complex_too)
@@ -207,4 +208,27 @@ tensor_doubles(const granary_tensor *tensor, int64_t count, double *room)
         SIMD_CALL(tensor_lane_convert)(lane, GR_LANE_D, room + i, block, n);
     }
     return room;
+}
+
+#define LOADED_AT_ONCE 1024
+
+void
+tensor_elements_load(const granary_tensor *tensor, int64_t from, int64_t n, enum gr_lane lane, void *out)
+{
+    enum gr_lane own = gr_lane_of(tensor->dtype);
+    size_t element = gr_tensor_element(tensor->dtype);
+
+    for (int64_t done = 0; done < n; done += LOADED_AT_ONCE) {
+        _Alignas(64) int64_t loaded[LOADED_AT_ONCE];
+        int64_t many = n - done < LOADED_AT_ONCE ? n - done : LOADED_AT_ONCE;
+        char *to = (char *)out + (size_t)done * 8;
+        const char *stored = (const char *)tensor->values + (size_t)(from + done) * element;
+
+        SIMD_CALL(tensor_lane_load)(tensor->dtype, loaded, stored, many);
+        if (own == lane) {
+            memcpy(to, loaded, (size_t)many * 8);
+        } else {
+            SIMD_CALL(tensor_lane_convert)(own, lane, to, loaded, many);
+        }
+    }
 }

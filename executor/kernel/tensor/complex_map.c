@@ -30,26 +30,26 @@
 
 #define NUMBERS(suffix, real_type, f)                                                                                  \
     typedef real_type part_##suffix;                                                                                   \
-    typedef real_type _Complex number_##suffix;                                                                       \
+    typedef real_type _Complex number_##suffix;                                                                        \
                                                                                                                        \
-    static inline number_##suffix make_##suffix(part_##suffix re, part_##suffix im)                                   \
+    static inline number_##suffix make_##suffix(part_##suffix re, part_##suffix im)                                    \
     {                                                                                                                  \
-        number_##suffix z;                                                                                            \
+        number_##suffix z;                                                                                             \
                                                                                                                        \
         __real__ z = re;                                                                                               \
         __imag__ z = im;                                                                                               \
         return z;                                                                                                      \
     }                                                                                                                  \
                                                                                                                        \
-    /* As written: infinities make NaN, as NumPy has them. */                                                         \
-    static inline number_##suffix times_##suffix(number_##suffix a, number_##suffix b)                              \
+    /* As written: infinities make NaN, as NumPy has them. */                                                          \
+    static inline number_##suffix times_##suffix(number_##suffix a, number_##suffix b)                                 \
     {                                                                                                                  \
         return make_##suffix(__real__ a * __real__ b - __imag__ a * __imag__ b,                                        \
                              __real__ a * __imag__ b + __imag__ a * __real__ b);                                       \
     }                                                                                                                  \
                                                                                                                        \
-    /* R. L. Smith, Algorithm 116: Complex division, 1962: nothing on the way overflows that need not. */             \
-    static inline number_##suffix over_##suffix(number_##suffix a, number_##suffix b)                               \
+    /* R. L. Smith, Algorithm 116: Complex division, 1962: nothing on the way overflows that need not. */              \
+    static inline number_##suffix over_##suffix(number_##suffix a, number_##suffix b)                                  \
     {                                                                                                                  \
         part_##suffix re = __real__ b, im = __imag__ b;                                                                \
         part_##suffix large = fabs##f(re), small = fabs##f(im), ratio, scale;                                          \
@@ -69,17 +69,17 @@
     }                                                                                                                  \
                                                                                                                        \
     /* Whole powers of a small number by multiplication, as NumPy. */                                                  \
-    static number_##suffix raised_##suffix(number_##suffix a, number_##suffix b)                                     \
+    static number_##suffix raised_##suffix(number_##suffix a, number_##suffix b)                                       \
     {                                                                                                                  \
         part_##suffix re = __real__ b, im = __imag__ b;                                                                \
-        number_##suffix result = make_##suffix(1, 0);                                                                 \
+        number_##suffix result = make_##suffix(1, 0);                                                                  \
         int n = fabs##f(re) < 100 ? (int)re : 0;                                                                       \
                                                                                                                        \
         if (re == 0 && im == 0) {                                                                                      \
             return result;                                                                                             \
         }                                                                                                              \
         if (__real__ a == 0 && __imag__ a == 0) {                                                                      \
-            return re > 0 && im == 0 ? make_##suffix(0, 0) : make_##suffix((part_##suffix)NAN, (part_##suffix)NAN);     \
+            return re > 0 && im == 0 ? make_##suffix(0, 0) : make_##suffix((part_##suffix)NAN, (part_##suffix)NAN);    \
         }                                                                                                              \
         if (im != 0 || n == 0 || (part_##suffix)n != re) {                                                             \
             return cpow##f(a, b);                                                                                      \
@@ -91,7 +91,7 @@
         return n < 0 ? over_##suffix(make_##suffix(1, 0), result) : result;                                            \
     }                                                                                                                  \
                                                                                                                        \
-    static number_##suffix less_one_##suffix(number_##suffix z) /* e^z - 1 */                                        \
+    static number_##suffix less_one_##suffix(number_##suffix z) /* e^z - 1 */                                          \
     {                                                                                                                  \
         part_##suffix half = sin##f(__imag__ z / 2);                                                                   \
                                                                                                                        \
@@ -99,7 +99,7 @@
                              exp##f(__real__ z) * sin##f(__imag__ z));                                                 \
     }                                                                                                                  \
                                                                                                                        \
-    static number_##suffix log_more_##suffix(number_##suffix z) /* log(1 + z) */                                     \
+    static number_##suffix log_more_##suffix(number_##suffix z) /* log(1 + z) */                                       \
     {                                                                                                                  \
         part_##suffix re = __real__ z, im = __imag__ z;                                                                \
         bool near = fabs##f(re) < (part_##suffix)0.5 && fabs##f(im) < (part_##suffix)0.5;                              \
@@ -108,7 +108,7 @@
                              atan2##f(im, 1 + re));                                                                    \
     }                                                                                                                  \
                                                                                                                        \
-    static number_##suffix unit_##suffix(number_##suffix z) /* z / |z| */                                            \
+    static number_##suffix unit_##suffix(number_##suffix z) /* z / |z| */                                              \
     {                                                                                                                  \
         part_##suffix size = hypot##f(__real__ z, __imag__ z);                                                         \
                                                                                                                        \
@@ -177,9 +177,9 @@ TRUTH(logical_xor, IS_TRUE(X) != IS_TRUE(Y))
     static void where_##suffix(void *out, const void *a, const void *b, const void *c, int64_t n)                      \
     {                                                                                                                  \
         const int64_t *test = a;                                                                                       \
-        const number_##suffix *x = b;                                                                                 \
-        const number_##suffix *y = c;                                                                                 \
-        number_##suffix *o = out;                                                                                     \
+        const number_##suffix *x = b;                                                                                  \
+        const number_##suffix *y = c;                                                                                  \
+        number_##suffix *o = out;                                                                                      \
                                                                                                                        \
         for (int64_t i = 0; i < n; i++) {                                                                              \
             o[i] = test[i] != 0 ? x[i] : y[i];                                                                         \
@@ -215,7 +215,7 @@ complex_map_apply(enum gr_map_function function, enum gr_lane lane, void *out, c
         return;                                                                                                        \
     }
 #define TO_COMPLEX(from_lane, from_type)                                                                               \
-    CONVERT(from_lane, C, from_type, number_C, make_C((float)X, 0))                                                   \
+    CONVERT(from_lane, C, from_type, number_C, make_C((float)X, 0))                                                    \
     CONVERT(from_lane, Z, from_type, number_Z, make_Z((double)X, 0))
 
 void

@@ -154,8 +154,8 @@ run_real_back(const struct transform *t, struct fft_number *line)
     for (int64_t k = 0; 2 * k <= half; k++) {
         struct fft_number x = line[k], y = line[half - k];
         struct fft_number even = {x.re + y.re, x.im - y.im};
-        struct fft_number odd = times((struct fft_number){x.re - y.re, x.im + y.im},
-                                      (struct fft_number){t->turns[k].re, -t->turns[k].im});
+        struct fft_number odd =
+            times((struct fft_number){x.re - y.re, x.im + y.im}, (struct fft_number){t->turns[k].re, -t->turns[k].im});
 
         line[k] = (struct fft_number){even.re - odd.im, even.im + odd.re};
         line[half - k] = (struct fft_number){even.re + odd.im, odd.re - even.im};

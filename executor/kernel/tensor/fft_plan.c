@@ -262,7 +262,8 @@ pass_2(const struct pass *p, const number *in, number *out)
 {
     int64_t inside = p->inside, before = p->before, radix = 2;
 
-    EACH {
+    EACH
+    {
         number x = IN(0), y = IN(1);
 
         OUT(0) = plus(x, y);
@@ -276,7 +277,8 @@ pass_3(const struct pass *p, const number *in, number *out)
     int64_t inside = p->inside, before = p->before, radix = 3;
     const double sine = 0.86602540378443864676;
 
-    EACH {
+    EACH
+    {
         number x = IN(0), sum = plus(IN(1), IN(2)), across = scaled(turned(minus(IN(1), IN(2))), sine);
         number half = minus(x, scaled(sum, 0.5));
 
@@ -291,7 +293,8 @@ pass_4(const struct pass *p, const number *in, number *out)
 {
     int64_t inside = p->inside, before = p->before, radix = 4;
 
-    EACH {
+    EACH
+    {
         number even = plus(IN(0), IN(2)), even_less = minus(IN(0), IN(2));
         number odd = plus(IN(1), IN(3)), odd_less = turned(minus(IN(1), IN(3)));
 
@@ -309,7 +312,8 @@ pass_5(const struct pass *p, const number *in, number *out)
     const double c1 = 0.3090169943749474241, s1 = 0.95105651629515357212;
     const double c2 = -0.8090169943749474241, s2 = 0.58778525229247312917;
 
-    EACH {
+    EACH
+    {
         number x = IN(0), outer = plus(IN(1), IN(4)), inner = plus(IN(2), IN(3));
         number outer_less = turned(minus(IN(1), IN(4))), inner_less = turned(minus(IN(2), IN(3)));
         number near = plus(x, plus(scaled(outer, c1), scaled(inner, c2)));
@@ -332,7 +336,8 @@ pass_any(const struct pass *p, const number *in, number *out)
     int64_t inside = p->inside, before = p->before, radix = p->radix;
     number sums[PRIME_MOST / 2 + 1], differences[PRIME_MOST / 2 + 1];
 
-    EACH {
+    EACH
+    {
         number x = IN(0), all = x;
 
         for (int64_t j = 1; 2 * j < radix; j++) {

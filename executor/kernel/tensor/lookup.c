@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
+#include "kernel/tensor/load.h"
 
 #define AT_ONCE 1024
 
@@ -17,28 +18,6 @@ compared_in(granary_dtype a, granary_dtype b)
     granary_dtype dtype = gr_dtype_promote(a, b);
 
     return dtype == GRANARY_FLOAT32 ? GRANARY_FLOAT64 : dtype;
-}
-
-/* Elements [from, from + n) of a tensor as values of the lane. */
-static void
-elements_load(const granary_tensor *tensor, int64_t from, int64_t n, enum gr_lane lane, void *out)
-{
-    enum gr_lane own = gr_lane_of(tensor->dtype);
-    size_t element = gr_tensor_element(tensor->dtype);
-
-    for (int64_t done = 0; done < n; done += AT_ONCE) {
-        _Alignas(64) int64_t loaded[AT_ONCE];
-        int64_t many = n - done < AT_ONCE ? n - done : AT_ONCE;
-        char *to = (char *)out + (size_t)done * 8;
-        const char *stored = (const char *)tensor->values + (size_t)(from + done) * element;
-
-        SIMD_CALL(tensor_lane_load)(tensor->dtype, loaded, stored, many);
-        if (own == lane) {
-            memcpy(to, loaded, (size_t)many * 8);
-        } else {
-            SIMD_CALL(tensor_lane_convert)(own, lane, to, loaded, many);
-        }
-    }
 }
 
 /* NaN behind all numbers. */
@@ -186,7 +165,7 @@ look_up(struct gr_kernel_call *call, const struct gr_chunk_lookup *params, enum 
     if (table.values == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)table.count);
     }
-    elements_load(in, 0, table.count, table.lane, table.values);
+    tensor_elements_load(in, 0, table.count, table.lane, table.values);
     err = prepare(&table, function, &falls);
     if (err == GRANARY_OK) {
         err =
@@ -196,7 +175,7 @@ look_up(struct gr_kernel_call *call, const struct gr_chunk_lookup *params, enum 
         _Alignas(64) int64_t block[AT_ONCE];
         int64_t n = count - from < AT_ONCE ? count - from : AT_ONCE;
 
-        elements_load(sought, from, n, table.lane, block);
+        tensor_elements_load(sought, from, n, table.lane, block);
         for (int64_t k = 0; k < n; k++) {
             if (function == ISIN) {
                 ((bool *)values)[from + k] = table_has(&table, &block[k]) != params->invert;
@@ -237,7 +216,7 @@ take_at(struct gr_kernel_call *call)
         _Alignas(64) int64_t block[AT_ONCE];
         int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
 
-        elements_load(positions, done, n, gr_lane_of(positions->dtype), block);
+        tensor_elements_load(positions, done, n, gr_lane_of(positions->dtype), block);
         for (int64_t k = 0; k < n && err == GRANARY_OK; k++) {
             int64_t at = !wide && block[k] < 0 ? block[k] + from->shape[0] : block[k];
 

@@ -82,9 +82,8 @@ add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane,
                         (blasint)n, 1.0, (double *)out + i * m * n, (blasint)n);
         } else if (lane == GR_LANE_Z) {
             cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, one,
-                        (const double *)a_values + 2 * i * m * k, (blasint)k,
-                        (const double *)b_values + 2 * i * k * n, (blasint)n, one, (double *)out + 2 * i * m * n,
-                        (blasint)n);
+                        (const double *)a_values + 2 * i * m * k, (blasint)k, (const double *)b_values + 2 * i * k * n,
+                        (blasint)n, one, (double *)out + 2 * i * m * n, (blasint)n);
         } else {
             SIMD_CALL(products_add_integers)
             ((const uint64_t *)a_values + i * m * k, (const uint64_t *)b_values + i * k * n, m, k, n,

@@ -77,8 +77,8 @@ read_number(struct reader *r, const char *text, int *ret_value)
     r->beyond[r->number_count] = beyond;
     r->imaginary[r->number_count] = imaginary;
     r->numbers[r->number_count++] = dtype == GRANARY_FLOAT64 || dtype == GRANARY_COMPLEX128 ? number
-                                    : beyond ? (double)(uint64_t)integer
-                                             : (double)integer;
+                                    : beyond                                                ? (double)(uint64_t)integer
+                                                                                            : (double)integer;
     return GRANARY_OK;
 }
 
@@ -609,8 +609,9 @@ has_rows(const struct program *p)
     int last = p->walk_dims - 1;
 
     return p->rows != NULL && p->step_count == 0 && p->result < p->input_count && p->in_place[p->result] &&
-           gr_tensor_element(p->dtype) == 8 && p->dtype != GRANARY_COMPLEX64 && last > 0 && p->stride[p->result][last] == 1 &&
-           p->stride[PROGRAM_INPUTS][last] == 1 && p->stride[PROGRAM_INPUTS][last - 1] == 0;
+           gr_tensor_element(p->dtype) == 8 && p->dtype != GRANARY_COMPLEX64 && last > 0 &&
+           p->stride[p->result][last] == 1 && p->stride[PROGRAM_INPUTS][last] == 1 &&
+           p->stride[PROGRAM_INPUTS][last - 1] == 0;
 }
 
 static void

@@ -204,18 +204,15 @@ one_poisson(const struct random_make *make, uint64_t position, void *to)
 
 /* Geometric gaps between successes for few. For many, a beta variable tells where the middle one of the sorted
  * uniform numbers lies, which halves the trials (Devroye, "Non-uniform random variate generation", 1986, X.4.4). */
-static void
-one_binomial(const struct random_make *make, uint64_t position, void *to)
+static int64_t
+next_binomial(struct stream *s, int64_t n, double p)
 {
-    struct stream s = stream_of(make, position);
-    int64_t n = make->low;
-    double p = make->a;
     int64_t count = 0;
 
     while (n > 32 && p > 0 && p < 1) {
         int64_t middle = n / 2 + 1;
-        double x = next_gamma(&s, (double)middle);
-        double y = next_gamma(&s, (double)(n + 1 - middle));
+        double x = next_gamma(s, (double)middle);
+        double y = next_gamma(s, (double)(n + 1 - middle));
         double at = x / (x + y);
 
         if (at <= p) {
@@ -228,9 +225,61 @@ one_binomial(const struct random_make *make, uint64_t position, void *to)
         }
     }
     for (int64_t i = 0; i < n; i++) {
-        count += p >= 1 || next_uniform(&s) <= p;
+        count += p >= 1 || next_uniform(s) <= p;
     }
-    *(int64_t *)to = count;
+    return count;
+}
+
+static void
+one_binomial(const struct random_make *make, uint64_t position, void *to)
+{
+    struct stream s = stream_of(make, position);
+
+    *(int64_t *)to = next_binomial(&s, make->low, make->a);
+}
+
+/* ---- rows ---- */
+
+/* Each outcome but the last has its share of the trials that those before it left. */
+static void
+row_multinomial(const struct random_make *make, uint64_t row, void *to)
+{
+    struct stream s = stream_of(make, row);
+    int64_t left = make->low, *counts = to;
+    double chance = 1;
+
+    for (size_t k = 0; k + 1 < make->width; k++) {
+        double p = make->numbers[k] < chance ? make->numbers[k] / chance : 1;
+
+        counts[k] = p > 0 ? next_binomial(&s, left, p) : 0;
+        left -= counts[k];
+        chance -= make->numbers[k];
+        chance = chance > 0 ? chance : 0;
+    }
+    counts[make->width - 1] = left;
+}
+
+/* Shares of gamma variables. Logarithms keep those of tiny shapes, which are too small for a double. */
+static void
+row_dirichlet(const struct random_make *make, uint64_t row, void *to)
+{
+    struct stream s = stream_of(make, row);
+    double *shares = to, most = -INFINITY, sum = 0;
+
+    for (size_t k = 0; k < make->width; k++) {
+        double shape = make->numbers[k];
+        double boost = shape < 1 ? log(next_uniform(&s)) / shape : 0;
+
+        shares[k] = log(next_gamma(&s, shape < 1 ? shape + 1 : shape)) + boost;
+        most = shares[k] > most ? shares[k] : most;
+    }
+    for (size_t k = 0; k < make->width; k++) {
+        shares[k] = exp(shares[k] - most);
+        sum += shares[k];
+    }
+    for (size_t k = 0; k < make->width; k++) {
+        shares[k] /= sum;
+    }
 }
 
 static void
@@ -301,15 +350,26 @@ granary_err
 random_make_init(const struct gr_params *params, int64_t seed, struct random_make *ret_make)
 {
     static random_fill_one *const ones[GR_RANDOM_COUNT] = {
-        [GR_RANDOM_integers] = one_integer,    [GR_RANDOM_exponential] = one_exponential,
-        [GR_RANDOM_gamma] = one_gamma,         [GR_RANDOM_beta] = one_beta,
-        [GR_RANDOM_poisson] = one_poisson,     [GR_RANDOM_binomial] = one_binomial,
-        [GR_RANDOM_geometric] = one_geometric, [GR_RANDOM_lognormal] = one_lognormal,
-        [GR_RANDOM_chisquare] = one_chisquare, [GR_RANDOM_standard_t] = one_t,
-        [GR_RANDOM_laplace] = one_laplace,     [GR_RANDOM_logistic] = one_logistic,
-        [GR_RANDOM_gumbel] = one_gumbel,       [GR_RANDOM_weibull] = one_weibull,
-        [GR_RANDOM_pareto] = one_pareto,       [GR_RANDOM_rayleigh] = one_rayleigh,
-        [GR_RANDOM_cauchy] = one_cauchy,       [GR_RANDOM_power] = one_power,
+        [GR_RANDOM_integers] = one_integer,
+        [GR_RANDOM_exponential] = one_exponential,
+        [GR_RANDOM_gamma] = one_gamma,
+        [GR_RANDOM_beta] = one_beta,
+        [GR_RANDOM_poisson] = one_poisson,
+        [GR_RANDOM_binomial] = one_binomial,
+        [GR_RANDOM_geometric] = one_geometric,
+        [GR_RANDOM_lognormal] = one_lognormal,
+        [GR_RANDOM_chisquare] = one_chisquare,
+        [GR_RANDOM_standard_t] = one_t,
+        [GR_RANDOM_laplace] = one_laplace,
+        [GR_RANDOM_logistic] = one_logistic,
+        [GR_RANDOM_gumbel] = one_gumbel,
+        [GR_RANDOM_weibull] = one_weibull,
+        [GR_RANDOM_pareto] = one_pareto,
+        [GR_RANDOM_rayleigh] = one_rayleigh,
+        [GR_RANDOM_cauchy] = one_cauchy,
+        [GR_RANDOM_power] = one_power,
+        [GR_RANDOM_multinomial] = row_multinomial,
+        [GR_RANDOM_dirichlet] = row_dirichlet,
     };
     struct gr_random random;
     granary_err err = gr_random_read(params, &random);
@@ -323,8 +383,10 @@ random_make_init(const struct gr_params *params, int64_t seed, struct random_mak
                                      .b = random.b,
                                      .low = random.low,
                                      .range = (uint64_t)random.high - (uint64_t)random.low,
-                                     .one = ones[random.distribution]};
-    if (random.distribution == GR_RANDOM_binomial) {
+                                     .one = ones[random.distribution],
+                                     .numbers = random.numbers,
+                                     .width = random.width};
+    if (random.distribution == GR_RANDOM_binomial || random.distribution == GR_RANDOM_multinomial) {
         ret_make->low = random.high;
     }
     if (ret_make->one == NULL) {
@@ -353,11 +415,34 @@ fill_pairs(const struct random_make *make, double *values, int64_t position, int
     }
 }
 
+/* Whole rows are made, and what is wanted of each is taken. */
+static void
+fill_rows(const struct random_make *make, char *values, int64_t position, int64_t count)
+{
+    int64_t width = (int64_t)make->width;
+    _Alignas(8) char row[GR_RANDOM_WIDTH_MAX * 8];
+
+    while (count > 0) {
+        int64_t from = position % width;
+        int64_t n = width - from < count ? width - from : count;
+
+        make->one(make, (uint64_t)(position / width), row);
+        memcpy(values, row + from * 8, (size_t)n * 8);
+        values += n * 8;
+        position += n;
+        count -= n;
+    }
+}
+
 void
 random_fill(const struct random_make *make, void *values, int64_t position, int64_t count)
 {
     double *numbers = values;
 
+    if (make->width > 0) {
+        fill_rows(make, values, position, count);
+        return;
+    }
     if (make->pair != NULL) {
         fill_pairs(make, numbers, position, count);
         if (make->a != 0 || make->b != 1) {

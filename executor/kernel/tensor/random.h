@@ -19,7 +19,9 @@ struct random_make {
     int64_t low;
     uint64_t range;
     void (*pair)(uint64_t counter, uint64_t seed, double ret_pair[2]); /* two elements a counter; or NULL */
-    random_fill_one *one;
+    random_fill_one *one;                                              /* of rows: all numbers of one */
+    const double *numbers;                                             /* of rows: chances or shapes */
+    size_t width;                                                      /* 0: elements do not come in rows */
 };
 
 /* Errors: EINVAL no such distribution, or its parameters do not fit */

@@ -28,37 +28,22 @@ casts(granary_dtype from, granary_dtype to)
     return from == to || numbers || texts || bools || times;
 }
 
-/* The items of a list as text are read as texts first. */
-static granary_err
-read_list(struct gr_expr *cast)
-{
-    struct gr_expr *call = NULL;
-    int position = cast->operands[0]->position;
-    granary_err err = gr_expr_call(GR_OP_LIST_READ, &cast->operands[0], 1, &call);
-
-    cast->operands[0] = call; /* NULL: gone with it */
-    if (err == GRANARY_OK) {
-        call->position = position;
-        err = expr_check_list_read(call);
-    }
-    return err;
-}
-
 granary_err
 expr_check_cast(struct gr_expr *expr)
 {
     granary_dtype from = expr->operands[0]->dtype;
     granary_dtype to = expr->target;
-    bool lists = expr_is_list(to) && (expr_is_list(from) || (from == GRANARY_STRING && expr->op == GR_OP_CAST));
+    bool lists = expr_is_list(from) && expr_is_list(to);
     struct expr_shown shown;
 
-    if (lists && from == GRANARY_STRING) {
-        granary_err err = read_list(expr);
+    if (from == GRANARY_STRING && expr_is_list(to)) {
+        granary_err err = expr_parse_list(expr);
 
         if (err != GRANARY_OK) {
             return err;
         }
         from = expr->operands[0]->dtype;
+        lists = true;
     }
     if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);
@@ -116,6 +101,20 @@ expr_check_timezone(struct gr_expr *expr)
     expr->dtype =
         err == GRANARY_OK && expr->operands[1]->dtype == GRANARY_TIMESTAMPTZ ? GRANARY_TIMESTAMP : GRANARY_TIMESTAMPTZ;
     return err;
+}
+
+granary_err
+expr_check_tz_localize(struct gr_expr *expr)
+{
+    granary_err err;
+
+    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[1], GRANARY_TIMESTAMP);
+    }
+    err = expr_check_timezone(expr);
+    return err == GRANARY_OK && expr->operands[1]->dtype != GRANARY_TIMESTAMP
+               ? expr_wrong_operand(expr, 1, "a timestamp, which is no instant yet,")
+               : err;
 }
 
 static const struct {

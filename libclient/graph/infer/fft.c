@@ -28,8 +28,8 @@ infer_fft(const struct gr_node *node, const struct gr_node_type *const *inputs, 
                        (long long)n, LINE_MOST, params->n == NULL ? ": give 'n'" : "");
     }
     *type = *input;
-    type->dtype = back ? (single ? GRANARY_FLOAT32 : GRANARY_FLOAT64)
-                       : (single ? GRANARY_COMPLEX64 : GRANARY_COMPLEX128);
+    type->dtype =
+        back ? (single ? GRANARY_FLOAT32 : GRANARY_FLOAT64) : (single ? GRANARY_COMPLEX64 : GRANARY_COMPLEX128);
     type->shape[axis] = node->op == GR_TILE_rfft ? n / 2 + 1 : n;
     err = infer_count(type->dims, type->shape, &count);
     return err;

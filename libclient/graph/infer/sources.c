@@ -140,6 +140,18 @@ check_random(const Granary__Node *node, enum gr_tile_op op)
     return gr_random_read(&(struct gr_params){GR_TILE_random, node->attrs, node->n_attrs}, &random);
 }
 
+/* Rows are as long as they have numbers. */
+static granary_err
+check_row(const struct gr_random *random, const struct gr_node_type *type)
+{
+    bool fits = random->width == 0 || (type->dims > 0 && type->shape[type->dims - 1] == (int64_t)random->width);
+    struct infer_shown shown;
+
+    return fits ? GRANARY_OK
+                : gr_fail(GRANARY_EINVAL, "parameter 'shape' is %s; its last dimension is a row of %zu numbers",
+                          infer_show_type(type, &shown), random->width);
+}
+
 static granary_err
 infer_random(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -151,7 +163,10 @@ infer_random(const struct gr_node *node, const struct gr_node_type *const *input
     (void)inputs;
     if (err == GRANARY_OK) {
         err = gr_random_read(&params, &random);
+    }
+    if (err == GRANARY_OK) {
         type->dtype = random.dtype;
+        err = check_row(&random, type);
     }
     if (err == GRANARY_OK && (err = infer_count(type->dims, type->shape, &count)) == GRANARY_OK) {
         err = infer_check_chunk(node, type);

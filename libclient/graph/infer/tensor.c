@@ -193,7 +193,7 @@ infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs,
 #include "contract/tensor_views.def"
 #undef TENSOR_VIEW
 
-static granary_err
+granary_err
 infer_along(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *input = inputs[0];
@@ -257,10 +257,6 @@ ALONG(cummin)
 ALONG(diff)
 ALONG(median)
 ALONG(nanmedian)
-ALONG(tensor_quantile)
-ALONG(nanquantile)
-ALONG(percentile)
-ALONG(nanpercentile)
 #undef ALONG
 
 static granary_err

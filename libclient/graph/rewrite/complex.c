@@ -67,8 +67,7 @@ apply_to(struct rewrite *x, enum gr_tile_op op, enum gr_tile_op part)
 
     if (rewrite_inputs(x) == 2) {
         inputs[1] = rewrite_input(x, 1);
-        inputs[1] =
-            gr_dtype_is_complex(inputs[1]->type.dtype) ? rewrite_astype(x, inputs[1], GRANARY_BOOL) : inputs[1];
+        inputs[1] = gr_dtype_is_complex(inputs[1]->type.dtype) ? rewrite_astype(x, inputs[1], GRANARY_BOOL) : inputs[1];
     }
     for (size_t i = 0; i < x->params.count; i++) {
         rewrite_hand_on(x, x->params.attrs[i]->name, x->params.attrs[i]->name);

@@ -1,5 +1,4 @@
 /* Products of vectors, matrices and tensors as element-wise products, sums and matmul. */
-#include <math.h>
 #include <string.h>
 
 #include "graph/infer/private.h"
@@ -327,42 +326,6 @@ rewrite_trace(struct rewrite *x)
 }
 
 const struct gr_operator gr_op_trace = {.rewrite = rewrite_trace};
-
-static struct gr_node *
-rewrite_norm(struct rewrite *x)
-{
-    struct gr_node *a = rewrite_input(x, 0);
-    int dims = a->type.dims;
-    int axis = rewrite_axis_or_all(x, a);
-    bool keep = rewrite_param_bool(x, "keepdims");
-    double p = rewrite_param_number(x, "ord");
-    struct gr_node *powers;
-
-    if (axis < 0 && dims != 1 && rewrite_param(x, "ord") != NULL) {
-        return rewrite_fail(x, "parameter 'ord' needs 'axis' for a tensor of %d dimensions", dims);
-    }
-    if (gr_dtype_is_complex(a->type.dtype)) {
-        a = rewrite_unary(x, GR_TILE_absolute, a);
-    } else if (!gr_dtype_is_float(a->type.dtype)) {
-        a = rewrite_astype(x, a, GRANARY_FLOAT64);
-    }
-    if (p == 2) {
-        return rewrite_unary(x, GR_TILE_sqrt,
-                             rewrite_reduce(x, GR_TILE_sum, rewrite_unary(x, GR_TILE_square, a), axis, keep));
-    }
-    if (p == 0) {
-        return rewrite_astype(x, rewrite_reduce(x, GR_TILE_count_nonzero, a, axis, keep), a->type.dtype);
-    }
-    a = rewrite_unary(x, GR_TILE_absolute, a);
-    if (isinf(p)) {
-        return rewrite_reduce(x, p > 0 ? GR_TILE_max : GR_TILE_min, a, axis, keep);
-    }
-    powers = p == 1 ? a : rewrite_value(x, GR_TILE_power, a, p);
-    powers = rewrite_reduce(x, GR_TILE_sum, powers, axis, keep);
-    return p == 1 ? powers : rewrite_value(x, GR_TILE_power, powers, 1 / p);
-}
-
-const struct gr_operator gr_op_norm = {.rewrite = rewrite_norm};
 
 /* The x for which a x is nearest to 1. */
 static struct gr_node *

@@ -6,6 +6,8 @@
 #include "graph/rewrite/private.h"
 #include "graph/tensor/types.h"
 
+#define UNIQUE_COLUMNS 256
+
 static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
 
 /* A column of a frame as a tensor of one dimension. */
@@ -40,6 +42,9 @@ masked(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
 
     if (mask->type.dtype != GRANARY_BOOL) {
         vectors[1] = rewrite_value(x, GR_TILE_not_equal, vectors[1], 0);
+    }
+    if (gr_dtype_is_complex(a->type.dtype)) { /* frames have no such columns */
+        return rewrite_binary(x, GR_TILE_take_at, vectors[0], rewrite_unary(x, GR_TILE_flatnonzero, vectors[1]));
     }
     vectors[1] = rewrite_astype(x, vectors[1], a->type.dtype);
     return column(x, rows_where(x, vectors, 2), 0);
@@ -119,11 +124,103 @@ unique_of(struct rewrite *x, struct gr_node *vector)
     return column(x, groups(x, vector), 0);
 }
 
+/* The first dimension's parts as rows of a frame that has no other columns. */
+static struct gr_node *
+rows_of(struct rewrite *x, struct gr_node *a, const char **ret_names, size_t *ret_count)
+{
+    int64_t columns = a->type.dims == 2 ? a->type.shape[1] : 1;
+
+    if (columns < 1 || columns > UNIQUE_COLUMNS) {
+        return rewrite_fail(x, "rows have %lld elements; 1 to %d are possible", (long long)columns, UNIQUE_COLUMNS);
+    }
+    for (int64_t c = 0; c < columns; c++) {
+        ret_names[c] = rewrite_text(x, "%lld", (long long)c);
+    }
+    *ret_count = (size_t)columns;
+    return rewrite_add(x, GR_TILE_from_tensor, a, NULL, rewrite_strings(x, "columns", ret_names, (size_t)columns),
+                       NULL);
+}
+
+/* Different rows in order, with what `aggregate` says of each. */
+static struct gr_node *
+different(struct rewrite *x, struct gr_node *rows, const char *const *columns, size_t count, const char *aggregate)
+{
+    rewrite_entry(x, "n", aggregate);
+    return rewrite_add(x, GR_TILE_groupby, rows, NULL, rewrite_strings(x, "keys", columns, count),
+                       rewrite_map(x, "aggregate"));
+}
+
+/* A number for each row: that of its like among the different ones. */
+static struct gr_node *
+numbers_of_rows(struct rewrite *x, struct gr_node *rows, const char *const *columns, size_t count)
+{
+    rewrite_entry(x, "n", "dense_rank()");
+    rewrite_set(x, rewrite_map(x, "columns"));
+    rewrite_set(x, rewrite_bool(x, "nan_largest", true));
+    return rewrite_add(x, GR_TILE_window, rows, NULL, rewrite_strings(x, "by", columns, count), NULL);
+}
+
+static struct gr_node *
+unique_rows(struct rewrite *x, struct gr_node *a)
+{
+    const char *names_of_columns[UNIQUE_COLUMNS];
+    static const char *const number[] = {"n"};
+    size_t count = 0;
+    struct gr_node *rows;
+    int64_t size = a->type.shape[0];
+
+    if (a->type.dims < 1 || a->type.dims > 2 || rewrite_axis(x, "axis", a->type.dims) != 0) {
+        return rewrite_fail(x, "parameter 'axis' is 0, the first of one dimension or two: use transpose and reshape");
+    }
+    rows = rows_of(x, a, names_of_columns, &count);
+    if (x->err != GRANARY_OK) {
+        return rows;
+    }
+    if (rewrite_param_is(x, "part", "inverse")) {
+        rows = numbers_of_rows(x, rows, names_of_columns, count);
+        if (!gr_type_is_unsized(&a->type)) {
+            rewrite_set(x, rewrite_int(x, "rows", size));
+        }
+        rows = rewrite_add(x, GR_TILE_to_tensor, rows, NULL, rewrite_strings(x, "columns", number, 1),
+                           rewrite_bool(x, "flat", true));
+        return rewrite_value(x, GR_TILE_subtract, rewrite_astype(x, rows, GRANARY_INT64), 1);
+    }
+    if (rewrite_param_is(x, "part", "index")) {
+        rows = rewrite_add(x, GR_TILE_reset_index, rows, NULL, rewrite_string(x, "name", "at"), NULL);
+    }
+    rows = different(x, rows, names_of_columns, count, rewrite_param_is(x, "part", "index") ? "min(at)" : "size");
+    if (!rewrite_param_is(x, "part", "values")) {
+        return rewrite_add(x, GR_TILE_to_tensor, rows, NULL, rewrite_strings(x, "columns", number, 1),
+                           rewrite_bool(x, "flat", true));
+    }
+    return rewrite_add(x, GR_TILE_to_tensor, rows, NULL, rewrite_strings(x, "columns", names_of_columns, count),
+                       rewrite_bool(x, "flat", a->type.dims == 1));
+}
+
+/* Where each value comes first. */
+static struct gr_node *
+first_places(struct rewrite *x, struct gr_node *vector)
+{
+    static const char *const number[] = {"n"};
+    struct gr_node *rows =
+        rewrite_add(x, GR_TILE_from_tensor, vector, NULL, rewrite_strings(x, "columns", names, 1), NULL);
+
+    rows = rewrite_add(x, GR_TILE_reset_index, rows, NULL, rewrite_string(x, "name", "at"), NULL);
+    return rewrite_add(x, GR_TILE_to_tensor, different(x, rows, names, 1, "min(at)"), NULL,
+                       rewrite_strings(x, "columns", number, 1), rewrite_bool(x, "flat", true));
+}
+
 static struct gr_node *
 rewrite_unique(struct rewrite *x)
 {
     struct gr_node *a = rewrite_input(x, 0);
 
+    if (rewrite_param(x, "axis") != NULL) {
+        return unique_rows(x, a);
+    }
+    if (rewrite_param_is(x, "part", "index")) {
+        return first_places(x, rewrite_flat(x, a));
+    }
     if (rewrite_param_is(x, "part", "values")) {
         return unique_of(x, rewrite_flat(x, a));
     }
@@ -184,7 +281,8 @@ rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
     memcpy(shape + 1, a->type.shape + dims, (size_t)rest * sizeof shape[0]);
     a = dims == 1 ? a : rewrite_reshape(x, a, shape, (size_t)rest + 1);
     mask = rewrite_flat(x, mask);
-    if (x->err == GRANARY_OK && rest == 1 && shape[1] > 0 && shape[1] <= ROW_COLUMNS) {
+    if (x->err == GRANARY_OK && rest == 1 && shape[1] > 0 && shape[1] <= ROW_COLUMNS &&
+        !gr_dtype_is_complex(a->type.dtype)) {
         return rows_of_matrix(x, a, mask);
     }
     return rewrite_binary(x, GR_TILE_take_at, a, rewrite_unary(x, GR_TILE_flatnonzero, mask));

@@ -46,9 +46,8 @@ rewrite_average(struct rewrite *x)
     }
     /* Both in the result's dtype, as NumPy does: products of small integers would wrap. */
     w = rewrite_input(x, 1);
-    dtype = gr_dtype_is_float(type->dtype) || rewrite_is_complex(x->node)
-                ? gr_dtype_promote(type->dtype, w->type.dtype)
-                : GRANARY_FLOAT64;
+    dtype = gr_dtype_is_float(type->dtype) || rewrite_is_complex(x->node) ? gr_dtype_promote(type->dtype, w->type.dtype)
+                                                                          : GRANARY_FLOAT64;
     a = rewrite_astype(x, a, dtype);
     w = rewrite_astype(x, w, dtype);
     weights = &w->type;
@@ -264,99 +263,3 @@ rewrite_array_equal(struct rewrite *x)
 }
 
 const struct gr_operator gr_op_array_equal = {.rewrite = rewrite_array_equal};
-
-/* ---- counts ---- */
-
-/* `bins` equal bins between the elements of a, counted as float64. Edges are NumPy's: so many steps from the first, and
- * the last as it is: computed, it may round below the largest element. */
-static struct gr_node *
-edges_between(struct rewrite *x, struct gr_node *a, int64_t bins)
-{
-    struct gr_node *begin = rewrite_astype(x, rewrite_reduce(x, GR_TILE_min, a, -1, false), GRANARY_FLOAT64);
-    struct gr_node *end = rewrite_astype(x, rewrite_reduce(x, GR_TILE_max, a, -1, false), GRANARY_FLOAT64);
-    /* Of equal elements the bins reach half to each side. */
-    struct gr_node *half = rewrite_value(x, GR_TILE_multiply, rewrite_binary(x, GR_TILE_equal, begin, end), .5);
-    struct gr_node *from = rewrite_binary(x, GR_TILE_subtract, begin, half),
-                   *to = rewrite_binary(x, GR_TILE_add, end, half);
-    struct gr_node *number = rewrite_range(x, bins + 1);
-    struct gr_node *step =
-        rewrite_value(x, GR_TILE_divide, rewrite_binary(x, GR_TILE_subtract, to, from), (double)bins);
-    struct gr_node *edges[3];
-
-    edges[2] = rewrite_binary(x, GR_TILE_add, rewrite_binary(x, GR_TILE_multiply, number, step), from);
-    edges[1] = to;
-    edges[0] = rewrite_value(x, GR_TILE_equal, number, (double)bins);
-    return rewrite_add_many(x, GR_TILE_where, edges, 3);
-}
-
-/* The same between numbers that are given. */
-static struct gr_node *
-edges_given(struct rewrite *x, double from, double to, int64_t bins)
-{
-
-    if (!(from <= to && isfinite(from) && isfinite(to))) {
-        return rewrite_fail(x, "parameters 'low' and 'high' are %g and %g", from, to);
-    }
-    rewrite_set(x, rewrite_number(x, "start", from == to ? from - .5 : from));
-    rewrite_set(x, rewrite_number(x, "stop", from == to ? to + .5 : to));
-    return rewrite_add(x, GR_TILE_linspace, NULL, NULL, rewrite_int(x, "count", bins + 1), NULL);
-}
-
-/* Where bins begin and end: a second input, or equal ones. */
-static struct gr_node *
-bin_edges(struct rewrite *x, struct gr_node *a)
-{
-    int64_t bins = rewrite_param_int(x, "bins");
-    const Granary__Attr *low = rewrite_param(x, "low"), *high = rewrite_param(x, "high");
-    struct gr_node *edges;
-
-    if (rewrite_inputs(x) == 2) {
-        return rewrite_input(x, 1);
-    }
-    if (bins < 1 || bins > 1 << 24 || (low == NULL) != (high == NULL)) {
-        return rewrite_fail(x, "parameter 'bins' is at least 1, and 'low' and 'high' are given both or none");
-    }
-    edges = low != NULL ? edges_given(x, gr_attr_number(low), gr_attr_number(high), bins) : edges_between(x, a, bins);
-    return rewrite_astype(x, edges, gr_dtype_is_float(a->type.dtype) ? a->type.dtype : GRANARY_FLOAT64);
-}
-
-static struct gr_node *
-rewrite_histogram(struct rewrite *x)
-{
-    struct gr_node *a = rewrite_input(x, 0);
-    struct gr_node *edges = bin_edges(x, a);
-    int64_t bins;
-    struct gr_node *last, *at, *counts, *inside;
-
-    if (x->err == GRANARY_OK && (edges->type.dims != 1 || edges->type.shape[0] < 2)) {
-        return rewrite_fail(x, "bins have one dimension, and two edges at least");
-    }
-    if (x->err != GRANARY_OK) {
-        return x->node;
-    }
-    if (rewrite_param_is(x, "part", "edges")) {
-        return edges;
-    }
-    bins = edges->type.shape[0] - 1;
-    /* Large integers are rounded as edges are: else the largest could lie beyond the last edge. */
-    if (rewrite_inputs(x) == 1) {
-        a = rewrite_astype(x, a, edges->type.dtype);
-    }
-    /* The last bin has its right edge; what is in none, NaN too, is counted behind them. */
-    last = rewrite_add(x, GR_TILE_getitem, edges, NULL, rewrite_string(x, "index", "-1"), NULL);
-    at = rewrite_add(x, GR_TILE_searchsorted, edges, rewrite_unary(x, GR_TILE_ravel, a),
-                     rewrite_string(x, "side", "right"), NULL);
-    inside = rewrite_binary(x, GR_TILE_subtract, at,
-                            rewrite_binary(x, GR_TILE_equal, rewrite_unary(x, GR_TILE_ravel, a), last));
-    inside = rewrite_add(x, GR_TILE_clip, inside, NULL, rewrite_int(x, "min", 0), rewrite_int(x, "max", bins + 1));
-    counts = rewrite_add(x, GR_TILE_bincount, inside, NULL, rewrite_int(x, "length", bins + 2), NULL);
-    counts = rewrite_add(x, GR_TILE_getitem, counts, NULL,
-                         rewrite_string(x, "index", rewrite_text(x, "1:%lld", (long long)bins + 1)), NULL);
-    if (!rewrite_param_bool(x, "density")) {
-        return counts;
-    }
-    counts = rewrite_binary(x, GR_TILE_divide, counts, rewrite_reduce(x, GR_TILE_sum, counts, -1, false));
-    return rewrite_binary(x, GR_TILE_divide, counts, rewrite_unary(x, GR_TILE_diff, edges));
-}
-
-const struct gr_operator gr_op_histogram = {.rewrite = rewrite_histogram};

@@ -108,7 +108,7 @@ gr_map_check(const Granary__Node *node, enum gr_tile_op op)
 static struct gr_map_operand
 number_operand(const Granary__Attr *attr)
 {
-    return (struct gr_map_operand){gr_attr_is_complex(attr)                      ? GRANARY_COMPLEX128
+    return (struct gr_map_operand){gr_attr_is_complex(attr)                    ? GRANARY_COMPLEX128
                                    : attr->kind == GRANARY__ATTR__KIND__DOUBLE ? GRANARY_FLOAT64
                                                                                : GRANARY_INT64,
                                    true};

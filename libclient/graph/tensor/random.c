@@ -63,11 +63,51 @@ number_of(const struct gr_params *params, const char *name)
                : gr_param_number(params, name);
 }
 
+/* The chances or shapes of rows. Chances but for the last add up to 1 at most. */
+static granary_err
+read_row(const struct gr_params *params, const char *name, struct gr_random *r)
+{
+    const Granary__Attr *attr = gr_attr_find(params->attrs, params->count, name);
+    bool chances = r->distribution == GR_RANDOM_multinomial;
+    double sum = 0;
+
+    if (attr == NULL || attr->n_doubles == 0 || attr->n_doubles > GR_RANDOM_WIDTH_MAX) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s' is missing, or has not 1 to %d numbers", name,
+                       GR_RANDOM_WIDTH_MAX);
+    }
+    for (size_t k = 0; k < attr->n_doubles; k++) {
+        double value = attr->doubles[k];
+
+        if (!isfinite(value) || value < 0 || (value > 1 && chances) || (value == 0 && !chances)) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' has %g; it can have %s", name, value,
+                           chances ? "chances of 0 to 1" : "numbers above 0");
+        }
+        sum += k + 1 < attr->n_doubles ? value : 0;
+    }
+    if (chances && sum > 1 + 1e-12) {
+        return gr_fail(GRANARY_EINVAL, "parameter '%s': all but the last add up to %.17g, more than 1", name, sum);
+    }
+    r->numbers = attr->doubles;
+    r->width = attr->n_doubles;
+    return GRANARY_OK;
+}
+
+static granary_err
+read_trials(const struct gr_params *params, struct gr_random *r)
+{
+    r->high = gr_param_int(params, "n");
+    r->dtype = GRANARY_INT64;
+    return r->high < 0 ? gr_fail(GRANARY_EINVAL, "%s cannot have n %lld", distributions[r->distribution].name,
+                                 (long long)r->high)
+                       : GRANARY_OK;
+}
+
 granary_err
 gr_random_read(const struct gr_params *params, struct gr_random *ret_random)
 {
     const char *distribution = gr_param_text(params, "distribution");
     struct gr_random r = {.dtype = GRANARY_FLOAT64};
+    granary_err err = GRANARY_OK;
     int i = 0;
 
     while (i < GR_RANDOM_COUNT && strcmp(distributions[i].name, distribution) != 0) {
@@ -99,12 +139,15 @@ gr_random_read(const struct gr_params *params, struct gr_random *ret_random)
                            (long long)r.high);
         }
         break;
+    case GR_RANDOM_multinomial:
+        err = read_row(params, "pvals", &r);
+        err = err == GRANARY_OK ? read_trials(params, &r) : err;
+        break;
     case GR_RANDOM_binomial:
-        r.high = gr_param_int(params, "n");
-        if (r.high < 0) {
-            return gr_fail(GRANARY_EINVAL, "binomial cannot have n %lld", (long long)r.high);
-        }
-        r.dtype = GRANARY_INT64;
+        err = read_trials(params, &r);
+        break;
+    case GR_RANDOM_dirichlet:
+        err = read_row(params, "alphas", &r);
         break;
     case GR_RANDOM_poisson:
     case GR_RANDOM_geometric:
@@ -113,6 +156,8 @@ gr_random_read(const struct gr_params *params, struct gr_random *ret_random)
     default:
         break;
     }
-    *ret_random = r;
-    return GRANARY_OK;
+    if (err == GRANARY_OK) {
+        *ret_random = r;
+    }
+    return err;
 }

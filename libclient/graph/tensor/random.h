@@ -25,7 +25,11 @@
     X(pareto, "alpha", NULL)                                                                                           \
     X(rayleigh, "scale", NULL)                                                                                         \
     X(cauchy, "loc", "scale")                                                                                          \
-    X(power, "alpha", NULL)
+    X(power, "alpha", NULL)                                                                                            \
+    X(multinomial, NULL, NULL)                                                                                         \
+    X(dirichlet, NULL, NULL)
+
+#define GR_RANDOM_WIDTH_MAX 4096
 
 enum gr_random_distribution {
 #define X(name, a, b) GR_RANDOM_##name,
@@ -40,7 +44,9 @@ struct gr_random {
     double a;
     double b; /* of uniform: high - low */
     int64_t low;
-    int64_t high; /* of integers: not included; of binomial: how many trials */
+    int64_t high;          /* of integers: not included; of binomial and multinomial: how many trials */
+    const double *numbers; /* of rows: chances or shapes, as the parameters have them */
+    size_t width;          /* 0: elements do not come in rows */
 };
 
 /* Of the parameters of the operator random. Errors: EINVAL no such distribution, or parameters outside what it knows */

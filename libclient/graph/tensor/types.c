@@ -124,16 +124,13 @@ gr_complex_parse(const char *text, double *ret_real, double *ret_imaginary)
     }
     if (*end == '+' || *end == '-') {
         last = read_part(end, &second);
-        if (last == end) {
-            return false;
-        }
-        *ret_real = first;
-        *ret_imaginary = second;
-    } else {
-        *ret_real = 0;
-        *ret_imaginary = first;
     }
-    return strcmp(last, "j") == 0;
+    if (strcmp(last, "j") != 0) {
+        return false;
+    }
+    *ret_real = last == end ? 0 : first;
+    *ret_imaginary = last == end ? first : second;
+    return true;
 }
 
 bool
@@ -216,7 +213,7 @@ promote_operands(const struct gr_map_operand *a, const struct gr_map_operand *b)
         return gr_dtype_promote(a->dtype, b->dtype);
     }
     if (weak->dtype == GRANARY_COMPLEX128) {
-        return kind == GR_CLASS_COMPLEX                ? strong->dtype
+        return kind == GR_CLASS_COMPLEX           ? strong->dtype
                : strong->dtype == GRANARY_FLOAT32 ? GRANARY_COMPLEX64
                                                   : GRANARY_COMPLEX128;
     }
@@ -229,8 +226,8 @@ promote_operands(const struct gr_map_operand *a, const struct gr_map_operand *b)
 granary_err
 gr_complex_refuse(const char *name, granary_dtype dtype)
 {
-    return gr_fail(GRANARY_ETYPE, "%s is not for tensors of %s: `real`, `imag`, `absolute` and `angle` give floats", name,
-                   granary_dtype_name(dtype));
+    return gr_fail(GRANARY_ETYPE, "%s is not for tensors of %s: `real`, `imag`, `absolute` and `angle` give floats",
+                   name, granary_dtype_name(dtype));
 }
 
 static granary_err
@@ -300,11 +297,13 @@ gr_map_types(enum gr_map_function function, const struct gr_map_operand *operand
         good = functions[function].rule == RULE_ARITHMETIC || !gr_dtype_is_float(dtype);
         *ret_compute = *ret_dtype = dtype == GRANARY_BOOL ? GRANARY_INT8 : dtype;
         break;
+    case RULE_COMPLEX:
     case RULE_FLOATING:
         if (functions[function].operands == 2 && !operands[0].weak && !operands[1].weak) {
             dtype = gr_dtype_promote(gr_dtype_of_float(operands[0].dtype), gr_dtype_of_float(operands[1].dtype));
         }
         *ret_compute = *ret_dtype = gr_dtype_of_float(dtype);
+        *ret_dtype = functions[function].rule == RULE_COMPLEX ? complex_of(*ret_dtype) : *ret_dtype;
         break;
     case RULE_DIVIDE:
         *ret_compute = *ret_dtype = gr_dtype_is_float(dtype) ? dtype : GRANARY_FLOAT64;
@@ -321,10 +320,6 @@ gr_map_types(enum gr_map_function function, const struct gr_map_operand *operand
         break;
     case RULE_INTEGER:
         good = gr_dtype_is_integer(dtype);
-        break;
-    case RULE_COMPLEX:
-        *ret_compute = gr_dtype_of_float(dtype);
-        *ret_dtype = complex_of(*ret_compute);
         break;
     default: /* RULE_ASTYPE */
         good = gr_tensor_dtype_valid(to);

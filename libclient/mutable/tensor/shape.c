@@ -66,7 +66,7 @@ fill_parse(granary_dtype dtype, const char *text, unsigned char ret_fill[8])
         GR_INTEGER_DTYPES(INTEGER)
 #undef INTEGER
     default:
-        return gr_fail(GRANARY_ETYPE, "tensors have no elements of %s: bool, integers and floats",
+        return gr_fail(GRANARY_ETYPE, "mutable tensors have no elements of %s: bool, integers and floats",
                        granary_dtype_name(dtype));
     }
 }

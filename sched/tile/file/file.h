@@ -54,6 +54,7 @@ struct gr_file {
     struct gr_file_part *parts; /* of batches */
     size_t part_count;
     uint64_t values_at; /* tensors: where the elements begin */
+    bool is_half;       /* they are float16, which become float32 */
 
     /* While it is not known: operators that tell more, in stages. */
     const char *stage; /* for people */

@@ -32,7 +32,7 @@ npy_look(struct gr_file *file, int fd)
     granary_err err = head == NULL ? tile_no_memory() : gr_pread_all(fd, head, size, 0);
 
     if (err == GRANARY_OK) {
-        err = gr_npy_head(head, size, (uint64_t)file->file_bytes, &tensor, &at);
+        err = gr_npy_head(head, size, (uint64_t)file->file_bytes, &tensor, &at, &file->is_half);
     }
     free(head);
     if (err != GRANARY_OK) {
@@ -75,6 +75,7 @@ npy_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr
     (void)out; /* it is step i's */
     gr_attrs_add(t->chunks, shared, gr_attr_new_string("dtype", granary_dtype_name(file->type.dtype)));
     gr_attrs_add(t->chunks, shared, gr_attr_new_int("at", (int64_t)file->values_at));
+    gr_attrs_add(t->chunks, shared, gr_attr_new_bool("half", file->is_half));
     return tile_tensor_source(t, i, GR_CHUNK_tensor_read, shared);
 }
 

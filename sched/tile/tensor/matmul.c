@@ -103,7 +103,8 @@ tile_stacks(struct tiling *t, size_t i)
 
         most = matrix > most ? matrix : most;
     }
-    if (t->options->memory_bytes > 0 && (uint64_t)most > t->options->memory_bytes / READ_PARTS / (uint64_t)tile_element_bytes(t)) {
+    if (t->options->memory_bytes > 0 &&
+        (uint64_t)most > t->options->memory_bytes / READ_PARTS / (uint64_t)tile_element_bytes(t)) {
         return gr_fail(GRANARY_EINVAL, "matrices of a stack stay whole, and one of %lld elements is too large for that",
                        (long long)most);
     }

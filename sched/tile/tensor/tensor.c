@@ -82,7 +82,7 @@ tile_array(struct tiling *t, size_t i)
 TILE_AS(random, tile_tensor_source(t, i, GR_CHUNK_random,
                                    tiling_attrs(t, i,
                                                 NAMES("seed", "distribution", "low", "high", "loc", "scale", "alpha",
-                                                      "beta", "df", "lam", "n", "p"))))
+                                                      "beta", "df", "lam", "n", "p", "pvals", "alphas"))))
 
 /* One value everywhere, or in a band along the last two dimensions. */
 static granary_err

@@ -36,12 +36,12 @@ _preload_sanitizer()
 
 DTYPES = {'null': 0, 'bool': 1, 'int64': 2, 'float64': 3, 'string': 4, 'date': 5, 'timestamp': 6, 'int32': 7, 'float32': 8,
           'int8': 9, 'int16': 10, 'uint8': 11, 'uint16': 12, 'uint32': 13, 'uint64': 14, 'duration': 15, 'decimal': 16,
-          'time': 17, 'timestamptz': 18, 'binary': 19}
+          'time': 17, 'timestamptz': 18, 'binary': 19, 'complex64': 20, 'complex128': 21}
 NAMES = {number: name for name, number in DTYPES.items()}
 LIST = 24
 NUMPY = {'int64': 'i8', 'float64': 'f8', 'date': 'i4', 'timestamp': 'i8', 'int32': 'i4', 'float32': 'f4', 'int8': 'i1',
          'int16': 'i2', 'uint8': 'u1', 'uint16': 'u2', 'uint32': 'u4', 'uint64': 'u8', 'duration': 'i8',
-         'time': 'i8', 'timestamptz': 'i8'}
+         'time': 'i8', 'timestamptz': 'i8', 'complex64': 'c8', 'complex128': 'c16'}
 MOMENTS = ('date', 'time', 'timestamp', 'timestamptz', 'duration')
 
 

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include "data/frame.h"
+#include "data/print.h"
 #include "data/tensor.h"
 
 static void
@@ -175,6 +177,55 @@ what_we_cannot_read_is_refused(void **state)
     assert_int_equal(tensor.dims, 77);
 }
 
+/* Graphs read float16 as float32; whoever reads in place is told. */
+static void
+halves_become_floats(void **state)
+{
+    static const char header[] = "{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }";
+    static const uint16_t halves[] = {0x3e00, 0xc000, 0x7c00}; /* 1.5, -2, inf */
+    _Alignas(64) char file[128 + sizeof halves];
+    struct gr_tensor tensor = {.owned = NULL};
+    granary_tensor view;
+
+    (void)state;
+    memset(file, ' ', sizeof file);
+    memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memcpy(file + 10, header, sizeof header - 1);
+    memcpy(file + 128, halves, sizeof halves);
+    assert_int_equal(gr_npy_open(file, sizeof file, &tensor), GRANARY_OK);
+    assert_int_equal(tensor.view.dtype, GRANARY_FLOAT32);
+    assert_true(((const float *)tensor.view.values)[0] == 1.5F && ((const float *)tensor.view.values)[1] == -2);
+    assert_true(isinf(((const float *)tensor.view.values)[2]));
+    gr_tensor_free(&tensor);
+    assert_int_equal(gr_npy_open(file, sizeof file - 1, &tensor), GRANARY_ECORRUPT);
+    assert_int_equal(gr_npy_read(file, sizeof file, &view), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "float16"));
+}
+
+static void
+complex_numbers_are_two_floats(void **state)
+{
+    static const float values[] = {1, 2, 0.5F, -0.0F};
+    const granary_tensor tensor = {.dtype = GRANARY_COMPLEX64, .dims = 1, .shape = {2}, .values = values};
+    struct gr_buf text = {0};
+    _Alignas(64) char file[256];
+    granary_tensor back;
+
+    (void)state;
+    assert_int_equal(gr_npy_measure(&tensor), 128 + sizeof values);
+    gr_npy_write(&tensor, file);
+    assert_non_null(strstr(file + 10, "'<c8'"));
+    assert_int_equal(gr_npy_read(file, gr_npy_measure(&tensor), &back), GRANARY_OK);
+    assert_int_equal(back.dtype, GRANARY_COMPLEX64);
+    assert_memory_equal(back.values, values, sizeof values);
+    gr_print_tensor(&tensor, 0, &text);
+    assert_int_equal(gr_print_tensor_json(&tensor, &text), GRANARY_OK);
+    assert_string_equal(text.bytes,
+                        "[1.0+2.0j 0.5-0.0j]\n{\"dtype\":\"complex64\",\"shape\":[2],\"values\":[[1.0,2.0],[0.5,"
+                        "-0.0]]}\n");
+    gr_buf_free(&text);
+}
+
 static void
 damage_anywhere_is_survived(void **state)
 {
@@ -213,6 +264,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_checked),
         cmocka_unit_test(files_read_back),
+        cmocka_unit_test(halves_become_floats),
+        cmocka_unit_test(complex_numbers_are_two_floats),
         cmocka_unit_test(headers_of_others_are_understood),
         cmocka_unit_test(misaligned_data_are_refused),
         cmocka_unit_test(what_we_cannot_read_is_refused),

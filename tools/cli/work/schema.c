@@ -12,9 +12,10 @@
 
 /* The type of a value, or of the elements of a list. */
 static const char *const types[] = {
-    [GR_PARAM_INT] = "integer",   [GR_PARAM_NUMBER] = "number",  [GR_PARAM_VALUE] = "number",
-    [GR_PARAM_BOOL] = "boolean",  [GR_PARAM_STRING] = "string",  [GR_PARAM_INTS] = "integer",
-    [GR_PARAM_BOOLS] = "boolean", [GR_PARAM_STRINGS] = "string", [GR_PARAM_MAP] = "string",
+    [GR_PARAM_INT] = "integer",    [GR_PARAM_NUMBER] = "number",  [GR_PARAM_VALUE] = "number",
+    [GR_PARAM_BOOL] = "boolean",   [GR_PARAM_STRING] = "string",  [GR_PARAM_INTS] = "integer",
+    [GR_PARAM_BOOLS] = "boolean",  [GR_PARAM_STRINGS] = "string", [GR_PARAM_MAP] = "string",
+    [GR_PARAM_NUMBERS] = "number",
 };
 
 static void
@@ -79,7 +80,8 @@ print_default(struct json *json, const struct gr_param_info *param)
 static void
 print_param(struct json *json, const struct gr_param_info *param)
 {
-    bool is_list = param->kind == GR_PARAM_INTS || param->kind == GR_PARAM_BOOLS || param->kind == GR_PARAM_STRINGS;
+    bool is_list = param->kind == GR_PARAM_INTS || param->kind == GR_PARAM_BOOLS || param->kind == GR_PARAM_STRINGS ||
+                   param->kind == GR_PARAM_NUMBERS;
 
     json_open(json, param->name, '{');
     json_text(json, "description", param->summary);

@@ -89,12 +89,12 @@ def need(name: str, kind: str, *dtypes: DType) -> None:
 
 def part_of(dtype: DType) -> DType:
     """Of complex numbers the dtype of their parts; any other itself."""
-    return dtype if dtype.kind != "c" else float32 if dtype == complex64 else float64
+    return ALL["float32" if dtype == complex64 else "float64"] if dtype.kind == "c" else dtype
 
 
 def complex_of(dtype: DType) -> DType:
     """The complex numbers of a float's precision."""
-    return complex64 if part_of(dtype) == float32 else complex128
+    return ALL["complex64" if part_of(dtype) == float32 else "complex128"]
 
 
 def promote(one: DType, other: DType) -> DType:
@@ -103,7 +103,7 @@ def promote(one: DType, other: DType) -> DType:
         return one
     kinds = {one.kind, other.kind}
     if "c" in kinds and kinds <= {"f", "c"}:
-        return complex128 if float64 in (part_of(one), part_of(other)) else complex64
+        return ALL["complex128" if float64 in (part_of(one), part_of(other)) else "complex64"]
     if kinds <= {"i"} or kinds <= {"u"} or kinds <= {"f"}:
         return one if one.itemsize > other.itemsize else other
     if kinds == {"i", "u"}:

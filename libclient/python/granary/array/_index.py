@@ -64,7 +64,7 @@ def parse(key: Any, shape: Shape) -> Index:
             parts.extend(Part(0, 1, side, False) for side in skipped)
         else:
             axis = len(parts)
-            part, written, as_given = _slice(entry, shape[axis]) if isinstance(entry, slice) else _integer(entry, axis, shape)
+            part, written, as_given = slice_of(entry, shape[axis]) if isinstance(entry, slice) else integer_of(entry, axis, shape)
             text.append(written)
             numpy_key.append(as_given)
             parts.append(part)
@@ -73,7 +73,7 @@ def parse(key: Any, shape: Shape) -> Index:
     return Index(", ".join(text), tuple(numpy_key), tuple(result), parts)
 
 
-def _integer(entry: Any, axis: int, shape: Shape) -> tuple[Part, str, Any]:
+def integer_of(entry: Any, axis: int, shape: Shape) -> tuple[Part, str, Any]:
     if isinstance(entry, bool):
         raise IndexError("a bool is no index; arrays of bools are")
     try:
@@ -89,7 +89,7 @@ def _integer(entry: Any, axis: int, shape: Shape) -> tuple[Part, str, Any]:
     return Part(at, 1, 1, True), str(at), at
 
 
-def _slice(entry: slice, side: int) -> tuple[Part, str, Any]:
+def slice_of(entry: slice, side: int) -> tuple[Part, str, Any]:
     start, stop, step = entry.indices(side)
     count = len(range(start, stop, step))
     step = 1 if count == 1 else step

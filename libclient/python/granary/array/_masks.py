@@ -20,7 +20,7 @@ def select(x: Node, mask: Node) -> Node:
         return _steps.reshape(x, (_count(mask), *rest))
     if not rest:
         return _steps.counted("select_where", _steps.flatten(x), _steps.flatten(mask), dtype=x.dtype)
-    return _steps.take_at(_steps.reshape(x, (mask.size, *rest)), positions(mask))
+    return Node("getitem", (x, mask), {"index": "$1"}, x.dtype, (None, *rest))
 
 
 def positions(mask: Node) -> Node:
@@ -49,7 +49,7 @@ def assign(x: Node, key: Any, mask: Optional[Node], value: Node) -> Node:
         return _assign_mask(x, mask, value)
     index = _index.parse(key, x.shape)
     if value.ndim > len(index.shape):  # leading axes of one element may be left out, as in NumPy
-        value = _steps.reshape(value, _without_leading_ones(value.shape, len(index.shape)))
+        value = _steps.reshape(value, without_leading_ones(value.shape, len(index.shape)))
     value = _steps.broadcast_to(value, index.shape)
     if 0 in index.shape:
         return x
@@ -60,7 +60,7 @@ def assign(x: Node, key: Any, mask: Optional[Node], value: Node) -> Node:
     return _assign_steps(x, index, value)
 
 
-def _without_leading_ones(shape: Shape, ndim: int) -> Shape:
+def without_leading_ones(shape: Shape, ndim: int) -> Shape:
     extra = len(shape) - ndim
     if any(side != 1 for side in shape[:extra]):
         raise ValueError(f"an array of shape {shape} does not stretch to {ndim} dimensions")

@@ -9,8 +9,8 @@ from typing import Any, Iterator, Optional, Union
 import numpy as np
 
 from .. import _dlpack
-from . import _masks, _run, _steps
-from ._dtypes import DType, bool as bool_, dtype_of
+from . import _chosen, _masks, _run, _steps
+from ._dtypes import DType, dtype_of
 from ._engine import Result, engine
 from ._node import Held, Node, Shape
 from ._operators import BINARY
@@ -207,10 +207,8 @@ class Array:
     # ---- elements ----
 
     def __getitem__(self, key: Any, /) -> Array:
-        mask = mask_of(key)
-        if mask is not None:
-            return Array(_masks.select(self._node, mask))
-        return Array(_steps.getitem(self._node, key))
+        entries = _chosen.nodes_of(key)
+        return Array(_steps.getitem(self._node, key) if entries is None else _chosen.getitem(self._node, entries))
 
     def __setitem__(self, key: Any, value: Operand, /) -> None:
         """A new step of this array; others that were made of it stay as they are."""
@@ -220,7 +218,11 @@ class Array:
         if isinstance(given, complex) and self.dtype.kind != "c":
             raise TypeError(f"elements of {self.dtype} cannot be set to a complex number: use astype()")
         node = _steps.full((), given, self.dtype) if not isinstance(given, Node) else given
-        self._node = _masks.assign(self._node, key, mask_of(key), node)
+        entries = _chosen.nodes_of(key)
+        if entries is None:
+            self._node = _masks.assign(self._node, key, None, node)
+        else:
+            self._node = _chosen.setitem(self._node, entries, node)
 
     # ---- operators ----
 
@@ -229,6 +231,7 @@ class Array:
         if isinstance(other, Array):
             return other._node
         if isinstance(other, np.ndarray):
+            other = other.astype(np.float32) if other.dtype == np.float16 else other
             return _node_of_numpy(other.astype(dtype_of(other.dtype), copy=False))
         if isinstance(other, np.generic):
             other = other.item()
@@ -412,19 +415,6 @@ def _no_product(other: Any) -> NotImplementedType:
     if isinstance(other, (bool, int, float, complex)):
         raise TypeError("a matrix product with a number: use *")
     return NotImplemented
-
-
-def mask_of(key: Any) -> Optional[Node]:
-    """The mask, when the index is one."""
-    only = key[0] if isinstance(key, tuple) and len(key) == 1 else key
-    if isinstance(only, np.ndarray) and only.dtype == bool_:
-        only = Array(_node_of_numpy(only))
-    if isinstance(only, Array) and only.dtype == bool_:
-        return only._node
-    for one in key if isinstance(key, tuple) else (key,):
-        if isinstance(one, Array) and (one.dtype.kind not in "iu" or one.ndim):
-            raise IndexError("an array in an index is one mask alone, or an integer without dimensions")
-    return None
 
 
 def _node_of_numpy(value: np.ndarray[Any, Any]) -> Node:

@@ -144,7 +144,7 @@ def value_of(node: Node) -> np.ndarray[Any, Any]:
     found = node.value_at_hand
     if found is not None:
         return found
-    if node.op == "getitem" and _is_near(node.inputs[0]):
+    if node.op == "getitem" and node.key is not None and _is_near(node.inputs[0]):
         found = np.asarray(value_of(node.inputs[0])[node.key])
         found.flags.writeable = False
     else:

@@ -1,9 +1,9 @@
 """Distinct values. Each nan is one of its own, as the standard has it, so this is a sort and not granary's operator unique."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Optional, Union
 
-from . import _steps
+from . import _given, _steps
 from ._dtypes import bool as bool_, int64, uint8
 from ._elementwise import node_of
 from ._masks import select
@@ -75,6 +75,40 @@ class _Distinct:
         if values.dtype.kind == "f":
             counts = Node("where", (_steps.unary("isnan", values), counts), {"then": 1}, int64, (None,))
         return Array(counts)
+
+
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Optional[int] = None
+) -> Union[Array, tuple[Array, ...]]:
+    """NumPy's: distinct values, or distinct parts along an axis, ascending; a nan is like another one.
+
+    Beside them, where each comes first, where each element is among them, and how often each comes.
+    """
+    node = _given.node(ar)
+    at = None if axis is None else _steps.axis_of(axis, node.ndim)
+    rows = _steps.flatten(node) if at is None else _steps.move_axis(node, at, 0)
+    rest = rows.shape[1:]
+    flat = rows if rows.ndim == 1 else _steps.reshape(rows, (rows.shape[0], -1 if rows.size else 0))
+    if not flat.size and at is not None:
+        raise ValueError(f"an array of shape {node.shape} has no parts that could be compared")
+    params: dict[str, Any] = {} if at is None else {"axis": 0}
+    shapes = {"values": (None, *flat.shape[1:]), "index": (None,), "inverse": (flat.shape[0],), "counts": (None,)}
+    wanted = {"values": True, "index": return_index, "inverse": return_inverse, "counts": return_counts}
+    made = [
+        Array(Node("unique", (flat,), {**params, "part": part}, flat.dtype if part == "values" else int64, shapes[part]))
+        for part, is_wanted in wanted.items()
+        if is_wanted
+    ]
+    together(made)
+    if not flat.size:
+        made = [Array(_steps.full((0,), 0, one.dtype)) for one in made]
+    if at is None and return_inverse:
+        i = 1 + return_index
+        made[i] = Array(_steps.reshape(made[i]._node, node.shape))
+    elif at is not None and (at > 0 or len(rest) != 1):
+        own = made[0]._node
+        made[0] = Array(_steps.move_axis(_steps.reshape(own, (own.shape[0], *rest)), 0, at))
+    return made[0] if len(made) == 1 else tuple(made)
 
 
 def unique_all(x: Array, /) -> UniqueAll:

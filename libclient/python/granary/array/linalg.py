@@ -7,7 +7,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _reductions, _steps
+from . import _given, _reductions, _steps
 from ._dtypes import DType, complex128, complex_of, float64, int64, need, part_of, promote
 from ._elementwise import node_of
 from ._linear import matmul as matmul, matrix_transpose as matrix_transpose, tensordot as tensordot, vecdot as vecdot
@@ -234,18 +234,11 @@ def _qr(node: Node) -> tuple[Node, Node]:
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Signs of determinants, and logarithms of what they are without. A qr tells: it is there for singular matrices, too."""
+    """Signs of determinants, and logarithms of what they are without: 0 and -inf of singular matrices."""
     node = _matrices("slogdet", x, square=True)
-    if node.shape[-1] == 0:
-        stack = node.shape[:-2]
-        return SlogdetResult(Array(_steps.full(stack, 1, node.dtype)), Array(_steps.full(stack, 0, node.dtype)))
-    q, r = _qr(_steps.astype(node, float64))
-    turned = _each(_operator("det", ()), node.shape[:-2], [q], (), float64)
-    own = _diagonal(r)
-    signs = _steps.reduction("prod", _steps.unary("sign", own), -1, False)
-    sign = _steps.binary("multiply", _steps.unary("sign", turned), signs)
-    logs = _steps.reduction("sum", _steps.unary("log", _steps.unary("abs", own)), -1, False)
-    return SlogdetResult(Array(_steps.astype(sign, node.dtype)), Array(_steps.astype(logs, node.dtype)))
+    stack = node.shape[:-2]
+    sign, logs = [_each(_operator("slogdet", (), part=part), stack, [node], (), node.dtype) for part in ("sign", "logabsdet")]
+    return SlogdetResult(Array(sign), Array(logs))
 
 
 def _svd(node: Node, part: str) -> Node:
@@ -355,8 +348,41 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
     return Array(_steps.with_scalar("pow", powers, 1.0 / float(ord)))
 
 
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
+    """NumPy's: of vectors along one axis, of matrices along two; without ord and axis of all elements."""
+    node = _given.node(x)
+    array = Array(node if node.dtype.kind == "f" else _steps.astype(node, float64))
+    if axis is None and ord is None:
+        return vector_norm(array, keepdims=keepdims)
+    axes = _steps.axes_of(axis, node.ndim)
+    if len(axes) == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"ord {ord!r} is of matrices: give two axes")
+        return vector_norm(array, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ValueError(f"a norm is of vectors or matrices, along one axis or two, not {len(axes)}")
+    at = _steps.axes_of(axis, node.ndim) if isinstance(axis, tuple) else axes
+    order = [i for i in range(node.ndim) if i not in at]
+    made = matrix_norm(Array(_steps.permute(array._node, [*order, *at])), ord="fro" if ord is None else ord)
+    if not keepdims:
+        return made
+    return Array(_steps.reshape(made._node, tuple(1 if i in at else side for i, side in enumerate(node.shape))))
+
+
+def cond(x: Any, p: Any = None) -> Array:
+    """How much matrices stretch errors: the norm times that of the inverse; None and 2, -2: by singular values."""
+    given = _given.node(x)
+    node = _matrices("cond", Array(given if given.dtype.kind == "f" else _steps.astype(given, float64)), square=p not in (None, 2, -2))
+    if 0 in node.shape[-2:]:
+        raise ValueError("an empty matrix has no condition number")
+    kinds = {None: "2", 2: "2", -2: "-2", 1: "1", -1: "-1", math.inf: "inf", -math.inf: "-inf", "fro": "fro", "nuc": "nuc"}
+    if p not in kinds:
+        raise ValueError(f"p {p!r}: it is None, 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf")
+    return Array(_each(_operator("cond", (), ord=kinds[p]), node.shape[:-2], [node], (), node.dtype))
+
+
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
-    "trace", "vecdot", "vector_norm",
+    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "norm", "outer", "pinv", "qr", "slogdet",
+    "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -1,9 +1,13 @@
 """Random numbers: the same for the same seed, however they are computed. Names are NumPy's, the numbers are not."""
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any, Optional, Union
 
-from . import _steps
+import numpy as np
+
+from . import _given, _steps
 from ._creation import shape_of
 from ._dtypes import DType, dtype_of, float64, int64
 from ._elementwise import node_of
@@ -70,4 +74,41 @@ def choice(x: Array, size: int = 1, *, replace: bool = True, p: Optional[Array] 
     return Array(Node("choice", nodes, {"size": size, "replace": replace, "seed": seed}, x.dtype, (size, *x.shape[1:])))
 
 
-__all__ = ["choice", "draw", "integers", "normal", "permutation", "uniform"]
+def multivariate_normal(mean: Any, cov: Any, size: Optional[Size] = None, *, method: str = "eigh", seed: int = 0) -> Array:
+    """Rows of normal numbers that vary together. method: 'eigh', or 'cholesky', which needs positive definite covariances."""
+    one, other = _given.node(mean), _given.node(cov)
+    if one.ndim != 1 or not one.size or other.shape != (one.size, one.size):
+        raise ValueError(f"means of shape {one.shape} do not fit covariances of shape {other.shape}")
+    if method not in ("eigh", "cholesky"):
+        raise ValueError(f"method {method!r}: it is 'eigh' or 'cholesky'")
+    sides = () if size is None else shape_of(size)
+    params = {"size": math.prod(sides), "seed": seed, "method": method}
+    made = Node("multivariate_normal", (one, other), params, float64, (math.prod(sides), one.size))
+    return Array(_steps.reshape(made, (*sides, one.size)))
+
+
+def multinomial(n: int, pvals: Any, size: Optional[Size] = None, *, seed: int = 0) -> Array:
+    """How often each of some outcomes came of n trials; the last one's chance is what is left of 1."""
+    chances = _numbers("pvals", pvals)
+    return _rows("multinomial", len(chances), size, seed, int64, n=operator.index(n), pvals=chances)
+
+
+def dirichlet(alpha: Any, size: Optional[Size] = None, *, seed: int = 0) -> Array:
+    """Shares that add up to 1; alpha: their shapes."""
+    shapes = _numbers("alpha", alpha)
+    return _rows("dirichlet", len(shapes), size, seed, float64, alphas=shapes)
+
+
+def _numbers(name: str, values: Any) -> list[float]:
+    made = np.asarray(values, dtype=float)
+    if made.ndim != 1 or not made.size:
+        raise ValueError(f"{name} is a list of numbers, not of shape {made.shape}")
+    return [float(one) for one in made]
+
+
+def _rows(distribution: str, width: int, size: Optional[Size], seed: int, dtype: DType, **params: Any) -> Array:
+    sides = (*(() if size is None else shape_of(size)), width)
+    return Array(Node("random", (), {"shape": list(sides), "seed": seed, "distribution": distribution, **params}, dtype, sides))
+
+
+__all__ = ["choice", "dirichlet", "draw", "integers", "multinomial", "multivariate_normal", "normal", "permutation", "uniform"]
