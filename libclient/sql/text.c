@@ -283,7 +283,12 @@ static bool
 add_lambda(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
     struct gr_buf body = {0};
-    bool ok = add_text(block, expr->args[0], &body) && gr_buf_ok(&body);
+    size_t named = block->named_count;
+    bool ok;
+
+    block->named_count = 0; /* no column of the query is in it */
+    ok = add_text(block, expr->args[0], &body) && gr_buf_ok(&body);
+    block->named_count = named;
 
     gr_buf_addf(out, "'");
     for (size_t i = 0; i < body.size && ok; i++) {

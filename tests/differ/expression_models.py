@@ -712,6 +712,19 @@ of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max
 of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
 of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
 of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'ssssss', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, (v or '').encode()) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])
+LIST = 'list_value({0}, {1}, {2})'
+BELOW = [[1, -7, 55]]
+for written, call in ((graph, lambda body: "'" + body + "'"), (sql, lambda body: '(x, i) -> ' + body)):
+    written('LIST_TRANSFORM', f"list_join(list_transform({LIST}, {call('x + i')}), ',')", 'iii', lambda row, o: ','.join(str(v + i + 1) for i, v in enumerate(row) if v is not None), nulls=True)
+    written('LIST_FILTER', f"list_join(list_filter({LIST}, {call('x > [0] and i < 3')}), ',')", 'iii', lambda row, o: ','.join(str(v) for v in row[:2] if v is not None and v > o[0]), BELOW, nulls=True)
+graph('LIST_TRANSFORM', f"list_join(list_transform({LIST}, 'coalesce(x, a1)', {{3}}), ',')", 'iiii', lambda row, o: ','.join(str(v) for v in (row[3] if v is None else v for v in row[:3]) if v is not None), nulls=True)
+sql('LIST_TRANSFORM', f"list_join([coalesce(v, {{3}}) for v in {LIST}], ',')", 'iiii', lambda row, o: ','.join(str(v) for v in (row[3] if v is None else v for v in row[:3]) if v is not None), nulls=True)
+graph('LIST_REDUCE', f"list_reduce({LIST}, 'coalesce(y, 0) + coalesce(x, 0)')", 'iii', lambda row, o: sum(there(row)), nulls=True)
+sql('LIST_REDUCE', f'list_reduce({LIST}, (a, b) -> coalesce(a, 0) + coalesce(b, 0))', 'iii', lambda row, o: sum(there(row)), nulls=True)
+graph('LIST_FOLD', f"list_fold({LIST}, [0], 'y + coalesce(x, 0)')", 'iii', lambda row, o: o[0] + sum(there(row)), BELOW, nulls=True)
+sql('LIST_FOLD', f'list_reduce({LIST}, lambda a, b: a + coalesce(b, 0), [0])', 'iii', lambda row, o: o[0] + sum(there(row)), BELOW, nulls=True)
+graph('LIST_PARSE', f"list_join(list_parse(cast({LIST} as string)), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), nulls=True)
+graph('TRY_LIST_PARSE', f"list_sum(try_cast(cast({LIST} as string) as list(int64)))", 'iii', lambda row, o: sum(there(row)) if there(row) else None, nulls=True)
 for kind in 'isqcb':
     of_list('LIST_FROM_KEY', 'list_compare(list_from_key(list_key([l]), [l]), [l])', kind * 3, lambda row, o: 0)
     of_list('LIST_BYTES', 'list_compare(list_from_key(list_bytes([l]), [l]), [l])', kind * 3, lambda row, o: 0)
@@ -752,8 +765,6 @@ of_list('LIST_BOOL_AND', 'list_bool_and([l])', 'bbb', lambda row, o: all(there(r
 of_list('LIST_BOOL_OR', 'list_bool_or([l])', 'bbb', lambda row, o: any(there(row)) if there(row) else None)
 both('STRING_SPLIT', "list_join(string_split({0}, [0]), '|')", 's', lambda row, o: '|'.join(row[0].split(o[0][1:-1])), [["','", "'X'", "' '"]])
 both('STRING_SPLIT', "list_length(string_split({0}, [0]))", 's', lambda row, o: len(row[0].split(o[0][1:-1])), [["','", "'b'"]])
-joined('LIST_READ', "list_join(list_read([chr(91) & replace({0}, chr(39), '_') & ', \"' & replace({0}, chr(39), '_') & ' ,\" , NULL,{a, [0]}' & chr(93)]), '|')", 's',
-     lambda row, o: '|'.join([v.strip() for v in row[0].replace("'", '_').split(',')] + [row[0].replace("'", '_') + ' ,', '{a, %s}' % o[0]]), [[1, '(x']])
 both('PARSE_PATH', "list_join(parse_path(replace({0}, ',', '/'), 'forward_slash'), '|')", 's', lambda row, o: '|'.join(p for p in row[0].split(',') if p))
 joined('PARSE_PATH', "list_join(parse_path(['/' & {0} & '/[0]']), '|')", 's', lambda row, o: '|'.join(['/'] + [p for p in re.split('[/\\\\]', row[0] + '/' + o[0]) if p]), [['a', 'b/c']])
 both('BAR', 'bar({0}, 0, [0], [1])', 'f', lambda row, o: bar(row[0], *o), [[10, 100.5], [1, 8, 10]])
@@ -943,6 +954,8 @@ def bucket(row, options):
     return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=us - (us - origin) % width)
 
 
+graph('MOMENT', 'moment({0})', 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
+graph('MOMENT', 'moment({0})', 'm', lambda row, o: row[0])
 both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'd', bucket, [[1, 3, 7], ['day', 'month']])
 both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'm', bucket, [[1, 5, 15], ['day', 'month', 'hour', 'minute']])
 both('MAKE_TIME', 'hour(make_time({0} % 24, [0], [1]))', 'h', lambda row, o: row[0] % 24, [[0, 59], ['0e0', '59.5e0']])

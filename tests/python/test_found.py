@@ -171,6 +171,13 @@ class Found(FramesTest):
         self.assertEqual(plan.group_by('k').agg(t=col('c').str.join('-')).collect().to_dict()['t'], [g.dropna().str.cat(sep='-') for _, g in df.groupby('k')['c']])
         self.assertEqual(plan.group_by('j').agg(a=('c', list), b=('v', set), n=('v', len), s=('v', sum)).collect().to_dict()['a'],
                          [[None if v is None else v for v in g] for _, g in df.groupby('j')['c']])
+        for name in ('sum', 'mean', 'median', 'std', 'var', 'min', 'max', 'first', 'last', 'count', 'nunique'):
+            kept = ['k', 'j', 'v', 'x'] + (['c'] if name in ('first', 'last', 'count', 'nunique') else [])
+            want = getattr(df[kept].groupby('k'), name)()
+            self.same(getattr(plan.select(*kept).group_by('k'), name)(), listed(want, True))
+        want = df.groupby('k').agg({'v': ['min', 'max'], 'x': 'sum'})
+        self.same(plan.group_by('k').agg({'v': ['min', max], 'x': 'sum'}), dict(zip(['k', 'v_min', 'v_max', 'x'], listed(want, True).values())))
+        self.same(plan.group_by('k').agg(v=sum, n='size'), listed(df.groupby('k').agg(v=('v', 'sum'), n=('v', 'size')), True))
         self.assertEqual(plan.select(col('c').approx_n_unique()).collect().item(), df.c.nunique())
 
     def test_selectors(self):
@@ -216,6 +223,10 @@ class Found(FramesTest):
             self.assertEqual(len(plan.sample(frac=frac, weights='w').collect()), want)
         with self.assertRaisesRegex(gr.GranaryError, 'fewer rows'):
             plan.sample(n=4, weights='w').collect()
+        for given in ({'n': 1}, {'frac': 1.5}):
+            with self.assertRaisesRegex(gr.GranaryError, 'fewer rows'):
+                plan.filter('i > 9' if 'n' in given else 'i >= 0').sample(weights='w', **given).collect()
+        self.assertEqual(plan.filter('i > 9').sample(n=0, weights='w').collect().to_dict(), {'i': [], 'w': []})
         with self.assertRaisesRegex(gr.GranaryError, 'negative or infinite'):
             gr.from_dict({'w': [1.0, -1.0]}).sample(n=1, weights='w').collect()
         with self.assertRaisesRegex(gr.GranaryError, "does not go with 'replace'"):

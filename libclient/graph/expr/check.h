@@ -78,8 +78,11 @@ const char *expr_decimal_text(gr_int128 units, int scale, char ret_text[EXPR_DEC
 
 /* A cast of a list of values as written is one of each value; other lists stay as they are. */
 granary_err expr_cast_items(struct gr_expr *list, granary_dtype to);
-/* Whether a list is [] or one of nulls as written, which may be of any dtype. */
+/* A cast of a string to a list becomes one of the list that it says. Errors: ENOMEM */
+granary_err expr_parse_list(struct gr_expr *cast);
+/* Whether a list is [] or one of nulls as written, which may be of any dtype; and it gets one. */
 bool expr_list_is_open(const struct gr_expr *list);
+void expr_list_become(struct gr_expr *list, granary_dtype dtype);
 /* Operand i is a list; a null becomes one of strings. Errors: ETYPE */
 granary_err expr_need_list(struct gr_expr *expr, size_t i);
 /* [], or a list of nulls as written, becomes one of that dtype. false: it is another list */

@@ -76,6 +76,23 @@ meet_halfway(struct gr_expr *expr)
     return err;
 }
 
+/* A midnight as written compares with dates as its day does. */
+static void
+meet_at_midnight(struct gr_expr *expr)
+{
+    const int64_t day = 86400000000;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct gr_expr *literal = expr->operands[i];
+
+        if (expr_is_literal(literal) && literal->dtype == GRANARY_TIMESTAMP && literal->value.i % day == 0 &&
+            expr->operands[1 - i]->dtype == GRANARY_DATE) {
+            literal->dtype = GRANARY_DATE;
+            literal->value.i /= day;
+        }
+    }
+}
+
 /* a < b becomes list_compare(a, b) < 0. */
 static granary_err
 compare_lists(struct gr_expr *expr)
@@ -113,6 +130,7 @@ expr_check_equal(struct gr_expr *expr)
     if (err != GRANARY_OK) {
         return err;
     }
+    meet_at_midnight(expr);
     granary_dtype a = expr->operands[0]->dtype;
     granary_dtype b = expr->operands[1]->dtype;
 

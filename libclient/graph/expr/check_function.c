@@ -28,37 +28,22 @@ casts(granary_dtype from, granary_dtype to)
     return from == to || numbers || texts || bools || times;
 }
 
-/* The items of a list as text are read as texts first. */
-static granary_err
-read_list(struct gr_expr *cast)
-{
-    struct gr_expr *call = NULL;
-    int position = cast->operands[0]->position;
-    granary_err err = gr_expr_call(GR_OP_LIST_READ, &cast->operands[0], 1, &call);
-
-    cast->operands[0] = call; /* NULL: gone with it */
-    if (err == GRANARY_OK) {
-        call->position = position;
-        err = expr_check_list_read(call);
-    }
-    return err;
-}
-
 granary_err
 expr_check_cast(struct gr_expr *expr)
 {
     granary_dtype from = expr->operands[0]->dtype;
     granary_dtype to = expr->target;
-    bool lists = expr_is_list(to) && (expr_is_list(from) || (from == GRANARY_STRING && expr->op == GR_OP_CAST));
+    bool lists = expr_is_list(from) && expr_is_list(to);
     struct expr_shown shown;
 
-    if (lists && from == GRANARY_STRING) {
-        granary_err err = read_list(expr);
+    if (from == GRANARY_STRING && expr_is_list(to)) {
+        granary_err err = expr_parse_list(expr);
 
         if (err != GRANARY_OK) {
             return err;
         }
         from = expr->operands[0]->dtype;
+        lists = true;
     }
     if (expr->op == GR_OP_CAST && lists && from != to) {
         granary_err err = expr_cast_items(expr->operands[0], to);

@@ -108,13 +108,6 @@ need_text(struct gr_expr *expr, size_t i)
 }
 
 granary_err
-expr_check_list_read(struct gr_expr *expr)
-{
-    expr->dtype = GRANARY_LIST(GRANARY_STRING);
-    return need_text(expr, 0);
-}
-
-granary_err
 expr_check_parse_path(struct gr_expr *expr)
 {
     granary_err err = GRANARY_OK;

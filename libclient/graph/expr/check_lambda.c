@@ -68,20 +68,20 @@ need_body(struct gr_expr *expr)
                : expr_wrong_operand(expr, body_place(expr), "an expression as text, such as 'x + 1',");
 }
 
-/* A list without a type takes one with which the expression can be computed. */
+/* untyped: the list is a null. A list without a type takes one with which the expression can be computed. */
 static granary_err
-check_items(struct gr_expr *expr, granary_dtype y, granary_dtype *ret_dtype)
+check_items(struct gr_expr *expr, bool untyped, granary_dtype *ret_dtype)
 {
     static const granary_dtype tried[] = {GRANARY_STRING, GRANARY_INT64, GRANARY_BOOL};
     granary_err err = GRANARY_OK;
 
-    if (!expr_list_is_open(expr->operands[0])) {
-        return check_body(expr, GRANARY_LIST_ITEM(expr->operands[0]->dtype), y, ret_dtype);
+    if (!untyped && !expr_list_is_open(expr->operands[0])) {
+        return check_body(expr, GRANARY_LIST_ITEM(expr->operands[0]->dtype), GRANARY_NULLTYPE, ret_dtype);
     }
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
-        err = check_body(expr, tried[i], y, ret_dtype);
+        err = check_body(expr, tried[i], GRANARY_NULLTYPE, ret_dtype);
         if (err == GRANARY_OK || err == GRANARY_ENOMEM) {
-            (void)expr_nulls_become(expr->operands[0], GRANARY_LIST(tried[i]));
+            expr_list_become(expr->operands[0], GRANARY_LIST(tried[i]));
             break;
         }
     }
@@ -92,10 +92,11 @@ granary_err
 expr_check_list_lambda(struct gr_expr *expr)
 {
     granary_dtype made = GRANARY_NULLTYPE;
+    bool untyped = expr->operands[0]->dtype == GRANARY_NULLTYPE;
     granary_err err = expr_need_list(expr, 0);
 
     err = err == GRANARY_OK ? need_body(expr) : err;
-    err = err == GRANARY_OK ? check_items(expr, GRANARY_NULLTYPE, &made) : err;
+    err = err == GRANARY_OK ? check_items(expr, untyped, &made) : err;
     if (err == GRANARY_OK && expr->op == GR_OP_LIST_FILTER && made != GRANARY_BOOL && !expr_is_numeric(made)) {
         return expr_wrong_operand(expr, 1, "a condition, which is true or false,");
     }
@@ -109,11 +110,18 @@ expr_check_list_reduce(struct gr_expr *expr)
 {
     granary_dtype made = GRANARY_NULLTYPE;
     granary_dtype y;
+    bool untyped = expr->operands[0]->dtype == GRANARY_NULLTYPE || expr_list_is_open(expr->operands[0]);
     granary_err err = expr_need_list(expr, 0);
 
     err = err == GRANARY_OK ? need_body(expr) : err;
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (untyped && expr->op == GR_OP_LIST_REDUCE) { /* of any dtype with which the expression can be computed */
+        granary_err tried = check_body(expr, GRANARY_STRING, GRANARY_STRING, &made);
+
+        expr_list_become(expr->operands[0],
+                         tried == GRANARY_OK ? GRANARY_LIST(GRANARY_STRING) : GRANARY_LIST(GRANARY_INT64));
     }
     y = GRANARY_LIST_ITEM(expr->operands[0]->dtype);
     if (expr->op == GR_OP_LIST_FOLD) {
@@ -122,7 +130,8 @@ expr_check_list_reduce(struct gr_expr *expr)
         if (first->dtype == GRANARY_NULLTYPE) {
             expr_become_null(first, y);
         }
-        if (expr_nulls_become(expr->operands[0], GRANARY_LIST(first->dtype))) {
+        if (untyped) {
+            expr_list_become(expr->operands[0], GRANARY_LIST(first->dtype));
             y = first->dtype;
         }
         y = expr_is_numeric(y) && expr_is_numeric(first->dtype) ? expr_promote(y, first->dtype) : first->dtype;

@@ -1,4 +1,6 @@
 /* Dtypes of functions of lists. */
+#include <stdio.h>
+
 #include "base/error.h"
 #include "graph/expr/check.h"
 
@@ -272,6 +274,57 @@ expr_check_string_split(struct gr_expr *expr)
 }
 
 granary_err
+expr_check_list_parse(struct gr_expr *expr)
+{
+    expr->dtype = GRANARY_LIST(GRANARY_STRING);
+    return need_text(expr, 0);
+}
+
+/* The operand of a cast becomes a list of strings. */
+static granary_err
+parse_first(struct gr_expr *cast, enum gr_expr_op op)
+{
+    struct gr_expr *call = NULL;
+    int position = cast->operands[0]->position;
+    granary_err err = gr_expr_call(op, &cast->operands[0], 1, &call);
+
+    cast->operands[0] = call; /* NULL: gone with it */
+    if (err != GRANARY_OK) {
+        cast->operand_count = 0;
+        return err;
+    }
+    call->position = position;
+    return expr_check_list_parse(call);
+}
+
+granary_err
+expr_parse_list(struct gr_expr *cast)
+{
+    struct gr_expr *operands[2] = {NULL, NULL};
+    struct gr_expr *call = NULL;
+    char text[160];
+    granary_err err = parse_first(cast, cast->op == GR_OP_CAST ? GR_OP_LIST_PARSE : GR_OP_TRY_LIST_PARSE);
+
+    if (err != GRANARY_OK || cast->op == GR_OP_CAST) {
+        return err;
+    }
+    (void)snprintf(text, sizeof text, "'try_cast(x as %s)'", granary_dtype_name(GRANARY_LIST_ITEM(cast->target)));
+    err = gr_expr_parse(text, &operands[1]);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    operands[0] = cast->operands[0];
+    err = gr_expr_call(GR_OP_LIST_TRANSFORM, operands, 2, &call);
+    cast->operands[0] = call;
+    if (err != GRANARY_OK) {
+        cast->operand_count = 0;
+        return err;
+    }
+    call->position = cast->position;
+    return expr_check_list_lambda(call);
+}
+
+granary_err
 expr_check_regexp_list(struct gr_expr *expr)
 {
     granary_err err = expr_check_string_split(expr);
@@ -405,6 +458,12 @@ expr_list_is_open(const struct gr_expr *list)
     return is_of_nulls(list);
 }
 
+void
+expr_list_become(struct gr_expr *list, granary_dtype dtype)
+{
+    become_list_of(list, dtype);
+}
+
 granary_err
 expr_need_list(struct gr_expr *expr, size_t i)
 {
@@ -506,11 +565,42 @@ expr_cast_items(struct gr_expr *list, granary_dtype to)
     return err;
 }
 
+/* Bools and numbers, of which the items of lists become one dtype. */
+static bool
+numbers_alike(granary_dtype a, granary_dtype b)
+{
+    return (expr_is_numeric(a) || a == GRANARY_BOOL) && (expr_is_numeric(b) || b == GRANARY_BOOL) &&
+           (expr_is_numeric(a) || expr_is_numeric(b));
+}
+
+/* The dtype that lists have together: that of lists_dtype(), or one that holds the numbers of all. */
+static granary_dtype
+wide_dtype(const struct gr_expr *expr)
+{
+    granary_dtype dtype = lists_dtype(expr);
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        granary_dtype item = GRANARY_LIST_ITEM(dtype);
+        granary_dtype own = GRANARY_LIST_ITEM(expr->operands[i]->dtype);
+
+        if (!expr_is_list(expr->operands[i]->dtype) || is_of_nulls(expr->operands[i]) || own == item ||
+            !numbers_alike(own, item)) {
+            continue;
+        }
+        if (item == GRANARY_BOOL) {
+            dtype = GRANARY_LIST(own);
+        } else if (own != GRANARY_BOOL && !(is_made_here(expr->operands[i]) && expr_is_integer(own))) {
+            dtype = GRANARY_LIST(expr_promote(item, own));
+        }
+    }
+    return dtype;
+}
+
 /* Lists of one dtype: nulls, and lists of nulls alone, take that of the others. */
 static granary_err
 lists_alike(struct gr_expr *expr)
 {
-    granary_dtype dtype = lists_dtype(expr);
+    granary_dtype dtype = wide_dtype(expr);
     granary_dtype item = GRANARY_LIST_ITEM(dtype);
     granary_err err = GRANARY_OK;
 
@@ -523,7 +613,10 @@ lists_alike(struct gr_expr *expr)
             continue;
         }
         own = GRANARY_LIST_ITEM(operand->dtype);
-        if (is_of_nulls(operand)) {
+        if (!is_of_nulls(operand) && operand->dtype != dtype && numbers_alike(own, item) &&
+            !(is_made_here(operand) && expr_is_numeric(own) && expr_is_numeric(item))) {
+            err = expr_cast_to(&expr->operands[i], dtype);
+        } else if (is_of_nulls(operand)) {
             become_list_of(operand, dtype);
         } else if (is_made_here(operand) && expr_is_numeric(item) &&
                    (expr_is_integer(own) || (expr_is_numeric(own) && expr_promote(own, item) == item))) {

@@ -75,6 +75,17 @@ read_moment(const struct gr_expr *expr, struct gr_expr *operand)
     return expr_is_text(operand) ? expr_read_argument(expr, operand, GRANARY_TIMESTAMP) : GRANARY_OK;
 }
 
+/* A date becomes its midnight; what has a time of day stays. It is a cast from then on. */
+granary_err
+expr_check_moment(struct gr_expr *expr)
+{
+    granary_dtype dtype = expr->operands[0]->dtype;
+
+    expr->op = GR_OP_CAST;
+    expr->target = dtype == GRANARY_DATE || dtype == GRANARY_NULLTYPE ? GRANARY_TIMESTAMP : dtype;
+    return expr_check_cast(expr);
+}
+
 granary_err
 expr_check_date_trunc(struct gr_expr *expr)
 {

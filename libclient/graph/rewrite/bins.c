@@ -215,7 +215,8 @@ is_of_category(struct rewrite *x, const struct gr_field *field, const char *cate
 {
     enum gr_dtype_class class = gr_dtype_class(field->dtype);
     const char *column = rewrite_name(x, field->name);
-    bool is_text = class == GR_CLASS_MOMENT || class == GR_CLASS_DURATION || strstr(category, "inf") != NULL;
+    bool is_text = class == GR_CLASS_MOMENT || class == GR_CLASS_DURATION || class == GR_CLASS_LIST ||
+                   strstr(category, "inf") != NULL;
 
     return class == GR_CLASS_TEXT ? rewrite_text(x, "coalesce(%s = %s, false)", column, rewrite_quote(x, category))
            : is_text ? rewrite_text(x, "coalesce(cast(%s as string) = %s, false)", column, rewrite_quote(x, category))

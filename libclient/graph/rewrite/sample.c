@@ -46,21 +46,14 @@ wanted_text(struct rewrite *x, const char *total)
                         exact, exact);
 }
 
-/* A condition that is true of rows drawn, and an error where there are not enough of them. */
+/* A condition that is true, and an error where there are not as many rows as are drawn. */
 static const char *
-drawn_text(struct rewrite *x, const char *place, const char *total)
+enough_text(struct rewrite *x)
 {
     return rewrite_text(x,
                         "case when `#able` < (%s) then cast(error('fewer rows than are to be drawn: ask for fewer') as "
-                        "bool) else %s < (%s) and `#order` is not null end",
-                        wanted_text(x, total), place, wanted_text(x, total));
-}
-
-static struct gr_node *
-finish(struct rewrite *x, struct gr_node *rows, const char *where, const char *const *own, size_t count)
-{
-    rows = rewrite_part(x, "drawn", GR_TILE_filter, rows, NULL, rewrite_string(x, "where", where), NULL);
-    return rewrite_add(x, GR_TILE_drop, rows, NULL, rewrite_strings(x, "columns", own, count), NULL);
+                        "bool) else true end",
+                        wanted_text(x, "`#size`"));
 }
 
 /* In each group the rows are numbered in the order of their numbers. */
@@ -71,7 +64,8 @@ sample_groups(struct rewrite *x, struct gr_node *rows)
     static const char *const order = "#order";
     char *const *keys;
     size_t key_count = rewrite_param_names(x, "keys", &keys);
-    const char *where = drawn_text(x, "`#place`", "`#size`");
+    const char *where =
+        rewrite_text(x, "%s and `#place` < (%s) and `#order` is not null", enough_text(x), wanted_text(x, "`#size`"));
     const char *by[65];
 
     if (key_count > 64) {
@@ -93,25 +87,30 @@ sample_groups(struct rewrite *x, struct gr_node *rows)
     return rewrite_add(x, GR_TILE_drop, rows, NULL, rewrite_strings(x, "columns", own, 5), NULL);
 }
 
-/* All rows, sorted by their numbers, as many as are drawn. */
+/* All rows, sorted by their numbers, as many as are drawn. The counts are looked at even when there is no row. */
 static struct gr_node *
 sample_rows(struct rewrite *x, struct gr_node *rows)
 {
-    static const char *const own[] = {"#position", "#order", "#place", "#size", "#able"};
+    static const char *const own[] = {"#position", "#order", "#size", "#able", "#place"};
     static const char *const order = "#order";
+    bool fixed = rewrite_param(x, "rows") != NULL;
     struct gr_node *counts;
 
-    rewrite_entry(x, own[3], "size");
-    rewrite_entry(x, own[4], "count(`#order`)");
+    rewrite_entry(x, own[2], "size");
+    rewrite_entry(x, own[3], "count(`#order`)");
     counts = rewrite_part(x, "counts", GR_TILE_aggregate, rows, NULL, rewrite_map(x, "aggregate"), NULL);
+    counts = rewrite_part(x, "enough", GR_TILE_filter, counts, NULL, rewrite_string(x, "where", enough_text(x)), NULL);
     rows = rewrite_part(x, "in order", GR_TILE_sort, rows, NULL, rewrite_strings(x, "by", &order, 1), NULL);
-    if (rewrite_param(x, "rows") != NULL) {
-        rows = rewrite_part(x, "first ones", GR_TILE_head, rows, NULL,
-                            rewrite_int(x, "rows", rewrite_param_int(x, "rows")), NULL);
-    }
-    rows = rewrite_part(x, "places", GR_TILE_reset_index, rows, NULL, rewrite_string(x, "name", own[2]), NULL);
+    rows = fixed ? rewrite_part(x, "first ones", GR_TILE_head, rows, NULL,
+                                rewrite_int(x, "rows", rewrite_param_int(x, "rows")), NULL)
+                 : rewrite_part(x, "places", GR_TILE_reset_index, rows, NULL, rewrite_string(x, "name", own[4]), NULL);
     rows = rewrite_part(x, "with counts", GR_TILE_join, rows, counts, rewrite_string(x, "how", "cross"), NULL);
-    return finish(x, rows, drawn_text(x, "`#place`", "`#size`"), own, 5);
+    if (!fixed) {
+        const char *where = rewrite_text(x, "`#place` < (%s)", wanted_text(x, "`#size`"));
+
+        rows = rewrite_part(x, "drawn", GR_TILE_filter, rows, NULL, rewrite_string(x, "where", where), NULL);
+    }
+    return rewrite_add(x, GR_TILE_drop, rows, NULL, rewrite_strings(x, "columns", own, fixed ? 4 : 5), NULL);
 }
 
 struct gr_node *

@@ -26,9 +26,9 @@ null_text(struct rewrite *x, const struct gr_field *field)
                                                       : rewrite_text(x, "%s is null", name));
 }
 
-/* One aggregate for each column that is named, or for all that it takes. */
+/* One aggregate for each column that is named, or for all. */
 static struct gr_node *
-count_columns(struct rewrite *x, const char *(*make)(struct rewrite *, const struct gr_field *), bool lists)
+count_columns(struct rewrite *x, const char *(*make)(struct rewrite *, const struct gr_field *))
 {
     const struct gr_schema *schema = rewrite_schema(x);
     bool named = rewrite_param(x, "columns") != NULL;
@@ -36,17 +36,15 @@ count_columns(struct rewrite *x, const char *(*make)(struct rewrite *, const str
     for (size_t i = 0; i < schema->count; i++) {
         const struct gr_field *field = &schema->fields[i];
 
-        if (named ? rewrite_is_listed(x, "columns", field->name) : lists || !gr_dtype_is_list(field->dtype)) {
+        if (!named || rewrite_is_listed(x, "columns", field->name)) {
             rewrite_entry(x, field->name, make(x, field));
         }
     }
-    return x->map.count == 0
-               ? rewrite_fail(x, "there is no column but lists")
-               : rewrite_add(x, GR_TILE_aggregate, rewrite_input(x, 0), NULL, rewrite_map(x, "aggregate"), NULL);
+    return rewrite_add(x, GR_TILE_aggregate, rewrite_input(x, 0), NULL, rewrite_map(x, "aggregate"), NULL);
 }
 
-REWRITE_AS(n_unique, count_columns(x, different_text, false))
-REWRITE_AS(null_count, count_columns(x, null_text, true))
+REWRITE_AS(n_unique, count_columns(x, different_text))
+REWRITE_AS(null_count, count_columns(x, null_text))
 
 /* ---- describe ---- */
 

@@ -158,6 +158,10 @@ read_form(struct form *form)
     if (*form->at == '\'') { /* a comma within is none of the form's */
         size_t size = 2 + strcspn(form->at + 1, "'");
 
+        while (form->at[size] == '\'') { /* a quote in it */
+            size += 1 + strcspn(form->at + size + 1, "'") + 1;
+        }
+
         word = sql_printf(c->p->q, "%.*s", (int)size, form->at);
         form->at += size;
         return composed_literal(c, word);
@@ -498,13 +502,38 @@ finish(const struct call *c, struct sql_expr *expr)
 static bool
 is_form(const char *name, size_t count, const char **ret_form)
 {
-    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+    for (size_t i = 0; name != NULL && i < COMPOSED_COUNT; i++) {
         if (strcmp(composed[i].name, name) == 0 && composed[i].count == count) {
             *ret_form = composed[i].form;
             return true;
         }
     }
     return false;
+}
+
+const char *
+composed_of_list(const char *name)
+{
+    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+        if (strncmp(composed[i].name, "list_", 5) == 0 && strcmp(composed[i].name + 5, name) == 0 &&
+            composed[i].count == 1) {
+            return composed[i].form;
+        }
+    }
+    return NULL;
+}
+
+/* The form of a call; with a mark behind its name those for a second argument that is null, or may be. */
+static bool
+find_form(struct parse *p, const PgQuery__FuncCall *from, const char *name, const char **ret_form)
+{
+    const PgQuery__Node *second = from->n_args == 2 ? from->args[1] : NULL;
+    bool written = second != NULL && second->node_case == PG_QUERY__NODE__NODE_A_CONST;
+    bool null = written && second->a_const->isnull;
+
+    return (null && is_form(sql_printf(p->q, "%s!", name), 2, ret_form)) ||
+           (second != NULL && (null || !written) && is_form(sql_printf(p->q, "%s?", name), 2, ret_form)) ||
+           is_form(name, from->n_args, ret_form);
 }
 
 bool
@@ -519,7 +548,7 @@ sql_parse_composed(struct parse *p, const PgQuery__FuncCall *from, const char *n
     if (is_absent(p, from, name)) {
         return true;
     }
-    if (!wants_composing(from, name) && !is_form(name, from->n_args, &form)) {
+    if (!wants_composing(from, name) && !find_form(p, from, name, &form)) {
         return false;
     }
     if (((form != NULL && strstr(form, "@") == NULL) || is_of_list(from, name)) &&

@@ -63,9 +63,6 @@ void dialect_add_all(struct dialect *d, struct dialect_token *before, const char
 /* Two brackets, one before each of two tokens: the one that opens. NULL: out of memory. */
 struct dialect_token *dialect_add_brackets(struct dialect *d, struct dialect_token *from, struct dialect_token *behind,
                                            const struct dialect_token *at);
-/* WINDOW name AS (PARTITION BY ...) around from..end, whose bracket is noted. */
-void dialect_put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
-                        enum parse_noted noted, const struct dialect_token *at);
 /* Where the table of FROM begins that a token stands behind; joined: with what it is joined to. NULL: none does. */
 struct dialect_token *dialect_source_begin(struct dialect_token *token, bool joined);
 /* Tokens from..to, with what they hold, to before another one that is none of them. */

@@ -274,6 +274,34 @@ parse_similar(struct parse *p, const PgQuery__AExpr *from)
     return p->q->err != GRANARY_OK ? NULL : negated ? sql_parse_new_negation(p, found) : found;
 }
 
+/* Whether an expression is an interval by how it is written. */
+static bool
+is_interval(const struct sql_expr *expr)
+{
+    bool is = expr->kind == SQL_LITERAL && strncmp(expr->text, "interval ", 9) == 0;
+
+    for (size_t i = 0; i < expr->count && !is && (expr->kind == SQL_INFIX || expr->kind == SQL_PREFIX); i++) {
+        is = is_interval(expr->args[i]);
+    }
+    return is;
+}
+
+/* A date and an interval make a timestamp. */
+static struct sql_expr *
+make_moment(struct parse *p, struct sql_expr *expr)
+{
+    bool sum = expr != NULL && expr->kind == SQL_INFIX && expr->count == 2 &&
+               (strcmp(expr->text, "+") == 0 || strcmp(expr->text, "-") == 0);
+
+    if (sum && is_interval(expr->args[0]) != is_interval(expr->args[1])) {
+        expr = sql_parse_new_call(p, SQL_FUNCTION, expr->position, "moment", expr, NULL);
+        if (expr != NULL) {
+            expr->written = "value"; /* an operator has no name */
+        }
+    }
+    return expr;
+}
+
 /* Operators between two lists. NULL: it is none, or the statement has failed. */
 static struct sql_expr *
 parse_list_operator(struct parse *p, const PgQuery__AExpr *from, const char *name)
@@ -375,7 +403,7 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
             if (expr != NULL && expr->kind == SQL_FUNCTION && strchr("|&#<>", name[0]) != NULL) {
                 expr->written = "value"; /* an operator has no name */
             }
-            return operators[i].negated ? sql_parse_new_negation(p, expr) : expr;
+            return operators[i].negated ? sql_parse_new_negation(p, expr) : make_moment(p, expr);
         }
     }
     right = from->lexpr == NULL ? NULL : parse_list_operator(p, from, name);

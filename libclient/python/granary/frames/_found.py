@@ -328,6 +328,67 @@ class FoundGroups:
         made = LazyFrame(node)._apply(operators()[op], [], {keys: names, **given})
         return LazyFrame(_steps.without(made._node, list(new)))
 
+    def agg(self, *aggregates: Any, **named: Any) -> LazyFrame:
+        raise NotImplementedError
+
+    def _others(self) -> Dict[str, str]:
+        """The columns that are no keys: what selects columns does not mean these."""
+        keys = {column_name(k) for k in self._keys if isinstance(k, str) or k._column}
+        return {name: dtype for name, dtype in self._frame.collect_schema().items() if name not in keys}
+
+    def _each(self, function: str, takes: Any = lambda dtype: not dtype.startswith("list(")) -> LazyFrame:
+        """The aggregate of each column that it is for. Which columns there are is asked for now."""
+        chosen = {name: getattr(col(name), function)() for name, dtype in self._others().items() if takes(dtype)}
+        if not chosen:
+            raise TypeError(f"{function}(): no column has a dtype that it is for")
+        return self.agg(chosen)
+
+    def sum(self) -> LazyFrame:
+        """The sum of each column of numbers."""
+        return self._each("sum", _is_number)
+
+    def mean(self) -> LazyFrame:
+        """The mean of each column of numbers."""
+        return self._each("mean", _is_number)
+
+    def median(self) -> LazyFrame:
+        """The median of each column of numbers."""
+        return self._each("median", _is_number)
+
+    def std(self) -> LazyFrame:
+        """The standard deviation of each column of numbers."""
+        return self._each("std", _is_number)
+
+    def var(self) -> LazyFrame:
+        """The variance of each column of numbers."""
+        return self._each("var", _is_number)
+
+    def min(self) -> LazyFrame:
+        """The smallest value of each column."""
+        return self._each("min")
+
+    def max(self) -> LazyFrame:
+        """The largest value of each column."""
+        return self._each("max")
+
+    def first(self) -> LazyFrame:
+        """The first value of each column that is not missing."""
+        return self._each("first")
+
+    def last(self) -> LazyFrame:
+        """The last value of each column that is not missing."""
+        return self._each("last")
+
+    def count(self) -> LazyFrame:
+        """How many values of each column are not missing."""
+        return self._each("count")
+
+    def n_unique(self) -> LazyFrame:
+        """How many different values each column has, nulls and nans aside."""
+        return self._each("nunique")
+
+    nunique = n_unique
+
     def ngroup(self, ascending: bool = True, name: str = "ngroup") -> LazyFrame:
         """All rows, and the number of each one's group from 0, in the order of the keys; null where a key is."""
         return self._kept("ngroup", {"ascending": ascending, "name": name})
@@ -350,6 +411,23 @@ class FoundGroups:
                                      "seed": seed if random_state is None else random_state})
 
 
+def _is_number(dtype: str) -> bool:
+    return dtype.startswith(("int", "uint", "float", "decimal"))
+
+
+def several(aggregates: Dict[str, Any]) -> Dict[str, Any]:
+    """Lists of functions of a column, as a column each: {"x": ["min", "max"]} makes x_min and x_max."""
+    made: Dict[str, Any] = {}
+    for name, value in aggregates.items():
+        if not isinstance(value, list):
+            made[name] = value
+            continue
+        for one in value:
+            function = aggregate_text(one)
+            made[f"{name}_{function}"] = "size" if function == "size" else (name, function)
+    return made
+
+
 # Python's own functions, as they are given to pandas' agg().
 BUILTIN: Tuple[Tuple[Any, str], ...] = ((list, "array"), (set, "unique"), (len, "size"), (sum, "sum"), (min, "min"), (max, "max"),
                                         (any, "any"), (all, "all"))
@@ -360,4 +438,4 @@ def aggregate_text(value: Any) -> Any:
     return next((name for function, name in BUILTIN if value is function), value)
 
 
-__all__ = ["BUILTIN", "FoundGroups", "FoundMethods", "aggregate_text", "found", "interval_labels"]
+__all__ = ["BUILTIN", "FoundGroups", "FoundMethods", "aggregate_text", "found", "interval_labels", "several"]

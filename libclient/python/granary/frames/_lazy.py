@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 import numpy as np
 
 from . import _literals, _plan, _steps, selectors
-from ._found import FoundGroups, FoundMethods, aggregate_text
+from ._found import FoundGroups, FoundMethods, aggregate_text, several
 from ._plan import Node
 from .._progress import Progress, shown
 from ._run import GranaryError, engine, retold
 from ._spool import Spool, is_meant, told
-from ._tables import Checker, Operator, operators
+from ._tables import Checker, Operator, functions, operators
 from ._moving import Decaying, MovingMethods, Resampler, Rolling
 from ._expr import Expr, aggregate_of, col, column_name, flat, lift, lit
 
@@ -341,17 +341,13 @@ class GroupBy(FoundGroups):
         self._parameters = parameters
 
     def agg(self, *aggregates: Any, **named: Any) -> LazyFrame:
-        """One row for each group, ordered by the keys. Behind a name, a str is a text such as 'sum(x)' or 'size'."""
+        """One row for each group, ordered by the keys. Behind a name, a str is a text such as 'sum(x)' or 'size'; the name of a function
+        alone, or one of Python's, is that of the column: {"x": "sum"}. Of a list of these, each makes a column: x_min, x_max."""
         chosen = aggregates_of(aggregates, named, self._others)
         node, names, new = _steps.keyed(self._frame._node, self._keys)
         checked = _checker.check(operators()["groupby"], {"keys": names, "aggregate": {}, **self._parameters})
         made = _steps.aggregate(node, names, chosen, **{k: v for k, v in checked.items() if k not in ("keys", "aggregate")})
         return LazyFrame(Node("rename", (made,), {"columns": new}) if new else made)
-
-    def _others(self) -> Dict[str, str]:
-        """The columns that are no keys: what selects columns does not mean these."""
-        keys = {column_name(k) for k in self._keys if isinstance(k, str) or k._column}
-        return {name: dtype for name, dtype in self._frame.collect_schema().items() if name not in keys}
 
     def rolling(self, window: Any, on: Any = None, *, min_periods: Optional[int] = None, center: bool = False,
                 closed: Optional[str] = None) -> Rolling:
@@ -418,7 +414,7 @@ def aggregates_of(positional: Iterable[Any], named: Dict[str, Any], others: Call
     for one in selectors.all_expanded(flat(positional), others):
         if isinstance(one, str):
             raise TypeError(f"{one!r} has no name: agg(n={one!r})")
-        for name, value in one.items() if isinstance(one, dict) else [(_steps.name_of(lift(one)), one)]:
+        for name, value in several(one).items() if isinstance(one, dict) else [(_steps.name_of(lift(one)), one)]:
             if name in chosen:
                 raise ValueError(f"agg(): two columns have the name {name!r}: give one another name by alias()")
             chosen[name] = _aggregate(name, value)
@@ -433,8 +429,10 @@ def _aggregate(name: str, value: Any) -> Expr:
     if isinstance(value, tuple) and len(value) == 2:
         function = aggregate_text(value[1])
         return aggregate_of("size") if function == "size" else aggregate_of(f"{function}({col(column_name(value[0]))._text})")
-    if isinstance(value, str):
-        return aggregate_of(value)
+    function = aggregate_text(value)
+    if isinstance(function, str):
+        alone = function != "size" and function.isidentifier() and function in functions("aggregates")
+        return aggregate_of(f"{function}({col(name)._text})" if alone else function)
     raise TypeError(f"agg(): {name}: an aggregate, not {type(value).__name__} {value!r:.60}")
 
 
