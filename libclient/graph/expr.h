@@ -93,7 +93,7 @@ struct gr_expr {
 
 /* How deep brackets, not and - may nest, and how many operands and operators there may be: what walks an expression
  * recurses at most that deep. */
-enum { GR_EXPR_NESTING = 200, GR_EXPR_NODES = 4096, GR_EXPR_LISTED = 1 << 20 };
+enum { GR_EXPR_NESTING = 1100, GR_EXPR_NODES = 4096, GR_EXPR_LISTED = 1 << 20 };
 
 /* Parse NUL-terminated UTF-8. Errors: EINVAL "expression `...`, position 7: ..." · ENOMEM */
 granary_err gr_expr_parse(const char *text, struct gr_expr **ret_expr);

@@ -1,6 +1,6 @@
 /*
  * See about.h. DESCRIBE and SHOW TABLES become VALUES. SUMMARIZE computes all aggregates of all columns at once, as one row of
- * a query of WITH, and then takes that apart: a row for each column.
+ * a query of WITH, and then takes that apart: lists of them become a row for each column.
  */
 #include "sql/about.h"
 
@@ -20,7 +20,7 @@
 #include "sql/view.h"
 
 /* A column more is some 600 bytes of text. */
-#define SUMMARIZED_MAX 150
+#define SUMMARIZED_MAX 1000
 /* For a chunk that is there, but perhaps on disk. */
 #define GET_TIMEOUT_MS 60000
 
@@ -169,6 +169,13 @@ is_ordered(granary_dtype dtype)
     }
 }
 
+/* Whether different values can be counted. */
+static bool
+is_counted(granary_dtype dtype)
+{
+    return gr_dtype_kind(dtype) != GRANARY_LIST && dtype != GRANARY_NULLTYPE;
+}
+
 /* The aggregates of the i-th column: least, most, unique, average, deviation, quantiles, count. */
 static void
 add_aggregates(const granary_column *column, size_t i, struct gr_buf *out)
@@ -178,7 +185,7 @@ add_aggregates(const granary_column *column, size_t i, struct gr_buf *out)
     sql_add_quoted(column->name, strlen(column->name), '"', &name);
     if (gr_buf_ok(&name)) {
         gr_buf_addf(out, ", count(%s) AS c%zu", name.bytes, i);
-        if (gr_dtype_kind(column->dtype) != GRANARY_LIST && column->dtype != GRANARY_NULLTYPE) {
+        if (is_counted(column->dtype)) {
             gr_buf_addf(out, ", count(DISTINCT %s) AS u%zu", name.bytes, i);
         }
         if (is_ordered(column->dtype)) {
@@ -197,37 +204,63 @@ add_aggregates(const granary_column *column, size_t i, struct gr_buf *out)
     gr_buf_free(&name);
 }
 
+/* What is summed up of a column: what it is called, the type where a column has none, and which columns have one. */
+static const struct listed {
+    const char *name;
+    const char *column; /* of the row of aggregates, followed by its number */
+    const char *type;
+    bool (*has)(granary_dtype dtype);
+    bool as_text;
+} listed[] = {
+    {"min", "m", "varchar", is_ordered, true},
+    {"max", "x", "varchar", is_ordered, true},
+    {"approx_unique", "u", "bigint", is_counted, false},
+    {"avg", "a", "double", gr_dtype_is_number, false},
+    {"std", "s", "double", gr_dtype_is_number, false},
+    {"q25", "q1_", "double", gr_dtype_is_number, false},
+    {"q50", "q2_", "double", gr_dtype_is_number, false},
+    {"q75", "q3_", "double", gr_dtype_is_number, false},
+    {"counted", "c", NULL, NULL, false},
+};
+
+/* A list with an item for each column. */
 static void
-add_row(const granary_column *column, size_t i, struct gr_buf *out)
+add_list(const granary_frame *frame, const struct listed *what, struct gr_buf *out)
 {
-    const bool unique = gr_dtype_kind(column->dtype) != GRANARY_LIST && column->dtype != GRANARY_NULLTYPE;
-
-    gr_buf_addf(out, i > 0 ? "\nUNION ALL SELECT " : "\nSELECT ");
-    sql_add_quoted(column->name, strlen(column->name), '\'', out);
-    gr_buf_addf(out, " AS column_name, '%s' AS column_type", granary_dtype_name(column->dtype));
-    if (is_ordered(column->dtype)) {
-        gr_buf_addf(out, ", CAST(m%zu AS varchar) AS min, CAST(x%zu AS varchar) AS max", i, i);
-    } else {
-        gr_buf_addf(out, ", CAST(NULL AS varchar) AS min, CAST(NULL AS varchar) AS max");
-    }
-    if (unique) {
-        gr_buf_addf(out, ", u%zu AS approx_unique", i);
-    } else {
-        gr_buf_addf(out, ", CAST(NULL AS bigint) AS approx_unique");
-    }
-    if (gr_dtype_is_number(column->dtype)) {
-        gr_buf_addf(out, ", a%zu AS avg, s%zu AS std, q1_%zu AS q25, q2_%zu AS q50, q3_%zu AS q75", i, i, i, i, i);
-    } else {
-        static const char *const names[] = {"avg", "std", "q25", "q50", "q75"};
-
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-            gr_buf_addf(out, ", CAST(NULL AS double) AS %s", names[k]);
+    for (size_t i = 0; i < granary_frame_columns(frame); i++) {
+        gr_buf_addf(out, i > 0 ? ", " : ", unnest(ARRAY[");
+        if (what->has != NULL && !what->has(granary_frame_column(frame, i)->dtype)) {
+            gr_buf_addf(out, "CAST(NULL AS %s)", what->type);
+        } else {
+            gr_buf_addf(out, what->as_text ? "CAST(%s%zu AS varchar)" : "%s%zu", what->column, i);
         }
     }
+    gr_buf_addf(out, "]) AS %s", what->name);
+}
+
+/* The row of aggregates, taken apart: lists side by side, of which each item gets a row. */
+static void
+add_rows(const granary_frame *frame, struct gr_buf *out)
+{
+    const size_t count = granary_frame_columns(frame);
+
     gr_buf_addf(out,
-                ", rows AS count, CASE WHEN rows > 0 THEN round(100.0 * (rows - c%zu) / rows, 2) END AS "
-                "null_percentage FROM \"granary summary\"",
-                i);
+                " SELECT column_name, column_type, min, max, approx_unique, avg, std, q25, q50, q75, rows AS count, "
+                "CASE WHEN rows > 0 THEN round(100.0 * (rows - counted) / rows, 2) END AS null_percentage FROM "
+                "(SELECT rows");
+    for (size_t i = 0; i < count; i++) {
+        gr_buf_addf(out, i > 0 ? ", " : ", unnest(ARRAY[");
+        sql_add_quoted(granary_frame_column(frame, i)->name, strlen(granary_frame_column(frame, i)->name), '\'', out);
+    }
+    for (size_t i = 0; i < count; i++) {
+        gr_buf_addf(out, "%s'%s'", i > 0 ? ", " : "]) AS column_name, unnest(ARRAY[",
+                    granary_dtype_name(granary_frame_column(frame, i)->dtype));
+    }
+    gr_buf_addf(out, "]) AS column_type");
+    for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
+        add_list(frame, &listed[i], out);
+    }
+    gr_buf_addf(out, " FROM \"granary summary\") AS \"granary parts\"");
 }
 
 static granary_err
@@ -248,9 +281,7 @@ add_summary(const struct part *part, const granary_frame *frame, struct gr_buf *
     gr_buf_addf(out, " FROM ");
     add_source(part, out);
     gr_buf_addf(out, ")");
-    for (size_t i = 0; i < count; i++) {
-        add_row(granary_frame_column(frame, i), i, out);
-    }
+    add_rows(frame, out);
     return GRANARY_OK;
 }
 

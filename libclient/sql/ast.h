@@ -289,6 +289,7 @@ struct sql_select {
     /* A set operation of two, or else what follows. */
     enum sql_set set;
     bool all;
+    bool by_name; /* UNION: columns of one name belong together */
     struct sql_select *left;
     struct sql_select *right;
     bool distinct;

@@ -394,6 +394,28 @@ name_pivoted(struct sql_statement *q, struct sql_select *select)
                                  : sql_unpivot_outputs(q, select, &from, &select->output_names, &select->output_count));
 }
 
+/* UNION BY NAME: the right side's names, too. */
+static bool
+name_both(struct sql_statement *q, struct sql_select *select)
+{
+    const struct sql_select *left = select->left;
+    const struct sql_select *right = select->right;
+    const char **names = NULL;
+
+    if (name_outputs(q, select->right)) {
+        names = SQL_ARRAY(q, const char *, left->output_count + right->output_count);
+    }
+    for (size_t i = 0; names != NULL && i < left->output_count; i++) {
+        names[i] = left->output_names[i];
+    }
+    for (size_t i = 0; names != NULL && i < right->output_count; i++) {
+        names[left->output_count + i] = right->output_names[i];
+    }
+    select->output_names = names;
+    select->output_count = names == NULL ? 0 : left->output_count + right->output_count;
+    return names != NULL;
+}
+
 /* Once for each query, however often it is named. One that names itself has no names while they are found. */
 static bool
 name_outputs(struct sql_statement *q, struct sql_select *select)
@@ -411,6 +433,7 @@ name_outputs(struct sql_statement *q, struct sql_select *select)
         ok = name_outputs(q, select->left);
         select->output_names = select->left->output_names;
         select->output_count = select->left->output_count;
+        ok = ok && (!select->by_name || name_both(q, select));
     } else {
         ok = select->pivot != NULL || select->unpivot != NULL ? name_pivoted(q, select) : name_targets(q, select);
     }

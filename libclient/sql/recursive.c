@@ -230,6 +230,9 @@ sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_re
     bool ok;
 
     with->state = SQL_WITH_FIRST;
+    if (select->by_name && select_names(select, with->name)) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "BY NAME in WITH RECURSIVE is not supported");
+    }
     if (select->set == SQL_UNION && select_names(select->right, with->name)) {
         q->names = &names;
         ok = plan_rounds(q, with, ret_result);

@@ -10,7 +10,11 @@ struct side {
     struct sql_result *result;
     const char *number;              /* by which rows of both sides are told apart */
     const struct sql_expr **untyped; /* by column: a text or null as written, which takes the other side's dtype */
+    const size_t *places;            /* BY NAME: which of SELECT's values each column is, + 1; 0: none. Else NULL */
 };
+
+/* In place of a column that a side does not have. */
+static const struct sql_expr missing = {.kind = SQL_LITERAL, .position = -1, .text = "null"};
 
 static bool
 is_null(const struct sql_expr *expr)
@@ -64,7 +68,38 @@ null_within(const struct sql_select *select, size_t i)
     return is_null(found) ? found : NULL;
 }
 
-/* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
+/* [] and a list of nulls as written, which may be of any dtype. */
+static bool
+is_open_list(const struct sql_expr *expr)
+{
+    bool open = expr->kind == SQL_FUNCTION;
+
+    if (open && strcmp(expr->text, "list_distinct") == 0 && expr->count == 1) {
+        return is_open_list(expr->args[0]);
+    }
+    open = open && strcmp(expr->text, "list_value") == 0;
+    for (size_t i = 0; open && i < expr->count; i++) {
+        open = expr->args[i]->kind == SQL_LITERAL && is_null(expr->args[i]);
+    }
+    return open;
+}
+
+/* What stands for a value without a dtype in an expression. */
+static const char *
+untyped_text(struct sql_statement *q, const struct sql_expr *expr)
+{
+    const char *text = "";
+
+    if (expr->kind != SQL_FUNCTION) {
+        return expr->text;
+    }
+    for (size_t i = 0; i < expr->count && text != NULL; i++) {
+        text = sql_printf(q, "%s%s%s", text, i == 0 ? "" : ", ", untyped_text(q, expr->args[i]));
+    }
+    return text == NULL ? NULL : sql_printf(q, "%s(%s)", expr->text, text);
+}
+
+/* The text, null or list of nulls that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
  * in some rows.) */
 static const struct sql_expr *
 untyped_value(const struct sql_select *select, size_t i)
@@ -80,7 +115,9 @@ untyped_value(const struct sql_select *select, size_t i)
     }
     plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
     expr = plain ? select->targets[i].expr : NULL;
-    return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
+    return plain && ((expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr))) || is_open_list(expr))
+               ? expr
+               : NULL;
 }
 
 /* The same of a set operation, whose sides may all have null there. */
@@ -96,6 +133,15 @@ untyped_target(const struct sql_select *select, size_t i)
     return untyped_value(select, i);
 }
 
+static const struct sql_expr *
+untyped_column(const struct side *side, size_t i)
+{
+    if (side->places == NULL) {
+        return untyped_target(side->select, i);
+    }
+    return side->places[i] == 0 ? &missing : untyped_target(side->select, side->places[i] - 1);
+}
+
 /* Where the other side has a dtype. Whether there is any. */
 static bool
 find_untyped(struct sql_statement *q, struct side sides[2])
@@ -106,8 +152,8 @@ find_untyped(struct sql_statement *q, struct side sides[2])
     sides[0].untyped = SQL_ARRAY(q, const struct sql_expr *, count);
     sides[1].untyped = SQL_ARRAY(q, const struct sql_expr *, count);
     for (size_t i = 0; i < count && q->err == GRANARY_OK; i++) {
-        const struct sql_expr *left = untyped_target(sides[0].select, i);
-        const struct sql_expr *right = untyped_target(sides[1].select, i);
+        const struct sql_expr *left = untyped_column(&sides[0], i);
+        const struct sql_expr *right = untyped_column(&sides[1], i);
 
         sides[0].untyped[i] = right == NULL || (is_null(left) && !is_null(right)) ? left : NULL;
         sides[1].untyped[i] = left == NULL || (is_null(right) && !is_null(left)) ? right : NULL;
@@ -132,7 +178,7 @@ rename_outputs(struct sql_statement *q, const struct side *side, const char *mar
             to[count] = names[i];
             texts[count++] = sql_quoted(q, result->outputs[i].frame);
         }
-        result->outputs[i].frame = names[i];
+        result->outputs[i].frame = names[i]; /* also where a side has no such column */
     }
     if (mark != NULL && q->err == GRANARY_OK) {
         to[count] = mark;
@@ -150,8 +196,8 @@ put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *sid
         const struct sql_expr *text = side->untyped[i];
 
         if (text != NULL && !is_null(text)) {
-            const char *value = sql_printf(q, "case when `%s` = %s then %s else %s end", mark, side->number, text->text,
-                                           sql_quoted(q, names[i]));
+            const char *value = sql_printf(q, "case when `%s` = %s then %s else %s end", mark, side->number,
+                                           untyped_text(q, text), sql_quoted(q, names[i]));
 
             if (q->err != GRANARY_OK || !sql_rel_assign(q, rel, &names[i], &value, 1, text->position)) {
                 return false;
@@ -186,7 +232,7 @@ place_of(const struct sql_select *select, const char *name, size_t count)
 static long
 place_beside(const struct sql_select *select, const struct sql_result *result, const struct sql_expr *expr)
 {
-    bool named = expr->kind == SQL_COLUMN && expr->table == NULL;
+    bool named = expr->kind == SQL_COLUMN && expr->table == NULL && !select->by_name;
 
     for (size_t i = 0; i < result->count && named; i++) {
         named = strcasecmp(result->outputs[i].name, expr->text) != 0;
@@ -293,6 +339,71 @@ add_number(struct sql_statement *q, struct sql_result *result)
     return true;
 }
 
+/* The place of a name among outputs, + 1; 0: none has it. */
+static size_t
+find_output(const struct sql_result *result, const char *name)
+{
+    size_t i = 0;
+
+    while (i < result->count && strcasecmp(result->outputs[i].name, name) != 0) {
+        i++;
+    }
+    return i < result->count ? i + 1 : 0;
+}
+
+static bool
+check_names(struct sql_statement *q, const struct sql_result *result, int position)
+{
+    for (size_t i = 0; i < result->count; i++) {
+        if (find_output(result, result->outputs[i].name) != i + 1) {
+            return sql_fail(q, GRANARY_EINVAL, position, "BY NAME: a side has more than one column '%s'",
+                            result->outputs[i].name);
+        }
+    }
+    return true;
+}
+
+/* The columns of a side in the order of both: those of the left one, and behind them what only the right one has. */
+static bool
+order_side(struct sql_statement *q, struct side *side, const struct sql_output *all, size_t count)
+{
+    struct sql_output *outputs = SQL_ARRAY(q, struct sql_output, count + 1);
+    size_t *places = SQL_ARRAY(q, size_t, count + 1);
+
+    for (size_t i = 0; outputs != NULL && places != NULL && i < count; i++) {
+        const size_t place = find_output(side->result, all[i].name);
+
+        places[i] = place;
+        outputs[i] = (struct sql_output){all[i].name, place == 0 ? "" : side->result->outputs[place - 1].frame};
+    }
+    side->places = places;
+    side->result->outputs = outputs;
+    side->result->count = count;
+    return q->err == GRANARY_OK;
+}
+
+static bool
+order_by_name(struct sql_statement *q, struct side sides[2], int position)
+{
+    const struct sql_result *left = sides[0].result;
+    const struct sql_result *right = sides[1].result;
+    struct sql_output *all = SQL_ARRAY(q, struct sql_output, left->count + right->count);
+    size_t count = 0;
+
+    if (all == NULL || !check_names(q, left, position) || !check_names(q, right, position)) {
+        return false;
+    }
+    for (; count < left->count; count++) {
+        all[count] = left->outputs[count];
+    }
+    for (size_t i = 0; i < right->count; i++) {
+        if (find_output(left, right->outputs[i].name) == 0) {
+            all[count++] = right->outputs[i];
+        }
+    }
+    return order_side(q, &sides[0], all, count) && order_side(q, &sides[1], all, count);
+}
+
 /* Rows of both sides, as UNION and its kin have them. */
 static bool
 plan_sides(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
@@ -300,11 +411,18 @@ plan_sides(struct sql_statement *q, const struct sql_select *select, const struc
 {
     struct sql_rel *rel = &ret_result->rel;
     struct sql_result right;
-    struct side sides[2] = {{select->left, ret_result, "1", NULL}, {select->right, &right, "2", NULL}};
+    struct side sides[2] = {{select->left, ret_result, "1", NULL, NULL}, {select->right, &right, "2", NULL, NULL}};
     const char **names;
     const char *mark = NULL;
 
     if (!sql_plan_for(q, select->left, around, ret_result) || !sql_plan_for(q, select->right, around, &right)) {
+        return false;
+    }
+    if (select->by_name && around != NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, select->position,
+                        "BY NAME in a subquery that names columns of the query around is not supported");
+    }
+    if (select->by_name && !order_by_name(q, sides, select->position)) {
         return false;
     }
     if (ret_result->count != right.count) {

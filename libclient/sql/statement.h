@@ -10,7 +10,7 @@
 #include "sql/ast.h"
 
 /* How deep expressions and subqueries may nest: what walks them recurses at most that deep. */
-#define SQL_NESTING 200
+#define SQL_NESTING 2200
 
 struct sql_shared;    /* a window that others may join (rel.c) */
 struct sql_telling;   /* what the graph's columns and expressions are in the statement (told.h) */

@@ -84,26 +84,51 @@ struct collection {
     bool all; /* no row was left out so far */
 };
 
-static bool
-is_computed(const struct rows_spec *spec, const char *name)
+/* The names of computed columns, sorted: there may be thousands. */
+struct names {
+    const char **list;
+    size_t count;
+};
+
+static int
+compare_names(const void *a, const void *b)
 {
-    for (size_t i = 0; spec->columns != NULL && i < spec->columns->n_keys; i++) {
-        if (strcmp(spec->columns->keys[i], name) == 0) {
-            return true;
-        }
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static granary_err
+sort_names(const struct rows_spec *spec, struct names *ret_names)
+{
+    const size_t count = spec->columns == NULL ? 0 : spec->columns->n_keys;
+    const char **list = calloc(count + 1, sizeof(const char *));
+
+    if (list == NULL) {
+        return node_no_memory();
     }
-    return false;
+    for (size_t i = 0; i < count; i++) {
+        list[i] = spec->columns->keys[i];
+    }
+    qsort(list, count, sizeof(const char *), compare_names);
+    *ret_names = (struct names){list, count};
+    return GRANARY_OK;
+}
+
+static bool
+is_computed(const struct names *names, const char *name)
+{
+    return bsearch(&name, names->list, names->count, sizeof(const char *), compare_names) != NULL;
 }
 
 /* The column of the frame that a text names, in backquotes or not; NULL: it is computed. */
 static const granary_column *
-column_of(const granary_frame *frame, const struct rows_spec *spec, const char *text)
+column_of(const granary_frame *frame, const struct names *names, const char *text)
 {
     struct gr_expr *expr = NULL;
-    int at = is_computed(spec, text) ? -1 : gr_frame_find(frame, text);
+    int at = is_computed(names, text) ? -1 : gr_frame_find(frame, text);
 
-    if (at < 0 && text[0] == '`' && !is_computed(spec, text) && gr_expr_parse(text, &expr) == GRANARY_OK) {
-        at = expr->kind == GR_EXPR_COLUMN && !is_computed(spec, expr->column) ? gr_frame_find(frame, expr->column) : -1;
+    if (at < 0 && text[0] == '`' && !is_computed(names, text) && gr_expr_parse(text, &expr) == GRANARY_OK) {
+        at =
+            expr->kind == GR_EXPR_COLUMN && !is_computed(names, expr->column) ? gr_frame_find(frame, expr->column) : -1;
     }
     gr_expr_destroy(expr);
     return at >= 0 ? &frame->columns[at].view : NULL;
@@ -417,7 +442,8 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
     bool stay = spec->where == NULL;
     const char **computed = calloc(spec->wanted_count + 1, sizeof(const char *));
     struct rows_spec inner = *spec;
-    granary_err err = GRANARY_OK;
+    struct names sorted = {.list = NULL};
+    granary_err err = sort_names(spec, &sorted);
 
     all.outputs = calloc(spec->wanted_count + 1, sizeof *all.outputs);
     if (computed == NULL || all.outputs == NULL) {
@@ -425,7 +451,7 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
     }
     inner.wanted_count = 0;
     for (size_t i = 0; i < spec->wanted_count && err == GRANARY_OK; i++) {
-        all.outputs[i].column = column_of(frame, spec, spec->wanted[i]);
+        all.outputs[i].column = column_of(frame, &sorted, spec->wanted[i]);
         if (all.outputs[i].column != NULL) {
             continue;
         }
@@ -468,5 +494,6 @@ rows_frame(const granary_frame *frame, const struct rows_spec *spec, const char 
     }
     free(all.outputs);
     free((void *)(uintptr_t)computed);
+    free((void *)(uintptr_t)sorted.list);
     return err;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "contract/int128.h"
 #include "kernel/core/scratch.h"
 #include "kernel/rows/node.h"
@@ -24,6 +25,9 @@ struct net {
     struct node **nodes; /* owned */
     size_t node_count;
     size_t node_room;
+    struct node **buckets; /* of those with a hash, a power of two of them */
+    size_t bucket_count;
+    size_t hashed;
     struct root *roots; /* owned: nodes lead into their expressions */
     size_t root_count;
     struct extent extent;
@@ -165,14 +169,32 @@ computed_as(enum gr_expr_op op)
     return op >= GR_OP_SHORT_SIGN && op <= GR_OP_SHORT_ROUND ? op - GR_OP_SHORT_SIGN + GR_OP_SIGN : op;
 }
 
+/* Never 0. Equal nodes have equal hashes, but for floats that are equal and written otherwise. */
+static uint64_t
+hash_of(const struct gr_expr *expr, struct node *const *operands, size_t count)
+{
+    const bool literal = expr->kind == GR_EXPR_LITERAL;
+    uint64_t parts[4] = {(uint64_t)expr->kind, (uint64_t)expr->dtype, 0, 0};
+
+    if (!literal) {
+        parts[2] = (uint64_t)computed_as(expr->op);
+        parts[3] = count > 0 ? gr_hash64(operands, count * sizeof(struct node *)) : 0;
+    } else if (expr->text_size > 0) {
+        parts[3] = gr_hash64(expr->text, expr->text_size);
+    } else {
+        memcpy(&parts[3], &expr->value, sizeof parts[3]);
+    }
+    return gr_hash64(parts, sizeof parts) | 1;
+}
+
 /* The same call or literal, made before. */
 static struct node *
-find_equal(const struct net *net, const struct gr_expr *expr, struct node *const *operands, size_t count)
+find_equal(const struct net *net, const struct gr_expr *expr, struct node *const *operands, size_t count, uint64_t hash)
 {
-    for (size_t i = 0; i < net->node_count; i++) {
-        struct node *node = net->nodes[i];
+    struct node *node = net->bucket_count == 0 ? NULL : net->buckets[hash >> 1 & (net->bucket_count - 1)];
 
-        if (node->expr == NULL || node->expr->kind != expr->kind || node->dtype != expr->dtype) {
+    for (; node != NULL; node = node->next) {
+        if (node->hash != hash || node->expr->kind != expr->kind || node->dtype != expr->dtype) {
             continue;
         }
         if (expr->kind == GR_EXPR_LITERAL) {
@@ -189,6 +211,41 @@ find_equal(const struct net *net, const struct gr_expr *expr, struct node *const
     return NULL;
 }
 
+static void
+put_in_bucket(struct net *net, struct node *node)
+{
+    struct node **bucket = &net->buckets[node->hash >> 1 & (net->bucket_count - 1)];
+
+    node->next = *bucket;
+    *bucket = node;
+}
+
+/* A node that is to be found again. Without memory for that it is computed twice. */
+static void
+keep_findable(struct net *net, struct node *node, uint64_t hash)
+{
+    node->hash = hash;
+    if (net->hashed == net->bucket_count) {
+        size_t count = net->bucket_count == 0 ? 16 : 2 * net->bucket_count;
+        struct node **buckets = calloc(count, sizeof(struct node *));
+
+        if (buckets == NULL) {
+            node->hash = 0;
+            return;
+        }
+        free(net->buckets);
+        net->buckets = buckets;
+        net->bucket_count = count;
+        for (size_t i = 0; i < net->node_count; i++) {
+            if (net->nodes[i]->hash != 0 && net->nodes[i] != node) {
+                put_in_bucket(net, net->nodes[i]);
+            }
+        }
+    }
+    net->hashed++;
+    put_in_bucket(net, node);
+}
+
 static granary_err node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node);
 
 static granary_err
@@ -198,6 +255,7 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     struct among *among = NULL;
     struct node *node = NULL;
     size_t count = expr->operand_count;
+    uint64_t hash = 0;
     granary_err err = operands == NULL ? node_no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK && expr->op == GR_OP_IN) {
@@ -207,7 +265,8 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
         err = node_build(net, expr->operands[k], &operands[k]);
     }
-    *ret_node = err == GRANARY_OK ? find_equal(net, expr, operands, count) : NULL;
+    hash = err == GRANARY_OK ? hash_of(expr, operands, count) : 0;
+    *ret_node = err == GRANARY_OK ? find_equal(net, expr, operands, count, hash) : NULL;
     if (err == GRANARY_OK && *ret_node == NULL) {
         err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
     }
@@ -224,6 +283,7 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     node->count = count;
     node->expr = expr;
     node_note_source(node);
+    keep_findable(net, node, hash);
     *ret_node = node;
     return GRANARY_OK;
 }
@@ -232,6 +292,7 @@ static granary_err
 node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
 {
     struct node *node;
+    uint64_t hash;
 
     if (expr->kind == GR_EXPR_COLUMN) {
         return column_node(net, (size_t)expr->column_index, ret_node);
@@ -239,7 +300,8 @@ node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     if (expr->kind == GR_EXPR_CALL) {
         return build_call(net, expr, ret_node);
     }
-    node = find_equal(net, expr, NULL, 0);
+    hash = hash_of(expr, NULL, 0);
+    node = find_equal(net, expr, NULL, 0, hash);
     if (node == NULL) {
         granary_err err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
 
@@ -251,6 +313,7 @@ node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
         node->expr = expr;
         /* A frame, and a dictionary whose entries are computed, may have fewer rows than a block. */
         constant_fill(node, net->frame->rows < 1 ? 1 : net->frame->rows < ROWS_BLOCK ? net->frame->rows : ROWS_BLOCK);
+        keep_findable(net, node, hash);
     }
     *ret_node = node;
     return GRANARY_OK;
@@ -315,6 +378,7 @@ net_destroy(struct net *net)
         gr_expr_destroy(net->roots[i].expr);
     }
     free(net->nodes);
+    free(net->buckets);
     free(net->roots);
     free(net->bindings);
     gr_schema_free(&net->schema);

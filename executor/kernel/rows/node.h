@@ -33,6 +33,8 @@ struct node {
     struct pattern *pattern;    /* LIKE and its kin, with a constant pattern: owned */
     const struct node *source;  /* the one dictionary column it reads, when it reads nothing else */
     bool reads;                 /* any column at all */
+    uint64_t hash;              /* CALL, CONSTANT: of what makes it equal to another one; 0: it is not looked for */
+    struct node *next;          /* in its bucket */
 
     /* The block. Values under nulls and in bad rows are anything. */
     uint64_t generation; /* which block that is */

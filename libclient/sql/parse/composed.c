@@ -511,18 +511,6 @@ is_form(const char *name, size_t count, const char **ret_form)
     return false;
 }
 
-const char *
-composed_of_list(const char *name)
-{
-    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
-        if (strncmp(composed[i].name, "list_", 5) == 0 && strcmp(composed[i].name + 5, name) == 0 &&
-            composed[i].count == 1) {
-            return composed[i].form;
-        }
-    }
-    return NULL;
-}
-
 /* The form of a call; with a mark behind its name those for a second argument that is null, or may be. */
 static bool
 find_form(struct parse *p, const PgQuery__FuncCall *from, const char *name, const char **ret_form)

@@ -61,6 +61,23 @@ dialect_from(struct dialect *d, struct dialect_token *token)
     }
 }
 
+/* ---- sets ---- */
+
+/* Each is noted: the last one before a query tells how that is added. */
+void
+dialect_set(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const kinds[] = {"all", "distinct", NULL};
+    struct dialect_token *by = dialect_is_one(token->next, kinds) ? token->next->next : token->next;
+    bool named = dialect_is(token, "union") && dialect_is(by, "by") && dialect_is(by->next, "name");
+
+    dialect_note(d, token, named ? NOTED_BY_NAME : NOTED_SET);
+    if (named) {
+        dialect_remove(d, by->next);
+        dialect_remove(d, by);
+    }
+}
+
 /* ---- lists ---- */
 
 /* A comma behind the last item of a list. */

@@ -20,6 +20,8 @@ enum parse_noted {
     NOTED_PIVOT,         /* a window's partition is what PIVOT says */
     NOTED_UNPIVOT,       /* ... UNPIVOT */
     NOTED_SAMPLE,        /* ... TABLESAMPLE or USING SAMPLE */
+    NOTED_SET,           /* UNION, INTERSECT or EXCEPT, each of which is noted */
+    NOTED_BY_NAME,       /* UNION BY NAME */
     NOTED_JOIN,          /* as it stands; those from here on are of JOINs, each of which is noted */
     NOTED_SEMI,          /* LEFT JOIN is SEMI JOIN */
     NOTED_ANTI,

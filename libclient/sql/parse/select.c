@@ -420,6 +420,20 @@ parse_orders(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     return true;
 }
 
+/* Whether the last set operation before its right side goes by names. */
+static bool
+is_by_name(const struct parse *p, const PgQuery__SelectStmt *right)
+{
+    const int place = parse_place(&right->base);
+    size_t i = p->note_count;
+
+    while (i > 0 && !(p->notes[i - 1].at < place &&
+                      (p->notes[i - 1].what == NOTED_SET || p->notes[i - 1].what == NOTED_BY_NAME))) {
+        i--;
+    }
+    return i > 0 && p->notes[i - 1].what == NOTED_BY_NAME;
+}
+
 struct sql_select *
 parse_select(struct parse *p, const PgQuery__SelectStmt *from)
 {
@@ -449,6 +463,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     if (ok && TAKE(p, from, op) >= PG_QUERY__SET_OPERATION__SETOP_UNION) {
         select->set = sets[TAKE(p, from, op)];
         select->all = TAKE(p, from, all) != 0;
+        select->by_name = select->set == SQL_UNION && is_by_name(p, from->rarg);
         select->left = parse_select(p, TAKE(p, from, larg));
         select->right = select->left == NULL ? NULL : parse_select(p, TAKE(p, from, rarg));
         ok = select->right != NULL;

@@ -122,6 +122,9 @@ with Instance() as granary:
 
     table = granary.put_frame(frame_of(5))
     granary.fails({'t': table, 'x': {'op': 'sample', 'input': 't', 'rows': 6}}, 'x', "'x'", '6 rows', '5')
+    fewer = granary.run({'t': table, 'x': {'op': 'sample', 'input': 't', 'rows': 6, 'fewer': True}}, 'x')
+    assert sorted(fewer['n'].values) == sorted(granary.run({'t': table, 'x': {'op': 'head', 'input': 't', 'rows': 9}}, 'x')['n'].values)
+    assert len(granary.run({'t': table, 'x': {'op': 'sample', 'input': 't', 'rows': 3, 'fewer': True}}, 'x')['n']) == 3
     granary.fails({'t': table, 'x': {'op': 'sample', 'input': 't'}}, 'x', "'rows'", "'fraction'")
     granary.fails({'t': table, 'x': {'op': 'slice', 'input': 't', 'step': 0}}, 'x', "'step'")
     granary.fails({'t': table, 'x': {'op': 'melt', 'input': 't'}}, 'x', 'one dtype')

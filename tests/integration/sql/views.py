@@ -100,8 +100,8 @@ def told(at):
                                          ('d', 'decimal(1)', '1.5', '2.5', 2)], rows
     assert [row[10] for row in rows] == [3] * 4 and [row[11] for row in rows] == [0.0, 0.0, 33.33, 33.33], rows
     assert rows[0][7:10] == (1.5, 2.0, 3.0) and abs(rows[0][5] - 7 / 3) < 1e-9 and abs(rows[0][6] - (7 / 3) ** .5) < 1e-9, rows
-    assert len(at.rows('summarize select ' + ', '.join(f'{i} as c{i}' for i in range(150)))) == 150
-    at.refuse('summarize select ' + ', '.join(f'{i} as c{i}' for i in range(151)), 'at most', '151')
+    assert len(at.rows('summarize select ' + ', '.join(f'{i} as c{i}' for i in range(300)))) == 300
+    at.refuse('summarize select ' + ', '.join(f'{i} as c{i}' for i in range(1001)), 'at most', '1001')
     at.sql("truncate t")
     assert at.rows('summarize t')[0][10] == 0
     at.sql('create or replace table t (single int)')

@@ -237,7 +237,7 @@ depth_and_size_are_bounded(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         text = repeat(nests[i], 100000, "a");
-        assert_fails(gr_expr_parse(text, &expr), GRANARY_EINVAL, "nested more than 200 deep");
+        assert_fails(gr_expr_parse(text, &expr), GRANARY_EINVAL, "nested more than 1100 deep");
         free(text);
     }
     text = repeat("a + ", 5000, "a");

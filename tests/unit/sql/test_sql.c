@@ -440,6 +440,42 @@ depth_has_an_end(void **state)
     }
 }
 
+/* A thousand of each are no depth that is refused. */
+static void
+a_thousand_levels_are_translated(void **state)
+{
+    static const char *const shapes[][3] = {{"(", "x", ")"},
+                                            {"x + (", "x", ")"},
+                                            {"x + ", "x", ""},
+                                            {"abs(", "x", ")"},
+                                            {"cast(", "x", " as bigint)"},
+                                            {"(select ", "1", ")"},
+                                            {"(select max(y) from b where y > ", "1", ")"},
+                                            {"x from (select ", "x from a", ") q"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct gr_buf sql = {0};
+        granary_err err;
+
+        gr_buf_addf(&sql, "select ");
+        for (int n = 0; n < 1000; n++) {
+            gr_buf_addf(&sql, "%s", shapes[i][0]);
+        }
+        gr_buf_addf(&sql, "%s", shapes[i][1]);
+        for (int n = 0; n < 1000; n++) {
+            gr_buf_addf(&sql, "%s", shapes[i][2]);
+        }
+        gr_buf_addf(&sql, "%s", strstr(shapes[i][0], "from (") == NULL ? " from a" : "");
+        free(translate(sql.bytes, &err));
+        if (err != GRANARY_OK) {
+            print_error("%s: %.300s\n", shapes[i][0], granary_error_message());
+            fail();
+        }
+        gr_buf_free(&sql);
+    }
+}
+
 static const char *const short_ones[][3] = {{"+ ", "1", ""},
                                             {"(", "1", ")"},
                                             {"(select ", "1", ")"},
@@ -682,6 +718,7 @@ main(void)
         cmocka_unit_test(what_is_wrong_is_told_with_its_place),
         cmocka_unit_test(nothing_is_ignored),
         cmocka_unit_test(depth_has_an_end),
+        cmocka_unit_test(a_thousand_levels_are_translated),
         cmocka_unit_test(short_statements_need_little_stack),
         cmocka_unit_test(mixed_up_queries_are_translated_or_refused),
         cmocka_unit_test(long_statements_are_translated_or_refused),
