@@ -55,6 +55,11 @@ def signature(function: Any, types: Dict[str, str]) -> str:
     return ", ".join(shown)
 
 
+def written(owner: Any, name: str) -> bool:
+    """Whether a class, or one that it is made of, has the method in a file of its own."""
+    return any(name in vars(c) for c in owner.__mro__ if c.__module__ not in ("granary.frames._made", "builtins"))
+
+
 def method(name: str, function: Any, types: Dict[str, str], gives: str) -> str:
     first = (function.__doc__ or "").split("\n")[0].replace("\\", "\\\\").replace('"', "'")
     return f'    def {name}({signature(function, types)}) -> {gives}:\n        """{first}"""\n'
@@ -63,7 +68,7 @@ def method(name: str, function: Any, types: Dict[str, str], gives: str) -> str:
 def main() -> None:
     directory = sys.argv[1]
     sys.path.insert(0, directory)
-    from granary.frames import _found as found, _made, _expr as expr, _lazy as lazy
+    from granary.frames import _made, _expr as expr, _lazy as lazy
     from granary.frames._tables import VALUES, operators
 
     def types_of(op: Any) -> Dict[str, str]:
@@ -77,13 +82,13 @@ def main() -> None:
     for owner, methods in (("ExprMethods", expr.Expr), ("StrMethods", None), ("DtMethods", None)):
         text += f"class {owner}:\n" + ("" if methods else "    def __init__(self, expression: Expr) -> None: ...\n")
         for name, function in sorted(vars(getattr(_made, owner)).items()):
-            if callable(function) and not name.startswith("_") and (methods is None or name not in vars(methods)):
+            if callable(function) and not name.startswith("_") and (methods is None or not written(methods, name)):
                 text += method(name, function, {}, "Expr")
         text += "\n"
     text += "class FrameMethods:\n"
     by_method = {_made.method_name(op): op for op in operators().values()}
     for name, function in sorted(vars(_made.FrameMethods).items()):
-        if name.startswith("_") or name in vars(lazy.LazyFrame) or name in vars(found.FoundMethods):
+        if name.startswith("_") or written(lazy.LazyFrame, name):
             continue
         op = operators()[_made.ALIASES[name]] if name in _made.ALIASES else by_method[name]
         gives = "Dict[str, Any]" if op.name in _made.ACTS else "LazyFrame"

@@ -43,6 +43,18 @@ column_of_query(const struct sql_select *select, size_t i)
             return (long)k;
         }
     }
+    for (size_t k = 0; k < from->select->target_count && from->column_count == 0 && from->select->set == SQL_NO_SET &&
+                       expr != NULL && expr->kind == SQL_COLUMN && expr->table == NULL;
+         k++) {
+        const struct sql_target *target = &from->select->targets[k];
+
+        if (sql_star_in(target->expr) != NULL) {
+            return -1; /* places are not those of the list */
+        }
+        if (target->alias != NULL && strcasecmp(target->alias, expr->text) == 0) {
+            return (long)k;
+        }
+    }
     return -1;
 }
 
@@ -68,7 +80,38 @@ null_within(const struct sql_select *select, size_t i)
     return is_null(found) ? found : NULL;
 }
 
-/* The text or null that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
+/* [] and a list of nulls as written, which may be of any dtype. */
+static bool
+is_open_list(const struct sql_expr *expr)
+{
+    bool open = expr->kind == SQL_FUNCTION;
+
+    if (open && strcmp(expr->text, "list_distinct") == 0 && expr->count == 1) {
+        return is_open_list(expr->args[0]);
+    }
+    open = open && strcmp(expr->text, "list_value") == 0;
+    for (size_t i = 0; open && i < expr->count; i++) {
+        open = expr->args[i]->kind == SQL_LITERAL && is_null(expr->args[i]);
+    }
+    return open;
+}
+
+/* What stands for a value without a dtype in an expression. */
+static const char *
+untyped_text(struct sql_statement *q, const struct sql_expr *expr)
+{
+    const char *text = "";
+
+    if (expr->kind != SQL_FUNCTION) {
+        return expr->text;
+    }
+    for (size_t i = 0; i < expr->count && text != NULL; i++) {
+        text = sql_printf(q, "%s%s%s", text, i == 0 ? "" : ", ", untyped_text(q, expr->args[i]));
+    }
+    return text == NULL ? NULL : sql_printf(q, "%s(%s)", expr->text, text);
+}
+
+/* The text, null or list of nulls that stands as the i-th value of a list; NULL: it is something else. (What ROLLUP lists may be null
  * in some rows.) */
 static const struct sql_expr *
 untyped_value(const struct sql_select *select, size_t i)
@@ -84,7 +127,9 @@ untyped_value(const struct sql_select *select, size_t i)
     }
     plain = plain && i < select->target_count; /* behind them, rows of the query around are numbered */
     expr = plain ? select->targets[i].expr : NULL;
-    return plain && expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr)) ? expr : NULL;
+    return plain && ((expr->kind == SQL_LITERAL && (expr->text[0] == '\'' || is_null(expr))) || is_open_list(expr))
+               ? expr
+               : NULL;
 }
 
 /* The same of a set operation, whose sides may all have null there. */
@@ -163,8 +208,8 @@ put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *sid
         const struct sql_expr *text = side->untyped[i];
 
         if (text != NULL && !is_null(text)) {
-            const char *value = sql_printf(q, "case when `%s` = %s then %s else %s end", mark, side->number, text->text,
-                                           sql_quoted(q, names[i]));
+            const char *value = sql_printf(q, "case when `%s` = %s then %s else %s end", mark, side->number,
+                                           untyped_text(q, text), sql_quoted(q, names[i]));
 
             if (q->err != GRANARY_OK || !sql_rel_assign(q, rel, &names[i], &value, 1, text->position)) {
                 return false;

@@ -475,7 +475,31 @@ def matrix(function):
     return oracle
 
 
-for name in ('corr', 'cov'):
+def kendall(a, b):
+    """Of pairs of values, all of them compared with one another."""
+    sign = lambda x: (x > 0) - (x < 0)
+    pairs = [(sign(a[i] - a[k]), sign(b[i] - b[k])) for i in range(len(a)) for k in range(i)]
+    first, second = sum(x != 0 for x, _ in pairs), sum(y != 0 for _, y in pairs)
+    return sum(x * y for x, y in pairs) / math.sqrt(first) / math.sqrt(second) if first and second else None
+
+
+def ranked_corr(f, a, b, method):
+    """Of rows where both are there."""
+    rows = [i for i in range(height(f)) if not missing(f[a].values[i]) and not missing(f[b].values[i])]
+    left, right = [float(f[a].values[i]) for i in rows], [float(f[b].values[i]) for i in rows]
+    if len(rows) < 2 or len(set(left)) < 2 or len(set(right)) < 2:
+        return None
+    return kendall(left, right) if method == 'kendall' else m.or_null(pd.Series(left).rank().corr(pd.Series(right).rank()))
+
+
+def corr(f, p):
+    if p.get('method', 'pearson') == 'pearson':
+        return matrix('corr')(f, p)
+    return {p.get('name', 'column'): p['columns'], **{a: [ranked_corr(f[0], b, a, p['method']) for b in p['columns']] for a in p['columns']}}
+
+
+add('corr', lambda d: (lambda x: ([x], optional(d, {'columns': some(d, x, 4)}, name='of', method=lambda: d.choice(['pearson', 'spearman', 'kendall']))))(frame(d, dtypes=NUMBERS, wild=0)), corr)
+for name in ('cov',):
     add(name, lambda d: (lambda x: ([x], optional(d, {'columns': some(d, x, 4)}, name='of')))(frame(d, dtypes=NUMBERS, wild=0)), matrix(name))
 
 

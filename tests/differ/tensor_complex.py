@@ -7,13 +7,13 @@ from draw import COMPLEX, FLOATS, complexed, shape, tensor
 
 MOVES = set('getitem setitem transpose swapaxes moveaxis expand_dims squeeze flip broadcast_to diagonal concatenate stack tile roll repeat take '
             'split rechunk reshape ravel triu tril take_at select_where where zeros_like ones_like empty_like full_like meshgrid pad flatnonzero argwhere '
-            'vstack hstack dstack column_stack fliplr flipud rot90 diag zeros ones empty full eye tri'.split())
+            'take_along_axis put_along_axis append insert delete vstack hstack dstack column_stack fliplr flipud rot90 diag zeros ones empty full eye tri'.split())
 """They only move elements: these are to be the same to the last bit."""
 
 FUNCTIONS = set('negative positive absolute sign square reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh '
                 'cosh tanh arcsinh arccosh arctanh rint isnan isfinite isinf logical_not add subtract multiply divide power equal not_equal '
                 'logical_and logical_or logical_xor astype isclose allclose array_equal matmul outer inner dot vdot tensordot einsum kron cross '
-                'trace norm average all any count_nonzero prod var std sum mean cumsum diff round nan_to_num cholesky det inv solve eigh'.split())
+                'trace norm average all any count_nonzero prod var std sum mean cumsum diff round nan_to_num cholesky det inv solve eigh eigvalsh matrix_power'.split())
 
 MADE = set('zeros ones empty full eye tri'.split())
 TAKES = (MOVES | FUNCTIONS) - MADE
@@ -36,9 +36,12 @@ def turned(name, maker):
         inputs, parameters = maker(draw)
         if name not in TAKES or not inputs or draw.chance(0.75):
             return inputs, parameters
-        if name in ('eigh', 'cholesky'):
+        if name == 'norm' and parameters.get('kind') in ('nuc', '2', '-2'):  # singular values are those of real matrices
+            return inputs, parameters
+        if name in ('eigh', 'cholesky', 'eigvalsh'):
             return [hermitian(draw, inputs[0])], parameters
-        which = {'where': range(1, len(inputs)), 'take_at': (0,), 'select_where': (0,), 'getitem': (0,), 'setitem': (0, 1)}.get(name, range(len(inputs)))
+        which = {'where': range(1, len(inputs)), 'take_at': (0,), 'select_where': (0,), 'getitem': (0,), 'setitem': (0, 1),
+                 'take_along_axis': (0,), 'delete': (0,), 'put_along_axis': (0, 2)}.get(name, range(len(inputs)))
         inputs = list(inputs)
         for i in which:
             if i == 0 or draw.chance(0.7):

@@ -12,7 +12,7 @@ import tensor_index
 import tensor_numpy
 from draw import COMPLEX, DTYPES, FLOATS, INTEGERS, shape, tensor
 
-OPERATORS = dict(tensor_numpy.CASES)
+OPERATORS = {name: (tensor_complex.turned(name, maker), *rest) for name, (maker, *rest) in tensor_numpy.CASES.items()}
 LOOSE = 1e-9
 NUMBERS = INTEGERS + FLOATS
 

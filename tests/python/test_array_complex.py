@@ -1,5 +1,6 @@
 """Complex arrays beside NumPy: functions, sums, chunks, elements, transforms, eigenvalues, and what refuses them."""
 import itertools
+import json
 import os
 import unittest
 import warnings
@@ -294,6 +295,12 @@ class Complex(ArrayTest):
                                    dtype=xp.float64, shape=(2, 1)))
         answer = self.instance.call("sql", "SELECT CAST(1 AS complex128)")
         self.assertNotEqual(answer.returncode, 0)
+        nodes = {"t": {"op": "arange", "stop": 3}, "f": {"op": "from_tensor", "input": "t", "columns": ["x"]},
+                 "c": {"op": "clip_columns", "input": "f", "lower": "1j"}}
+        path = os.path.join(self.instance.base, "clip.json")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump({"nodes": nodes, "targets": ["c"]}, out)
+        self.assertIn("frames have none", self.instance.call("run", path).stderr)
 
 
 if __name__ == "__main__":

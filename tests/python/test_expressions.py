@@ -60,6 +60,8 @@ def outside(text, between):
 def build(form, operands, options):
     """The form of a call, made by Python; None when there is no way in Python."""
     given = options_of(form, options)
+    if '{...}' in form:
+        form = form.replace('{...}', ', '.join(f'{{{i}}}' for i in range(len(operands))))
 
     def operand(text):
         text = text.strip()
@@ -105,9 +107,9 @@ def build(form, operands, options):
         return gr.when(operands[0] == operands[1]).then(operands[2])
     if form.startswith('if('):
         return gr.when(operands[0]).then(operands[1]).otherwise(operands[2])
-    found = re.fullmatch(r'(try_)?cast\(\{0\} as (.*)\)', form)
+    found = re.fullmatch(r'(try_)?cast\((.*) as ([\w()]+)\)', form)
     if found:
-        return operands[0].cast(found.group(2), strict=not found.group(1))
+        return operand(found.group(2)).cast(found.group(3), strict=not found.group(1))
     if form in ('{0} like [0]', '{0} ilike [0]'):
         return operands[0].like(given['[0]'], case='ilike' not in form)
     if form == '{0} not like [0]':
@@ -115,8 +117,6 @@ def build(form, operands, options):
     if 'interval' in form and '[2]' in given:
         step = gr.interval(**{given['[2]'] + 's': given['[1]']})
         return operands[0] + step if given['[0]'] == '+' else operands[0] - step
-    if '{...}' in form:
-        form = form.replace('{...}', ', '.join(f'{{{i}}}' for i in range(len(operands))))
     found = re.fullmatch(r'(\w+)\((.*)\)', form)
     if found and found.group(1) in functions('functions'):
         return method(found.group(1), [operand(a) for a in outside(found.group(2), ',') if a.strip()])

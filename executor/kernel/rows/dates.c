@@ -279,9 +279,23 @@ shift_one(const struct gr_tzone *zone, bool to_clock, int64_t at, int64_t *ret_v
     return !__builtin_add_overflow(at, offset * 1000000, ret_value);
 }
 
+/* The one instant at which clocks show a time; false: there is none, or there are two. Clocks may have changed within the
+ * day before or behind, so there are two offsets to try. */
+static bool
+localize_one(const struct gr_tzone *zone, int64_t at, int64_t *ret_value)
+{
+    int64_t clock = floor_divide(at, 1000000);
+    int64_t before = gr_tzone_offset(zone, clock - 86400);
+    int64_t behind = gr_tzone_offset(zone, clock + 86400);
+    bool first = gr_tzone_offset(zone, clock - before) == before;
+    bool second = behind != before && gr_tzone_offset(zone, clock - behind) == behind;
+
+    return first != second && !__builtin_sub_overflow(at, (first ? before : behind) * 1000000, ret_value);
+}
+
 /* Mostly all rows have one zone: it is looked up once. */
-granary_err
-op_timezone(struct node *node, int64_t n)
+static void
+zones_apply(struct node *node, int64_t n, bool strictly)
 {
     const struct rows_text *names = node_texts(node->operands[0], n);
     const int64_t *at = node->operands[1]->values;
@@ -302,10 +316,24 @@ op_timezone(struct node *node, int64_t n)
                 zone = NULL;
             }
         }
-        if (zone == NULL || !shift_one(zone, to_clock, at[i], &out[i])) {
+        if (zone == NULL ||
+            !(strictly ? localize_one(zone, at[i], &out[i]) : shift_one(zone, to_clock, at[i], &out[i]))) {
             node_mark_bad(node, i, n);
         }
     }
+}
+
+granary_err
+op_timezone(struct node *node, int64_t n)
+{
+    zones_apply(node, n, false);
+    return GRANARY_OK;
+}
+
+granary_err
+op_tz_localize(struct node *node, int64_t n)
+{
+    zones_apply(node, n, true);
     return GRANARY_OK;
 }
 

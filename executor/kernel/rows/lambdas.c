@@ -57,6 +57,10 @@ lambda_open(const struct node *node, int64_t n, struct lambda *lambda)
     for (size_t k = lambda->first; k < node->count && err == GRANARY_OK; k++) {
         err = lists_node_column(node->operands[k], n, &lambda->arguments[k]);
     }
+    if (err == GRANARY_OK && lambda->view->all > INT32_MAX) {
+        err = gr_fail(GRANARY_EFULL, "%s: %lld items in %lld rows, and there is room for 2147483647",
+                      gr_expr_op_text(node->op), (long long)lambda->view->all, (long long)n);
+    }
     if (err != GRANARY_OK) {
         return err;
     }

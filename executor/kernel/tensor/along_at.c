@@ -95,7 +95,7 @@ kernel_along_at(struct gr_kernel_call *call, const struct gr_chunk_along_at *par
     const granary_tensor *tensor, *positions, *values;
     struct lines l = {0};
     void *out = NULL;
-    granary_err err = tensor_call_check(call, 2, 3);
+    granary_err err = tensor_call_check_any(call, 2, 3);
 
     if (err != GRANARY_OK) {
         return err;

@@ -7,6 +7,9 @@
 #include "kernel/tensor/call.h"
 #include "kernel/tensor/load.h"
 
+#define MOST    ((int64_t)1 << 60)
+#define AT_ONCE 2048
+
 /* What is added: elements of both as values of one lane. */
 struct convolving {
     enum gr_lane lane;
@@ -16,27 +19,40 @@ struct convolving {
     void *values, *kernel, *sums;
 };
 
-/* sums[f - from] += kernel[k] * values[f - k], for f of [from, from + count). */
+/* sums[at + f - from] += kernel[k] * values[f - k], for f of [from, from + count). */
 #define ADD_PRODUCTS(type, name)                                                                                       \
-    static void add_##name(struct convolving *c, int64_t from, int64_t count)                                          \
+    static void add_##name(struct convolving *c, int64_t at, int64_t from, int64_t count)                              \
     {                                                                                                                  \
-        type *sums = c->sums;                                                                                          \
+        type *sums = (type *)c->sums + at;                                                                             \
         const type *values = c->values, *kernel = c->kernel;                                                           \
                                                                                                                        \
         for (int64_t k = 0; k < c->width; k++) {                                                                       \
             int64_t first = c->begin + k > from ? c->begin + k : from;                                                 \
             int64_t end = c->begin + c->held + k < from + count ? c->begin + c->held + k : from + count;               \
-            const type *source = values + (first - k - c->begin);                                                      \
-            type *to = sums + (first - from);                                                                          \
             type factor = kernel[k];                                                                                   \
                                                                                                                        \
-            for (int64_t f = 0; f < end - first; f++) {                                                                \
-                to[f] += factor * source[f];                                                                           \
+            for (int64_t f = first; f < end; f++) {                                                                    \
+                sums[f - from] += factor * values[f - k - c->begin];                                                   \
             }                                                                                                          \
         }                                                                                                              \
     }
 ADD_PRODUCTS(double, doubles)
 ADD_PRODUCTS(uint64_t, wholes) /* wraps, signed or not */
+
+/* So many at once that they stay in the cache. */
+static void
+add_all(struct convolving *c, int64_t from, int64_t count)
+{
+    for (int64_t done = 0; done < count; done += AT_ONCE) {
+        int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
+
+        if (c->lane == GR_LANE_D) {
+            add_doubles(c, done, from + done, n);
+        } else {
+            add_wholes(c, done, from + done, n);
+        }
+    }
+}
 
 /* Sums of bools are counts: whether there is one. Those of float32 are float64 until then. */
 static void
@@ -90,7 +106,8 @@ kernel_convolve(struct gr_kernel_call *call, const struct gr_chunk_convolve *par
     if (err != GRANARY_OK) {
         return err;
     }
-    if (count < 0 || params->begin < 0 || params->from < 0) {
+    if (count < 0 || count > MOST || params->begin < 0 || params->begin > MOST || params->from < 0 ||
+        params->from > MOST) {
         return gr_fail(GRANARY_EINVAL, "convolve: %lld elements from %lld on", (long long)count,
                        (long long)params->from);
     }
@@ -105,11 +122,7 @@ kernel_convolve(struct gr_kernel_call *call, const struct gr_chunk_convolve *par
         err = tensor_output(call, c.dtype, 1, &count, &out);
     }
     if (err == GRANARY_OK) {
-        if (c.lane == GR_LANE_D) {
-            add_doubles(&c, params->from, count);
-        } else {
-            add_wholes(&c, params->from, count);
-        }
+        add_all(&c, params->from, count);
         store(&c, count, out);
     }
     free(c.values);

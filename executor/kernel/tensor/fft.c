@@ -64,11 +64,37 @@ element_at(const granary_tensor *tensor, int64_t i)
 static void
 element_put(const struct transform *t, char *values, int64_t i, struct fft_number x)
 {
-    const float single[2] = {(float)x.re, (float)x.im};
-    size_t element = gr_tensor_element(t->gives);
-    bool wide = t->gives == GRANARY_COMPLEX128 || t->gives == GRANARY_FLOAT64;
+    switch (t->gives) {
+    case GRANARY_COMPLEX128:
+        ((struct fft_number *)(void *)values)[i] = x;
+        break;
+    case GRANARY_FLOAT64:
+        ((double *)(void *)values)[i] = x.re;
+        break;
+    case GRANARY_FLOAT32:
+        ((float *)(void *)values)[i] = (float)x.re;
+        break;
+    default:
+        ((float *)(void *)values)[2 * i] = (float)x.re;
+        ((float *)(void *)values)[2 * i + 1] = (float)x.im;
+    }
+}
 
-    memcpy(values + (size_t)i * element, wide ? (const void *)&x : (const void *)single, element);
+/* Elements that lie side by side. */
+static void
+run_load(const granary_tensor *tensor, int64_t from, int64_t count, struct fft_number *line)
+{
+    enum { AT_ONCE = 256 };
+    _Alignas(64) char loaded[AT_ONCE * 16];
+    size_t element = gr_tensor_element(tensor->dtype);
+
+    for (int64_t k = 0; k < count; k += AT_ONCE) {
+        int64_t n = count - k < AT_ONCE ? count - k : AT_ONCE;
+
+        SIMD_CALL(tensor_lane_load)
+        (tensor->dtype, loaded, (const char *)tensor->values + (size_t)(from + k) * element, n);
+        complex_lane_convert(gr_lane_of(tensor->dtype), GR_LANE_Z, line + k, loaded, n);
+    }
 }
 
 /* So many lines from an element on; what is missing of one is 0, and what is too much is left out. */
@@ -78,7 +104,10 @@ lines_load(const struct transform *t, int64_t from, int64_t count)
     int64_t wanted = t->function == IRFFT ? t->n / 2 + 1 : t->n;
     int64_t there = t->length < wanted ? t->length : wanted;
 
-    for (int64_t k = 0; k < there; k++) {
+    if (t->stride == 1) {
+        run_load(t->input, from, there, t->lines);
+    }
+    for (int64_t k = 0; k < there && t->stride > 1; k++) {
         for (int64_t l = 0; l < count; l++) {
             t->lines[l * t->room + k] = element_at(t->input, from + k * t->stride + l);
         }

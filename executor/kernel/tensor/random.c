@@ -251,7 +251,7 @@ row_multinomial(const struct random_make *make, uint64_t row, void *to)
     for (size_t k = 0; k + 1 < make->width; k++) {
         double p = make->numbers[k] < chance ? make->numbers[k] / chance : 1;
 
-        counts[k] = p > 0 ? next_binomial(&s, left, p) : 0;
+        counts[k] = make->numbers[k] > 0 ? next_binomial(&s, left, p) : 0;
         left -= counts[k];
         chance -= make->numbers[k];
         chance = chance > 0 ? chance : 0;

@@ -125,13 +125,13 @@ choose_way(const struct gr_window *window, const granary_column *value, int *ret
         return &framed_whole;
     case GR_AGGREGATE_SUM:
     case GR_AGGREGATE_MEAN:
-        return integers ? &framed_whole : &framed_sums;
+        return integers ? &framed_whole : &framed_fixed;
     case GR_AGGREGATE_VAR:
     case GR_AGGREGATE_STD:
     case GR_AGGREGATE_SEM:
     case GR_AGGREGATE_COV:
     case GR_AGGREGATE_CORR:
-        return &framed_sums;
+        return &framed_spread;
     case GR_AGGREGATE_MIN:
     case GR_AGGREGATE_MAX:
         *ret_uses = WINDOW_PICKS;

@@ -103,6 +103,20 @@ expr_check_timezone(struct gr_expr *expr)
     return err;
 }
 
+granary_err
+expr_check_tz_localize(struct gr_expr *expr)
+{
+    granary_err err;
+
+    if (expr->operands[1]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[1], GRANARY_TIMESTAMP);
+    }
+    err = expr_check_timezone(expr);
+    return err == GRANARY_OK && expr->operands[1]->dtype != GRANARY_TIMESTAMP
+               ? expr_wrong_operand(expr, 1, "a timestamp, which is no instant yet,")
+               : err;
+}
+
 static const struct {
     char letter;
     const char *wants;

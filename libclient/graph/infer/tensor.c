@@ -189,7 +189,7 @@ infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs,
 }
 
 #define TENSOR_VIEW(name, min, max, summary)    const struct gr_operator gr_op_##name = {.infer = infer_view};
-#define TENSOR_INDEXED(name, min, max, summary) /* rewrite/chosen.c */
+#define TENSOR_INDEXED(name, min, max, summary) /* rewrite/positions.c */
 #include "contract/tensor_views.def"
 #undef TENSOR_VIEW
 

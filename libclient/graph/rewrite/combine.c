@@ -1,5 +1,6 @@
 /* Another frame's values taken by keys (update, combine_first), and columns with columns (corr, cov). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/rewrite/private.h"
 
@@ -102,10 +103,50 @@ rewrite_numbered(struct rewrite *x, size_t count)
     return rewrite_part(x, "rows", GR_TILE_from_tensor, numbers, NULL, rewrite_string(x, "columns", "#row"), NULL);
 }
 
+/* The ranks of a column where another one has a value, too. */
+static const char *
+ranks_text(struct rewrite *x, const char *function, const char *column, const char *other)
+{
+    const char *name = rewrite_name(x, other);
+
+    return rewrite_text(x, "%s(case when %s is null or isnan(cast(%s as float64)) then null else %s end)", function,
+                        name, name, rewrite_name(x, column));
+}
+
+/* Rows with the ranks of each column beside each other one, as "#ranks I K". */
+static struct gr_node *
+add_ranks(struct rewrite *x, const char *function, char *const *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            rewrite_entry(x, rewrite_text(x, "#ranks %zu %zu", i, k), ranks_text(x, function, columns[i], columns[k]));
+        }
+    }
+    return rewrite_part(x, "ranks", GR_TILE_window, rewrite_input(x, 0), NULL, rewrite_map(x, "columns"), NULL);
+}
+
+/* The function of two columns; ranks: of those that add_ranks() has made. */
+static const char *
+pair_text(struct rewrite *x, const char *function, char *const *columns, size_t i, size_t k)
+{
+    if (strcmp(function, "spearman") == 0) {
+        return rewrite_text(x, "corr(`#ranks %zu %zu`, `#ranks %zu %zu`)", i, k, k, i);
+    }
+    if (strcmp(function, "kendall") == 0) {
+        return rewrite_text(x,
+                            "kendall(`#ranks %zu %zu` * 67108864 + case when `#ranks %zu %zu` >= 67108864 then "
+                            "cast('too many different values for kendall' as int64) else `#ranks %zu %zu` end)",
+                            i, k, k, i, k, i);
+    }
+    return rewrite_text(x, "%s(%s, %s)", function, rewrite_name(x, columns[i]), rewrite_name(x, columns[k]));
+}
+
 /* One row has all pairs; as many rows as columns take theirs from it. */
 static struct gr_node *
 make_matrix(struct rewrite *x, const char *function)
 {
+    bool spearman = strcmp(function, "spearman") == 0, kendall = strcmp(function, "kendall") == 0;
+    struct gr_node *input = rewrite_input(x, 0);
     char *const *columns;
     size_t count = rewrite_param_names(x, "columns", &columns);
     const char *name = "case";
@@ -115,14 +156,15 @@ make_matrix(struct rewrite *x, const char *function)
         return rewrite_fail(x, "parameter 'columns' needs 1 to %d names", MATRIX_MAX);
     }
     numbers = rewrite_numbered(x, count);
+    if (spearman || kendall) {
+        input = add_ranks(x, spearman ? "rank" : "dense_rank", columns, count);
+    }
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i; k < count; k++) {
-            rewrite_entry(
-                x, rewrite_text(x, "#%zu %zu", i, k),
-                rewrite_text(x, "%s(%s, %s)", function, rewrite_name(x, columns[i]), rewrite_name(x, columns[k])));
+            rewrite_entry(x, rewrite_text(x, "#%zu %zu", i, k), pair_text(x, function, columns, i, k));
         }
     }
-    rows = rewrite_part(x, "pairs", GR_TILE_aggregate, rewrite_input(x, 0), NULL, rewrite_map(x, "aggregate"), NULL);
+    rows = rewrite_part(x, "pairs", GR_TILE_aggregate, input, NULL, rewrite_map(x, "aggregate"), NULL);
     rows = rewrite_part(x, "rows with pairs", GR_TILE_join, numbers, rows, rewrite_string(x, "how", "cross"), NULL);
     for (size_t i = 0; i < count; i++) {
         name = rewrite_text(x, "%s when `#row` = %zu then %s", name, i, rewrite_quote(x, columns[i]));
@@ -139,5 +181,12 @@ make_matrix(struct rewrite *x, const char *function)
     return rewrite_add(x, GR_TILE_project, rows, NULL, rewrite_map(x, "columns"), NULL);
 }
 
-REWRITE_WITH(corr, GR_OP_KNOWS_NO_TYPES, make_matrix(x, "corr"))
+static struct gr_node *
+rewrite_corr(struct rewrite *x)
+{
+    return make_matrix(x, rewrite_param_is(x, "method", "pearson") ? "corr" : rewrite_param_text(x, "method"));
+}
+
+const struct gr_operator gr_op_corr = {.traits = GR_OP_KNOWS_NO_TYPES, .rewrite = rewrite_corr};
+
 REWRITE_WITH(cov, GR_OP_KNOWS_NO_TYPES, make_matrix(x, "cov"))

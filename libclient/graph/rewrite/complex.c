@@ -53,38 +53,24 @@ gr_complex_is_written(const struct gr_node *node)
 
 /* ---- both parts ---- */
 
-static struct gr_node *
-part_of(struct rewrite *x, struct gr_node *a, enum gr_tile_op part)
-{
-    return gr_dtype_is_complex(a->type.dtype) ? rewrite_unary(x, part, a) : a;
-}
-
-/* The operator, with its parameters, on one part of its first input. Of a mask it is asked whether it is not 0. */
+/* The operator, with its parameters, on one part of its input. */
 static struct gr_node *
 apply_to(struct rewrite *x, enum gr_tile_op op, enum gr_tile_op part)
 {
-    struct gr_node *inputs[2] = {part_of(x, rewrite_input(x, 0), part)};
+    struct gr_node *a = rewrite_unary(x, part, rewrite_input(x, 0));
 
-    if (rewrite_inputs(x) == 2) {
-        inputs[1] = rewrite_input(x, 1);
-        inputs[1] = gr_dtype_is_complex(inputs[1]->type.dtype) ? rewrite_astype(x, inputs[1], GRANARY_BOOL) : inputs[1];
-    }
     for (size_t i = 0; i < x->params.count; i++) {
         rewrite_hand_on(x, x->params.attrs[i]->name, x->params.attrs[i]->name);
     }
-    return rewrite_add_many(x, op, inputs, rewrite_inputs(x));
+    return rewrite_unary(x, op, a);
 }
 
 static struct gr_node *
 write_parts(struct rewrite *x)
 {
     enum gr_tile_op op = (enum gr_tile_op)x->node->op;
-    struct gr_node *real;
+    struct gr_node *real = apply_to(x, op, GR_TILE_real);
 
-    if (!gr_dtype_is_complex(rewrite_input(x, 0)->type.dtype)) { /* the mask alone is complex */
-        return apply_to(x, op, GR_TILE_real);
-    }
-    real = apply_to(x, op, GR_TILE_real);
     return rewrite_binary(x, GR_TILE_make_complex, real, apply_to(x, op, GR_TILE_imag));
 }
 

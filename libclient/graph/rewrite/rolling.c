@@ -5,6 +5,7 @@
 
 #include "graph/dtype_class.h"
 #include "graph/rewrite/times.h"
+#include "graph/tensor/types.h"
 
 static const char *const names[] = {
 #define AGGREGATE(id, text, ...) text,
@@ -142,14 +143,14 @@ call_text(struct rewrite *x, const struct gr_aggregate *a)
     }
 }
 
-/* Whether the argument is a moment, of which only frames have means. */
-static bool
-is_moment(struct rewrite *x, const struct gr_aggregate *a)
+/* The dtype of the argument; what is wrong with it is told later. */
+static granary_dtype
+argument_dtype(struct rewrite *x, const struct gr_aggregate *a)
 {
     granary_dtype dtype = GRANARY_NULLTYPE;
 
-    return gr_aggregate_argument(&x->graph->trees, a->column, rewrite_schema(x), &dtype) != GRANARY_OK ||
-           gr_dtype_class(dtype) == GR_CLASS_MOMENT;
+    (void)gr_aggregate_argument(&x->graph->trees, a->column, rewrite_schema(x), &dtype);
+    return dtype;
 }
 
 /* The same as a function of windows that goes from chunk to chunk; NULL: there is none for it. */
@@ -161,7 +162,7 @@ moving_text(struct rewrite *x, const struct rolling *r, const struct gr_aggregat
     if (r->rows == 0 || r->center || r->left || !r->right || value == NULL) {
         return NULL;
     }
-    if (a->function == GR_AGGREGATE_MEAN && is_moment(x, a)) {
+    if (a->function == GR_AGGREGATE_MEAN && gr_dtype_class(argument_dtype(x, a)) == GR_CLASS_MOMENT) {
         return NULL;
     }
     switch (a->function) {
@@ -236,6 +237,9 @@ count_text(struct rewrite *x, const struct rolling *r, const struct gr_aggregate
     const char *counted = counted_text(x, a);
 
     if (counted != NULL && moving_text(x, r, a) != NULL) {
+        if (!gr_dtype_is_float(argument_dtype(x, a))) {
+            counted = rewrite_text(x, "case when %s is null then null else 1 end", counted);
+        }
         return rewrite_text(x, "rolling_count(%s, %" PRId64 ", 0)", counted, r->rows);
     }
     return counted == NULL ? rewrite_text(x, "size() %s", r->frame)

@@ -266,12 +266,6 @@ rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct gr_node *mask)
     int dims = mask->type.dims, rest = a->type.dims - dims;
     int64_t shape[8] = {1};
 
-    if (gr_dtype_is_complex(a->type.dtype)) { /* a frame has no such columns */
-        struct gr_node *real = rewrite_rows_where(x, rewrite_unary(x, GR_TILE_real, a), mask);
-
-        return rewrite_binary(x, GR_TILE_make_complex, real,
-                              rewrite_rows_where(x, rewrite_unary(x, GR_TILE_imag, a), mask));
-    }
     if (rest == 0) {
         return masked(x, a, mask);
     }

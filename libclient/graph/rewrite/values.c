@@ -8,6 +8,7 @@
 #include "graph/expr.h"
 #include "graph/rewrite/fit.h"
 #include "graph/rewrite/private.h"
+#include "graph/tensor/map.h"
 
 /* ---- what fits ---- */
 
@@ -143,11 +144,19 @@ rewrite_clip_columns(struct rewrite *x)
 static granary_err
 check_clip(const Granary__Node *node, enum gr_tile_op op)
 {
+    static const char *const names[] = {"lower", "upper"};
+    bool found = false;
+
     (void)op;
-    return gr_attr_find(node->attrs, node->n_attrs, "lower") == NULL &&
-                   gr_attr_find(node->attrs, node->n_attrs, "upper") == NULL
-               ? gr_fail(GRANARY_EINVAL, "it needs 'lower' or 'upper'")
-               : GRANARY_OK;
+    for (int i = 0; i < 2; i++) {
+        const Granary__Attr *bound = gr_attr_find(node->attrs, node->n_attrs, names[i]);
+
+        if (bound != NULL && gr_attr_is_complex(bound)) {
+            return gr_fail(GRANARY_EINVAL, "parameter '%s' is a complex number, and frames have none", names[i]);
+        }
+        found = found || bound != NULL;
+    }
+    return found ? GRANARY_OK : gr_fail(GRANARY_EINVAL, "it needs 'lower' or 'upper'");
 }
 
 const struct gr_operator gr_op_clip_columns = {.check = check_clip, .rewrite = rewrite_clip_columns};

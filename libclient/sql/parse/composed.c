@@ -383,10 +383,7 @@ static const struct {
     {"current_database", "databases with names: SELECT a constant"},
     {"current_catalog", "databases with names: SELECT a constant"},
     {"version", "a version that other engines know: ask granary --version"},
-    {"random", "numbers that differ each time, and results are kept: compute them of hash(a column)"},
-    {"setseed", "numbers that differ each time, and results are kept: compute them of hash(a column)"},
-    {"uuid", "values that differ each time, and results are kept: number rows with row_number() OVER ()"},
-    {"gen_random_uuid", "values that differ each time, and results are kept: number rows with row_number() OVER ()"},
+    {"setseed", "a generator with a state: write random_of(seed, n), n a number of the row"},
     {"reservoir_quantile", "a sample of its own: use quantile_cont, which is exact"},
 };
 
@@ -509,18 +506,6 @@ is_form(const char *name, size_t count, const char **ret_form)
         }
     }
     return false;
-}
-
-const char *
-composed_of_list(const char *name)
-{
-    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
-        if (strncmp(composed[i].name, "list_", 5) == 0 && strcmp(composed[i].name + 5, name) == 0 &&
-            composed[i].count == 1) {
-            return composed[i].form;
-        }
-    }
-    return NULL;
 }
 
 /* The form of a call; with a mark behind its name those for a second argument that is null, or may be. */

@@ -43,8 +43,6 @@ struct sql_expr *composed_aggregate_of_all(const struct call *c, const char *nam
 struct sql_expr *composed_null_test(const struct call *c, struct sql_expr *value, bool negated);
 /* A form of composed.def. */
 struct sql_expr *composed_read(const struct call *c, const char *form);
-/* The form of list_NAME with one argument; NULL: there is none. */
-const char *composed_of_list(const char *name);
 
 /* ---- gathered.c ---- */
 

@@ -63,9 +63,6 @@ void dialect_add_all(struct dialect *d, struct dialect_token *before, const char
 /* Two brackets, one before each of two tokens: the one that opens. NULL: out of memory. */
 struct dialect_token *dialect_add_brackets(struct dialect *d, struct dialect_token *from, struct dialect_token *behind,
                                            const struct dialect_token *at);
-/* WINDOW name AS (PARTITION BY ...) around from..end, whose bracket is noted. */
-void dialect_put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
-                        enum parse_noted noted, const struct dialect_token *at);
 /* Where the table of FROM begins that a token stands behind; joined: with what it is joined to. NULL: none does. */
 struct dialect_token *dialect_source_begin(struct dialect_token *token, bool joined);
 /* Tokens from..to, with what they hold, to before another one that is none of them. */
@@ -97,6 +94,7 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 dialect_rule dialect_set, dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
+bool dialect_step(struct dialect *d, struct dialect_token *open);
 /* dialect_pivot.c */
 dialect_rule dialect_pivot, dialect_unpivot;
 /* dialect_lambda.c */

@@ -96,6 +96,64 @@ dialect_dot(struct dialect *d, struct dialect_token *token)
     }
 }
 
+/* ---- l[a:b:c] ---- */
+
+/* An end of a slice, between two tokens: nothing, and `-` alone, is none. */
+static bool
+has_end(struct dialect *d, const struct dialect_token *before, const struct dialect_token *behind)
+{
+    struct dialect_token *end = before->next;
+
+    if (dialect_is(end, "-") && end->next == behind) {
+        dialect_remove(d, end);
+    }
+    return before->next != behind;
+}
+
+/* l[a:b:c] is list_slice(l, a, b, c); without an end it is list_step_from(l, a, c), list_step_to(l, b, c) or
+ * list_step_all(l, c). */
+bool
+dialect_step(struct dialect *d, struct dialect_token *open)
+{
+    static const char *const colons[] = {":", NULL};
+    struct dialect_token *close = open->pair;
+    struct dialect_token *first = close == NULL ? NULL : dialect_find(open->next, colons);
+    struct dialect_token *second = first == NULL || first == close ? NULL : dialect_find(first->next, colons);
+    struct dialect_token *begin = second == NULL || second == close ? NULL : value_begin(open->prev);
+    struct dialect_token *bracket;
+    bool from;
+    bool to;
+
+    if (begin == NULL || begin->prev == NULL || second->next == close) {
+        return false;
+    }
+    from = has_end(d, open, first);
+    to = has_end(d, first, second);
+    (void)dialect_add(d, begin,
+                      from && to ? "list_slice"
+                      : from     ? "list_step_from"
+                      : to       ? "list_step_to"
+                                 : "list_step_all",
+                      begin);
+    bracket = dialect_add(d, begin, "(", begin);
+    dialect_replace(d, open, ",");
+    dialect_replace(d, first, ",");
+    dialect_replace(d, second, ",");
+    dialect_replace(d, close, ")");
+    if (!from) {
+        dialect_remove(d, first);
+    }
+    if (!to) {
+        dialect_remove(d, second);
+    }
+    open->pair = NULL;
+    close->pair = bracket;
+    if (bracket != NULL) {
+        bracket->pair = close;
+    }
+    return true;
+}
+
 /* ---- x IN list ---- */
 
 /* Whether IN is that of position(x IN y), or of a list's FOR. */

@@ -179,9 +179,9 @@ put_lists(struct dialect *d, struct dialect_token *from, struct dialect_token *e
     }
 }
 
-void
-dialect_put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
-                   enum parse_noted noted, const struct dialect_token *at)
+static void
+put_window(struct dialect *d, struct dialect_token *from, struct dialect_token *end, const char *name,
+           enum parse_noted noted, const struct dialect_token *at)
 {
     struct dialect_token *open = dialect_add_brackets(d, from, end, at);
 
@@ -244,7 +244,7 @@ pivot_table(struct dialect *d, struct dialect_token *token, struct dialect_token
     move_part(d, group, close, token);
     put_lists(d, list->next, close, true);
     dialect_remove(d, list);
-    dialect_put_window(d, open->next, close, "\"#pivot\"", NOTED_PIVOT, token);
+    put_window(d, open->next, close, "\"#pivot\"", NOTED_PIVOT, token);
     put_table(d, select, close->next, token);
     dialect_remove(d, open);
     dialect_remove(d, close);
@@ -274,7 +274,7 @@ unpivot_table(struct dialect *d, struct dialect_token *token, struct dialect_tok
     }
     dialect_remove(d, in->next->pair);
     dialect_remove(d, in->next);
-    dialect_put_window(d, open->next, close, name, NOTED_UNPIVOT, token);
+    put_window(d, open->next, close, name, NOTED_UNPIVOT, token);
     select = dialect_add(d, first, "select * from", token);
     if (select == NULL) {
         return;
@@ -348,7 +348,7 @@ pivot_statement(struct dialect *d, struct dialect_token *token)
         if (groups) {
             move_part(d, group, end, on);
         }
-        dialect_put_window(d, on->next, end, "\"#pivot\"", NOTED_PIVOT, token);
+        put_window(d, on->next, end, "\"#pivot\"", NOTED_PIVOT, token);
         dialect_remove(d, on);
     }
     put_statement(d, select, end, token);
@@ -393,7 +393,7 @@ unpivot_statement(struct dialect *d, struct dialect_token *token)
     }
     select = dialect_add(d, token, "select *", token);
     dialect_replace(d, token, "from");
-    dialect_put_window(d, on->next, end, nulls ? "\"#unpivot nulls\"" : "\"#unpivot\"", NOTED_UNPIVOT, token);
+    put_window(d, on->next, end, nulls ? "\"#unpivot nulls\"" : "\"#unpivot\"", NOTED_UNPIVOT, token);
     dialect_remove(d, on);
     if (select != NULL) {
         put_statement(d, select, end, token);

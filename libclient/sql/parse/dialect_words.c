@@ -139,7 +139,7 @@ dialect_list(struct dialect *d, struct dialect_token *token)
 {
     struct dialect_token *subject;
 
-    if (token->prev->prev == NULL) {
+    if (token->prev->prev == NULL || dialect_step(d, token)) {
         return;
     }
     subject = token->prev->is_value && token->prev->text[0] == '\'' ? token->prev : subject_of(token->prev);

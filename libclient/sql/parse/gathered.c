@@ -173,9 +173,6 @@ gathered_of_list(const struct call *c)
             return composed_read(c, forms[i][1]);
         }
     }
-    if (name != NULL && c->count == 2 && composed_of_list(name) != NULL) {
-        return composed_read(c, composed_of_list(name));
-    }
     if (name != NULL && strcmp(name, "string_agg") == 0) {
         return CALL(
             c, SQL_CASE, "",

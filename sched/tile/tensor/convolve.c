@@ -4,9 +4,9 @@
 #include "tile/tensor/tensor.h"
 
 /* The block of results that begins at `from` of the full convolution. */
-static struct gr_piece
+static granary_err
 add_block(struct tiling *t, size_t i, const struct gr_tiled *in, struct gr_piece kernel, int64_t width, int64_t from,
-          int64_t count, uint64_t bytes)
+          int64_t count, size_t n)
 {
     int64_t length = in->grid->shape[0], block = in->grid->block[0];
     int64_t first = from - (width - 1) > 0 ? (from - (width - 1)) / block : 0;
@@ -16,15 +16,16 @@ add_block(struct tiling *t, size_t i, const struct gr_tiled *in, struct gr_piece
     const gr_attrs attrs[2] = {0, own};
 
     if (pieces == NULL) {
-        (void)tile_no_memory();
-        return (struct gr_piece){0};
+        return tile_no_memory();
     }
     memcpy(pieces, &in->pieces[first], (size_t)(last - first + 1) * sizeof *pieces);
     pieces[last - first + 1] = kernel;
     gr_attrs_add(t->chunks, own, gr_attr_new_int("begin", first * block));
     gr_attrs_add(t->chunks, own, gr_attr_new_int("from", from));
     gr_attrs_add(t->chunks, own, gr_attr_new_int("count", count));
-    return tiling_add_own(t, i, GR_CHUNK_convolve, attrs, pieces, (size_t)(last - first) + 2, bytes);
+    t->tiled[i].pieces[n] =
+        tiling_add_own(t, i, GR_CHUNK_convolve, attrs, pieces, (size_t)(last - first) + 2, t->tiled[i].bytes[n]);
+    return gr_chunks_error(t->chunks);
 }
 
 granary_err
@@ -47,8 +48,7 @@ tile_convolve(struct tiling *t, size_t i)
         int64_t offset[8], size[8];
 
         grid_block(out->grid, n, offset, size);
-        out->pieces[n] = add_block(t, i, longer, kernel.pieces[0], width, from + offset[0], size[0], out->bytes[n]);
-        err = gr_chunks_error(t->chunks);
+        err = add_block(t, i, longer, kernel.pieces[0], width, from + offset[0], size[0], n);
     }
     return err;
 }

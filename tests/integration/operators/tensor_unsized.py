@@ -29,7 +29,7 @@ with Instance() as granary, np.errstate(all='ignore'):
             cases.add({'op': 'intersect1d', 'inputs': [x, y]}, np.intersect1d(A[x], A[y]))
     cases.add({'op': 'select_where', 'inputs': ['i', 'i']}, A['i'][A['i'] != 0])
     cases.check((0, 300))
-    for node in ({'op': 'select_where', 'inputs': ['a', 'b']}, {'op': 'unique', 'input': 'a', 'part': 'index'}):
+    for node in ({'op': 'select_where', 'inputs': ['a', 'b']}, {'op': 'unique', 'input': 'a', 'part': 'places'}):
         cases.refuse(node)
 
     # What reads them: element-wise, reductions, look-ups, frames.

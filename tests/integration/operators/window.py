@@ -1,5 +1,7 @@
 """The operator window against pandas: whole frames and partitions, however rows are cut."""
+import math
 import re
+import statistics
 from fractions import Fraction
 
 import numpy as np
@@ -232,8 +234,46 @@ with Instance() as granary:
     for columns, *words in (({'x': 'cumsums(f)'}, 'cumsums', 'cumsum'), ({'x': 'cumsum(g)'}, 'numbers', 'string'),
                             ({'x': 'rolling_sum(f, 0)'}, "'0'"), ({'x': 'rolling_sum(f, 2, 3)'}, 'min_periods'),
                             ({'x': 'rank()'}, "'by'"), ({'x': 'shift(nix)'}, 'nix'), ({'x': 'ewm_mean(f, 2)'}, 'alpha'),
+                            ({'x': 'ewm_mean(f, span 0.5)'}, 'span'), ({'x': 'ewm_var(f, halflife 0)'}, 'halflife'), ({'x': 'ewm_std(f, com -1)'}, 'com'),
+                            ({'x': 'rolling_quantile(f, 3, 1.5)'}, 'quantile'), ({'x': "rank(f, 'odd')"}, 'ordinal'),
+                            ({'x': "rank(f, 'min', false, 7)"}, 'true'), ({'x': 'rolling_quantile(g, 3, 0.5)'}, 'numbers', 'string'),
                             ({'x': 'cumsum(f'}, 'FUNCTION'), ({'x': 'shift(f, 1, 2, 3, 4)'}, 'shift')):
         granary.fails({'t': table, 'w': {'op': 'window', 'input': 't', 'columns': columns}}, 'w', "'w'", 'window', *words)
+    # Sums over frames are exact, whether values lie near to one another or far apart; what has left a spread leaves no trace.
+    rows = 'rows between 5 preceding and 3 following'
+    odd = rng.normal(size=200)
+    odd[50], odd[100:130], odd[150] = 1e12, 7.0, -0.0
+    for values in (odd, rng.normal(size=200) * 10.0 ** rng.integers(-250, 250, 200), np.full(30, 5e-324), np.array([1e308] * 9 + [np.inf, 1.0, -np.inf])):
+        got = granary.run({'t': granary.put({'f': Column('float64', values)}, 3), 'w': {'op': 'window', 'input': 't', 'columns': {
+            's': f'sum(f) {rows}', 'e': 'sum(f) rows between unbounded preceding and 1 following', 'v': f'std(f) {rows}', 'c': f'corr(f, f) {rows}'}}}, 'w')
+        for i in range(len(values)):
+            inside, before = values[max(0, i - 5):i + 4], values[:i + 2]
+            for name, some in (('s', inside), ('e', before)):
+                with np.errstate(all='ignore'):
+                    want = math.fsum(some) if np.isfinite(some).all() and abs(some).max() < 1e307 else some.sum()
+                assert got[name].values[i] == want or np.isnan(want) and np.isnan(got[name].values[i]), (name, i, got[name].values[i], want)
+            if values is odd:
+                want = statistics.stdev(inside)
+                assert abs(got['v'].values[i] - want) <= 1e-12 * want, (i, got['v'].values[i], want)
+                assert (got['c'].valid is None or got['c'].valid[i]) == (want > 0), (i, want)
+    # Operators that are written as windows and joins: what is wrong with their parameters is told of these.
+    far = granary.put({'t': Column('timestamp', np.array([-2**40, 2**55])), 'd': Column('date', np.array([0, 1], 'i4')), 's': Column('string', ['a', 'b'])})
+    one = {'columns': {'n': 'size'}}
+    for op, parameters, *words in (('rolling', {**one, 'window': '7d'}, "'on'"), ('rolling', {**one, 'window': '0'}, 'rows'), ('rolling', {**one, 'window': '0d', 'on': 't'}, 'unit'),
+                                   ('rolling', {**one, 'window': '5 parsecs', 'on': 't'}, 'unit'), ('rolling', {**one, 'window': '1MS', 'on': 't'}, 'days'),
+                                   ('rolling', {**one, 'window': '99999999999D', 'on': 't'}, 'unit'), ('rolling', {**one, 'window': '7d', 'on': 's'}, "'s'", 'string'),
+                                   ('rolling', {**one, 'window': '3', 'min_periods': 4}, 'min_periods'), ('rolling', {**one, 'window': 'unbounded', 'center': True}, 'center'),
+                                   ('rolling', {'columns': {'n': 'largest(d, 2)'}, 'window': '3'}, 'largest'), ('rolling', {'columns': {'n': 'sum(s)'}, 'window': '3'}, 'sum'),
+                                   ('resample', {'on': 't', 'every': '1M', 'aggregate': {'n': 'size'}}, 'MS'), ('resample', {'on': 't', 'every': '1h', 'aggregate': {'t': 'size'}}, "'t'"),
+                                   ('resample', {'on': 't', 'every': '1h', 'keys': ['t'], 'aggregate': {'n': 'size'}}, "'t'"), ('resample', {'on': 's', 'every': '1h', 'aggregate': {'n': 'size'}}, "'s'"),
+                                   ('resample', {'on': 't', 'every': '1MS1D', 'aggregate': {'n': 'size'}}, 'unit'),
+                                   ('resample', {'on': 't', 'every': '1h', 'limit': 1, 'aggregate': {'n': 'size'}}, 'limit'),
+                                   ('upsample', {'on': 't', 'every': '1h', 'keys': ['t']}, "'t'"),
+                                   ('interpolate', {'columns': ['d'], 'by': 's'}, "'s'"), ('interpolate', {'columns': ['t'], 'method': 'ffill', 'limit_direction': 'both'}, 'direction')):
+        granary.fails({'t': far, 'w': {'op': op, 'input': 't', **parameters}}, 'w', "'w'", op, *words)
+    granary.fails({'t': far, 'w': {'op': 'resample', 'input': 't', 'on': 't', 'every': '5h', 'origin': 'noon', 'aggregate': {'n': 'size'}}}, 'w', 'noon')
+    for op, parameters in (('resample', {'aggregate': {'n': 'size'}}), ('upsample', {})):
+        granary.fails({'t': far, 'w': {'op': op, 'input': 't', 'on': 't', 'every': '1us', **parameters}}, 'w', 'too long')
     big = granary.put({'i': Column('int64', np.array([2**62, 2**62]))}, 2)
     granary.fails({'t': big, 'w': {'op': 'window', 'input': 't', 'columns': {'x': 'cumsum(i)'}}}, 'w', "'x'", 'int64')
 

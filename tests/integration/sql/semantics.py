@@ -84,7 +84,7 @@ select id, x % 3, x % -2, {x // 2|x / 2}, mod(x, 4) from a
 select id, {extract(dow from day)|cast(strftime('%w', day) as integer)}, {isodow(day)|(strftime('%w', day) + 6) % 7 + 1} from a
 select {position('b' in 'abc'), strpos('abc', 'b'), instr('abc', 'b')|2, 2, 2}
 select {10 - 7 // 2, -7 // 2 * 2, 2 ** 3 + 1, 2 * 3 ** 2, '//**'|7, -6, 9, 18, '//**'}
-select {date '2020-01-01' + interval '1 month' * 2, date '2020-03-31' + (-interval '1 month')|'2020-03-01', '2020-02-29'}
+select {date '2020-01-01' + interval '1 month' * 2, date '2020-03-31' + (-interval '1 month')|'2020-03-01T00:00:00', '2020-02-29T00:00:00'}
 {select try_cast('x1' as integer), TRY_CAST (' 12' as bigint) + 1, try_cast('2001-02-29' as date) is null, try_cast(x as text) from n|select null, 13, 1, cast(x as text) from n}
 select id from a where x > 0
 select id from a where not x > 0

@@ -11,8 +11,10 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
 
 from . import _literals as literals
 from ._lists import ListMethods, StructMethods
-from ._made import DtMethods, ExprMethods, StrMethods
+from ._made import ExprMethods, StrMethods
 from ._tables import functions, nearest
+from ._windows import WindowMethods, over_time
+from ._zones import Dates
 
 _UNSURE = ("the truth value of an expression is not known before it is computed: use & | ~ and not `and` `or` `not`, "
            "is_in() and not `in`, between() and not a < b < c")
@@ -36,10 +38,11 @@ class Part:
     arguments: Tuple[str, ...]
     over: Optional[Over] = None  # None: of the group; without groups, of all rows
     needs: Tuple[Part, ...] = ()  # parts that its arguments name
+    frame: str = ""  # "rows between ...": of windows
 
     @property
     def text(self) -> str:
-        return f"{self.function}({', '.join(self.arguments)})"
+        return f"{self.function}({', '.join(self.arguments)}){' ' * bool(self.frame)}{self.frame}"
 
     @property
     def group_text(self) -> str:
@@ -49,22 +52,24 @@ class Part:
     @property
     def name(self) -> str:
         """Of the column that holds it."""
-        told = repr((self.function, self.arguments, self.over)).encode()
+        told = repr((self.function, self.arguments, self.over, *([self.frame] if self.frame else []))).encode()
         return f"__{self.function}_{hashlib.blake2b(told, digest_size=6).hexdigest()}"
 
     @property
     def aggregates(self) -> bool:
         """Whether groups know it."""
-        return self.over is None and self.function in functions("aggregates")
+        return self.over is None and not self.frame and self.function in functions("aggregates")
 
     @property
     def windows(self) -> bool:
         """Whether windows know it, with so many arguments."""
         known = functions("windows").get(self.function)
+        if self.frame:
+            return True
         return known is not None and len(self.arguments) <= len(known.arguments)
 
 
-class Expr(ExprMethods):
+class Expr(WindowMethods, ExprMethods):
     """A value of a row, not computed yet. Operators and methods make others of it; a frame's methods take it."""
 
     __slots__ = ("_text", "_level", "_label", "_roots", "_parts", "_column")
@@ -121,9 +126,9 @@ class Expr(ExprMethods):
         return StrMethods(self)
 
     @property
-    def dt(self) -> DtMethods:
+    def dt(self) -> Dates:
         """Functions of dates and timestamps."""
-        return DtMethods(self)
+        return Dates(self)
 
     @property
     def list(self) -> ListMethods:
@@ -304,12 +309,12 @@ class Expr(ExprMethods):
         if len(downs) != len(by):
             raise ValueError(f"descending has {len(downs)} values for {len(by)} columns of order_by")
         over = Over(columns, by, downs, () if nulls_last else ("first",) * len(by))
-        open_parts = [p for p in self._parts if p.over is None or p.over == Over()]
+        open_parts = [p for p in self._parts if p.over is None or p.over == Over() or p.frame and not p.over.partition]
         if not open_parts:
             raise TypeError("over() needs an aggregate or a window function: col('x').sum().over('key')")
         text, parts = self._text, []
         for part in self._parts:
-            new = replace(part, over=over) if part in open_parts else part
+            new = replace(part, over=over_time(part.over, over) if part.frame else over) if part in open_parts else part
             text = text.replace(literals.name(part.name), literals.name(new.name))
             parts.append(new)
         return Expr(text, self._level, self._label, self._roots, tuple(parts))
@@ -441,6 +446,13 @@ def part(function: str_type, operands: List[Any], window: bool) -> Expr:
     made = Part(function, texts, Over() if window else None, inner)
     label = next((o._label for o in given if o._label is not None), "len" if function == "size" else function)
     return Expr(literals.name(made.name), literals.ATOM, label, frozenset(), (made,))
+
+
+def framed(function: str_type, operands: List[Any], frame: str_type, over: Over) -> Expr:
+    """An aggregate over the rows of a frame."""
+    made = part(function, operands, True)
+    whole = replace(made._parts[0], over=over, frame=frame)
+    return Expr(literals.name(whole.name), literals.ATOM, made._label, frozenset(), (whole,))
 
 
 def aggregate_of(text: str_type) -> Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numbers
 import re
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .._progress import Progress, shown
 from ._run import GranaryError, engine, retold
 from ._spool import Spool, is_meant, told
 from ._tables import Checker, Operator, functions, operators
+from ._moving import Decaying, MovingMethods, Resampler, Rolling
 from ._expr import Expr, aggregate_of, col, column_name, flat, lift, lit
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ def _text_of(value: Any) -> str:
 _checker = Checker(lambda v: isinstance(v, Expr), _steps.single, _column_of, _text_of)
 
 
+def check(op: str, given: Dict[str, Any]) -> Dict[str, Any]:
+    """Parameters of an operator as its graph has them; None stands for what is not given."""
+    return _checker.check(operators()[op], given)
+
+
 def _many_files(given: Dict[str, Any]) -> Dict[str, Any]:
     """Several paths are the first and the others; hive may be a bool."""
     path, hive = given.get("path"), given.get("hive")
@@ -50,7 +56,7 @@ def make_source(op: Operator, given: Dict[str, Any]) -> LazyFrame:
     return LazyFrame(Node(op.name, (), parameters, spool))
 
 
-class LazyFrame(FoundMethods):
+class LazyFrame(MovingMethods, FoundMethods):
     """A table that is not computed yet. Methods give new frames; collect() computes one."""
 
     __slots__ = ("_node", "_schema")
@@ -337,19 +343,44 @@ class GroupBy(FoundGroups):
     def agg(self, *aggregates: Any, **named: Any) -> LazyFrame:
         """One row for each group, ordered by the keys. Behind a name, a str is a text such as 'sum(x)' or 'size'; the name of a function
         alone, or one of Python's, is that of the column: {"x": "sum"}. Of a list of these, each makes a column: x_min, x_max."""
-        chosen: Dict[str, Expr] = {}
-        for one in selectors.all_expanded(flat(aggregates), self._others):
-            if isinstance(one, str):
-                raise TypeError(f"{one!r} has no name: agg(n={one!r})")
-            for name, value in several(one).items() if isinstance(one, dict) else [(_steps.name_of(lift(one)), one)]:
-                if name in chosen:
-                    raise ValueError(f"agg(): two columns have the name {name!r}: give one another name by alias()")
-                chosen[name] = _aggregate(name, value)
-        chosen.update({name: _aggregate(name, value) for name, value in named.items()})
+        chosen = aggregates_of(aggregates, named, self._others)
         node, names, new = _steps.keyed(self._frame._node, self._keys)
         checked = _checker.check(operators()["groupby"], {"keys": names, "aggregate": {}, **self._parameters})
         made = _steps.aggregate(node, names, chosen, **{k: v for k, v in checked.items() if k not in ("keys", "aggregate")})
         return LazyFrame(Node("rename", (made,), {"columns": new}) if new else made)
+
+    def rolling(self, window: Any, on: Any = None, *, min_periods: Optional[int] = None, center: bool = False,
+                closed: Optional[str] = None) -> Rolling:
+        """As the frame's rolling(), each group by itself."""
+        frame, keys = self._keyed()
+        made = frame.rolling(window, on, min_periods=min_periods, center=center, closed=closed, group_by=keys)
+        assert isinstance(made, Rolling)
+        return made
+
+    def expanding(self, min_periods: int = 1) -> Rolling:
+        """Of all rows of the group up to each row."""
+        frame, keys = self._keyed()
+        return frame.expanding(min_periods, group_by=keys)
+
+    def ewm(self, com: Optional[float] = None, span: Optional[float] = None, halflife: Any = None, alpha: Optional[float] = None,
+            min_periods: int = 0, adjust: bool = True, ignore_na: bool = False) -> Decaying:
+        """Exponentially weighted, each group by itself."""
+        frame, keys = self._keyed()
+        return frame.ewm(com, span, halflife, alpha, min_periods, adjust, ignore_na, group_by=keys)
+
+    def resample(self, rule: Any, on: Any, *, closed: str = "left", label: str = "left", origin: Any = "start_day",
+                 offset: Any = None) -> Resampler:
+        """As the frame's resample(), each group by itself."""
+        frame, keys = self._keyed()
+        made = frame.resample(rule, on, closed=closed, label=label, origin=origin, offset=offset, group_by=keys)
+        assert isinstance(made, Resampler)
+        return made
+
+    def _keyed(self) -> Tuple[LazyFrame, List[str]]:
+        """The frame with a column for each key, and their names."""
+        node, names, new = _steps.keyed(self._frame._node, self._keys)
+        node = Node("rename", (node,), {"columns": new}) if new else node
+        return LazyFrame(node), [new.get(n, n) for n in names]
 
     def len(self, name: str = "len") -> LazyFrame:
         """How many rows each group has."""
@@ -375,6 +406,20 @@ class GroupBy(FoundGroups):
     def nth(self, n: Any) -> LazyFrame:
         """The n-th row of each group, from 0; negative: from its end."""
         return self._rows("group_nth", {"n": n})
+
+
+def aggregates_of(positional: Iterable[Any], named: Dict[str, Any], others: Callable[[], Dict[str, str]]) -> Dict[str, Expr]:
+    """What agg() is given, by the names of its columns. others: the columns that selectors choose from."""
+    chosen: Dict[str, Expr] = {}
+    for one in selectors.all_expanded(flat(positional), others):
+        if isinstance(one, str):
+            raise TypeError(f"{one!r} has no name: agg(n={one!r})")
+        for name, value in several(one).items() if isinstance(one, dict) else [(_steps.name_of(lift(one)), one)]:
+            if name in chosen:
+                raise ValueError(f"agg(): two columns have the name {name!r}: give one another name by alias()")
+            chosen[name] = _aggregate(name, value)
+    chosen.update({name: _aggregate(name, value) for name, value in named.items()})
+    return chosen
 
 
 def _aggregate(name: str, value: Any) -> Expr:

@@ -138,8 +138,8 @@ def keep(node: Node, conditions: List[Expr]) -> Node:
     return without(Node("filter", (node,), {"where": whole._text}), temporary)
 
 
-def aggregate(node: Node, keys: List[str], expressions: Named, **parameters: Any) -> Node:
-    """groupby, and a step behind it for what is computed of aggregates."""
+def checked(keys: List[str], expressions: Named) -> List[Part]:
+    """The aggregates that expressions of groups are made of."""
     parts = parts_of(expressions.values())
     for name, e in expressions.items():
         outside = e._roots - set(keys) - {"*"}
@@ -153,6 +153,22 @@ def aggregate(node: Node, keys: List[str], expressions: Named, **parameters: Any
     if wrong:
         known = "a window function" if wrong[0].windows else "no aggregate"
         raise TypeError(f"{wrong[0].function}() is {known}: a group has one value")
+    return parts
+
+
+def moved(op: str, node: Node, keys: List[str], kept: List[str], expressions: Named, entries: str, **parameters: Any) -> Node:
+    """rolling and resample, which have aggregates as `entries`, and a step behind: the kept columns, and what is computed of aggregates."""
+    parts = checked(kept, expressions)
+    node, _ = made(node, [n for p in parts for n in p.needs])
+    if keys:
+        parameters["keys"] = keys
+    moving = Node(op, (node,), {entries: {p.name: p.group_text for p in parts}, **parameters})
+    return Node("project", (moving,), {"columns": {**{k: literals.name(k) for k in kept}, **columns_map(expressions)}})
+
+
+def aggregate(node: Node, keys: List[str], expressions: Named, **parameters: Any) -> Node:
+    """groupby, and a step behind it for what is computed of aggregates."""
+    parts = checked(keys, expressions)
     node, _ = made(node, [n for p in parts for n in p.needs])
     direct = all(len(e._parts) == 1 and e._text == literals.name(e._parts[0].name) for e in expressions.values())
     if direct and expressions:
