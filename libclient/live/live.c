@@ -22,6 +22,7 @@
 #include "live/sides.h"
 #include "mutable/read.h"
 #include "object/object.h"
+#include "sql/about.h"
 #include "sql/forget.h"
 
 /* Graphs of a live query: their keys are its label and this. */
@@ -134,7 +135,7 @@ translate(granary_live *live)
 {
     granary_graph *graph = NULL;
     Granary__Graph *message = NULL;
-    granary_err err = granary_sql_graph(live->client, live->sql, live->length, &graph);
+    granary_err err = gr_sql_fixed_graph(live->client, live->sql, live->length, &graph);
 
     err = err == GRANARY_OK ? gr_builder_finish(graph, &message) : err;
     granary_graph_destroy(graph);
@@ -403,7 +404,7 @@ static granary_err
 step_last(granary_live *live, granary_live_step *step)
 {
     granary_graph *graph = NULL;
-    granary_err err = granary_sql_graph(live->client, live->sql, live->length, &graph);
+    granary_err err = gr_sql_fixed_graph(live->client, live->sql, live->length, &graph);
 
     step->time = INT64_MAX;
     step->anew = true;

@@ -15,6 +15,9 @@
  */
 granary_err sql_about(granary_client *client, const char *sql, size_t length, char **ret_text);
 
+/* granary_sql_graph() of a statement whose columns are the same whatever data there are: others are refused. */
+granary_err gr_sql_fixed_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph);
+
 /* What FROM can name, as "KIND NAME" and a NUL each: table, sealed, kept, view. Errors: as granary_mutable_list() and
  * granary_info() */
 granary_err gr_sql_tables(granary_client *client, struct gr_buf *out);

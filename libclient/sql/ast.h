@@ -36,6 +36,7 @@ enum sql_kind {
     SQL_SUBQUERY,
     SQL_LAMBDA, /* args[0]: an expression of a list's items, which the function around it takes as text */
     SQL_ITEM,   /* text: its name there; row_place: of which lambda, from the outermost, while they are parsed */
+    SQL_RANDOM, /* text: the call as an expression, up to the number of the row */
 };
 
 enum sql_subquery {

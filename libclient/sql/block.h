@@ -233,6 +233,8 @@ sql_add_result(struct sql_block *block, const struct sql_from *from, const char 
 
 /* A conjunct with subqueries: rows of *rel are left for which it is true. */
 bool sql_filter_subquery(struct sql_block *block, struct sql_rel *rel, struct sql_expr *conjunct);
+/* random() gets a number of its row, which its text names. */
+bool sql_number_random(struct sql_block *block, struct sql_expr *expr);
 /* Subqueries in an expression are joined to block->rel, and named. */
 bool sql_join_subqueries(struct sql_block *block, struct sql_expr *expr);
 

@@ -165,6 +165,9 @@ execute(struct execution *e, bool *ret_again)
     if (sql_asks(&e->q)) {
         err = sql_answer(&e->q);
         *ret_again = err == GRANARY_OK;
+        if (err != GRANARY_OK) {
+            (void)granary_sql_error(e->q.client, err, e->q.text, e->q.length);
+        }
     } else if (err != GRANARY_OK && e->q.err != GRANARY_OK) {
         (void)gr_fail(err, "%s", e->q.message);
     }

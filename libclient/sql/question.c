@@ -36,7 +36,12 @@ sql_ask(struct sql_statement *q, struct sql_rel rel, const char *column, const s
         return sql_fail(q, GRANARY_EUNSUPPORTED, position,
                         "a view does not depend on data: write the values that become columns, ON k IN ('a', 'b')");
     }
-    if (q->asking == NULL || q->client == NULL) {
+    if (q->asking == NULL && q->client != NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, position,
+                        "columns must not depend on data here: write the values that become columns, ON k IN ('a', "
+                        "'b')");
+    }
+    if (q->client == NULL) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, position,
                         "which values become columns is asked of an instance, and there is none: write them, ON k IN "
                         "('a', 'b')");

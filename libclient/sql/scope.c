@@ -279,7 +279,8 @@ sql_reach(struct sql_block *block, const struct sql_expr *expr)
 bool
 sql_has(const struct sql_expr *expr, enum sql_kind kind)
 {
-    bool has = expr->kind == kind || (expr->condition != NULL && sql_has(expr->condition, kind));
+    bool has = expr->kind == kind || (expr->kind == SQL_RANDOM && kind == SQL_SUBQUERY) ||
+               (expr->condition != NULL && sql_has(expr->condition, kind));
 
     for (size_t i = 0; i < expr->count && !has; i++) {
         has = sql_has(expr->args[i], kind);

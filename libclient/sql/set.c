@@ -43,6 +43,18 @@ column_of_query(const struct sql_select *select, size_t i)
             return (long)k;
         }
     }
+    for (size_t k = 0; k < from->select->target_count && from->column_count == 0 && from->select->set == SQL_NO_SET &&
+                       expr != NULL && expr->kind == SQL_COLUMN && expr->table == NULL;
+         k++) {
+        const struct sql_target *target = &from->select->targets[k];
+
+        if (sql_star_in(target->expr) != NULL) {
+            return -1; /* places are not those of the list */
+        }
+        if (target->alias != NULL && strcasecmp(target->alias, expr->text) == 0) {
+            return (long)k;
+        }
+    }
     return -1;
 }
 

@@ -36,6 +36,9 @@ translate(struct sql_statement *q, granary_graph **ret_graph, bool *ret_again)
     if (sql_asks(q)) {
         q->err = sql_answer(q);
         *ret_again = q->err == GRANARY_OK;
+        if (q->err != GRANARY_OK) {
+            (void)granary_sql_error(q->client, q->err, q->text, q->length);
+        }
     } else if (q->err != GRANARY_OK) {
         (void)gr_fail(q->err, "%s", q->message);
     }
@@ -45,30 +48,29 @@ translate(struct sql_statement *q, granary_graph **ret_graph, bool *ret_again)
     }
 }
 
+/* asks: questions are answered; else what asks is refused. */
 static granary_err
-make_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
+make_graph(granary_client *client, const char *sql, size_t length, bool asks, granary_graph **ret_graph)
 {
     struct sql_asking asking = {.count = 0};
     struct sql_statement q = {.text = sql, .length = length};
-    bool asked = false;
     bool again = true;
 
     while (again) {
         const bool all_files = q.all_files || sql_lacks_files(&q);
 
         q = (struct sql_statement){
-            .text = sql, .length = length, .client = client, .all_files = all_files, .asking = &asking};
+            .text = sql, .length = length, .client = client, .all_files = all_files, .asking = asks ? &asking : NULL};
         again = false;
         translate(&q, ret_graph, &again);
-        asked = asked || again;
         again = again || sql_lacks_files(&q);
     }
     sql_asking_free(&asking);
-    return q.err == GRANARY_OK || !asked ? q.err : granary_sql_error(client, q.err, sql, length);
+    return q.err;
 }
 
-granary_err
-granary_sql_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
+static granary_err
+make_any_graph(granary_client *client, const char *sql, size_t length, bool asks, granary_graph **ret_graph)
 {
     char *text = NULL;
     granary_err err;
@@ -78,9 +80,21 @@ granary_sql_graph(granary_client *client, const char *sql, size_t length, granar
     }
     err = sql_about(client, sql, length, &text);
     if (err == GRANARY_OK) {
-        err = text == NULL ? make_graph(client, sql, length, ret_graph)
-                           : make_graph(client, text, strlen(text), ret_graph);
+        err = text == NULL ? make_graph(client, sql, length, asks, ret_graph)
+                           : make_graph(client, text, strlen(text), asks, ret_graph);
     }
     free(text);
     return err;
+}
+
+granary_err
+granary_sql_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
+{
+    return make_any_graph(client, sql, length, true, ret_graph);
+}
+
+granary_err
+gr_sql_fixed_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph)
+{
+    return make_any_graph(client, sql, length, false, ret_graph);
 }

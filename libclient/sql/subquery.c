@@ -850,6 +850,12 @@ sql_join_subqueries(struct sql_block *block, struct sql_expr *expr)
                : compares_null(expr)        ? mark_null(block, expr)
                                             : mark_matches(block, expr);
     }
+    if (expr->kind == SQL_RANDOM) {
+        return sql_number_random(block, expr);
+    }
+    if (expr->kind == SQL_LAMBDA && sql_has(expr, SQL_RANDOM)) {
+        return true; /* each item would need a number: it is refused where it is written */
+    }
     for (size_t i = 0; i < expr->count; i++) {
         if (!sql_join_subqueries(block, expr->args[i])) {
             return false;

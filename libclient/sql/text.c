@@ -337,6 +337,9 @@ add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out
                         "an aggregate stands in SELECT, HAVING or ORDER BY, and not in another one");
     case SQL_SUBQUERY:
         return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position, "a subquery is not supported here");
+    case SQL_RANDOM:
+        return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
+                        "random numbers stand in SELECT, WHERE, HAVING, GROUP BY and ORDER BY, and not here");
     case SQL_STAR:
         return sql_fail(block->q, GRANARY_EINVAL, expr->position, "* is no value");
     case SQL_ITEM:

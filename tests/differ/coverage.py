@@ -11,6 +11,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = pathlib.Path(os.environ.get('GRANARY_SOURCE', HERE.parent.parent))
 BIN = os.environ.get('GRANARY_BIN', 'build/release/bin')
+RARE = 100  # in a long run everything is hit so often
 
 
 @functools.cache
@@ -30,6 +31,15 @@ def operators():
         if row:
             ids.append(f'param:{name}.{row.group(1)}')
     return ids
+
+
+def composed():
+    """sql:NAME: functions and aggregates of SQL that others make up."""
+    folder = SOURCE / 'libclient/sql/parse'
+    names = re.findall(r'^COMPOSED\("(\w+)"', (folder / 'composed.def').read_text(), re.M)
+    for array, words in re.findall(r'static const char \*const (\w+)\[\] = \{(.*?)NULL\};', (folder / 'composed.c').read_text(), re.S):
+        names += re.findall(r'"(\w+)"', words) if array not in ('any', 'indifferent') else []
+    return [f'sql:{name}' for name in dict.fromkeys(names)]
 
 
 def functions():
@@ -69,7 +79,7 @@ def fields():
 
 @functools.cache
 def universe():
-    return operators() + functions() + aggregates() + clauses() + fields()
+    return list(dict.fromkeys(operators() + functions() + composed() + aggregates() + clauses() + fields()))
 
 
 def exempt():
@@ -88,25 +98,24 @@ class Counts:
         self.hits.update(set(hits))
 
     def report(self, path, parts, at_least):
-        """Everything there is and how often it was hit; gives what was hit too rarely."""
+        """How often everything there is was hit, what was hit least first, and what was hit too rarely (100 times, when nothing else is asked).
+        Gives the latter, when it was asked how often."""
         if not path and not at_least:
             return []
-        excused, least = exempt()[0], at_least or 0
-        lines, missing = [], []
-        for name in universe():
-            count = self.hits[name]
-            lines.append(f'{name}\t{count}\t{excused.get(name, "")}')
-            if count < least and name not in excused:
-                missing.append(name)
+        excused, least = exempt()[0], at_least or RARE
+        rows = sorted((self.hits[name], name) for name in universe())
+        missing = [name for count, name in rows if count < least and name not in excused]
+        lines = [f'{name}\t{count}\t{excused.get(name, "")}' for count, name in rows]
         if path == '-':
             print('\n'.join(lines))
         elif path:
             pathlib.Path(path).write_text('\n'.join(lines) + '\n')
         if missing:
-            print(f'{len(missing)} were hit fewer than {least} times: {", ".join(missing)}')
+            print(f'{len(missing)} of {len(rows)} operators, parameters, functions and clauses were hit fewer than {least} times: ' +
+                  ', '.join(f'{name} {self.hits[name]}' for name in missing))
         else:
-            print(f'all of {len(lines)} operators, parameters, functions and clauses were hit{f" {least} times or more" if least else ""}, but for {len(excused)} that are excused')
-        return missing
+            print(f'all of {len(rows)} operators, parameters, functions and clauses were hit {least} times or more, but for {len(excused)} that are excused')
+        return missing if at_least else []
 
 
 def check(parts, least, most=20000):

@@ -36,7 +36,7 @@ def arguments():
     parser.add_argument('--seed', type=int, default=1, help='other seeds, other cases (default 1)')
     parser.add_argument('--only', metavar='WORD', help='only cases that hit what has WORD in its name, such as op:sort')
     parser.add_argument('--first', action='store_true', help='stop at the first difference')
-    parser.add_argument('--report', metavar='FILE', help='how often everything was hit (- for standard output)')
+    parser.add_argument('--report', metavar='FILE', help='how often everything was hit (- for standard output), and what was hit fewer than 100 times')
     parser.add_argument('--at-least', type=int, metavar='N', help='fail when something was hit fewer times')
     parser.add_argument('--findings', default='build/differ', metavar='DIR', help='where differences are kept (default build/differ)')
     parser.add_argument('--repeat', metavar='FILE', help='the one case of this file')

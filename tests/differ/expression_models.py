@@ -16,6 +16,7 @@ import re
 import statistics
 import unicodedata
 import urllib.parse
+import uuid
 
 import numpy as np
 import pandas
@@ -776,6 +777,57 @@ def bar(x, most, width):
     eighths = int(width * 8 if x >= most else width * x / most * 8 if x > 0 else 0)
     text = '█' * (eighths // 8) + ('', '▏', '▎', '▍', '▌', '▋', '▊', '▉')[eighths % 8]
     return text + ' ' * (width - len(text))
+
+
+def random_bits(seed, place):
+    def mix(z):
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+        z = (z ^ z >> 27) * 0x94d049bb133111eb % 2**64
+        return z ^ z >> 31
+    return mix((mix((seed + 0x9e3779b97f4a7c15) % 2**64) + (place + 1) * 0x9e3779b97f4a7c15) % 2**64)
+
+
+def random_uuid(row, options):
+    high, low = (random_bits(row[0] % 2**64, 2 * row[1] + i) for i in (0, 1))
+    return str(uuid.UUID(int=high << 64 | low, version=4))
+
+
+both('RANDOM_OF', 'random_of({0}, {1})', 'iy', lambda row, o: (random_bits(row[0] % 2**64, row[1]) >> 11) * 2.0**-53, tolerance=0)
+both('UUID_OF', 'uuid_of({0}, {1})', 'iy', random_uuid)
+
+
+both('TRY', 'try(cast({0} as int64))', 'a', lambda row, o: tried(row[0]))
+both('TRY', 'try({0} + [0])', 'w', lambda row, o: row[0] + o[0] if -2**63 <= row[0] + o[0] < 2**63 else None, [[0, 9, -9]])
+both('TRY', 'try({0})', 's', lambda row, o: row[0])
+both('EQUI_WIDTH_BINS', "list_join(equi_width_bins({0}, {0} + [0], [1], false), ',')", 'y', lambda row, o: ','.join(map(str, bins(row[0], *o))), [[10, 100, 7], [1, 2, 3, 5]])
+both('EQUI_WIDTH_BINS', 'list_length(equi_width_bins(0, {0}, [0], true))', 'y', lambda row, o: nice_bins(row[0], o[0]), [[2, 5]])
+
+
+def tried(text):
+    """A text as an integer, as a cast reads it."""
+    try:
+        return int(decimal.Decimal(text.strip()).to_integral_value(decimal.ROUND_HALF_UP))
+    except decimal.InvalidOperation:
+        return None
+
+
+def bins(least, span, count):
+    ends, width = [], span * 1000 // count
+    for at in range((least + span) * 1000, least * 1000, -width):
+        if len(ends) == count:
+            break
+        if not ends or ends[-1] != at // 1000:
+            ends.append(at // 1000)
+    return ends[::-1]
+
+
+def nice_bins(most, count):
+    """How many there are: of a width that is 1, 2 or 5 times a power of ten, near the even one."""
+    width = most * 1000 // count
+    power = 10 ** (len(str(width - 1)) - 1)
+    units = [power * 10 if power * 3 <= width else power * 2, power * 5 if power * 2 <= width else power]
+    width = min(((width + u // 2) // u * u for u in units[::-1]), key=lambda v: abs(v - width))
+    return len({at // 1000 for at in range(-(-most * 1000 // width) * width, 0, -width)})
 
 
 def as_json(value):

@@ -33,7 +33,7 @@ def calls(expression):
 # The cases that hit a name.
 HIT_BY = {}
 for _place, _case in enumerate(CASES):
-    for _name in calls(_case[0]):
+    for _name in calls(f'{_case[0]} {_case[3]}'):
         HIT_BY.setdefault(_name, []).append(_place)
 
 
@@ -59,7 +59,7 @@ class Part:
     def hits(self, spec):
         if 'aggregate' in spec:
             return [f'sqlagg:{spec["aggregate"]}']
-        return calls(spec['expression'])
+        return calls(spec['sql'])
 
     def open(self, engine):
         self.engine = engine

@@ -125,7 +125,7 @@ choose_way(const struct gr_window *window, const granary_column *value, int *ret
         return &framed_whole;
     case GR_AGGREGATE_SUM:
     case GR_AGGREGATE_MEAN:
-        return integers ? &framed_whole : &framed_sums;
+        return integers ? &framed_whole : &framed_fixed;
     case GR_AGGREGATE_VAR:
     case GR_AGGREGATE_STD:
     case GR_AGGREGATE_SEM:

@@ -54,6 +54,7 @@ granary_err bounds_find(struct framed *f);
 
 extern const struct framed_way framed_whole;  /* counts, and sums of integers: from those of all rows before */
 extern const struct framed_way framed_sums;   /* exact sums of floats, and what is made of them */
+extern const struct framed_way framed_fixed;  /* sums of floats from those of all rows before, else by framed_sums */
 extern const struct framed_way framed_spread; /* spreads of frames that only move on, else by framed_sums */
 extern const struct framed_way framed_best;   /* min, max */
 extern const struct framed_way framed_ranked; /* what the values in their order tell: quantiles, modes */

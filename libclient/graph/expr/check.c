@@ -151,6 +151,7 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_SINGLE:
     case GR_OP_TYPEOF:
     case GR_OP_TO_JSON:
+    case GR_OP_TRY:
     case GR_OP_OR: /* a || b */
     case GR_OP_CONCAT:
     case GR_OP_CONCAT_THERE:

@@ -87,6 +87,8 @@ void expr_list_become(struct gr_expr *list, granary_dtype dtype);
 granary_err expr_need_list(struct gr_expr *expr, size_t i);
 /* [], or a list of nulls as written, becomes one of that dtype. false: it is another list */
 bool expr_nulls_become(struct gr_expr *list, granary_dtype dtype);
+/* Lists of different numbers become lists of one dtype. Errors: ENOMEM */
+granary_err expr_widen_lists(struct gr_expr ***slots, size_t count);
 /* [] and lists of nulls as written take the dtype of another list among these. */
 void expr_adopt_lists(struct gr_expr ***slots, size_t count);
 

@@ -210,6 +210,11 @@ unify_operands(struct gr_expr *expr, size_t from, size_t step, bool exact, grana
         slots[count++] = &expr->operands[expr->operand_count - 1];
     }
     expr_adopt_lists(slots, count);
+    err = expr_widen_lists(slots, count);
+    if (err != GRANARY_OK) {
+        free(slots);
+        return err;
+    }
     err = expr_unify(slots, count, exact, GRANARY_STRING, ret_dtype, &clash);
     if (err == GRANARY_ETYPE) {
         struct expr_shown first;

@@ -150,3 +150,44 @@ expr_check_to_json(struct gr_expr *expr)
     expr->dtype = GRANARY_STRING;
     return err;
 }
+
+granary_err
+expr_check_try(struct gr_expr *expr)
+{
+    if (expr->operands[0]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], GRANARY_STRING);
+    }
+    expr->dtype = expr->operands[0]->dtype;
+    return GRANARY_OK;
+}
+
+/* Bounds are integers, or become floats. */
+granary_err
+expr_check_bins(struct gr_expr *expr)
+{
+    granary_dtype bound = GRANARY_INT64;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < 4; i++) {
+        if (expr->operands[i]->dtype == GRANARY_NULLTYPE) {
+            expr_become_null(expr->operands[i], i < 3 ? GRANARY_INT64 : GRANARY_BOOL);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (!expr_is_numeric(expr->operands[i]->dtype)) {
+            return expr_wrong_operand(expr, i, "a number");
+        }
+        bound = expr_is_integer(expr->operands[i]->dtype) ? bound : GRANARY_FLOAT64;
+    }
+    if (!expr_is_integer(expr->operands[2]->dtype)) {
+        return expr_wrong_operand(expr, 2, "an integer");
+    }
+    if (expr->operands[3]->dtype != GRANARY_BOOL) {
+        return expr_wrong_operand(expr, 3, "a bool");
+    }
+    for (size_t i = 0; i < 2 && err == GRANARY_OK; i++) {
+        err = expr->operands[i]->dtype == bound ? GRANARY_OK : expr_cast_to(&expr->operands[i], bound);
+    }
+    expr->dtype = GRANARY_LIST(bound);
+    return err;
+}

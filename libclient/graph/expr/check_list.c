@@ -573,6 +573,36 @@ numbers_alike(granary_dtype a, granary_dtype b)
            (expr_is_numeric(a) || expr_is_numeric(b));
 }
 
+granary_err
+expr_widen_lists(struct gr_expr ***slots, size_t count)
+{
+    granary_dtype dtype = GRANARY_NULLTYPE;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        granary_dtype own = (*slots[i])->dtype;
+
+        if (!expr_is_list(own)) {
+            continue;
+        }
+        if (dtype == GRANARY_NULLTYPE) {
+            dtype = own;
+        } else if (own != dtype && expr_is_numeric(GRANARY_LIST_ITEM(own)) &&
+                   expr_is_numeric(GRANARY_LIST_ITEM(dtype))) {
+            dtype = GRANARY_LIST(expr_promote(GRANARY_LIST_ITEM(own), GRANARY_LIST_ITEM(dtype)));
+        }
+    }
+    for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
+        granary_dtype own = (*slots[i])->dtype;
+
+        if (own != dtype && expr_is_list(own) && expr_is_numeric(GRANARY_LIST_ITEM(own)) &&
+            expr_is_numeric(GRANARY_LIST_ITEM(dtype))) {
+            err = expr_cast_to(slots[i], dtype);
+        }
+    }
+    return err;
+}
+
 /* The dtype that lists have together: that of lists_dtype(), or one that holds the numbers of all. */
 static granary_dtype
 wide_dtype(const struct gr_expr *expr)

@@ -383,10 +383,7 @@ static const struct {
     {"current_database", "databases with names: SELECT a constant"},
     {"current_catalog", "databases with names: SELECT a constant"},
     {"version", "a version that other engines know: ask granary --version"},
-    {"random", "numbers that differ each time, and results are kept: compute them of hash(a column)"},
-    {"setseed", "numbers that differ each time, and results are kept: compute them of hash(a column)"},
-    {"uuid", "values that differ each time, and results are kept: number rows with row_number() OVER ()"},
-    {"gen_random_uuid", "values that differ each time, and results are kept: number rows with row_number() OVER ()"},
+    {"setseed", "a generator with a state: write random_of(seed, n), n a number of the row"},
     {"reservoir_quantile", "a sample of its own: use quantile_cont, which is exact"},
 };
 

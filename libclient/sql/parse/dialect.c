@@ -49,7 +49,7 @@ static const struct {
     {"respect", dialect_nulls},
 };
 
-enum { RULES = sizeof rules / sizeof rules[0] };
+enum { RULES = sizeof rules / sizeof rules[0], NAME_BYTES = 63 };
 
 /* ---- tokens ---- */
 
@@ -234,6 +234,25 @@ is_name(const PgQuery__ScanToken *token)
            token->keyword_kind != PG_QUERY__KEYWORD_KIND__NO_KEYWORD;
 }
 
+/* The grammar cuts longer names off, so that another one would be meant. */
+static bool
+check_name(struct dialect *d, const struct dialect_token *name)
+{
+    const bool quoted = name->text[0] == '"';
+    int size = quoted ? name->size - 2 : name->size;
+
+    for (int i = 1; quoted && i + 2 < name->size; i++) {
+        if (name->text[i] == '"') { /* two stand for one */
+            size--;
+            i++;
+        }
+    }
+    return size <= NAME_BYTES ||
+           sql_fail(d->q, GRANARY_EUNSUPPORTED, name->at,
+                    "a name of %d bytes is not supported, but of %d at most; a file's name stands in single quotes",
+                    size, NAME_BYTES);
+}
+
 static bool
 list_tokens(struct dialect *d, const PgQuery__ScanResult *scan)
 {
@@ -258,6 +277,9 @@ list_tokens(struct dialect *d, const PgQuery__ScanResult *scan)
                                    .is_value = is_value(from),
                                    .is_name = is_name(from),
                                    .is_reserved = from->keyword_kind == PG_QUERY__KEYWORD_KIND__RESERVED_KEYWORD};
+        if (tokens[count].is_name && tokens[count].size > NAME_BYTES && !check_name(d, &tokens[count])) {
+            return false;
+        }
         link_before(d, &tokens[count++], &d->last);
     }
     d->changed = false;

@@ -71,14 +71,62 @@ make_json(struct parse *p, struct sql_expr *const *args, size_t count, bool obje
     return made;
 }
 
+/* json_extract(j, [path, ...]): a list with what each path gives; null of null. */
+static struct sql_expr *
+of_paths(struct parse *p, const char *name, struct sql_expr *const *args, int position)
+{
+    const struct sql_expr *paths = args[1];
+    struct sql_expr *list = sql_parse_new_expr(p, SQL_FUNCTION, position, "list_value", paths->count);
+    struct sql_expr *made = sql_parse_new_expr(p, SQL_CASE, position, "", 3);
+
+    for (size_t i = 0; i < paths->count && list != NULL; i++) {
+        list->args[i] = sql_parse_new_call(p, SQL_FUNCTION, position, name, args[0], paths->args[i]);
+        list = list->args[i] == NULL ? NULL : list;
+    }
+    if (list == NULL || made == NULL) {
+        return NULL;
+    }
+    made->args[0] = sql_parse_new_call(p, SQL_POSTFIX, position, "is null", args[0], NULL);
+    made->args[1] = sql_parse_new_expr(p, SQL_LITERAL, position, "null", 0);
+    made->args[2] = list;
+    return made->args[0] == NULL || made->args[1] == NULL ? NULL : made;
+}
+
+/* The function that takes one path where this one has a list of them; NULL: it is none. */
+static const char *
+path_function(const char *name)
+{
+    static const char *const names[][2] = {{"json_extract", "json_extract"},
+                                           {"json_extract_path", "json_extract"},
+                                           {"json_extract_string", "json_extract_string"},
+                                           {"json_extract_path_text", "json_extract_string"},
+                                           {"json_type", "json_type"},
+                                           {"json_exists", "json_exists"},
+                                           {"json_array_length", "json_array_length"},
+                                           {"json_value", "json_value"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i][0], name) == 0) {
+            return names[i][1];
+        }
+    }
+    return NULL;
+}
+
 bool
 sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
                struct sql_expr **ret_expr)
 {
     bool object = strcmp(name, "json_object") == 0;
     bool one = strcmp(name, "to_json") == 0 || strcmp(name, "json_quote") == 0 || strcmp(name, "array_to_json") == 0;
+    const char *of_path = call->n_args == 2 ? path_function(name) : NULL;
     struct sql_expr **values;
 
+    if (of_path != NULL && args[1]->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR) {
+        values = parse_exprs(p, args, 2);
+        *ret_expr = values == NULL || values[1]->count == 0 ? NULL : of_paths(p, of_path, values, call->location);
+        return *ret_expr != NULL || p->q->err != GRANARY_OK;
+    }
     if (!object && strcmp(name, "json_array") != 0 && (!one || call->n_args != 1)) {
         return false;
     }

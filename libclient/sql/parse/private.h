@@ -197,6 +197,17 @@ struct sql_expr *sql_parse_any_case(struct parse *p, struct sql_expr *pattern);
 struct sql_expr *
 sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position);
 
+/* ---- written.c ---- */
+
+/* A call that is written as others, or a constant; false: it is none of these. */
+bool sql_parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+                           struct sql_expr **ret_expr);
+
+/* ---- random.c ---- */
+
+/* random() and its kin; false: it is none of them. */
+bool sql_parse_random(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+
 /* ---- json.c ---- */
 
 /* A value as JSON; what is JSON stays. NULL: the statement has failed, or value is NULL */
@@ -234,6 +245,9 @@ bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_s
 
 /* generate_series(DATE, DATE, INTERVAL) and its kin in FROM; call has three arguments. */
 bool sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, struct sql_from *item);
+
+/* repeat(value, count) in FROM; call has two arguments. */
+bool sql_parse_repeat(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item);
 
 /* ---- change.c ---- */
 

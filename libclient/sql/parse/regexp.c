@@ -45,11 +45,18 @@ sql_parse_any_case(struct parse *p, struct sql_expr *pattern)
     return around(p, "(?i)", pattern, "");
 }
 
-/* Options are known when the statement is read: i and c, s (which holds anyhow), g of a replacement. false: refused */
+/* What options say; all zero: nothing. */
+struct said {
+    bool any_case;
+    bool all;     /* of a replacement */
+    bool literal; /* the pattern is a text */
+    bool lines;   /* a dot is no line end */
+};
+
+/* Options are known when the statement is read: i and c, s (which holds anyhow) or m, n and p, l, g. false: refused */
 static bool
-take_options(struct parse *p, const struct sql_expr *options, bool *ret_any_case, bool *ret_all)
+take_options(struct parse *p, const struct sql_expr *options, struct said *said)
 {
-    *ret_any_case = *ret_all = false;
     if (!is_quoted(options)) {
         return sql_fail(p->q, GRANARY_EUNSUPPORTED, options->position,
                         "options of a regular expression are written in quotes, such as 'i'");
@@ -57,19 +64,24 @@ take_options(struct parse *p, const struct sql_expr *options, bool *ret_any_case
     for (const char *at = options->text + 1; *at != '\'' && *at != '\0'; at++) {
         switch (*at) {
         case 'i':
-            *ret_any_case = true;
-            break;
         case 'c':
-            *ret_any_case = false;
+            said->any_case = *at == 'i';
             break;
         case 'g':
-            *ret_all = true;
+            said->all = true;
             break;
+        case 'l':
+            said->literal = true;
+            break;
+        case 'm':
+        case 'n':
+        case 'p':
         case 's':
+            said->lines = *at != 's';
             break;
         default:
             return sql_fail(p->q, GRANARY_EUNSUPPORTED, options->position,
-                            "option '%c' of a regular expression is not supported: i, c, s and g are", *at);
+                            "option '%c' of a regular expression is not supported: i, c, l, m, n, p, s and g are", *at);
         }
     }
     return true;
@@ -104,29 +116,34 @@ sql_parse_regexp(struct parse *p, size_t which, PgQuery__Node *const *args, size
 {
     size_t options = functions[which].options;
     struct sql_expr *call = sql_parse_arguments(p, functions[which].becomes, args, count, position);
-    bool any_case = false;
-    bool all = false;
+    struct said said = {.all = false};
 
     if (call == NULL) {
         return NULL;
     }
     if (count > options) {
-        if (!take_options(p, call->args[options], &any_case, &all)) {
+        if (!take_options(p, call->args[options], &said)) {
             return NULL;
         }
-        if (all && strcmp(functions[which].becomes, "regexp_replace") != 0) {
+        if (said.all && strcmp(functions[which].becomes, "regexp_replace") != 0) {
             return sql_parse_refuse(p, position, "the option g of what replaces nothing is");
         }
         call->count = options;
-        if (all) {
+        if (said.all) {
             call->args[options] = sql_parse_new_expr(p, SQL_LITERAL, position, "'g'", 0);
             call->count = options + 1;
         }
     }
-    if (functions[which].whole) {
+    if (said.literal) {
+        call->args[1] = sql_parse_new_call(p, SQL_FUNCTION, position, "regexp_escape", call->args[1], NULL);
+    }
+    if (functions[which].whole && call->args[1] != NULL) {
         call->args[1] = sql_parse_whole_pattern(p, call->args[1]);
     }
-    if (any_case && call->args[1] != NULL) {
+    if (said.lines && call->args[1] != NULL) {
+        call->args[1] = around(p, "(?-s)", call->args[1], "");
+    }
+    if (said.any_case && call->args[1] != NULL) {
         call->args[1] = sql_parse_any_case(p, call->args[1]);
     }
     return p->q->err == GRANARY_OK && call->args[1] != NULL ? call : NULL;

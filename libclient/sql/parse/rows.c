@@ -199,10 +199,15 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
     if (parse_is_reader(name)) {
         return parse_reader(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
     }
+    if (strcmp(name, "repeat") == 0 && call->n_args == 2 && !from->ordinality) {
+        ok = sql_parse_repeat(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
+        item->alias = item->alias != NULL ? item->alias : item->name;
+        return ok;
+    }
     if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
         return parse_unsupported(p, item->position,
                                  "in FROM, anything but generate_series(...) and range(...) of numbers, unnest(...) of "
-                                 "lists, at(t, time), and "
+                                 "lists, repeat(value, n), at(t, time), and "
                                  "read_csv('FILE') and its kin, is");
     }
     if (is_of_moments(call)) {

@@ -2,6 +2,7 @@
  * generate_series() and range() of dates and timestamps. Numbers from 0 become moments: by arithmetic where the step is one of
  * days and less, else each by itself, as the rows of VALUES.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "contract/int128.h"
@@ -159,4 +160,31 @@ sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive
     item->kind = SQL_FROM_SELECT;
     item->select = select;
     return select->targets[0].expr != NULL;
+}
+
+bool
+sql_parse_repeat(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item)
+{
+    struct sql_expr **args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    struct sql_select *select = SQL_NEW(p->q, struct sql_select);
+    const char *count = args == NULL || args[1]->kind != SQL_LITERAL ? "" : args[1]->text;
+
+    if (args == NULL || select == NULL) {
+        return false;
+    }
+    if (count[0] == '\0' || strspn(count, "0123456789") != strlen(count) || strlen(count) > 9) {
+        return sql_fail(p->q, GRANARY_EINVAL, args[1]->position,
+                        "repeat() in FROM takes a value, and how often as a number below 1000000000: repeat('a', 3)");
+    }
+    *select = (struct sql_select){.position = call->location, .limit = -1, .target_count = 1};
+    select->targets = SQL_ARRAY(p->q, struct sql_target, 1);
+    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
+    if (select->targets == NULL || select->group == NULL ||
+        !parse_without_from(p, (size_t)strtoll(count, NULL, 10), select)) {
+        return false;
+    }
+    select->targets[0] = (struct sql_target){.alias = item->name, .expr = args[0]};
+    item->kind = SQL_FROM_SELECT;
+    item->select = select;
+    return true;
 }

@@ -5,7 +5,7 @@ REASONS = [
     (r'\breverse\s*\(', 'characters are turned round, not what is drawn as one'),
     (r'\bround\s*\(', 'halves of floats go to the even digit'),
     (r'\btypeof\s*\(', 'integers are wider here'),
-    (r'\b(kurtosis|skewness|corr|regr_\w+|entropy|mad)\s*\(', 'of values that do not vary, and of nans'),
+    (r'\b(list_)?(kurtosis|skewness|corr|regr_\w+|entropy|mad)\s*\(', 'of values that do not vary, and of nans'),
     (r'\bregexp_replace\b.*\'\w*g\w*\'', 'an empty match counts behind another one'),
     (r'\b(natural|using)\b', '* begins with the joined columns, as in the standard'),
     (r'\([^()]*,[^()]*\)\s*(=|<>|!=|<=?|>=?|(not\s+)?in)\s*\(', 'a null in a row makes a comparison null, as in the standard'),

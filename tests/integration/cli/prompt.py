@@ -485,6 +485,8 @@ def from_pipes(line):
     assert ended.stdout == b'a,b\n1,2\n' and ended.returncode == 2, ended
     ended = run(b'', '--mode', 'json', "select $x as t, 1 - ? as n", '--param', "x=it's", '--param', '1=-5')
     assert ended.stdout == b'[{"t":"it\'s","n":6}]\n', ended
+    ended = run(b'select 1 as a;\nselect 2 \0+ 100;')
+    assert ended.returncode != 0 and b'has a NUL' in ended.stderr and b'102' not in ended.stdout and b'2\n' not in ended.stdout, ended
     ended = run(b'', '--param', 'x=1', 'select $x as a; select 2 as b')
     assert ended.stdout == b'a\n1\nb\n2\n', ended
     ended = run(b'', '--param', 'x=1', '--param', 'y=2', 'select $x as a')

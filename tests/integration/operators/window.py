@@ -1,5 +1,7 @@
 """The operator window against pandas: whole frames and partitions, however rows are cut."""
+import math
 import re
+import statistics
 from fractions import Fraction
 
 import numpy as np
@@ -237,6 +239,23 @@ with Instance() as granary:
                             ({'x': "rank(f, 'min', false, 7)"}, 'true'), ({'x': 'rolling_quantile(g, 3, 0.5)'}, 'numbers', 'string'),
                             ({'x': 'cumsum(f'}, 'FUNCTION'), ({'x': 'shift(f, 1, 2, 3, 4)'}, 'shift')):
         granary.fails({'t': table, 'w': {'op': 'window', 'input': 't', 'columns': columns}}, 'w', "'w'", 'window', *words)
+    # Sums over frames are exact, whether values lie near to one another or far apart; what has left a spread leaves no trace.
+    rows = 'rows between 5 preceding and 3 following'
+    odd = rng.normal(size=200)
+    odd[50], odd[100:130], odd[150] = 1e12, 7.0, -0.0
+    for values in (odd, rng.normal(size=200) * 10.0 ** rng.integers(-250, 250, 200), np.full(30, 5e-324), np.array([1e308] * 9 + [np.inf, 1.0, -np.inf])):
+        got = granary.run({'t': granary.put({'f': Column('float64', values)}, 3), 'w': {'op': 'window', 'input': 't', 'columns': {
+            's': f'sum(f) {rows}', 'e': 'sum(f) rows between unbounded preceding and 1 following', 'v': f'std(f) {rows}', 'c': f'corr(f, f) {rows}'}}}, 'w')
+        for i in range(len(values)):
+            inside, before = values[max(0, i - 5):i + 4], values[:i + 2]
+            for name, some in (('s', inside), ('e', before)):
+                with np.errstate(all='ignore'):
+                    want = math.fsum(some) if np.isfinite(some).all() and abs(some).max() < 1e307 else some.sum()
+                assert got[name].values[i] == want or np.isnan(want) and np.isnan(got[name].values[i]), (name, i, got[name].values[i], want)
+            if values is odd:
+                want = statistics.stdev(inside)
+                assert abs(got['v'].values[i] - want) <= 1e-12 * want, (i, got['v'].values[i], want)
+                assert (got['c'].valid is None or got['c'].valid[i]) == (want > 0), (i, want)
     # Operators that are written as windows and joins: what is wrong with their parameters is told of these.
     far = granary.put({'t': Column('timestamp', np.array([-2**40, 2**55])), 'd': Column('date', np.array([0, 1], 'i4')), 's': Column('string', ['a', 'b'])})
     one = {'columns': {'n': 'size'}}

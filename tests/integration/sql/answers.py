@@ -191,6 +191,15 @@ error: column 54: ASOF JOIN needs an inequality
 select 1 from (values (1, 2)) a(x, y) asof join (values (1, 2)) b(x, y) on a.x > b.x and a.y > b.y
 error: ASOF JOIN takes one inequality (<, <=, >, >=), and equalities
 
+select "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" + 1 x from (values (1)) t(nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn)
+2
+
+select 1 as a, "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn1" from (values (1, 2)) t(nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn, b)
+error: a name of 64 bytes is not supported
+
+select d + interval 1 day < '2024-01-06 10:00:00' x, date_trunc('month', d) y from (values (date '2024-01-05')) t(d)
+true,2024-01-01T00:00:00
+
 select (select count(*) filter (where o > 2) from (values (1)) i(n)) from (values (2), (3)) u(o)
 error: an aggregate of that query's rows
 

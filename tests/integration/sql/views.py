@@ -102,6 +102,14 @@ def told(at):
     assert rows[0][7:10] == (1.5, 2.0, 3.0) and abs(rows[0][5] - 7 / 3) < 1e-9 and abs(rows[0][6] - (7 / 3) ** .5) < 1e-9, rows
     assert len(at.rows('summarize select ' + ', '.join(f'{i} as c{i}' for i in range(300)))) == 300
     at.refuse('summarize select ' + ', '.join(f'{i} as c{i}' for i in range(1001)), 'at most', '1001')
+    at.sql("create or replace table kinds as select * from (values ('b', 1), ('a', 2), ('b', 4)) v(k, x)")
+    at.sql('create or replace table pivoted as pivot kinds on k using sum(x)')
+    at.same('from pivoted', [(2, 5)])
+    at.same('describe pivot kinds on k using sum(x)', [('a', 'int64'), ('b', 'int64')])
+    at.refuse('create view found as pivot kinds on k using sum(x)', 'line 1, column 36', 'a view does not depend on data')
+    at.refuse('pivot kinds on k using sum(k)', 'line 1, column 24', 'needs numbers')
+    at.sql("insert into kinds values ('c', 8)")
+    at.same('pivot kinds on k using sum(x)', [(2, 5, 8)])
     at.sql("truncate t")
     assert at.rows('summarize t')[0][10] == 0
     at.sql('create or replace table t (single int)')

@@ -48,6 +48,9 @@ shell_clear(struct shell *shell)
 {
     gr_buf_free(&shell->pending);
     shell->split = (struct sql_split){.mode = SQL_SPLIT_CODE};
+    if (shell->is_prompt && shell->depth == 0) { /* what was typed before is no text that lines are counted in */
+        shell->line = shell->column = 0;
+    }
     shell->begin_line = shell->line;
     shell->begin_column = shell->column;
 }
@@ -231,7 +234,11 @@ shell_feed(struct shell *shell, const char *text, size_t size)
 {
     int status = 0;
 
-    while (size > 0 && !shell->ended && (status == 0 || shell->is_prompt)) {
+    if (size > 0 && memchr(text, '\0', size) != NULL) {
+        shell_clear(shell);
+        return cli_fail(gr_fail(GRANARY_EINVAL, "the text has a NUL, and is no SQL: it has not run"), "sql");
+    }
+    while (size > 0 && !shell->ended && (status == 0 || (shell->is_prompt && shell->depth == 0))) {
         const size_t blank = shell_is_fresh(shell) && shell->pending.size == 0 ? blank_size(text, size) : 0;
         bool ended = false;
         size_t taken;
@@ -302,10 +309,9 @@ shell_read(struct shell *shell, const char *path)
     shell->line = shell->column = shell->begin_line = shell->begin_column = 0;
     shell->depth++;
     status = shell_feed(shell, text, size);
-    if (status == 0 || shell->is_prompt) {
-        const int last = shell_finish(shell);
-
-        status = status == 0 ? last : status;
+    status = status == 0 ? shell_finish(shell) : status;
+    if (status != 0) {
+        cli_note("sql: that was in %s, of which the rest has not run", path);
     }
     shell_clear(shell);
     shell->depth--;

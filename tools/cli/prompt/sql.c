@@ -21,7 +21,11 @@ read_text(const char *argument, char **ret_text)
     size_t size;
 
     if (path != NULL) {
-        return gr_file_read(path, TEXT_MAX, ret_text, &size);
+        granary_err err = gr_file_read(path, TEXT_MAX, ret_text, &size);
+
+        return err == GRANARY_OK && memchr(*ret_text, '\0', size) != NULL
+                   ? gr_fail(GRANARY_EINVAL, "%s: it has a NUL, and is no SQL", path)
+                   : err;
     }
     *ret_text = strdup(argument);
     return *ret_text == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
