@@ -153,6 +153,8 @@ enum gr_expr_op gr_expr_op_mirrored(enum gr_expr_op op);
 enum gr_expr_op gr_expr_op_plain(enum gr_expr_op op);
 /* Whether a plain comparison is true of values of which the left one is less (order < 0), equal (0) or greater. */
 bool gr_expr_op_holds(enum gr_expr_op op, int order);
+/* What SQL and typeof() call a dtype that is no decimal and no list; NULL: there is no name. */
+const char *gr_dtype_sql_name(granary_dtype dtype);
 /* "+" for GR_OP_ADD, "year" for GR_OP_YEAR. Static storage. */
 const char *gr_expr_op_text(enum gr_expr_op op);
 struct gr_expr_failure gr_expr_op_failure(enum gr_expr_op op);

@@ -52,9 +52,9 @@ struct gr_kernel_call {
     /* A join is all that reads output 0, by these columns first: the others of a frame may be late (data/frame.h). One a
      * column of the operator's `columns`; NULL: all are wanted at once. */
     const bool *first;
-    /* For an operator that runs others: what runs one, NULL when there is none of that name; and whether the subtask is to
-     * be given up, which it asks now and then. */
+    /* For an operator that runs others: what runs one, NULL when there is none of that name. */
     gr_kernel *(*find)(const char *op);
+    /* Whether the subtask is to be given up, which an operator that takes long asks now and then; or NULL. */
     bool (*stopped)(const struct gr_kernel_call *call);
     const void *stopping;           /* the worker's */
     const Granary__ChunkOp *failed; /* set by an operator that runs others: the one that has failed */

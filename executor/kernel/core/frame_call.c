@@ -100,6 +100,12 @@ frame_columns(const granary_frame *frame, char *const *names, size_t count, cons
 }
 
 granary_err
+call_go_on(const struct gr_kernel_call *call)
+{
+    return call->stopped != NULL && call->stopped(call) ? gr_fail(GRANARY_ECANCELLED, "it was stopped") : GRANARY_OK;
+}
+
+granary_err
 call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame, granary_err err)
 {
     if (err == GRANARY_OK && i >= call->output_count) {

@@ -28,6 +28,9 @@ frame_columns(const granary_frame *frame, char *const *names, size_t count, cons
 granary_err frame_take_columns(const granary_frame *frame, char *const *names, size_t count, const int64_t *indices,
                                int64_t rows, granary_frame **ret_frame);
 
+/* For loops that take long. Errors: ECANCELLED the subtask is to be given up */
+granary_err call_go_on(const struct gr_kernel_call *call);
+
 /* The end of a call: output i becomes a frame, which it *takes*; after an error the frame, if any, is destroyed. Returns
  * err. Errors: EINVAL the call has no such output (the frame is destroyed) */
 granary_err call_yield(struct gr_kernel_call *call, size_t i, granary_frame *frame, granary_err err);

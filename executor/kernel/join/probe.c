@@ -402,8 +402,9 @@ settle(void *own, const struct pairs *pairs, int64_t to)
 {
     struct settling *settling = own;
     uint8_t *kept = NULL;
-    granary_err err = pairs_where(settling->p, pairs, &kept);
+    granary_err err = call_go_on(settling->p->call);
 
+    err = err == GRANARY_OK ? pairs_where(settling->p, pairs, &kept) : err;
     if (err == GRANARY_OK) {
         err = match_filter(pairs, kept, settling->row, to, settling->p->kind, &settling->pairs);
     }
@@ -532,7 +533,8 @@ match_all(struct probe *p)
         struct pairs pairs = {0};
         uint8_t *kept = NULL;
 
-        err = cross_rows(p, from, to, p->params->where == NULL ? &p->pairs : &pairs);
+        err = call_go_on(p->call);
+        err = err == GRANARY_OK ? cross_rows(p, from, to, p->params->where == NULL ? &p->pairs : &pairs) : err;
         if (err == GRANARY_OK && p->params->where != NULL) {
             err = pairs_where(p, &pairs, &kept);
         }

@@ -412,8 +412,8 @@ expr_check_formatted(struct gr_expr *expr)
 
 /* ---- names of dtypes ---- */
 
-static const char *
-sql_name(granary_dtype dtype)
+const char *
+gr_dtype_sql_name(granary_dtype dtype)
 {
     static const struct {
         granary_dtype dtype;
@@ -462,7 +462,7 @@ expr_check_typeof(struct gr_expr *expr)
     for (; expr_is_list(dtype) && deep + 1 < sizeof lists / sizeof lists[0]; deep++) {
         dtype = GRANARY_LIST_ITEM(dtype);
     }
-    name = dtype == GRANARY_NULLTYPE ? "\"NULL\"" : sql_name(small ? GRANARY_INT32 : dtype);
+    name = dtype == GRANARY_NULLTYPE ? "\"NULL\"" : gr_dtype_sql_name(small ? GRANARY_INT32 : dtype);
     if (name == NULL) {
         return expr_wrong_type(expr, "a value that is no decimal");
     }

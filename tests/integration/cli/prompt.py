@@ -251,7 +251,7 @@ def completion(line):
     t.see('granary> .schema')
     t.type(' orders')
     t.key('Enter')
-    t.see('"Übung" string')
+    t.see('"Übung" VARCHAR')
     t.end()
 
 

@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "cli/print/show.h"
 #include "data/frame.h"
+#include "graph/dtype_class.h"
+#include "graph/expr.h"
 #include "sql/about.h"
 #include "sql/view.h"
 
@@ -120,6 +122,27 @@ print_tables(struct shell *shell, const void *pattern)
     return err == GRANARY_OK ? status : cli_fail(err, ".tables");
 }
 
+/* A type as CREATE TABLE takes it. */
+static void
+print_type(granary_dtype dtype)
+{
+    int deep = 0;
+
+    for (; gr_dtype_class(dtype) == GR_CLASS_LIST; deep++) {
+        dtype = GRANARY_LIST_ITEM(dtype);
+    }
+    if (gr_dtype_class(dtype) == GR_CLASS_DECIMAL) {
+        (void)printf("DECIMAL(%d, %d)", GRANARY_DECIMAL_DIGITS, gr_dtype_scale(dtype));
+    } else if (dtype == GRANARY_FLOAT32) { /* FLOAT is PostgreSQL's */
+        (void)printf("REAL");
+    } else {
+        (void)printf("%s", gr_dtype_sql_name(dtype));
+    }
+    while (deep-- > 0) {
+        (void)printf("[]");
+    }
+}
+
 static granary_err
 print_schema_of(granary_client *client, const char *name)
 {
@@ -139,8 +162,8 @@ print_schema_of(granary_client *client, const char *name)
             for (size_t i = 0; i < granary_frame_columns(frame); i++) {
                 const granary_column *column = granary_frame_column(frame, i);
 
-                (void)printf("%s\n    \"%s\" %s", i > 0 ? "," : "", show_text(column->name, shown),
-                             granary_dtype_name(column->dtype));
+                (void)printf("%s\n    \"%s\" ", i > 0 ? "," : "", show_text(column->name, shown));
+                print_type(column->dtype);
             }
             (void)printf("\n);\n");
         }
