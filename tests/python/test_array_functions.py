@@ -30,6 +30,7 @@ class ElementWise(ArrayTest):
                 x = self.draw(shape, dtype)
                 with self.subTest(name, dtype=dtype, shape=shape):
                     want = x if name in ("ceil", "floor", "round", "trunc") and x.dtype.kind != "f" else numpy_function(name)(x)
+                    want = want.astype(dtype) if name == "angle" else want  # NumPy 1 makes float64 of one number
                     self.same(getattr(xp, name)(xp.asarray(x)), np.asarray(want), 1e-5 if dtype == "float32" else 1e-12)
 
     def test_binary(self):

@@ -62,6 +62,15 @@ copy_part(struct dialect *d, const struct dialect_token *from, const struct dial
     }
 }
 
+/* The next token outside of brackets, also behind one that ends something (`;`), which the grammar will refuse. */
+static struct dialect_token *
+step(struct dialect_token *token)
+{
+    struct dialect_token *after = dialect_after(token);
+
+    return after == token && token->next != NULL ? token->next : after;
+}
+
 /* ---- names in lists ---- */
 
 /* A name as a text, as it is written. */
@@ -130,15 +139,15 @@ put_names(struct dialect *d, struct dialect_token *from, struct dialect_token *e
     while (first != end && d->q->err == GRANARY_OK) {
         struct dialect_token *behind = first;
 
-        while (behind != end && !dialect_is(behind, ",")) {
-            behind = dialect_after(behind);
+        while (behind != end && behind->next != NULL && !dialect_is(behind, ",")) {
+            behind = step(behind);
         }
         if (dialect_is(first, "*") && first->next == behind) {
             dialect_replace(d, first, "columns(*)");
         } else if (first != behind && !dialect_is(first, "*")) {
             put_name(d, first, behind);
         }
-        first = behind == end ? end : behind->next;
+        first = behind == end || behind->next == NULL ? end : behind->next;
     }
 }
 
@@ -150,11 +159,11 @@ put_lists(struct dialect *d, struct dialect_token *from, struct dialect_token *e
 {
     struct dialect_token *token = from;
 
-    while (token != end && d->q->err == GRANARY_OK) {
+    while (token != end && token->next != NULL && d->q->err == GRANARY_OK) {
         struct dialect_token *open = token->next;
 
         if (!dialect_is(token, "in")) {
-            token = dialect_after(token);
+            token = step(token);
             continue;
         }
         if (!dialect_is(open, "(") || open->pair == NULL) {

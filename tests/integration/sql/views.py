@@ -106,7 +106,7 @@ def told(at):
     at.sql('create or replace table pivoted as pivot kinds on k using sum(x)')
     at.same('from pivoted', [(2, 5)])
     at.same('describe pivot kinds on k using sum(x)', [('a', 'int64'), ('b', 'int64')])
-    at.refuse('create view found as pivot kinds on k using sum(x)', 'line 1, column 36', 'a view does not depend on data')
+    at.refuse('create view found as pivot kinds on k using sum(x)', 'line 1, column 37', 'a view does not depend on data')
     at.refuse('pivot kinds on k using sum(k)', 'line 1, column 24', 'needs numbers')
     at.sql("insert into kinds values ('c', 8)")
     at.same('pivot kinds on k using sum(x)', [(2, 5, 8)])

@@ -184,7 +184,7 @@ work_print_json(struct work *work, const struct look *look, struct json *json)
         }
         json_open(json, NULL, '{');
         json_text(json, "key", granary_table_text(graphs, row, "key"));
-        json_real(json, "progress", granary_table_real(graphs, row, "progress"));
+        json_float(json, "progress", granary_table_real(graphs, row, "progress"));
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
             json_signed(json, counts[i], granary_table_int(graphs, row, counts[i]));
         }

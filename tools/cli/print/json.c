@@ -83,7 +83,7 @@ json_signed(struct json *json, const char *key, int64_t value)
 }
 
 void
-json_real(struct json *json, const char *key, double value)
+json_float(struct json *json, const char *key, double value)
 {
     begin(json, key);
     (void)printf("%.9g", value == value && value < 1e300 && value > -1e300 ? value : 0.0); /* JSON has no others */

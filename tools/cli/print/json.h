@@ -24,7 +24,7 @@ void json_text(struct json *json, const char *key, const char *text);
 void json_id(struct json *json, const char *key, granary_id id);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_signed(struct json *json, const char *key, int64_t value);
-void json_real(struct json *json, const char *key, double value);
+void json_float(struct json *json, const char *key, double value);
 void json_number(struct json *json, const char *key, const char *digits); /* as they are */
 void json_bool(struct json *json, const char *key, bool value);
 

@@ -122,7 +122,7 @@ write_member(struct json *json, const struct column *column, const void *row)
     } else if (column->kind == COLUMN_BOOL) {
         json_bool(json, column->key, integer_of(column, row) != 0);
     } else if (column->kind == COLUMN_REAL) {
-        json_real(json, column->key, real_of(column, row));
+        json_float(json, column->key, real_of(column, row));
     } else if (column->kind == COLUMN_SIGNED) {
         json_signed(json, column->key, integer_of(column, row));
     } else {

@@ -211,7 +211,7 @@ print_page_json(struct json *json, const struct table_view *view, const granary_
                 json_signed(json, field, cell.integer);
                 break;
             case GRANARY_CELL_REAL:
-                json_real(json, field, cell.real);
+                json_float(json, field, cell.real);
                 break;
             case GRANARY_CELL_TEXT:
                 json_text(json, field, cell.text);

@@ -40,9 +40,9 @@ print_rules(struct json *json, const struct gr_param_info *param)
         } else if (rule->kind == GR_RULE_FROM || rule->kind == GR_RULE_WITHIN) {
             char *end;
 
-            json_real(json, "minimum", strtod(rule->text, &end));
+            json_float(json, "minimum", strtod(rule->text, &end));
             if (rule->kind == GR_RULE_WITHIN) {
-                json_real(json, "maximum", strtod(end, NULL));
+                json_float(json, "maximum", strtod(end, NULL));
             }
         } else if (rule->kind == GR_RULE_FILLED) {
             json_unsigned(json, "minLength", 1);
