@@ -340,6 +340,9 @@ read_calendar(struct reading *r, char letter)
     }
     switch (letter) {
     case 'G':
+        if (r->has_year) { /* which goes before */
+            return digits == 4 && number > 0;
+        }
         r->moment.year = r->told_by == 'D' ? r->moment.year : number;
         return digits == 4 && number > 0 && tell_by(r, 'G');
     case 'u':
