@@ -1,4 +1,5 @@
 /* Statements that change tables, run. What they write is one write of the mutable table. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -51,9 +52,14 @@ static granary_err
 check_dropped(const struct execution *e, const char *name)
 {
     granary_mutable *table = NULL;
+    char *view = NULL;
     granary_err err = granary_table_open(e->q.client, name, &table);
 
     granary_mutable_close(table);
+    if (err == GRANARY_ETYPE && sql_view_text(e->q.client, name, &view) == GRANARY_OK) {
+        free(view);
+        return gr_fail(GRANARY_ETYPE, "'%s' is a view: DROP VIEW forgets it", name);
+    }
     if (err == GRANARY_ENOENT && gr_check_no_graph(e->q.client, name) != GRANARY_OK) {
         err = GRANARY_OK;
     }

@@ -171,6 +171,14 @@ replace_table(struct execution *e, const granary_column *columns)
     return err == GRANARY_OK ? execution_tell(e, end_err) : err;
 }
 
+static granary_err
+name_is_taken(const char *name)
+{
+    return gr_fail(GRANARY_EEXIST,
+                   "table '%s': the name is taken: choose another, or write CREATE OR REPLACE TABLE, or IF NOT EXISTS",
+                   name);
+}
+
 granary_err
 execute_create(struct execution *e)
 {
@@ -189,6 +197,7 @@ execute_create(struct execution *e)
         return replace_table(e, columns);
     }
     err = make_table(e, change->tables[0]->name, columns, change->field_count);
+    err = err == GRANARY_EEXIST && !change->lenient ? name_is_taken(change->tables[0]->name) : err;
     return err == GRANARY_EEXIST && change->lenient ? GRANARY_OK : execution_tell(e, err);
 }
 
@@ -205,8 +214,7 @@ execute_create_as(struct execution *e)
         err = err == GRANARY_OK ? GRANARY_ENOENT : err;
     }
     if (err == GRANARY_OK) {
-        return e->change->lenient ? err
-                                  : execution_tell(e, gr_fail(GRANARY_EEXIST, "table '%s': the name is taken", name));
+        return e->change->lenient ? err : execution_tell(e, name_is_taken(name));
     }
     if (err != GRANARY_ENOENT) {
         return execution_tell(e, err);

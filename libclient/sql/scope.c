@@ -97,7 +97,13 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
                         "no column '%s': text stands in single quotes, names in double ones", expr->text);
     }
     if (hint[0] == '\0' && block->column_count == 1 && block->outer == NULL) { /* lines that nothing divides, perhaps */
-        (void)snprintf(hint, sizeof hint, "; the only one is '%.60s'", block->columns[0]->name);
+        const char *only = block->columns[0]->name;
+
+        if (only[0] == '#') {
+            (void)snprintf(hint, sizeof hint, "; there is no FROM");
+        } else {
+            (void)snprintf(hint, sizeof hint, "; the only one is '%.60s'", only);
+        }
     }
     return sql_fail(block->q, GRANARY_ENOENT, expr->position, "no column '%s%s%s'%s",
                     expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text, hint);

@@ -36,7 +36,7 @@ def operators():
 def composed():
     """sql:NAME: functions and aggregates of SQL that others make up."""
     folder = SOURCE / 'libclient/sql/parse'
-    names = re.findall(r'^COMPOSED\("(\w+)"', (folder / 'composed.def').read_text(), re.M)
+    names = re.findall(r'^COMPOSED\("([a-z]\w*)"', (folder / 'composed.def').read_text(), re.M)  # those that begin with _ are parts of others
     for array, words in re.findall(r'static const char \*const (\w+)\[\] = \{(.*?)NULL\};', (folder / 'composed.c').read_text(), re.S):
         names += re.findall(r'"(\w+)"', words) if array not in ('any', 'indifferent') else []
     return [f'sql:{name}' for name in dict.fromkeys(names)]

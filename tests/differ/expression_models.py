@@ -796,9 +796,12 @@ both('RANDOM_OF', 'random_of({0}, {1})', 'iy', lambda row, o: (random_bits(row[0
 both('UUID_OF', 'uuid_of({0}, {1})', 'iy', random_uuid)
 
 
-both('TRY', 'try(cast({0} as int64))', 'a', lambda row, o: tried(row[0]))
-both('TRY', 'try({0} + [0])', 'w', lambda row, o: row[0] + o[0] if -2**63 <= row[0] + o[0] < 2**63 else None, [[0, 9, -9]])
-both('TRY', 'try({0})', 's', lambda row, o: row[0])
+graph('TRY', 'or_null(cast({0} as int64))', 'a', lambda row, o: tried(row[0]))
+sql('TRY', 'try(cast({0} as int64))', 'a', lambda row, o: tried(row[0]))
+graph('TRY', 'or_null({0} + [0])', 'w', lambda row, o: row[0] + o[0] if -2**63 <= row[0] + o[0] < 2**63 else None, [[0, 9, -9]])
+sql('TRY', 'try({0} + [0])', 'w', lambda row, o: row[0] + o[0] if -2**63 <= row[0] + o[0] < 2**63 else None, [[0, 9, -9]])
+graph('TRY', 'or_null({0})', 's', lambda row, o: row[0])
+sql('TRY', 'try({0})', 's', lambda row, o: row[0])
 both('EQUI_WIDTH_BINS', "list_join(equi_width_bins({0}, {0} + [0], [1], false), ',')", 'y', lambda row, o: ','.join(map(str, bins(row[0], *o))), [[10, 100, 7], [1, 2, 3, 5]])
 both('EQUI_WIDTH_BINS', 'list_length(equi_width_bins(0, {0}, [0], true))', 'y', lambda row, o: nice_bins(row[0], o[0]), [[2, 5]])
 

@@ -67,6 +67,8 @@ def build(form, operands, options):
         text = text.strip()
         if text in given:
             return given[text]
+        if text in ('true', 'false'):
+            return text == 'true'
         found = re.fullmatch(r'\{(\d)\}', text)
         if found:
             return operands[int(found.group(1))]

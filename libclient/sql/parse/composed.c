@@ -108,9 +108,28 @@ read_arguments(struct form *form, struct sql_expr *args[FORM_ARGUMENTS])
     return count;
 }
 
-static struct sql_expr *
-make_call(const struct call *c, const char *word, struct sql_expr *const *args, size_t count)
+/* The form of a name; NULL: there is none with so many arguments. */
+static const char *
+form_of(const char *name, size_t count)
 {
+    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
+        if (strcmp(composed[i].name, name) == 0 && composed[i].count == count) {
+            return composed[i].form;
+        }
+    }
+    return NULL;
+}
+
+static struct sql_expr *
+make_call(const struct call *c, const char *word, struct sql_expr **args, size_t count)
+{
+    if (word[0] == '_') { /* a part that forms share */
+        struct call part = *c;
+
+        part.args = args;
+        part.count = count;
+        return composed_read(&part, form_of(word, count));
+    }
     if (word[0] == '@') {
         return strcmp(word, "@var_pop") == 0 ? composed_aggregate(c, "var, 0", args, count)
                                              : composed_aggregate(c, word + 1, args, count);
@@ -188,12 +207,7 @@ sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sq
     struct sql_expr *args[2] = {left, right};
     const struct call call = {.p = p, .args = args, .count = 2, .position = position};
 
-    for (size_t i = 0; i < COMPOSED_COUNT; i++) {
-        if (strcmp(composed[i].name, name) == 0 && composed[i].count == 2) {
-            return composed_read(&call, composed[i].form);
-        }
-    }
-    return NULL;
+    return composed_read(&call, form_of(name, 2));
 }
 
 void
@@ -496,16 +510,14 @@ finish(const struct call *c, struct sql_expr *expr)
     return own;
 }
 
+/* Of a name that callers know. */
 static bool
 is_form(const char *name, size_t count, const char **ret_form)
 {
-    for (size_t i = 0; name != NULL && i < COMPOSED_COUNT; i++) {
-        if (strcmp(composed[i].name, name) == 0 && composed[i].count == count) {
-            *ret_form = composed[i].form;
-            return true;
-        }
-    }
-    return false;
+    const char *form = name == NULL || name[0] == '_' ? NULL : form_of(name, count);
+
+    *ret_form = form == NULL ? *ret_form : form;
+    return form != NULL;
 }
 
 /* The form of a call; with a mark behind its name those for a second argument that is null, or may be. */

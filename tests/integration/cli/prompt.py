@@ -495,7 +495,7 @@ def from_pipes(line):
     assert ended.returncode == 0 and ended.stdout == b'a\n1\n', ended
     ended = run(b'', 'explain analyze select 1')
     assert ended.returncode == 0 and b'subtask' in ended.stdout, ended
-    for bad, word in (('begin', 'each statement is a transaction'), ('set x = 1', 'settings'), ('pragma y', 'settings'), ('prepare p as select 1', '--param')):
+    for bad, word in (('select $x', 'parameter $x has no value'), ('select $1 + ?', 'parameter $1 has no value'), ('select nope', "no column 'nope'; there is no FROM"), ('begin', 'each statement is a transaction'), ('set x = 1', 'settings'), ('pragma y', 'settings'), ('prepare p as select 1', '--param')):
         ended = run(b'', bad)
         assert ended.returncode != 0 and word.encode() in ended.stderr, ended
 

@@ -146,7 +146,7 @@ prepare(struct shell *shell, const char *text, size_t size, char **ret_text)
     if (*ret_text == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    if (run->param_count > 0) {
+    if (run->param_count > 0 || strpbrk(*ret_text, "$?") != NULL) { /* one without a value is told as such */
         err = gr_sql_bind(*ret_text, size, run->param_names, (const char *const *)run->param_values, run->param_count,
                           shell->is_alone, &bound);
         free(*ret_text);

@@ -40,7 +40,8 @@ is_plain(const struct run *run, const char *text)
     const struct sql_first_look look = sql_first_look(text, length);
 
     return granary_sql_split(text + taken, length - taken, NULL, NULL) == 0 && run->param_count == 0 &&
-           look.kind != SQL_FIRST_EXPLAIN && look.kind != SQL_FIRST_ANALYZE && text[look.begin] != '.';
+           strpbrk(text, "$?") == NULL && look.kind != SQL_FIRST_EXPLAIN && look.kind != SQL_FIRST_ANALYZE &&
+           text[look.begin] != '.';
 }
 
 static granary_err
