@@ -7,8 +7,8 @@
 #include "contract/int128.h"
 #include "graph/dtype_class.h"
 #include "kernel/aggregate/reals.h"
-#include "kernel/core/rounding.h"
 #include "kernel/core/moments.h"
+#include "kernel/core/rounding.h"
 #include "kernel/group/result_parts.h"
 
 #define AHEAD 24 /* groups that are fetched before they are used */

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/core/select.h"
 #include "kernel/core/moments.h"
+#include "kernel/core/select.h"
 #include "kernel/group/result_parts.h"
 #include "kernel/sort/sort.h"
 

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "contract/int128.h"
 #include "graph/expr.h"
-#include "kernel/core/scratch.h"
 #include "kernel/core/moments.h"
+#include "kernel/core/scratch.h"
 #include "kernel/window/frames.h"
 
 enum {

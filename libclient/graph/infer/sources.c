@@ -54,7 +54,8 @@ read_dtype(const char *name, granary_dtype fallback, granary_dtype *ret_dtype)
     *ret_dtype = name == NULL ? fallback : gr_tensor_dtype_parse(name);
     return gr_tensor_dtype_valid(*ret_dtype)
                ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "dtype '%.40s' is none of bool, integers, float32, float64, complex64 and complex128",
+               : gr_fail(GRANARY_EINVAL,
+                         "dtype '%.40s' is none of bool, integers, float32, float64, complex64 and complex128",
                          name == NULL ? granary_dtype_name(fallback) : name);
 }
 

@@ -91,7 +91,8 @@ bool dialect_is_alias(const struct dialect_token *token);
 typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 
 /* dialect_query.c */
-dialect_rule dialect_set, dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values, dialect_subquery;
+dialect_rule dialect_set, dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values,
+    dialect_subquery;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
 bool dialect_step(struct dialect *d, struct dialect_token *open);

@@ -136,8 +136,7 @@ parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
     PgQuery__Node *const *fields = TAKE(p, ref, fields);
     const PgQuery__Node *last = fields[ref->n_fields - 1];
     bool star = last->node_case == PG_QUERY__NODE__NODE_A_STAR;
-    struct sql_expr *expr =
-        star || ref->n_fields > 1 ? NULL : sql_parse_item(p, parse_string(p, last), ref->location);
+    struct sql_expr *expr = star || ref->n_fields > 1 ? NULL : sql_parse_item(p, parse_string(p, last), ref->location);
 
     if (expr != NULL) {
         return expr;

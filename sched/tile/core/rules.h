@@ -175,8 +175,6 @@ uint64_t bytes_max(const uint64_t *bytes, size_t count);
 
 #define ELEMENT_BYTES 8 /* of what is estimated; smaller dtypes are smaller, and see tiling.element_bytes */
 
-
-
 /* Room for the pieces of a grid of that shape and block, with their bytes. Errors: EINVAL too many · ENOMEM */
 granary_err
 tiled_init_grid(struct tiling *t, struct gr_tiled *tiled, int dims, const int64_t *shape, const int64_t *block);
