@@ -31,6 +31,17 @@ static const char *const keywords[] = {
     "with",
 };
 
+/* Aggregates and functions of windows, by SQL's names; behind them those that are made of others. Functions of rows are
+ * asked for. */
+static const char *const gathered[] = {
+#define SQL_NAME(name, becomes) name,
+#include "graph/aggregates.def"
+#define SQL_NAME(name) name,
+#include "graph/window/functions.def"
+    "any_value", "arg_max", "arg_min", "array_agg",     "first",         "group_concat",
+    "last",      "list",    "listagg", "quantile_cont", "quantile_disc", "string_agg",
+};
+
 struct search {
     const char *word;
     size_t size;
@@ -111,7 +122,12 @@ offer_words(struct search *search)
         offer(search, word, strlen(word));
     }
     for (size_t i = 0; i < count; i++) {
-        offer(search, functions[i].name, strlen(functions[i].name));
+        if (strchr(functions[i].name, '^') == NULL) { /* those are the translator's */
+            offer(search, functions[i].name, strlen(functions[i].name));
+        }
+    }
+    for (size_t i = 0; i < sizeof gathered / sizeof gathered[0]; i++) {
+        offer(search, gathered[i], strlen(gathered[i]));
     }
 }
 
