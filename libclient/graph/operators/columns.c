@@ -5,7 +5,7 @@
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/operators/private.h"
-#include "graph/rewrite/keys.h"
+#include "graph/rewrite/frame/keys.h"
 #include "graph/window.h"
 
 /* ---- assign, project ---- */

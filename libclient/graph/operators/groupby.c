@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "graph/aggregate.h"
 #include "graph/operators/private.h"
-#include "graph/rewrite/keys.h"
+#include "graph/rewrite/frame/keys.h"
 #include "graph/rewrite/rewrite.h"
 
 /* ---- groupby ---- */

@@ -6,7 +6,7 @@
 #include "graph/concat.h"
 #include "graph/join.h"
 #include "graph/operators/private.h"
-#include "graph/rewrite/keys.h"
+#include "graph/rewrite/frame/keys.h"
 
 /* ---- join ---- */
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "graph/expr.h"
 #include "graph/operators/private.h"
-#include "graph/rewrite/keys.h"
+#include "graph/rewrite/frame/keys.h"
 #include "graph/rewrite/rewrite.h"
 
 /* ---- select, filter ---- */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph/infer/private.h"
-#include "graph/rewrite/chosen.h"
+#include "graph/rewrite/tensor/chosen.h"
 
 bool
 chosen_mask(struct rewrite *x, const struct chosen *c, const struct spots *s, struct gr_node **ret_mask)

@@ -1,6 +1,6 @@
 /* Columns that an operator means when nobody names them: those that its values fit. */
-#ifndef GRAPH_REWRITE_FIT_H
-#define GRAPH_REWRITE_FIT_H
+#ifndef GRAPH_REWRITE_TENSOR_FIT_H
+#define GRAPH_REWRITE_TENSOR_FIT_H
 
 #include "graph/rewrite/private.h"
 

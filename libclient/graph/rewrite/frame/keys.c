@@ -2,7 +2,7 @@
  * Lists as keys of operators that know of none: they get hidden columns of bytes that are equal where the lists are, and in
  * their order (list_key). Where such a column is in the result, the lists are made of it again.
  */
-#include "graph/rewrite/keys.h"
+#include "graph/rewrite/frame/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

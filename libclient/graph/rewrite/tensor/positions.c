@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/infer/private.h"
-#include "graph/rewrite/chosen.h"
+#include "graph/rewrite/tensor/chosen.h"
 
 /* The tensor with some dimensions in front, in this order, and how to undo that: ret_order[d] is which one is d. */
 static struct gr_node *

@@ -1,6 +1,6 @@
 /* Durations as pandas and Polars write them ("15min", "1h30m", "2MS"), columns of times, and aggregates of no rows. */
-#ifndef GRAPH_REWRITE_TIMES_H
-#define GRAPH_REWRITE_TIMES_H
+#ifndef GRAPH_REWRITE_FRAME_TIMES_H
+#define GRAPH_REWRITE_FRAME_TIMES_H
 
 #include "graph/aggregate.h"
 #include "graph/rewrite/private.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/dtype_class.h"
-#include "graph/rewrite/times.h"
+#include "graph/rewrite/frame/times.h"
 #include "graph/tensor/types.h"
 
 /* What is known of a column's neighbours. */

@@ -2,8 +2,8 @@
  * An index with arrays between the brackets of getitem and setitem: read (chosen.c), masks (masks.c), positions
  * (positions.c). What it says beside its arrays is an index of its own, which is read first.
  */
-#ifndef GRAPH_REWRITE_CHOSEN_H
-#define GRAPH_REWRITE_CHOSEN_H
+#ifndef GRAPH_REWRITE_TENSOR_CHOSEN_H
+#define GRAPH_REWRITE_TENSOR_CHOSEN_H
 
 #include "graph/rewrite/private.h"
 

@@ -1,5 +1,5 @@
 /* The text of an index with arrays, and where these stand in the tensor and in what is chosen. */
-#include "graph/rewrite/chosen.h"
+#include "graph/rewrite/tensor/chosen.h"
 
 #include <ctype.h>
 #include <stdlib.h>

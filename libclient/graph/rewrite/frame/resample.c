@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/rewrite/times.h"
+#include "graph/rewrite/frame/times.h"
 
 struct grid {
     const char *on;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/rewrite/fit.h"
 #include "graph/rewrite/private.h"
+#include "graph/rewrite/tensor/fit.h"
 #include "graph/tensor/types.h"
 
 static struct gr_node *

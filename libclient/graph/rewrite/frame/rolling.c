@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/dtype_class.h"
-#include "graph/rewrite/times.h"
+#include "graph/rewrite/frame/times.h"
 #include "graph/tensor/types.h"
 
 static const char *const names[] = {

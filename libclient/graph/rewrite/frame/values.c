@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
-#include "graph/rewrite/fit.h"
 #include "graph/rewrite/private.h"
+#include "graph/rewrite/tensor/fit.h"
 #include "graph/tensor/map.h"
 
 /* ---- what fits ---- */

@@ -1,7 +1,7 @@
 /* Rewrites of operators that are given lists as keys, with columns that stand for them. Each returns the operator's own node
  * when none of its keys has lists. */
-#ifndef GRAPH_REWRITE_KEYS_H
-#define GRAPH_REWRITE_KEYS_H
+#ifndef GRAPH_REWRITE_FRAME_KEYS_H
+#define GRAPH_REWRITE_FRAME_KEYS_H
 
 #include "graph/operator.h"
 

@@ -1,5 +1,5 @@
 /* Durations: numbers with units, one after the other; what goes by time. */
-#include "graph/rewrite/times.h"
+#include "graph/rewrite/frame/times.h"
 
 #include <stdlib.h>
 #include <string.h>
