@@ -29,12 +29,12 @@ MISTAKES = [
     ('a null that is kept', 'executor/kernel/aggregate/plan.c', '"dropna", true)', '"dropna", false)', 'graphs_frame', r'groupby|value_counts|pivot'),
     ('an ignored parameter', 'executor/kernel/tensor/reduce.c', '"ddof", 0);', '"no ddof", 0);', 'graphs_tensor', r'ddof'),
     ('one to the side', 'executor/kernel/window/compute.h', 'window->center ? (window->window - 1) / 2 : 0', 'window->center ? window->window / 2 : 0', 'graphs_frame', r'rolling'),
-    ('off by one', 'executor/kernel/rows/text.c', 'rows_utf8_offset(text, end - 1)', 'rows_utf8_offset(text, end)', 'expressions', r'substr'),
+    ('off by one', 'executor/kernel/rows/text/text.c', 'rows_utf8_offset(text, end - 1)', 'rows_utf8_offset(text, end)', 'expressions', r'substr'),
     ('rounded the wrong way', 'executor/kernel/rows/arithmetic.c', 'bool down = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_MODULO;', 'bool down = node->op == GR_OP_FLOOR_DIVIDE;', 'expressions', r'%'),
     ('a head moved too far', 'libclient/graph/operators/rows.c', 'GR_OP_TAKES_CONDITIONS | GR_OP_PASSES_ROWS | GR_OP_KEEPS_ORDER,', 'GR_OP_TAKES_CONDITIONS | GR_OP_PASSES_ROWS | GR_OP_KEEPS_ORDER | GR_OP_ROW_BY_ROW,', 'graphs_frame', r'head'),
     ('a seam between chunks', 'executor/kernel/window/next.c', 'return window->offset;', 'return window->offset - 1;', 'graphs_frame', r'shift|lag|diff|pct_change'),
     ('a quote that is lost', 'executor/kernel/csv/csv_text.c', 'gr_buf_add(&text->scratch, p, 1);', 'gr_buf_add(&text->scratch, p, 0);', 'round_trips', r'csv'),
-    ('an ignored flag', 'executor/kernel/rows/regex.c', "flags->bytes[0] == 'g';", "flags->bytes[0] == 'G';", 'regex', r"'g'")]
+    ('an ignored flag', 'executor/kernel/rows/text/regex.c', "flags->bytes[0] == 'g';", "flags->bytes[0] == 'G';", 'regex', r"'g'")]
 
 
 def run(*command, **options):

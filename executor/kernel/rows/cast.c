@@ -8,7 +8,7 @@
 #include "data/value/number.h"
 #include "data/value/written.h"
 #include "graph/dtype_class.h"
-#include "kernel/rows/lists.h"
+#include "kernel/rows/lists/lists.h"
 #include "kernel/rows/node.h"
 
 /* Doubles as float32 has them, in the node's room; what is finite and beyond float32 is bad. */

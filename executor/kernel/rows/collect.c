@@ -8,7 +8,7 @@
 #include "data/place.h"
 #include "data/value/bits.h"
 #include "kernel/core/scratch.h"
-#include "kernel/rows/lists.h"
+#include "kernel/rows/lists/lists.h"
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 

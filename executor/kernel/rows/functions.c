@@ -3,8 +3,8 @@
 
 #include "kernel/rows/node.h"
 #include "kernel/rows/reals.h"
-#include "kernel/rows/text.h"
-#include "kernel/rows/utf8.h"
+#include "kernel/rows/text/text.h"
+#include "kernel/rows/text/utf8.h"
 
 /* Functions that the C library has under the name that ops.def says. */
 typedef double real_function(double value);

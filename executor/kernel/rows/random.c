@@ -2,7 +2,7 @@
  * Numbers that look random, of a seed and a count: splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
  * Generators, 2014), asked at any place. The seed is mixed first, so that seeds side by side have nothing in common.
  */
-#include "kernel/rows/text.h"
+#include "kernel/rows/text/text.h"
 
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 

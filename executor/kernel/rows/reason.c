@@ -5,8 +5,8 @@
 #include "data/value/bytes.h"
 #include "graph/dtype_class.h"
 #include "kernel/rows/node.h"
-#include "kernel/rows/regex.h"
 #include "kernel/rows/store.h"
+#include "kernel/rows/text/regex.h"
 
 /* Text i of a node; NULL: it has none. */
 static const struct rows_text *

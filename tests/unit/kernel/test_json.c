@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "kernel/rows/json.h"
+#include "kernel/rows/json/json.h"
 
 static enum json_checked
 check(const char *text)
