@@ -23,7 +23,7 @@
 #include "mutable/read.h"
 #include "object/object.h"
 #include "sql/about.h"
-#include "sql/forget.h"
+#include "sql/execute/forget.h"
 
 /* Graphs of a live query: their keys are its label and this. */
 enum own_graph { INPUT, RESULT, GROUPS, OTHER_GROUPS, OWN_GRAPHS };

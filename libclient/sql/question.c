@@ -8,7 +8,7 @@
 #include "data/frame.h"
 #include "granary/read.h"
 #include "granary/sql.h"
-#include "sql/change.h"
+#include "sql/execute/change.h"
 
 /* ---- while it is translated ---- */
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "sql/about.h"
-#include "sql/change.h"
+#include "sql/execute/change.h"
 #include "sql/parse/parse.h"
 #include "sql/question.h"
 

@@ -11,7 +11,7 @@
 #include "data/file/format.h"
 #include "granary/mutable.h"
 #include "graph/nearest.h"
-#include "sql/stored.h"
+#include "sql/execute/stored.h"
 #include "sql/table.h"
 #include "sql/told.h"
 #include "sql/view.h"

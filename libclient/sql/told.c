@@ -14,7 +14,7 @@
 #include "granary/mutable.h"
 #include "granary/sql.h"
 #include "sql/about.h"
-#include "sql/change.h"
+#include "sql/execute/change.h"
 #include "sql/parse/parse.h"
 #include "sql/question.h"
 

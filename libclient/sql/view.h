@@ -8,7 +8,7 @@
 
 #include "base/text/buf.h"
 #include "sql/block.h"
-#include "sql/execute.h"
+#include "sql/execute/execute.h"
 
 #define SQL_VIEW_MARK    "granary.view"
 #define SQL_VIEW_VERSION "granary view 1\n"

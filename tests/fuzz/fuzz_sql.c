@@ -11,7 +11,7 @@
 #include "fuzz.h"
 #include "granary/sql.h"
 #include "graph/graph.h"
-#include "sql/change.h"
+#include "sql/execute/change.h"
 #include "sql/parse/parse.h"
 
 static void

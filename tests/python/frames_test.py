@@ -12,6 +12,8 @@ BIN = os.path.abspath(os.environ.setdefault('GRANARY_BIN', 'build/release/bin'))
 BUILT = os.path.join(os.path.dirname(BIN), 'python')
 ROOT = os.path.join(HERE, '../..')
 PACKAGE = os.path.join(ROOT, 'libclient/python')
+# Executors of these instances run functions of Python: not with a sanitizer, whose runtime would have to be loaded first.
+HOSTED = 'asan' not in os.environ.get('LD_PRELOAD', '')
 sys.path[:0] = [BUILT, HERE, os.path.join(HERE, '../support/py'), os.path.join(HERE, '../differ')]
 
 import granary  # noqa: E402

@@ -49,7 +49,7 @@ def names_of_library():
         name = _library.granary_dtype_name(number).decode()
         if name.startswith('decimal'):
             yield from ('decimal(0)', 'decimal(2)', 'decimal(38)')
-        elif name not in ('?', 'an unsupported type'):
+        elif name not in ('?', 'an unsupported type') and not name.startswith('complex'):  # those are of tensors only
             yield name
 
 

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from frames_test import HERE, FramesTest, gr
+from frames_test import HERE, HOSTED, FramesTest, gr
 import granary.array as xp
 from compare import same_value
 from granary.array._session import SessionEngine
@@ -71,6 +71,8 @@ class Missed(FramesTest):
         for table in TABLES:
             rows = importlib.import_module(f'missed.{table}').ROWS
             for topic, name, call, want in rows:
+                if topic == 'rolling apply' and not HOSTED:
+                    continue
                 with self.subTest(table, topic=topic, method=name):
                     self.assertTrue(callable(method_of(name)), f'no method {name}')
                     got = value_of(call())

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 import pandas as pd
 
-from frames_test import FramesTest, gr
+from frames_test import HOSTED, FramesTest, gr
 
 c = gr.col
 CLOSED = (None, 'left', 'both', 'neither')
@@ -100,7 +100,8 @@ class Times(FramesTest):
         self.same(values(both, 'r'), self.timed.y.rolling('5d').max() - self.timed.y.rolling('5d').min())
         self.assertEqual(both.columns, ['t', 'r', 'n'])
         self.same(values(self.f.rolling(4).corr('x', 'y'), 'corr'), self.df.x.rolling(4).corr(self.df.y))
-        self.same(values(self.f.rolling(3, min_periods=1).apply(np.nanmax, 'x'), 'x'), self.df.x.rolling(3, min_periods=1).max())
+        if HOSTED:
+            self.same(values(self.f.rolling(3, min_periods=1).apply(np.nanmax, 'x'), 'x'), self.df.x.rolling(3, min_periods=1).max())
 
     def test_intervals(self):
         def values(plan, name):

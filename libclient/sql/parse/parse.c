@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "graph/nearest.h"
 #include "sql/first.h"
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 /* The grammar's actions, and what unpacks its tree, recurse as deep as the text nests: on a stack of their own. */
 #define STACK_BYTES ((size_t)512 << 20)

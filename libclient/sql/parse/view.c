@@ -1,7 +1,7 @@
 /* CREATE VIEW and TRUNCATE. */
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 /* Behind AS, which is in no bracket. */
 static bool

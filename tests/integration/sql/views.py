@@ -73,7 +73,7 @@ def refusals(at):
             ('create view x as select 1 with check option', ['CHECK OPTION']),
             ('create view "a/b" as select 1', ['is no name for a view']),
             ('drop view nosuch', ["there is no view 'nosuch'"]),
-            ('drop table v', ['no table']), ('insert into v values (1)', ['no table']), ('delete from v', ['no table']),
+            ('drop table v', ["'v' is a view: DROP VIEW"]), ('insert into v values (1)', ['no table']), ('delete from v', ['no table']),
             ('select * from v, v', ["two tables in FROM are called 'v'"]),
             ('describe', ['of what?']), ('summarize nosuch', ["no table 'nosuch'"]), ('describe select from where', ['syntax error']),
             ('create or replace table if not exists t (a int)', ['write one of them']),

@@ -12,7 +12,7 @@
 #include "cli/work/run.h"
 #include "client/builder.h"
 #include "graph_json/json.h"
-#include "sql/forget.h"
+#include "sql/execute/forget.h"
 
 static granary_err
 translate(granary_client *client, const char *statement, char **ret_text, size_t *ret_size)

@@ -6,7 +6,7 @@
 #include "data/frame.h"
 #include "mutable/handles.h"
 #include "mutable/read.h"
-#include "sql/execute.h"
+#include "sql/execute/execute.h"
 
 /* ---- INSERT ---- */
 

@@ -1,5 +1,5 @@
 /* The list of tokens, the table of rules, and the text that comes of them (dialect.h). */
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "data/frame.h"
 #include "granary/hold.h"
 #include "mutable/durable/wish.h"
-#include "sql/execute.h"
+#include "sql/execute/execute.h"
 
 /* Decimals of a table have a scale; how many digits there may be in front is not kept. */
 static granary_dtype
@@ -171,6 +171,7 @@ replace_table(struct execution *e, const granary_column *columns)
     return err == GRANARY_OK ? execution_tell(e, end_err) : err;
 }
 
+/* By a table, that is; what else may have the name tells its own. */
 static granary_err
 name_is_taken(const char *name)
 {
@@ -197,7 +198,9 @@ execute_create(struct execution *e)
         return replace_table(e, columns);
     }
     err = make_table(e, change->tables[0]->name, columns, change->field_count);
-    err = err == GRANARY_EEXIST && !change->lenient ? name_is_taken(change->tables[0]->name) : err;
+    if (err == GRANARY_EEXIST && !change->lenient && strstr(granary_error_message(), "taken by") == NULL) {
+        err = name_is_taken(change->tables[0]->name);
+    }
     return err == GRANARY_EEXIST && change->lenient ? GRANARY_OK : execution_tell(e, err);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sql/block.h"
-#include "sql/subquery.h"
+#include "sql/subquery/subquery.h"
 
 /* Whether an expression names columns of `outer` only. */
 static bool

@@ -7,7 +7,7 @@
 #include "client/resolve.h"
 #include "data/frame.h"
 #include "mutable/handles.h"
-#include "sql/execute.h"
+#include "sql/execute/execute.h"
 #include "sql/parse/parse.h"
 #include "sql/question.h"
 #include "sql/view.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sql/block.h"
-#include "sql/subquery.h"
+#include "sql/subquery/subquery.h"
 
 const char *
 sub_operator(const struct sql_expr *expr)

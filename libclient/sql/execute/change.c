@@ -2,15 +2,15 @@
  * What a statement is to change, as a graph. An INSERT is a SELECT whose values are cast to the table's columns. A DELETE or
  * UPDATE is a SELECT of the rows' positions, FROM (SELECT *, row_number() OVER () FROM t) t WHERE ...
  */
-#include "sql/change.h"
+#include "sql/execute/change.h"
 
 #include <string.h>
 
 #include "granary/frame.h"
 #include "granary/sql.h"
+#include "sql/execute/values.h"
 #include "sql/file.h"
 #include "sql/told.h"
-#include "sql/values.h"
 
 /* ---- targets ---- */
 

@@ -7,8 +7,8 @@
 
 #include "granary/mutable.h"
 #include "granary/sql.h"
-#include "sql/change.h"
-#include "sql/forget.h"
+#include "sql/execute/change.h"
+#include "sql/execute/forget.h"
 
 struct execution {
     struct sql_statement q;

@@ -3,7 +3,7 @@
  * each other, and an error is of one value. A column of VALUES is one CASE over the numbers of the rows (parse/rows.c), and an
  * expression has a limited size: so many rows become a UNION ALL of pieces.
  */
-#include "sql/values.h"
+#include "sql/execute/values.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sql/block.h"
-#include "sql/subquery.h"
+#include "sql/subquery/subquery.h"
 
 bool
 sub_left_join(struct sql_block *block, const struct sql_rel *right, const struct correlation *c, int position)

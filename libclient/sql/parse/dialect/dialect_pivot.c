@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 void
 dialect_add_all(struct dialect *d, struct dialect_token *before, const char *const *texts,

@@ -1,7 +1,7 @@
 /* Rules about the clauses of a query: what stands in another order, or is left out. */
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 const struct dialect_token *
 dialect_find_before(const struct dialect_token *token, const char *const *words)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 #include "sql/split.h"
 
 static bool

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 /* How much is drawn: the tokens from its beginning to `end`. Of method, unit and seed each may be NULL. */
 struct drawn {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sql/block.h"
-#include "sql/subquery.h"
+#include "sql/subquery/subquery.h"
 
 /* The column of a subquery that is a value. NULL: it has another number of them. */
 static const char *

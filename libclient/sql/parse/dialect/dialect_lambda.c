@@ -2,7 +2,7 @@
  * Rules about lambdas and list comprehensions. The grammar has an operator `->`, which binds tighter than comparisons. So
  * what is behind it gets brackets: list_filter(l, x -> x > 1) is list_filter(l, x -> (x > 1)).
  */
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 /* Brackets around the tokens from..to. */
 static void

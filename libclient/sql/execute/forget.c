@@ -3,7 +3,7 @@
  * takes requests of its clients in turn: who has had one answer comes behind all that were sent before. So graphs are
  * looked for twice.
  */
-#include "sql/forget.h"
+#include "sql/execute/forget.h"
 
 #include <stdio.h>
 #include <stdlib.h>

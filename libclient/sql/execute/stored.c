@@ -1,5 +1,5 @@
 /* See stored.h. */
-#include "sql/stored.h"
+#include "sql/execute/stored.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Rules about calls and lists behind a value: x.upper(), x IN list. */
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 /* ---- x.f(a) ---- */
 

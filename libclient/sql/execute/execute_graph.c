@@ -8,7 +8,7 @@
 #include "data/frame.h"
 #include "granary/read.h"
 #include "graph/graph.h"
-#include "sql/execute.h"
+#include "sql/execute/execute.h"
 #include "sql/question.h"
 
 /* ---- run ---- */

@@ -1,7 +1,7 @@
 /* Rules about single words and operators. */
 #include <string.h>
 
-#include "sql/parse/dialect.h"
+#include "sql/parse/dialect/dialect.h"
 
 /* ---- operators ---- */
 
