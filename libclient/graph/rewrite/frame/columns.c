@@ -8,8 +8,9 @@
 #include "graph/dtype_class.h"
 #include "graph/rewrite/private.h"
 
+/* The columns that are kept, in their order. none: what is wrong when there is none. */
 static struct gr_node *
-rewrite_drop(struct rewrite *x)
+select_kept(struct rewrite *x, bool (*is_kept)(struct rewrite *x, const struct gr_field *field), const char *none)
 {
     const struct gr_schema *schema = rewrite_schema(x);
     const char **names = calloc(schema->count + 1, sizeof *names);
@@ -20,17 +21,25 @@ rewrite_drop(struct rewrite *x)
         return rewrite_no_memory(x);
     }
     for (size_t i = 0; i < schema->count; i++) {
-        if (!rewrite_is_listed(x, "columns", schema->fields[i].name)) {
-            names[count++] = schema->fields[i].name;
-        }
+        names[count] = schema->fields[i].name;
+        count += is_kept(x, &schema->fields[i]);
     }
-    if (count == 0) {
-        free(names);
-        return rewrite_fail(x, "parameter 'columns' names all columns: none would be left");
-    }
-    columns = rewrite_strings(x, "columns", names, count);
+    columns = count == 0 ? NULL : rewrite_strings(x, "columns", names, count);
     free(names);
-    return rewrite_add(x, GR_TILE_select, rewrite_input(x, 0), NULL, columns, NULL);
+    return count == 0 ? rewrite_fail(x, "%s", none)
+                      : rewrite_add(x, GR_TILE_select, rewrite_input(x, 0), NULL, columns, NULL);
+}
+
+static bool
+is_not_dropped(struct rewrite *x, const struct gr_field *field)
+{
+    return !rewrite_is_listed(x, "columns", field->name);
+}
+
+static struct gr_node *
+rewrite_drop(struct rewrite *x)
+{
+    return select_kept(x, is_not_dropped, "parameter 'columns' names all columns: none would be left");
 }
 
 const struct gr_operator gr_op_drop = {.rewrite = rewrite_drop};
@@ -97,28 +106,17 @@ is_of_words(struct rewrite *x, const char *parameter, granary_dtype dtype)
     return found;
 }
 
+static bool
+is_of_dtypes(struct rewrite *x, const struct gr_field *field)
+{
+    return (rewrite_param(x, "include") == NULL || is_of_words(x, "include", field->dtype)) &&
+           !is_of_words(x, "exclude", field->dtype);
+}
+
 static struct gr_node *
 rewrite_select_dtypes(struct rewrite *x)
 {
-    const struct gr_schema *schema = rewrite_schema(x);
-    const char **names = calloc(schema->count + 1, sizeof *names);
-    Granary__Attr *columns;
-    size_t count = 0;
-
-    if (names == NULL) {
-        return rewrite_no_memory(x);
-    }
-    for (size_t i = 0; i < schema->count; i++) {
-        granary_dtype dtype = schema->fields[i].dtype;
-
-        names[count] = schema->fields[i].name;
-        count += (rewrite_param(x, "include") == NULL || is_of_words(x, "include", dtype)) &&
-                 !is_of_words(x, "exclude", dtype);
-    }
-    columns = count == 0 ? NULL : rewrite_strings(x, "columns", names, count);
-    free(names);
-    return count == 0 ? rewrite_fail(x, "no column has such a dtype: at least one must be left")
-                      : rewrite_add(x, GR_TILE_select, rewrite_input(x, 0), NULL, columns, NULL);
+    return select_kept(x, is_of_dtypes, "no column has such a dtype: at least one must be left");
 }
 
 const struct gr_operator gr_op_select_dtypes = {.check = check_select_dtypes, .rewrite = rewrite_select_dtypes};
