@@ -220,9 +220,10 @@ begin_editor(struct prompt *prompt)
     (void)el_set(prompt->editor, EL_PROMPT, get_prompt);
     (void)el_set(prompt->editor, EL_HIST, history, prompt->history);
     (void)el_set(prompt->editor, EL_GETCFN, get_character);
-    (void)el_set(prompt->editor, EL_ADDFN, "granary-cancel", "clear the statement", on_cancel);
-    (void)el_set(prompt->editor, EL_ADDFN, "granary-pasted", "take a pasted text", on_pasted);
-    (void)el_set(prompt->editor, EL_ADDFN, "granary-complete", "complete the word", on_complete);
+    /* el_set() would copy the names, and never free them. */
+    (void)el_wset(prompt->editor, EL_ADDFN, L"granary-cancel", L"clear the statement", on_cancel);
+    (void)el_wset(prompt->editor, EL_ADDFN, L"granary-pasted", L"take a pasted text", on_pasted);
+    (void)el_wset(prompt->editor, EL_ADDFN, L"granary-complete", L"complete the word", on_complete);
     (void)el_set(prompt->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
     (void)el_source(prompt->editor, NULL); /* ~/.editrc */
     (void)el_set(prompt->editor, EL_BIND, "^I", "granary-complete", NULL);
