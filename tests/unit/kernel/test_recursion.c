@@ -181,7 +181,7 @@ memory_may_end(void **state)
         }
         assert_true(n < 100000);
     }
-    assert_true(n > 40);
+    assert_true(n > 100);
     assert_int_equal(test.outputs[0].frame->rows, 3 + 39 + 38);
     end(&test, &body);
     kernel_test_fini(&test);

@@ -220,8 +220,8 @@ put_in_bucket(struct net *net, struct node *node)
     *bucket = node;
 }
 
-/* A node that is to be found again. Without memory for that it is computed twice. */
-static void
+/* A node that is to be found again. */
+static granary_err
 keep_findable(struct net *net, struct node *node, uint64_t hash)
 {
     node->hash = hash;
@@ -230,8 +230,7 @@ keep_findable(struct net *net, struct node *node, uint64_t hash)
         struct node **buckets = calloc(count, sizeof(struct node *));
 
         if (buckets == NULL) {
-            node->hash = 0;
-            return;
+            return node_no_memory();
         }
         free(net->buckets);
         net->buckets = buckets;
@@ -244,6 +243,7 @@ keep_findable(struct net *net, struct node *node, uint64_t hash)
     }
     net->hashed++;
     put_in_bucket(net, node);
+    return GRANARY_OK;
 }
 
 static granary_err node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node);
@@ -283,14 +283,14 @@ build_call(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     node->count = count;
     node->expr = expr;
     node_note_source(node);
-    keep_findable(net, node, hash);
     *ret_node = node;
-    return GRANARY_OK;
+    return keep_findable(net, node, hash);
 }
 
 static granary_err
 node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
 {
+    granary_err err = GRANARY_OK;
     struct node *node;
     uint64_t hash;
 
@@ -303,8 +303,7 @@ node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
     hash = hash_of(expr, NULL, 0);
     node = find_equal(net, expr, NULL, 0, hash);
     if (node == NULL) {
-        granary_err err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
-
+        err = net_add(net, rows_class_of_dtype(expr->dtype), &node);
         if (err != GRANARY_OK) {
             return err;
         }
@@ -313,10 +312,10 @@ node_build(struct net *net, const struct gr_expr *expr, struct node **ret_node)
         node->expr = expr;
         /* A frame, and a dictionary whose entries are computed, may have fewer rows than a block. */
         constant_fill(node, net->frame->rows < 1 ? 1 : net->frame->rows < ROWS_BLOCK ? net->frame->rows : ROWS_BLOCK);
-        keep_findable(net, node, hash);
+        err = keep_findable(net, node, hash);
     }
     *ret_node = node;
-    return GRANARY_OK;
+    return err;
 }
 
 /* What depends on one dictionary column is computed for its entries, not for its rows. */
