@@ -172,6 +172,9 @@ memory_may_end(void **state)
     for (n = 0; err != GRANARY_OK; n++) {
         allocations_left = n;
         err = kernel_test_run(&test, run_recurse);
+        if (err == GRANARY_OK && allocations_left < 0) {
+            fail_msg("allocation %ld failed, and nobody said so", n);
+        }
         allocations_left = -1;
         if (err != GRANARY_OK && err != GRANARY_ENOMEM) {
             fail_msg("allocation %ld: %s", n, granary_error_message());
