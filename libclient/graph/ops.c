@@ -52,18 +52,16 @@ gr_params_link(struct gr_param_info *rows, size_t count, const struct gr_param_i
 static void
 link_rows(void)
 {
-    size_t count = sizeof params / sizeof params[0];
-
-    gr_params_link(params, count, first_params);
+    gr_params_link(params, sizeof params / sizeof params[0], first_params);
     for (size_t r = sizeof rules / sizeof rules[0]; r-- > 0;) {
-        size_t i = 0;
+        const struct gr_param_info *param = first_params[rules[r].op];
 
-        while (params[i].op != rules[r].op || strcmp(params[i].name, rules[r].name) != 0) {
-            i++;
-            assert(i < count);
+        while (strcmp(param->name, rules[r].name) != 0) {
+            param = param->next;
+            assert(param != NULL);
         }
-        rules[r].next = params[i].rules;
-        params[i].rules = &rules[r];
+        rules[r].next = param->rules;
+        params[param - params].rules = &rules[r];
     }
 }
 

@@ -85,6 +85,8 @@ bool expr_list_is_open(const struct gr_expr *list);
 void expr_list_become(struct gr_expr *list, granary_dtype dtype);
 /* Operand i is a list; a null becomes one of strings. Errors: ETYPE */
 granary_err expr_need_list(struct gr_expr *expr, size_t i);
+/* It is a string; a null becomes one. Errors: ETYPE */
+granary_err expr_need_text(struct gr_expr *expr, size_t i);
 /* [], or a list of nulls as written, becomes one of that dtype. false: it is another list */
 bool expr_nulls_become(struct gr_expr *list, granary_dtype dtype);
 /* Lists of different numbers become lists of one dtype. Errors: ENOMEM */

@@ -98,22 +98,13 @@ expr_check_list_resize(struct gr_expr *expr)
                : err;
 }
 
-static granary_err
-need_text(struct gr_expr *expr, size_t i)
-{
-    if (expr->operands[i]->dtype == GRANARY_NULLTYPE) {
-        expr_become_null(expr->operands[i], GRANARY_STRING);
-    }
-    return expr->operands[i]->dtype == GRANARY_STRING ? GRANARY_OK : expr_wrong_operand(expr, i, "a string");
-}
-
 granary_err
 expr_check_parse_path(struct gr_expr *expr)
 {
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
-        err = need_text(expr, i);
+        err = expr_need_text(expr, i);
     }
     expr->dtype = GRANARY_LIST(GRANARY_STRING);
     return err;

@@ -31,8 +31,8 @@ need_integer(struct gr_expr *expr, size_t i)
     return expr_is_integer(operand->dtype) ? GRANARY_OK : expr_wrong_operand(expr, i, "an integer");
 }
 
-static granary_err
-need_text(struct gr_expr *expr, size_t i)
+granary_err
+expr_need_text(struct gr_expr *expr, size_t i)
 {
     struct gr_expr *operand = expr->operands[i];
 
@@ -261,23 +261,23 @@ expr_check_list_join(struct gr_expr *expr)
     granary_err err = need_list(expr);
 
     expr->dtype = GRANARY_STRING;
-    return err == GRANARY_OK ? need_text(expr, 1) : err;
+    return err == GRANARY_OK ? expr_need_text(expr, 1) : err;
 }
 
 granary_err
 expr_check_string_split(struct gr_expr *expr)
 {
-    granary_err err = need_text(expr, 0);
+    granary_err err = expr_need_text(expr, 0);
 
     expr->dtype = GRANARY_LIST(GRANARY_STRING);
-    return err == GRANARY_OK ? need_text(expr, 1) : err;
+    return err == GRANARY_OK ? expr_need_text(expr, 1) : err;
 }
 
 granary_err
 expr_check_list_parse(struct gr_expr *expr)
 {
     expr->dtype = GRANARY_LIST(GRANARY_STRING);
-    return need_text(expr, 0);
+    return expr_need_text(expr, 0);
 }
 
 /* The operand of a cast becomes a list of strings. */
@@ -338,11 +338,11 @@ expr_check_regexp_list(struct gr_expr *expr)
 static granary_err
 need_json(struct gr_expr *expr, granary_dtype dtype)
 {
-    granary_err err = need_text(expr, 0);
+    granary_err err = expr_need_text(expr, 0);
 
     expr->dtype = dtype;
     if (err == GRANARY_OK && expr->operand_count > 1 && !expr_is_integer(expr->operands[1]->dtype)) {
-        err = need_text(expr, 1);
+        err = expr_need_text(expr, 1);
     }
     return err;
 }

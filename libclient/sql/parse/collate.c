@@ -35,15 +35,6 @@ static const char *const handing[] = {"concat", "concat_ws", "lower",  "upper", 
 static const char *const looking[] = {"contains", "startswith", "endswith", "starts_with", "ends_with",
                                       "position", "strpos",     "instr",    "find",        NULL};
 
-static bool
-is_one_of(const char *name, const char *const *names)
-{
-    while (*names != NULL && strcmp(*names, name) != 0) {
-        names++;
-    }
-    return *names != NULL;
-}
-
 /* expr COLLATE nocase.noaccent */
 struct sql_expr *
 parse_collate(struct parse *p, const PgQuery__CollateClause *from)
@@ -143,11 +134,11 @@ settle_one(struct parse *p, struct sql_expr *expr, uint8_t marks)
         }
         return true;
     case SQL_FUNCTION:
-        if (is_one_of(expr->text, handing)) {
+        if (sql_parse_is_one_of(expr->text, handing)) {
             expr->marks |= marks;
             return true;
         }
-        if (is_one_of(expr->text, looking)) {
+        if (sql_parse_is_one_of(expr->text, looking)) {
             return put_keys(p, expr, expr->count, marks);
         }
         break;

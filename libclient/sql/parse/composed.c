@@ -15,8 +15,8 @@ enum { COMPOSED_COUNT = sizeof composed / sizeof composed[0], FORM_ARGUMENTS = 8
 
 /* ---- parts ---- */
 
-static bool
-is_one_of(const char *name, const char *const *names)
+bool
+sql_parse_is_one_of(const char *name, const char *const *names)
 {
     while (*names != NULL && strcmp(*names, name) != 0) {
         names++;
@@ -216,7 +216,7 @@ sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **ar
     static const char *const any[] = {"count", "min",   "max",    "first",   "last",    "mode",
                                       "list",  "array", "unique", "nunique", "entropy", NULL};
 
-    for (size_t i = 0; i < count && !is_one_of(aggregate, any); i++) {
+    for (size_t i = 0; i < count && !sql_parse_is_one_of(aggregate, any); i++) {
         if (args[i]->kind == SQL_LITERAL && strcmp(args[i]->text, "null") == 0) {
             args[i] = sql_parse_new_call(p, SQL_CAST, args[i]->position, "int64", args[i], NULL);
         }
@@ -263,7 +263,7 @@ static const char *const indifferent[] = {"min",    "max",   "bool_and", "bool_o
 bool
 sql_parse_minds_distinct(const char *name)
 {
-    return !is_one_of(name, indifferent);
+    return !sql_parse_is_one_of(name, indifferent);
 }
 
 static struct sql_expr *
@@ -339,13 +339,13 @@ compose(const struct call *c, const char *name, const struct inside *in)
 {
     struct sql_statement *q = c->p->q;
 
-    if (is_one_of(name, list_aggregates)) {
+    if (sql_parse_is_one_of(name, list_aggregates)) {
         return gathered_of_list(c);
     }
-    if (is_one_of(name, list_sorts)) {
+    if (sql_parse_is_one_of(name, list_sorts)) {
         return gathered_sorted(c, strstr(name, "reverse") != NULL);
     }
-    if (is_one_of(name, conts) || is_one_of(name, discs)) {
+    if (sql_parse_is_one_of(name, conts) || sql_parse_is_one_of(name, discs)) {
         if (in->distinct || c->count != 2 || in->count > 1 ||
             (in->count == 1 && !gathered_same(in->order[0].expr, c->args[0]))) {
             (void)sql_fail(q, GRANARY_EUNSUPPORTED, c->position,
@@ -353,20 +353,21 @@ compose(const struct call *c, const char *name, const struct inside *in)
                            c->written);
             return NULL;
         }
-        return gathered_quantiles(c, c->args[1], is_one_of(name, conts), in->count == 1 && in->order[0].descending);
+        return gathered_quantiles(c, c->args[1], sql_parse_is_one_of(name, conts),
+                                  in->count == 1 && in->order[0].descending);
     }
-    if (is_one_of(name, lists) && c->count == 1) {
+    if (sql_parse_is_one_of(name, lists) && c->count == 1) {
         return in->distinct ? gathered_different(c, in->order, in->count, true)
                             : gathered_in_order(c, c->args[0], in->order, in->count, NULL);
     }
-    if (is_one_of(name, texts) && (c->count == 1 || c->count == 2)) {
+    if (sql_parse_is_one_of(name, texts) && (c->count == 1 || c->count == 2)) {
         return gathered_joined(c, in->order, in->count, in->distinct);
     }
-    if (is_one_of(name, leasts) || is_one_of(name, mosts)) {
-        return gathered_extreme(c, is_one_of(name, mosts), strstr(name, "_null") != NULL);
+    if (sql_parse_is_one_of(name, leasts) || sql_parse_is_one_of(name, mosts)) {
+        return gathered_extreme(c, sql_parse_is_one_of(name, mosts), strstr(name, "_null") != NULL);
     }
-    if (is_one_of(name, leasts_last) || is_one_of(name, mosts_last)) {
-        return extreme_nulls_last(c, is_one_of(name, mosts_last));
+    if (sql_parse_is_one_of(name, leasts_last) || sql_parse_is_one_of(name, mosts_last)) {
+        return extreme_nulls_last(c, sql_parse_is_one_of(name, mosts_last));
     }
     if ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && c->count == 2) {
         return gathered_several(c, name[1] == 'a');
@@ -374,7 +375,7 @@ compose(const struct call *c, const char *name, const struct inside *in)
     if (strcmp(name, "mode") == 0) {
         return mode(c, in);
     }
-    if (is_one_of(name, firsts) && c->count == 1) {
+    if (sql_parse_is_one_of(name, firsts) && c->count == 1) {
         struct sql_expr *there = strcmp(name, "any_value") == 0 ? composed_null_test(c, c->args[0], true) : NULL;
 
         return CALL(c, SQL_FUNCTION, "list_extract", gathered_in_order(c, c->args[0], in->order, in->count, there),
@@ -419,8 +420,8 @@ is_absent(struct parse *p, const PgQuery__FuncCall *call, const char *name)
 static bool
 is_of_list(const PgQuery__FuncCall *call, const char *name)
 {
-    return (is_one_of(name, list_aggregates) && (call->n_args == 2 || call->n_args == 3)) ||
-           (is_one_of(name, list_sorts) &&
+    return (sql_parse_is_one_of(name, list_aggregates) && (call->n_args == 2 || call->n_args == 3)) ||
+           (sql_parse_is_one_of(name, list_sorts) &&
             (call->n_args == 2 || (call->n_args == 3 && strstr(name, "reverse") == NULL)));
 }
 
@@ -433,14 +434,15 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
     if (is_of_list(call, name)) {
         return true;
     }
-    if (is_one_of(name, lists) || is_one_of(name, texts) || is_one_of(name, discs) || is_one_of(name, conts) ||
-        ((is_one_of(name, leasts) || is_one_of(name, mosts) || is_one_of(name, leasts_last) ||
-          is_one_of(name, mosts_last)) &&
+    if (sql_parse_is_one_of(name, lists) || sql_parse_is_one_of(name, texts) || sql_parse_is_one_of(name, discs) ||
+        sql_parse_is_one_of(name, conts) ||
+        ((sql_parse_is_one_of(name, leasts) || sql_parse_is_one_of(name, mosts) ||
+          sql_parse_is_one_of(name, leasts_last) || sql_parse_is_one_of(name, mosts_last)) &&
          (call->n_args == 2 || call->n_args == 3)) ||
         ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && call->n_args == 2)) {
         return true;
     }
-    return distinct || (call->n_agg_order > 0 && is_one_of(name, firsts)) ||
+    return distinct || (call->n_agg_order > 0 && sql_parse_is_one_of(name, firsts)) ||
            ((call->agg_within_group || call->n_agg_order > 0) && strcmp(name, "mode") == 0);
 }
 
@@ -461,7 +463,7 @@ take_order(struct call *c, const char *name, struct inside *in)
         c->count = 1;
         return true;
     }
-    if (in->within && (is_one_of(name, conts) || is_one_of(name, discs))) {
+    if (in->within && (sql_parse_is_one_of(name, conts) || sql_parse_is_one_of(name, discs))) {
         struct sql_expr **args = SQL_ARRAY(c->p->q, struct sql_expr *, 2);
 
         if (args == NULL || in->count != 1 || c->count != 1) {

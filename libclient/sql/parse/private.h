@@ -130,6 +130,8 @@ void sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr
 bool sql_parse_minds_distinct(const char *name);
 /* Whether a call is made up of others; then *ret_expr is it, or NULL where the statement has failed. */
 bool sql_parse_composed(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* names: the last is NULL. */
+bool sql_parse_is_one_of(const char *name, const char *const *names);
 /* A function of composed.def that has a form of two arguments. */
 struct sql_expr *
 sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);

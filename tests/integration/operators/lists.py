@@ -69,44 +69,43 @@ def first_places(values):
 
 
 def keys_of_lists(rows, source):
-    """Lists as keys of whatever has keys, in many cuts: what plain Python makes of the rows."""
+    """Lists as keys of whatever has keys, in chunks of 3000 bytes: what plain Python makes of the rows."""
     for column in ('l', 'm'):
         values = [row[column] for row in ROWS]
         distinct = [v for i, v in enumerate(values) if values.index(v) == i]
-        for size in (3000,):
-            def run(op, size=size, **params):
-                return rows({**source, 'r': {'op': op, 'input': 't', **params}}, 'r', size)
+        def run(op, **params):
+            return rows({**source, 'r': {'op': op, 'input': 't', **params}}, 'r', 3000)
 
-            node = {'keys': [column, 'k'], 'aggregate': {'n': 'size', 'least': f'min({column})', 'where': f'arg_most({column}, x)', 'kinds': f'nunique({column})'}, 'dropna': False}
-            want = sorted({json.dumps([v, row['k']]): (v, row['k']) for v, row in zip(values, ROWS)}.values(), key=lambda p: (place(p[0]), p[1]))
-            got = run('groupby', **node)
-            assert [(row[column], row['k'], row['n']) for row in got] == [(v, k, sum(row['k'] == k and row[column] == v for row in ROWS)) for v, k in want], (column, size)
-            assert all(row['least'] == row[column] == row['where'] and row['kinds'] == (row[column] is not None) for row in got), (column, size)
-            got = run('aggregate', aggregate={'a': f'min({column})', 'z': f'max({column})', 'f': f'first({column})', 'n': f'nunique({column})', 'c': f'count({column})', 'm': f'arg_least(x, {column})'})[0]
-            there = [v for v in values if v is not None]
-            assert got['a'] == min(there, key=place) and got['z'] == max(there, key=place) and got['f'] == there[0], (column, size)
-            assert (got['n'], got['c']) == (len(distinct) - 1, len(there)) and got['m'] == ROWS[values.index(got['a'])]['x'], (column, size)
-            for descending in (False, True):
-                got = run('sort', by=[column, 'x'], descending=[descending, False])
-                want = sorted(ROWS, key=lambda row: row['x'])
-                there = sorted((row for row in want if row[column] is not None), key=lambda row: place(row[column]), reverse=descending)
-                if descending:
-                    there = [row for v in dict.fromkeys(json.dumps(row[column]) for row in there) for row in want if json.dumps(row[column]) == v]
-                assert got == there + [row for row in want if row[column] is None], (column, size, descending)
-            assert run('distinct', subset=[column]) == [row for i, row in enumerate(ROWS) if values.index(row[column]) == i], (column, size)
-            assert [row['duplicated'] for row in run('duplicated', subset=[column])] == [i != p for i, p in enumerate(first_places(values))], (column, size)
-            got = run('value_counts', columns=[column], sort=False, dropna=False)
-            assert got == [{column: v, 'count': values.count(v)} for v in sorted(distinct, key=place)], (column, size)
-            got = run('window', partition=[column], by=['x'], dropna=False, columns={'r': 'row_number()', 'p': f'lag({column})', 'most': f'max({column})'})
-            assert [row['r'] for row in got] == [values[:i + 1].count(v) for i, v in enumerate(values)], (column, size)
-            assert all(row['p'] in (None, row[column]) and (row['p'] is None) == (row['r'] == 1 or row[column] is None) and row['most'] == row[column] for row in got), (column, size)
-            keyed = {**source, 'u': {'op': 'distinct', 'input': 't', 'subset': [column]}, 'v': {'op': 'project', 'input': 'u', 'columns': {'key': column, column: column, 'y': 'x'}}}
-            of = {json.dumps(v): ROWS[values.index(v)]['x'] for v in distinct if v is not None}
-            for how, on in () if column == 'm' else (('left', {'on': [column]}), ('left', {'left_on': [column], 'right_on': ['key']}), ('inner', {'on': [column]}), ('semi', {'on': [column]}), ('outer', {'on': [column]})):
-                got = rows({**keyed, 'r': {'op': 'join', 'inputs': ['t', 'v'], 'how': how, **on}}, 'r', size)
-                want = [(row['x'], of.get(json.dumps(row[column]))) for row in ROWS if how in ('left', 'outer') or row[column] is not None]
-                got = [(row['x'], row.get('y', of.get(json.dumps(row.get(column))))) for row in got if row['x'] is not None]
-                assert sorted(got, key=lambda p: p[0]) == want, (column, size, how, on)
+        node = {'keys': [column, 'k'], 'aggregate': {'n': 'size', 'least': f'min({column})', 'where': f'arg_most({column}, x)', 'kinds': f'nunique({column})'}, 'dropna': False}
+        want = sorted({json.dumps([v, row['k']]): (v, row['k']) for v, row in zip(values, ROWS)}.values(), key=lambda p: (place(p[0]), p[1]))
+        got = run('groupby', **node)
+        assert [(row[column], row['k'], row['n']) for row in got] == [(v, k, sum(row['k'] == k and row[column] == v for row in ROWS)) for v, k in want], column
+        assert all(row['least'] == row[column] == row['where'] and row['kinds'] == (row[column] is not None) for row in got), column
+        got = run('aggregate', aggregate={'a': f'min({column})', 'z': f'max({column})', 'f': f'first({column})', 'n': f'nunique({column})', 'c': f'count({column})', 'm': f'arg_least(x, {column})'})[0]
+        there = [v for v in values if v is not None]
+        assert got['a'] == min(there, key=place) and got['z'] == max(there, key=place) and got['f'] == there[0], column
+        assert (got['n'], got['c']) == (len(distinct) - 1, len(there)) and got['m'] == ROWS[values.index(got['a'])]['x'], column
+        for descending in (False, True):
+            got = run('sort', by=[column, 'x'], descending=[descending, False])
+            want = sorted(ROWS, key=lambda row: row['x'])
+            there = sorted((row for row in want if row[column] is not None), key=lambda row: place(row[column]), reverse=descending)
+            if descending:
+                there = [row for v in dict.fromkeys(json.dumps(row[column]) for row in there) for row in want if json.dumps(row[column]) == v]
+            assert got == there + [row for row in want if row[column] is None], (column, descending)
+        assert run('distinct', subset=[column]) == [row for i, row in enumerate(ROWS) if values.index(row[column]) == i], column
+        assert [row['duplicated'] for row in run('duplicated', subset=[column])] == [i != p for i, p in enumerate(first_places(values))], column
+        got = run('value_counts', columns=[column], sort=False, dropna=False)
+        assert got == [{column: v, 'count': values.count(v)} for v in sorted(distinct, key=place)], column
+        got = run('window', partition=[column], by=['x'], dropna=False, columns={'r': 'row_number()', 'p': f'lag({column})', 'most': f'max({column})'})
+        assert [row['r'] for row in got] == [values[:i + 1].count(v) for i, v in enumerate(values)], column
+        assert all(row['p'] in (None, row[column]) and (row['p'] is None) == (row['r'] == 1 or row[column] is None) and row['most'] == row[column] for row in got), column
+        keyed = {**source, 'u': {'op': 'distinct', 'input': 't', 'subset': [column]}, 'v': {'op': 'project', 'input': 'u', 'columns': {'key': column, column: column, 'y': 'x'}}}
+        of = {json.dumps(v): ROWS[values.index(v)]['x'] for v in distinct if v is not None}
+        for how, on in () if column == 'm' else (('left', {'on': [column]}), ('left', {'left_on': [column], 'right_on': ['key']}), ('inner', {'on': [column]}), ('semi', {'on': [column]}), ('outer', {'on': [column]})):
+            got = rows({**keyed, 'r': {'op': 'join', 'inputs': ['t', 'v'], 'how': how, **on}}, 'r', 3000)
+            want = [(row['x'], of.get(json.dumps(row[column]))) for row in ROWS if how in ('left', 'outer') or row[column] is not None]
+            got = [(row['x'], row.get('y', of.get(json.dumps(row.get(column))))) for row in got if row['x'] is not None]
+            assert sorted(got, key=lambda p: p[0]) == want, (column, how, on)
     # Keys in the middle of others, of every other dtype, with nan and both zeros.
     made = {'f': 'list_value(case when k = 0 then 0.0 when k = 1 then -0.0 when k < 4 then cast(\'nan\' as float64) else null end)', 'b': 'list_value(k < 3, null)',
             'd': "list_value(cast(d as date))", 't': "list_value(cast(d as timestamp))", 'n': 'list_value(cast(k as decimal(2)))', 'e': 'list_value(cast(k as uint64), cast(18446744073709551615 as uint64))',

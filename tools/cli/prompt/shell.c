@@ -126,6 +126,12 @@ run_text(struct shell *shell, const void *argument)
     return run_source(shell->cli);
 }
 
+bool
+shell_has_params(const struct run *run, const char *text)
+{
+    return run->param_count > 0 || strpbrk(text, "$?") != NULL; /* one without a value is told as such */
+}
+
 /* The statement itself: with its parameters, and without EXPLAIN, which is an option. *ret_text is to be freed. */
 static granary_err
 prepare(struct shell *shell, const char *text, size_t size, char **ret_text)
@@ -146,7 +152,7 @@ prepare(struct shell *shell, const char *text, size_t size, char **ret_text)
     if (*ret_text == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    if (run->param_count > 0 || strpbrk(*ret_text, "$?") != NULL) { /* one without a value is told as such */
+    if (shell_has_params(run, *ret_text)) {
         err = gr_sql_bind(*ret_text, size, run->param_names, (const char *const *)run->param_values, run->param_count,
                           shell->is_alone, &bound);
         free(*ret_text);

@@ -37,6 +37,8 @@ bool shell_is_fresh(const struct shell *shell);
 /* Forget a statement that has not ended. */
 void shell_clear(struct shell *shell);
 
+/* Whether a statement may have parameters, which are bound before it is run. */
+bool shell_has_params(const struct run *run, const char *text);
 /* Take more of the text: lines with their ends. What ends there is run. Returns the exit status: the first that is not 0, after
  * which nothing is run, unless it is a prompt. */
 int shell_feed(struct shell *shell, const char *text, size_t size);

@@ -39,9 +39,8 @@ is_plain(const struct run *run, const char *text)
     const size_t taken = granary_sql_split(text, length, NULL, NULL);
     const struct sql_first_look look = sql_first_look(text, length);
 
-    return granary_sql_split(text + taken, length - taken, NULL, NULL) == 0 && run->param_count == 0 &&
-           strpbrk(text, "$?") == NULL && look.kind != SQL_FIRST_EXPLAIN && look.kind != SQL_FIRST_ANALYZE &&
-           text[look.begin] != '.';
+    return granary_sql_split(text + taken, length - taken, NULL, NULL) == 0 && !shell_has_params(run, text) &&
+           look.kind != SQL_FIRST_EXPLAIN && look.kind != SQL_FIRST_ANALYZE && text[look.begin] != '.';
 }
 
 static granary_err

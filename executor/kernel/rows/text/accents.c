@@ -3,60 +3,48 @@
 #include "kernel/rows/text/text.h"
 #include "kernel/rows/text/utf8.h"
 
+/* Points, and the letter that is left of them; 0: none is, for they are marks. */
 struct accented {
-    uint32_t point;
+    uint32_t from;
+    uint32_t to;
     uint32_t base;
 };
 
-struct marks {
-    uint32_t from;
-    uint32_t to;
-};
-
-static const struct accented accented[] = {
-#define ACCENTED(point, base) {point, base},
+static const struct accented letters[] = {
+#define ACCENTED(point, base) {point, point, base},
 #include "kernel/rows/text/accents.def"
 };
 
-static const struct marks marks[] = {
-#define MARKS(from, to) {from, to},
+static const struct accented marks[] = {
+#define MARKS(from, to) {from, to, 0},
 #include "kernel/rows/text/accents.def"
 };
 
-static bool
-is_mark(uint32_t point)
+/* What a table says of a point; NULL: nothing. */
+static const struct accented *
+find(const struct accented *table, size_t count, uint32_t point)
 {
     size_t low = 0;
-    size_t high = sizeof marks / sizeof marks[0];
+    size_t high = count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (marks[middle].to < point) {
+        if (table[middle].to < point) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < sizeof marks / sizeof marks[0] && marks[low].from <= point;
+    return low < count && table[low].from <= point ? &table[low] : NULL;
 }
 
 static uint32_t
 base_of(uint32_t point)
 {
-    size_t low = 0;
-    size_t high = sizeof accented / sizeof accented[0];
+    const struct accented *letter = find(letters, sizeof letters / sizeof letters[0], point);
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (accented[middle].point < point) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < sizeof accented / sizeof accented[0] && accented[low].point == point ? accented[low].base : point;
+    return letter == NULL ? point : letter->base;
 }
 
 bool
@@ -73,7 +61,7 @@ text_strip_accents(struct text_call *call)
 
         if (point < 0x80) { /* also a byte that is no UTF-8 */
             gr_buf_add(call->out, text->bytes + at, size);
-        } else if (!is_mark((uint32_t)point)) {
+        } else if (find(marks, sizeof marks / sizeof marks[0], (uint32_t)point) == NULL) {
             rows_utf8_add(call->out, base_of((uint32_t)point));
         }
     }
