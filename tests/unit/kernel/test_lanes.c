@@ -70,40 +70,71 @@ assert_computed(const granary_frame *frame, const char *text, granary_dtype dtyp
     gr_frame_destroy(made);
 }
 
+/* Each operand as it is parsed. */
+struct operands {
+    struct gr_expr *all[OPERANDS];
+};
+
 static void
-try_call(const granary_frame *frame, const struct gr_schema *schema, const struct gr_expr *like, const int *operands,
-         size_t count, struct seen *seen)
+operands_parse(const granary_frame *frame, struct operands *ret_operands)
+{
+    for (int i = 0; i < OPERANDS; i++) {
+        assert_int_equal(gr_expr_parse(operand_text(frame, i), &ret_operands->all[i]), GRANARY_OK);
+    }
+}
+
+static void
+operands_free(struct operands *operands)
+{
+    for (int i = 0; i < OPERANDS; i++) {
+        gr_expr_destroy(operands->all[i]);
+    }
+}
+
+static struct gr_expr *
+make_call(const struct operands *operands, const struct gr_expr *like, const int *chosen, size_t count)
 {
     struct gr_expr *parts[OPERANDS_MOST];
     struct gr_expr *expr = NULL;
-    char *text;
 
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(gr_expr_parse(operand_text(frame, operands[i]), &parts[i]), GRANARY_OK);
+        assert_int_equal(gr_expr_copy(operands->all[chosen[i]], &parts[i]), GRANARY_OK);
     }
     assert_int_equal(gr_expr_call(like->op, parts, count, &expr), GRANARY_OK);
     expr->target = like->target;
-    text = gr_expr_text(expr);
-    assert_non_null(text);
+    return expr;
+}
+
+static void
+try_call(const granary_frame *frame, const struct gr_schema *schema, const struct operands *operands,
+         const struct gr_expr *like, const int *chosen, size_t count, struct seen *seen)
+{
+    struct gr_expr *expr = make_call(operands, like, chosen, count);
+
     if (gr_expr_check(expr, schema) == GRANARY_OK) {
+        struct gr_expr *plain = make_call(operands, like, chosen, count); /* the check has changed the other one */
+        char *text = gr_expr_text(plain);
+
+        assert_non_null(text);
         assert_computed(frame, text, expr->dtype, seen);
+        free(text);
+        gr_expr_destroy(plain);
     }
-    free(text);
     gr_expr_destroy(expr);
 }
 
 /* All combinations of operands. */
 static void
-try_calls(const granary_frame *frame, const struct gr_schema *schema, const struct gr_expr *like, size_t count,
-          struct seen *seen)
+try_calls(const granary_frame *frame, const struct gr_schema *schema, const struct operands *operands,
+          const struct gr_expr *like, size_t count, struct seen *seen)
 {
-    int operands[OPERANDS_MOST] = {0};
+    int chosen[OPERANDS_MOST] = {0};
     size_t at = 0;
 
     while (at < count) {
-        try_call(frame, schema, like, operands, count, seen);
-        for (at = 0; at < count && ++operands[at] == OPERANDS; at++) {
-            operands[at] = 0;
+        try_call(frame, schema, operands, like, chosen, count, seen);
+        for (at = 0; at < count && ++chosen[at] == OPERANDS; at++) {
+            chosen[at] = 0;
         }
     }
 }
@@ -136,7 +167,9 @@ try_every_function(const granary_frame *frame)
 #include "graph/expr/ops.def"
     };
     struct gr_schema schema = {0};
+    struct operands operands;
 
+    operands_parse(frame, &operands);
     for (int i = 0; i < COLUMNS; i++) {
         assert_int_equal(gr_schema_add(&schema, frame->columns[i].view.name, frame->columns[i].view.dtype), GRANARY_OK);
     }
@@ -155,13 +188,14 @@ try_every_function(const granary_frame *frame)
             for (int target = 0; target < (casts ? COLUMNS : 1); target++) {
                 struct gr_expr like = {.op = rows[i].op, .target = frame->columns[target].view.dtype};
 
-                try_calls(frame, &schema, &like, (size_t)count, &seen);
+                try_calls(frame, &schema, &operands, &like, (size_t)count, &seen);
             }
         }
         if (seen.values == 0 && !needs_other_texts(rows[i].op)) {
             fail_msg("'%s' gives no value of any dtype (%d are allowed)", rows[i].text, seen.lanes);
         }
     }
+    operands_free(&operands);
     gr_schema_free(&schema);
 }
 
