@@ -92,7 +92,7 @@ struct sql_expr {
     enum sql_subquery subquery;
     struct sql_select *select;
     size_t row_size;  /* SCALAR: of that many columns; 0: of one */
-    size_t row_place; /* ... the one that it is, from 0 */
+    size_t row_place; /* ... the one that it is, from 0. COLUMN: of FROM, from 1, in place of a name; or 0 */
     /* COLUMN: set by sql_bind() */
     const struct sql_column *column;
 };
@@ -139,6 +139,9 @@ enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_RO
 /* The function whose value is several rows; no expression has it. */
 #define SQL_UNNEST "unnest"
 
+/* The function whose value is what SELECT calls its argument: CASE of that in the tree. */
+#define SQL_ALIAS_OF "alias"
+
 /* The aggregate that tells which keys a set of groups leaves out. */
 #define SQL_GROUPING "grouping"
 
@@ -175,6 +178,7 @@ struct sql_from {
     const struct sql_table *looked_at; /* for the names of its columns (reach.c) */
     /* SELECT */
     struct sql_select *select;
+    enum { SQL_ABOUT_NOTHING, SQL_ABOUT_COLUMNS, SQL_ABOUT_VALUES } about; /* DESCRIBE, SUMMARIZE of it */
     /* ROWS: one column of the numbers from start, by steps, up to before stop */
     int64_t start;
     int64_t stop;

@@ -147,6 +147,10 @@ struct sql_reached {
 /* block: right around the query. false: the statement has failed. */
 bool sql_reach_out(struct sql_block *block, const struct sql_select *select, struct sql_reached *ret_reached);
 
+/* What the columns of a query are called, in its output_names: rather too many than too few. false: the statement has
+ * failed. */
+bool sql_name_outputs(struct sql_statement *q, struct sql_select *select);
+
 /* ---- text.c ---- */
 
 bool sql_name_expr(struct sql_block *block, const struct sql_expr *expr, const char *text);
@@ -170,6 +174,13 @@ bool sql_block_begin(struct sql_block *block);
 
 /* USING or NATURAL of a join whose sides' columns begin there: its equalities become conjuncts. */
 bool sql_join_using(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin);
+
+/* ---- about_from.c ---- */
+
+/* (DESCRIBE ...) or (SUMMARIZE ...) as the next item. */
+bool sql_add_about(struct sql_block *block, const struct sql_from *from);
+/* What the columns of that are called. */
+const char *const *sql_about_names(const struct sql_from *from, size_t *ret_count);
 
 /* ---- unnest.c ---- */
 
@@ -286,6 +297,8 @@ const struct sql_select *sql_write_all_out(struct sql_statement *q, const struct
 const struct sql_expr *sql_star_in(const struct sql_expr *expr);
 /* Add a target with a star in it, for each column that this stands for, bound. */
 bool sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets);
+/* The SELECT with COLUMNS in its ORDER BY and DISTINCT ON written out. NULL: the statement has failed. */
+const struct sql_select *sql_expand_order(struct sql_block *block, const struct sql_select *select);
 /* A condition with COLUMNS in it must be true of each. */
 bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 

@@ -463,6 +463,9 @@ add_select(struct sql_block *block, const struct sql_from *from)
     struct sql_reached reached;
     struct sql_result result;
 
+    if (from->about != SQL_ABOUT_NOTHING) {
+        return sql_add_about(block, from);
+    }
     if (!sql_reach_out(block, from->select, &reached)) {
         return false;
     }

@@ -15,7 +15,7 @@ group_keys(struct sql_block *block, const struct sql_targets *targets, const cha
 
     for (size_t i = 0; i < select->group_count; i++) {
         struct sql_expr *expr = select->group[i];
-        long position = sql_position_in(block, expr, targets->count);
+        long position = expr->kind == SQL_LITERAL ? sql_position_in(block, expr, targets->count) : 0;
 
         if (position < 0) {
             return false;
@@ -387,6 +387,7 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         return sql_fail(q, GRANARY_EINVAL, select->position, "SELECT lists no value");
     }
     select = sql_write_all_out(q, select, &targets, targets.count);
+    select = select == NULL ? NULL : sql_expand_order(block, select);
     columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
     if (columns == NULL) {
         return false;

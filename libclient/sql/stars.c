@@ -508,6 +508,67 @@ sql_expand_star(struct sql_block *block, const struct sql_target *target, struct
     return true;
 }
 
+/* A key of ORDER BY for each column of its star, or itself. Returns how many; 0: the statement has failed. */
+static size_t
+expand_key(struct sql_block *block, const struct sql_order *key, struct starred *list, struct sql_order *to)
+{
+    const struct sql_expr *star = sql_star_in(key->expr);
+    size_t count = 0;
+
+    to[0] = *key;
+    if (star == NULL) {
+        return 1;
+    }
+    if (!list_starred(block, star, list, &count)) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[i] = *key;
+        list[i].expr->table = list[i].expr->column == NULL ? list[i].expr->table : list[i].column->table;
+        to[i].expr = key->expr == star ? list[i].expr : copy_with(block, key->expr, star, list[i].expr);
+        if (to[i].expr == NULL) {
+            return 0;
+        }
+    }
+    return count;
+}
+
+const struct sql_select *
+sql_expand_order(struct sql_block *block, const struct sql_select *select)
+{
+    struct sql_select *written;
+    struct starred *list;
+    struct sql_order *order;
+    size_t stars = 0;
+
+    for (size_t i = 0; i < select->order_count; i++) {
+        stars += sql_star_in(select->order[i].expr) != NULL;
+    }
+    if (stars == 0) {
+        return select;
+    }
+    written = SQL_NEW(block->q, struct sql_select);
+    list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
+    order = SQL_ARRAY(block->q, struct sql_order, select->order_count + stars * block->column_count);
+    if (written == NULL || list == NULL || order == NULL) {
+        return NULL;
+    }
+    *written = *select;
+    written->order = order;
+    written->order_count = 0;
+    written->distinct_on = 0;
+    for (size_t i = 0; i < select->order_count; i++) {
+        const size_t count = expand_key(block, &select->order[i], list, order + written->order_count);
+
+        if (count == 0) {
+            return NULL;
+        }
+        written->order_count += count;
+        written->distinct_on += i + select->distinct_on >= select->order_count ? count : 0;
+    }
+    return written;
+}
+
 bool
 sql_expand_condition(struct sql_block *block, struct sql_expr **condition)
 {

@@ -302,12 +302,6 @@ sql_add_result(struct sql_block *block, const struct sql_from *from, const char 
         return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", name,
                         result->count, from->column_count);
     }
-    for (size_t i = 0; i < block->column_count; i++) {
-        if (name != NULL && block->columns[i]->table != NULL && strcasecmp(block->columns[i]->table, name) == 0) {
-            return sql_fail(q, GRANARY_EINVAL, from->position, "two tables in FROM are called '%s': give one an alias",
-                            name);
-        }
-    }
     block->items[block->item_count++] = result->rel;
     for (size_t i = 0; i < result->count; i++) {
         if (!sql_add_column(block, name, i < from->column_count ? from->columns[i] : result->outputs[i].name,

@@ -6,10 +6,17 @@
 #include "graph/expr.h"
 #include "sql/block.h"
 
+static const char *
+place_name(const struct sql_expr *expr)
+{
+    return expr->column != NULL ? expr->column->name : expr->text;
+}
+
 const char *
 sql_target_name(const struct sql_target *target)
 {
     return target->alias != NULL                                                 ? target->alias
+           : target->expr->kind == SQL_COLUMN && target->expr->row_place > 0     ? place_name(target->expr)
            : target->expr->written != NULL                                       ? target->expr->written
            : target->expr->kind == SQL_LITERAL                                   ? "value"
            : target->expr->kind == SQL_CASE                                      ? "case"
@@ -25,14 +32,15 @@ sql_target_name(const struct sql_target *target)
 long
 sql_position_in(struct sql_block *block, const struct sql_expr *expr, size_t count)
 {
+    const bool is_place = expr->kind == SQL_COLUMN && expr->row_place > 0;
     char *end;
     long number;
 
-    if (expr->kind != SQL_LITERAL) {
+    if (expr->kind != SQL_LITERAL && !is_place) {
         return 0;
     }
-    number = strtol(expr->text, &end, 10);
-    if (*end != '\0' || end == expr->text) {
+    number = strtol(expr->text + is_place, &end, 10);
+    if (*end != '\0' || end == expr->text + is_place) {
         return 0;
     }
     if (number < 1 || (size_t)number > count) {
@@ -152,13 +160,37 @@ sql_put_aliases(struct sql_block *block, struct sql_expr **expr)
     return *expr != NULL;
 }
 
+/* The only column of that name which SELECT lists; NULL: there is none, or several. */
+static const struct sql_target *
+find_listed(const struct sql_targets *targets, const char *name)
+{
+    const struct sql_target *found = NULL;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct sql_target *target = &targets->list[i];
+
+        if (target->alias == NULL && target->expr->kind == SQL_COLUMN && strcasecmp(target->expr->text, name) == 0) {
+            if (found != NULL && found->expr->column != target->expr->column) {
+                return NULL;
+            }
+            found = target;
+        }
+    }
+    return found;
+}
+
 struct sql_expr *
 sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets, struct sql_expr *expr,
                       bool alias_first)
 {
     struct aliases a = {.block = block, .list = targets->list, .count = targets->count};
     const struct sql_target *target = alias_first ? find_alias(&a, expr) : NULL;
+    bool ambiguous = false;
 
+    if (alias_first && target == NULL && expr->kind == SQL_COLUMN && expr->table == NULL &&
+        sql_find_column(block, NULL, expr->text, &ambiguous) != NULL && ambiguous) {
+        target = find_listed(targets, expr->text);
+    }
     if (target != NULL) {
         return target->expr;
     }

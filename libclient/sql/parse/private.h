@@ -12,6 +12,7 @@ enum parse_noted {
     NOTED_TRY,           /* CAST is TRY_CAST */
     NOTED_IGNORE_NULLS,  /* the function called leaves nulls out */
     NOTED_RESPECT_NULLS, /* ... keeps them */
+    NOTED_PLACE,         /* a column is the one at that place: #2 */
     NOTED_STAR,          /* a call is a star and what is said of it */
     NOTED_PERCENT,       /* a call is a part of a hundred */
     NOTED_ALL,           /* a column of GROUP BY or ORDER BY is ALL */
@@ -71,6 +72,9 @@ struct lambda {
 
 /* The alias of a subquery that has none. */
 #define SQL_NAMELESS "#subquery"
+/* ... of one that DESCRIBE or SUMMARIZE is about. */
+#define SQL_DESCRIBED  "#described"
+#define SQL_SUMMARIZED "#summarized"
 
 /* A field of the grammar's tree, to be used: what is set and taken by nobody is an error. Looking is done without. */
 #define TAKE(p, node, field) (parse_take((p), &(node)->field), (node)->field)

@@ -1,4 +1,5 @@
 /* Functions in FROM, and rows that come from no table: VALUES, series, and the one row of a SELECT without FROM. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,9 +281,26 @@ value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t c
     return p->q->err != GRANARY_OK ? NULL : count > 1 ? expr : args[0];
 }
 
+/* Whether the statement has a word that is `name` and a number. */
+static bool
+names_numbered(const struct parse *p, const char *name)
+{
+    const size_t size = strlen(name);
+    bool found = false;
+
+    for (const char *at = p->q->text; (at = strcasestr(at, name)) != NULL && !found; at += size) {
+        found = at[size] >= '0' && at[size] <= '9' &&
+                (at == p->q->text || (strchr("_$", at[-1]) == NULL && isalnum((unsigned char)at[-1]) == 0));
+    }
+    return found;
+}
+
 bool
 parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
+    /* PostgreSQL counts them from column1, DuckDB from col0: as the statement says */
+    const bool from_zero = names_numbered(p, "col") && !names_numbered(p, "column");
+
     PgQuery__Node *const *rows = TAKE(p, from, values_lists);
     size_t count = rows[0]->list->n_items;
 
@@ -303,7 +321,7 @@ parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
     select->targets = SQL_ARRAY(p->q, struct sql_target, count);
     for (size_t c = 0; c < count && select->targets != NULL; c++) {
         select->targets[c].expr = value_of_row(p, rows, from->n_values_lists, c);
-        select->targets[c].alias = sql_printf(p->q, "column%zu", c + 1);
+        select->targets[c].alias = from_zero ? sql_printf(p->q, "col%zu", c) : sql_printf(p->q, "column%zu", c + 1);
         if (select->targets[c].expr == NULL) {
             return false;
         }

@@ -35,7 +35,6 @@ enum { INNER = 1, OUTER = 2 };
 
 static bool walk_select(struct reaching *r, const struct sql_select *select, const struct scope *outer, bool is_first);
 static bool walk_from(struct reaching *r, struct sql_from *from, struct scope *scope);
-static bool name_outputs(struct sql_statement *q, struct sql_select *select);
 
 static bool
 add_name(struct sql_statement *q, struct scope *scope, const char *table, const char *name)
@@ -132,6 +131,10 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     const struct sql_column *column;
     bool ambiguous = false;
 
+    if (expr->row_place > 0) { /* of its own FROM */
+        *named |= INNER;
+        return true;
+    }
     for (const struct scope *s = scope; s != NULL; s = s->outer) {
         if (is_in_scope(s, expr) || is_alias(s, expr)) {
             *named |= s == scope ? INNER : 0;
@@ -261,7 +264,7 @@ scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
         return add_names(q, scope, from, alias, names, count);
     }
     q->names = &visible; /* a view sees none */
-    ok = name_outputs(q, with->select);
+    ok = sql_name_outputs(q, with->select);
     q->names = now;
     return ok && scope_with(q, from, with, scope);
 }
@@ -277,7 +280,13 @@ walk_from(struct reaching *r, struct sql_from *from, struct scope *scope)
     case SQL_FROM_TABLE:
         return scope_table(r->q, from, scope);
     case SQL_FROM_SELECT:
-        return (r->block == NULL || walk_select(r, from->select, scope, false)) && name_outputs(r->q, from->select) &&
+        if (from->about != SQL_ABOUT_NOTHING) {
+            const char *const *names = sql_about_names(from, &before);
+
+            return add_names(r->q, scope, from, from->alias, names, before);
+        }
+        return (r->block == NULL || walk_select(r, from->select, scope, false)) &&
+               sql_name_outputs(r->q, from->select) &&
                add_names(r->q, scope, from, from->alias, from->select->output_names, from->select->output_count);
     case SQL_FROM_ROWS:
         return add_names(r->q, scope, from, from->alias != NULL ? from->alias : from->name, &from->name, 1);
@@ -402,7 +411,7 @@ name_both(struct sql_statement *q, struct sql_select *select)
     const struct sql_select *right = select->right;
     const char **names = NULL;
 
-    if (name_outputs(q, select->right)) {
+    if (sql_name_outputs(q, select->right)) {
         names = SQL_ARRAY(q, const char *, left->output_count + right->output_count);
     }
     for (size_t i = 0; names != NULL && i < left->output_count; i++) {
@@ -417,8 +426,8 @@ name_both(struct sql_statement *q, struct sql_select *select)
 }
 
 /* Once for each query, however often it is named. One that names itself has no names while they are found. */
-static bool
-name_outputs(struct sql_statement *q, struct sql_select *select)
+bool
+sql_name_outputs(struct sql_statement *q, struct sql_select *select)
 {
     const struct sql_names names = {select->with, select->with_count, q->names};
     const struct sql_names *before = q->names;
@@ -430,7 +439,7 @@ name_outputs(struct sql_statement *q, struct sql_select *select)
     select->naming = SQL_BEING_NAMED;
     q->names = &names;
     if (select->set != SQL_NO_SET) {
-        ok = name_outputs(q, select->left);
+        ok = sql_name_outputs(q, select->left);
         select->output_names = select->left->output_names;
         select->output_count = select->left->output_count;
         ok = ok && (!select->by_name || name_both(q, select));

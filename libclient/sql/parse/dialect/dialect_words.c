@@ -24,6 +24,44 @@ dialect_equal(struct dialect *d, struct dialect_token *token)
     dialect_replace(d, token, "=");
 }
 
+/* Whether an expression may begin behind the token. */
+static bool
+begins_value(const struct dialect_token *before)
+{
+    static const char *const closing[] = {")", "]", "end", "null", "true", "false", NULL};
+    static const char *const words[] = {"by", "between", "like", "ilike", "is", NULL};
+
+    return !before->is_value && !dialect_is_one(before, closing) &&
+           (!dialect_is_name(before) || dialect_is_one(before, words));
+}
+
+/* #2, the second column of FROM or, in ORDER BY, of SELECT: a column whose place is noted. */
+void
+dialect_place(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *number = token->next;
+    const char *name;
+
+    if (!number->is_value || number->at != token->end || number->text[0] == '\'' ||
+        (token->size == 1 && !begins_value(token->prev))) {
+        return;
+    }
+    if (token->size > 1) { /* a+#2 */
+        struct dialect_token *sign = dialect_add(d, token, token->text, token);
+
+        if (sign == NULL) {
+            return;
+        }
+        sign->size = 1;
+    }
+    name = sql_printf(d->q, "\"#%.*s\"", number->size, number->text);
+    if (name != NULL) {
+        dialect_replace(d, token, name);
+        dialect_note(d, token, NOTED_PLACE);
+        dialect_remove(d, number);
+    }
+}
+
 void
 dialect_try(struct dialect *d, struct dialect_token *token)
 {
@@ -444,6 +482,12 @@ dialect_star(struct dialect *d, struct dialect_token *token)
 
     if (dialect_is(token->prev, "by")) { /* GROUP BY *, ORDER BY * */
         dialect_all(d, token);
+        for (; token->note == 0 && dialect_is(token, "*"); token = token->next->next) { /* ORDER BY *, * */
+            dialect_replace(d, token, "columns(*)");
+            if (!dialect_is(token->next, ",")) {
+                break;
+            }
+        }
         return;
     }
     if (end == NULL) {
