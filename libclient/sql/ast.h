@@ -66,6 +66,7 @@ struct sql_star {
     enum sql_match match;
     bool negated;
     const char *pattern;
+    char escape; /* of LIKE, or NUL */
     const char **names;
     size_t name_count;
 };
@@ -138,6 +139,9 @@ enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_RO
 
 /* The function whose value is several rows; no expression has it. */
 #define SQL_UNNEST "unnest"
+
+/* *COLUMNS(...) among arguments: a function of an expression with COLUMNS, which stands for what it is of each column. */
+#define SQL_UNPACK "unpack"
 
 /* The function whose value is what SELECT calls its argument: CASE of that in the tree. */
 #define SQL_ALIAS_OF "alias"
@@ -229,6 +233,7 @@ struct sql_with {
     bool recursive;            /* it may name itself */
     enum sql_with_state state;
     bool used;                       /* FROM has named it; of a round: in this one */
+    bool is_walked;                  /* while it is found out what it names (reach.c), or that this is nothing */
     const struct sql_around *around; /* of the query that it stands before; or NULL */
 };
 

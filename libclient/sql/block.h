@@ -120,6 +120,8 @@ bool sql_equal(const struct sql_expr *a, const struct sql_expr *b);
 bool sql_join_around(struct sql_block *block);
 /* A column of the query around, as the block has it. NULL: the statement has failed. */
 const struct sql_column *sql_borrow(struct sql_block *block, const struct sql_column *of);
+/* A column of the block or of one around it, as the block has it. NULL: it has none, or the statement has failed. */
+const struct sql_column *sql_carry(struct sql_block *block, const struct sql_column *column);
 /* Whether a column of the frame is the number of those rows, or one that was borrowed of them. */
 bool sql_is_borrowed(const struct sql_block *block, const char *frame);
 /* The block's groups stand beside the rows of the query around, with what was borrowed of these; all: also of rows that
@@ -169,6 +171,9 @@ const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const st
  * block->rel. */
 bool sql_block_tables(struct sql_block *block);
 bool sql_block_begin(struct sql_block *block);
+
+/* A subquery as the next item, whatever it names. */
+bool sql_add_select(struct sql_block *block, const struct sql_from *from);
 
 /* ---- using.c ---- */
 
@@ -293,7 +298,11 @@ const struct sql_select *sql_write_all_out(struct sql_statement *q, const struct
 
 /* ---- stars.c ---- */
 
-/* The first star in an expression; NULL: it has none. */
+/* Whether it is a call of SQL_UNPACK. */
+bool sql_is_unpack(const struct sql_expr *expr);
+/* Arguments of the expression that are calls of SQL_UNPACK become what those stand for. */
+bool sql_unpack(struct sql_block *block, struct sql_expr *expr);
+/* The first star in an expression, which is not of SQL_UNPACK; NULL: it has none. */
 const struct sql_expr *sql_star_in(const struct sql_expr *expr);
 /* Add a target with a star in it, for each column that this stands for, bound. */
 bool sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets);
@@ -365,8 +374,9 @@ const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_wit
 
 /* ---- recursive.c ---- */
 
-/* One that may name itself. */
-bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result);
+/* One that may name itself. around: as sql_plan_for() has it, or NULL */
+bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, const struct sql_around *around,
+                        struct sql_result *ret_result);
 /* That FROM may name it there. */
 bool sql_check_recursive(struct sql_statement *q, const struct sql_with *with, int position);
 

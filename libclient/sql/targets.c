@@ -211,7 +211,7 @@ sql_expand_targets(struct sql_block *block, struct sql_targets *targets)
     for (size_t i = 0; i < select->target_count && targets->list != NULL; i++) {
         struct sql_target *target = &select->targets[i];
 
-        if (put_target(&a, target) == NULL) {
+        if (put_target(&a, target) == NULL || !sql_unpack(block, target->expr)) {
             return false;
         }
         if (sql_star_in(target->expr) != NULL) {

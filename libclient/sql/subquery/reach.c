@@ -26,6 +26,7 @@ struct scope {
 struct reaching {
     struct sql_statement *q;
     struct sql_block *block; /* NULL: only names of outputs are wanted */
+    struct sql_block *base;  /* that names are looked up from, further out: those of a WITH query there; or NULL */
     struct sql_reached *reached;
     size_t room;
 };
@@ -141,7 +142,10 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
             return true;
         }
     }
-    column = sql_reach_column(r->block, expr->table, expr->text, &ambiguous);
+    column = sql_reach_column(r->base != NULL ? r->base : r->block, expr->table, expr->text, &ambiguous);
+    if (column != NULL && r->base != NULL) {
+        column = sql_carry(r->block, column);
+    }
     if (column == NULL) { /* binding will tell */
         return r->q->err == GRANARY_OK;
     }
@@ -245,9 +249,39 @@ scope_with(struct sql_statement *q, const struct sql_from *from, const struct sq
     return true;
 }
 
+/* A WITH query further out that names columns of the query around its own: whoever names it names these. */
 static bool
-scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
+walk_with(struct reaching *r, struct sql_with *with, const struct sql_names *visible)
 {
+    const struct sql_names *now = r->q->names;
+    struct sql_reached own = {.count = 0};
+    struct reaching inner = {.q = r->q, .block = r->block, .reached = &own};
+    bool ok;
+
+    if (r->block == NULL || with->around == NULL || with->is_walked) { /* now, or it named none */
+        return true;
+    }
+    for (const struct sql_block *block = r->block; block != with->around->block; block = block->outer) {
+        if (block->outer == NULL) {
+            return true;
+        }
+    }
+    r->q->names = visible;
+    inner.base = with->around->block;
+    with->is_walked = true;
+    ok = walk_select(&inner, with->select, NULL, false);
+    with->is_walked = own.count == 0;
+    r->q->names = now;
+    for (size_t i = 0; i < own.count && ok; i++) {
+        ok = add_reached(r, own.columns[i]);
+    }
+    return ok;
+}
+
+static bool
+scope_table(struct reaching *r, struct sql_from *from, struct scope *scope)
+{
+    struct sql_statement *q = r->q;
     struct sql_with *with = sql_find_with(q, from->name);
     const struct sql_names *now = q->names;
     struct sql_names visible = {.count = 0};
@@ -258,6 +292,9 @@ scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
 
     if (with != NULL) {
         visible = sql_names_before(q, with);
+        if (!walk_with(r, with, &visible)) {
+            return false;
+        }
     } else if (!sql_table_columns(q, from, scope->where, &names, &count, &alias, &with)) {
         return false;
     } else if (with == NULL) {
@@ -278,7 +315,7 @@ walk_from(struct reaching *r, struct sql_from *from, struct scope *scope)
 
     switch (from->kind) {
     case SQL_FROM_TABLE:
-        return scope_table(r->q, from, scope);
+        return scope_table(r, from, scope);
     case SQL_FROM_SELECT:
         if (from->about != SQL_ABOUT_NOTHING) {
             const char *const *names = sql_about_names(from, &before);

@@ -20,6 +20,7 @@ static const struct {
     {"*#", dialect_place},
     {"/#", dialect_place},
     {"=#", dialect_place},
+    {"columns", dialect_columns},
     {"[", dialect_list},
     {"(", dialect_subquery},
     {".", dialect_dot},

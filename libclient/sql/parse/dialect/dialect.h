@@ -99,7 +99,7 @@ bool dialect_step(struct dialect *d, struct dialect_token *open);
 /* dialect_pivot.c */
 dialect_rule dialect_pivot, dialect_unpivot;
 /* dialect_lambda.c */
-dialect_rule dialect_lambda;
+dialect_rule dialect_lambda, dialect_columns;
 bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_sample.c */
 dialect_rule dialect_tablesample, dialect_using_sample;

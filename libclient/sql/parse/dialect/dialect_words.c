@@ -402,6 +402,12 @@ put_list(struct dialect *d, struct dialect_token *word, const char *name, bool p
     struct dialect_token *end;
 
     dialect_replace(d, word, name);
+    for (end = open; !pairs && end->next != NULL && end != open->pair; end = end->next) {
+        quote_name(d, end);
+        if (!dialect_is(open, "(")) {
+            break;
+        }
+    }
     if (!dialect_is(open, "(") || open->pair == NULL) { /* a single item */
         end = pairs ? dialect_find(open, (const char *const[]){"as", NULL})->next : open->next;
         while (!pairs && end != NULL && dialect_is(end, ".")) {
@@ -450,6 +456,10 @@ put_match(struct dialect *d, struct dialect_token *word)
         dialect_remove(d, like->next);
     }
     (void)dialect_add(d, pattern, "(", pattern);
+    if (which < 2 && dialect_is(pattern->next, "escape") && pattern->next->next->is_value) {
+        dialect_replace(d, pattern->next, ",");
+        pattern = pattern->next->next;
+    }
     return dialect_add(d, pattern->next, ")", pattern) == NULL ? NULL : pattern->next->next;
 }
 
@@ -480,6 +490,18 @@ dialect_star(struct dialect *d, struct dialect_token *token)
     struct dialect_token *end = is_star(token) ? put_clause(d, clause) : NULL;
     struct dialect_token *name;
 
+    if (dialect_is(token->next, "columns") && dialect_is(token->next->next, "(") && token->next->next->pair != NULL &&
+        is_star(token)) { /* *COLUMNS(...) is unpack(COLUMNS(...)) */
+        static const char *const lists[] = {"(", ",", NULL};
+
+        if (dialect_is_one(token->prev, lists)) {
+            (void)dialect_add_brackets(d, token->next, token->next->next->pair->next, token);
+            dialect_replace(d, token, SQL_UNPACK);
+        } else {
+            dialect_remove(d, token);
+        }
+        return;
+    }
     if (dialect_is(token->prev, "by")) { /* GROUP BY *, ORDER BY * */
         dialect_all(d, token);
         for (; token->note == 0 && dialect_is(token, "*"); token = token->next->next) { /* ORDER BY *, * */
