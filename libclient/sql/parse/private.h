@@ -54,9 +54,11 @@ struct parse {
     const struct lambda *lambda; /* that is being parsed, or NULL */
     bool collates;               /* COLLATE was seen */
     bool is_query;               /* the statement is a SELECT */
-    bool pivots;                 /* aggregates are those of PIVOT */
-    int64_t moment;              /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
-    const void **taken;          /* fields of the tree: a hash table of their places */
+    bool has_values;             /* VALUES were seen, whose columns are col0 and so on: */
+    bool counts_from_zero;
+    bool pivots;        /* aggregates are those of PIVOT */
+    int64_t moment;     /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
+    const void **taken; /* fields of the tree: a hash table of their places */
     size_t taken_count;
     size_t taken_room;
 };
