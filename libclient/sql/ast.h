@@ -290,6 +290,13 @@ struct sql_sample {
     int position;
 };
 
+/* Aggregates of a query's rows that stand in subqueries of it, which name columns in their place: the aliases. */
+struct sql_lifted {
+    struct sql_target *list;
+    size_t count;
+    size_t room;
+};
+
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
 
 struct sql_select {
@@ -330,6 +337,7 @@ struct sql_select {
     int64_t offset;
     struct sql_expr *limit_value; /* LIMIT and OFFSET of which a subquery is a part; or NULL */
     struct sql_expr *offset_value;
+    struct sql_lifted *lifted; /* or NULL: it is made up, and has none */
     /* The names of what it gives, once they were asked for (reach.c). */
     const char **output_names;
     size_t output_count;

@@ -21,6 +21,7 @@ struct sql_column {
     int item;    /* of the block's FROM: bit of masks */
     bool hidden; /* of the right side of USING: only with its table's name */
     bool joined; /* of an outer join's right side, while others become one item */
+    bool lifted; /* an aggregate of groups, for subqueries */
 };
 
 /* What stands for an expression from now on: an aggregate, a grouping expression, a subquery. */
@@ -152,6 +153,10 @@ bool sql_reach_out(struct sql_block *block, const struct sql_select *select, str
 /* What the columns of a query are called, in its output_names: rather too many than too few. false: the statement has
  * failed. */
 bool sql_name_outputs(struct sql_statement *q, struct sql_select *select);
+
+/* Aggregates of the block's rows that stand in subqueries of an expression become columns there, and are added to
+ * block->select->lifted. */
+bool sql_lift_aggregates(struct sql_block *block, const struct sql_expr *expr);
 
 /* ---- text.c ---- */
 

@@ -58,7 +58,8 @@ struct aliases {
     struct sql_block *block;
     struct sql_target *list;
     size_t count;
-    size_t nodes; /* of the expression, with what aliases mean written out */
+    size_t nodes;   /* of the expression, with what aliases mean written out */
+    bool of_groups; /* in HAVING: a column that is no key may stand in aggregates alone, and else is the alias */
 };
 
 static struct sql_expr *put_aliases(struct aliases *a, struct sql_expr *expr);
@@ -127,18 +128,36 @@ put_clauses(struct aliases *a, struct sql_expr *expr)
     return expr->condition == NULL || put_list(a, &expr->condition, 1);
 }
 
+/* Whether GROUP BY names that column. */
+static bool
+is_key(const struct sql_select *select, const char *name)
+{
+    bool found = select->group_all;
+
+    for (size_t i = 0; i < select->group_count && !found; i++) {
+        found = select->group[i]->kind == SQL_COLUMN && strcasecmp(select->group[i]->text, name) == 0;
+    }
+    return found;
+}
+
 /* The expression with aliases replaced by what they mean, where no column has their name. NULL: it has failed. */
 static struct sql_expr *
 put_aliases(struct aliases *a, struct sql_expr *expr)
 {
     struct sql_target *target = find_alias(a, expr);
+    const bool of_groups = a->of_groups;
     bool ambiguous = false;
 
+    if (target != NULL && of_groups && sql_has_aggregate(target->expr) && !is_key(a->block->select, expr->text)) {
+        return put_target(a, target);
+    }
+    a->of_groups = of_groups && expr->kind != SQL_AGGREGATE;
     if (target != NULL && sql_find_column(a->block, expr->table, expr->text, &ambiguous) == NULL && !ambiguous) {
         expr = put_target(a, target);
     } else if (!put_list(a, expr->args, expr->count) || !put_clauses(a, expr)) {
         return NULL;
     }
+    a->of_groups = of_groups;
     if (expr != NULL && ++a->nodes > GR_EXPR_NODES && target != NULL) {
         (void)sql_fail(
             a->block->q, GRANARY_EUNSUPPORTED, expr->position,
@@ -183,7 +202,8 @@ struct sql_expr *
 sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets, struct sql_expr *expr,
                       bool alias_first)
 {
-    struct aliases a = {.block = block, .list = targets->list, .count = targets->count};
+    struct aliases a = {
+        .block = block, .list = targets->list, .count = targets->count, .of_groups = expr == block->select->having};
     const struct sql_target *target = alias_first ? find_alias(&a, expr) : NULL;
     bool ambiguous = false;
 

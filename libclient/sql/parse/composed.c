@@ -225,8 +225,8 @@ sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **ar
 
 /* ---- which ---- */
 
-static const char *const list_aggregates[] = {"list_aggregate", "list_aggr",      "array_aggregate",
-                                              "array_aggr",     "aggregate_list", NULL};
+static const char *const list_aggregates[] = {
+    "list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate_list", "aggregate", NULL};
 static const char *const list_sorts[] = {"list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort", NULL};
 static const char *const lists[] = {"list", "array_agg", NULL};
 static const char *const texts[] = {"string_agg", "group_concat", "listagg", NULL};

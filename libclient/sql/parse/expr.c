@@ -318,6 +318,7 @@ parse_condition(struct parse *p, const PgQuery__Node *from)
     struct sql_expr *expr = parse_expr(p, from);
     bool computed =
         expr != NULL && (expr->kind == SQL_LITERAL || expr->kind == SQL_COLUMN || expr->kind == SQL_AGGREGATE ||
+                         (expr->kind == SQL_SUBQUERY && expr->subquery == SQL_SCALAR) ||
                          (expr->kind == SQL_PREFIX && expr->text[0] == '-') ||
                          (expr->kind == SQL_INFIX && strchr("+-*/", expr->text[0]) != NULL));
 

@@ -52,6 +52,7 @@ struct parse {
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
     const struct lambda *lambda; /* that is being parsed, or NULL */
+    size_t nameless;             /* subqueries without an alias in FROM of the SELECT being parsed */
     bool collates;               /* COLLATE was seen */
     bool is_query;               /* the statement is a SELECT */
     bool has_values;             /* VALUES were seen, whose columns are col0 and so on: */

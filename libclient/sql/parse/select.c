@@ -81,8 +81,9 @@ parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
         return true;
     }
     item->alias = parse_copy(p, TAKE(p, alias, aliasname));
-    if (item->alias != NULL && strcmp(item->alias, SQL_NAMELESS) == 0) {
-        item->alias = NULL;
+    if (item->alias != NULL && strcmp(item->alias, SQL_NAMELESS) == 0) { /* as PostgreSQL and DuckDB call it */
+        item->alias = p->nameless == 0 ? "unnamed_subquery" : sql_printf(p->q, "unnamed_subquery%zu", p->nameless + 1);
+        p->nameless++;
     }
     item->column_count = alias->n_colnames;
     return parse_names(p, TAKE(p, alias, colnames), alias->n_colnames, &item->columns);
@@ -506,6 +507,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     const struct named_window *windows = p->windows;
     size_t window_count = p->window_count;
     const bool pivots = p->pivots;
+    const size_t nameless = p->nameless;
     bool ok;
 
     if (select == NULL) {
@@ -514,11 +516,13 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->windows = NULL; /* those of a query around cannot be named */
     p->window_count = 0;
     p->pivots = false;
+    p->nameless = 0;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "queries nest more than %d deep", SQL_NESTING);
         return NULL;
     }
     select->position = -1;
+    select->lifted = SQL_NEW(p->q, struct sql_lifted);
     ok = parse_with(p, TAKE(p, from, with_clause), select);
     if (ok && TAKE(p, from, op) >= PG_QUERY__SET_OPERATION__SETOP_UNION) {
         select->set = sets[TAKE(p, from, op)];
@@ -537,5 +541,6 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->windows = windows;
     p->window_count = window_count;
     p->pivots = pivots;
+    p->nameless = nameless;
     return ok ? select : NULL;
 }

@@ -29,11 +29,13 @@ struct reaching {
     struct sql_block *base;  /* that names are looked up from, further out: those of a WITH query there; or NULL */
     struct sql_reached *reached;
     size_t room;
+    struct sql_lifted *lifted; /* takes the block's aggregates; or NULL */
 };
 
 /* What an expression names. */
-enum { INNER = 1, OUTER = 2 };
+enum { INNER = 1, OUTER = 2, BETWEEN = 4 };
 
+static bool walk_expr(struct reaching *r, const struct sql_expr *expr, const struct scope *scope, unsigned *named);
 static bool walk_select(struct reaching *r, const struct sql_select *select, const struct scope *outer, bool is_first);
 static bool walk_from(struct reaching *r, struct sql_from *from, struct scope *scope);
 
@@ -138,7 +140,7 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     }
     for (const struct scope *s = scope; s != NULL; s = s->outer) {
         if (is_in_scope(s, expr) || is_alias(s, expr)) {
-            *named |= s == scope ? INNER : 0;
+            *named |= s == scope ? INNER : BETWEEN;
             return true;
         }
     }
@@ -153,10 +155,63 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     return add_reached(r, column);
 }
 
+/* An aggregate in a subquery is the block's when it names columns of that alone. */
+static bool
+lift_aggregate(struct reaching *r, const struct sql_expr *expr, const struct scope *scope)
+{
+    struct sql_statement *q = r->q;
+    struct sql_lifted *lifted = r->lifted;
+    struct sql_reached own = {.count = 0};
+    struct reaching inner = {.q = q, .block = r->block, .reached = &own};
+    struct sql_expr *copy;
+    unsigned named = 0;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        if (sql_has(expr->args[i], SQL_SUBQUERY) || !walk_expr(&inner, expr->args[i], scope, &named)) {
+            return q->err == GRANARY_OK;
+        }
+    }
+    if (expr->condition != NULL &&
+        (sql_has(expr->condition, SQL_SUBQUERY) || !walk_expr(&inner, expr->condition, scope, &named))) {
+        return q->err == GRANARY_OK;
+    }
+    for (size_t i = 0; i < own.count; i++) {
+        named |= own.columns[i]->block == r->block ? 0 : BETWEEN;
+    }
+    if (named != OUTER) {
+        return true;
+    }
+    copy = SQL_NEW(q, struct sql_expr);
+    if (lifted->count == lifted->room) {
+        struct sql_target *grown = SQL_ARRAY(q, struct sql_target, 2 * lifted->room + 4);
+
+        if (grown == NULL) {
+            return false;
+        }
+        if (lifted->count > 0) {
+            memcpy(grown, lifted->list, lifted->count * sizeof *grown);
+        }
+        lifted->list = grown;
+        lifted->room = 2 * lifted->room + 4;
+    }
+    if (copy == NULL) {
+        return false;
+    }
+    *copy = *expr;
+    lifted->list[lifted->count++] = (struct sql_target){.expr = copy, .alias = sql_fresh(q, "aggregate")};
+    *(struct sql_expr *)expr = (struct sql_expr){
+        .kind = SQL_COLUMN, .position = expr->position, .text = lifted->list[lifted->count - 1].alias};
+    return q->err == GRANARY_OK;
+}
+
 static bool
 walk_expr(struct reaching *r, const struct sql_expr *expr, const struct scope *scope, unsigned *named)
 {
     const struct sql_window *over = expr->over;
+
+    if (r->lifted != NULL && expr->kind == SQL_AGGREGATE && over == NULL && !lift_aggregate(r, expr, scope)) {
+        return false;
+    }
 
     if (expr->kind == SQL_COLUMN && !walk_column(r, expr, scope, named)) {
         return false;
@@ -600,4 +655,24 @@ sql_reach_out(struct sql_block *block, const struct sql_select *select, struct s
         has_columns = has_columns->outer;
     }
     return has_columns == NULL || walk_select(&r, select, NULL, true);
+}
+
+bool
+sql_lift_aggregates(struct sql_block *block, const struct sql_expr *expr)
+{
+    struct sql_reached reached = {.count = 0};
+    struct reaching r = {.q = block->q, .block = block, .reached = &reached, .lifted = block->select->lifted};
+
+    if (r.lifted == NULL || block->column_count == 0) {
+        return true;
+    }
+    if (expr->kind == SQL_SUBQUERY && !walk_select(&r, expr->select, NULL, true)) {
+        return false;
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!sql_lift_aggregates(block, expr->args[i])) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || sql_lift_aggregates(block, expr->condition);
 }

@@ -1,5 +1,7 @@
 /* Rules about single words and operators. */
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/parse/dialect/dialect.h"
 
@@ -236,6 +238,27 @@ dialect_as(struct dialect *d, struct dialect_token *token)
     }
     if (column->next == name->next->pair) {
         quote_name(d, column);
+    }
+}
+
+/* AS localtime: the word is a name in all of the statement, and not the function. */
+void
+dialect_value_name(struct dialect *d, struct dialect_token *token)
+{
+    const struct dialect_token word = *token;
+    char *small = dialect_is(token->prev, "as") ? sql_printf(d->q, "\"%.*s\"", word.size, word.text) : NULL;
+
+    for (char *c = small; c != NULL && *c != '\0'; c++) {
+        *c = (char)tolower((unsigned char)*c);
+    }
+    for (size_t i = 0; small != NULL && i < d->count; i++) {
+        struct dialect_token *same = &d->tokens[i];
+
+        if (!same->removed && same->is_name && same->size == word.size &&
+            strncasecmp(same->text, word.text, (size_t)word.size) == 0) {
+            dialect_replace(d, same, small);
+            same->is_reserved = false;
+        }
     }
 }
 
