@@ -433,6 +433,26 @@ parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *n
                              : sql_parse_arguments(p, parse_copy(p, name), args, call->n_args, call->location);
 }
 
+/* A null as written is a list. */
+static struct sql_expr *
+parse_unnest(struct parse *p, const PgQuery__FuncCall *call)
+{
+    struct sql_expr *expr = sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
+
+    if (expr != NULL) {
+        expr->args[0] = sql_parse_null_list(p, expr->args[0]);
+    }
+    return expr == NULL || expr->args[0] == NULL ? NULL : expr;
+}
+
+struct sql_expr *
+sql_parse_null_list(struct parse *p, struct sql_expr *list)
+{
+    return list != NULL && list->kind == SQL_LITERAL && strcmp(list->text, "null") == 0
+               ? sql_parse_new_call(p, SQL_CAST, list->position, "list(int64)", list, NULL)
+               : list;
+}
+
 struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
@@ -456,7 +476,7 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
         return made;
     }
     if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
-        return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
+        return parse_unnest(p, call);
     }
     if (call->over != NULL && (strcmp(name, "first") == 0 || strcmp(name, "last") == 0)) {
         name = name[0] == 'f' ? "first_value" : "last_value"; /* the same over windows, where nulls count */

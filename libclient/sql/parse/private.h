@@ -136,6 +136,9 @@ bool sql_parse_is_one_of(const char *name, const char *const *names);
 struct sql_expr *
 sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);
 
+/* The argument of unnest(): a null as written becomes a list. NULL: it is, or the statement has failed */
+struct sql_expr *sql_parse_null_list(struct parse *p, struct sql_expr *list);
+
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
 
