@@ -251,6 +251,12 @@ unnest_targets(struct sql_block *block, const struct sql_targets *targets, struc
             return false;
         }
     }
+    for (size_t i = 0; count > 1 && i < count && calls != NULL; i++) {
+        if (calls[i]->negated) {
+            return sql_fail(q, GRANARY_EUNSUPPORTED, calls[i]->position,
+                            "unnest() of several levels stands beside no other one: unnest level by level");
+        }
+    }
     if (calls == NULL || names == NULL || count == 0) {
         return calls != NULL && names != NULL;
     }

@@ -433,18 +433,6 @@ parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *n
                              : sql_parse_arguments(p, parse_copy(p, name), args, call->n_args, call->location);
 }
 
-/* A null as written is a list. */
-static struct sql_expr *
-parse_unnest(struct parse *p, const PgQuery__FuncCall *call)
-{
-    struct sql_expr *expr = sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
-
-    if (expr != NULL) {
-        expr->args[0] = sql_parse_null_list(p, expr->args[0]);
-    }
-    return expr == NULL || expr->args[0] == NULL ? NULL : expr;
-}
-
 struct sql_expr *
 sql_parse_null_list(struct parse *p, struct sql_expr *list)
 {
@@ -475,8 +463,8 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
         return made;
     }
-    if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
-        return parse_unnest(p, call);
+    if (sql_parse_nested(p, call, name, &made)) {
+        return made;
     }
     if (call->over != NULL && (strcmp(name, "first") == 0 || strcmp(name, "last") == 0)) {
         name = name[0] == 'f' ? "first_value" : "last_value"; /* the same over windows, where nulls count */
