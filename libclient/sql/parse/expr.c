@@ -229,9 +229,11 @@ parse_indirection(struct parse *p, const PgQuery__AIndirection *from)
                            : expr;
             }
         } else {
-            expr =
-                sql_parse_new_call(p, SQL_FUNCTION, position, "list_extract", expr, parse_expr(p, TAKE(p, at, uidx)));
-            expr = expr != NULL && expr->count == 2 ? expr : NULL;
+            struct sql_expr *place = parse_expr(p, TAKE(p, at, uidx));
+
+            expr = place == NULL     ? NULL
+                   : nested_is(expr) ? nested_item(p, expr, place)
+                                     : sql_parse_new_call(p, SQL_FUNCTION, position, "list_extract", expr, place);
         }
     }
     return expr;

@@ -143,6 +143,20 @@ bool sql_parse_is_one_of(const char *name, const char *const *names);
 struct sql_expr *
 sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);
 
+/* The argument of unnest(): a null as written becomes a list. NULL: it is, or the statement has failed */
+struct sql_expr *sql_parse_null_list(struct parse *p, struct sql_expr *list);
+
+/* ---- nested.c ---- */
+
+/* flatten(), unnest() and functions that are given a list of lists as written; false: it is none of these. */
+bool sql_parse_nested(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* Whether it is a list of lists as written. */
+bool nested_is(const struct sql_expr *expr);
+/* It as a list of so many levels of an item's type; of none: as text. An item of it. */
+struct sql_expr *
+nested_cast(struct parse *p, struct sql_expr *list, const char *item, size_t levels, int position);
+struct sql_expr *nested_item(struct parse *p, struct sql_expr *list, struct sql_expr *place);
+
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);
 
