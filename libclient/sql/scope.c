@@ -1,5 +1,6 @@
 /* Which column a name means. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -41,6 +42,21 @@ same_name(const char *a, const char *b)
     return strcasecmp(a, b) == 0;
 }
 
+/* "#2": the second column that `*` shows. NULL: it is no such name, or there are fewer. */
+static const struct sql_column *
+column_at(const struct sql_block *block, const char *name)
+{
+    bool place = name[0] == '#' && name[1] != '\0' && strspn(name + 1, "0123456789") == strlen(name + 1);
+    long n = place ? strtol(name + 1, NULL, 10) : 0;
+
+    for (size_t i = 0; i < block->column_count; i++) {
+        if (!block->columns[i]->hidden && --n == 0) {
+            return block->columns[i];
+        }
+    }
+    return NULL;
+}
+
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
 {
@@ -66,7 +82,7 @@ sql_find_column(const struct sql_block *block, const char *table, const char *na
             exact = is_exact;
         }
     }
-    return found;
+    return found == NULL && table == NULL ? column_at(block, name) : found;
 }
 
 static bool

@@ -213,6 +213,50 @@ dialect_filter(struct dialect *d, struct dialect_token *token)
     }
 }
 
+/* Whether a value may end there: of what stands behind it an operator is one. */
+static bool
+ends_value(const struct dialect_token *token)
+{
+    return dialect_is_name(token) || token->is_value || dialect_is(token, ")") || dialect_is(token, "]");
+}
+
+/* x NOT NULL is x IS NOT NULL, where queries stand. */
+void
+dialect_not_null(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const makes[] = {"create", "alter", NULL};
+
+    if (dialect_is(token->next, "null") && ends_value(token->prev) && !dialect_is(token->prev, "is") &&
+        !dialect_is_one(d->first.next, makes)) {
+        (void)dialect_add(d, token, "is", token);
+    }
+}
+
+/* #1 is the first column of FROM: the name "#1", which sql_find_column() knows. */
+void
+dialect_place(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *number = token->next;
+
+    if ((!ends_value(token->prev) || dialect_is(token->prev, "by")) && number->is_value && number->size < 6 &&
+        (int)strspn(number->text, "0123456789") >= number->size) {
+        dialect_replace(d, token, sql_printf(d->q, "\"#%.*s\"", number->size, number->text));
+        dialect_remove(d, number);
+    }
+}
+
+/* DECIMAL() is DECIMAL. */
+void
+dialect_decimal(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *open = token->next;
+
+    if (dialect_is(open, "(") && open->pair != NULL && open->next == open->pair) {
+        dialect_remove(d, open->pair);
+        dialect_remove(d, open);
+    }
+}
+
 /* ---- intervals ---- */
 
 /* What the unit is called where granary reads it, its zeros, and how it counts numbers with a fraction. */
