@@ -15,7 +15,7 @@ group_keys(struct sql_block *block, const struct sql_targets *targets, const cha
 
     for (size_t i = 0; i < select->group_count; i++) {
         struct sql_expr *expr = select->group[i];
-        long position = sql_position_in(block, expr, targets->count);
+        long position = expr->kind == SQL_LITERAL ? sql_position_in(block, expr, targets->count) : 0;
 
         if (position < 0) {
             return false;
@@ -78,12 +78,50 @@ needs_around(const struct sql_block *block, struct sql_expr *const *exprs, size_
     return needs;
 }
 
+/* What subqueries name in the place of the block's aggregates. */
+static bool
+bind_lifted(struct sql_block *block, const struct sql_targets *targets, const struct sql_order *order)
+{
+    const struct sql_select *select = block->select;
+    bool ok = true;
+
+    for (size_t i = 0; i < targets->count && ok; i++) {
+        ok = sql_lift_aggregates(block, targets->list[i].expr);
+    }
+    for (size_t i = 0; i < select->order_count && ok; i++) {
+        ok = sql_lift_aggregates(block, order[i].expr);
+    }
+    ok = ok && (select->having == NULL || sql_lift_aggregates(block, select->having)) &&
+         (select->qualify == NULL || sql_lift_aggregates(block, select->qualify));
+    for (size_t i = 0; ok && select->lifted != NULL && i < select->lifted->count; i++) {
+        ok = sql_bind(block, select->lifted->list[i].expr);
+    }
+    return ok;
+}
+
+static bool
+add_lifted(struct sql_block *block)
+{
+    const struct sql_lifted *lifted = block->select->lifted;
+
+    for (size_t i = 0; lifted != NULL && i < lifted->count; i++) {
+        const char *frame = sql_column_of(block, &block->rel, lifted->list[i].expr);
+
+        if (frame == NULL || !sql_add_column(block, NULL, lifted->list[i].alias, frame, 0)) {
+            return false;
+        }
+        block->columns[block->column_count - 1]->lifted = true;
+    }
+    return true;
+}
+
 static bool
 group_block(struct sql_block *block, const struct sql_targets *targets, struct sql_order *order)
 {
     const struct sql_select *select = block->select;
     struct sql_statement *q = block->q;
-    size_t count = targets->count + 2 + select->order_count;
+    const size_t lifted = select->lifted == NULL ? 0 : select->lifted->count;
+    size_t count = targets->count + 2 + select->order_count + lifted;
     struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
     const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1);
     struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
@@ -103,6 +141,9 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
     exprs[targets->count + 1] = select->qualify;
     for (size_t i = 0; i < select->order_count; i++) {
         exprs[targets->count + 2 + i] = order[i].expr;
+    }
+    for (size_t i = 0; i < lifted; i++) {
+        exprs[count - lifted + i] = select->lifted->list[i].expr;
     }
     if (select->set_count > 0) {
         block->set_keys = SQL_ARRAY(q, const char *, select->group_count + 1);
@@ -126,7 +167,7 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
         }
     }
     block->grouped = true;
-    return true;
+    return add_lifted(block);
 }
 
 /* HAVING, or QUALIFY: rows for which it is true. */
@@ -448,6 +489,7 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         return sql_fail(q, GRANARY_EINVAL, select->position, "SELECT lists no value");
     }
     select = sql_write_all_out(q, select, &targets, targets.count);
+    select = select == NULL ? NULL : sql_expand_order(block, select);
     columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
     if (columns == NULL) {
         return false;
@@ -461,7 +503,11 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         return sql_fail(q, GRANARY_EINVAL, select->qualify->position,
                         "QUALIFY is about window functions, of which there is none here: put the condition into WHERE");
     }
-    grouped = sql_groups(select) || any_has(select, &targets, sql_has_aggregate);
+    if (!bind_lifted(block, &targets, order)) {
+        return false;
+    }
+    grouped = sql_groups(select) || any_has(select, &targets, sql_has_aggregate) ||
+              (select->lifted != NULL && select->lifted->count > 0);
     for (size_t i = 0; i < select->order_count && !grouped; i++) {
         grouped = sql_has_aggregate(order[i].expr);
     }

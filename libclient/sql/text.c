@@ -127,7 +127,8 @@ add_case(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *ou
 static bool
 add_column(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
-    if (block->grouped && expr->column->block == block && !sql_is_borrowed(block, expr->column->frame)) {
+    if (block->grouped && expr->column->block == block && !expr->column->lifted &&
+        !sql_is_borrowed(block, expr->column->frame)) {
         return sql_fail(block->q, GRANARY_EINVAL, expr->position,
                         "column '%s' differs within a group: name it in GROUP BY, or aggregate it", expr->text);
     }

@@ -225,8 +225,8 @@ sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **ar
 
 /* ---- which ---- */
 
-static const char *const list_aggregates[] = {"list_aggregate", "list_aggr",      "array_aggregate",
-                                              "array_aggr",     "aggregate_list", NULL};
+static const char *const list_aggregates[] = {
+    "list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate_list", "aggregate", NULL};
 static const char *const list_sorts[] = {"list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort", NULL};
 static const char *const lists[] = {"list", "array_agg", NULL};
 static const char *const texts[] = {"string_agg", "group_concat", "listagg", NULL};
@@ -375,11 +375,12 @@ compose(const struct call *c, const char *name, const struct inside *in)
     if (strcmp(name, "mode") == 0) {
         return mode(c, in);
     }
-    if (sql_parse_is_one_of(name, firsts) && c->count == 1) {
-        struct sql_expr *there = strcmp(name, "any_value") == 0 ? composed_null_test(c, c->args[0], true) : NULL;
+    if ((sql_parse_is_one_of(name, firsts) && c->count == 1) || (strcmp(name, "nth_value") == 0 && c->count == 2)) {
+        bool filled = strcmp(name, "any_value") == 0 || parse_is_noted(c->p, c->from->location, NOTED_IGNORE_NULLS);
+        struct sql_expr *there = filled ? composed_null_test(c, c->args[0], true) : NULL;
 
         return CALL(c, SQL_FUNCTION, "list_extract", gathered_in_order(c, c->args[0], in->order, in->count, there),
-                    composed_literal(c, name[0] == 'l' ? "(-1)" : "1"));
+                    c->count == 2 ? c->args[1] : composed_literal(c, name[0] == 'l' ? "(-1)" : "1"));
     }
     return in->distinct ? compose_distinct(c, name) : NULL;
 }
@@ -428,7 +429,7 @@ is_of_list(const PgQuery__FuncCall *call, const char *name)
 static bool
 wants_composing(const PgQuery__FuncCall *call, const char *name)
 {
-    bool distinct = call->agg_distinct && call->over == NULL && is_of_different(name);
+    bool distinct = call->agg_distinct && is_of_different(name);
 
     if (is_of_list(call, name)) {
         return true;
@@ -441,7 +442,9 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
         ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && call->n_args == 2)) {
         return true;
     }
-    return distinct || (call->n_agg_order > 0 && sql_parse_is_one_of(name, firsts)) ||
+    return distinct ||
+           (call->n_agg_order > 0 &&
+            (sql_parse_is_one_of(name, firsts) || (strcmp(name, "nth_value") == 0 && call->over != NULL))) ||
            ((call->agg_within_group || call->n_agg_order > 0) && strcmp(name, "mode") == 0);
 }
 
@@ -592,11 +595,6 @@ sql_parse_composed(struct parse *p, const PgQuery__FuncCall *from, const char *n
         return true;
     }
     parse_take(p, &from->agg_distinct);
-    if (call.over != NULL && (from->agg_distinct || from->n_agg_order > 0)) {
-        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
-                       "DISTINCT or ORDER BY in '%s' with OVER is not supported", name);
-        return true;
-    }
     if (take_order(&call, name, &in)) {
         expr = compose(&call, name, &in);
         if (expr == NULL && p->q->err == GRANARY_OK) {

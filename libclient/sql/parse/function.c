@@ -457,6 +457,9 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
         return sql_parse_columns(p, call);
     }
+    if (strcmp(name, SQL_UNPACK) == 0 && call->n_args == 1 && call->over == NULL) {
+        return sql_parse_arguments(p, SQL_UNPACK, TAKE(p, call, args), 1, call->location);
+    }
     if (sql_parse_lambda(p, call, name, &made)) {
         return made;
     }

@@ -239,7 +239,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select c.id from a", GRANARY_ENOENT, "no table in FROM is called 'c'"},
         {"select * from nowhere", GRANARY_ENOENT, "line 1, column 15: no table 'nowhere'"},
         {"select * from 'nowhere.csv'", GRANARY_ENOENT, "nowhere.csv: No such file"},
-        {"select * from a, a", GRANARY_EINVAL, "two tables in FROM are called 'a'"},
+        {"select a.id from a, a", GRANARY_EINVAL, "two tables in FROM are called 'a'"},
         {"select sum(sum(x)) from a", GRANARY_EINVAL, "an aggregate of an aggregate"},
         {"select name, sum(x) from a", GRANARY_EINVAL, "column 'name' differs within a group"},
         {"select name from a where sum(x) > 1", GRANARY_EINVAL, "put the condition into HAVING"},
@@ -652,6 +652,9 @@ long_statements_are_translated_or_refused(void **state)
     assert_non_null(strstr(granary_error_message(), "OR has 5000 terms"));
     assert_int_equal(translate_many("select x + 1 as c0, ", "c0 + c0 + c", " as d, ", 2000, " as e from a"),
                      GRANARY_ENOENT);
+    assert_int_equal(translate_many("values (", "", "), (", 3000, ")"), GRANARY_OK);
+    assert_int_equal(translate_many("values (", "", "), (", 100001, ")"), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "VALUES has 100001 rows, and can have 100000"));
     assert_non_null(text);
     memset(text, 'x', 4 * large + 64);
     memcpy(text, "select '", 8);
