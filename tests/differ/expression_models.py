@@ -451,6 +451,18 @@ def part_of(row, options):
     return text[max(start, 0):int(min(max(end, 0), len(text)))]
 
 
+# As drawn: each a has a mark of its own, which is none more.
+MARKED = "replace({0}, 'a', 'a\u0308')"
+
+
+def marked(model):
+    return lambda row, o: model(row, o).replace('a', 'a\u0308')
+
+
+both('LENGTH_DRAWN', f'length_grapheme({MARKED})', 's', lambda row, o: len(row[0]))
+both('LEFT_DRAWN', f'left_grapheme({MARKED}, {{1}})', 'sc', marked(lambda row, o: row[0][:row[1]] if row[1] >= 0 else row[0][:max(0, len(row[0]) + row[1])]))
+both('RIGHT_DRAWN', f'right_grapheme({MARKED}, {{1}})', 'sc', marked(lambda row, o: row[0][max(0, len(row[0]) - row[1]):] if row[1] >= 0 else row[0][-row[1]:]))
+both('PART_DRAWN', f'substring_grapheme({MARKED}, {{1}}, [0])', 'sc', marked(part_of), [[0, 1, 2, 5, -1, -2]])
 graph('PART', 'substring^({0}, {1})', 'sc', part_of)
 graph('PART', 'substring^({0}, {1}, [0])', 'sc', part_of, [[0, 1, 2, 5, -1, -2]])
 for alias in ('substring', 'substr'):

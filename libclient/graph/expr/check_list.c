@@ -14,6 +14,17 @@ need_list(struct gr_expr *expr)
     return expr_is_list(expr->operands[0]->dtype) ? GRANARY_OK : expr_wrong_operand(expr, 0, "a list");
 }
 
+/* A null, and a list of nulls, has items of that dtype. */
+static granary_err
+need_list_of(struct gr_expr *expr, granary_dtype item)
+{
+    if (expr->operands[0]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], GRANARY_LIST(item));
+    }
+    (void)expr_nulls_become(expr->operands[0], GRANARY_LIST(item));
+    return need_list(expr);
+}
+
 static granary_dtype
 item_of(const struct gr_expr *expr)
 {
@@ -236,7 +247,7 @@ expr_check_list_contains(struct gr_expr *expr)
 granary_err
 expr_check_list_sum(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    granary_err err = need_list_of(expr, GRANARY_INT64);
     granary_dtype item = item_of(expr);
     bool is_mean = expr->op == GR_OP_LIST_MEAN;
 
@@ -733,8 +744,7 @@ expr_check_list_from_key(struct gr_expr *expr)
 granary_err
 expr_check_list_number(struct gr_expr *expr)
 {
-    bool nulls = expr_nulls_become(expr->operands[0], GRANARY_LIST(GRANARY_FLOAT64));
-    granary_err err = nulls ? GRANARY_OK : need_list(expr);
+    granary_err err = need_list_of(expr, GRANARY_FLOAT64);
     granary_dtype item = item_of(expr);
 
     expr->dtype = GRANARY_FLOAT64;
@@ -746,7 +756,7 @@ expr_check_list_number(struct gr_expr *expr)
 granary_err
 expr_check_list_truth(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    granary_err err = need_list_of(expr, GRANARY_BOOL);
 
     expr->dtype = GRANARY_BOOL;
     return err == GRANARY_OK && item_of(expr) != GRANARY_BOOL ? expr_wrong_operand(expr, 0, "a list of bools") : err;

@@ -18,6 +18,8 @@ REASONS = [
     (r'\bstring_split_regex\s*\([^)]*\|\)', 'an empty match directly behind another one splits nothing, as in PostgreSQL'),
     (r'\bregexp_split_to_array\s*\([^)]*\\s\*', 'an empty match splits behind each character, as in PostgreSQL'),
     (r'\b(var|stddev)_?(pop|samp)?\s*\(\s*\'(inf|nan)', 'nan, as in PostgreSQL; a nan counts as missing'),
+    (r'\b(sum|min|max)\s*\(\s*(\'nan\'|f\b.*\bfloats\b)', 'a nan counts as missing'),
+    (r'\bsign\s*\(\s*\'nan', 'nan, as in PostgreSQL'),
     (r'\b(using\s+sample|tablesample)\b', 'other rows are drawn'),
     (r'\bilike\b.*chr\s*\(\s*0', 'a NUL is a character as any other'),
     (r'\(\s*(describe|desc|show|summarize)\b', 'types are called as granary calls them'),

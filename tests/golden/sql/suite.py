@@ -48,9 +48,9 @@ MOST_SHOWN = 50000
 # DuckDB's types whose values granary has, perhaps in a wider type.
 KNOWN = re.compile(r'(BOOLEAN|(U?(TINY|SMALL|BIG)INT)|U?INTEGER|FLOAT|DOUBLE|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE|BLOB|DECIMAL\(\d+,\d+\)|"?NULL"?|SQLNULL)(\[\])?$')
 LACKED_WORDS = re.compile(r'\b(struct|struct_pack|row|map|map_from_entries|hugeint|uhugeint|int128|enum|uuid|bit|bitstring|union_value|interval|timetz|variant|json|varint|bignum|'
-                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|'
+                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|(list_)?histogram|'
                           r'(map|struct|st|enum_range|uuid)_\w+(?=\s*\()|md5_number|uuidv\d)\b|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:|'
-                          r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)', re.I)
+                          r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)|\'[+-]?infinity\'\s*(::|as)\s*(date|timestamp)', re.I)
 SETUP_WORDS = re.compile(r'\b(nextval|currval|getvariable|pragma_\w+|duckdb_\w+|information_schema|pg_catalog|sqlite_master|pg_\w+|current_setting|system\.|test_all_types|test_vector_types|'
                          r'repeat_row|glob|read_text|read_blob|parquet_metadata|parquet_schema|query_table|checkpoint|sql_auto_complete|json_execute\w*|which_secret|'
                          r'enum_range|enum_first|enum_last|rowid|ctid|txid_current|has_\w+_privilege)\b', re.I)
