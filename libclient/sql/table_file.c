@@ -392,6 +392,10 @@ sql_open_file(struct sql_statement *q, const struct sql_from *named, const char 
         return q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message());
     }
     table->rows = columns.sketch.rows;
+    table->numbered = format == &gr_format_csv && table->count > 0;
+    for (size_t i = 0; i < table->count && table->numbered; i++) {
+        table->numbered = strcmp(table->columns[i], sql_printf(q, "c%zu", i)) == 0;
+    }
     if (columns.sketch.sniffed) {
         granary_node_set_bool(q->graph, table->node, "sniff", true);
     }

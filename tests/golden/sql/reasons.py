@@ -13,5 +13,8 @@ REASONS = [
     (r'\bregexp_split_to_array\s*\([^)]*\\s\*', 'an empty match splits behind each character, as in PostgreSQL'),
     (r'\b(var|stddev)_?(pop|samp)?\s*\(\s*\'(inf|nan)', 'nan, as in PostgreSQL; a nan counts as missing'),
     (r'\b(using\s+sample|tablesample)\b', 'other rows are drawn'),
+    (r'\bmax\s*\(.*can_have_nan', 'a nan counts as missing in aggregates'),
+    (r'\*\s+from\s+read_csv\w*\s*\(\s*\[[^\]]*\]\s*\)', '* has the columns of all files'),
+    (r'\.tsv\',\s*header\s*=\s*0\)', 'an empty line is no record, in a single column, too'),
     (r'\bilike\b.*chr\s*\(\s*0', 'a NUL is a character as any other'),
 ]
