@@ -267,8 +267,10 @@ sql_parse_inner(struct sql_statement *q, const char *text, const char *what, int
     inner.length = strlen(inner.text);
     tree = sql_parse(&inner);
     if (tree.select == NULL) {
+        const char *why = inner.err != GRANARY_OK ? inner.message : "it is no SELECT";
+
         (void)sql_fail(q, inner.err != GRANARY_OK ? inner.err : GRANARY_EUNSUPPORTED, position, "%s: %.*s", what,
-                       (int)strcspn(inner.message, "\n"), inner.err != GRANARY_OK ? inner.message : "it is no SELECT");
+                       (int)strcspn(why, "\n"), why);
         return NULL;
     }
     sql_place_select(tree.select, position);

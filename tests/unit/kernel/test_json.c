@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text/buf.h"
+#include "kernel/rows/json/path.h"
 #include "kernel/rows/json/tree.h"
 
 static enum json_checked
@@ -207,6 +208,49 @@ garbled_texts(void **state)
     assert_true(good > 5000);
 }
 
+/* Steps of any path end with it, and no step lies behind it. */
+static void
+garbled_paths(void **state)
+{
+    static const char bytes[] = "$.[]*#-09a\"\\/~ ";
+    static const char json[] = "{\"a\": [1, {\"a\": {\"*\": 2}}], \"\": [], \"~0\": 3, \"9\": {}}";
+    const struct rows_text text = {json, sizeof json - 1};
+    int good = 0;
+    int found = 0;
+
+    (void)state;
+    srandom(8);
+    for (int run = 0; run < 200000; run++) {
+        size_t size = (size_t)random() % 9;
+        char *copy = malloc(size + 1);
+        struct json_path path = {.text = {copy, size}};
+        struct json_step step;
+        const char *at = NULL;
+        enum json_step_found is;
+        int steps = 0;
+
+        assert_non_null(copy);
+        for (size_t i = 0; i < size; i++) {
+            copy[i] = i == 0 && random() % 4 != 0 ? '$' : bytes[(size_t)random() % (sizeof bytes - 1)];
+        }
+        copy = realloc(copy, size > 0 ? size : 1); /* of that size: a sanitizer sees what is read behind it */
+        assert_non_null(copy);
+        path.text.bytes = copy;
+        while ((is = json_path_step(&path, &at, &step)) == JSON_STEP) {
+            assert_true(at <= copy + size && ++steps <= (int)size);
+            assert_true(step.key.size == 0 ||
+                        (step.key.bytes >= copy && step.key.bytes + step.key.size <= copy + size));
+        }
+        if (json_path_check(&path)) {
+            assert_int_equal(is, JSON_NO_MORE);
+            good++;
+            found += json_find(&text, &path, &size) != NULL;
+        }
+        free(copy);
+    }
+    assert_true(good > 5000 && found > 1000);
+}
+
 static void
 what_is_no_json_is_an_error(void **state)
 {
@@ -266,6 +310,7 @@ main(void)
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(paths),
         cmocka_unit_test(garbled_texts),
+        cmocka_unit_test(garbled_paths),
         cmocka_unit_test(what_is_no_json_is_an_error),
         cmocka_unit_test(what_is_large_is_an_error),
     };
