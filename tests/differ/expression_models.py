@@ -405,7 +405,7 @@ for name, call in (('UNHEX', 'unhex(hex({0}))'), ('FROM_BASE64', 'from_base64(ba
 sql('HEX', 'to_hex({0})', 's', lambda row, o: row[0].encode().hex().upper(), alias='to_hex')
 sql('UNHEX', 'decode(from_hex(hex({0})))', 's', lambda row, o: row[0], alias='from_hex')
 both('UNBIN', 'decode(unbin(bin({0})))', 's', lambda row, o: row[0])
-both('UNBIN', 'decode(from_binary(bin({0})))', 's', lambda row, o: row[0], alias='from_binary')
+sql('UNBIN', 'decode(from_binary(bin({0})))', 's', lambda row, o: row[0], alias='from_binary')
 sql('BASE64', 'to_base64({0})', 's', lambda row, o: base64.b64encode(row[0].encode()).decode(), alias='to_base64')
 
 
