@@ -232,36 +232,94 @@ unnested(const struct sql_expr *expr)
     return expr->kind == SQL_FUNCTION && strcmp(expr->text, SQL_UNNEST) == 0 && expr->count == 1 ? expr->args[0] : NULL;
 }
 
-/* A row for each item of the lists that are targets, all of them side by side. */
+/* How many calls of unnest() an expression has that is none itself; to: they go there, unless it is NULL. */
+static size_t
+unnests_within(const struct sql_expr *expr, const struct sql_expr **to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        if (unnested(expr->args[i]) == NULL) {
+            count += unnests_within(expr->args[i], to == NULL ? NULL : to + count);
+        } else if (to != NULL) {
+            to[count++] = expr->args[i];
+        } else {
+            count++;
+        }
+    }
+    return count;
+}
+
+/* The calls in SELECT's list: of each target itself, or all within it. NULL: the statement has failed. */
+static const struct sql_expr **
+list_unnests(struct sql_block *block, const struct sql_targets *targets, size_t *ret_count)
+{
+    const struct sql_expr **calls;
+    size_t count = 0;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        count += unnested(targets->list[i].expr) != NULL ? 1 : unnests_within(targets->list[i].expr, NULL);
+    }
+    calls = SQL_ARRAY(block->q, const struct sql_expr *, count);
+    *ret_count = count;
+    count = 0;
+    for (size_t i = 0; i < targets->count && calls != NULL; i++) {
+        if (unnested(targets->list[i].expr) != NULL) {
+            calls[count++] = targets->list[i].expr;
+        } else {
+            count += unnests_within(targets->list[i].expr, calls + count);
+        }
+    }
+    return calls;
+}
+
+/* A row for each item of the lists, all of them side by side; then what is computed of the items. */
 static bool
 unnest_targets(struct sql_block *block, const struct sql_targets *targets, struct sql_result *result)
 {
     struct sql_statement *q = block->q;
-    const char **names = SQL_ARRAY(q, const char *, targets->count);
-    size_t count = 0;
+    size_t count;
+    const struct sql_expr **calls = list_unnests(block, targets, &count);
+    const char **names = SQL_ARRAY(q, const char *, count);
 
-    for (size_t i = 0; i < targets->count && names != NULL; i++) {
-        const char *text = unnested(targets->list[i].expr) == NULL ? NULL : sql_quoted(q, result->outputs[i].frame);
+    for (size_t i = 0; i < count && names != NULL && calls != NULL; i++) {
+        const char *column = sql_column_of(block, &block->rel, calls[i]->args[0]);
+        const char *text = column == NULL ? NULL : sql_quoted(q, column);
 
-        if (text == NULL) {
-            continue;
-        }
-        names[count] = sql_fresh(q, sql_target_name(&targets->list[i]));
-        if (names[count] == NULL ||
-            !sql_rel_assign(q, &block->rel, &names[count], &text, 1, targets->list[i].expr->position)) {
+        names[i] = sql_fresh(q, calls[i]->written != NULL ? calls[i]->written : SQL_UNNEST);
+        if (text == NULL || names[i] == NULL ||
+            !sql_rel_assign(q, &block->rel, &names[i], &text, 1, calls[i]->position)) {
             return false;
         }
-        count++;
     }
-    if (names == NULL || count == 0) {
-        return names != NULL;
+    for (size_t i = 0; count > 1 && i < count && calls != NULL; i++) {
+        if (calls[i]->negated) {
+            return sql_fail(q, GRANARY_EUNSUPPORTED, calls[i]->position,
+                            "unnest() of several levels stands beside no other one: unnest level by level");
+        }
+    }
+    if (calls == NULL || names == NULL || count == 0) {
+        return calls != NULL && names != NULL;
     }
     if (!sql_rel_unnest(q, &block->rel, names, count, false, block->select->position)) {
         return false;
     }
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_name_expr(block, calls[i], sql_quoted(q, names[i]))) {
+            return false;
+        }
+    }
     for (size_t i = 0, at = 0; i < targets->count; i++) {
-        if (unnested(targets->list[i].expr) != NULL) {
+        const struct sql_expr *expr = targets->list[i].expr;
+
+        if (unnested(expr) != NULL) {
             result->outputs[i].frame = names[at++];
+        } else if (unnests_within(expr, NULL) > 0) {
+            at += unnests_within(expr, NULL);
+            result->outputs[i].frame = sql_column_of(block, &block->rel, expr);
+        }
+        if (result->outputs[i].frame == NULL) {
+            return false;
         }
     }
     return true;
@@ -311,6 +369,9 @@ compute_targets(struct sql_block *block, const struct sql_targets *targets, stru
             return false;
         }
         ret_result->outputs[i].name = sql_target_name(&targets->list[i]);
+        if (list == NULL && unnests_within(expr, NULL) > 0) {
+            continue; /* not before unnest_targets() */
+        }
         ret_result->outputs[i].frame = targets->count > TARGETS_APART
                                            ? batch_column(block, list != NULL ? list : expr, &batch)
                                            : sql_column_of(block, &block->rel, list != NULL ? list : expr);

@@ -321,7 +321,7 @@ add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out
     case SQL_FUNCTION:
         if (strcmp(expr->text, SQL_UNNEST) == 0) {
             return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
-                            "unnest() stands by itself in SELECT's list, or in FROM");
+                            "unnest() stands in SELECT's list, and in no other one, or in FROM");
         }
         gr_buf_addf(out, "%s%s(", expr->text, sql_is_rounding(expr->text, strlen(expr->text)) ? "^" : "");
         ok = add_list(block, expr, 0, ", ", out);

@@ -365,7 +365,7 @@ formats_of(granary_dtype dtype)
            : dtype == GRANARY_UINT64                                             ? NULL
            : expr_is_integer(dtype)                                              ? "dxXobhH"
            : reals                                                               ? "fFeEgG"
-           : dtype == GRANARY_STRING || gr_dtype_class(dtype) == GR_CLASS_MOMENT ? "s"
+           : gr_dtype_is_text(dtype) || gr_dtype_class(dtype) == GR_CLASS_MOMENT ? "s"
                                                                                  : NULL;
 }
 

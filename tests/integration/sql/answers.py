@@ -201,7 +201,7 @@ select d + interval 1 day < '2024-01-06 10:00:00' x, date_trunc('month', d) y fr
 true,2024-01-01T00:00:00
 
 select (select count(*) filter (where o > 2) from (values (1)) i(n)) from (values (2), (3)) u(o)
-error: an aggregate of that query's rows
+1
 
 select (select count(*) filter (where o > 2 and n = 1) from (values (1)) i(n)) c from (values (2), (3)) u(o) order by c
 0
@@ -505,7 +505,8 @@ select * like 'q%' from whole
 error: line 1, column 8: no column is left of *: none matches 'q%'
 
 select * from whole order by columns('i')
-error: line 1, column 30: * stands for columns of SELECT
+1,1.5
+2,2.5
 
 select * replace (i) from whole
 error: line 1, column 10: each item needs AS and a name

@@ -426,7 +426,7 @@ casts(void **state)
         {"cast(u as decimal(3))", "decimal(3)", "18446744073709551615.000"},
         {"cast(i as decimal(2))", "decimal(2)", "7.00"},
         {"cast(0.125 as decimal(2))", "decimal(2)", "0.13"},
-        {"cast(0.125e0 as decimal(2))", "decimal(2)", "0.12"},
+        {"cast(0.125e0 as decimal(2))", "decimal(2)", "0.13"},
         {"cast('0.125' as decimal(2))", "decimal(2)", "0.13"},
         {"cast(' -12.5 ' as float64)", "float64", "-12.5"},
         {"cast('1e3' as float64)", "float64", "1000.0"},
