@@ -192,6 +192,7 @@ struct sql_from {
     /* UNNEST: a column of the items of each list, side by side */
     struct sql_expr **lists;
     size_t list_count;
+    bool equal;      /* they are of one length */
     bool ordinality; /* ... and behind them one of their numbers, from 1 */
     /* JOIN */
     enum sql_join join;

@@ -394,7 +394,7 @@ expr_check_formatted(struct gr_expr *expr)
                                                 : "a value that this type of format writes: cast it");
     }
     if (types[0] == 'f') {
-        return spec.precision >= 0 && spec.type == '\0'
+        return spec.precision == 0 && spec.type == '\0'
                    ? expr_wrong_operand(expr, 1, "a type behind the digits of a float: '.2f'")
                : dtype == GRANARY_FLOAT32 ? GRANARY_OK
                                           : expr_convert(&expr->operands[0], GRANARY_FLOAT64);
