@@ -181,6 +181,18 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
     return sql_printf(p->q, "list(%s)", scalar);
 }
 
+/* A list of lists as written, cast to text, or level by level. */
+static struct sql_expr *
+cast_nested(struct parse *p, const PgQuery__TypeName *type, struct sql_expr *list, int position)
+{
+    const char *item = parse_scalar(p, type);
+
+    for (size_t i = 0; i < type->n_array_bounds; i++) {
+        (void)TAKE(p, TAKE(p, type, array_bounds)[i]->integer, ival);
+    }
+    return item == NULL ? NULL : nested_cast(p, list, item, type->n_array_bounds, position);
+}
+
 /* INTERVAL '3' MONTH comes with the unit as a mask of PostgreSQL's. */
 static const char *
 interval_unit(struct parse *p, const PgQuery__TypeName *type)
@@ -285,6 +297,7 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     int position = cast->location >= 0 ? cast->location : type->location;
     bool tries = parse_is_noted(p, cast->location, NOTED_TRY);
     const char *rounded = rounding_unit(p, type, name);
+    struct sql_expr *inner = NULL;
     const char *dtype;
     struct sql_expr *expr;
 
@@ -305,6 +318,12 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
                               : sql_parse_new_expr(p, SQL_LITERAL, position,
                                                    sql_printf(p->q, "interval %s", sql_literal(p->q, string)), 0);
     }
+    if (value == NULL && !tries) {
+        inner = parse_expr(p, arg);
+        if (inner == NULL || nested_is(inner)) {
+            return inner == NULL ? NULL : cast_nested(p, type, inner, position);
+        }
+    }
     dtype = rounded != NULL ? "timestamp" : parse_dtype(p, type);
     if (dtype == NULL) {
         return NULL;
@@ -318,7 +337,8 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
         expr = sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, sql_literal(p->q, string)),
                                   0);
     } else {
-        expr = sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype, parse_expr(p, arg), NULL);
+        expr = sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype,
+                                  inner != NULL ? inner : parse_expr(p, arg), NULL);
     }
     return rounded == NULL || expr == NULL ? expr : round_moment(p, expr, rounded, position);
 }

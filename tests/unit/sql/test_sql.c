@@ -222,8 +222,8 @@ what_is_wrong_is_told_with_its_place(void **state)
     } cases[] = {
         {"", GRANARY_EINVAL, "there is no statement"},
         {"select summ(x) from a", GRANARY_EINVAL, "no function 'summ'; did you mean 'sum'?"},
-        {"select * from '/dev'", GRANARY_ENOENT,
-         "line 1, column 15: /dev: the folder has no file whose ending tells its format"},
+        {"select * from '/proc/sys/vm'", GRANARY_ENOENT,
+         "line 1, column 15: /proc/sys/vm: the folder has no file whose ending tells its format"},
         {"select * from '/dev/null'", GRANARY_EINVAL, "/dev/null: nothing came"},
         {"select * from '/nowhere/at.all'", GRANARY_ENOENT, "/nowhere/at.all: No such file"},
         {"select x from a; select 1", GRANARY_EINVAL, "one statement at a time"},
@@ -239,7 +239,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select c.id from a", GRANARY_ENOENT, "no table in FROM is called 'c'"},
         {"select * from nowhere", GRANARY_ENOENT, "line 1, column 15: no table 'nowhere'"},
         {"select * from 'nowhere.csv'", GRANARY_ENOENT, "nowhere.csv: No such file"},
-        {"select * from a, a", GRANARY_EINVAL, "two tables in FROM are called 'a'"},
+        {"select a.id from a, a", GRANARY_EINVAL, "two tables in FROM are called 'a'"},
         {"select sum(sum(x)) from a", GRANARY_EINVAL, "an aggregate of an aggregate"},
         {"select name, sum(x) from a", GRANARY_EINVAL, "column 'name' differs within a group"},
         {"select name from a where sum(x) > 1", GRANARY_EINVAL, "put the condition into HAVING"},
@@ -268,13 +268,10 @@ what_is_wrong_is_told_with_its_place(void **state)
          GRANARY_EUNSUPPORTED, "names columns of both sides"},
         {"select (select 1 from b right join region on r_regionkey = a.id) from a", GRANARY_EUNSUPPORTED,
          "RIGHT or FULL JOIN with a condition on columns of the query around"},
-        {"select (select max(a.x) from b) from a", GRANARY_EUNSUPPORTED, "is an aggregate of that query's rows"},
         {"select (select count(*) from b group by grouping sets ((a.x), (b.y)) limit 1) from a", GRANARY_EUNSUPPORTED,
          "GROUPING SETS of columns of the query around"},
         {"select (select count(*) from b where b.y = a.x group by rollup (name)) from a", GRANARY_EUNSUPPORTED,
          "write UNION ALL"},
-        {"select (select (select max(y) from b where y > sum(a.x)) from a) from a", GRANARY_EINVAL,
-         "put the condition into HAVING"},
         {"select id from a union select id, y from b", GRANARY_EINVAL, "one side lists 1 values, the other 2"},
         {"select id from a where row_number() over () = 1", GRANARY_EINVAL, "put the condition into QUALIFY"},
         /* What was written in another order is shown where it was written. */
@@ -305,7 +302,6 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select sum(x) over (groups 1 preceding) from a", GRANARY_EINVAL, "GROUPS needs ORDER BY"},
         {"select sum(x) over (order by id, x range 1 preceding) from a", GRANARY_EINVAL,
          "needs one column in its window's"},
-        {"select sum(distinct x) over () from a", GRANARY_EUNSUPPORTED, "DISTINCT in 'sum' is not supported"},
         {"select max(x ignore nulls) over () from a", GRANARY_EUNSUPPORTED,
          "IGNORE NULLS and RESPECT NULLS are for lag"},
         {"select nth_value(x, 2) from last over (order by id) from a", GRANARY_EINVAL, "syntax error"},
@@ -314,7 +310,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select *", GRANARY_EINVAL, "SELECT * needs FROM"},
         {"select * from generate(1)", GRANARY_EUNSUPPORTED, "anything but generate_series(...) and range(...)"},
         {"select cast(x as int[][]) from a", GRANARY_EUNSUPPORTED, "there are no lists of lists"},
-        {"select unnest([x]) + 1 from a", GRANARY_EUNSUPPORTED, "unnest"},
+        {"select unnest(list_value(unnest([x]))) from a", GRANARY_EUNSUPPORTED, "unnest"},
         {"select * from range(1, 'x')", GRANARY_EINVAL, "a series needs whole numbers"},
         {"select * from range(1, 5, 0)", GRANARY_EINVAL, "steps of 0"},
         {"select nth_value(x) over () from a", GRANARY_EUNSUPPORTED, "'nth_value' takes a value and a number"},
@@ -322,13 +318,12 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select name from a where name = \"Qwertz\"", GRANARY_ENOENT,
          "no column 'Qwertz': text stands in single quotes"},
         {"select name, nope_agg(name, ',') from a group by 1", GRANARY_EINVAL, "no function 'nope_agg'"},
-        {"select string_agg(name, name) from a", GRANARY_EUNSUPPORTED, "must be a text as written"},
+        {"select string_agg(name, name) from a", GRANARY_EUNSUPPORTED, "must be a text of no column"},
         {"select string_agg(distinct name, ',' order by id) from a", GRANARY_EINVAL, "can only name the value itself"},
         {"select mode(distinct x) from a", GRANARY_EUNSUPPORTED, "DISTINCT in 'mode' is not supported"},
         {"select sum(x order by nope) from a", GRANARY_ENOENT, "no column 'nope'"},
         {"select list(x order by nope) from a", GRANARY_ENOENT, "no column 'nope'"},
         {"select list(x, id) from a", GRANARY_EINVAL, "'list' does not take 2 arguments"},
-        {"select string_agg(name, ',' order by id) over () from a", GRANARY_EUNSUPPORTED, "with OVER is not supported"},
         {"select list(sum(x)) from a", GRANARY_EINVAL, "an aggregate of an aggregate"},
         {"select quantile_disc(x, 1.5) from a", GRANARY_EINVAL, "a number from 0 to 1"},
         {"select quantile_cont(x, [0.5, 2]) from a", GRANARY_EINVAL, "a number from 0 to 1"},
@@ -652,6 +647,9 @@ long_statements_are_translated_or_refused(void **state)
     assert_non_null(strstr(granary_error_message(), "OR has 5000 terms"));
     assert_int_equal(translate_many("select x + 1 as c0, ", "c0 + c0 + c", " as d, ", 2000, " as e from a"),
                      GRANARY_ENOENT);
+    assert_int_equal(translate_many("values (", "", "), (", 3000, ")"), GRANARY_OK);
+    assert_int_equal(translate_many("values (", "", "), (", 100001, ")"), GRANARY_EUNSUPPORTED);
+    assert_non_null(strstr(granary_error_message(), "VALUES has 100001 rows, and can have 100000"));
     assert_non_null(text);
     memset(text, 'x', 4 * large + 64);
     memcpy(text, "select '", 8);
