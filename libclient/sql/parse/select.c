@@ -108,6 +108,7 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
         if (item->name == NULL) {
             return sql_fail(p->q, GRANARY_ENOENT, table->location, "there is no table '%s'", name);
         }
+        item->name = parse_path(p, item->name);
     } else {
         item->name = sql_printf(p->q, "%s%s%s%s%s", catalog, catalog[0] == '\0' ? "" : ".", schema,
                                 schema[0] == '\0' ? "" : ".", name);
