@@ -9,6 +9,7 @@ and is asked the same. Nothing is compared with what the file says: other versio
     refused    an error with its place in the text, and `failed`: one without
     lacked     not right, and a type takes part that granary has not: named by the error, a column or the result
     setup      it needs what DuckDB alone was told: macros, sequences, settings, other schemas
+    error      PostgreSQL refuses it, too. Scripts of its own suite are run in it as well, where it is there (second.py); its rows are right as DuckDB's are
 """
 import argparse
 import collections
@@ -39,6 +40,7 @@ from granary_test import GranaryError, _check, _GraphOptions, _library
 from logic_test import read_logic_test, read_script
 from reasons import REASONS
 from rows import ROWS
+from second import Second, refuses
 
 SKIPPED = 77
 LONGEST_MS = 20000
@@ -182,6 +184,13 @@ def peer_rows(answer):
     return [[loose(of_duckdb(value, type)) for value, type in zip(row, answer['types'])] for row in answer['rows']]
 
 
+def like_ours(value):
+    """A value of PostgreSQL's."""
+    if isinstance(value, list):
+        return [like_ours(item) for item in value]
+    return moment(value.replace(' BC', ' (BC)')) if isinstance(value, str) and re.match(r'\d{4,6}-\d\d-\d\d', value) else loose(value)
+
+
 def same_item(a, b, tolerance):
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(same_item(x, y, tolerance) for x, y in zip(a, b))
@@ -263,8 +272,9 @@ class Asker:
 # ---- one file ----
 
 class File:
-    def __init__(self, path, session, engine, limits):
+    def __init__(self, path, session, engine, limits, second):
         self.path, self.session, self.engine, self.limits = path, session, engine, limits
+        self.second = second if path.suffix == '.sql' else None
         self.tables, self.loaded, self.macros, self.settings = None, {}, [], []
         self.version, self.asker, self.collated = 0, Asker(engine), False
 
@@ -281,9 +291,11 @@ class File:
     def run(self):
         """(record, outcome, what it says) of each SELECT that DuckDB answers."""
         self.session.ask(open=True)
+        if self.second:
+            self.second.open()
         for path in self.limits.prelude:
             for record in read_script(path.read_text()):
-                self.session.ask(run=record.sql)
+                self.tell(record.sql)
         asked = 0
         for record in self.records():
             if record.other:
@@ -293,10 +305,10 @@ class File:
                 continue  # both keep their own
             if record.kind == 'statement':
                 self.note(sql)
-                self.session.ask(run=sql)
+                self.tell(sql)
                 self.tables, self.version = None, self.version + 1
             elif not SELECTS.match(sql) or CHANGES.search(sql):
-                self.session.ask(run=sql)
+                self.tell(sql)
                 self.tables, self.version = None, self.version + 1
             elif asked < self.limits.per_file:
                 if self.limits.only and not self.limits.only.search(sql):
@@ -306,6 +318,11 @@ class File:
                     continue
                 asked += 1
                 yield (record, *self.judge(record, sql, theirs))
+
+    def tell(self, sql):
+        self.session.ask(run=sql)
+        if self.second:
+            self.second.run(sql)
 
     def note(self, sql):
         if re.search(r'\bcollate\b', sql, re.I):
@@ -336,6 +353,8 @@ class File:
             text = str(error)
             if "no table or file" in text or 'there is no table' in text or 'file not found' in text:
                 return 'setup', text
+            if self.second and refuses(self.second.answer(sql), text):
+                return 'error', text
             return 'lacked' if lacked else 'refused' if text.startswith('line ') else 'failed', text
         except Large as large:
             return 'setup', str(large)
@@ -346,10 +365,16 @@ class File:
             told = f'in another order: {told}' if told else None
         if told is None or as_told(granary_rows(ours), record.answer):  # a file may know better than the DuckDB that is there
             return 'right', ''
+        if self.second and self.as_second(sql, granary_rows(ours)):
+            return 'right', 'as PostgreSQL'
         reason = next((why for pattern, why in REASONS if re.search(pattern, sql, re.I | re.S)), None)
         if reason:
             return 'reason', reason
         return 'lacked' if lacked else 'wrong', told
+
+    def as_second(self, sql, ours):
+        answer = self.second.answer(sql)
+        return 'rows' in answer and differs(ours, [[like_ours(value) for value in row] for row in answer['rows']], False, 1e-5 if answer['rough'] else 1e-8) is None
 
     def give(self, words):
         """granary has the tables that are named, as they are now. What they have of types that it lacks."""
@@ -450,8 +475,9 @@ def main():
         os.mkdir(options.scratch)
         os.mkdir(options.written)
         session = Session()
+        second = Second() if Second.there() and any(path.suffix == '.sql' for path in files) else None
         for path in files:
-            file = File(path, session, engine, options)
+            file = File(path, session, engine, options, second)
             for record, outcome, told in file.results():
                 counts[outcome] += 1
                 for row, pattern in ROWS:
@@ -463,6 +489,8 @@ def main():
                     print(f'{path}:{record.line}: {outcome}: {told}\n    {record.sql}', flush=True)
             file.close()
         session.close()
+        if second:
+            second.close()
     tell('all', counts)
     for row, _ in ROWS:
         if by_row[row]:
@@ -473,7 +501,7 @@ def main():
 def tell(what, counts):
     judged = counts['right'] + counts['wrong'] + counts['refused'] + counts['failed'] + counts['reason']
     share = f'{100 * counts["right"] / judged:.1f} %' if judged else '-'
-    print(f'{what}: {share} of {judged} right; ' + ', '.join(f'{counts[name]} {name}' for name in ('wrong', 'refused', 'failed', 'reason', 'lacked', 'setup') if counts[name]))
+    print(f'{what}: {share} of {judged} right; ' + ', '.join(f'{counts[name]} {name}' for name in ('wrong', 'refused', 'failed', 'reason', 'error', 'lacked', 'setup') if counts[name]))
 
 
 if __name__ == '__main__':
