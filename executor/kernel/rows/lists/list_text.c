@@ -1,6 +1,7 @@
 /*
  * Lists of texts: "[a, 'b c', NULL, [d, e]]". Blanks around an item are left out. One in quotes is what stands in them, where a
  * backslash comes before a quote or a backslash. NULL without quotes is a null, and what stands in brackets is one item.
+ * One in braces is PostgreSQL's (list_braces.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,9 @@ static bool
 read_list(struct reading *r, struct gr_buf *quoted, struct lists_parts *parts, granary_err *err)
 {
     skip_blanks(r);
+    if (r->at < r->end && *r->at == '{') {
+        return lists_read_braces(r->at, r->end, quoted, parts, err);
+    }
     if (r->at == r->end || *r->at++ != '[') {
         return false;
     }
