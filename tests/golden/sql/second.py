@@ -9,8 +9,8 @@ from peers import Postgres
 
 TEXT = (1082, 1114, 1184, 114, 3802)  # date, timestamp, timestamptz, json, jsonb: as text
 FLOAT4 = 700
-# What a statement means to PostgreSQL and is an error: values that do not fit, types that do not meet, groups, rows of a subquery. Others say that it lacks something.
-MEANT = ('22', '21', '42804', '42803', '42P10', '42P19', '42846', '42725')
+# What a statement means to PostgreSQL and is an error: values that do not fit, types that do not meet, groups, windows, rows of a subquery. Others say that it lacks something.
+MEANT = ('22', '21', '42804', '42803', '42P10', '42P19', '42846', '42725', '42P20')
 SYNTAX = '42601'
 
 
@@ -25,19 +25,23 @@ class Second:
         import psycopg2
         self.library = psycopg2
         self.server = Postgres()
-        self.connection = None
+        self.connection, self.number = None, 0
 
     def open(self):
         self.shut()
-        self.server.run('drop database if exists suite with (force)')
-        self.server.run('create database suite')
-        self.connection = self.library.connect(host=self.server.directory, user='differ', dbname='suite', options='-c timezone=UTC')
+        self.number += 1
+        self.server.run(f'create database suite{self.number}')
+        self.connection = self.library.connect(host=self.server.directory, user='differ', dbname=f'suite{self.number}', options='-c timezone=UTC')
         self.connection.autocommit = True
         self.library.extensions.register_type(self.library.extensions.new_type(TEXT, 'TEXT', lambda text, _: text), self.connection)
 
     def shut(self):
         if self.connection:
             self.connection.close()
+            try:
+                self.server.run(f'drop database suite{self.number} with (force)')
+            except self.library.Error:  # something of the script's still stands on it
+                pass
         self.connection = None
 
     def run(self, sql):

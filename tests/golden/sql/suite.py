@@ -358,7 +358,7 @@ class File:
             return 'lacked' if lacked else 'refused' if text.startswith('line ') else 'failed', text
         except Large as large:
             return 'setup', str(large)
-        tolerance = 1e-5 if any('FLOAT' in type for type in theirs['types']) else 1e-8
+        tolerance = 1e-5 if any('FLOAT' in type for type in theirs['types']) or any(column.dtype == 'float32' for column in ours.values()) else 1e-8
         told = differs(granary_rows(ours), peer_rows(theirs), False, tolerance)
         if told is None and re.search(r'\border\s+by\b[^()]*$', sql, re.I):
             told = differs(granary_rows(ours), peer_rows(theirs), True, tolerance)
