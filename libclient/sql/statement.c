@@ -65,20 +65,18 @@ place_of(const struct sql_statement *q, int parsed)
     struct place place = {.line = 1, .column = 1, .begin = q->text};
     size_t at = position < 0 ? 0 : (size_t)position < q->length ? (size_t)position : q->length;
     const char *end = q->text + q->length;
+    const char *next;
 
-    for (size_t i = 0; i < at; i++) {
-        if (q->text[i] == '\n') {
-            place.line++;
-            place.begin = q->text + i + 1;
-            place.column = 1;
-        } else {
-            place.column += (q->text[i] & 0xc0) != 0x80;
-        }
+    for (const char *line; (line = memchr(place.begin, '\n', (size_t)(q->text + at - place.begin))) != NULL;) {
+        place.line++;
+        place.begin = line + 1;
     }
     place.before = (size_t)(q->text + at - place.begin);
-    while (place.begin + place.size < end && place.begin[place.size] != '\n') {
-        place.size++;
+    for (size_t i = 0; i < place.before; i++) {
+        place.column += (place.begin[i] & 0xc0) != 0x80;
     }
+    next = memchr(place.begin, '\n', (size_t)(end - place.begin));
+    place.size = (size_t)((next != NULL ? next : end) - place.begin);
     return place;
 }
 

@@ -173,15 +173,19 @@ sql_expand_targets(struct sql_block *block, struct sql_targets *targets)
 {
     const struct sql_select *select = block->select;
     struct aliases a = {.block = block, .list = select->targets, .count = select->target_count};
+    size_t stars = 0;
 
-    targets->list = SQL_ARRAY(block->q, struct sql_target, select->target_count * (1 + block->column_count));
+    for (size_t i = 0; i < select->target_count; i++) {
+        if (put_target(&a, &select->targets[i]) == NULL) {
+            return false;
+        }
+        stars += sql_star_in(select->targets[i].expr) != NULL;
+    }
+    targets->list = SQL_ARRAY(block->q, struct sql_target, select->target_count + stars * block->column_count);
     targets->count = 0;
     for (size_t i = 0; i < select->target_count && targets->list != NULL; i++) {
         struct sql_target *target = &select->targets[i];
 
-        if (put_target(&a, target) == NULL) {
-            return false;
-        }
         if (sql_star_in(target->expr) != NULL) {
             if (!sql_expand_star(block, target, targets)) {
                 return false;

@@ -136,15 +136,14 @@ plan_insert(struct sql_statement *q, const struct sql_change *change, const gran
     const size_t count = granary_frame_columns(schema);
     const char **names = SQL_ARRAY(q, const char *, count);
     const char **texts = SQL_ARRAY(q, const char *, count);
-    struct sql_select *select;
     struct sql_result result;
     granary_node node;
 
     if (names == NULL || texts == NULL || !check_fields(q, change, schema)) {
         return false;
     }
-    select = sql_cast_values(q, change, schema);
-    if (select == NULL || !sql_plan(q, select, true, &result) || !check_count(q, change, count, result.count)) {
+    if (!sql_cast_values(q, change, schema) || !sql_plan(q, change->select, true, &result) ||
+        !check_count(q, change, count, result.count)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -1,17 +1,11 @@
 /*
  * VALUES of an INSERT. As in PostgreSQL, each value becomes the dtype of its column by itself: (7) and ('8') may stand below
- * each other, and an error is of one value. A column of VALUES is one CASE over the numbers of the rows (parse/rows.c), and an
- * expression has a limited size: so many rows become a UNION ALL of pieces.
+ * each other, and an error is of one value. What VALUES are is told by parse/rows.c.
  */
 #include "sql/execute/values.h"
 
-#include <string.h>
-
 #include "granary/frame.h"
 #include "sql/told.h"
-
-/* Five operands a row, which a cast is one of; the other half of GR_EXPR_NODES is for values that are expressions. */
-#define PIECE_ROWS 400
 
 /* Where the value of a row is among the arguments of CASE, which has `count` of them. */
 static size_t
@@ -51,84 +45,16 @@ static bool
 cast_column(struct sql_statement *q, struct sql_select *select, size_t at, const granary_column *column)
 {
     struct sql_expr **expr = &select->targets[at].expr;
+    const size_t first = (size_t)select->from[0]->start;
     bool ok = true;
 
     if (select->value_rows == 1) {
-        return cast_one(q, expr, 0, column);
+        return cast_one(q, expr, first, column);
     }
     for (size_t r = 0; ok && r < select->value_rows; r++) {
-        ok = cast_one(q, &(*expr)->args[argument_of(r, (*expr)->count)], r, column);
+        ok = cast_one(q, &(*expr)->args[argument_of(r, (*expr)->count)], first + r, column);
     }
     return ok;
-}
-
-/* ---- pieces ---- */
-
-/* Some rows of a CASE. */
-static struct sql_expr *
-piece_of_column(struct sql_statement *q, const struct sql_expr *all, size_t first, size_t count)
-{
-    struct sql_expr *piece = SQL_NEW(q, struct sql_expr);
-    struct sql_expr **args = SQL_ARRAY(q, struct sql_expr *, 2 * count - 1);
-
-    if (piece == NULL || args == NULL) {
-        return NULL;
-    }
-    memcpy(args, all->args + 2 * first, 2 * (count - 1) * sizeof(struct sql_expr *));
-    args[2 * count - 2] = all->args[argument_of(first + count - 1, all->count)];
-    *piece = *all;
-    piece->args = args;
-    piece->count = 2 * count - 1;
-    piece->position = args[2 * count - 2]->position;
-    return count > 1 ? piece : args[0];
-}
-
-static struct sql_select *
-piece_of_rows(struct sql_statement *q, const struct sql_select *all, size_t first, size_t count)
-{
-    struct sql_select *piece = SQL_NEW(q, struct sql_select);
-    struct sql_target *targets = SQL_ARRAY(q, struct sql_target, all->target_count);
-    struct sql_from **from = SQL_ARRAY(q, struct sql_from *, 1);
-    struct sql_from *rows = SQL_NEW(q, struct sql_from);
-
-    if (piece == NULL || targets == NULL || from == NULL || rows == NULL) {
-        return NULL;
-    }
-    for (size_t c = 0; c < all->target_count; c++) {
-        targets[c] = all->targets[c];
-        targets[c].expr = piece_of_column(q, all->targets[c].expr, first, count);
-        if (targets[c].expr == NULL) {
-            return NULL;
-        }
-    }
-    *rows = *all->from[0];
-    rows->start = (int64_t)first;
-    rows->stop = (int64_t)(first + count);
-    from[0] = rows;
-    *piece = *all;
-    piece->targets = targets;
-    piece->from = from;
-    piece->value_rows = count;
-    return piece;
-}
-
-/* Halves, and halves of these, until they are small enough. */
-static struct sql_select *
-values_cut(struct sql_statement *q, const struct sql_select *all, size_t first, size_t count)
-{
-    struct sql_select *both;
-
-    if (count <= PIECE_ROWS) {
-        return piece_of_rows(q, all, first, count);
-    }
-    both = SQL_NEW(q, struct sql_select);
-    if (both == NULL) {
-        return NULL;
-    }
-    *both = (struct sql_select){.position = all->position, .set = SQL_UNION, .all = true, .limit = -1};
-    both->left = values_cut(q, all, first, count / 2);
-    both->right = both->left == NULL ? NULL : values_cut(q, all, first + count / 2, count - count / 2);
-    return both->right == NULL ? NULL : both;
 }
 
 /* ---- the statement ---- */
@@ -146,25 +72,30 @@ column_for(const struct sql_change *change, const granary_frame *schema, size_t 
                                    : granary_frame_column(schema, at);
 }
 
+/* Those of one piece, or of both halves. */
+static bool
+cast_rows(struct sql_statement *q, const struct sql_change *change, const granary_frame *schema,
+          struct sql_select *select)
+{
+    bool ok = true;
+
+    if (select->set != SQL_NO_SET) {
+        return cast_rows(q, change, schema, select->left) && cast_rows(q, change, schema, select->right);
+    }
+    for (size_t c = 0; ok && c < select->target_count; c++) {
+        const granary_column *column = column_for(change, schema, c);
+
+        ok = column == NULL /* the count is refused */ || cast_column(q, select, c, column);
+    }
+    return ok;
+}
+
 /* With ORDER BY or LIMIT it is a SELECT like others. */
-struct sql_select *
+bool
 sql_cast_values(struct sql_statement *q, const struct sql_change *change, const granary_frame *schema)
 {
     struct sql_select *select = change->select;
 
-    if (select->value_rows == 0 || select->with_count > 0 || select->order_count > 0 || select->limit >= 0 ||
-        select->offset > 0) {
-        return select;
-    }
-    for (size_t c = 0; c < select->target_count; c++) {
-        const granary_column *column = column_for(change, schema, c);
-
-        if (column == NULL) {
-            return select; /* the count is refused */
-        }
-        if (!cast_column(q, select, c, column)) {
-            return NULL;
-        }
-    }
-    return select->value_rows <= PIECE_ROWS ? select : values_cut(q, select, 0, select->value_rows);
+    return select->value_rows == 0 || select->with_count > 0 || select->order_count > 0 || select->limit >= 0 ||
+           select->offset > 0 || cast_rows(q, change, schema, select);
 }

@@ -8,8 +8,7 @@
 struct sql_expr *
 sql_cast_to(struct sql_statement *q, struct sql_expr *value, const granary_column *column, int position);
 
-/* The SELECT of an INSERT; if it is VALUES, with each value in the dtype of its column. NULL: the statement has failed. */
-struct sql_select *
-sql_cast_values(struct sql_statement *q, const struct sql_change *change, const granary_frame *schema);
+/* If an INSERT has VALUES, each value gets the dtype of its column. false: the statement has failed. */
+bool sql_cast_values(struct sql_statement *q, const struct sql_change *change, const granary_frame *schema);
 
 #endif

@@ -6,8 +6,12 @@
 #include "data/value/calendar.h"
 #include "sql/parse/private.h"
 
-/* They become an expression a column, and one has so many operands (GR_EXPR_NODES); four a row. */
-#define VALUES_MOST 1000
+/*
+ * A column of VALUES becomes one CASE over the numbers of its rows, five operands a row with the cast of an INSERT. An
+ * expression has so many (GR_EXPR_NODES), and the rest is for values that are expressions: more rows are a UNION ALL of pieces.
+ */
+#define PIECE_ROWS  200
+#define VALUES_MOST 100000
 /* Of a series' numbers: one step further does not overflow. */
 #define NUMBER_MAX 999999999999999
 
@@ -231,8 +235,9 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
 
 /* ---- VALUES ---- */
 
-bool
-parse_without_from(struct parse *p, size_t count, struct sql_select *select)
+/* Rows that have nothing but their numbers. */
+static bool
+parse_series_rows(struct parse *p, size_t first, size_t stop, struct sql_select *select)
 {
     struct sql_from *rows = SQL_NEW(p->q, struct sql_from);
 
@@ -241,21 +246,31 @@ parse_without_from(struct parse *p, size_t count, struct sql_select *select)
     if (rows == NULL || select->from == NULL) {
         return false;
     }
-    *rows = (struct sql_from){
-        .kind = SQL_FROM_ROWS, .position = select->position, .name = SQL_ROWS, .stop = (int64_t)count, .step = 1};
+    *rows = (struct sql_from){.kind = SQL_FROM_ROWS,
+                              .position = select->position,
+                              .name = SQL_ROWS,
+                              .start = (int64_t)first,
+                              .stop = (int64_t)stop,
+                              .step = 1};
     select->from[0] = rows;
     return true;
 }
 
-/* Row r of a column of VALUES: case when number = 0 then FIRST when number = 1 then SECOND ... else LAST end. */
+bool
+parse_without_from(struct parse *p, size_t count, struct sql_select *select)
+{
+    return parse_series_rows(p, 0, count, select);
+}
+
+/* A column of some rows of VALUES: case when number = 0 then FIRST when number = 1 then SECOND ... else LAST end. */
 static struct sql_expr *
-value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t column)
+values_of_column(struct parse *p, PgQuery__Node *const *rows, size_t first, size_t count, size_t column)
 {
     struct sql_expr *expr = SQL_NEW(p->q, struct sql_expr);
     struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, 2 * count);
 
     for (size_t r = 0; r < count && p->q->err == GRANARY_OK; r++) {
-        struct sql_expr *value = parse_expr(p, TAKE(p, rows[r]->list, items)[column]);
+        struct sql_expr *value = parse_expr(p, TAKE(p, rows[first + r]->list, items)[column]);
         struct sql_expr *made = SQL_ARRAY(p->q, struct sql_expr, 3);
         struct sql_expr **sides = SQL_ARRAY(p->q, struct sql_expr *, 2);
 
@@ -264,8 +279,8 @@ value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t c
         }
         made[0] =
             (struct sql_expr){.kind = SQL_COLUMN, .position = value->position, .text = SQL_ROWS, .table = SQL_ROWS};
-        made[1] =
-            (struct sql_expr){.kind = SQL_LITERAL, .position = value->position, .text = sql_printf(p->q, "%zu", r)};
+        made[1] = (struct sql_expr){
+            .kind = SQL_LITERAL, .position = value->position, .text = sql_printf(p->q, "%zu", first + r)};
         sides[0] = &made[0];
         sides[1] = &made[1];
         made[2] =
@@ -278,6 +293,53 @@ value_of_row(struct parse *p, PgQuery__Node *const *rows, size_t count, size_t c
             .kind = SQL_CASE, .position = args[1]->position, .text = "", .args = args, .count = 2 * count - 1};
     }
     return p->q->err != GRANARY_OK ? NULL : count > 1 ? expr : args[0];
+}
+
+static struct sql_select *
+new_select(struct parse *p)
+{
+    struct sql_select *select = SQL_NEW(p->q, struct sql_select);
+
+    if (select != NULL) {
+        select->position = -1;
+        select->limit = -1;
+    }
+    return select;
+}
+
+/* Rows of VALUES; too many for one piece are two halves. */
+static bool
+parse_value_rows(struct parse *p, PgQuery__Node *const *rows, size_t first, size_t count, struct sql_select *select)
+{
+    const size_t columns = rows[first]->list->n_items;
+
+    select->value_rows = count;
+    if (count > PIECE_ROWS) {
+        select->set = SQL_UNION;
+        select->all = true;
+        select->left = new_select(p);
+        select->right = new_select(p);
+        if (select->right == NULL || !parse_value_rows(p, rows, first, count / 2, select->left) ||
+            !parse_value_rows(p, rows, first + count / 2, count - count / 2, select->right)) {
+            return false;
+        }
+        select->position = select->left->position;
+        return true;
+    }
+    select->target_count = columns;
+    select->targets = SQL_ARRAY(p->q, struct sql_target, columns);
+    for (size_t c = 0; c < columns && select->targets != NULL; c++) {
+        select->targets[c].expr = values_of_column(p, rows, first, count, c);
+        select->targets[c].alias = sql_printf(p->q, "column%zu", c + 1);
+        if (select->targets[c].expr == NULL) {
+            return false;
+        }
+    }
+    if (select->targets != NULL && columns > 0) {
+        select->position = select->targets[0].expr->position;
+    }
+    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
+    return select->group != NULL && parse_series_rows(p, first, first + count, select);
 }
 
 bool
@@ -298,19 +360,5 @@ parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
                             "VALUES: row %zu has %zu values, the first one %zu", r + 1, rows[r]->list->n_items, count);
         }
     }
-    select->value_rows = from->n_values_lists;
-    select->target_count = count;
-    select->targets = SQL_ARRAY(p->q, struct sql_target, count);
-    for (size_t c = 0; c < count && select->targets != NULL; c++) {
-        select->targets[c].expr = value_of_row(p, rows, from->n_values_lists, c);
-        select->targets[c].alias = sql_printf(p->q, "column%zu", c + 1);
-        if (select->targets[c].expr == NULL) {
-            return false;
-        }
-    }
-    if (select->targets != NULL && count > 0) {
-        select->position = select->targets[0].expr->position;
-    }
-    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
-    return select->group != NULL && parse_without_from(p, from->n_values_lists, select);
+    return parse_value_rows(p, rows, 0, from->n_values_lists, select);
 }

@@ -343,7 +343,10 @@ def dots(line):
     t.clear()
     t.enter('.output written.txt')
     t.enter("select 'in the file' as f;")
+    t.enter('.output written.csv')
+    t.enter("select 'in the file' as f, 'a,b' as g;")
     t.enter('.output')
+    t.enter("select 'a,b' as f;", '│ a,b')
     t.enter('.tabels', "did you mean '.tables'")
     t.enter('.help timer', 'how long each statement took')
     t.enter('.help nosuch', 'no topic')
@@ -353,7 +356,8 @@ def dots(line):
     t.enter('.tables no*match')
     t.enter('.quit', 'ENDED 0')
     t.stop()
-    assert 'in the file' in (line.directory / 'written.txt').read_text()
+    assert '│ in the file' in (line.directory / 'written.txt').read_text()
+    assert (line.directory / 'written.csv').read_text() == 'f,g\nin the file,"a,b"\n'
 
 
 def terminals(line):

@@ -1504,7 +1504,11 @@ def blocks():
     yield f"select x from f where {'interval ' * 1000}", ['error: line 1, column ']
     yield 'select 1 from f where ' + ' or '.join(f'i = {n}' for n in range(5091)), ['error: line 1, column 29: OR has 5091 terms']
     yield f"select 1 from (values {', '.join(f'({n})' for n in range(1000))}) t(i) where i = 999", ['1']
-    yield f"select * from (values {', '.join(f'({n})' for n in range(1001))}) t(i)", ['error: VALUES has 1001 rows, and can have 1000: write them to a CSV file']
+    yield f"select count(*), sum(a), max(b) from (values {', '.join(f'({n}, {-n})' for n in range(3001))}) t(a, b)", ['3001,4501500,0']
+    yield f"select a from (values {', '.join(f'({n})' for n in range(1000))}, (0.5)) t(a) limit 3 offset 998", ['998.0', '999.0', '0.5']
+    yield f"select a from (values {', '.join(f'({n})' for n in range(1000))}, ('x')) t(a)", ['error: line 1, column ']
+    yield '-- a comment is no option\n-- nor are two\nselect 1', ['1']
+    yield '-- a comment\nselect x', ["error: line 2, column 8: no column 'x'"]
     for block in ANSWERS.strip().split('\n\n'):
         statement, *answer = block.strip().splitlines()
         yield statement, answer

@@ -129,6 +129,19 @@ def check_folder(files, known):
     assert files.rows("select count(*) from read_csv('folder/*.csv', filename => 'file') where file like '%/5.csv'") == [(2,)]
 
 
+def check_wide(files, known):
+    """Ten thousand columns come and go; of two thousand each is computed, listed by `*` and one by one."""
+    for count, value, more in (10000, '*', 0), (2000, 'columns(*) + 1', 1):
+        lines = [[f'c{i}' for i in range(count)], list(range(count)), list(range(count, 2 * count))]
+        files.write('wide.csv', ''.join(','.join(map(str, line)) + '\n' for line in lines))
+        files.sql(f"copy (select {value} from 'wide.csv') to 'plus.csv'")
+        with open(os.path.join(files.base, 'plus.csv'), encoding='utf-8') as plus:
+            assert [list(map(int, line.split(','))) for line in plus.read().splitlines()[1:]] == [[n + more for n in line] for line in lines[1:]], count
+    files.write('sums.sql', f"select {', '.join(f'sum(c{i}) as s{i}' for i in range(count))} from 'wide.csv'")
+    rows = json.loads(files.must('sql', '--json', '@sums.sql'))
+    assert rows == [{f's{i}': 2 * i + count for i in range(count)}], str(rows)[:200]
+
+
 def check_refusals(files, known):
     files.refuse("copy t to 'x.what'", 'line 1, column 6', 'x.what', '.csv')
     files.refuse("copy t to 'x' (format what)", "'what' is no format")
@@ -164,5 +177,5 @@ def check_nothing_left(files, known):
 
 known = operators()
 with Files(binaries) as files:
-    for check in (check_round_trips, check_options, check_csv, check_folder, check_refusals, check_nothing_left):
+    for check in (check_round_trips, check_options, check_csv, check_folder, check_wide, check_refusals, check_nothing_left):
         check(files, known)

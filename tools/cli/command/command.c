@@ -103,9 +103,18 @@ check_parsed(void *target)
     return parsed->command->check == NULL ? GRANARY_OK : parsed->command->check(parsed->cli);
 }
 
+/* A statement may begin with a comment ("-- ..."), which is no option: what is behind its line. */
+static char *
+behind_comment(char *argument)
+{
+    bool is_comment = argument[0] == '-' && argument[1] == '-' && isspace((unsigned char)argument[2]);
+
+    return is_comment ? argument + strcspn(argument, "\n") : argument;
+}
+
 /* The arguments with "--" in front of the first negative number, which is no option. NULL: out of memory */
 static char **
-guard_numbers(const struct command *command, int *argc, char **argv)
+guard_arguments(const struct command *command, int *argc, char **argv)
 {
     static char guard[] = "--";
     char **guarded = calloc((size_t)*argc + 2, sizeof *guarded);
@@ -117,7 +126,7 @@ guard_numbers(const struct command *command, int *argc, char **argv)
             guarded[count++] = guard;
             done = true;
         }
-        guarded[count++] = argv[i];
+        guarded[count++] = behind_comment(argv[i]);
     }
     *argc = count;
     return guarded;
@@ -224,7 +233,7 @@ static int
 run_self(const struct command_row *row, struct cli *cli, int argc, char **argv)
 {
     const struct command *command = row->command;
-    char **guarded = guard_numbers(command, &argc, argv);
+    char **guarded = guard_arguments(command, &argc, argv);
     void *outer = cli->self; /* of the command that this one is a part of */
     void *self = calloc(1, command->size + 1);
     const struct command_row *part;

@@ -504,7 +504,8 @@ print_status(const struct status *status)
     }
     for (size_t i = 0; i < DAEMONS; i++) {
         if (status->daemons[i].restarts > 0) {
-            (void)printf("restarts   %s %d times\n", status->daemons[i].name, status->daemons[i].restarts);
+            (void)printf("restarts   %s %d time%s\n", status->daemons[i].name, status->daemons[i].restarts,
+                         status->daemons[i].restarts == 1 ? "" : "s");
         }
     }
 }

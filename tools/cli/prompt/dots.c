@@ -89,9 +89,20 @@ run_quit(struct shell *shell, char *argument)
     return 0;
 }
 
+/* The mode that a file's ending names; NULL: none. */
+static const struct gr_format *
+mode_of_file(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot == NULL ? NULL : output_mode(strcmp(dot, ".md") == 0 ? "markdown" : dot + 1);
+}
+
+/* A file has the form that its ending names; the terminal has the one it had before. */
 static int
 run_output(struct shell *shell, char *argument)
 {
+    const struct gr_format *mode = NULL;
     int fd = -1;
 
     if (argument != NULL && strcmp(argument, "stdout") != 0) {
@@ -99,9 +110,15 @@ run_output(struct shell *shell, char *argument)
         if (fd < 0) {
             return cli_fail(gr_fail_errno("cannot be written"), ".output %s", argument);
         }
+        mode = mode_of_file(argument);
+    }
+    if (shell->output_fd >= 0) {
+        shell->run->format = shell->terminal_format;
     }
     gr_fd_close(&shell->output_fd);
     shell->output_fd = fd;
+    shell->terminal_format = shell->run->format;
+    shell->run->format = mode != NULL ? mode : shell->run->format;
     return 0;
 }
 
@@ -169,7 +186,8 @@ static const struct dot dots[] = {
     {".maxrows", "N", "show so many rows of a box at most; 0: all", run_maxrows, true},
     {".mode", "MODE", "print rows as " OUTPUT_MODES, run_mode, true},
     {".nullvalue", "[TEXT]", "show this for null", run_nullvalue, false},
-    {".output", "[FILE]", "write rows to a file; without one, to the terminal again", run_output, false},
+    {".output", "[FILE]", "write rows to a file, as its ending says; without one, to the terminal again", run_output,
+     false},
     {".pager", "[on|off]", "read what is larger than the terminal through $PAGER", run_pager, false},
     {".quit", "", "end the prompt, as Ctrl-D does", run_quit, false},
     {".exit", "", "end the prompt", run_quit, false},

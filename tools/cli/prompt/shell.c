@@ -33,7 +33,6 @@ shell_end(struct shell *shell)
 {
     gr_fd_close(&shell->output_fd);
     gr_buf_free(&shell->pending);
-    free(shell->output_name);
     free(shell->null_text);
 }
 

@@ -22,8 +22,8 @@ struct shell {
     int begin_line; /* where pending begins */
     int begin_column;
     bool timer;
-    char *output_name; /* .output; NULL: stdout */
-    int output_fd;     /* -1: stdout */
+    int output_fd;                           /* .output; -1: stdout */
+    const struct gr_format *terminal_format; /* run->format when output_fd was opened */
     char *null_text;
     int depth; /* of .read in .read */
     bool ended;
