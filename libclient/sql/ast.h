@@ -95,6 +95,7 @@ struct sql_expr {
     size_t row_place; /* ... the one that it is, from 0 */
     /* COLUMN: set by sql_bind() */
     const struct sql_column *column;
+    const struct sql_expr *lifted; /* COLUMN: the aggregate of a query around that it was (subquery/lift.c), or NULL */
 };
 
 /* ORDER BY */

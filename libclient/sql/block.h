@@ -46,6 +46,12 @@ struct sql_borrowed {
     struct sql_column *here;
 };
 
+/* An aggregate, bound, and the column that it becomes. */
+struct sql_lifted {
+    struct sql_expr *expr;
+    const char *name;
+};
+
 struct sql_block {
     struct sql_statement *q;
     const struct sql_select *select;
@@ -74,6 +80,8 @@ struct sql_block {
     size_t named_room;
     const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
     const struct sql_expr **key_exprs; /* of GROUP BY, bound, by their places */
+    struct sql_lifted *lifted;         /* aggregates that stand in subqueries */
+    size_t lifted_count;
     bool grouped;                      /* columns are those of groups */
     bool sparse;                       /* a row may have no group, and null where that has aggregates */
 };
@@ -101,7 +109,7 @@ bool sql_bind_whole(struct sql_block *block, struct sql_expr *expr);
 /* The column that a name means in a block and those around it, as the block has it; NULL: none. */
 const struct sql_column *
 sql_reach_column(struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
-/* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
+/* The column of this name in the block itself; NULL: none, and nothing has failed. */
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
 /* Items of the block that an expression's columns are of. */
@@ -148,6 +156,23 @@ struct sql_reached {
 
 /* block: right around the query. false: the statement has failed. */
 bool sql_reach_out(struct sql_block *block, const struct sql_select *select, struct sql_reached *ret_reached);
+
+/* Aggregates in a subquery, or what has taken their places. */
+struct sql_lifts {
+    struct sql_expr **exprs;
+    size_t count;
+    size_t room;
+};
+
+/* Those that name columns of the block, and none of a query between. false: the statement has failed. */
+bool sql_find_lifts(struct sql_block *block, const struct sql_select *select, struct sql_lifts *lifts);
+
+/* ---- subquery/lift.c ---- */
+
+/* What subqueries of these expressions (some may be NULL) have of the block's aggregates becomes block->lifted. */
+bool sql_lift_aggregates(struct sql_block *block, struct sql_expr *const *exprs, size_t count);
+/* These have been computed: each has a column from now on. */
+bool sql_name_lifted(struct sql_block *block);
 
 /* ---- text.c ---- */
 

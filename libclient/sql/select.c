@@ -83,7 +83,8 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
 {
     const struct sql_select *select = block->select;
     struct sql_statement *q = block->q;
-    size_t count = targets->count + 2 + select->order_count;
+    size_t own = targets->count + 2 + select->order_count;
+    size_t count = own + block->lifted_count;
     struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
     const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1);
     struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
@@ -103,6 +104,9 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
     exprs[targets->count + 1] = select->qualify;
     for (size_t i = 0; i < select->order_count; i++) {
         exprs[targets->count + 2 + i] = order[i].expr;
+    }
+    for (size_t i = 0; i < block->lifted_count; i++) {
+        exprs[own + i] = block->lifted[i].expr;
     }
     if (select->set_count > 0) {
         block->set_keys = SQL_ARRAY(q, const char *, select->group_count + 1);
@@ -126,7 +130,7 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
         }
     }
     block->grouped = true;
-    return true;
+    return sql_name_lifted(block);
 }
 
 /* HAVING, or QUALIFY: rows for which it is true. */
@@ -362,6 +366,29 @@ any_has(const struct sql_select *select, const struct sql_targets *targets, bool
     return found;
 }
 
+/* Whether rows become groups. Aggregates of subqueries that are its own are known then. */
+static bool
+find_groups(struct sql_block *block, const struct sql_targets *targets, const struct sql_order *order,
+            bool *ret_grouped)
+{
+    const struct sql_select *select = block->select;
+    size_t count = targets->count + 1 + select->order_count;
+    struct sql_expr **exprs = SQL_ARRAY(block->q, struct sql_expr *, count);
+
+    *ret_grouped = sql_groups(select) || any_has(select, targets, sql_has_aggregate);
+    for (size_t i = 0; i < count && exprs != NULL; i++) {
+        exprs[i] = i < targets->count    ? targets->list[i].expr
+                   : i == targets->count ? select->having
+                                         : order[i - targets->count - 1].expr;
+        *ret_grouped = *ret_grouped || (i > targets->count && sql_has_aggregate(exprs[i]));
+    }
+    if (exprs == NULL || !sql_lift_aggregates(block, exprs, count)) {
+        return false;
+    }
+    *ret_grouped = *ret_grouped || block->lifted_count > 0;
+    return true;
+}
+
 bool
 sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result)
 {
@@ -400,9 +427,8 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         return sql_fail(q, GRANARY_EINVAL, select->qualify->position,
                         "QUALIFY is about window functions, of which there is none here: put the condition into WHERE");
     }
-    grouped = sql_groups(select) || any_has(select, &targets, sql_has_aggregate);
-    for (size_t i = 0; i < select->order_count && !grouped; i++) {
-        grouped = sql_has_aggregate(order[i].expr);
+    if (!find_groups(block, &targets, order, &grouped)) {
+        return false;
     }
     if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
         !add_windows(block, &targets, order) || !apply_qualify(block) ||

@@ -28,6 +28,7 @@ struct reaching {
     struct sql_block *block; /* NULL: only names of outputs are wanted */
     struct sql_reached *reached;
     size_t room;
+    struct sql_lifts *lifts; /* aggregates of the block are wanted, too; or NULL */
 };
 
 /* What an expression names. */
@@ -146,11 +147,67 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     return add_reached(r, column);
 }
 
+/* Whose columns an aggregate names: of a query in the block (INNER), of the block (OUTER). */
+static unsigned
+whose(const struct reaching *r, const struct sql_expr *expr, const struct scope *scope)
+{
+    unsigned of = 0;
+    bool ambiguous;
+
+    for (const struct scope *s = scope; expr->kind == SQL_COLUMN && s != NULL; s = s->outer) {
+        of |= is_in_scope(s, expr) || is_alias(s, expr) ? INNER : 0;
+    }
+    if (expr->kind == SQL_COLUMN && of == 0) {
+        const struct sql_column *column = sql_find_column(r->block, expr->table, expr->text, &ambiguous);
+
+        of |= column != NULL && !sql_is_borrowed(r->block, column->frame) ? OUTER : 0;
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        of |= whose(r, expr->args[i], scope);
+    }
+    return of | (expr->condition != NULL ? whose(r, expr->condition, scope) : 0);
+}
+
+/* Whether it is an aggregate of the block, or the column in the place of one. */
+static bool
+is_lifted(const struct reaching *r, const struct sql_expr *expr, const struct scope *scope)
+{
+    const struct sql_expr *aggregate = expr->lifted != NULL ? expr->lifted : expr;
+
+    return aggregate->kind == SQL_AGGREGATE && aggregate->over == NULL && aggregate->unseen_count == 0 &&
+           !sql_has(aggregate, SQL_SUBQUERY) && whose(r, aggregate, scope) == OUTER;
+}
+
+static bool
+add_lift(struct reaching *r, const struct sql_expr *expr)
+{
+    struct sql_lifts *lifts = r->lifts;
+
+    if (lifts->count == lifts->room) {
+        size_t room = 2 * lifts->room + 4;
+        struct sql_expr **grown = SQL_ARRAY(r->q, struct sql_expr *, room);
+
+        if (grown == NULL) {
+            return false;
+        }
+        if (lifts->count > 0) {
+            memcpy(grown, lifts->exprs, lifts->count * sizeof(struct sql_expr *));
+        }
+        lifts->exprs = grown;
+        lifts->room = room;
+    }
+    lifts->exprs[lifts->count++] = (struct sql_expr *)expr;
+    return true;
+}
+
 static bool
 walk_expr(struct reaching *r, const struct sql_expr *expr, const struct scope *scope, unsigned *named)
 {
     const struct sql_window *over = expr->over;
 
+    if (r->lifts != NULL && is_lifted(r, expr, scope)) {
+        return add_lift(r, expr);
+    }
     if (expr->kind == SQL_COLUMN && !walk_column(r, expr, scope, named)) {
         return false;
     }
@@ -554,4 +611,13 @@ sql_reach_out(struct sql_block *block, const struct sql_select *select, struct s
         has_columns = has_columns->outer;
     }
     return has_columns == NULL || walk_select(&r, select, NULL, true);
+}
+
+bool
+sql_find_lifts(struct sql_block *block, const struct sql_select *select, struct sql_lifts *lifts)
+{
+    struct sql_reached reached = {.count = 0};
+    struct reaching r = {.q = block->q, .block = block, .reached = &reached, .lifts = lifts};
+
+    return block->column_count == 0 || walk_select(&r, select, NULL, false);
 }

@@ -9,8 +9,8 @@ from peers import Postgres
 
 TEXT = (1082, 1114, 1184, 114, 3802)  # date, timestamp, timestamptz, json, jsonb: as text
 FLOAT4 = 700
-# What a statement means to PostgreSQL and is an error: values that do not fit, types that do not meet, groups, windows, rows of a subquery. Others say that it lacks something.
-MEANT = ('22', '21', '42804', '42803', '42P10', '42P19', '42846', '42725', '42P20')
+# What a statement means to PostgreSQL and is an error: values that do not fit, types that do not meet, groups, windows, rows of a subquery, names of two meanings. Others say that it lacks something.
+MEANT = ('22', '21', '42804', '42803', '42P10', '42P19', '42846', '42725', '42P20', '42702', '42712')
 SYNTAX = '42601'
 
 

@@ -9,7 +9,8 @@ and is asked the same. Nothing is compared with what the file says: other versio
     refused    an error with its place in the text, and `failed`: one without
     lacked     not right, and a type takes part that granary has not: named by the error, a column or the result
     setup      it needs what DuckDB alone was told: macros, sequences, settings, other schemas
-    error      PostgreSQL refuses it, too. Scripts of its own suite are run in it as well, where it is there (second.py); its rows are right as DuckDB's are
+    error      PostgreSQL refuses what we refuse, or answer otherwise than DuckDB. Scripts of its own suite are run in it as well, where it is there (second.py);
+               its rows are right as DuckDB's are
 """
 import argparse
 import collections
@@ -40,7 +41,7 @@ from granary_test import GranaryError, _check, _GraphOptions, _library
 from logic_test import read_logic_test, read_script
 from reasons import REASONS
 from rows import ROWS
-from second import Second, refuses
+from second import SYNTAX, Second, refuses
 
 SKIPPED = 77
 LONGEST_MS = 20000
@@ -49,7 +50,7 @@ MOST_SHOWN = 50000
 # DuckDB's types whose values granary has, perhaps in a wider type.
 KNOWN = re.compile(r'(BOOLEAN|(U?(TINY|SMALL|BIG)INT)|U?INTEGER|FLOAT|DOUBLE|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE|BLOB|DECIMAL\(\d+,\d+\)|"?NULL"?|SQLNULL)(\[\])?$')
 LACKED_WORDS = re.compile(r'\b(struct|struct_pack|row|map|map_from_entries|hugeint|uhugeint|int128|enum|uuid|bit|bitstring|union_value|interval|timetz|variant|json|varint|bignum|'
-                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state)\b|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:', re.I)
+                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state)\b|\btime\s*(\(\d\)\s*)?with\s+time\s+zone|\[\s*\[|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:', re.I)
 SETUP_WORDS = re.compile(r'\b(nextval|currval|getvariable|pragma_\w+|duckdb_\w+|information_schema|pg_catalog|sqlite_master|pg_\w+|current_setting|system\.|test_all_types|test_vector_types|'
                          r'repeat_row|glob|read_text|read_blob|parquet_metadata|parquet_schema|query_table|checkpoint|sql_auto_complete|json_execute\w*|which_secret|'
                          r'enum_range|enum_first|enum_last|rowid|ctid|txid_current|has_\w+_privilege)\b', re.I)
@@ -219,6 +220,25 @@ def differs(ours, theirs, ordered, tolerance):
     return None
 
 
+def sort_keys(sql, names):
+    """The places of the columns that ORDER BY names, behind which rows may tie; None: it has expressions."""
+    keys = []
+    for item in re.search(r'.*\border\s+by\b(.*)', sql.rstrip().rstrip(';'), re.I | re.S).group(1).split(','):
+        name = re.sub(r'(?i)\s+(asc|desc|nulls\s+(first|last)|limit\s+.*|offset\s+.*)(?=\s|$)', '', item.strip(), flags=re.S).strip().strip('"')
+        lower = [column.lower() for column in names]
+        if name.isdigit() and 0 < int(name) <= len(names):
+            keys.append(int(name) - 1)
+        elif lower.count(name.split('.')[-1].lower()) == 1:
+            keys.append(lower.index(name.split('.')[-1].lower()))
+        else:
+            return None
+    return keys
+
+
+def at(rows, places):
+    return rows if places is None else [[row[place] for place in places] for row in rows]
+
+
 def as_told(rows, answer):
     """Whether rows are those of a file: a row or a value in a line."""
     values = [value for line in answer or [] for value in line.split('\t')]
@@ -275,7 +295,7 @@ class File:
     def __init__(self, path, session, engine, limits, second):
         self.path, self.session, self.engine, self.limits = path, session, engine, limits
         self.second = second if path.suffix == '.sql' else None
-        self.tables, self.loaded, self.macros, self.settings = None, {}, [], []
+        self.tables, self.loaded, self.macros, self.settings, self.types = None, {}, [], [], []
         self.version, self.asker, self.collated = 0, Asker(engine), False
 
     def records(self):
@@ -327,6 +347,9 @@ class File:
     def note(self, sql):
         if re.search(r'\bcollate\b', sql, re.I):
             self.collated = True
+        made = re.match(r'\s*create\s+type\s+"?(\w+)', sql, re.I)
+        if made:
+            self.types.append(made.group(1).lower())
         macro = re.match(r'\s*create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?(?:macro|function)\s+(?:if\s+not\s+exists\s+)?"?([\w.]+)', sql, re.I)
         if macro:
             self.macros.append(macro.group(1).split('.')[-1].lower())
@@ -346,6 +369,7 @@ class File:
             return 'setup', 'another answer each time'
         lacked = ['collation'] if self.collated else [] if LACKED_WORDS.search(sql) is None else [LACKED_WORDS.search(sql).group(0)]
         lacked += [type for type in theirs['types'] if not KNOWN.match(type) and type not in ('HUGEINT', 'UHUGEINT')]  # sums are
+        lacked += sorted(words & set(self.types))
         try:
             lacked += self.give(words)
             ours = self.asker.ask(sql)
@@ -353,6 +377,9 @@ class File:
             text = str(error)
             if "no table or file" in text or 'there is no table' in text or 'file not found' in text:
                 return 'setup', text
+            whole = re.search(r"no column '(\w+)'", text)
+            if whole and re.search(rf'\b(from|join|,|as|\))\s+"?{whole.group(1)}\b', sql, re.I):  # a table's row
+                lacked.append('row')
             if self.second and refuses(self.second.answer(sql), text):
                 return 'error', text
             return 'lacked' if lacked else 'refused' if text.startswith('line ') else 'failed', text
@@ -361,19 +388,24 @@ class File:
         tolerance = 1e-5 if any('FLOAT' in type for type in theirs['types']) or any(column.dtype == 'float32' for column in ours.values()) else 1e-8
         told = differs(granary_rows(ours), peer_rows(theirs), False, tolerance)
         if told is None and re.search(r'\border\s+by\b[^()]*$', sql, re.I):
-            told = differs(granary_rows(ours), peer_rows(theirs), True, tolerance)
+            keys = sort_keys(sql, theirs['names'])
+            told = differs(at(granary_rows(ours), keys), at(peer_rows(theirs), keys), True, tolerance)
             told = f'in another order: {told}' if told else None
         if told is None or as_told(granary_rows(ours), record.answer):  # a file may know better than the DuckDB that is there
             return 'right', ''
-        if self.second and self.as_second(sql, granary_rows(ours)):
-            return 'right', 'as PostgreSQL'
+        if self.second:
+            second = self.second.answer(sql)
+            if self.as_second(second, granary_rows(ours)):
+                return 'right', 'as PostgreSQL'
+            if second.get('error') == SYNTAX:
+                return 'error', f'{told}: {second["error"]}'
         reason = next((why for pattern, why in REASONS if re.search(pattern, sql, re.I | re.S)), None)
         if reason:
             return 'reason', reason
         return 'lacked' if lacked else 'wrong', told
 
-    def as_second(self, sql, ours):
-        answer = self.second.answer(sql)
+    @staticmethod
+    def as_second(answer, ours):
         return 'rows' in answer and differs(ours, [[like_ours(value) for value in row] for row in answer['rows']], False, 1e-5 if answer['rough'] else 1e-8) is None
 
     def give(self, words):
