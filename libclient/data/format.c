@@ -231,19 +231,25 @@ format_decimal(gr_int128 value, int scale, struct gr_buf *out)
     gr_buf_add(out, text + at, sizeof text - at);
 }
 
-/* A string within a list: in quotes when it could be taken for something else. */
+static bool
+is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* A string within a list: in quotes when it could be taken for something else, with a backslash before a quote or one. */
 static void
 format_item_text(const char *text, size_t length, struct gr_buf *out)
 {
-    bool quoted =
-        length == 0 || text[0] == ' ' || text[length - 1] == ' ' || (length == 4 && strncasecmp(text, "null", 4) == 0);
+    bool quoted = length == 0 || is_blank(text[0]) || is_blank(text[length - 1]) ||
+                  (length == 4 && strncasecmp(text, "null", 4) == 0);
 
     for (size_t i = 0; i < length && !quoted; i++) {
-        quoted = strchr(",[]{}'\"\\\n", text[i]) != NULL && text[i] != '\0';
+        quoted = strchr(",[]{}()=:'\"", text[i]) != NULL && text[i] != '\0';
     }
     gr_buf_add(out, "'", quoted);
     for (size_t i = 0; i < length; i++) {
-        gr_buf_add(out, "'", text[i] == '\'');
+        gr_buf_add(out, "\\", quoted && (text[i] == '\'' || text[i] == '\\'));
         gr_buf_add(out, text + i, 1);
     }
     gr_buf_add(out, "'", quoted);

@@ -285,6 +285,19 @@ add_summary(const struct part *part, const granary_frame *frame, struct gr_buf *
     return GRANARY_OK;
 }
 
+granary_err
+sql_about_columns(const granary_frame *frame, const char *source, struct gr_buf *out)
+{
+    granary_err err = GRANARY_OK;
+
+    if (source == NULL) {
+        add_described(frame, out);
+    } else {
+        err = add_summary(&(struct part){source, strlen(source)}, frame, out);
+    }
+    return err == GRANARY_OK && out->failed ? gr_fail(GRANARY_ENOMEM, "out of memory") : err;
+}
+
 /* ---- SHOW TABLES ---- */
 
 static void

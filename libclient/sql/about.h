@@ -15,6 +15,10 @@
  */
 granary_err sql_about(granary_client *client, const char *sql, size_t length, char **ret_text);
 
+/* The SELECT that tells of a frame's columns: their names and dtypes; with a source, which FROM can name, a summary of that.
+ * Errors: EUNSUPPORTED there are too many */
+granary_err sql_about_columns(const granary_frame *frame, const char *source, struct gr_buf *out);
+
 /* granary_sql_graph() of a statement whose columns are the same whatever data there are: others are refused. */
 granary_err gr_sql_fixed_graph(granary_client *client, const char *sql, size_t length, granary_graph **ret_graph);
 

@@ -66,6 +66,7 @@ struct sql_star {
     enum sql_match match;
     bool negated;
     const char *pattern;
+    char escape; /* of LIKE, or NUL */
     const char **names;
     size_t name_count;
 };
@@ -92,10 +93,9 @@ struct sql_expr {
     enum sql_subquery subquery;
     struct sql_select *select;
     size_t row_size;  /* SCALAR: of that many columns; 0: of one */
-    size_t row_place; /* ... the one that it is, from 0 */
+    size_t row_place; /* ... the one that it is, from 0. COLUMN: of FROM, from 1, in place of a name; or 0 */
     /* COLUMN: set by sql_bind() */
     const struct sql_column *column;
-    const struct sql_expr *lifted; /* COLUMN: the aggregate of a query around that it was (subquery/lift.c), or NULL */
 };
 
 /* ORDER BY */
@@ -140,6 +140,12 @@ enum sql_from_kind { SQL_FROM_TABLE, SQL_FROM_SELECT, SQL_FROM_JOIN, SQL_FROM_RO
 /* The function whose value is several rows; no expression has it. */
 #define SQL_UNNEST "unnest"
 
+/* *COLUMNS(...) among arguments: a function of an expression with COLUMNS, which stands for what it is of each column. */
+#define SQL_UNPACK "unpack"
+
+/* The function whose value is what SELECT calls its argument: CASE of that in the tree. */
+#define SQL_ALIAS_OF "alias"
+
 /* The aggregate that tells which keys a set of groups leaves out. */
 #define SQL_GROUPING "grouping"
 
@@ -176,6 +182,7 @@ struct sql_from {
     const struct sql_table *looked_at; /* for the names of its columns (reach.c) */
     /* SELECT */
     struct sql_select *select;
+    enum { SQL_ABOUT_NOTHING, SQL_ABOUT_COLUMNS, SQL_ABOUT_VALUES } about; /* DESCRIBE, SUMMARIZE of it */
     /* ROWS: one column of the numbers from start, by steps, up to before stop */
     int64_t start;
     int64_t stop;
@@ -226,6 +233,7 @@ struct sql_with {
     bool recursive;            /* it may name itself */
     enum sql_with_state state;
     bool used;                       /* FROM has named it; of a round: in this one */
+    bool is_walked;                  /* while it is found out what it names (reach.c), or that this is nothing */
     const struct sql_around *around; /* of the query that it stands before; or NULL */
 };
 
@@ -282,6 +290,13 @@ struct sql_sample {
     int position;
 };
 
+/* Aggregates of a query's rows that stand in subqueries of it, which name columns in their place: the aliases. */
+struct sql_lifted {
+    struct sql_target *list;
+    size_t count;
+    size_t room;
+};
+
 enum sql_set { SQL_NO_SET, SQL_UNION, SQL_INTERSECT, SQL_EXCEPT };
 
 struct sql_select {
@@ -322,6 +337,7 @@ struct sql_select {
     int64_t offset;
     struct sql_expr *limit_value; /* LIMIT and OFFSET of which a subquery is a part; or NULL */
     struct sql_expr *offset_value;
+    struct sql_lifted *lifted; /* or NULL: it is made up, and has none */
     /* The names of what it gives, once they were asked for (reach.c). */
     const char **output_names;
     size_t output_count;

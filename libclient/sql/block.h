@@ -21,6 +21,7 @@ struct sql_column {
     int item;    /* of the block's FROM: bit of masks */
     bool hidden; /* of the right side of USING: only with its table's name */
     bool joined; /* of an outer join's right side, while others become one item */
+    bool lifted; /* an aggregate of groups, for subqueries */
 };
 
 /* What stands for an expression from now on: an aggregate, a grouping expression, a subquery. */
@@ -44,12 +45,6 @@ struct sql_borrowed {
     const struct sql_column *of;
     const char *text; /* as an expression of the query around */
     struct sql_column *here;
-};
-
-/* An aggregate, bound, and the column that it becomes. */
-struct sql_lifted {
-    struct sql_expr *expr;
-    const char *name;
 };
 
 struct sql_block {
@@ -80,8 +75,6 @@ struct sql_block {
     size_t named_room;
     const char **set_keys; /* of select->sets: the columns that GROUP BY's expressions have become, by their places */
     const struct sql_expr **key_exprs; /* of GROUP BY, bound, by their places */
-    struct sql_lifted *lifted;         /* aggregates that stand in subqueries */
-    size_t lifted_count;
     bool grouped;                      /* columns are those of groups */
     bool sparse;                       /* a row may have no group, and null where that has aggregates */
 };
@@ -130,6 +123,8 @@ bool sql_equal(const struct sql_expr *a, const struct sql_expr *b);
 bool sql_join_around(struct sql_block *block);
 /* A column of the query around, as the block has it. NULL: the statement has failed. */
 const struct sql_column *sql_borrow(struct sql_block *block, const struct sql_column *of);
+/* A column of the block or of one around it, as the block has it. NULL: it has none, or the statement has failed. */
+const struct sql_column *sql_carry(struct sql_block *block, const struct sql_column *column);
 /* Whether a column of the frame is the number of those rows, or one that was borrowed of them. */
 bool sql_is_borrowed(const struct sql_block *block, const char *frame);
 /* The block's groups stand beside the rows of the query around, with what was borrowed of these; all: also of rows that
@@ -157,22 +152,13 @@ struct sql_reached {
 /* block: right around the query. false: the statement has failed. */
 bool sql_reach_out(struct sql_block *block, const struct sql_select *select, struct sql_reached *ret_reached);
 
-/* Aggregates in a subquery, or what has taken their places. */
-struct sql_lifts {
-    struct sql_expr **exprs;
-    size_t count;
-    size_t room;
-};
+/* What the columns of a query are called, in its output_names: rather too many than too few. false: the statement has
+ * failed. */
+bool sql_name_outputs(struct sql_statement *q, struct sql_select *select);
 
-/* Those that name columns of the block, and none of a query between. false: the statement has failed. */
-bool sql_find_lifts(struct sql_block *block, const struct sql_select *select, struct sql_lifts *lifts);
-
-/* ---- subquery/lift.c ---- */
-
-/* What subqueries of these expressions (some may be NULL) have of the block's aggregates becomes block->lifted. */
-bool sql_lift_aggregates(struct sql_block *block, struct sql_expr *const *exprs, size_t count);
-/* These have been computed: each has a column from now on. */
-bool sql_name_lifted(struct sql_block *block);
+/* Aggregates of the block's rows that stand in subqueries of an expression become columns there, and are added to
+ * block->select->lifted. */
+bool sql_lift_aggregates(struct sql_block *block, const struct sql_expr *expr);
 
 /* ---- text.c ---- */
 
@@ -193,10 +179,20 @@ const char *sql_column_of(struct sql_block *block, struct sql_rel *rel, const st
 bool sql_block_tables(struct sql_block *block);
 bool sql_block_begin(struct sql_block *block);
 
+/* A subquery as the next item, whatever it names. */
+bool sql_add_select(struct sql_block *block, const struct sql_from *from);
+
 /* ---- using.c ---- */
 
 /* USING or NATURAL of a join whose sides' columns begin there: its equalities become conjuncts. */
 bool sql_join_using(struct sql_block *block, const struct sql_from *from, size_t left_begin, size_t right_begin);
+
+/* ---- about_from.c ---- */
+
+/* (DESCRIBE ...) or (SUMMARIZE ...) as the next item. */
+bool sql_add_about(struct sql_block *block, const struct sql_from *from);
+/* What the columns of that are called. */
+const char *const *sql_about_names(const struct sql_from *from, size_t *ret_count);
 
 /* ---- unnest.c ---- */
 
@@ -309,10 +305,16 @@ const struct sql_select *sql_write_all_out(struct sql_statement *q, const struct
 
 /* ---- stars.c ---- */
 
-/* The first star in an expression; NULL: it has none. */
+/* Whether it is a call of SQL_UNPACK. */
+bool sql_is_unpack(const struct sql_expr *expr);
+/* Arguments of the expression that are calls of SQL_UNPACK become what those stand for. */
+bool sql_unpack(struct sql_block *block, struct sql_expr *expr);
+/* The first star in an expression, which is not of SQL_UNPACK; NULL: it has none. */
 const struct sql_expr *sql_star_in(const struct sql_expr *expr);
 /* Add a target with a star in it, for each column that this stands for, bound. */
 bool sql_expand_star(struct sql_block *block, const struct sql_target *target, struct sql_targets *targets);
+/* The SELECT with COLUMNS in its ORDER BY and DISTINCT ON written out. NULL: the statement has failed. */
+const struct sql_select *sql_expand_order(struct sql_block *block, const struct sql_select *select);
 /* A condition with COLUMNS in it must be true of each. */
 bool sql_expand_condition(struct sql_block *block, struct sql_expr **condition);
 
@@ -379,8 +381,9 @@ const struct sql_result *sql_with_result(struct sql_statement *q, struct sql_wit
 
 /* ---- recursive.c ---- */
 
-/* One that may name itself. */
-bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result);
+/* One that may name itself. around: as sql_plan_for() has it, or NULL */
+bool sql_plan_recursive(struct sql_statement *q, struct sql_with *with, const struct sql_around *around,
+                        struct sql_result *ret_result);
 /* That FROM may name it there. */
 bool sql_check_recursive(struct sql_statement *q, const struct sql_with *with, int position);
 

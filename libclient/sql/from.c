@@ -457,12 +457,15 @@ add_lateral(struct sql_block *block, const struct sql_from *from, const struct s
     return add_numbered(block, from, around, block->columns[block->column_count - 1]);
 }
 
-static bool
-add_select(struct sql_block *block, const struct sql_from *from)
+bool
+sql_add_select(struct sql_block *block, const struct sql_from *from)
 {
     struct sql_reached reached;
     struct sql_result result;
 
+    if (from->about != SQL_ABOUT_NOTHING) {
+        return sql_add_about(block, from);
+    }
     if (!sql_reach_out(block, from->select, &reached)) {
         return false;
     }
@@ -483,7 +486,7 @@ add_from(struct sql_block *block, const struct sql_from *from)
     case SQL_FROM_UNNEST:
         return sql_add_unnest(block, from, false);
     case SQL_FROM_SELECT:
-        return add_select(block, from);
+        return sql_add_select(block, from);
     default:
         return add_join(block, from);
     }

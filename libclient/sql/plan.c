@@ -47,7 +47,7 @@ sql_with_result(struct sql_statement *q, struct sql_with *with)
         const struct sql_names *now = q->names;
 
         q->names = &visible;
-        ok = with->recursive ? sql_plan_recursive(q, with, result) : sql_plan(q, with->select, true, result);
+        ok = with->recursive ? sql_plan_recursive(q, with, NULL, result) : sql_plan(q, with->select, true, result);
         q->names = now;
     }
     if (!ok) {

@@ -60,6 +60,24 @@ sql_ask(struct sql_statement *q, struct sql_rel rel, const char *column, const s
 }
 
 bool
+sql_ask_columns(struct sql_statement *q, struct sql_result *result, const struct sql_answer *what, int position)
+{
+    if (q->views != NULL || q->asking == NULL || q->client == NULL) {
+        return sql_fail(q, GRANARY_EUNSUPPORTED, position,
+                        q->views != NULL    ? "DESCRIBE and SUMMARIZE in a view are not supported: ask them of the view"
+                        : q->client == NULL ? "types of columns are known to an instance: there is none"
+                                            : "columns must not depend on data here");
+    }
+    if (sql_rel_head(q, &result->rel, 0, 0, position) && sql_add_target(q, result, NULL)) {
+        q->asking->asked = *what;
+        q->asking->asked.is_columns = true;
+        q->asking->pending = true;
+        (void)sql_fail(q, GRANARY_ESTATE, position, "the types of columns are asked for");
+    }
+    return false;
+}
+
+bool
 sql_asks(const struct sql_statement *q)
 {
     return q->asking != NULL && q->asking->pending;
@@ -141,6 +159,7 @@ free_answer(struct sql_answer *answer)
         free(answer->values[i]);
     }
     free(answer->values);
+    gr_frame_destroy(answer->columns);
     *answer = (struct sql_answer){.position = -1};
 }
 
@@ -170,7 +189,12 @@ sql_answer(const struct sql_statement *q)
 
     q->asking->pending = false;
     err = ran ? sql_read_result(q->client, key, &frame, &plain) : err;
-    err = err == GRANARY_OK ? take_values(plain, &answer) : err;
+    if (err == GRANARY_OK && answer.is_columns) {
+        answer.columns = frame;
+        frame = NULL;
+    } else if (err == GRANARY_OK) {
+        err = take_values(plain, &answer);
+    }
     err = err == GRANARY_OK ? keep_answer(q->asking, &answer) : err;
     free_answer(&answer);
     gr_frame_destroy(frame);

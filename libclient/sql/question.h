@@ -7,7 +7,10 @@
 #ifndef SQL_QUESTION_H
 #define SQL_QUESTION_H
 
+#include "granary/frame.h"
 #include "sql/rel.h"
+
+struct sql_result;
 
 /* Columns that PIVOT makes, at most. */
 #define SQL_PIVOT_MAX 10000
@@ -18,6 +21,8 @@ struct sql_answer {
     bool sorted;   /* as texts; else in the order of the rows */
     char **values; /* each once */
     size_t count;
+    bool is_columns;        /* it is of the columns of a query: */
+    granary_frame *columns; /* a frame without rows */
 };
 
 /* Of one statement, through its translations. */
@@ -35,6 +40,9 @@ const struct sql_answer *sql_find_answer(const struct sql_statement *q, int posi
  * they are sorted; errors are told at `position`. Returns false: the translation ends here. */
 bool
 sql_ask(struct sql_statement *q, struct sql_rel rel, const char *column, const struct sql_answer *what, int position);
+
+/* Ask for the columns of a query, and their dtypes. what: its place. Returns false: the translation ends here. */
+bool sql_ask_columns(struct sql_statement *q, struct sql_result *result, const struct sql_answer *what, int position);
 
 /* Whether the translation has ended in a question. */
 bool sql_asks(const struct sql_statement *q);

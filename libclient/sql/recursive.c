@@ -199,30 +199,61 @@ check_clauses(struct sql_statement *q, const struct sql_with *with)
                     with->name);
 }
 
+/* The number of the row of the query around becomes the last column. */
+static bool
+add_number(struct sql_statement *q, struct sql_result *result)
+{
+    struct sql_output *outputs = SQL_ARRAY(q, struct sql_output, result->count + 1);
+
+    for (size_t i = 0; i < result->count && outputs != NULL; i++) {
+        outputs[i] = result->outputs[i];
+    }
+    if (outputs != NULL && result->number != NULL) {
+        outputs[result->count++] = (struct sql_output){"outer", result->number};
+    }
+    result->outputs = outputs;
+    return outputs != NULL;
+}
+
+/* By itself, or for each row of the query around. */
+static bool
+plan_part(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around,
+          struct sql_result *ret_result)
+{
+    return (around == NULL ? sql_plan(q, select, false, ret_result) : sql_plan_for(q, select, around, ret_result)) &&
+           (around != NULL || (ret_result->number = NULL) == NULL);
+}
+
 /* The rows with which it begins, and then, until a round makes none, what the second query makes of the round before. */
 static bool
-plan_rounds(struct sql_statement *q, struct sql_with *with, struct sql_result *result)
+plan_rounds(struct sql_statement *q, struct sql_with *with, const struct sql_around *around, struct sql_result *result)
 {
     const struct sql_select *select = with->select;
     struct sql_result round;
     struct sql_result made;
-    bool ok = check_clauses(q, with) && sql_plan(q, select->left, false, result) &&
-              name_columns(q, result, select->position) && name_outputs(q, with, result) &&
-              add_round(q, with, result, &round);
+    bool ok = check_clauses(q, with) && plan_part(q, select->left, around, result) && name_outputs(q, with, result) &&
+              add_number(q, result) && name_columns(q, result, select->position) && add_round(q, with, result, &round);
 
     if (!ok) {
         return false;
     }
     with->state = SQL_WITH_ROUND;
     with->result = &round;
-    ok = sql_plan(q, select->right, false, &made);
+    ok = plan_part(q, select->right, around, &made);
     with->result = NULL;
     with->used = false;
-    return ok && add_recursion(q, with, &round, &made, result);
+    if (!ok || !add_number(q, &made) || !add_recursion(q, with, &round, &made, result)) {
+        return false;
+    }
+    if (around != NULL) {
+        result->number = result->outputs[--result->count].frame;
+    }
+    return true;
 }
 
 bool
-sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_result *ret_result)
+sql_plan_recursive(struct sql_statement *q, struct sql_with *with, const struct sql_around *around,
+                   struct sql_result *ret_result)
 {
     const struct sql_select *select = with->select;
     const struct sql_names names = {select->with, select->with_count, q->names};
@@ -235,10 +266,10 @@ sql_plan_recursive(struct sql_statement *q, struct sql_with *with, struct sql_re
     }
     if (select->set == SQL_UNION && select_names(select->right, with->name)) {
         q->names = &names;
-        ok = plan_rounds(q, with, ret_result);
+        ok = plan_rounds(q, with, around, ret_result);
         q->names = before;
     } else {
-        ok = sql_plan(q, select, true, ret_result);
+        ok = around == NULL ? sql_plan(q, select, true, ret_result) : sql_plan_for(q, select, around, ret_result);
     }
     with->state = SQL_WITH_QUERY;
     return ok;

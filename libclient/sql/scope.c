@@ -109,11 +109,14 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
                     expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".", expr->text, hint);
 }
 
-/* The one table whose columns a name means; NULL: there are several. */
+/* The one table whose columns a name means; NULL: there are several. twice: two tables are called so */
 static const char *
-only_table(const struct sql_block *block, const struct sql_expr *expr)
+only_table(const struct sql_block *block, const struct sql_expr *expr, bool *ret_twice)
 {
     const char *table = NULL;
+    int item = -1;
+
+    *ret_twice = false;
 
     for (size_t i = 0; i < block->column_count; i++) {
         const struct sql_column *column = block->columns[i];
@@ -125,7 +128,9 @@ only_table(const struct sql_block *block, const struct sql_expr *expr)
         if (table != NULL && strcmp(table, column->table) != 0) {
             return NULL;
         }
+        *ret_twice = *ret_twice || (item >= 0 && item != column->item);
         table = column->table;
+        item = column->item;
     }
     return table;
 }
@@ -147,12 +152,17 @@ ambiguous_column(struct sql_block *block, const struct sql_expr *expr)
 {
     const struct sql_block *of = block;
     bool ambiguous = false;
+    bool twice;
     const char *table;
 
     while (of->outer != NULL && sql_find_column(of, expr->table, expr->text, &ambiguous) == NULL) {
         of = of->outer;
     }
-    table = only_table(of, expr);
+    table = only_table(of, expr, &twice);
+    if (table != NULL && twice) {
+        return sql_fail(block->q, GRANARY_EINVAL, expr->position,
+                        "two tables in FROM are called '%s': give one an alias", table);
+    }
     return table != NULL
                ? sql_fail(block->q, GRANARY_EINVAL, expr->position,
                           "'%s' has more than one column '%s': give its columns names, AS t(a, b)", table, expr->text)
@@ -160,11 +170,29 @@ ambiguous_column(struct sql_block *block, const struct sql_expr *expr)
                           "more than one table has a column '%s': write TABLE.%s", expr->text, expr->text);
 }
 
+/* The column at that place of FROM, from 1. */
+static bool
+bind_place(struct sql_block *block, struct sql_expr *expr)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < block->column_count && place < expr->row_place; i++) {
+        place += !block->columns[i]->hidden;
+        expr->column = block->columns[i];
+    }
+    return (place == expr->row_place && place > 0) ||
+           sql_fail(block->q, GRANARY_ENOENT, expr->position, "'%s': FROM gives %zu column%s", expr->text, place,
+                    place == 1 ? "" : "s");
+}
+
 static bool
 bind_column(struct sql_block *block, struct sql_expr *expr)
 {
     bool ambiguous = false;
 
+    if (expr->row_place > 0) {
+        return bind_place(block, expr);
+    }
     expr->column = sql_reach_column(block, expr->table, expr->text, &ambiguous);
     if (block->q->err != GRANARY_OK) {
         return false;
@@ -199,6 +227,17 @@ bind_clauses(struct sql_block *block, struct sql_expr *expr)
     return expr->condition == NULL || sql_bind(block, expr->condition);
 }
 
+/* alias(x) of a column is its name as the table has it. */
+static void
+name_alias_of(struct sql_block *block, struct sql_expr *expr)
+{
+    const struct sql_expr *of = expr->args[0]->count == 1 ? expr->args[0]->args[0] : NULL;
+
+    if (of != NULL && of->column != NULL && same_name(expr->args[1]->text, sql_literal(block->q, of->text))) {
+        expr->args[1]->text = sql_literal(block->q, of->column->name);
+    }
+}
+
 bool
 sql_bind(struct sql_block *block, struct sql_expr *expr)
 {
@@ -215,6 +254,9 @@ sql_bind(struct sql_block *block, struct sql_expr *expr)
         if (!sql_bind(block, expr->args[i])) {
             return false;
         }
+    }
+    if (expr->kind == SQL_CASE && expr->written != NULL && strcmp(expr->written, SQL_ALIAS_OF) == 0) {
+        name_alias_of(block, expr);
     }
     return bind_clauses(block, expr);
 }

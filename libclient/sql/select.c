@@ -15,7 +15,7 @@ group_keys(struct sql_block *block, const struct sql_targets *targets, const cha
 
     for (size_t i = 0; i < select->group_count; i++) {
         struct sql_expr *expr = select->group[i];
-        long position = sql_position_in(block, expr, targets->count);
+        long position = expr->kind == SQL_LITERAL ? sql_position_in(block, expr, targets->count) : 0;
 
         if (position < 0) {
             return false;
@@ -78,13 +78,50 @@ needs_around(const struct sql_block *block, struct sql_expr *const *exprs, size_
     return needs;
 }
 
+/* What subqueries name in the place of the block's aggregates. */
+static bool
+bind_lifted(struct sql_block *block, const struct sql_targets *targets, const struct sql_order *order)
+{
+    const struct sql_select *select = block->select;
+    bool ok = true;
+
+    for (size_t i = 0; i < targets->count && ok; i++) {
+        ok = sql_lift_aggregates(block, targets->list[i].expr);
+    }
+    for (size_t i = 0; i < select->order_count && ok; i++) {
+        ok = sql_lift_aggregates(block, order[i].expr);
+    }
+    ok = ok && (select->having == NULL || sql_lift_aggregates(block, select->having)) &&
+         (select->qualify == NULL || sql_lift_aggregates(block, select->qualify));
+    for (size_t i = 0; ok && select->lifted != NULL && i < select->lifted->count; i++) {
+        ok = sql_bind(block, select->lifted->list[i].expr);
+    }
+    return ok;
+}
+
+static bool
+add_lifted(struct sql_block *block)
+{
+    const struct sql_lifted *lifted = block->select->lifted;
+
+    for (size_t i = 0; lifted != NULL && i < lifted->count; i++) {
+        const char *frame = sql_column_of(block, &block->rel, lifted->list[i].expr);
+
+        if (frame == NULL || !sql_add_column(block, NULL, lifted->list[i].alias, frame, 0)) {
+            return false;
+        }
+        block->columns[block->column_count - 1]->lifted = true;
+    }
+    return true;
+}
+
 static bool
 group_block(struct sql_block *block, const struct sql_targets *targets, struct sql_order *order)
 {
     const struct sql_select *select = block->select;
     struct sql_statement *q = block->q;
-    size_t own = targets->count + 2 + select->order_count;
-    size_t count = own + block->lifted_count;
+    const size_t lifted = select->lifted == NULL ? 0 : select->lifted->count;
+    size_t count = targets->count + 2 + select->order_count + lifted;
     struct sql_expr **exprs = SQL_ARRAY(q, struct sql_expr *, count);
     const char **keys = SQL_ARRAY(q, const char *, select->group_count + 1);
     struct sql_named *named = SQL_ARRAY(q, struct sql_named, select->group_count);
@@ -105,8 +142,8 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
     for (size_t i = 0; i < select->order_count; i++) {
         exprs[targets->count + 2 + i] = order[i].expr;
     }
-    for (size_t i = 0; i < block->lifted_count; i++) {
-        exprs[own + i] = block->lifted[i].expr;
+    for (size_t i = 0; i < lifted; i++) {
+        exprs[count - lifted + i] = select->lifted->list[i].expr;
     }
     if (select->set_count > 0) {
         block->set_keys = SQL_ARRAY(q, const char *, select->group_count + 1);
@@ -130,7 +167,7 @@ group_block(struct sql_block *block, const struct sql_targets *targets, struct s
         }
     }
     block->grouped = true;
-    return sql_name_lifted(block);
+    return add_lifted(block);
 }
 
 /* HAVING, or QUALIFY: rows for which it is true. */
@@ -195,36 +232,94 @@ unnested(const struct sql_expr *expr)
     return expr->kind == SQL_FUNCTION && strcmp(expr->text, SQL_UNNEST) == 0 && expr->count == 1 ? expr->args[0] : NULL;
 }
 
-/* A row for each item of the lists that are targets, all of them side by side. */
+/* How many calls of unnest() an expression has that is none itself; to: they go there, unless it is NULL. */
+static size_t
+unnests_within(const struct sql_expr *expr, const struct sql_expr **to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < expr->count; i++) {
+        if (unnested(expr->args[i]) == NULL) {
+            count += unnests_within(expr->args[i], to == NULL ? NULL : to + count);
+        } else if (to != NULL) {
+            to[count++] = expr->args[i];
+        } else {
+            count++;
+        }
+    }
+    return count;
+}
+
+/* The calls in SELECT's list: of each target itself, or all within it. NULL: the statement has failed. */
+static const struct sql_expr **
+list_unnests(struct sql_block *block, const struct sql_targets *targets, size_t *ret_count)
+{
+    const struct sql_expr **calls;
+    size_t count = 0;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        count += unnested(targets->list[i].expr) != NULL ? 1 : unnests_within(targets->list[i].expr, NULL);
+    }
+    calls = SQL_ARRAY(block->q, const struct sql_expr *, count);
+    *ret_count = count;
+    count = 0;
+    for (size_t i = 0; i < targets->count && calls != NULL; i++) {
+        if (unnested(targets->list[i].expr) != NULL) {
+            calls[count++] = targets->list[i].expr;
+        } else {
+            count += unnests_within(targets->list[i].expr, calls + count);
+        }
+    }
+    return calls;
+}
+
+/* A row for each item of the lists, all of them side by side; then what is computed of the items. */
 static bool
 unnest_targets(struct sql_block *block, const struct sql_targets *targets, struct sql_result *result)
 {
     struct sql_statement *q = block->q;
-    const char **names = SQL_ARRAY(q, const char *, targets->count);
-    size_t count = 0;
+    size_t count;
+    const struct sql_expr **calls = list_unnests(block, targets, &count);
+    const char **names = SQL_ARRAY(q, const char *, count);
 
-    for (size_t i = 0; i < targets->count && names != NULL; i++) {
-        const char *text = unnested(targets->list[i].expr) == NULL ? NULL : sql_quoted(q, result->outputs[i].frame);
+    for (size_t i = 0; i < count && names != NULL && calls != NULL; i++) {
+        const char *column = sql_column_of(block, &block->rel, calls[i]->args[0]);
+        const char *text = column == NULL ? NULL : sql_quoted(q, column);
 
-        if (text == NULL) {
-            continue;
-        }
-        names[count] = sql_fresh(q, sql_target_name(&targets->list[i]));
-        if (names[count] == NULL ||
-            !sql_rel_assign(q, &block->rel, &names[count], &text, 1, targets->list[i].expr->position)) {
+        names[i] = sql_fresh(q, calls[i]->written != NULL ? calls[i]->written : SQL_UNNEST);
+        if (text == NULL || names[i] == NULL ||
+            !sql_rel_assign(q, &block->rel, &names[i], &text, 1, calls[i]->position)) {
             return false;
         }
-        count++;
     }
-    if (names == NULL || count == 0) {
-        return names != NULL;
+    for (size_t i = 0; count > 1 && i < count && calls != NULL; i++) {
+        if (calls[i]->negated) {
+            return sql_fail(q, GRANARY_EUNSUPPORTED, calls[i]->position,
+                            "unnest() of several levels stands beside no other one: unnest level by level");
+        }
+    }
+    if (calls == NULL || names == NULL || count == 0) {
+        return calls != NULL && names != NULL;
     }
     if (!sql_rel_unnest(q, &block->rel, names, count, false, block->select->position)) {
         return false;
     }
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_name_expr(block, calls[i], sql_quoted(q, names[i]))) {
+            return false;
+        }
+    }
     for (size_t i = 0, at = 0; i < targets->count; i++) {
-        if (unnested(targets->list[i].expr) != NULL) {
+        const struct sql_expr *expr = targets->list[i].expr;
+
+        if (unnested(expr) != NULL) {
             result->outputs[i].frame = names[at++];
+        } else if (unnests_within(expr, NULL) > 0) {
+            at += unnests_within(expr, NULL);
+            result->outputs[i].frame = sql_column_of(block, &block->rel, expr);
+        }
+        if (result->outputs[i].frame == NULL) {
+            return false;
         }
     }
     return true;
@@ -274,6 +369,9 @@ compute_targets(struct sql_block *block, const struct sql_targets *targets, stru
             return false;
         }
         ret_result->outputs[i].name = sql_target_name(&targets->list[i]);
+        if (list == NULL && unnests_within(expr, NULL) > 0) {
+            continue; /* not before unnest_targets() */
+        }
         ret_result->outputs[i].frame = targets->count > TARGETS_APART
                                            ? batch_column(block, list != NULL ? list : expr, &batch)
                                            : sql_column_of(block, &block->rel, list != NULL ? list : expr);
@@ -366,29 +464,6 @@ any_has(const struct sql_select *select, const struct sql_targets *targets, bool
     return found;
 }
 
-/* Whether rows become groups. Aggregates of subqueries that are its own are known then. */
-static bool
-find_groups(struct sql_block *block, const struct sql_targets *targets, const struct sql_order *order,
-            bool *ret_grouped)
-{
-    const struct sql_select *select = block->select;
-    size_t count = targets->count + 1 + select->order_count;
-    struct sql_expr **exprs = SQL_ARRAY(block->q, struct sql_expr *, count);
-
-    *ret_grouped = sql_groups(select) || any_has(select, targets, sql_has_aggregate);
-    for (size_t i = 0; i < count && exprs != NULL; i++) {
-        exprs[i] = i < targets->count    ? targets->list[i].expr
-                   : i == targets->count ? select->having
-                                         : order[i - targets->count - 1].expr;
-        *ret_grouped = *ret_grouped || (i > targets->count && sql_has_aggregate(exprs[i]));
-    }
-    if (exprs == NULL || !sql_lift_aggregates(block, exprs, count)) {
-        return false;
-    }
-    *ret_grouped = *ret_grouped || block->lifted_count > 0;
-    return true;
-}
-
 bool
 sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_result)
 {
@@ -414,6 +489,7 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         return sql_fail(q, GRANARY_EINVAL, select->position, "SELECT lists no value");
     }
     select = sql_write_all_out(q, select, &targets, targets.count);
+    select = select == NULL ? NULL : sql_expand_order(block, select);
     columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
     if (columns == NULL) {
         return false;
@@ -427,8 +503,13 @@ sql_block_finish(struct sql_block *block, bool ordered, struct sql_result *ret_r
         return sql_fail(q, GRANARY_EINVAL, select->qualify->position,
                         "QUALIFY is about window functions, of which there is none here: put the condition into WHERE");
     }
-    if (!find_groups(block, &targets, order, &grouped)) {
+    if (!bind_lifted(block, &targets, order)) {
         return false;
+    }
+    grouped = sql_groups(select) || any_has(select, &targets, sql_has_aggregate) ||
+              (select->lifted != NULL && select->lifted->count > 0);
+    for (size_t i = 0; i < select->order_count && !grouped; i++) {
+        grouped = sql_has_aggregate(order[i].expr);
     }
     if ((grouped && !group_block(block, &targets, order)) || !apply_having(block) ||
         !add_windows(block, &targets, order) || !apply_qualify(block) ||

@@ -31,7 +31,8 @@ column_of_query(const struct sql_select *select, size_t i)
     const struct sql_from *from = select->from_count == 1 ? select->from[0] : NULL;
     const struct sql_expr *expr = i < select->target_count ? select->targets[i].expr : NULL;
 
-    if (from == NULL || from->kind != SQL_FROM_SELECT || select->target_count == 0) {
+    if (from == NULL || from->kind != SQL_FROM_SELECT || from->about != SQL_ABOUT_NOTHING ||
+        select->target_count == 0) {
         return -1;
     }
     if (select->target_count == 1 && select->targets[0].expr->kind == SQL_STAR &&
@@ -219,37 +220,173 @@ put_untyped(struct sql_statement *q, struct sql_rel *rel, const struct side *sid
     return true;
 }
 
-/* The place at which a SELECT of a set operation, the first that does, gives a value this name; 0: none does. */
-static long
-place_of(const struct sql_select *select, const char *name, size_t count)
+/* ---- ORDER BY ---- */
+
+/* Whether a table of FROM is called so. */
+static bool
+has_table(const struct sql_from *from, const char *name)
 {
+    const char *own = from->alias != NULL ? from->alias : from->name;
+
+    if (from->kind == SQL_FROM_JOIN) {
+        return has_table(from->left, name) || has_table(from->right, name);
+    }
+    return own != NULL && strcasecmp(own, name) == 0;
+}
+
+/* Whether a column of ORDER BY may be of the SELECT: by its table, if it names one. */
+static bool
+may_be_of(const struct sql_select *select, const char *table)
+{
+    bool found = table == NULL;
+
+    for (size_t i = 0; i < select->from_count && !found; i++) {
+        found = has_table(select->from[i], table);
+    }
+    return found;
+}
+
+/* Whether two expressions, which are not bound, are written alike: `a` of ORDER BY, `b` of the SELECT's list. */
+static bool
+is_alike(const struct sql_select *select, const struct sql_expr *a, const struct sql_expr *b)
+{
+    bool alike = a->kind == b->kind && a->count == b->count && a->negated == b->negated && a->over == NULL &&
+                 b->over == NULL && a->condition == NULL && b->condition == NULL && a->kind != SQL_SUBQUERY &&
+                 a->kind != SQL_STAR && a->distinct == b->distinct;
+
+    if (alike && a->kind == SQL_COLUMN) {
+        return a->row_place == 0 && b->row_place == 0 && strcasecmp(a->text, b->text) == 0 &&
+               (a->table != NULL && b->table != NULL ? strcasecmp(a->table, b->table) == 0
+                                                     : may_be_of(select, a->table));
+    }
+    alike = alike && strcmp(a->text, b->text) == 0;
+    for (size_t i = 0; i < a->count && alike; i++) {
+        alike = is_alike(select, a->args[i], b->args[i]);
+    }
+    return alike;
+}
+
+/* What the columns of a query in a set operation are called. */
+struct set_names {
+    const char **names;
+    size_t count;
+};
+
+static size_t
+find_name(const struct set_names *list, const char *name)
+{
+    size_t i = 0;
+
+    while (i < list->count && strcasecmp(list->names[i], name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static bool list_names(struct sql_statement *q, const struct sql_select *set, struct set_names *ret_list);
+
+static bool
+list_side(struct sql_statement *q, struct sql_select *side, struct set_names *ret_list)
+{
+    if (side->set != SQL_NO_SET) {
+        return list_names(q, side, ret_list);
+    }
+    *ret_list = (struct set_names){.count = 0};
+    if (!sql_name_outputs(q, side)) {
+        return false;
+    }
+    *ret_list = (struct set_names){side->output_names, side->output_count};
+    return true;
+}
+
+/* Of a set operation: as its left side has them, and BY NAME what only the right one has. */
+static bool
+list_names(struct sql_statement *q, const struct sql_select *set, struct set_names *ret_list)
+{
+    struct set_names left;
+    struct set_names right;
+    const char **names;
+
+    if (!set->by_name) {
+        return list_side(q, set->left, ret_list);
+    }
+    names = list_side(q, set->left, &left) && list_side(q, set->right, &right)
+                ? SQL_ARRAY(q, const char *, left.count + right.count)
+                : NULL;
+    if (names == NULL) {
+        return false;
+    }
+    *ret_list = (struct set_names){names, 0};
+    for (size_t i = 0; i < left.count + right.count; i++) {
+        const char *name = i < left.count ? left.names[i] : right.names[i - left.count];
+
+        if (i < left.count || find_name(ret_list, name) == ret_list->count) {
+            names[ret_list->count++] = name;
+        }
+    }
+    return true;
+}
+
+/* The same of a single SELECT. */
+static long
+place_in(const struct sql_select *select, const struct set_names *list, const struct sql_expr *expr)
+{
+    const struct sql_expr *only = select->target_count == 1 ? select->targets[0].expr : NULL;
+
+    if (only != NULL && only->kind == SQL_STAR && only->star == NULL && select->from_count == 1 &&
+        expr->kind == SQL_COLUMN && expr->row_place == 0 && select->from[0]->kind != SQL_FROM_JOIN &&
+        may_be_of(select, expr->table)) {
+        const size_t at = find_name(list, expr->text);
+
+        return at < list->count ? (long)at + 1 : 0;
+    }
+    for (size_t t = 0; t < select->target_count && select->target_count == list->count; t++) {
+        const struct sql_target *target = &select->targets[t];
+
+        if (sql_star_in(target->expr) == NULL &&
+            ((target->alias != NULL && expr->kind == SQL_COLUMN && expr->table == NULL && expr->row_place == 0 &&
+              strcasecmp(target->alias, expr->text) == 0) ||
+             is_alike(select, expr, target->expr))) {
+            return (long)t + 1;
+        }
+    }
+    return 0;
+}
+
+/* The place of what a SELECT of a set operation, the first that does, lists as `expr`; 0: none does, or the statement
+ * has failed. */
+static long
+place_of(struct sql_statement *q, const struct sql_select *set, const struct sql_expr *expr)
+{
+    struct sql_select *const sides[2] = {set->left, set->right};
     long place = 0;
 
-    if (select->set != SQL_NO_SET) {
-        place = place_of(select->left, name, count);
-        return place > 0 ? place : place_of(select->right, name, count);
-    }
-    for (size_t t = 0; t < select->target_count && select->target_count == count && place == 0; t++) {
-        const struct sql_target *target = &select->targets[t];
-        const char *own = target->alias != NULL              ? target->alias
-                          : target->expr->kind == SQL_COLUMN ? target->expr->text
-                                                             : "";
+    for (int i = 0; i < 2 && place == 0; i++) {
+        struct set_names own;
+        struct set_names all;
 
-        place = sql_star_in(target->expr) == NULL && strcasecmp(own, name) == 0 ? (long)t + 1 : 0;
+        if (!list_side(q, sides[i], &own)) {
+            return 0;
+        }
+        place = sides[i]->set != SQL_NO_SET ? place_of(q, sides[i], expr) : place_in(sides[i], &own, expr);
+        if (place > 0 && set->by_name) {
+            place = list_names(q, set, &all) ? (long)find_name(&all, own.names[place - 1]) + 1 : 0;
+        }
     }
     return place;
 }
 
-/* What ORDER BY of a set operation names that is no column of its result: by its name on another side. */
+/* What ORDER BY of a set operation names that is no column of its result: as a SELECT of it lists it. */
 static long
-place_beside(const struct sql_select *select, const struct sql_result *result, const struct sql_expr *expr)
+place_beside(struct sql_statement *q, const struct sql_select *select, const struct sql_result *result,
+             const struct sql_expr *expr)
 {
-    bool named = expr->kind == SQL_COLUMN && expr->table == NULL && !select->by_name;
+    bool is_own = expr->kind == SQL_LITERAL;
 
-    for (size_t i = 0; i < result->count && named; i++) {
-        named = strcasecmp(result->outputs[i].name, expr->text) != 0;
+    for (size_t i = 0; i < result->count && !is_own && expr->kind == SQL_COLUMN && expr->table == NULL; i++) {
+        is_own = strcasecmp(result->outputs[i].name, expr->text) == 0;
     }
-    return named ? place_of(select, expr->text, result->count) : 0;
+    return is_own ? 0 : place_of(q, select, expr);
 }
 
 static bool
@@ -258,20 +395,22 @@ order_set(struct sql_statement *q, const struct sql_select *select, bool ordered
     struct sql_block block = {.q = q, .rel = result->rel};
     const char **columns;
 
-    select = sql_write_all_out(q, select, NULL, result->count);
-    columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
-    block.select = select;
-    for (size_t i = 0; i < result->count && columns != NULL; i++) {
+    for (size_t i = 0; i < result->count; i++) {
         if (!sql_add_column(&block, NULL, result->outputs[i].name, result->outputs[i].frame, 0)) {
             return false;
         }
     }
+    select = sql_write_all_out(q, select, NULL, result->count);
+    select = select == NULL ? NULL : sql_expand_order(&block, select);
+    columns = select == NULL ? NULL : SQL_ARRAY(q, const char *, select->order_count);
+    block.select = select;
     for (size_t i = 0; i < select->order_count && columns != NULL; i++) {
         struct sql_expr *expr = select->order[i].expr;
         long position = sql_position_in(&block, expr, result->count);
 
-        position = position == 0 ? place_beside(select, result, expr) : position;
-        if (position < 0 || (position == 0 && !sql_bind(&block, expr))) {
+        position = position == 0 ? place_beside(q, select, result, expr) : position;
+        position = position <= (long)result->count ? position : 0;
+        if (q->err != GRANARY_OK || position < 0 || (position == 0 && !sql_bind(&block, expr))) {
             return false;
         }
         columns[i] = position > 0 ? result->outputs[position - 1].frame : sql_column_of(&block, &block.rel, expr);

@@ -25,22 +25,32 @@ character(const char *text)
     return size;
 }
 
-/* LIKE, or with `fold` ILIKE: % is any text, _ a character. */
 static bool
-is_like(const char *name, const char *pattern, bool fold)
+same_letter(char a, char b, bool fold)
+{
+    return fold ? tolower((unsigned char)a) == tolower((unsigned char)b) : a == b;
+}
+
+/* LIKE, or with `fold` ILIKE: % is any text, _ a character; behind `escape`, which may be none, they are signs. */
+static bool
+is_like(const char *name, const char *pattern, char escape, bool fold)
 {
     const char *after = NULL; /* the last %, and what it has taken up to now */
     const char *taken = NULL;
 
     while (*name != '\0' || *pattern != '\0') {
-        if (*pattern == '%') {
+        const bool sign = escape != '\0' && *pattern == escape && pattern[1] != '\0';
+
+        if (sign && *name != '\0' && same_letter(*name, pattern[1], fold)) {
+            name++;
+            pattern += 2;
+        } else if (*pattern == '%' && !sign) {
             after = ++pattern;
             taken = name;
-        } else if (*name != '\0' && *pattern == '_') {
+        } else if (*name != '\0' && *pattern == '_' && !sign) {
             name += character(name);
             pattern++;
-        } else if (*name != '\0' &&
-                   (fold ? tolower((unsigned char)*name) == tolower((unsigned char)*pattern) : *name == *pattern)) {
+        } else if (*name != '\0' && !sign && same_letter(*name, *pattern, fold)) {
             name++;
             pattern++;
         } else if (after != NULL && *taken != '\0') {
@@ -152,7 +162,7 @@ matches(const struct sql_star *star, struct matcher *m, const char *name, regmat
         return true;
     case SQL_MATCH_LIKE:
     case SQL_MATCH_ILIKE:
-        found = is_like(name, star->pattern, star->match == SQL_MATCH_ILIKE);
+        found = is_like(name, star->pattern, star->escape, star->match == SQL_MATCH_ILIKE);
         break;
     case SQL_MATCH_NAMES:
         for (size_t i = 0; i < star->name_count && !found; i++) {
@@ -176,6 +186,35 @@ is_named(const struct sql_column *column, const struct sql_expr *name)
            (name->table == NULL || (column->table != NULL && strcasecmp(column->table, name->table) == 0));
 }
 
+/* Which of the columns that USING has joined is of that table, from 0; -1: none. *ret_count: how many there are. */
+static int
+joined_side(const struct sql_block *block, const struct sql_column *joined, const char *table, int *ret_count)
+{
+    int found = -1;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < block->column_count; i++) {
+        const struct sql_column *column = block->columns[i];
+
+        if (column->hidden && column->table != NULL && strcasecmp(column->name, joined->name) == 0) {
+            found = found < 0 && strcasecmp(column->table, table) == 0 ? *ret_count : found;
+            ++*ret_count;
+        }
+    }
+    return found;
+}
+
+/* The same of a column that USING has joined: by the first of its tables. */
+static bool
+is_named_joined(const struct sql_block *block, const struct sql_column *column, const struct sql_expr *name)
+{
+    int count;
+
+    return is_named(column, name) ||
+           (column->table == NULL && name->table != NULL && strcasecmp(column->name, name->text) == 0 &&
+            joined_side(block, column, name->table, &count) == 0);
+}
+
 /* A column of what the star is of, whether it is shown or not. */
 static bool
 is_of(const struct sql_column *column, const struct sql_expr *star)
@@ -188,7 +227,12 @@ static bool
 check_name(struct sql_block *block, const struct sql_expr *star, const char *clause, const struct sql_expr *name)
 {
     for (size_t i = 0; i < block->column_count; i++) {
-        if (is_of(block->columns[i], star) && is_named(block->columns[i], name)) {
+        const struct sql_column *column = block->columns[i];
+        int count;
+
+        if (is_of(column, star) && (is_named(column, name) || (column->table == NULL && name->table != NULL &&
+                                                               strcasecmp(column->name, name->text) == 0 &&
+                                                               joined_side(block, column, name->table, &count) >= 0))) {
             return true;
         }
     }
@@ -242,26 +286,45 @@ make_starred(struct sql_block *block, const struct sql_expr *star, const struct 
         }
     }
     for (size_t i = 0; more != NULL && i < more->rename_count; i++) {
-        if (is_named(column, more->rename[i].expr)) {
+        if (is_named_joined(block, column, more->rename[i].expr)) {
             to->name = more->rename[i].alias;
         }
     }
     if (to->expr == NULL && (to->expr = SQL_NEW(block->q, struct sql_expr)) != NULL) {
-        *to->expr =
-            (struct sql_expr){.kind = SQL_COLUMN, .position = star->position, .text = column->name, .column = column};
+        *to->expr = (struct sql_expr){.kind = SQL_COLUMN,
+                                      .position = star->position,
+                                      .text = column->name,
+                                      .table = column->table,
+                                      .column = column};
     }
     return to->expr != NULL;
 }
 
+/* A column that USING has joined is left out when those of all its tables are. false, and *ret_moves: it would stand where
+ * the right one does. */
 static bool
-is_excluded(const struct sql_star *star, const struct sql_column *column)
+is_excluded(const struct sql_block *block, const struct sql_star *star, const struct sql_column *column,
+            bool *ret_moves)
 {
-    bool excluded = false;
+    int sides = 0;
+    int left_out = 0;
 
-    for (size_t i = 0; i < star->exclude_count && !excluded; i++) {
-        excluded = is_named(column, star->exclude[i]);
+    *ret_moves = false;
+    for (size_t i = 0; i < star->exclude_count; i++) {
+        const struct sql_expr *name = star->exclude[i];
+        int side;
+
+        if (is_named(column, name)) {
+            return true;
+        }
+        side = column->table == NULL && name->table != NULL && strcasecmp(column->name, name->text) == 0
+                   ? joined_side(block, column, name->table, &sides)
+                   : -1;
+        left_out += side >= 0;
+        *ret_moves = *ret_moves || side == 0;
     }
-    return excluded;
+    *ret_moves = *ret_moves && left_out < sides;
+    return left_out > 0 && left_out == sides;
 }
 
 /* In an array with room for all columns. */
@@ -276,18 +339,23 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
     for (size_t i = 0; i < block->column_count && ok; i++) {
         const struct sql_column *column = block->columns[i];
         regmatch_t parts[GROUPS_MAX];
+        bool moves = false;
 
         if (!is_of(column, star)) {
             continue;
         }
         of_table = true;
-        if (star->star == NULL || (!is_excluded(star->star, column) && matches(star->star, &m, column->name, parts))) {
+        if (star->star == NULL ||
+            (!is_excluded(block, star->star, column, &moves) && matches(star->star, &m, column->name, parts))) {
             ok = make_starred(block, star, column, &list[*ret_count]);
             if (star->star != NULL && m.compiled) {
                 memcpy(list[*ret_count].parts, parts, sizeof parts);
             }
             ++*ret_count;
         }
+        ok = ok && (!moves || sql_fail(block->q, GRANARY_EUNSUPPORTED, star->position,
+                                       "EXCLUDE of one side of a joined column '%s' is not supported: leave both out",
+                                       column->name));
     }
     close_matcher(&m);
     if (!ok) {
@@ -298,7 +366,8 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
                    ? sql_fail(block->q, GRANARY_EINVAL, star->position, "SELECT * needs FROM")
                    : sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'", star->table);
     }
-    if (*ret_count == 0) {
+    if (*ret_count == 0 && (star->star->match != SQL_MATCH_ALL || star->star->is_columns || block->select == NULL ||
+                            block->select->target_count == 1)) {
         block->q->no_column = true;
         return sql_fail(block->q, GRANARY_ENOENT, star->position, "no column is left of *%s%s%s",
                         star->star->pattern == NULL ? "" : ": none matches '",
@@ -309,12 +378,18 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
 
 /* ---- expressions around COLUMNS ---- */
 
+bool
+sql_is_unpack(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_FUNCTION && expr->count == 1 && strcmp(expr->text, SQL_UNPACK) == 0;
+}
+
 const struct sql_expr *
 sql_star_in(const struct sql_expr *expr)
 {
     const struct sql_expr *star = expr->kind == SQL_STAR ? expr : NULL;
 
-    for (size_t i = 0; i < expr->count && star == NULL; i++) {
+    for (size_t i = 0; i < expr->count && star == NULL && !sql_is_unpack(expr); i++) {
         star = sql_star_in(expr->args[i]);
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count && star == NULL; i++) {
@@ -344,6 +419,17 @@ same_names(const struct sql_star *x, const struct sql_star *y)
     return same;
 }
 
+static bool
+same_list(const struct sql_star *x, const struct sql_star *y)
+{
+    bool same = x->name_count == y->name_count;
+
+    for (size_t i = 0; same && i < x->name_count; i++) {
+        same = strcasecmp(x->names[i], y->names[i]) == 0;
+    }
+    return same;
+}
+
 /* Whether two stars of an expression say the same. */
 static bool
 same_star(const struct sql_expr *a, const struct sql_expr *b)
@@ -355,7 +441,7 @@ same_star(const struct sql_expr *a, const struct sql_expr *b)
         return true;
     }
     return x != NULL && y != NULL && x->match == y->match && x->negated == y->negated && x->replace_count == 0 &&
-           y->replace_count == 0 && same_names(x, y) && x->name_count == 0 && y->name_count == 0 &&
+           y->replace_count == 0 && same_names(x, y) && same_list(x, y) && x->escape == y->escape &&
            (a->table == NULL) == (b->table == NULL) && (a->table == NULL || strcasecmp(a->table, b->table) == 0) &&
            (x->pattern == NULL) == (y->pattern == NULL) && (x->pattern == NULL || strcmp(x->pattern, y->pattern) == 0);
 }
@@ -444,17 +530,25 @@ copy_with(struct sql_block *block, const struct sql_expr *expr, const struct sql
 
 /* An alias in which \1 is the first part of the name that the pattern has in brackets, and \0 all of it. */
 static const char *
-write_alias(struct sql_statement *q, const char *alias, const struct starred *one)
+write_alias(struct sql_statement *q, const char *alias, const struct starred *one, enum sql_match match)
 {
+    const bool by_parts = match == SQL_MATCH_PART || match == SQL_MATCH_WHOLE;
     struct gr_buf out = {0};
     const char *text;
 
     for (; *alias != '\0'; alias++) {
-        const regmatch_t *part =
-            alias[0] == '\\' && isdigit((unsigned char)alias[1]) != 0 ? &one->parts[alias[1] - '0'] : NULL;
+        /* a pattern for all of a name stands in brackets of ours */
+        const int which = alias[0] != '\\' || isdigit((unsigned char)alias[1]) == 0
+                              ? -1
+                              : alias[1] - '0' + (match == SQL_MATCH_WHOLE && alias[1] != '0');
+        const regmatch_t *part = which >= 0 && which < GROUPS_MAX ? &one->parts[which] : NULL;
 
         if (part == NULL) {
+            alias += alias[0] == '\\' && alias[1] == '\\';
             gr_buf_add(&out, alias, 1);
+        } else if (!by_parts) {
+            alias++;
+            gr_buf_addf(&out, "%s", which == 0 ? one->column->name : "");
         } else {
             alias++;
             gr_buf_add(&out, one->column->name + (part->rm_so > 0 ? part->rm_so : 0),
@@ -473,10 +567,68 @@ name_starred(struct sql_statement *q, const struct sql_target *target, const str
 {
     const char *alias = target->alias;
 
-    return alias == NULL ? one->name
-           : star->star != NULL && star->star->match == SQL_MATCH_PART && strchr(alias, '\\') != NULL
-               ? write_alias(q, alias, one)
-               : alias;
+    return alias == NULL                                       ? one->name
+           : star->star != NULL && strchr(alias, '\\') != NULL ? write_alias(q, alias, one, star->star->match)
+                                                               : alias;
+}
+
+/* How many arguments stand for one of them, and these. 0: the statement has failed. */
+static size_t
+unpack_one(struct sql_block *block, struct sql_expr *arg, struct starred *list, struct sql_expr **to)
+{
+    struct sql_expr *of = sql_is_unpack(arg) ? arg->args[0] : arg;
+    const struct sql_expr *star = of != arg ? sql_star_in(of) : NULL;
+    size_t count = 0;
+
+    to[0] = of;
+    if (star == NULL) {
+        return of != arg || sql_unpack(block, arg) ? 1 : 0;
+    }
+    if (!list_starred(block, star, list, &count)) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[i] = of == star ? list[i].expr : copy_with(block, of, star, list[i].expr);
+        if (to[i] == NULL) {
+            return 0;
+        }
+    }
+    return count;
+}
+
+bool
+sql_unpack(struct sql_block *block, struct sql_expr *expr)
+{
+    struct starred *list = NULL;
+    struct sql_expr **args = NULL;
+    size_t count = 0;
+    bool any = false;
+
+    for (size_t i = 0; i < expr->count && !any; i++) {
+        any = sql_is_unpack(expr->args[i]);
+    }
+    if (any) {
+        list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
+        args = SQL_ARRAY(block->q, struct sql_expr *, expr->count * (block->column_count + 1));
+    }
+    for (size_t i = 0; i < expr->count && !any; i++) {
+        if (!sql_unpack(block, expr->args[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < expr->count && any; i++) {
+        const size_t made = list == NULL || args == NULL ? 0 : unpack_one(block, expr->args[i], list, args + count);
+
+        if (made == 0) {
+            return false;
+        }
+        count += made;
+    }
+    if (any) {
+        expr->args = args;
+        expr->count = count;
+    }
+    return true;
 }
 
 bool
@@ -508,12 +660,85 @@ sql_expand_star(struct sql_block *block, const struct sql_target *target, struct
     return true;
 }
 
+/* A key of ORDER BY for each column of its star, or itself. Returns how many; 0: the statement has failed. */
+static size_t
+expand_key(struct sql_block *block, const struct sql_order *key, struct starred *list, struct sql_order *to)
+{
+    const struct sql_expr *star = sql_star_in(key->expr);
+    size_t count = 0;
+
+    to[0] = *key;
+    if (star == NULL) {
+        return 1;
+    }
+    if (!list_starred(block, star, list, &count)) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[i] = *key;
+        to[i].expr = key->expr == star ? list[i].expr : copy_with(block, key->expr, star, list[i].expr);
+        if (to[i].expr == NULL) {
+            return 0;
+        }
+    }
+    return count;
+}
+
+const struct sql_select *
+sql_expand_order(struct sql_block *block, const struct sql_select *select)
+{
+    struct sql_select *written;
+    struct starred *list;
+    struct sql_order *order;
+    size_t stars = 0;
+
+    for (size_t i = 0; i < select->order_count; i++) {
+        stars += sql_star_in(select->order[i].expr) != NULL;
+    }
+    if (stars == 0) {
+        return select;
+    }
+    written = SQL_NEW(block->q, struct sql_select);
+    list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
+    order = SQL_ARRAY(block->q, struct sql_order, select->order_count + stars * block->column_count);
+    if (written == NULL || list == NULL || order == NULL) {
+        return NULL;
+    }
+    *written = *select;
+    written->order = order;
+    written->order_count = 0;
+    written->distinct_on = 0;
+    for (size_t i = 0; i < select->order_count; i++) {
+        const size_t count = expand_key(block, &select->order[i], list, order + written->order_count);
+
+        if (count == 0) {
+            return NULL;
+        }
+        written->order_count += count;
+        written->distinct_on += i + select->distinct_on >= select->order_count ? count : 0;
+    }
+    return written;
+}
+
 bool
 sql_expand_condition(struct sql_block *block, struct sql_expr **condition)
 {
-    const struct sql_expr *star = sql_star_in(*condition);
+    const struct sql_expr *star;
     struct starred *list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
     struct sql_expr *all = SQL_NEW(block->q, struct sql_expr);
+
+    if (!sql_unpack(block, *condition)) {
+        return false;
+    }
+    star = sql_star_in(*condition);
+    if (star != NULL && (*condition)->kind == SQL_AND) { /* each has a choice of its own */
+        for (size_t i = 0; i < (*condition)->count; i++) {
+            if (!sql_expand_condition(block, &(*condition)->args[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
 
     if (star == NULL || list == NULL || all == NULL) {
         return star == NULL;

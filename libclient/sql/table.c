@@ -302,12 +302,6 @@ sql_add_result(struct sql_block *block, const struct sql_from *from, const char 
         return sql_fail(q, GRANARY_EINVAL, from->position, "'%s' has %zu columns, but %zu names are given", name,
                         result->count, from->column_count);
     }
-    for (size_t i = 0; i < block->column_count; i++) {
-        if (name != NULL && block->columns[i]->table != NULL && strcasecmp(block->columns[i]->table, name) == 0) {
-            return sql_fail(q, GRANARY_EINVAL, from->position, "two tables in FROM are called '%s': give one an alias",
-                            name);
-        }
-    }
     block->items[block->item_count++] = result->rel;
     for (size_t i = 0; i < result->count; i++) {
         if (!sql_add_column(block, name, i < from->column_count ? from->columns[i] : result->outputs[i].name,
@@ -369,9 +363,74 @@ select_outputs(struct sql_statement *q, struct sql_result *result, int position)
     return names != NULL && sql_rel_select(q, &result->rel, names, sql_without_twins(names, result->count), position);
 }
 
+/* The columns of a result for each row of the query around, beside the rows that the block has joined. */
+static bool
+add_beside_around(struct sql_block *block, const struct sql_from *from, const struct sql_result *result)
+{
+    return sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, result) &&
+           sql_add_column(block, NULL, "outer", result->number, (int)block->item_count - 1) &&
+           (block->columns[block->column_count - 1]->hidden = true) &&
+           sql_add_equal(block, block->number, block->columns[block->column_count - 1], from->position);
+}
+
+static bool
+refuse_with(struct sql_block *block, const struct sql_from *from, const struct sql_with *with)
+{
+    return sql_fail(block->q, GRANARY_EUNSUPPORTED, from->position,
+                    "'%s' of WITH names columns of the query around, and cannot be named here: write it out as a "
+                    "subquery",
+                    with->name);
+}
+
+/* Whether a query between the block and the one whose columns are reached has columns of these names. */
+static bool
+is_hidden_between(const struct sql_block *block, const struct sql_block *around, const struct sql_reached *reached)
+{
+    for (; block != NULL && block != around; block = block->outer) {
+        for (size_t i = 0; i < block->column_count; i++) {
+            const struct sql_column *column = block->columns[i];
+
+            for (size_t k = 0; k < reached->count && !sql_is_borrowed(block, column->frame); k++) {
+                if (strcasecmp(column->name, reached->columns[k]->name) == 0) {
+                    return true;
+                }
+            }
+        }
+    }
+    return block == NULL;
+}
+
+/* Named in a subquery, it stands there as one, if its names mean the same there. */
+static bool
+add_with_inside(struct sql_block *block, const struct sql_from *from, struct sql_with *with,
+                const struct sql_reached *reached, const struct sql_names *visible)
+{
+    struct sql_statement *q = block->q;
+    const struct sql_names *now = q->names;
+    struct sql_from inside = {.kind = SQL_FROM_SELECT,
+                              .position = from->position,
+                              .alias = from->alias != NULL ? from->alias : from->name,
+                              .select = with->select};
+    bool ok;
+
+    if (with->recursive || is_hidden_between(block, with->around->block, reached)) {
+        return refuse_with(block, from, with);
+    }
+    inside.column_count = from->column_count > with->column_count ? from->column_count : with->column_count;
+    inside.columns = SQL_ARRAY(q, const char *, inside.column_count);
+    for (size_t i = 0; i < inside.column_count && inside.columns != NULL; i++) {
+        inside.columns[i] = i < from->column_count ? from->columns[i] : with->columns[i];
+    }
+    q->names = visible;
+    ok = inside.columns != NULL && sql_add_select(block, &inside);
+    q->names = now;
+    return ok;
+}
+
 /* One that names columns of the query around the one that it stands before: it is translated for each row of that. */
 static bool
-add_with_around(struct sql_block *block, const struct sql_from *from, struct sql_with *with)
+add_with_around(struct sql_block *block, const struct sql_from *from, struct sql_with *with,
+                const struct sql_reached *reached)
 {
     struct sql_statement *q = block->q;
     const struct sql_names *now = q->names;
@@ -379,22 +438,17 @@ add_with_around(struct sql_block *block, const struct sql_from *from, struct sql
     struct sql_result result;
     bool ok;
 
-    if (block->around != with->around || with->recursive) {
-        return sql_fail(q, GRANARY_EUNSUPPORTED, from->position,
-                        "'%s' of WITH names columns of the query around, and cannot be named here: write it out as a "
-                        "subquery",
-                        with->name);
+    if (block->around != with->around) {
+        return add_with_inside(block, from, with, reached, &visible);
     }
     q->names = &visible;
-    ok = sql_plan_for(q, with->select, with->around, &result);
+    ok = with->recursive ? sql_plan_recursive(q, with, with->around, &result)
+                         : sql_plan_for(q, with->select, with->around, &result);
     q->names = now;
     for (size_t i = 0; ok && i < with->column_count && i < result.count; i++) {
         result.outputs[i].name = with->columns[i];
     }
-    return ok && sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result) &&
-           sql_add_column(block, NULL, "outer", result.number, (int)block->item_count - 1) &&
-           (block->columns[block->column_count - 1]->hidden = true) &&
-           sql_add_equal(block, block->number, block->columns[block->column_count - 1], from->position);
+    return ok && add_beside_around(block, from, &result);
 }
 
 static bool
@@ -413,14 +467,23 @@ add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *
         return false;
     }
     if (reached.count > 0) {
-        return add_with_around(block, from, with);
+        return add_with_around(block, from, with, &reached);
     }
     shared = sql_with_result(block->q, with);
     with->used = true;
-    return shared != NULL && copy_outputs(block->q, &result, shared) &&
-           (!again || (select_outputs(block->q, &result, from->position) &&
-                       rename_columns(block->q, &result, true, from->position))) &&
-           sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result);
+    if (shared == NULL || !copy_outputs(block->q, &result, shared) ||
+        (again && (!select_outputs(block->q, &result, from->position) ||
+                   !rename_columns(block->q, &result, true, from->position)))) {
+        return false;
+    }
+    if (shared->number == NULL) {
+        return sql_add_result(block, from, from->alias != NULL ? from->alias : from->name, &result);
+    }
+    if (block->around != with->around) { /* rows of a round, for each row of the query around */
+        return refuse_with(block, from, with);
+    }
+    result.number = result.outputs[--result.count].frame; /* the last one */
+    return add_beside_around(block, from, &result);
 }
 
 bool

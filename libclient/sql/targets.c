@@ -6,10 +6,17 @@
 #include "graph/expr.h"
 #include "sql/block.h"
 
+static const char *
+place_name(const struct sql_expr *expr)
+{
+    return expr->column != NULL ? expr->column->name : expr->text;
+}
+
 const char *
 sql_target_name(const struct sql_target *target)
 {
     return target->alias != NULL                                                 ? target->alias
+           : target->expr->kind == SQL_COLUMN && target->expr->row_place > 0     ? place_name(target->expr)
            : target->expr->written != NULL                                       ? target->expr->written
            : target->expr->kind == SQL_LITERAL                                   ? "value"
            : target->expr->kind == SQL_CASE                                      ? "case"
@@ -25,14 +32,15 @@ sql_target_name(const struct sql_target *target)
 long
 sql_position_in(struct sql_block *block, const struct sql_expr *expr, size_t count)
 {
+    const bool is_place = expr->kind == SQL_COLUMN && expr->row_place > 0;
     char *end;
     long number;
 
-    if (expr->kind != SQL_LITERAL) {
+    if (expr->kind != SQL_LITERAL && !is_place) {
         return 0;
     }
-    number = strtol(expr->text, &end, 10);
-    if (*end != '\0' || end == expr->text) {
+    number = strtol(expr->text + is_place, &end, 10);
+    if (*end != '\0' || end == expr->text + is_place) {
         return 0;
     }
     if (number < 1 || (size_t)number > count) {
@@ -50,7 +58,8 @@ struct aliases {
     struct sql_block *block;
     struct sql_target *list;
     size_t count;
-    size_t nodes; /* of the expression, with what aliases mean written out */
+    size_t nodes;   /* of the expression, with what aliases mean written out */
+    bool of_groups; /* in HAVING: a column that is no key may stand in aggregates alone, and else is the alias */
 };
 
 static struct sql_expr *put_aliases(struct aliases *a, struct sql_expr *expr);
@@ -119,18 +128,36 @@ put_clauses(struct aliases *a, struct sql_expr *expr)
     return expr->condition == NULL || put_list(a, &expr->condition, 1);
 }
 
+/* Whether GROUP BY names that column. */
+static bool
+is_key(const struct sql_select *select, const char *name)
+{
+    bool found = select->group_all;
+
+    for (size_t i = 0; i < select->group_count && !found; i++) {
+        found = select->group[i]->kind == SQL_COLUMN && strcasecmp(select->group[i]->text, name) == 0;
+    }
+    return found;
+}
+
 /* The expression with aliases replaced by what they mean, where no column has their name. NULL: it has failed. */
 static struct sql_expr *
 put_aliases(struct aliases *a, struct sql_expr *expr)
 {
     struct sql_target *target = find_alias(a, expr);
+    const bool of_groups = a->of_groups;
     bool ambiguous = false;
 
+    if (target != NULL && of_groups && sql_has_aggregate(target->expr) && !is_key(a->block->select, expr->text)) {
+        return put_target(a, target);
+    }
+    a->of_groups = of_groups && expr->kind != SQL_AGGREGATE;
     if (target != NULL && sql_find_column(a->block, expr->table, expr->text, &ambiguous) == NULL && !ambiguous) {
         expr = put_target(a, target);
     } else if (!put_list(a, expr->args, expr->count) || !put_clauses(a, expr)) {
         return NULL;
     }
+    a->of_groups = of_groups;
     if (expr != NULL && ++a->nodes > GR_EXPR_NODES && target != NULL) {
         (void)sql_fail(
             a->block->q, GRANARY_EUNSUPPORTED, expr->position,
@@ -152,13 +179,38 @@ sql_put_aliases(struct sql_block *block, struct sql_expr **expr)
     return *expr != NULL;
 }
 
+/* The only column of that name which SELECT lists; NULL: there is none, or several. */
+static const struct sql_target *
+find_listed(const struct sql_targets *targets, const char *name)
+{
+    const struct sql_target *found = NULL;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct sql_target *target = &targets->list[i];
+
+        if (target->alias == NULL && target->expr->kind == SQL_COLUMN && strcasecmp(target->expr->text, name) == 0) {
+            if (found != NULL && found->expr->column != target->expr->column) {
+                return NULL;
+            }
+            found = target;
+        }
+    }
+    return found;
+}
+
 struct sql_expr *
 sql_bind_with_aliases(struct sql_block *block, const struct sql_targets *targets, struct sql_expr *expr,
                       bool alias_first)
 {
-    struct aliases a = {.block = block, .list = targets->list, .count = targets->count};
+    struct aliases a = {
+        .block = block, .list = targets->list, .count = targets->count, .of_groups = expr == block->select->having};
     const struct sql_target *target = alias_first ? find_alias(&a, expr) : NULL;
+    bool ambiguous = false;
 
+    if (alias_first && target == NULL && expr->kind == SQL_COLUMN && expr->table == NULL &&
+        sql_find_column(block, NULL, expr->text, &ambiguous) != NULL && ambiguous) {
+        target = find_listed(targets, expr->text);
+    }
     if (target != NULL) {
         return target->expr;
     }
@@ -176,7 +228,7 @@ sql_expand_targets(struct sql_block *block, struct sql_targets *targets)
     size_t stars = 0;
 
     for (size_t i = 0; i < select->target_count; i++) {
-        if (put_target(&a, &select->targets[i]) == NULL) {
+        if (put_target(&a, &select->targets[i]) == NULL || !sql_unpack(block, select->targets[i].expr)) {
             return false;
         }
         stars += sql_star_in(select->targets[i].expr) != NULL;

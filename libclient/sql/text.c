@@ -127,7 +127,8 @@ add_case(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *ou
 static bool
 add_column(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out)
 {
-    if (block->grouped && expr->column->block == block && !sql_is_borrowed(block, expr->column->frame)) {
+    if (block->grouped && expr->column->block == block && !expr->column->lifted &&
+        !sql_is_borrowed(block, expr->column->frame)) {
         return sql_fail(block->q, GRANARY_EINVAL, expr->position,
                         "column '%s' differs within a group: name it in GROUP BY, or aggregate it", expr->text);
     }
@@ -320,7 +321,7 @@ add_one(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out
     case SQL_FUNCTION:
         if (strcmp(expr->text, SQL_UNNEST) == 0) {
             return sql_fail(block->q, GRANARY_EUNSUPPORTED, expr->position,
-                            "unnest() stands by itself in SELECT's list, or in FROM");
+                            "unnest() stands in SELECT's list, and in no other one, or in FROM");
         }
         gr_buf_addf(out, "%s%s(", expr->text, sql_is_rounding(expr->text, strlen(expr->text)) ? "^" : "");
         ok = add_list(block, expr, 0, ", ", out);

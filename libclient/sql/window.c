@@ -237,14 +237,18 @@ add_shift(struct windowing *w, int64_t rows)
     bool lags = (strcmp(expr->text, "lag") == 0) == (rows >= 0);
     long long away = (long long)(rows < 0 ? -rows : rows);
     const char *value = sql_text(w->block, expr->args[0]);
-    const char *shifted = value == NULL ? NULL
-                                        : add(w, &w->spec,
-                                              sql_printf(q, "%s(%s, %lld)%s", expr->text, value, (long long)rows,
-                                                         expr->ignores_nulls ? " ignore nulls" : ""));
+    const char *shifted = value == NULL || rows == 0
+                              ? NULL
+                              : add(w, &w->spec,
+                                    sql_printf(q, "%s(%s, %lld)%s", expr->text, value, (long long)rows,
+                                               expr->ignores_nulls ? " ignore nulls" : ""));
     const char *other = shifted == NULL || expr->count < 3 ? NULL : sql_text(w->block, expr->args[2]);
     const char *number;
     const char *size;
 
+    if (rows == 0) { /* the row itself, also where nulls are left out */
+        return value;
+    }
     if (shifted == NULL || expr->count < 3 || other == NULL) {
         return expr->count < 3 ? shifted : NULL;
     }

@@ -404,6 +404,8 @@ for name, call in (('UNHEX', 'unhex(hex({0}))'), ('FROM_BASE64', 'from_base64(ba
     both(name, f'decode({call})', 's', lambda row, o: row[0])
 sql('HEX', 'to_hex({0})', 's', lambda row, o: row[0].encode().hex().upper(), alias='to_hex')
 sql('UNHEX', 'decode(from_hex(hex({0})))', 's', lambda row, o: row[0], alias='from_hex')
+both('UNBIN', 'decode(unbin(bin({0})))', 's', lambda row, o: row[0])
+sql('UNBIN', 'decode(from_binary(bin({0})))', 's', lambda row, o: row[0], alias='from_binary')
 sql('BASE64', 'to_base64({0})', 's', lambda row, o: base64.b64encode(row[0].encode()).decode(), alias='to_base64')
 
 
@@ -709,6 +711,7 @@ both('LIST_INNER_PRODUCT', f'list_inner_product({PAIR})', 'cccc', lambda row, o:
 both('LIST_COSINE', f'list_cosine_similarity({PAIR})', 'cccc', lambda row, o: math.fsum(a * b for a, b in zip(*pair(row))) / math.hypot(*pair(row)[0]) / math.hypot(*pair(row)[1]), nulls=True)
 of_two('LIST_WHERE', "list_join(list_where([l], [m]), ',')", 'iiibbb', lambda row, o: ','.join(str(v) for v, f in zip(row, row[3:]) if f and v is not None))
 of_list('LIST_SELECT', "list_join(list_select([l], list_value([0], [1])), ',')", 'iii', lambda row, o: ','.join(str(row[n - 1]) for n in o if 0 < n < 4 and row[n - 1] is not None), [[1, 3, 0], [2, 3, -1]])
+of_list('LIST_REPEAT', "list_join(repeat([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row * max(o[0], 0))), [[0, 2, 3, -1]])
 of_list('LIST_PAD', 'list_length(list_pad([l], [0]))', 'iii', lambda row, o: max(3, o[0]), [[0, 2, 4, 7]])
 of_list('LIST_PAD', "list_join(list_pad([l], [0]), ',')", 'iii', lambda row, o: ','.join(str(v) for v in there(row)), [[0, 2, 4, 7]])
 of_two('LIST_KEY', 'list_key([l]) [0] list_key([m])', 'iiiiii', lambda row, o: {'=': operator.eq, '<': operator.lt, '>=': operator.ge}[o[0]](*([(v is None, v or 0) for v in part] for part in (row[:3], row[3:]))), [['=', '<', '>=']])

@@ -286,7 +286,7 @@ bytes_and_text(struct node *node, bool reads, int64_t n)
         const char *at = a[i].size > 0 ? a[i].bytes : "";
 
         if (node_counts(node, i) && !reads) {
-            gr_bytes_format(at, a[i].size, &node->text);
+            gr_bytes_write(at, a[i].size, &node->text);
         } else if (node_counts(node, i) && !gr_bytes_parse(at, a[i].size, &node->text)) {
             node->text.size = before;
             node_mark_bad(node, i, n);

@@ -47,18 +47,26 @@ op_text(struct node *node, int64_t n)
     return text_compute(node, kernel->text, n);
 }
 
-/* float32 values are computed as float64 and rounded. */
+static double
+next_float32(double a, double b)
+{
+    return nextafterf((float)a, (float)b);
+}
+
+/* float32 values are computed as float64 and rounded, but for the value next to one. */
 static granary_err
 op_real(struct node *node, int64_t n)
 {
     const struct function_kernel *kernel = &kernels[node->op];
+    bool small_next = node->op == GR_OP_NEXTAFTER && node->dtype == GRANARY_FLOAT32;
+    reals_function *reals = small_next ? next_float32 : kernel->reals;
     const double *a = node->operands[0]->values;
     const double *b = node->operands[node->count - 1]->values;
     double *out = node_room(node, ROWS_DOUBLE);
 
     node_strict(node, n);
     for (int64_t i = 0; i < n; i++) {
-        out[i] = kernel->real != NULL ? kernel->real(a[i]) : kernel->reals(a[i], b[i]);
+        out[i] = kernel->real != NULL ? kernel->real(a[i]) : reals(a[i], b[i]);
     }
     node_round_to_float32(node, n);
     return GRANARY_OK;

@@ -23,6 +23,32 @@ gr_bytes_format(const char *bytes, size_t size, struct gr_buf *out)
     gr_hex_format(bytes, size, false, out);
 }
 
+static bool
+stands_for_itself(char byte)
+{
+    return byte >= ' ' && byte <= '~' && strchr("\\'\"", byte) == NULL;
+}
+
+void
+gr_bytes_write(const char *bytes, size_t size, struct gr_buf *out)
+{
+    size_t digits = 1;
+
+    while (digits < size && gr_hex_digit(bytes[digits]) >= 0) {
+        digits++;
+    }
+    for (size_t i = 0; i < size; i++) {
+        bool misread = i == 1 && size > 1 && digits == size && size % 2 == 1 && !stands_for_itself(bytes[0]);
+
+        if (stands_for_itself(bytes[i]) && !misread) {
+            gr_buf_add(out, bytes + i, 1);
+        } else {
+            gr_buf_add(out, "\\x", 2);
+            gr_hex_format(bytes + i, 1, true, out);
+        }
+    }
+}
+
 int
 gr_hex_digit(char digit)
 {

@@ -1,4 +1,4 @@
-/* Bytes as text: \x and two hexadecimal digits each, as PostgreSQL writes them; and base64. */
+/* Bytes as text: \x and hexadecimal digits, as PostgreSQL writes them; with those of ASCII as they are; and base64. */
 #ifndef DATA_VALUE_BYTES_H
 #define DATA_VALUE_BYTES_H
 
@@ -9,6 +9,9 @@
 
 /* "\x00ff" */
 void gr_bytes_format(const char *bytes, size_t size, struct gr_buf *out);
+/* "ab\x00\xFF", as DuckDB writes them: characters of ASCII stand for themselves, but not a quote or a backslash. What
+ * would read as the digits of gr_bytes_format() has its second byte in digits, too. */
+void gr_bytes_write(const char *bytes, size_t size, struct gr_buf *out);
 /* Two digits a byte, without anything before them. */
 void gr_hex_format(const char *bytes, size_t size, bool capitals, struct gr_buf *out);
 /* The value of such a digit; -1: it is none. */

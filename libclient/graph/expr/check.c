@@ -148,6 +148,7 @@ takes_lists(enum gr_expr_op op)
     case GR_OP_CONVERT:
     case GR_OP_LENGTH:
     case GR_OP_CONTAINS:
+    case GR_OP_REPEAT:
     case GR_OP_SINGLE:
     case GR_OP_TYPEOF:
     case GR_OP_TO_JSON:

@@ -87,6 +87,16 @@ expr_check_length(struct gr_expr *expr)
 }
 
 granary_err
+expr_check_repeat(struct gr_expr *expr)
+{
+    if (expr_is_list(expr->operands[0]->dtype)) {
+        expr->op = GR_OP_LIST_REPEAT;
+        return expr_check_list_pad(expr);
+    }
+    return expr_check_signature(expr);
+}
+
+granary_err
 expr_check_contains(struct gr_expr *expr)
 {
     if (expr_is_list(expr->operands[0]->dtype)) {
@@ -128,7 +138,7 @@ expr_check_list_slice(struct gr_expr *expr)
 {
     granary_err err = GRANARY_OK;
 
-    if (expr->operands[0]->dtype == GRANARY_STRING) {
+    if (gr_dtype_is_text(expr->operands[0]->dtype)) {
         become_end(expr->operands[1], 1);
         become_end(expr->operands[2], INT64_MAX);
         expr->op = GR_OP_TEXT_SLICE;

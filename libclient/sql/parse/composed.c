@@ -225,8 +225,8 @@ sql_parse_type_null(struct parse *p, const char *aggregate, struct sql_expr **ar
 
 /* ---- which ---- */
 
-static const char *const list_aggregates[] = {"list_aggregate", "list_aggr",      "array_aggregate",
-                                              "array_aggr",     "aggregate_list", NULL};
+static const char *const list_aggregates[] = {
+    "list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate_list", "aggregate", NULL};
 static const char *const list_sorts[] = {"list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort", NULL};
 static const char *const lists[] = {"list", "array_agg", NULL};
 static const char *const texts[] = {"string_agg", "group_concat", "listagg", NULL};
@@ -375,11 +375,12 @@ compose(const struct call *c, const char *name, const struct inside *in)
     if (strcmp(name, "mode") == 0) {
         return mode(c, in);
     }
-    if (sql_parse_is_one_of(name, firsts) && c->count == 1) {
-        struct sql_expr *there = strcmp(name, "any_value") == 0 ? composed_null_test(c, c->args[0], true) : NULL;
+    if ((sql_parse_is_one_of(name, firsts) && c->count == 1) || (strcmp(name, "nth_value") == 0 && c->count == 2)) {
+        bool filled = strcmp(name, "any_value") == 0 || parse_is_noted(c->p, c->from->location, NOTED_IGNORE_NULLS);
+        struct sql_expr *there = filled ? composed_null_test(c, c->args[0], true) : NULL;
 
         return CALL(c, SQL_FUNCTION, "list_extract", gathered_in_order(c, c->args[0], in->order, in->count, there),
-                    composed_literal(c, name[0] == 'l' ? "(-1)" : "1"));
+                    c->count == 2 ? c->args[1] : composed_literal(c, name[0] == 'l' ? "(-1)" : "1"));
     }
     return in->distinct ? compose_distinct(c, name) : NULL;
 }
@@ -391,7 +392,6 @@ static const struct {
 } absent[] = {
     {"list_zip", "structs: unnest the lists side by side"},
     {"array_zip", "structs: unnest the lists side by side"},
-    {"flatten", "lists of lists"},
     {"histogram", "maps: GROUP BY the value, and count"},
     {"list_histogram", "maps: unnest the list, GROUP BY its items, and count"},
     {"approx_top_k", "counts that are not exact: GROUP BY the value, ORDER BY count(*) DESC, and LIMIT"},
@@ -429,7 +429,7 @@ is_of_list(const PgQuery__FuncCall *call, const char *name)
 static bool
 wants_composing(const PgQuery__FuncCall *call, const char *name)
 {
-    bool distinct = call->agg_distinct && call->over == NULL && is_of_different(name);
+    bool distinct = call->agg_distinct && is_of_different(name);
 
     if (is_of_list(call, name)) {
         return true;
@@ -442,7 +442,9 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
         ((strcmp(name, "max") == 0 || strcmp(name, "min") == 0) && call->n_args == 2)) {
         return true;
     }
-    return distinct || (call->n_agg_order > 0 && sql_parse_is_one_of(name, firsts)) ||
+    return distinct ||
+           (call->n_agg_order > 0 &&
+            (sql_parse_is_one_of(name, firsts) || (strcmp(name, "nth_value") == 0 && call->over != NULL))) ||
            ((call->agg_within_group || call->n_agg_order > 0) && strcmp(name, "mode") == 0);
 }
 
@@ -483,12 +485,35 @@ take_order(struct call *c, const char *name, struct inside *in)
     return true;
 }
 
+/* The arguments; array_to_string_comma_default(l, sep := '-') names its second one. */
+static PgQuery__Node *const *
+unnamed(struct parse *p, const PgQuery__FuncCall *from)
+{
+    PgQuery__Node *const *args = TAKE(p, from, args);
+    const PgQuery__NamedArgExpr *named =
+        from->n_args == 2 && args[1]->node_case == PG_QUERY__NODE__NODE_NAMED_ARG_EXPR ? args[1]->named_arg_expr : NULL;
+    PgQuery__Node **plain =
+        named == NULL || strcmp(named->name, "sep") != 0 ||
+                strcmp(parse_last(p, from->funcname, from->n_funcname), "array_to_string_comma_default") != 0
+            ? NULL
+            : SQL_ARRAY(p->q, PgQuery__Node *, 2);
+
+    if (plain == NULL) {
+        return args;
+    }
+    parse_take(p, &named->name);
+    parse_take(p, &named->argnumber);
+    plain[0] = args[0];
+    plain[1] = TAKE(p, named, arg);
+    return plain;
+}
+
 static bool
 open_call(struct parse *p, const PgQuery__FuncCall *from, struct call *ret_call)
 {
     *ret_call = (struct call){.p = p, .from = from, .position = from->location, .count = from->n_args};
     ret_call->written = parse_copy(p, parse_last(p, TAKE(p, from, funcname), from->n_funcname));
-    ret_call->args = parse_exprs(p, TAKE(p, from, args), from->n_args);
+    ret_call->args = parse_exprs(p, unnamed(p, from), from->n_args);
     if (ret_call->args != NULL && from->agg_filter != NULL) {
         ret_call->condition = parse_expr(p, TAKE(p, from, agg_filter));
     }
@@ -570,11 +595,6 @@ sql_parse_composed(struct parse *p, const PgQuery__FuncCall *from, const char *n
         return true;
     }
     parse_take(p, &from->agg_distinct);
-    if (call.over != NULL && (from->agg_distinct || from->n_agg_order > 0)) {
-        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
-                       "DISTINCT or ORDER BY in '%s' with OVER is not supported", name);
-        return true;
-    }
     if (take_order(&call, name, &in)) {
         expr = compose(&call, name, &in);
         if (expr == NULL && p->q->err == GRANARY_OK) {

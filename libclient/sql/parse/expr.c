@@ -1,4 +1,5 @@
 /* Expressions. What SQL writes in its own way becomes what expressions have (graph/expr.h). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql/parse/private.h"
@@ -143,6 +144,9 @@ parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
     }
     expr = sql_parse_new_expr(p, star ? SQL_STAR : SQL_COLUMN, ref->location,
                               star ? "*" : parse_copy(p, parse_string(p, last)), 0);
+    if (expr != NULL && parse_is_noted(p, ref->location, NOTED_PLACE)) {
+        expr->row_place = strtoul(expr->text + 1, NULL, 10);
+    }
     if (expr != NULL && ref->n_fields > 1) {
         expr->table = parse_copy(p, parse_string(p, fields[ref->n_fields - 2]));
     }
@@ -225,9 +229,11 @@ parse_indirection(struct parse *p, const PgQuery__AIndirection *from)
                            : expr;
             }
         } else {
-            expr =
-                sql_parse_new_call(p, SQL_FUNCTION, position, "list_extract", expr, parse_expr(p, TAKE(p, at, uidx)));
-            expr = expr != NULL && expr->count == 2 ? expr : NULL;
+            struct sql_expr *place = parse_expr(p, TAKE(p, at, uidx));
+
+            expr = place == NULL     ? NULL
+                   : nested_is(expr) ? nested_item(p, expr, place)
+                                     : sql_parse_new_call(p, SQL_FUNCTION, position, "list_extract", expr, place);
         }
     }
     return expr;
@@ -314,6 +320,7 @@ parse_condition(struct parse *p, const PgQuery__Node *from)
     struct sql_expr *expr = parse_expr(p, from);
     bool computed =
         expr != NULL && (expr->kind == SQL_LITERAL || expr->kind == SQL_COLUMN || expr->kind == SQL_AGGREGATE ||
+                         (expr->kind == SQL_SUBQUERY && expr->subquery == SQL_SCALAR) ||
                          (expr->kind == SQL_PREFIX && expr->text[0] == '-') ||
                          (expr->kind == SQL_INFIX && strchr("+-*/", expr->text[0]) != NULL));
 

@@ -458,6 +458,14 @@ parse_row_function(struct parse *p, const PgQuery__FuncCall *call, const char *n
 }
 
 struct sql_expr *
+sql_parse_null_list(struct parse *p, struct sql_expr *list)
+{
+    return list != NULL && list->kind == SQL_LITERAL && strcmp(list->text, "null") == 0
+               ? sql_parse_new_call(p, SQL_CAST, list->position, "list(int64)", list, NULL)
+               : list;
+}
+
+struct sql_expr *
 sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
 {
     const char *name = parse_last(p, TAKE(p, call, funcname), call->n_funcname);
@@ -473,14 +481,17 @@ sql_parse_function(struct parse *p, const PgQuery__FuncCall *call)
     if (strcmp(name, "columns") == 0 && (call->agg_star || call->n_args == 1) && call->over == NULL) {
         return sql_parse_columns(p, call);
     }
+    if (strcmp(name, SQL_UNPACK) == 0 && call->n_args == 1 && call->over == NULL) {
+        return sql_parse_arguments(p, SQL_UNPACK, TAKE(p, call, args), 1, call->location);
+    }
     if (sql_parse_lambda(p, call, name, &made)) {
         return made;
     }
     if (call->over == NULL && sql_parse_moment_function(p, call, name, &made)) {
         return made;
     }
-    if (strcmp(name, SQL_UNNEST) == 0 && call->n_args == 1 && call->over == NULL) {
-        return sql_parse_arguments(p, SQL_UNNEST, TAKE(p, call, args), 1, call->location);
+    if (sql_parse_nested(p, call, name, &made)) {
+        return made;
     }
     if (call->over != NULL && (strcmp(name, "first") == 0 || strcmp(name, "last") == 0)) {
         name = name[0] == 'f' ? "first_value" : "last_value"; /* the same over windows, where nulls count */

@@ -11,12 +11,10 @@ static const struct {
     const char *name;
     const char *function;
 } functions[] = {
-    {"list_transform", "list_transform"},  {"list_apply", "list_transform"},
-    {"array_transform", "list_transform"}, {"array_apply", "list_transform"},
-    {"apply", "list_transform"},           {"list_filter", "list_filter"},
-    {"array_filter", "list_filter"},       {"list_reduce", "list_reduce"},
-    {"array_reduce", "list_reduce"},       {"reduce", "list_reduce"},
-    {"transform", "list_transform"},
+    {"list_transform", "list_transform"}, {"list_apply", "list_transform"}, {"array_transform", "list_transform"},
+    {"array_apply", "list_transform"},    {"apply", "list_transform"},      {"list_filter", "list_filter"},
+    {"array_filter", "list_filter"},      {"filter", "list_filter"},        {"list_reduce", "list_reduce"},
+    {"array_reduce", "list_reduce"},      {"reduce", "list_reduce"},        {"transform", "list_transform"},
 };
 
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], ARGUMENTS_MOST = 64 };

@@ -36,6 +36,9 @@ is_value(const struct sql_select *select, const struct sql_expr *key)
         first = first->left;
     }
     target = &first->targets[0];
+    if (target->expr->kind == SQL_STAR && key->kind == SQL_COLUMN) {
+        return true; /* of the only column that there is */
+    }
     if (key->kind == SQL_LITERAL) {
         return strcmp(key->text, "1") == 0;
     }
@@ -43,7 +46,9 @@ is_value(const struct sql_select *select, const struct sql_expr *key)
         strcmp(key->text, target->alias) == 0) {
         return true;
     }
-    return gathered_same(key, target->expr);
+    return gathered_same(key, target->expr) ||
+           (key->kind == SQL_COLUMN && target->expr->kind == SQL_COLUMN && strcmp(key->text, target->expr->text) == 0 &&
+            (key->table == NULL || target->expr->table == NULL));
 }
 
 /* The query's rows become one: SELECT list(value ORDER BY ...) FROM ... */
@@ -77,14 +82,17 @@ gather_around(const struct call *c, struct sql_select *inner)
     struct sql_from **from = SQL_ARRAY(q, struct sql_from *, 1);
     struct sql_from *item = SQL_NEW(q, struct sql_from);
     struct sql_target *target = SQL_NEW(q, struct sql_target);
-    const char **columns = SQL_ARRAY(q, const char *, 1);
-    struct sql_expr *value = sql_parse_new_expr(c->p, SQL_COLUMN, c->position, "item", 0);
+    struct sql_expr *value = sql_parse_new_expr(c->p, SQL_STAR, c->position, "*", 0);
     struct sql_order order = {.expr = value};
     bool ordered = inner->order_count > 0 || inner->order_all != NULL;
 
-    if (select == NULL || from == NULL || item == NULL || target == NULL || columns == NULL || value == NULL) {
+    if (value != NULL) { /* of the only column: a list of each */
+        value->star = SQL_NEW(q, struct sql_star);
+    }
+    if (select == NULL || from == NULL || item == NULL || target == NULL || value == NULL || value->star == NULL) {
         return NULL;
     }
+    value->star->is_columns = true;
     if (inner->order_count > 0 && (inner->distinct_on > 0 || !is_value(inner, inner->order[0].expr))) {
         (void)sql_fail(
             q, GRANARY_EUNSUPPORTED, inner->order[0].expr->position,
@@ -98,14 +106,26 @@ gather_around(const struct call *c, struct sql_select *inner)
         order.descending = how->descending;
         order.nulls_first = how->nulls_first;
     }
-    columns[0] = "item";
-    *item = (struct sql_from){
-        .kind = SQL_FROM_SELECT, .position = inner->position, .columns = columns, .column_count = 1, .select = inner};
+    *item = (struct sql_from){.kind = SQL_FROM_SELECT, .position = inner->position, .select = inner};
     from[0] = item;
     target->expr = gathered_in_order(c, value, &order, ordered ? 1 : 0, NULL);
     *select = (struct sql_select){
         .position = c->position, .targets = target, .target_count = 1, .from = from, .from_count = 1, .limit = -1};
     return target->expr == NULL ? NULL : select;
+}
+
+/* `*` of one column: COLUMNS(*), which the list is written out for; of several that is more than one value. */
+static void
+only_column(struct parse *p, const struct sql_select *select, const struct sql_select *first)
+{
+    struct sql_expr *star = first->targets[0].expr;
+
+    if (is_plain(select) && star->star == NULL) {
+        star->star = SQL_NEW(p->q, struct sql_star);
+    }
+    if (is_plain(select) && star->star != NULL) {
+        star->star->is_columns = true;
+    }
 }
 
 struct sql_expr *
@@ -119,7 +139,9 @@ parse_listed(struct parse *p, struct sql_expr *subquery)
     while (first->set != SQL_NO_SET) {
         first = first->left;
     }
-    if (first->target_count != 1 || first->targets[0].expr->kind == SQL_STAR) {
+    if (first->target_count == 1 && first->targets[0].expr->kind == SQL_STAR) {
+        only_column(p, select, first);
+    } else if (first->target_count != 1) {
         (void)sql_fail(p->q, GRANARY_EINVAL, subquery->position,
                        "ARRAY(SELECT ...) takes one value of each row: list the one that is meant");
         return NULL;

@@ -491,7 +491,8 @@ compare_with_list(struct parse *p, const char *operator, const PgQuery__Node * f
     if (select->targets == NULL || select->group == NULL || !parse_without_from(p, 1, select)) {
         return NULL;
     }
-    select->targets[0].expr = sql_parse_new_call(p, SQL_FUNCTION, position, SQL_UNNEST, list, NULL);
+    select->targets[0].expr =
+        sql_parse_new_call(p, SQL_FUNCTION, position, SQL_UNNEST, sql_parse_null_list(p, list), NULL);
     expr->subquery = SQL_ANY;
     expr->select = select;
     expr->args[0] = value;

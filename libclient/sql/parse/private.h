@@ -12,6 +12,7 @@ enum parse_noted {
     NOTED_TRY,           /* CAST is TRY_CAST */
     NOTED_IGNORE_NULLS,  /* the function called leaves nulls out */
     NOTED_RESPECT_NULLS, /* ... keeps them */
+    NOTED_PLACE,         /* a column is the one at that place: #2 */
     NOTED_STAR,          /* a call is a star and what is said of it */
     NOTED_PERCENT,       /* a call is a part of a hundred */
     NOTED_ALL,           /* a column of GROUP BY or ORDER BY is ALL */
@@ -51,11 +52,14 @@ struct parse {
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
     const struct lambda *lambda; /* that is being parsed, or NULL */
+    size_t nameless;             /* subqueries without an alias in FROM of the SELECT being parsed */
     bool collates;               /* COLLATE was seen */
     bool is_query;               /* the statement is a SELECT */
-    bool pivots;                 /* aggregates are those of PIVOT */
-    int64_t moment;              /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
-    const void **taken;          /* fields of the tree: a hash table of their places */
+    bool has_values;             /* VALUES were seen, whose columns are col0 and so on: */
+    bool counts_from_zero;
+    bool pivots;        /* aggregates are those of PIVOT */
+    int64_t moment;     /* that the statement runs at, microseconds since 1970; 0: not asked for so far */
+    const void **taken; /* fields of the tree: a hash table of their places */
     size_t taken_count;
     size_t taken_room;
 };
@@ -71,6 +75,9 @@ struct lambda {
 
 /* The alias of a subquery that has none. */
 #define SQL_NAMELESS "#subquery"
+/* ... of one that DESCRIBE or SUMMARIZE is about. */
+#define SQL_DESCRIBED  "#described"
+#define SQL_SUMMARIZED "#summarized"
 
 /* A field of the grammar's tree, to be used: what is set and taken by nobody is an error. Looking is done without. */
 #define TAKE(p, node, field) (parse_take((p), &(node)->field), (node)->field)
@@ -135,6 +142,20 @@ bool sql_parse_is_one_of(const char *name, const char *const *names);
 /* A function of composed.def that has a form of two arguments. */
 struct sql_expr *
 sql_parse_form_of_two(struct parse *p, const char *name, int position, struct sql_expr *left, struct sql_expr *right);
+
+/* The argument of unnest(): a null as written becomes a list. NULL: it is, or the statement has failed */
+struct sql_expr *sql_parse_null_list(struct parse *p, struct sql_expr *list);
+
+/* ---- nested.c ---- */
+
+/* flatten(), unnest() and functions that are given a list of lists as written; false: it is none of these. */
+bool sql_parse_nested(struct parse *p, const PgQuery__FuncCall *call, const char *name, struct sql_expr **ret_expr);
+/* Whether it is a list of lists as written. */
+bool nested_is(const struct sql_expr *expr);
+/* It as a list of so many levels of an item's type; of none: as text. An item of it. */
+struct sql_expr *
+nested_cast(struct parse *p, struct sql_expr *list, const char *item, size_t levels, int position);
+struct sql_expr *nested_item(struct parse *p, struct sql_expr *list, struct sql_expr *place);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
 struct sql_expr *sql_parse_grouping(struct parse *p, PgQuery__Node *const *args, size_t count, int position);

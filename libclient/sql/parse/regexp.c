@@ -10,6 +10,12 @@ is_quoted(const struct sql_expr *expr)
     return expr->kind == SQL_LITERAL && expr->text[0] == '\'';
 }
 
+static bool
+is_null(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_LITERAL && strcmp(expr->text, "null") == 0;
+}
+
 /* before || pattern || after; of a pattern as written a longer one. */
 static struct sql_expr *
 around(struct parse *p, const char *before, struct sql_expr *pattern, const char *after)
@@ -73,6 +79,9 @@ take_options(struct parse *p, const struct sql_expr *options, struct said *said)
         case 'l':
             said->literal = true;
             break;
+        case ' ':
+        case '\t':
+            break;
         case 'm':
         case 'n':
         case 'p':
@@ -94,9 +103,15 @@ static const struct {
     size_t options;
     bool whole;
 } functions[] = {
-    {"regexp_matches", "regexp_matches", 2, false},   {"regexp_like", "regexp_matches", 2, false},
-    {"regexp_full_match", "regexp_matches", 2, true}, {"regexp_extract", "regexp_extract^", 3, false},
+    {"regexp_matches", "regexp_matches", 2, false},
+    {"regexp_like", "regexp_matches", 2, false},
+    {"regexp_full_match", "regexp_matches", 2, true},
+    {"regexp_extract", "regexp_extract^", 3, false},
     {"regexp_replace", "regexp_replace", 3, false},
+    {"regexp_extract_all", "regexp_extract_all", 3, false},
+    {"string_split_regex", "regexp_split_to_array", 2, false},
+    {"str_split_regex", "regexp_split_to_array", 2, false},
+    {"regexp_split_to_array", "regexp_split_to_array", 2, false},
 };
 
 bool
@@ -120,6 +135,10 @@ sql_parse_regexp(struct parse *p, size_t which, PgQuery__Node *const *args, size
 
     if (call == NULL) {
         return NULL;
+    }
+    if (strcmp(functions[which].becomes, "regexp_extract^") == 0 && count == 3 && is_null(call->args[2])) {
+        return sql_parse_new_call(p, SQL_FUNCTION, position, "left", call->args[0],
+                                  sql_parse_new_expr(p, SQL_LITERAL, position, "0", 0));
     }
     if (count > options) {
         if (!take_options(p, call->args[options], &said)) {

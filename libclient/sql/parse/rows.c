@@ -1,4 +1,5 @@
 /* Functions in FROM, and rows that come from no table: VALUES, series, and the one row of a SELECT without FROM. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +296,20 @@ values_of_column(struct parse *p, PgQuery__Node *const *rows, size_t first, size
     return p->q->err != GRANARY_OK ? NULL : count > 1 ? expr : args[0];
 }
 
+/* Whether the statement has a word that is `name` and a number. */
+static bool
+names_numbered(const struct parse *p, const char *name)
+{
+    const size_t size = strlen(name);
+    bool found = false;
+
+    for (const char *at = p->q->text; (at = strcasestr(at, name)) != NULL && !found; at += size) {
+        found = at[size] >= '0' && at[size] <= '9' &&
+                (at == p->q->text || (strchr("_$", at[-1]) == NULL && isalnum((unsigned char)at[-1]) == 0));
+    }
+    return found;
+}
+
 static struct sql_select *
 new_select(struct parse *p)
 {
@@ -330,7 +345,8 @@ parse_value_rows(struct parse *p, PgQuery__Node *const *rows, size_t first, size
     select->targets = SQL_ARRAY(p->q, struct sql_target, columns);
     for (size_t c = 0; c < columns && select->targets != NULL; c++) {
         select->targets[c].expr = values_of_column(p, rows, first, count, c);
-        select->targets[c].alias = sql_printf(p->q, "column%zu", c + 1);
+        select->targets[c].alias =
+            p->counts_from_zero ? sql_printf(p->q, "col%zu", c) : sql_printf(p->q, "column%zu", c + 1);
         if (select->targets[c].expr == NULL) {
             return false;
         }
@@ -345,6 +361,7 @@ parse_value_rows(struct parse *p, PgQuery__Node *const *rows, size_t first, size
 bool
 parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select *select)
 {
+
     PgQuery__Node *const *rows = TAKE(p, from, values_lists);
     size_t count = rows[0]->list->n_items;
 
@@ -359,6 +376,10 @@ parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select
             return sql_fail(p->q, GRANARY_EINVAL, parse_place(&rows[r]->base),
                             "VALUES: row %zu has %zu values, the first one %zu", r + 1, rows[r]->list->n_items, count);
         }
+    }
+    if (!p->has_values) { /* PostgreSQL counts columns from column1, DuckDB from col0: as the statement says */
+        p->counts_from_zero = names_numbered(p, "col") && !names_numbered(p, "column");
+        p->has_values = true;
     }
     return parse_value_rows(p, rows, 0, from->n_values_lists, select);
 }

@@ -81,8 +81,9 @@ parse_alias(struct parse *p, const PgQuery__Alias *alias, struct sql_from *item)
         return true;
     }
     item->alias = parse_copy(p, TAKE(p, alias, aliasname));
-    if (item->alias != NULL && strcmp(item->alias, SQL_NAMELESS) == 0) {
-        item->alias = NULL;
+    if (item->alias != NULL && strcmp(item->alias, SQL_NAMELESS) == 0) { /* as PostgreSQL and DuckDB call it */
+        item->alias = p->nameless == 0 ? "unnamed_subquery" : sql_printf(p->q, "unnamed_subquery%zu", p->nameless + 1);
+        p->nameless++;
     }
     item->column_count = alias->n_colnames;
     return parse_names(p, TAKE(p, alias, colnames), alias->n_colnames, &item->columns);
@@ -216,6 +217,11 @@ parse_from(struct parse *p, const PgQuery__Node *from)
         item->select = parse_select(p, TAKE(p, from->range_subselect, subquery)->select_stmt);
         item->position = item->select == NULL ? -1 : item->select->position;
         ok = item->select != NULL && parse_alias(p, TAKE(p, from->range_subselect, alias), item);
+        if (ok && item->alias != NULL && item->column_count == 0) {
+            item->about = strcmp(item->alias, SQL_DESCRIBED) == 0    ? SQL_ABOUT_COLUMNS
+                          : strcmp(item->alias, SQL_SUMMARIZED) == 0 ? SQL_ABOUT_VALUES
+                                                                     : SQL_ABOUT_NOTHING;
+        }
         break;
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
         ok = parse_range_function(p, from->range_function, item);
@@ -317,6 +323,10 @@ parse_targets(struct parse *p, const PgQuery__SelectStmt *from, struct sql_selec
         }
         if (TAKE(p, target, name)[0] != '\0') {
             select->targets[i].alias = parse_copy(p, TAKE(p, target, name));
+            if (select->targets[i].expr->written != NULL && select->targets[i].alias != NULL &&
+                strcmp(select->targets[i].expr->written, SQL_ALIAS_OF) == 0) {
+                select->targets[i].expr->args[1]->text = sql_literal(p->q, select->targets[i].alias);
+            }
         }
     }
     return p->q->err == GRANARY_OK;
@@ -434,6 +444,57 @@ is_by_name(const struct parse *p, const PgQuery__SelectStmt *right)
     return i > 0 && p->notes[i - 1].what == NOTED_BY_NAME;
 }
 
+/* An expression as a name that only equal ones have; NULL: there is none, or no memory. */
+static const char *
+written_name(struct parse *p, const struct sql_expr *expr)
+{
+    const char *text = expr->over == NULL && expr->condition == NULL && expr->kind != SQL_SUBQUERY
+                           ? sql_printf(p->q, "%s%s%s%s", expr->distinct || expr->negated ? "!" : "",
+                                        expr->table == NULL ? "" : expr->table, expr->table == NULL ? "" : ".",
+                                        expr->written != NULL ? expr->written : expr->text)
+                           : NULL;
+
+    for (size_t i = 0; i < expr->count && text != NULL; i++) {
+        const char *part = written_name(p, expr->args[i]);
+
+        text = part == NULL ? NULL : sql_printf(p->q, "%s%s%s", text, i == 0 ? "(" : ", ", part);
+    }
+    return text == NULL || expr->count == 0 ? text : sql_printf(p->q, "%s)", text);
+}
+
+static bool
+has_star(const struct sql_expr *expr)
+{
+    bool has = expr->kind == SQL_STAR;
+
+    for (size_t i = 0; i < expr->count && !has; i++) {
+        has = has_star(expr->args[i]);
+    }
+    return has;
+}
+
+/* BY NAME: what has no name is called as it is written, so that only equal values come together. */
+static bool
+name_values(struct parse *p, const struct sql_select *select)
+{
+    if (select->set != SQL_NO_SET) {
+        return name_values(p, select->left);
+    }
+    for (size_t i = 0; i < select->target_count; i++) {
+        struct sql_target *target = &select->targets[i];
+
+        if (target->alias != NULL || target->expr->kind == SQL_COLUMN || has_star(target->expr)) {
+            continue;
+        }
+        target->alias = written_name(p, target->expr);
+        if (target->alias == NULL) {
+            return sql_fail(p->q, GRANARY_EUNSUPPORTED, target->expr->position,
+                            "BY NAME: give this value a name, AS n");
+        }
+    }
+    return p->q->err == GRANARY_OK;
+}
+
 struct sql_select *
 parse_select(struct parse *p, const PgQuery__SelectStmt *from)
 {
@@ -446,6 +507,7 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     const struct named_window *windows = p->windows;
     size_t window_count = p->window_count;
     const bool pivots = p->pivots;
+    const size_t nameless = p->nameless;
     bool ok;
 
     if (select == NULL) {
@@ -454,11 +516,13 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->windows = NULL; /* those of a query around cannot be named */
     p->window_count = 0;
     p->pivots = false;
+    p->nameless = 0;
     if (++p->depth > SQL_NESTING) {
         (void)sql_fail(p->q, GRANARY_EINVAL, parse_place(&from->base), "queries nest more than %d deep", SQL_NESTING);
         return NULL;
     }
     select->position = -1;
+    select->lifted = SQL_NEW(p->q, struct sql_lifted);
     ok = parse_with(p, TAKE(p, from, with_clause), select);
     if (ok && TAKE(p, from, op) >= PG_QUERY__SET_OPERATION__SETOP_UNION) {
         select->set = sets[TAKE(p, from, op)];
@@ -466,7 +530,8 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
         select->by_name = select->set == SQL_UNION && is_by_name(p, from->rarg);
         select->left = parse_select(p, TAKE(p, from, larg));
         select->right = select->left == NULL ? NULL : parse_select(p, TAKE(p, from, rarg));
-        ok = select->right != NULL;
+        ok = select->right != NULL &&
+             (!select->by_name || (name_values(p, select->left) && name_values(p, select->right)));
         select->position = ok ? select->right->position : -1;
     } else if (ok) {
         ok = from->n_values_lists > 0 ? parse_values(p, from, select) : parse_plain(p, from, select);
@@ -476,5 +541,6 @@ parse_select(struct parse *p, const PgQuery__SelectStmt *from)
     p->windows = windows;
     p->window_count = window_count;
     p->pivots = pivots;
+    p->nameless = nameless;
     return ok ? select : NULL;
 }

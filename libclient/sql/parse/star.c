@@ -102,11 +102,19 @@ parse_modifier(struct parse *p, const PgQuery__FuncCall *call, struct sql_star *
         return true;
     }
     for (size_t i = 0; i < sizeof matches / sizeof matches[0]; i++) {
-        if (strcmp(matches[i].name, name) == 0 && call->n_args == 1) {
+        if (strcmp(matches[i].name, name) == 0 && call->n_args > 0) {
             star->match = matches[i].match;
             star->negated = matches[i].negated;
             star->pattern = text_of(p, args[0]);
         }
+    }
+    if (star->pattern != NULL && call->n_args == 2) {
+        const char *escape = text_of(p, args[1]);
+
+        if (escape == NULL || strlen(escape) != 1) {
+            return sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location, "ESCAPE takes one sign in single quotes here");
+        }
+        star->escape = escape[0];
     }
     return star->pattern != NULL ||
            sql_fail(p->q, GRANARY_EINVAL, call->location, "a pattern of names is a text in single quotes");

@@ -167,6 +167,18 @@ parse_dtype(struct parse *p, const PgQuery__TypeName *from)
     return sql_printf(p->q, "list(%s)", scalar);
 }
 
+/* A list of lists as written, cast to text, or level by level. */
+static struct sql_expr *
+cast_nested(struct parse *p, const PgQuery__TypeName *type, struct sql_expr *list, int position)
+{
+    const char *item = parse_scalar(p, type);
+
+    for (size_t i = 0; i < type->n_array_bounds; i++) {
+        (void)TAKE(p, TAKE(p, type, array_bounds)[i]->integer, ival);
+    }
+    return item == NULL ? NULL : nested_cast(p, list, item, type->n_array_bounds, position);
+}
+
 /* INTERVAL '3' MONTH comes with the unit as a mask of PostgreSQL's. */
 static const char *
 interval_unit(struct parse *p, const PgQuery__TypeName *type)
@@ -210,6 +222,7 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     const char *string = value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_SVAL ? value->sval->sval : NULL;
     int position = cast->location >= 0 ? cast->location : type->location;
     bool tries = parse_is_noted(p, cast->location, NOTED_TRY);
+    struct sql_expr *inner = NULL;
     const char *dtype;
 
     if (strcmp(name, "interval") == 0) {
@@ -229,6 +242,12 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
                               : sql_parse_new_expr(p, SQL_LITERAL, position,
                                                    sql_printf(p->q, "interval %s", sql_literal(p->q, string)), 0);
     }
+    if (value == NULL && !tries) {
+        inner = parse_expr(p, arg);
+        if (inner == NULL || nested_is(inner)) {
+            return inner == NULL ? NULL : cast_nested(p, type, inner, position);
+        }
+    }
     dtype = parse_dtype(p, type);
     if (dtype == NULL) {
         return NULL;
@@ -238,5 +257,6 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
         return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, sql_literal(p->q, string)),
                                   0);
     }
-    return sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype, parse_expr(p, arg), NULL);
+    return sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype,
+                              inner != NULL ? inner : parse_expr(p, arg), NULL);
 }

@@ -96,6 +96,25 @@ parse_variadic(struct parse *p, const PgQuery__FuncCall *call, const char *name,
     return true;
 }
 
+/* alias(x): what SELECT calls x, in each of its rows. Of a value that is no column the name is that behind AS, which is put in
+ * later (select.c). */
+static struct sql_expr *
+parse_alias_of(struct parse *p, PgQuery__Node *const *args, int position)
+{
+    struct sql_expr *value = parse_expr(p, args[0]);
+    struct sql_expr *made = value == NULL ? NULL : sql_parse_new_expr(p, SQL_CASE, position, "", 3);
+
+    if (made == NULL) {
+        return NULL;
+    }
+    made->written = SQL_ALIAS_OF;
+    made->args[0] = sql_parse_new_call(p, SQL_POSTFIX, position, "is null", value, NULL);
+    made->args[1] = sql_parse_new_expr(p, SQL_LITERAL, position,
+                                       sql_literal(p->q, value->kind == SQL_COLUMN ? value->text : ""), 0);
+    made->args[2] = made->args[1];
+    return p->q->err == GRANARY_OK ? made : NULL;
+}
+
 bool
 sql_parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
                       struct sql_expr **ret_expr)
@@ -114,6 +133,10 @@ sql_parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char
     }
     if (call->n_args > 0 && (strcmp(name, "format") == 0 || strcmp(name, "printf") == 0)) {
         *ret_expr = sql_parse_format(p, name, args, call->n_args, call->location);
+        return true;
+    }
+    if (call->n_args == 1 && strcmp(name, SQL_ALIAS_OF) == 0) {
+        *ret_expr = parse_alias_of(p, args, call->location);
         return true;
     }
     if (parse_variadic(p, call, name, args, ret_expr)) {

@@ -87,6 +87,16 @@ sql_borrow(struct sql_block *block, const struct sql_column *of)
     return add_borrowed(block, &borrowed) ? borrowed.here : NULL;
 }
 
+const struct sql_column *
+sql_carry(struct sql_block *block, const struct sql_column *column)
+{
+    if (column->block == block || block->outer == NULL) {
+        return column->block == block ? column : NULL;
+    }
+    column = sql_carry(block->outer, column);
+    return column != NULL && block->around != NULL ? sql_borrow(block, column) : column;
+}
+
 bool
 sql_is_borrowed(const struct sql_block *block, const char *frame)
 {

@@ -241,13 +241,23 @@ sub_is_one_group(const struct sql_select *select)
 }
 
 static bool
+has_unnest(const struct sql_expr *expr)
+{
+    bool has = expr->kind == SQL_FUNCTION && strcmp(expr->text, SQL_UNNEST) == 0;
+
+    for (size_t i = 0; i < expr->count && !has; i++) {
+        has = has_unnest(expr->args[i]);
+    }
+    return has;
+}
+
+static bool
 unnests(const struct sql_select *select)
 {
     bool any = false;
 
     for (size_t i = 0; i < select->target_count; i++) {
-        any = any ||
-              (select->targets[i].expr->kind == SQL_FUNCTION && strcmp(select->targets[i].expr->text, SQL_UNNEST) == 0);
+        any = any || has_unnest(select->targets[i].expr);
     }
     return any;
 }

@@ -26,17 +26,18 @@ struct scope {
 struct reaching {
     struct sql_statement *q;
     struct sql_block *block; /* NULL: only names of outputs are wanted */
+    struct sql_block *base;  /* that names are looked up from, further out: those of a WITH query there; or NULL */
     struct sql_reached *reached;
     size_t room;
-    struct sql_lifts *lifts; /* aggregates of the block are wanted, too; or NULL */
+    struct sql_lifted *lifted; /* takes the block's aggregates; or NULL */
 };
 
 /* What an expression names. */
-enum { INNER = 1, OUTER = 2 };
+enum { INNER = 1, OUTER = 2, BETWEEN = 4 };
 
+static bool walk_expr(struct reaching *r, const struct sql_expr *expr, const struct scope *scope, unsigned *named);
 static bool walk_select(struct reaching *r, const struct sql_select *select, const struct scope *outer, bool is_first);
 static bool walk_from(struct reaching *r, struct sql_from *from, struct scope *scope);
-static bool name_outputs(struct sql_statement *q, struct sql_select *select);
 
 static bool
 add_name(struct sql_statement *q, struct scope *scope, const char *table, const char *name)
@@ -133,13 +134,20 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     const struct sql_column *column;
     bool ambiguous = false;
 
+    if (expr->row_place > 0) { /* of its own FROM */
+        *named |= INNER;
+        return true;
+    }
     for (const struct scope *s = scope; s != NULL; s = s->outer) {
         if (is_in_scope(s, expr) || is_alias(s, expr)) {
-            *named |= s == scope ? INNER : 0;
+            *named |= s == scope ? INNER : BETWEEN;
             return true;
         }
     }
-    column = sql_reach_column(r->block, expr->table, expr->text, &ambiguous);
+    column = sql_reach_column(r->base != NULL ? r->base : r->block, expr->table, expr->text, &ambiguous);
+    if (column != NULL && r->base != NULL) {
+        column = sql_carry(r->block, column);
+    }
     if (column == NULL) { /* binding will tell */
         return r->q->err == GRANARY_OK;
     }
@@ -147,57 +155,53 @@ walk_column(struct reaching *r, const struct sql_expr *expr, const struct scope 
     return add_reached(r, column);
 }
 
-/* Whose columns an aggregate names: of a query in the block (INNER), of the block (OUTER). */
-static unsigned
-whose(const struct reaching *r, const struct sql_expr *expr, const struct scope *scope)
+/* An aggregate in a subquery is the block's when it names columns of that alone. */
+static bool
+lift_aggregate(struct reaching *r, const struct sql_expr *expr, const struct scope *scope)
 {
-    unsigned of = 0;
-    bool ambiguous;
+    struct sql_statement *q = r->q;
+    struct sql_lifted *lifted = r->lifted;
+    struct sql_reached own = {.count = 0};
+    struct reaching inner = {.q = q, .block = r->block, .reached = &own};
+    struct sql_expr *copy;
+    unsigned named = 0;
 
-    for (const struct scope *s = scope; expr->kind == SQL_COLUMN && s != NULL; s = s->outer) {
-        of |= is_in_scope(s, expr) || is_alias(s, expr) ? INNER : 0;
-    }
-    if (expr->kind == SQL_COLUMN && of == 0) {
-        const struct sql_column *column = sql_find_column(r->block, expr->table, expr->text, &ambiguous);
-
-        of |= column != NULL && !sql_is_borrowed(r->block, column->frame) ? OUTER : 0;
-    }
     for (size_t i = 0; i < expr->count; i++) {
-        of |= whose(r, expr->args[i], scope);
+        if (sql_has(expr->args[i], SQL_SUBQUERY) || !walk_expr(&inner, expr->args[i], scope, &named)) {
+            return q->err == GRANARY_OK;
+        }
     }
-    return of | (expr->condition != NULL ? whose(r, expr->condition, scope) : 0);
-}
-
-/* Whether it is an aggregate of the block, or the column in the place of one. */
-static bool
-is_lifted(const struct reaching *r, const struct sql_expr *expr, const struct scope *scope)
-{
-    const struct sql_expr *aggregate = expr->lifted != NULL ? expr->lifted : expr;
-
-    return aggregate->kind == SQL_AGGREGATE && aggregate->over == NULL && aggregate->unseen_count == 0 &&
-           !sql_has(aggregate, SQL_SUBQUERY) && whose(r, aggregate, scope) == OUTER;
-}
-
-static bool
-add_lift(struct reaching *r, const struct sql_expr *expr)
-{
-    struct sql_lifts *lifts = r->lifts;
-
-    if (lifts->count == lifts->room) {
-        size_t room = 2 * lifts->room + 4;
-        struct sql_expr **grown = SQL_ARRAY(r->q, struct sql_expr *, room);
+    if (expr->condition != NULL &&
+        (sql_has(expr->condition, SQL_SUBQUERY) || !walk_expr(&inner, expr->condition, scope, &named))) {
+        return q->err == GRANARY_OK;
+    }
+    for (size_t i = 0; i < own.count; i++) {
+        named |= own.columns[i]->block == r->block ? 0 : BETWEEN;
+    }
+    if (named != OUTER) {
+        return true;
+    }
+    copy = SQL_NEW(q, struct sql_expr);
+    if (lifted->count == lifted->room) {
+        struct sql_target *grown = SQL_ARRAY(q, struct sql_target, 2 * lifted->room + 4);
 
         if (grown == NULL) {
             return false;
         }
-        if (lifts->count > 0) {
-            memcpy(grown, lifts->exprs, lifts->count * sizeof(struct sql_expr *));
+        if (lifted->count > 0) {
+            memcpy(grown, lifted->list, lifted->count * sizeof *grown);
         }
-        lifts->exprs = grown;
-        lifts->room = room;
+        lifted->list = grown;
+        lifted->room = 2 * lifted->room + 4;
     }
-    lifts->exprs[lifts->count++] = (struct sql_expr *)expr;
-    return true;
+    if (copy == NULL) {
+        return false;
+    }
+    *copy = *expr;
+    lifted->list[lifted->count++] = (struct sql_target){.expr = copy, .alias = sql_fresh(q, "aggregate")};
+    *(struct sql_expr *)expr = (struct sql_expr){
+        .kind = SQL_COLUMN, .position = expr->position, .text = lifted->list[lifted->count - 1].alias};
+    return q->err == GRANARY_OK;
 }
 
 static bool
@@ -205,9 +209,10 @@ walk_expr(struct reaching *r, const struct sql_expr *expr, const struct scope *s
 {
     const struct sql_window *over = expr->over;
 
-    if (r->lifts != NULL && is_lifted(r, expr, scope)) {
-        return add_lift(r, expr);
+    if (r->lifted != NULL && expr->kind == SQL_AGGREGATE && over == NULL && !lift_aggregate(r, expr, scope)) {
+        return false;
     }
+
     if (expr->kind == SQL_COLUMN && !walk_column(r, expr, scope, named)) {
         return false;
     }
@@ -299,9 +304,39 @@ scope_with(struct sql_statement *q, const struct sql_from *from, const struct sq
     return true;
 }
 
+/* A WITH query further out that names columns of the query around its own: whoever names it names these. */
 static bool
-scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
+walk_with(struct reaching *r, struct sql_with *with, const struct sql_names *visible)
 {
+    const struct sql_names *now = r->q->names;
+    struct sql_reached own = {.count = 0};
+    struct reaching inner = {.q = r->q, .block = r->block, .reached = &own};
+    bool ok;
+
+    if (r->block == NULL || with->around == NULL || with->is_walked) { /* now, or it named none */
+        return true;
+    }
+    for (const struct sql_block *block = r->block; block != with->around->block; block = block->outer) {
+        if (block->outer == NULL) {
+            return true;
+        }
+    }
+    r->q->names = visible;
+    inner.base = with->around->block;
+    with->is_walked = true;
+    ok = walk_select(&inner, with->select, NULL, false);
+    with->is_walked = own.count == 0;
+    r->q->names = now;
+    for (size_t i = 0; i < own.count && ok; i++) {
+        ok = add_reached(r, own.columns[i]);
+    }
+    return ok;
+}
+
+static bool
+scope_table(struct reaching *r, struct sql_from *from, struct scope *scope)
+{
+    struct sql_statement *q = r->q;
     struct sql_with *with = sql_find_with(q, from->name);
     const struct sql_names *now = q->names;
     struct sql_names visible = {.count = 0};
@@ -312,13 +347,16 @@ scope_table(struct sql_statement *q, struct sql_from *from, struct scope *scope)
 
     if (with != NULL) {
         visible = sql_names_before(q, with);
+        if (!walk_with(r, with, &visible)) {
+            return false;
+        }
     } else if (!sql_table_columns(q, from, scope->where, &names, &count, &alias, &with)) {
         return false;
     } else if (with == NULL) {
         return add_names(q, scope, from, alias, names, count);
     }
     q->names = &visible; /* a view sees none */
-    ok = name_outputs(q, with->select);
+    ok = sql_name_outputs(q, with->select);
     q->names = now;
     return ok && scope_with(q, from, with, scope);
 }
@@ -332,9 +370,15 @@ walk_from(struct reaching *r, struct sql_from *from, struct scope *scope)
 
     switch (from->kind) {
     case SQL_FROM_TABLE:
-        return scope_table(r->q, from, scope);
+        return scope_table(r, from, scope);
     case SQL_FROM_SELECT:
-        return (r->block == NULL || walk_select(r, from->select, scope, false)) && name_outputs(r->q, from->select) &&
+        if (from->about != SQL_ABOUT_NOTHING) {
+            const char *const *names = sql_about_names(from, &before);
+
+            return add_names(r->q, scope, from, from->alias, names, before);
+        }
+        return (r->block == NULL || walk_select(r, from->select, scope, false)) &&
+               sql_name_outputs(r->q, from->select) &&
                add_names(r->q, scope, from, from->alias, from->select->output_names, from->select->output_count);
     case SQL_FROM_ROWS:
         return add_names(r->q, scope, from, from->alias != NULL ? from->alias : from->name, &from->name, 1);
@@ -459,7 +503,7 @@ name_both(struct sql_statement *q, struct sql_select *select)
     const struct sql_select *right = select->right;
     const char **names = NULL;
 
-    if (name_outputs(q, select->right)) {
+    if (sql_name_outputs(q, select->right)) {
         names = SQL_ARRAY(q, const char *, left->output_count + right->output_count);
     }
     for (size_t i = 0; names != NULL && i < left->output_count; i++) {
@@ -474,8 +518,8 @@ name_both(struct sql_statement *q, struct sql_select *select)
 }
 
 /* Once for each query, however often it is named. One that names itself has no names while they are found. */
-static bool
-name_outputs(struct sql_statement *q, struct sql_select *select)
+bool
+sql_name_outputs(struct sql_statement *q, struct sql_select *select)
 {
     const struct sql_names names = {select->with, select->with_count, q->names};
     const struct sql_names *before = q->names;
@@ -487,7 +531,7 @@ name_outputs(struct sql_statement *q, struct sql_select *select)
     select->naming = SQL_BEING_NAMED;
     q->names = &names;
     if (select->set != SQL_NO_SET) {
-        ok = name_outputs(q, select->left);
+        ok = sql_name_outputs(q, select->left);
         select->output_names = select->left->output_names;
         select->output_count = select->left->output_count;
         ok = ok && (!select->by_name || name_both(q, select));
@@ -614,10 +658,21 @@ sql_reach_out(struct sql_block *block, const struct sql_select *select, struct s
 }
 
 bool
-sql_find_lifts(struct sql_block *block, const struct sql_select *select, struct sql_lifts *lifts)
+sql_lift_aggregates(struct sql_block *block, const struct sql_expr *expr)
 {
     struct sql_reached reached = {.count = 0};
-    struct reaching r = {.q = block->q, .block = block, .reached = &reached, .lifts = lifts};
+    struct reaching r = {.q = block->q, .block = block, .reached = &reached, .lifted = block->select->lifted};
 
-    return block->column_count == 0 || walk_select(&r, select, NULL, false);
+    if (r.lifted == NULL || block->column_count == 0) {
+        return true;
+    }
+    if (expr->kind == SQL_SUBQUERY && !walk_select(&r, expr->select, NULL, true)) {
+        return false;
+    }
+    for (size_t i = 0; i < expr->count; i++) {
+        if (!sql_lift_aggregates(block, expr->args[i])) {
+            return false;
+        }
+    }
+    return expr->condition == NULL || sql_lift_aggregates(block, expr->condition);
 }

@@ -174,6 +174,11 @@ sql_join_subqueries(struct sql_block *block, struct sql_expr *expr)
                 return true;
             }
         }
+        for (size_t i = 0; i < expr->count && expr->subquery == SQL_ANY; i++) {
+            if (sql_has(expr->args[i], SQL_SUBQUERY) && !sql_join_subqueries(block, expr->args[i])) {
+                return false;
+            }
+        }
         return expr->subquery == SQL_SCALAR ? join_scalar(block, expr)
                : sub_compares_null(expr)    ? sub_mark_null(block, expr)
                                             : sub_mark_matches(block, expr);

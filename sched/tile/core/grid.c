@@ -114,7 +114,7 @@ tile_shrink(int64_t *block, int dims, int64_t elements)
         if (block[largest] <= 1) {
             return;
         }
-        block[largest] = (block[largest] + 1) / 2;
+        block[largest] -= block[largest] / 2;
         if (block[largest] > SHORT_SIDE) { /* whole lines of the cache: rows of a chunk begin where one does */
             block[largest] = (block[largest] + 7) / 8 * 8;
         }

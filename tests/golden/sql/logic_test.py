@@ -85,7 +85,7 @@ def run_blocks(blocks, start, stop, names):
     while at < stop:
         first, lines = blocks[at]
         for name, value in names.items():
-            lines = [line.replace('${' + name + '}', value) for line in lines]
+            lines = [line.replace('${' + name + '}', value).replace('{' + name + '}', value) for line in lines]
         words = lines[0].split()
         if words and words[0] in ('loop', 'foreach', 'concurrentloop', 'concurrentforeach'):
             depth, end = 1, at + 1

@@ -508,7 +508,8 @@ select * like 'q%' from whole
 error: line 1, column 8: no column is left of *: none matches 'q%'
 
 select * from whole order by columns('i')
-error: line 1, column 30: * stands for columns of SELECT
+1,1.5
+2,2.5
 
 select * replace (i) from whole
 error: line 1, column 10: each item needs AS and a name

@@ -119,6 +119,39 @@ all_bytes_come_back(void **state)
     }
 }
 
+/* Characters of ASCII stand for themselves, and no text reads as other bytes. */
+static void
+printable_bytes_are_written_as_they_are(void **state)
+{
+    static const struct text_case cases[] = {
+        {"", "", 0},
+        {"a b~", "a b~", 4},
+        {"\\x00", "\0", 1},
+        {"a\\x00\\xFF", "a\0\xff", 3},
+        {"\\x27\\x22\\x5C", "'\"\\", 3},
+        {"\\x00\\x41B", "\0AB", 3},
+        {"\\x00A", "\0A", 2},
+        {"\\x00A\\x00", "\0A\0", 3},
+        {"\\x00AG", "\0AG", 3},
+        {"\\x80\\x30000",
+         "\x80"
+         "0000",
+         5},
+        {"\\x7F", "\x7f", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gr_buf text = {0};
+
+        gr_bytes_write(cases[i].bytes, cases[i].size, &text);
+        assert_int_equal(text.size, strlen(cases[i].text));
+        assert_memory_equal(text.size > 0 ? text.bytes : "", cases[i].text, text.size);
+        check(&cases[i], gr_bytes_parse);
+        gr_buf_free(&text);
+    }
+}
+
 int
 main(void)
 {
@@ -127,6 +160,7 @@ main(void)
         cmocka_unit_test(digits_are_read_in_pairs),
         cmocka_unit_test(base64_needs_its_padding),
         cmocka_unit_test(all_bytes_come_back),
+        cmocka_unit_test(printable_bytes_are_written_as_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

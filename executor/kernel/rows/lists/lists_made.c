@@ -169,6 +169,54 @@ op_list_pad(struct node *node, int64_t n)
     return err;
 }
 
+/* The items so many times; -1: too many. */
+static int64_t
+count_repeated(int64_t items, int64_t times)
+{
+    return items == 0 || times <= 0 ? 0 : times > ITEMS_MOST / items ? -1 : items * times;
+}
+
+granary_err
+op_list_repeat(struct node *node, int64_t n)
+{
+    struct lists_view *view = NULL;
+    int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
+    int64_t *indices = NULL;
+    int64_t all = 0;
+    int64_t at = 0;
+    struct gr_column items;
+    granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
+
+    node_strict(node, n);
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        int64_t count = node_counts(node, i) ? count_repeated(view->count[i], node_int_at(node->operands[1], i)) : 0;
+
+        if (count < 0 || all + count > INT32_MAX) {
+            node_mark_bad(node, i, n);
+            count = 0;
+        }
+        all += count;
+        ends[i] = (int32_t)all;
+    }
+    if (err == GRANARY_OK) {
+        indices = malloc((size_t)(all + 1) * sizeof *indices);
+        err = indices == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        for (int64_t k = 0; at < ends[i]; k = k + 1 == view->count[i] ? 0 : k + 1) {
+            indices[at++] = view->from[i] + k;
+        }
+    }
+    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
+    if (err == GRANARY_OK) {
+        lists_give(node, &items, ends, n);
+    }
+    lists_close(view);
+    free(indices);
+    scratch_free(ends);
+    return err;
+}
+
 /* ---- lists made of values ---- */
 
 /* Each operand is an item of every row. */

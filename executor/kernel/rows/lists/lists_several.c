@@ -186,28 +186,35 @@ op_list_order_by(struct node *node, int64_t n)
 
 /* ---- some items ---- */
 
-/* Items beside which another list says true. */
+/* Items beside which another list says true; behind the last item null. */
 granary_err
 op_list_where(struct node *node, int64_t n)
 {
     struct several several = {.count = 0};
+    int64_t *indices;
     granary_err err = several_open(node, -1, n, &several);
 
     if (err == GRANARY_OK) {
         node_strict(node, n);
-        mark_unequal(node, &several, n);
         err = several_gather(node, &several, n);
     }
-    for (int64_t i = 0, from = 0; i < n && err == GRANARY_OK; i++) {
+    if (err == GRANARY_OK && several.views[1]->all > several.views[0]->all) {
+        indices = realloc(several.indices, (size_t)(several.views[1]->all + 1) * sizeof *indices);
+        several.indices = indices != NULL ? indices : several.indices;
+        err = indices == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    for (int64_t i = 0, from = 0, flag = 0; i < n && err == GRANARY_OK; i++) {
         const granary_column *flags = &several.items[1].view;
         int64_t count = row_counts(node, i) ? several.views[0]->count[i] : 0;
+        int64_t asked = row_counts(node, i) ? several.views[1]->count[i] : 0;
 
-        for (int64_t k = from; k < from + count; k++) {
-            if (flags->dtype == GRANARY_BOOL && !gr_is_null(flags, k) && gr_bit(flags->values, k)) {
-                several.indices[several.at++] = k;
+        for (int64_t k = 0; k < asked; k++) {
+            if (flags->dtype == GRANARY_BOOL && !gr_is_null(flags, flag + k) && gr_bit(flags->values, flag + k)) {
+                several.indices[several.at++] = k < count ? from + k : -1;
             }
         }
         from += count;
+        flag += asked;
         several.ends[i] = (int32_t)several.at;
     }
     err = err == GRANARY_OK ? several_give(node, &several, n) : err;

@@ -30,7 +30,8 @@ struct search {
     struct regex *regex;
     size_t group;  /* EXTRACT_ALL: what is taken of a match */
     bool splits;   /* what stands between the matches is taken */
-    bool given_up; /* a search took too long */
+    bool nothing;  /* nothing is */
+    bool given_up; /* a search took too long, or a match has no such group */
 };
 
 /* Every match of a text, or what is between them. An empty match at the beginning, at the end, or directly behind
@@ -52,6 +53,11 @@ search_text(struct search *search, const struct rows_text *text)
         size_t of = 2 * search->group;
         bool is_empty = from == to;
 
+        if (search->group > regex_groups(search->regex)) {
+            search->given_up = true;
+            return GRANARY_OK;
+        }
+
         if (!search->splits) {
             part = groups[of] != SIZE_MAX ? cut(text, groups[of], groups[of + 1]) : part;
             err = lists_part_add(&search->parts, groups[of] != SIZE_MAX ? &part : NULL);
@@ -70,7 +76,7 @@ search_text(struct search *search, const struct rows_text *text)
     return err == GRANARY_OK && search->splits ? lists_part_add(&search->parts, &part) : err;
 }
 
-/* The row's expression: false where it is broken, or has no such group. */
+/* The row's expression: false where it is broken. A negative group is in no match. */
 static bool
 search_begin(struct search *search, const struct node *node, struct pattern *pattern, int64_t i)
 {
@@ -78,7 +84,8 @@ search_begin(struct search *search, const struct node *node, struct pattern *pat
 
     search->regex = pattern_regex(pattern);
     search->group = (size_t)(group < 0 ? 0 : group);
-    return search->regex != NULL && group >= 0 && (size_t)group <= regex_groups(search->regex);
+    search->nothing = group < 0;
+    return search->regex != NULL;
 }
 
 /* regexp_extract_all(s, pattern, group), regexp_split_to_array(s, pattern) */
@@ -102,7 +109,7 @@ op_regexp_list(struct node *node, int64_t n)
             }
             search.given_up = false;
             if (err == GRANARY_OK && search_begin(&search, node, node->pattern, i)) {
-                err = search_text(&search, &texts[i]);
+                err = search.nothing ? GRANARY_OK : search_text(&search, &texts[i]);
             } else {
                 search.given_up = true;
             }

@@ -236,7 +236,7 @@ text_regexp_extract(struct text_call *call)
     enum regex_found found;
 
     if (group < 0 || group > most) {
-        return false;
+        return lenient && group >= 0 && most >= 0; /* '' */
     }
     found = text_match(call, regex, 0, &groups);
     if (found > REGEX_FOUND) {

@@ -107,6 +107,37 @@ text_digits(struct text_call *call)
     }
 }
 
+/* Two digits a byte; the first may have one. */
+static bool
+give_pairs(struct text_call *call, const char *at, size_t size)
+{
+    int first = size % 2 == 1 ? gr_hex_digit(at[0]) : -1;
+
+    if (first >= 0) {
+        gr_buf_add(call->out, &(char){(char)first}, 1);
+    }
+    return (size % 2 == 0 || first >= 0) && gr_hex_parse(at + size % 2, size - size % 2, call->out);
+}
+
+/* Digits of 8 bits each, of which the first byte may have fewer. */
+static bool
+give_bits(struct text_call *call, const char *at, size_t size)
+{
+    int byte = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (at[i] != '0' && at[i] != '1') {
+            return false;
+        }
+        byte = 2 * byte + (at[i] - '0');
+        if ((size - i) % 8 == 1) {
+            gr_buf_add(call->out, &(char){(char)byte}, 1);
+            byte = 0;
+        }
+    }
+    return true;
+}
+
 /* Text as bytes. */
 bool
 text_bytes(struct text_call *call)
@@ -116,7 +147,9 @@ text_bytes(struct text_call *call)
 
     switch (call->node->op) {
     case GR_OP_UNHEX:
-        return gr_hex_parse(at, text->size, call->out);
+        return give_pairs(call, at, text->size);
+    case GR_OP_UNBIN:
+        return give_bits(call, at, text->size);
     case GR_OP_FROM_BASE64:
         return gr_base64_parse(at, text->size, call->out);
     default: /* ENCODE */
@@ -311,19 +344,23 @@ text_character(struct text_call *call)
     return give_character(call, &call->texts[0], call->ints[1]);
 }
 
-/* s[from:to], counted from 1, negative from the end; what lies beyond an end is cut. */
+/* s[from:to], counted from 1, negative from the end; what lies beyond an end is cut. Of a binary its bytes. */
 bool
 text_slice(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
-    int64_t characters = rows_utf8_count(text);
+    bool bytes = call->node->dtype == GRANARY_BINARY;
+    int64_t characters = bytes ? (int64_t)text->size : rows_utf8_count(text);
     int64_t from = call->ints[1];
     int64_t to = call->ints[2];
 
     from = from < -characters ? 1 : from < 0 ? characters + 1 + from : from < 1 ? 1 : from;
     to = to < -characters ? 0 : to < 0 ? characters + 1 + to : to > characters ? characters : to;
-    return to < from ||
-           text_give(call, text_between(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, to)));
+    if (to < from) {
+        return true;
+    }
+    return text_give(call, bytes ? text_between(text, (size_t)from - 1, (size_t)to)
+                                 : text_between(text, rows_utf8_offset(text, from - 1), rows_utf8_offset(text, to)));
 }
 
 /* Part n between separators, from 1; negative: from the end. '' when there is none. */

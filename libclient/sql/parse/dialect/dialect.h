@@ -92,20 +92,20 @@ typedef void dialect_rule(struct dialect *d, struct dialect_token *token);
 
 /* dialect_query.c */
 dialect_rule dialect_set, dialect_from, dialect_comma, dialect_all, dialect_qualify, dialect_colon, dialect_values,
-    dialect_subquery;
+    dialect_subquery, dialect_about;
 /* dialect_chain.c */
 dialect_rule dialect_dot, dialect_in;
 bool dialect_step(struct dialect *d, struct dialect_token *open);
 /* dialect_pivot.c */
 dialect_rule dialect_pivot, dialect_unpivot;
 /* dialect_lambda.c */
-dialect_rule dialect_lambda;
+dialect_rule dialect_lambda, dialect_columns;
 bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_sample.c */
 dialect_rule dialect_tablesample, dialect_using_sample;
 /* dialect_words.c */
-dialect_rule dialect_quotient, dialect_power, dialect_equal, dialect_try, dialect_join, dialect_semi,
-    dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star, dialect_as, dialect_percent,
-    dialect_filter;
+dialect_rule dialect_value_name, dialect_quotient, dialect_power, dialect_equal, dialect_place, dialect_try,
+    dialect_join, dialect_semi, dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star,
+    dialect_as, dialect_percent, dialect_filter;
 
 #endif

@@ -174,3 +174,119 @@ dialect_comprehension(struct dialect *d, struct dialect_token *open)
     give_lambda(d, name, second, value, value_end);
     return true;
 }
+
+/* ---- COLUMNS(lambda x: ...), COLUMNS([x FOR x IN (*) IF ...]) ---- */
+
+static void
+remove_up_to(struct dialect *d, struct dialect_token *from, const struct dialect_token *end)
+{
+    while (from != end) {
+        struct dialect_token *next = from->next;
+
+        dialect_remove(d, from);
+        from = next;
+    }
+}
+
+/* A text without wildcards of LIKE. */
+static bool
+is_plain_text(const struct dialect_token *token)
+{
+    bool plain = token->is_value && token->text[0] == '\'';
+
+    for (int i = 1; i + 1 < token->size && plain; i++) {
+        plain = token->text[i] != '%' && token->text[i] != '_';
+    }
+    return plain;
+}
+
+/* What is asked of a name, from..end, as COLUMNS has it: * LIKE 'a%', or a list of names. false: it cannot say that. */
+static bool
+ask_of_name(struct dialect *d, struct dialect_token *from, const struct dialect_token *end)
+{
+    static const char *const matches[] = {"like", "ilike", "similar", "not", NULL};
+    struct dialect_token *operator= from->next;
+    struct dialect_token *text = operator->next;
+
+    if (dialect_is(operator, "in") && dialect_is(text, "(") && text->pair != NULL && text->pair->next == end) {
+        dialect_replace(d, text, "[");
+        dialect_replace(d, text->pair, "]");
+        dialect_replace(d, from, "array");
+        dialect_remove(d, operator);
+        return true;
+    }
+    if (dialect_is_one(operator,(const char *const[]){"=", "==", NULL}) && text->next == end) {
+        dialect_replace(d, from, "array[");
+        dialect_remove(d, operator);
+        return dialect_add(d, text->next, "]", text) != NULL;
+    }
+    if (dialect_is_one(operator,(const char *const[]){"<>", "!=", NULL}) && text->next == end && is_plain_text(text)) {
+        dialect_replace(d, from, "*");
+        dialect_replace(d, operator, "not");
+        return dialect_add(d, text, "like", text) != NULL;
+    }
+    if (!dialect_is_one(operator, matches)) {
+        return false;
+    }
+    while (operator!= end &&(operator->is_name || operator->is_value)) {
+        operator= operator->next;
+    }
+    if (operator== end) {
+        dialect_replace(d, from, "*");
+    }
+    return operator== end;
+}
+
+/* COLUMNS(lambda x: x LIKE 'a%') is COLUMNS(* LIKE 'a%'), and so is COLUMNS([x FOR x IN (*) IF x LIKE 'a%']). */
+void
+dialect_columns(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *open = token->next;
+    struct dialect_token *list = open->next == NULL ? NULL : open->next;
+    struct dialect_token *name = list == NULL ? NULL : list->next;
+    struct dialect_token *star;
+    struct dialect_token *behind;
+
+    if (name == NULL || name->next == NULL || !dialect_is(open, "(") || open->pair == NULL) {
+        return;
+    }
+    if (dialect_is_name(list) && dialect_is(name, "->") && dialect_is_name(name->next)) {
+        if (ask_of_name(d, name->next, open->pair)) {
+            remove_up_to(d, list, name->next);
+        }
+        return;
+    }
+    if (!dialect_is_name(name)) {
+        return;
+    }
+    if (dialect_is(list, "lambda") && dialect_is(name->next, ":") && name->next->next->size == name->size) {
+        struct dialect_token *rest = name->next->next;
+
+        if (rest->size > 0 && rest->is_name && ask_of_name(d, rest, open->pair)) {
+            remove_up_to(d, list, rest);
+        }
+        return;
+    }
+    if (!dialect_is(list, "[") || list->pair == NULL || list->pair->next != open->pair ||
+        !dialect_is(name->next, "for") || !dialect_is_name(name->next->next) ||
+        !dialect_is(name->next->next->next, "in")) {
+        return;
+    }
+    star = name->next->next->next->next;
+    behind = dialect_is(star, "(") && star->pair != NULL ? star->pair->next : star->next;
+    if (!(dialect_is(star, "*") || (dialect_is(star, "(") && dialect_is(star->next, "*"))) || behind == NULL) {
+        return;
+    }
+    if (behind == list->pair) { /* all of them */
+        if (dialect_is(star, "(")) {
+            dialect_remove(d, star->pair);
+            behind = star->next;
+        }
+        remove_up_to(d, list, dialect_is(star, "(") ? star->next : star);
+        dialect_remove(d, open->pair->prev);
+    } else if (dialect_is(behind, "if") && dialect_is_name(behind->next) &&
+               (dialect_is(star, "*") || star->next->next == star->pair) && ask_of_name(d, behind->next, list->pair)) {
+        remove_up_to(d, list, behind->next);
+        dialect_remove(d, open->pair->prev);
+    }
+}

@@ -225,8 +225,9 @@ dialect_is_alias(const struct dialect_token *token)
 void
 dialect_subquery(struct dialect *d, struct dialect_token *token)
 {
-    static const char *const begins[] = {"select", "values",      "with",    "table",        "from",
-                                         "pivot",  "pivot_wider", "unpivot", "pivot_longer", NULL};
+    static const char *const begins[] = {"select",      "values",  "with",         "table",    "from", "pivot",
+                                         "pivot_wider", "unpivot", "pivot_longer", "describe", "desc", "show",
+                                         "summarize",   NULL};
     static const char *const behind[] = {"union", "intersect", "except", "order",
                                          "limit", "offset",    "fetch",  NULL}; /* a query in brackets */
     const struct dialect_token *first = token->next;
@@ -246,4 +247,37 @@ dialect_subquery(struct dialect *d, struct dialect_token *token)
         (void)dialect_add(d, close->next, "as", token);
         (void)dialect_add(d, close->next->next, "\"" SQL_NAMELESS "\"", token);
     }
+}
+
+/* (DESCRIBE query) is (SELECT * FROM (query) AS "#described"), and (DESCRIBE t) that of (SELECT * FROM t). */
+void
+dialect_about(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const begins[] = {"select",      "values",  "with",         "from", "pivot",
+                                         "pivot_wider", "unpivot", "pivot_longer", "(",    "describe",
+                                         "desc",        "show",    "summarize",    NULL};
+    const char *name = dialect_is(token, "summarize") ? "\"" SQL_SUMMARIZED "\"" : "\"" SQL_DESCRIBED "\"";
+    const char *const before[] = {"select", "*", "from", NULL};
+    struct dialect_token *bracket = token->prev;
+    struct dialect_token *first = token->next;
+
+    if (!dialect_is(bracket, "(") || bracket->pair == NULL || first == bracket->pair || !is_in_from(bracket) ||
+        dialect_is_one(first, (const char *const[]){",", ".", "(", NULL}) != dialect_is(first, "(")) {
+        return;
+    }
+    if (dialect_is(first, "table")) {
+        dialect_remove(d, first);
+        first = token->next;
+    }
+    dialect_add_all(d, token, before, token);
+    bracket = dialect_add_brackets(d, token, bracket->pair, token);
+    if (bracket == NULL) {
+        return;
+    }
+    dialect_remove(d, token);
+    if (!dialect_is_one(first, begins)) {
+        dialect_add_all(d, first, before, token);
+    }
+    (void)dialect_add(d, bracket->pair->next, "as", token);
+    (void)dialect_add(d, bracket->pair->next->next, name, token);
 }

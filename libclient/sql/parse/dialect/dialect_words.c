@@ -1,5 +1,7 @@
 /* Rules about single words and operators. */
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/parse/dialect/dialect.h"
 
@@ -22,6 +24,44 @@ void
 dialect_equal(struct dialect *d, struct dialect_token *token)
 {
     dialect_replace(d, token, "=");
+}
+
+/* Whether an expression may begin behind the token. */
+static bool
+begins_value(const struct dialect_token *before)
+{
+    static const char *const closing[] = {")", "]", "end", "null", "true", "false", NULL};
+    static const char *const words[] = {"by", "between", "like", "ilike", "is", NULL};
+
+    return !before->is_value && !dialect_is_one(before, closing) &&
+           (!dialect_is_name(before) || dialect_is_one(before, words));
+}
+
+/* #2, the second column of FROM or, in ORDER BY, of SELECT: a column whose place is noted. */
+void
+dialect_place(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *number = token->next;
+    const char *name;
+
+    if (!number->is_value || number->at != token->end || number->text[0] == '\'' ||
+        (token->size == 1 && !begins_value(token->prev))) {
+        return;
+    }
+    if (token->size > 1) { /* a+#2 */
+        struct dialect_token *sign = dialect_add(d, token, token->text, token);
+
+        if (sign == NULL) {
+            return;
+        }
+        sign->size = 1;
+    }
+    name = sql_printf(d->q, "\"#%.*s\"", number->size, number->text);
+    if (name != NULL) {
+        dialect_replace(d, token, name);
+        dialect_note(d, token, NOTED_PLACE);
+        dialect_remove(d, number);
+    }
 }
 
 void
@@ -201,6 +241,27 @@ dialect_as(struct dialect *d, struct dialect_token *token)
     }
 }
 
+/* AS localtime: the word is a name in all of the statement, and not the function. */
+void
+dialect_value_name(struct dialect *d, struct dialect_token *token)
+{
+    const struct dialect_token word = *token;
+    char *small = dialect_is(token->prev, "as") ? sql_printf(d->q, "\"%.*s\"", word.size, word.text) : NULL;
+
+    for (char *c = small; c != NULL && *c != '\0'; c++) {
+        *c = (char)tolower((unsigned char)*c);
+    }
+    for (size_t i = 0; small != NULL && i < d->count; i++) {
+        struct dialect_token *same = &d->tokens[i];
+
+        if (!same->removed && same->is_name && same->size == word.size &&
+            strncasecmp(same->text, word.text, (size_t)word.size) == 0) {
+            dialect_replace(d, same, small);
+            same->is_reserved = false;
+        }
+    }
+}
+
 /* FILTER (condition) is FILTER (WHERE condition). */
 void
 dialect_filter(struct dialect *d, struct dialect_token *token)
@@ -364,6 +425,12 @@ put_list(struct dialect *d, struct dialect_token *word, const char *name, bool p
     struct dialect_token *end;
 
     dialect_replace(d, word, name);
+    for (end = open; !pairs && end->next != NULL && end != open->pair; end = end->next) {
+        quote_name(d, end);
+        if (!dialect_is(open, "(")) {
+            break;
+        }
+    }
     if (!dialect_is(open, "(") || open->pair == NULL) { /* a single item */
         end = pairs ? dialect_find(open, (const char *const[]){"as", NULL})->next : open->next;
         while (!pairs && end != NULL && dialect_is(end, ".")) {
@@ -412,6 +479,10 @@ put_match(struct dialect *d, struct dialect_token *word)
         dialect_remove(d, like->next);
     }
     (void)dialect_add(d, pattern, "(", pattern);
+    if (which < 2 && dialect_is(pattern->next, "escape") && pattern->next->next->is_value) {
+        dialect_replace(d, pattern->next, ",");
+        pattern = pattern->next->next;
+    }
     return dialect_add(d, pattern->next, ")", pattern) == NULL ? NULL : pattern->next->next;
 }
 
@@ -442,8 +513,26 @@ dialect_star(struct dialect *d, struct dialect_token *token)
     struct dialect_token *end = is_star(token) ? put_clause(d, clause) : NULL;
     struct dialect_token *name;
 
+    if (dialect_is(token->next, "columns") && dialect_is(token->next->next, "(") && token->next->next->pair != NULL &&
+        is_star(token)) { /* *COLUMNS(...) is unpack(COLUMNS(...)) */
+        static const char *const lists[] = {"(", ",", NULL};
+
+        if (dialect_is_one(token->prev, lists)) {
+            (void)dialect_add_brackets(d, token->next, token->next->next->pair->next, token);
+            dialect_replace(d, token, SQL_UNPACK);
+        } else {
+            dialect_remove(d, token);
+        }
+        return;
+    }
     if (dialect_is(token->prev, "by")) { /* GROUP BY *, ORDER BY * */
         dialect_all(d, token);
+        for (; token->note == 0 && dialect_is(token, "*"); token = token->next->next) { /* ORDER BY *, * */
+            dialect_replace(d, token, "columns(*)");
+            if (!dialect_is(token->next, ",")) {
+                break;
+            }
+        }
         return;
     }
     if (end == NULL) {
