@@ -391,8 +391,10 @@ kernel_window(struct gr_kernel_call *call, const struct gr_chunk_window *params)
             if (!own->owned) {
                 own->owned = all->columns[c].owned;
                 own->dictionary = all->columns[c].dictionary;
+                own->items = all->columns[c].items;
                 all->columns[c].owned = false;
                 all->columns[c].dictionary = NULL;
+                all->columns[c].items = NULL;
             }
         }
     }

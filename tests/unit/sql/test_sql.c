@@ -340,7 +340,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select approx_top_k(x, 3), histogram(x) from a", GRANARY_EUNSUPPORTED, "'approx_top_k' is not supported"},
         {"select * from 'nowhere/trips.parquet'", GRANARY_ENOENT, "No such file"},
         {"select * from a join b using (x)", GRANARY_ENOENT, "USING: there is no column 'x' on the right side"},
-        {"select current_user from a", GRANARY_EUNSUPPORTED, "the name of the user, role, schema or catalog is not"},
+        {"select current_user from a", GRANARY_EUNSUPPORTED, "the name of the user, role or catalog is not"},
         {"select 1 from a window w as (order by x), w as (order by id)", GRANARY_EINVAL, "two windows are called 'w'"},
         {"select sum(x) over (w partition by id) from a window w as (order by x)", GRANARY_EINVAL,
          "a window made of 'w' takes its partition and order"},
