@@ -173,6 +173,7 @@ struct sql_from {
     const char *alias;    /* or NULL */
     const char **columns; /* of the alias: new names of the first columns */
     size_t column_count;
+    const char *function; /* its first column has that name, too, behind the alias; or NULL */
     /* TABLE */
     const char *name;
     const struct sql_from *before; /* the table named before it, anywhere in the statement */

@@ -16,6 +16,8 @@ struct sql_block;
 struct sql_column {
     const char *table; /* as it is called; NULL: nothing */
     const char *name;
+    const char *also;  /* another name, where no column has that one; or NULL */
+    bool also_alone;   /* ... without its table's name, too */
     const char *frame; /* the frame's column */
     struct sql_block *block;
     int item;    /* of the block's FROM: bit of masks */
@@ -93,6 +95,8 @@ struct sql_result {
 
 /* ---- scope.c ---- */
 
+/* Whether a table that FROM calls so is meant by a name: "db.schema.t" by t, schema.t and db.t, too. table may be NULL. */
+bool sql_is_table(const char *table, const char *name);
 bool sql_add_column(struct sql_block *block, const char *table, const char *name, const char *frame, int item);
 /* Bind the columns an expression names; ENOENT, EINVAL when there is none or more than one. Subqueries are not gone
  * into. */

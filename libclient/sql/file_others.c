@@ -31,6 +31,38 @@ static const struct {
     {"all_varchar", "false"},
 };
 
+/* Types of text by their names in SQL, as read_csv infers them. */
+static const char *const types[][2] = {
+    {"bigint", "int64"},       {"integer", "int64"},  {"int", "int64"},       {"smallint", "int64"},
+    {"tinyint", "int64"},      {"double", "float64"}, {"float", "float64"},   {"real", "float64"},
+    {"varchar", "string"},     {"text", "string"},    {"string", "string"},   {"boolean", "bool"},
+    {"bool", "bool"},          {"date", "date"},      {"time", "time"},       {"timestamp", "timestamp"},
+    {"datetime", "timestamp"}, {"int64", "int64"},    {"float64", "float64"}, {"hugeint", "decimal(0)"},
+};
+
+/* auto_type_candidates; all_varchar is the candidate string alone. */
+static bool
+set_candidates(struct sql_statement *q, granary_node node, const struct sql_option *option)
+{
+    const char **names = SQL_ARRAY(q, const char *, option->count);
+
+    for (size_t i = 0; names != NULL && i < option->count; i++) {
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+            names[i] = strcasecmp(types[t][0], option->texts[i]) == 0 ? types[t][1] : names[i];
+        }
+        if (names[i] == NULL) {
+            return sql_fail(
+                q, GRANARY_EINVAL, option->position,
+                "'%s' is no type that is inferred: boolean, bigint, double, date, time, timestamp and varchar are",
+                option->texts[i]);
+        }
+    }
+    if (names != NULL && option->count > 0) {
+        granary_node_set_strings(q->graph, node, "candidates", names, option->count);
+    }
+    return names != NULL;
+}
+
 static bool
 is_flag(const struct sql_option *option, bool *ret_flag)
 {
@@ -53,6 +85,14 @@ sql_file_other(struct sql_statement *q, granary_node node, enum gr_tile_op op, c
 
     if (gr_param_find(op, "paths") == NULL) { /* it writes */
         return false;
+    }
+    if (gr_param_find(op, "candidates") != NULL && strcasecmp(option->name, "auto_type_candidates") == 0) {
+        (void)set_candidates(q, node, option);
+        return true;
+    }
+    if (gr_param_find(op, "candidates") != NULL && strcasecmp(option->name, "all_varchar") == 0 && told && flag) {
+        granary_node_set_strings(q->graph, node, "candidates", (const char *const[]){"string"}, 1);
+        return true;
     }
     for (size_t i = 0; i < sizeof flags / sizeof flags[0] && told; i++) {
         if (strcasecmp(flags[i].flag, option->name) == 0 && gr_param_find(op, flags[i].param) != NULL) {

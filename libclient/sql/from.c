@@ -143,6 +143,8 @@ plan_tables(struct sql_block *block, const struct sql_from *from, struct sql_rel
                             (int)before)) {
             return false;
         }
+        block->columns[block->column_count - 1]->also = side->columns[i]->also;
+        block->columns[block->column_count - 1]->also_alone = side->columns[i]->also_alone;
         block->columns[block->column_count - 1]->hidden = side->columns[i]->hidden;
     }
     if (!sql_join_items(side)) {

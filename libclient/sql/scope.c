@@ -41,8 +41,27 @@ same_name(const char *a, const char *b)
     return strcasecmp(a, b) == 0;
 }
 
-const struct sql_column *
-sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
+bool
+sql_is_table(const char *table, const char *name)
+{
+    size_t size = strlen(name);
+    size_t all = table == NULL ? 0 : strlen(table);
+    const char *dot = strchr(name, '.');
+    const char *last = table == NULL ? NULL : strrchr(table, '.');
+
+    if (table == NULL || all < size) {
+        return false;
+    }
+    if (same_name(table + all - size, name) && (all == size || table[all - size - 1] == '.')) {
+        return true;
+    }
+    return dot != NULL && last != NULL && same_name(last, dot) &&
+           strncasecmp(table, name, (size_t)(dot - name) + 1) == 0;
+}
+
+/* By their names, or by the other ones that some have. */
+static const struct sql_column *
+find_named(const struct sql_block *block, const char *table, const char *name, bool also, bool *ret_ambiguous)
 {
     const struct sql_column *found = NULL;
     bool exact = false;
@@ -50,12 +69,11 @@ sql_find_column(const struct sql_block *block, const char *table, const char *na
     *ret_ambiguous = false;
     for (size_t i = 0; i < block->column_count; i++) {
         const struct sql_column *column = block->columns[i];
-        bool is_exact = strcmp(column->name, name) == 0;
+        const char *is = also ? column->also : column->name;
+        bool is_exact = is != NULL && strcmp(is, name) == 0;
 
-        if (table == NULL ? column->hidden : column->table == NULL || !same_name(column->table, table)) {
-            continue;
-        }
-        if (!same_name(column->name, name) || (exact && !is_exact)) {
+        if (is == NULL || !same_name(is, name) || (also && table == NULL && !column->also_alone) ||
+            (exact && !is_exact) || (table == NULL ? column->hidden : !sql_is_table(column->table, table))) {
             continue;
         }
         if (found != NULL && is_exact == exact) {
@@ -69,6 +87,14 @@ sql_find_column(const struct sql_block *block, const char *table, const char *na
     return found;
 }
 
+const struct sql_column *
+sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
+{
+    const struct sql_column *found = find_named(block, table, name, false, ret_ambiguous);
+
+    return found != NULL || *ret_ambiguous ? found : find_named(block, table, name, true, ret_ambiguous);
+}
+
 static bool
 no_column(struct sql_block *block, const struct sql_expr *expr)
 {
@@ -78,8 +104,7 @@ no_column(struct sql_block *block, const struct sql_expr *expr)
 
     for (const struct sql_block *b = block; b != NULL; b = b->outer) {
         for (size_t i = 0; i < b->column_count; i++) {
-            bool of_table =
-                expr->table != NULL && b->columns[i]->table != NULL && same_name(b->columns[i]->table, expr->table);
+            bool of_table = expr->table != NULL && sql_is_table(b->columns[i]->table, expr->table);
 
             has_table = has_table || of_table;
             if (expr->table == NULL || of_table) {
@@ -122,7 +147,7 @@ only_table(const struct sql_block *block, const struct sql_expr *expr, bool *ret
         const struct sql_column *column = block->columns[i];
 
         if (!same_name(column->name, expr->text) || column->table == NULL ||
-            (expr->table != NULL && !same_name(column->table, expr->table))) {
+            (expr->table != NULL && !sql_is_table(column->table, expr->table))) {
             continue;
         }
         if (table != NULL && strcmp(table, column->table) != 0) {

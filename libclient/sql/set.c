@@ -601,11 +601,57 @@ plan_sides(struct sql_statement *q, const struct sql_select *select, const struc
                           : true;
 }
 
+/* Whether a value of a side is a null or list of nulls as written, in one column at least. */
+static bool
+has_open(const struct sql_select *select)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < select->target_count && select->set == SQL_NO_SET && !open; i++) {
+        open = untyped_value(select, i) != NULL && is_open_list(untyped_value(select, i));
+    }
+    return open;
+}
+
+static bool
+is_plain_union(const struct sql_select *select)
+{
+    return select->set == SQL_UNION && select->all && !select->by_name && select->with_count == 0 &&
+           select->order_count == 0 && select->order_all == NULL && select->limit < 0 && select->offset == 0 &&
+           select->limit_value == NULL && select->offset_value == NULL;
+}
+
+/* (a UNION ALL []) UNION ALL c is a UNION ALL ([] UNION ALL c), so that [] takes its dtype from c. */
+static const struct sql_select *
+open_list_last(struct sql_statement *q, const struct sql_select *select)
+{
+    const struct sql_select *left = select->left;
+    struct sql_select *outer, *inner;
+
+    if (select->set != SQL_UNION || !select->all || select->by_name || !is_plain_union(left) ||
+        !has_open(left->right)) {
+        return select;
+    }
+    outer = SQL_NEW(q, struct sql_select);
+    inner = SQL_NEW(q, struct sql_select);
+    if (outer == NULL || inner == NULL) {
+        return NULL;
+    }
+    *inner = *left;
+    inner->left = left->right;
+    inner->right = select->right;
+    *outer = *select;
+    outer->left = left->left;
+    outer->right = inner;
+    return outer;
+}
+
 bool
 sql_plan_set(struct sql_statement *q, const struct sql_select *select, const struct sql_around *around, bool ordered,
              struct sql_result *ret_result)
 {
-    if (!plan_sides(q, select, around, ret_result)) {
+    select = open_list_last(q, select);
+    if (select == NULL || !plan_sides(q, select, around, ret_result)) {
         return false;
     }
     ret_result->number = around == NULL ? NULL : ret_result->outputs[--ret_result->count].frame;

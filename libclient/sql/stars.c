@@ -183,7 +183,7 @@ static bool
 is_named(const struct sql_column *column, const struct sql_expr *name)
 {
     return strcasecmp(column->name, name->text) == 0 &&
-           (name->table == NULL || (column->table != NULL && strcasecmp(column->table, name->table) == 0));
+           (name->table == NULL || sql_is_table(column->table, name->table));
 }
 
 /* Which of the columns that USING has joined is of that table, from 0; -1: none. *ret_count: how many there are. */
@@ -197,7 +197,7 @@ joined_side(const struct sql_block *block, const struct sql_column *joined, cons
         const struct sql_column *column = block->columns[i];
 
         if (column->hidden && column->table != NULL && strcasecmp(column->name, joined->name) == 0) {
-            found = found < 0 && strcasecmp(column->table, table) == 0 ? *ret_count : found;
+            found = found < 0 && sql_is_table(column->table, table) ? *ret_count : found;
             ++*ret_count;
         }
     }
@@ -219,7 +219,7 @@ is_named_joined(const struct sql_block *block, const struct sql_column *column, 
 static bool
 is_of(const struct sql_column *column, const struct sql_expr *star)
 {
-    return star->table == NULL ? !column->hidden : column->table != NULL && strcasecmp(column->table, star->table) == 0;
+    return star->table == NULL ? !column->hidden : sql_is_table(column->table, star->table);
 }
 
 /* All names in EXCLUDE, REPLACE and RENAME are columns of the star. */
@@ -332,7 +332,7 @@ static bool
 list_starred(struct sql_block *block, const struct sql_expr *star, struct starred *list, size_t *ret_count)
 {
     struct matcher m = {.compiled = false};
-    bool of_table = false;
+    const char *of_table = NULL;
     bool ok = star->star == NULL || (check_names(block, star) && open_matcher(block->q, star, &m));
 
     *ret_count = 0;
@@ -344,7 +344,12 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
         if (!is_of(column, star)) {
             continue;
         }
-        of_table = true;
+        if (of_table != NULL && star->table != NULL && strcmp(of_table, column->table) != 0) {
+            ok = sql_fail(block->q, GRANARY_EINVAL, star->position,
+                          "'%s' and '%s' are both called %s: give one an alias", of_table, column->table, star->table);
+            break;
+        }
+        of_table = column->table != NULL ? column->table : "";
         if (star->star == NULL ||
             (!is_excluded(block, star->star, column, &moves) && matches(star->star, &m, column->name, parts))) {
             ok = make_starred(block, star, column, &list[*ret_count]);
@@ -361,7 +366,7 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
     if (!ok) {
         return false;
     }
-    if (*ret_count == 0 && !of_table) {
+    if (*ret_count == 0 && of_table == NULL) {
         return star->table == NULL
                    ? sql_fail(block->q, GRANARY_EINVAL, star->position, "SELECT * needs FROM")
                    : sql_fail(block->q, GRANARY_ENOENT, star->position, "no table in FROM is called '%s'", star->table);

@@ -271,7 +271,7 @@ find_table(struct sql_statement *q, const struct sql_from *from, const char *ali
     return ok ? table : NULL;
 }
 
-/* "trips" for "dir/trips.csv" and "trips/" */
+/* "trips" for "dir/trips.csv" and "trips/"; a table that is no file has all of its name */
 static const char *
 table_alias(struct sql_statement *q, const struct sql_from *from)
 {
@@ -280,7 +280,8 @@ table_alias(struct sql_statement *q, const struct sql_from *from)
         sql_printf(q, "%.*s", (int)(size > 1 && from->name[size - 1] == '/' ? size - 1 : size), from->name);
     const char *slash = name == NULL ? NULL : strrchr(name, '/');
     const char *begin = slash != NULL ? slash + 1 : name != NULL && strcmp(name, "-") == 0 ? "stdin" : name;
-    const char *dot = begin == NULL ? NULL : strrchr(begin, '.');
+    bool file = slash != NULL || from->file != NULL || sql_is_file(from->name);
+    const char *dot = begin == NULL || !file ? NULL : strrchr(begin, '.');
 
     if (begin == NULL) {
         return NULL;
@@ -308,6 +309,7 @@ sql_add_result(struct sql_block *block, const struct sql_from *from, const char 
                             result->outputs[i].frame, item)) {
             return false;
         }
+        block->columns[block->column_count - 1]->also = i == 0 ? from->function : NULL;
     }
     return true;
 }
@@ -531,8 +533,17 @@ sql_add_table(struct sql_block *block, const struct sql_from *from)
     for (size_t i = 0; i < table->count && result.outputs != NULL; i++) {
         result.outputs[i] = (struct sql_output){table->columns[i], table->columns[i]};
     }
-    return result.outputs != NULL && q->err == GRANARY_OK && rename_columns(q, &result, false, from->position) &&
-           sql_add_result(block, from, alias, &result);
+    if (result.outputs == NULL || q->err != GRANARY_OK || !rename_columns(q, &result, false, from->position) ||
+        !sql_add_result(block, from, alias, &result)) {
+        return false;
+    }
+    for (size_t i = from->column_count; i < table->count && table->numbered; i++) { /* as DuckDB calls them */
+        struct sql_column *column = block->columns[block->column_count - table->count + i];
+
+        column->also = sql_printf(q, "column%zu", i);
+        column->also_alone = true;
+    }
+    return q->err == GRANARY_OK;
 }
 
 bool

@@ -14,6 +14,7 @@ struct sql_table {
     double rows;
     const char **columns;
     size_t count;
+    bool numbered;         /* they are c0, c1, ... of text without a header */
     struct sql_with *view; /* it is one, and has none of these; or NULL */
     struct sql_table *next;
 };

@@ -311,6 +311,25 @@ sketch(struct file_columns *columns, const struct gr_format *format, const char 
     return err;
 }
 
+/* A file that is named alone has the columns of its folders, too, where no option says whether. */
+static void
+take_folders(struct sql_statement *q, granary_node node, const struct sql_from *from, const struct gr_format *format)
+{
+    char *name = (char *)(uintptr_t)from->name;
+    int op = gr_op_find(sql_printf(q, "read_%s", format->name));
+    struct gr_hive hive = {.count = 0};
+    bool said = sql_file_option(from->file, "hive") != NULL || sql_file_option(from->file, "hive_partitioning") != NULL;
+
+    if (said || strchr(name, '=') == NULL || (from->file != NULL && from->file->is_copied) || op < 0 ||
+        gr_param_find((enum gr_tile_op)op, "hive") == NULL || gr_path_is_many(NULL, name)) {
+        return;
+    }
+    if (gr_hive_read(&name, 1, false, &hive) == GRANARY_OK && hive.count > 0) {
+        granary_node_set_string(q->graph, node, "hive", "true");
+    }
+    gr_hive_free(&hive);
+}
+
 /* A pipe is read now, and only once: not again to word an error. */
 static bool
 open_pipe(struct sql_statement *q, struct sql_from *from, const struct gr_format **ret_format)
@@ -357,6 +376,7 @@ sql_open_file(struct sql_statement *q, const struct sql_from *named, const char 
     if (q->err != GRANARY_OK) {
         return false;
     }
+    take_folders(q, table->node, from, format);
     columns.sketch.lists = errors != NULL && strcmp(errors, "list") == 0;
     columns.sketch.how = errors != NULL && strcmp(errors, "refuse") != 0 ? GR_SNIFF_LOOSE
                          : from->file != NULL && from->file->is_copied   ? GR_SNIFF_TABLE
@@ -372,6 +392,10 @@ sql_open_file(struct sql_statement *q, const struct sql_from *named, const char 
         return q->err == GRANARY_OK && sql_fail(q, err, from->position, "%s", granary_error_message());
     }
     table->rows = columns.sketch.rows;
+    table->numbered = format == &gr_format_csv && table->count > 0;
+    for (size_t i = 0; i < table->count && table->numbered; i++) {
+        table->numbered = strcmp(table->columns[i], sql_printf(q, "c%zu", i)) == 0;
+    }
     if (columns.sketch.sniffed) {
         granary_node_set_bool(q->graph, table->node, "sniff", true);
     }

@@ -88,6 +88,7 @@ sql_add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
         if (!sql_add_column(block, table, name, names[i], item)) {
             return false;
         }
+        block->columns[block->column_count - 1]->also = i == 0 ? from->function : NULL;
     }
     return true;
 }

@@ -111,27 +111,6 @@ may_open(struct sql_statement *q, const struct sql_from *from)
            sql_fail(q, GRANARY_EUNSUPPORTED, from->position, "more than %d views in views", SQL_VIEWS_MAX);
 }
 
-/* The text as a tree in q's memory. What is wrong with it is told in one line, at the view's name. */
-static struct sql_select *
-parse_view(struct sql_statement *q, const struct sql_from *from, const char *text)
-{
-    struct sql_statement view = {.text = sql_printf(q, "%s", text), .client = q->client, .region = q->region};
-    struct sql_tree tree = {.select = NULL};
-
-    if (view.text == NULL) {
-        return NULL;
-    }
-    view.length = strlen(view.text);
-    tree = sql_parse(&view);
-    if (tree.select == NULL) {
-        (void)sql_fail(q, view.err != GRANARY_OK ? view.err : GRANARY_ECORRUPT, from->position, "view '%s': %.*s",
-                       from->name, (int)strcspn(view.message, "\n"), view.message);
-        return NULL;
-    }
-    sql_place_select(tree.select, from->position);
-    return tree.select;
-}
-
 static bool
 plan_view(struct sql_statement *q, struct sql_with *with)
 {
@@ -161,7 +140,7 @@ sql_open_view(struct sql_statement *q, const struct sql_from *from)
     if (err == GRANARY_OK && may_open(q, from)) {
         with->name = from->name;
         with->position = from->position;
-        with->select = parse_view(q, from, text);
+        with->select = sql_parse_inner(q, text, sql_printf(q, "view '%s'", from->name), from->position);
         ok = with->select != NULL && plan_view(q, with);
     } else if (err != GRANARY_OK && err != GRANARY_ENOENT) {
         (void)sql_fail(q, err, from->position, "view '%s': %s", from->name, granary_error_message());

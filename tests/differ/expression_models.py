@@ -451,6 +451,18 @@ def part_of(row, options):
     return text[max(start, 0):int(min(max(end, 0), len(text)))]
 
 
+# As drawn: each a has a mark of its own, which is none more.
+MARKED = "replace({0}, 'a', 'a\u0308')"
+
+
+def marked(model):
+    return lambda row, o: model(row, o).replace('a', 'a\u0308')
+
+
+both('LENGTH_DRAWN', f'length_grapheme({MARKED})', 's', lambda row, o: len(row[0]))
+both('LEFT_DRAWN', f'left_grapheme({MARKED}, {{1}})', 'sc', marked(lambda row, o: row[0][:row[1]] if row[1] >= 0 else row[0][:max(0, len(row[0]) + row[1])]))
+both('RIGHT_DRAWN', f'right_grapheme({MARKED}, {{1}})', 'sc', marked(lambda row, o: row[0][max(0, len(row[0]) - row[1]):] if row[1] >= 0 else row[0][-row[1]:]))
+both('PART_DRAWN', f'substring_grapheme({MARKED}, {{1}}, [0])', 'sc', marked(part_of), [[0, 1, 2, 5, -1, -2]])
 graph('PART', 'substring^({0}, {1})', 'sc', part_of)
 graph('PART', 'substring^({0}, {1}, [0])', 'sc', part_of, [[0, 1, 2, 5, -1, -2]])
 for alias in ('substring', 'substr'):
@@ -897,6 +909,48 @@ json_call('JSON_TYPE', 'json_type', lambda v: {str: 'VARCHAR', int: 'UBIGINT', f
 json_call('JSON_ARRAY_LENGTH', 'json_array_length', lambda v: len(v) if isinstance(v, list) else 0)
 both('JSON_EXISTS', 'json_exists(' + JSON_DOCUMENT + ', [0])', 's', lambda row, o: bool(reached(row, o[0])), [JSON_PATHS])
 both('JSON_KEYS', "list_join(json_keys(replace('{\"@\":1,\"k\":2}', '@', replace({0}, chr(9), '.'))), '|')", 's', lambda row, o: row[0].replace('\t', '.') + '|k')
+JSON_ALL = ["'$.*'", "'$.k[*]'", "'$..x'", "'$.k.*'", "'$..[1]'"]
+
+
+def all_reached(row, path):
+    items = document(row)['k']
+    return {"'$.*'": [items], "'$.k[*]'": items, "'$..x'": [-2.5], "'$.k.*'": [], "'$..[1]'": [7]}[path]
+
+
+def structure(value):
+    """As json_structure has it, of what document() can be."""
+    if isinstance(value, (list, dict)):
+        return compact(['JSON']) if isinstance(value, list) else '{"k":["JSON"]}'
+    return '"%s"' % {str: 'VARCHAR', int: 'UBIGINT', float: 'DOUBLE'}[type(value)]
+
+
+def holds(value, part):
+    """json_contains"""
+    def fits(a, b):
+        if isinstance(a, dict) and isinstance(b, dict):
+            return all(k in a and fits(a[k], v) for k, v in b.items())
+        if isinstance(a, list) and isinstance(b, list):
+            return all(any(fits(x, y) for x in a) for y in b)
+        return type(a) == type(b) and a == b
+    return fits(value, part) or any(holds(x, part) for x in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else []))
+
+
+def patched(value, patch):
+    """RFC 7396, with members that are patched behind the others."""
+    if not isinstance(patch, dict):
+        return patch
+    value = value if isinstance(value, dict) else {}
+    return {**{k: v for k, v in value.items() if k not in patch}, **{k: patched(value.get(k), v) for k, v in patch.items() if v is not None}}
+
+
+both('JSON_EXTRACT_ALL', "list_join(json_extract_all(" + JSON_DOCUMENT + ", [0]), '|')", 's', lambda row, o: '|'.join(map(compact, all_reached(row, o[0]))), [JSON_ALL])
+both('JSON_EACH', "list_join(json_each(" + JSON_DOCUMENT + ", [0], 'value'), '|')", 's', lambda row, o: '|'.join(map(compact, document(row)['k'])), [["'$.k'", "'k'"]])
+both('JSON_EACH', "list_join(json_each(" + JSON_DOCUMENT + ", '$.k', [0]), '|')", 's', lambda row, o: {"'key'": '0|1|2', "'type'": 'VARCHAR|UBIGINT|OBJECT', "'fullkey'": '$.k[0]|$.k[1]|$.k[2]', "'path'": '$.k|$.k|$.k', "'id'": '3|4|5'}[o[0]], [["'key'", "'type'", "'fullkey'", "'path'", "'id'"]])
+both('JSON_TREE', "list_join(json_tree(" + JSON_DOCUMENT + ", '$', [0]), '|')", 's', lambda row, o: {"'key'": 'k|0|1|2|x', "'atom'": '%s|7|-2.5' % compact(row[0].replace('\t', '.')), "'fullkey'": '$|$.k|$.k[0]|$.k[1]|$.k[2]|$.k[2].x', "'parent'": '0|2|2|2|5'}[o[0]], [["'key'", "'atom'", "'fullkey'", "'parent'"]])
+both('JSON_CONTAINS', "json_contains(" + JSON_DOCUMENT + ", [0])", 's', lambda row, o: holds(document(row), json.loads(o[0][1:-1])), [["'7'", "'7.0'", "'[7]'", "'{\"k\":[]}'", "'{\"x\":-2.5}'", "'[{\"x\":-2.50},7]'", "'\"a\"'", "'{\"x\":1}'"]])
+both('JSON_MERGE_PATCH', "json_merge_patch(" + JSON_DOCUMENT + ", [0])", 's', lambda row, o: compact(patched(document(row), json.loads(o[0][1:-1]))), [["'{\"a\" : 1}'", "'{\"k\":null}'", "'{\"k\":{\"a\":null,\"b\":2}}'", "'[1, null]'", "'{}'"]])
+both('JSON_PRETTY', "json_pretty(" + JSON_DOCUMENT + ")", 's', lambda row, o: json.dumps(document(row), ensure_ascii=False, indent=4))
+both('JSON_STRUCTURE', "json_structure(json_extract(" + JSON_DOCUMENT + ", [0]))", 's', lambda row, o: next(map(structure, reached(row, o[0])), None), [JSON_PATHS[:5]])
 for alias, name, model in (('json_extract_path', 'JSON_EXTRACT', compact), ('json_extract_path_text', 'JSON_EXTRACT_STRING', lambda v: v if isinstance(v, str) else compact(v))):
     sql(name, alias + '(' + JSON_DOCUMENT + ', [0])', 's', lambda row, o, model=model: next(map(model, reached(row, o[0])), None), [JSON_PATHS], alias=alias)
 sql('JSON_EXTRACT_STRING', JSON_DOCUMENT + " -> 'k' ->> 0", 's', lambda row, o: row[0].replace('\t', '.'))

@@ -119,15 +119,17 @@ exact_to_real(struct node *node, int64_t n)
     }
 }
 
+/* Halves become the even integer, but go away from 0 where digits are left: in a decimal. */
 static void
 real_to_exact(struct node *node, int64_t n)
 {
     const double *a = node->operands[0]->values;
+    bool away = gr_dtype_class(node->dtype) == GR_CLASS_DECIMAL;
     double unit = (double)gr_power_of_ten(gr_dtype_scale(node->dtype));
     gr_int128 *out = node_exact_room(node);
 
     for (int64_t i = 0; i < n; i++) {
-        double value = rint(a[i] * unit);
+        double value = away ? round(a[i] * unit) : rint(a[i] * unit);
 
         out[i] = value > -1e38 && value < 1e38 ? (gr_int128)value : BEYOND; /* NaN, too */
     }

@@ -9,6 +9,17 @@ take_one(const char **at, const char *end, const char *of)
     return *at < end && **at != '\0' && strchr(of, **at) != NULL ? *(*at)++ : '\0';
 }
 
+/* What stands between thousands: itself, or behind a t. */
+static char
+take_group(const char **at, const char *end)
+{
+    if (end - *at >= 2 && **at == 't' && (*at)[1] >= ' ' && (*at)[1] <= '~') {
+        *at += 2;
+        return (*at)[-1];
+    }
+    return take_one(at, end, ",_'");
+}
+
 /* -1: it is too large */
 static int
 take_number(const char **at, const char *end, int most)
@@ -34,7 +45,7 @@ gr_spec_parse(const char *text, size_t size, struct gr_spec *ret_spec)
     spec.sign = take_one(&at, end, "+ ");
     spec.zeros = take_one(&at, end, "0") != '\0';
     spec.width = take_number(&at, end, GR_SPEC_WIDTH_MOST);
-    spec.group = spec.width == 0 && !spec.zeros ? take_one(&at, end, ",_") : '\0';
+    spec.group = spec.width == 0 && !spec.zeros ? take_group(&at, end) : '\0';
     if (take_one(&at, end, ".") != '\0') {
         bool there = at < end && *at >= '0' && *at <= '9';
         int precision = there ? take_number(&at, end, GR_SPEC_PRECISION_MOST) : -1;

@@ -365,7 +365,7 @@ formats_of(granary_dtype dtype)
            : dtype == GRANARY_UINT64                                             ? NULL
            : expr_is_integer(dtype)                                              ? "dxXobhH"
            : reals                                                               ? "fFeEgG"
-           : dtype == GRANARY_STRING || gr_dtype_class(dtype) == GR_CLASS_MOMENT ? "s"
+           : gr_dtype_is_text(dtype) || gr_dtype_class(dtype) == GR_CLASS_MOMENT ? "s"
                                                                                  : NULL;
 }
 
@@ -394,7 +394,7 @@ expr_check_formatted(struct gr_expr *expr)
                                                 : "a value that this type of format writes: cast it");
     }
     if (types[0] == 'f') {
-        return spec.precision >= 0 && spec.type == '\0'
+        return spec.precision == 0 && spec.type == '\0'
                    ? expr_wrong_operand(expr, 1, "a type behind the digits of a float: '.2f'")
                : dtype == GRANARY_FLOAT32 ? GRANARY_OK
                                           : expr_convert(&expr->operands[0], GRANARY_FLOAT64);

@@ -1,7 +1,9 @@
 /* Dtypes of functions of lists. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
+
 #include "graph/expr/check.h"
 
 /* A null becomes a list of strings. Errors: ETYPE it is no list */
@@ -12,6 +14,17 @@ need_list(struct gr_expr *expr)
         expr_become_null(expr->operands[0], GRANARY_LIST(GRANARY_STRING));
     }
     return expr_is_list(expr->operands[0]->dtype) ? GRANARY_OK : expr_wrong_operand(expr, 0, "a list");
+}
+
+/* A null, and a list of nulls, has items of that dtype. */
+static granary_err
+need_list_of(struct gr_expr *expr, granary_dtype item)
+{
+    if (expr->operands[0]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], GRANARY_LIST(item));
+    }
+    (void)expr_nulls_become(expr->operands[0], GRANARY_LIST(item));
+    return need_list(expr);
 }
 
 static granary_dtype
@@ -236,7 +249,7 @@ expr_check_list_contains(struct gr_expr *expr)
 granary_err
 expr_check_list_sum(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    granary_err err = need_list_of(expr, GRANARY_INT64);
     granary_dtype item = item_of(expr);
     bool is_mean = expr->op == GR_OP_LIST_MEAN;
 
@@ -379,6 +392,41 @@ granary_err
 expr_check_json_keys(struct gr_expr *expr)
 {
     return need_json(expr, GRANARY_LIST(GRANARY_STRING));
+}
+
+/* Texts alone. */
+static granary_err
+need_texts(struct gr_expr *expr)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
+        err = expr_need_text(expr, i);
+    }
+    expr->dtype = GRANARY_LIST(GRANARY_STRING);
+    return err;
+}
+
+granary_err
+expr_check_json_all(struct gr_expr *expr)
+{
+    return need_texts(expr);
+}
+
+/* What it is to tell is known before any row. */
+granary_err
+expr_check_json_each(struct gr_expr *expr)
+{
+    static const char *const names[] = {"key", "value", "type", "atom", "id", "parent", "fullkey", "path"};
+    const struct gr_expr *what = expr->operands[2];
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !known; i++) {
+        known = expr_is_literal(what) && what->dtype == GRANARY_STRING && strcmp(what->text, names[i]) == 0;
+    }
+    return known ? need_texts(expr)
+                 : expr_wrong_operand(expr, 2,
+                                      "'key', 'value', 'type', 'atom', 'id', 'parent', 'fullkey' or 'path' as written");
 }
 
 granary_err
@@ -745,8 +793,7 @@ expr_check_list_from_key(struct gr_expr *expr)
 granary_err
 expr_check_list_number(struct gr_expr *expr)
 {
-    bool nulls = expr_nulls_become(expr->operands[0], GRANARY_LIST(GRANARY_FLOAT64));
-    granary_err err = nulls ? GRANARY_OK : need_list(expr);
+    granary_err err = need_list_of(expr, GRANARY_FLOAT64);
     granary_dtype item = item_of(expr);
 
     expr->dtype = GRANARY_FLOAT64;
@@ -758,7 +805,7 @@ expr_check_list_number(struct gr_expr *expr)
 granary_err
 expr_check_list_truth(struct gr_expr *expr)
 {
-    granary_err err = need_list(expr);
+    granary_err err = need_list_of(expr, GRANARY_BOOL);
 
     expr->dtype = GRANARY_BOOL;
     return err == GRANARY_OK && item_of(expr) != GRANARY_BOOL ? expr_wrong_operand(expr, 0, "a list of bools") : err;

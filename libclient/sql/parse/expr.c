@@ -147,8 +147,10 @@ parse_column(struct parse *p, const PgQuery__ColumnRef *ref)
     if (expr != NULL && parse_is_noted(p, ref->location, NOTED_PLACE)) {
         expr->row_place = strtoul(expr->text + 1, NULL, 10);
     }
-    if (expr != NULL && ref->n_fields > 1) {
-        expr->table = parse_copy(p, parse_string(p, fields[ref->n_fields - 2]));
+    for (size_t i = 0; expr != NULL && i + 1 < ref->n_fields; i++) {
+        const char *part = parse_string(p, fields[i]);
+
+        expr->table = i == 0 ? parse_copy(p, part) : sql_printf(p->q, "%s.%s", expr->table, part);
     }
     return expr;
 }

@@ -1,4 +1,5 @@
 /* Files in a statement: read_csv('x.csv', delimiter => ';') in FROM, and COPY, with what is said of the file. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql/parse/private.h"
@@ -75,6 +76,14 @@ take_value(struct parse *p, const PgQuery__Node *node, struct sql_option *option
     }
     option->count = count;
     return option->texts != NULL;
+}
+
+const char *
+parse_path(struct parse *p, const char *name)
+{
+    const char *home = name != NULL && strncmp(name, "~/", 2) == 0 ? getenv("HOME") : NULL;
+
+    return home == NULL ? name : sql_printf(p->q, "%s%s", home, name + 1);
 }
 
 static struct sql_file *
@@ -190,6 +199,9 @@ take_files(struct parse *p, const PgQuery__FuncCall *call, struct sql_file *file
     if (!add_option(p, file, "paths", list->location, call->args[0])) {
         return false;
     }
+    for (size_t i = 0; i < paths->count; i++) {
+        paths->texts[i] = parse_path(p, paths->texts[i]);
+    }
     item->position = list->location;
     item->name = paths->texts[0];
     paths->texts++;
@@ -219,7 +231,7 @@ parse_reader(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *it
     }
     if (!many) {
         item->position = args[0]->a_const->location;
-        item->name = constant_text(p, args[0]);
+        item->name = parse_path(p, constant_text(p, args[0]));
     }
     for (size_t i = 1; i < call->n_args; i++) {
         if (!take_argument(p, args[i], file)) {
@@ -316,7 +328,7 @@ parse_copy_statement(struct parse *p, const PgQuery__CopyStmt *from, struct sql_
 
     change->kind = SQL_COPY_TO;
     change->file = file;
-    change->path = parse_copy(p, TAKE(p, from, filename));
+    change->path = parse_path(p, parse_copy(p, TAKE(p, from, filename)));
     if (file == NULL || change->path == NULL) {
         return false;
     }

@@ -51,11 +51,24 @@ add_value(struct format *f, size_t which, const char *said)
     }
     value = f->from->args[which];
     f->used[which] = true;
-    value = sql_parse_new_call(
-        f->p, SQL_FUNCTION, value->position, "format^", value,
-        sql_parse_new_expr(f->p, SQL_LITERAL, value->position, sql_printf(f->p->q, "'%s'", said), 0));
+    value = sql_parse_new_call(f->p, SQL_FUNCTION, value->position, "format^", value,
+                               sql_parse_new_expr(f->p, SQL_LITERAL, value->position, sql_literal(f->p->q, said), 0));
     f->made->args[f->made->count++] = value;
     return value != NULL;
+}
+
+/* %c: the character of a number. */
+static bool
+add_letter(struct format *f, size_t which)
+{
+    struct sql_expr *letter;
+
+    if (which >= f->from->count) {
+        return refuse(f, "has more places than there are values");
+    }
+    letter = sql_parse_new_call(f->p, SQL_FUNCTION, f->from->args[which]->position, "chr", f->from->args[which], NULL);
+    f->made->args[f->made->count++] = letter;
+    return letter != NULL;
 }
 
 /* {}, {1}, {:05d}: at is behind the bracket. */
@@ -76,9 +89,10 @@ add_place(struct format *f)
     which = digits > 0 ? which + 1 : f->next++;
     f->at += digits;
     if (*f->at == ':') {
-        size_t size = strcspn(++f->at, "{}'");
+        bool quote = strncmp(++f->at, "''", 2) == 0; /* as a text has it */
+        size_t size = quote ? 2 : strcspn(f->at, "{}'");
 
-        said = sql_printf(f->p->q, "%.*s", (int)size, f->at);
+        said = quote ? "'" : sql_printf(f->p->q, "%.*s", (int)size, f->at);
         f->at += size;
     }
     if (*f->at != '}') {
@@ -102,7 +116,26 @@ add_percent(struct format *f)
     for (size_t i = 0; i < flags; i++) {
         has[(unsigned char)f->at[i]] = true;
     }
-    if (type == '\0' || strchr("sdixXfFeEgG", type) == NULL || (type == 's' && letters != rest + size)) {
+    if (flags == 0 && strncmp(f->at, "''", 2) == 0 && (f->at[2] == 'd' || f->at[2] == 'i')) { /* a quote */
+        f->at += 3;
+        return add_value(f, f->next++, "'d");
+    }
+    if (type == 'c' && letters == f->at) {
+        f->at++;
+        return add_letter(f, f->next++);
+    }
+    if (flags == 0 && size == 1 && rest[0] == '.' && (type == 'd' || type == 'i')) { /* a point between thousands */
+        f->at = letters + 1;
+        return add_value(f, f->next++, "t.d");
+    }
+    if (size >= 2 && strncmp(rest + size - 2, ".0", 2) == 0 && (type == 'd' || type == 'i')) {
+        size -= 2; /* no digit less than there is */
+    }
+    if (size > 0 && rest[size - 1] == '.' && (type == 'f' || type == 'F')) { /* no digit behind it */
+        rest = sql_printf(f->p->q, "%.*s0", (int)size++, rest);
+    }
+    if (type == '\0' || rest == NULL || strchr("sdixXfFeEgG", type) == NULL ||
+        (type == 's' && letters != rest + size)) {
         return add_value(f, f->next, "?");
     }
     f->at = letters + 1;

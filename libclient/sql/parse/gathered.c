@@ -80,6 +80,8 @@ gathered_different(const struct call *c, const struct sql_order *order, size_t c
 
 /* ---- functions of a list that are told by texts ---- */
 
+static struct sql_expr *gathered_quantiles_of(const struct call *c, struct sql_expr *list, struct sql_expr *given);
+
 /* The text of an argument, in small letters and without quotes; NULL: the statement has failed. */
 static const char *
 told(const struct call *c, size_t i)
@@ -163,8 +165,8 @@ gathered_of_list(const struct call *c)
         {"first", "list_extract($1, 1)"},
         {"arbitrary", "list_extract($1, 1)"},
         {"last", "list_extract($1, -1)"},
-        {"list", "$1"},
-        {"array_agg", "$1"},
+        {"list", "if(=(list_length($1), 0), null, $1)"},
+        {"array_agg", "if(=(list_length($1), 0), null, $1)"},
     };
     const char *name = told(c, 1);
 
@@ -173,12 +175,15 @@ gathered_of_list(const struct call *c)
             return composed_read(c, forms[i][1]);
         }
     }
-    if (name != NULL && strcmp(name, "string_agg") == 0) {
+    if (name != NULL && (strcmp(name, "string_agg") == 0 || strcmp(name, "group_concat") == 0)) {
         return CALL(
             c, SQL_CASE, "",
             CALL(c, SQL_INFIX, "=", CALL(c, SQL_FUNCTION, "list_count", c->args[0]), composed_literal(c, "0")),
             composed_literal(c, "null"),
             CALL(c, SQL_FUNCTION, "list_join", c->args[0], c->count == 3 ? c->args[2] : composed_literal(c, "','")));
+    }
+    if (name != NULL && c->count == 3 && (strcmp(name, "quantile") == 0 || strcmp(name, "quantile_disc") == 0)) {
+        return gathered_quantiles_of(c, c->args[0], c->args[2]);
     }
     if (name != NULL) {
         (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->args[1]->position,
@@ -283,12 +288,11 @@ check_fraction(const struct call *c, const struct sql_expr *fraction)
            sql_fail(c->p->q, GRANARY_EINVAL, fraction->position, "the fraction must be a number from 0 to 1");
 }
 
-/* The value below or at which that part of the values lies, which is one of them. */
+/* The value below or at which that part of a list's values lies, which is one of them. */
 static struct sql_expr *
-discrete(const struct call *c, struct sql_expr *fraction, bool descending)
+discrete(const struct call *c, struct sql_expr *list, struct sql_expr *count, struct sql_expr *fraction,
+         bool descending)
 {
-    struct sql_expr *list = composed_aggregate(c, "list", c->args, 1);
-    struct sql_expr *count = CALL(c, SQL_FUNCTION, "list_length", list);
     struct sql_expr *above, *place;
 
     if (!check_fraction(c, fraction)) {
@@ -334,7 +338,9 @@ gathered_quantiles(const struct call *c, struct sql_expr *given, bool cont, bool
         return args[1] == NULL || !check_fraction(c, args[1]) ? NULL : composed_aggregate(c, "quantile", args, 2);
     }
     if (!list) {
-        return discrete(c, fraction, descending);
+        struct sql_expr *values = composed_aggregate(c, "list", c->args, 1);
+
+        return discrete(c, values, CALL(c, SQL_FUNCTION, "list_length", values), fraction, descending);
     }
     for (size_t i = 0; made != NULL && i < fraction->count; i++) {
         made->args[i] = gathered_quantiles(c, fraction->args[i], cont, descending);
@@ -344,4 +350,24 @@ gathered_quantiles(const struct call *c, struct sql_expr *given, bool cont, bool
     return made == NULL ? NULL
                         : CALL(c, SQL_CASE, "", CALL(c, SQL_INFIX, "=", counted, composed_literal(c, "0")),
                                composed_literal(c, "null"), made);
+}
+
+/* list_aggregate(l, 'quantile', 0.5): nulls come behind all values. */
+static struct sql_expr *
+gathered_quantiles_of(const struct call *c, struct sql_expr *list, struct sql_expr *given)
+{
+    struct sql_expr *count = CALL(c, SQL_FUNCTION, "list_count", list);
+    struct sql_expr *fraction = without_cast(given);
+    struct sql_expr *made;
+
+    if (fraction->kind != SQL_FUNCTION || strcmp(fraction->text, "list_value") != 0) {
+        return count == NULL ? NULL : discrete(c, list, count, fraction, false);
+    }
+    made = sql_parse_new_expr(c->p, SQL_FUNCTION, c->position, "list_value", fraction->count);
+    for (size_t i = 0; made != NULL && i < fraction->count; i++) {
+        made->args[i] = gathered_quantiles_of(c, list, fraction->args[i]);
+        made = made->args[i] == NULL ? NULL : made;
+    }
+    return CALL(c, SQL_CASE, "", CALL(c, SQL_INFIX, "=", count, composed_literal(c, "0")), composed_literal(c, "null"),
+                made);
 }

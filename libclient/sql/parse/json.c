@@ -10,7 +10,7 @@ is_json(const struct sql_expr *expr)
 {
     static const char *const names[] = {"json",       "json_extract",     "json_extract_path", "json_object",
                                         "json_array", "json_group_array", "json_group_object", "to_json",
-                                        "json_quote", "array_to_json",    "json_merge_patch"};
+                                        "json_quote", "array_to_json",    "json_merge_patch",  "json_structure"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if ((expr->kind == SQL_FUNCTION && strcmp(expr->text, names[i]) == 0) ||
@@ -24,8 +24,10 @@ is_json(const struct sql_expr *expr)
 struct sql_expr *
 sql_parse_json_of(struct parse *p, struct sql_expr *value, int position)
 {
-    if (value == NULL || is_json(value)) {
-        return value;
+    struct sql_expr *joined = sql_parse_json_joined(p, value, position);
+
+    if (joined == NULL || joined != value || is_json(value)) {
+        return joined;
     }
     return sql_parse_new_call(p, SQL_FUNCTION, position, "to_json", value, NULL);
 }
@@ -113,6 +115,30 @@ path_function(const char *name)
     return NULL;
 }
 
+/* json_merge_patch(a, b, ...): one after the other. A null before all others is replaced by them. */
+static struct sql_expr *
+merge(struct parse *p, struct sql_expr *const *values, size_t count, int position)
+{
+    struct sql_expr *merged = values[0];
+
+    for (size_t i = 1; i < count && merged != NULL; i++) {
+        merged = sql_parse_new_call(
+            p, SQL_FUNCTION, position, "json_merge_patch",
+            sql_parse_new_call(p, SQL_FUNCTION, position, "coalesce", merged, text(p, "'null'", position)), values[i]);
+    }
+    return merged;
+}
+
+/* A function of JSON, and perhaps of one path, which may lead to several values. */
+static struct sql_expr *
+by_path(struct parse *p, const char *function, struct sql_expr *const *values, size_t count, int position)
+{
+    struct sql_expr *value = sql_parse_json_joined(p, values[0], position);
+
+    return count == 1 ? sql_parse_new_call(p, SQL_FUNCTION, position, function, value, NULL)
+                      : sql_parse_json_paths(p, function, value, values[1], position);
+}
+
 bool
 sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
                struct sql_expr **ret_expr)
@@ -120,13 +146,27 @@ sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name,
     bool object = strcmp(name, "json_object") == 0;
     bool one = strcmp(name, "to_json") == 0 || strcmp(name, "json_quote") == 0 || strcmp(name, "array_to_json") == 0 ||
                strcmp(name, "row_to_json") == 0;
-    const char *of_path = call->n_args == 2 ? path_function(name) : NULL;
+    const char *of_path = call->n_args == 1 || call->n_args == 2 ? path_function(name) : NULL;
+    bool merges = call->n_args > 1 && strcmp(name, "json_merge_patch") == 0;
     struct sql_expr **values;
 
-    if (of_path != NULL && args[1]->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR) {
+    if (sql_parse_json_transform(p, call, name, args, ret_expr)) {
+        return true;
+    }
+    if (of_path != NULL && call->n_args == 2 && args[1]->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR) {
         values = parse_exprs(p, args, 2);
         *ret_expr = values == NULL || values[1]->count == 0 ? NULL : of_paths(p, of_path, values, call->location);
         return *ret_expr != NULL || p->q->err != GRANARY_OK;
+    }
+    if (of_path != NULL || merges) {
+        values = parse_exprs(p, args, call->n_args);
+        *ret_expr = values == NULL ? NULL
+                    : merges       ? merge(p, values, call->n_args, call->location)
+                                   : by_path(p, of_path, values, call->n_args, call->location);
+        if (*ret_expr != NULL) {
+            (*ret_expr)->written = parse_copy(p, name);
+        }
+        return true;
     }
     if (!object && strcmp(name, "json_array") != 0 && (!one || call->n_args != 1)) {
         return false;

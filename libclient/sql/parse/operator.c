@@ -419,8 +419,9 @@ parse_operator(struct parse *p, const PgQuery__AExpr *from)
             right = left == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
             right = name[strlen(name) - 1] == '*' && operators[i].kind == SQL_FUNCTION ? sql_parse_any_case(p, right)
                                                                                        : right;
-            expr = right == NULL
-                       ? NULL
+            expr = right == NULL ? NULL
+                   : strncmp(name, "->", 2) == 0
+                       ? sql_parse_json_paths(p, operators[i].text, left, right, from->location)
                        : sql_parse_new_call(p, operators[i].kind, from->location, operators[i].text, left, right);
             if (expr != NULL && expr->kind == SQL_FUNCTION && strchr("|&#<>", name[0]) != NULL) {
                 expr->written = "value"; /* an operator has no name */

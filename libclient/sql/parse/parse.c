@@ -13,6 +13,7 @@
 #include "graph/nearest.h"
 #include "sql/first.h"
 #include "sql/parse/dialect/dialect.h"
+#include "sql/view.h"
 
 /* The grammar's actions, and what unpacks its tree, recurse as deep as the text nests: on a stack of their own. */
 #define STACK_BYTES ((size_t)512 << 20)
@@ -252,4 +253,26 @@ sql_parse(struct sql_statement *q)
         parse_deep(&job);
     }
     return job.tree;
+}
+
+struct sql_select *
+sql_parse_inner(struct sql_statement *q, const char *text, const char *what, int position)
+{
+    struct sql_statement inner = {.text = sql_printf(q, "%s", text), .client = q->client, .region = q->region};
+    struct sql_tree tree = {.select = NULL};
+
+    if (inner.text == NULL) {
+        return NULL;
+    }
+    inner.length = strlen(inner.text);
+    tree = sql_parse(&inner);
+    if (tree.select == NULL) {
+        const char *why = inner.err != GRANARY_OK ? inner.message : "it is no SELECT";
+
+        (void)sql_fail(q, inner.err != GRANARY_OK ? inner.err : GRANARY_EUNSUPPORTED, position, "%s: %.*s", what,
+                       (int)strcspn(why, "\n"), why);
+        return NULL;
+    }
+    sql_place_select(tree.select, position);
+    return tree.select;
 }

@@ -19,4 +19,8 @@ struct sql_tree {
  */
 struct sql_tree sql_parse(struct sql_statement *q);
 
+/* A SELECT that a statement has as a text, at a position of the statement: what is wrong with it is told there in a line,
+ * behind `what`. NULL: the statement has failed */
+struct sql_select *sql_parse_inner(struct sql_statement *q, const char *text, const char *what, int position);
+
 #endif

@@ -239,6 +239,26 @@ struct sql_expr *sql_parse_json_of(struct parse *p, struct sql_expr *value, int 
 bool sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
                     struct sql_expr **ret_expr);
 
+/* ---- json_lists.c ---- */
+
+/* A function of a JSON and a path; of a path to several values a list of what it gives. */
+struct sql_expr *sql_parse_json_paths(struct parse *p, const char *function, struct sql_expr *value,
+                                      struct sql_expr *path, int position);
+/* The list of several values as an array; anything else as it is. */
+struct sql_expr *sql_parse_json_joined(struct parse *p, struct sql_expr *value, int position);
+/* An item of a list, and a list of what comes of each. */
+struct sql_expr *sql_parse_json_item(struct parse *p, int position);
+struct sql_expr *sql_parse_json_each(struct parse *p, struct sql_expr *list, struct sql_expr *value, int position);
+/* json_each() and json_tree() in FROM, by the name of the function; call has one or two arguments. */
+bool sql_parse_json_rows(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery__FuncCall *call,
+                         struct sql_from *rows);
+
+/* ---- json_transform.c ---- */
+
+/* json_transform() and its kin; false: it is none of them. */
+bool sql_parse_json_transform(struct parse *p, const PgQuery__FuncCall *call, const char *name,
+                              PgQuery__Node *const *args, struct sql_expr **ret_expr);
+
 /* A function of regular expressions with so many arguments, perhaps with options. */
 bool sql_parse_is_regexp(const char *name, size_t count, size_t *ret_which);
 struct sql_expr *
@@ -269,6 +289,13 @@ bool parse_values(struct parse *p, const PgQuery__SelectStmt *from, struct sql_s
 /* generate_series(DATE, DATE, INTERVAL) and its kin in FROM; call has three arguments. */
 bool sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, struct sql_from *item);
 
+/* generate_series() and range() of numbers, of which some are large: start, stop and step. */
+bool sql_parse_large_numbers(struct parse *p, const PgQuery__FuncCall *call, const int64_t numbers[3], bool inclusive,
+                             struct sql_from *item);
+
+/* query('SELECT ...') in FROM; call has one argument. */
+bool sql_parse_query(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item);
+
 /* repeat(value, count) in FROM; call has two arguments. */
 bool sql_parse_repeat(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item);
 
@@ -280,6 +307,8 @@ bool parse_changed_table(struct parse *p, const PgQuery__RangeVar *table, PgQuer
 
 /* ---- file.c ---- */
 
+/* A file's name, in which ~/ at the beginning is the user's directory. */
+const char *parse_path(struct parse *p, const char *name);
 /* read_csv and its kin */
 bool parse_is_reader(const char *name);
 /* Its call in FROM; item->name is the function's, and becomes the file's. */

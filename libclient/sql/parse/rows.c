@@ -18,13 +18,17 @@
 
 /* ---- series ---- */
 
-/* A whole number as written, perhaps below 0. */
+/* A whole number as written, perhaps below 0. *ret_null: it is null */
 static bool
-parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number)
+parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number, bool *ret_null)
 {
     const PgQuery__AConst *value = from->node_case == PG_QUERY__NODE__NODE_A_CONST ? from->a_const : NULL;
     char *end = NULL;
 
+    if (value != NULL && value->isnull) {
+        *ret_null = TAKE(p, value, isnull) != 0;
+        return true;
+    }
     if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
         *ret_number = TAKE(p, value->ival, ival);
         return true;
@@ -32,12 +36,12 @@ parse_number(struct parse *p, const PgQuery__Node *from, int64_t *ret_number)
     if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
         errno = 0;
         *ret_number = strtoll(TAKE(p, value->fval, fval), &end, 10);
-        if (*end == '\0' && errno == 0 && *ret_number <= NUMBER_MAX && *ret_number >= -NUMBER_MAX) {
+        if (*end == '\0' && errno == 0) {
             return true;
         }
     }
     return sql_fail(p->q, GRANARY_EINVAL, value == NULL ? -1 : value->location,
-                    "a series needs whole numbers, of up to 15 digits");
+                    "a series needs whole numbers that int64 holds");
 }
 
 /* The numbers of generate_series() and range(). */
@@ -46,11 +50,21 @@ parse_series(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, str
 {
     int64_t numbers[3] = {0, 0, 1};
     size_t at = call->n_args == 1 ? 1 : 0; /* one number: the end */
+    bool large = false;
+    bool null = false;
 
-    for (size_t i = 0; i < call->n_args; i++) {
-        if (!parse_number(p, TAKE(p, call, args)[i], &numbers[at++])) {
+    for (size_t i = 0; i < call->n_args; i++, at++) {
+        if (!parse_number(p, TAKE(p, call, args)[i], &numbers[at], &null)) {
             return false;
         }
+        large = large || numbers[at] > NUMBER_MAX || numbers[at] < -NUMBER_MAX;
+    }
+    if (null) { /* no rows */
+        memcpy(numbers, (const int64_t[]){0, 0, 1}, sizeof numbers);
+        large = inclusive = false;
+    }
+    if (numbers[2] != 0 && large) {
+        return sql_parse_large_numbers(p, call, numbers, inclusive, item);
     }
     if (numbers[2] == 0) {
         return sql_fail(p->q, GRANARY_EINVAL, call->location, "'%s' with steps of 0", item->name);
@@ -141,6 +155,7 @@ parse_unnest(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery_
     item->ordinality = TAKE(p, from, ordinality) != 0;
     item->list_count = call->n_args;
     item->lists = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    item->function = call->n_args == 1 ? SQL_UNNEST : NULL;
     return item->lists != NULL && parse_alias(p, TAKE(p, from, alias), item);
 }
 
@@ -149,8 +164,11 @@ static bool
 is_of_moments(const PgQuery__FuncCall *call)
 {
     const PgQuery__Node *step = call->n_args == 3 ? call->args[2] : NULL;
+    const PgQuery__TypeName *type =
+        step != NULL && step->node_case == PG_QUERY__NODE__NODE_TYPE_CAST ? step->type_cast->type_name : NULL;
+    const PgQuery__Node *name = type == NULL || type->n_names == 0 ? NULL : type->names[type->n_names - 1];
 
-    return step != NULL && step->node_case == PG_QUERY__NODE__NODE_TYPE_CAST;
+    return name != NULL && strcmp(name->string->sval, "interval") == 0;
 }
 
 static bool
@@ -177,6 +195,7 @@ parse_series_of_values(struct parse *p, const PgQuery__RangeFunction *from, cons
     if (item->lists == NULL) {
         return false;
     }
+    item->function = item->name;
     item->lists[0] = sql_parse_arguments(p, item->name, TAKE(p, call, args), call->n_args, call->location);
     if (item->lists[0] == NULL || !parse_alias(p, TAKE(p, from, alias), item)) {
         return false;
@@ -209,10 +228,17 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
         item->alias = item->alias != NULL ? item->alias : item->name;
         return ok;
     }
+    if ((strcmp(name, "json_each") == 0 || strcmp(name, "json_tree") == 0) && !from->ordinality &&
+        (call->n_args == 1 || call->n_args == 2)) {
+        return sql_parse_json_rows(p, from, call, item);
+    }
+    if (strcmp(name, "query") == 0 && call->n_args == 1 && !from->ordinality) {
+        return sql_parse_query(p, call, item) && parse_alias(p, TAKE(p, from, alias), item);
+    }
     if ((!inclusive && strcmp(name, "range") != 0) || call->n_args < 1 || call->n_args > 3) {
         return parse_unsupported(p, item->position,
                                  "in FROM, anything but generate_series(...) and range(...) of numbers, unnest(...) of "
-                                 "lists, repeat(value, n), at(t, time), and "
+                                 "lists, repeat(value, n), json_each(j), json_tree(j), query(text), at(t, time), and "
                                  "read_csv('FILE') and its kin, is");
     }
     if (is_of_moments(call)) {
@@ -230,6 +256,7 @@ parse_range_function(struct parse *p, const PgQuery__RangeFunction *from, struct
         item->column_count == 0) { /* as PostgreSQL has it: x in `range(3) x` is the column, too */
         item->columns = &item->alias;
         item->column_count = 1;
+        item->function = item->name;
     }
     return ok;
 }

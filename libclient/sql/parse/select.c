@@ -108,6 +108,7 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
         if (item->name == NULL) {
             return sql_fail(p->q, GRANARY_ENOENT, table->location, "there is no table '%s'", name);
         }
+        item->name = parse_path(p, item->name);
     } else {
         item->name = sql_printf(p->q, "%s%s%s%s%s", catalog, catalog[0] == '\0' ? "" : ".", schema,
                                 schema[0] == '\0' ? "" : ".", name);
@@ -273,6 +274,32 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
     return select->with != NULL;
 }
 
+/* ORDER BY create_sort_key(x, 'DESC NULLS FIRST') is ORDER BY x DESC NULLS FIRST. false: it is something else */
+static bool
+parse_sort_key(struct parse *p, const PgQuery__Node *from, struct sql_order *order)
+{
+    static const char *const ways[] = {"asc nulls last", "asc nulls first", "desc nulls last", "desc nulls first"};
+    const PgQuery__FuncCall *call = from->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ? from->func_call : NULL;
+    const PgQuery__AConst *way = NULL;
+
+    if (call != NULL && call->n_args == 2 && call->args[1]->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+        call->args[1]->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL && call->n_funcname == 1 &&
+        strcmp(call->funcname[0]->string->sval, "create_sort_key") == 0 && !order->descending && !order->nulls_first) {
+        way = call->args[1]->a_const;
+    }
+    for (size_t i = 0; way != NULL && i < sizeof ways / sizeof ways[0]; i++) {
+        if (strcasecmp(ways[i], way->sval->sval) == 0) {
+            (void)parse_last(p, TAKE(p, call, funcname), 1);
+            parse_take(p, &way->sval->sval);
+            order->expr = parse_expr(p, TAKE(p, call, args)[0]);
+            order->descending = i >= 2;
+            order->nulls_first = i % 2 == 1;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool
 parse_sorts(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order)
 {
@@ -281,9 +308,11 @@ parse_sorts(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
     for (size_t i = 0; i < count && order != NULL; i++) {
         const PgQuery__SortBy *by = from[i]->sort_by;
 
-        order[i].expr = parse_expr(p, TAKE(p, by, node));
         order[i].descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
         order[i].nulls_first = TAKE(p, by, sortby_nulls) == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
+        if (!parse_sort_key(p, TAKE(p, by, node), &order[i])) {
+            order[i].expr = parse_expr(p, by->node);
+        }
         if (order[i].expr == NULL) {
             return false;
         }

@@ -124,15 +124,56 @@ row_value(struct parse *p, const struct series *series, int64_t count, int posit
     return p->q->err == GRANARY_OK ? cases : NULL;
 }
 
+/* A SELECT of one value for each of so many rows stands in FROM. */
+static bool
+take_rows(struct parse *p, int64_t count, struct sql_expr *value, int position, struct sql_from *item)
+{
+    struct sql_select *select = SQL_NEW(p->q, struct sql_select);
+
+    if (select == NULL || value == NULL) {
+        return false;
+    }
+    *select = (struct sql_select){.position = position, .limit = -1, .target_count = 1};
+    select->targets = SQL_ARRAY(p->q, struct sql_target, 1);
+    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
+    if (select->targets == NULL || select->group == NULL || !parse_without_from(p, (size_t)count, select)) {
+        return false;
+    }
+    select->targets[0] = (struct sql_target){.alias = item->name, .expr = value};
+    item->kind = SQL_FROM_SELECT;
+    item->select = select;
+    return true;
+}
+
+/* Exactly: a step more than the last may be none of int64. */
+bool
+sql_parse_large_numbers(struct parse *p, const PgQuery__FuncCall *call, const int64_t numbers[3], bool inclusive,
+                        struct sql_from *item)
+{
+    const struct series series = {.start = numbers[0], .stop = numbers[1], .us = numbers[2]};
+    int64_t count = rows_of(&series, inclusive);
+    int position = call->location;
+    struct sql_expr *row = sql_parse_new_call(p, SQL_CAST, position, "decimal(38, 0)", row_number(p, position), NULL);
+    struct sql_expr *value;
+
+    if (count < 0) {
+        return sql_fail(p->q, GRANARY_EUNSUPPORTED, position, "a series of such numbers has at most %d rows",
+                        ROWS_MOST);
+    }
+    value = sql_parse_new_call(p, SQL_INFIX, position, "*", row, number(p, series.us, position));
+    value = sql_parse_new_call(p, SQL_INFIX, position, "+", value, number(p, series.start, position));
+    return take_rows(p, count, sql_parse_new_call(p, SQL_CAST, position, "int64", value, NULL), position, item);
+}
+
 bool
 sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive, struct sql_from *item)
 {
     struct sql_expr **args = parse_exprs(p, TAKE(p, call, args), call->n_args);
-    struct sql_select *select = SQL_NEW(p->q, struct sql_select);
     struct series series = {.months = 0};
+    struct sql_expr *value;
     int64_t count;
 
-    if (args == NULL || select == NULL || !read_argument(p, args[0], false, &series, &series.start) ||
+    if (args == NULL || !read_argument(p, args[0], false, &series, &series.start) ||
         !read_argument(p, args[1], false, &series, &series.stop) ||
         !read_argument(p, args[2], true, &series, &series.us)) {
         return false;
@@ -146,45 +187,42 @@ sql_parse_moments(struct parse *p, const PgQuery__FuncCall *call, bool inclusive
         return sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location, "a series of months has at most %d rows, others %d",
                         MONTHS_MOST, ROWS_MOST);
     }
-    *select = (struct sql_select){.position = call->location, .limit = -1, .target_count = 1};
-    select->targets = SQL_ARRAY(p->q, struct sql_target, 1);
-    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
-    if (select->targets == NULL || select->group == NULL || !parse_without_from(p, (size_t)count, select)) {
-        return false;
+    value =
+        sql_parse_new_call(p, SQL_CAST, call->location, "int64", row_value(p, &series, count, call->location), NULL);
+    return take_rows(p, count, sql_parse_new_call(p, SQL_CAST, call->location, series.dtype, value, NULL),
+                     call->location, item);
+}
+
+bool
+sql_parse_query(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item)
+{
+    const PgQuery__Node *text = TAKE(p, call, args)[0];
+    const char *sql =
+        text->node_case == PG_QUERY__NODE__NODE_A_CONST && text->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL
+            ? TAKE(p, text->a_const->sval, sval)
+            : NULL;
+
+    if (sql == NULL) {
+        return sql_fail(p->q, GRANARY_EINVAL, call->location, "query() takes a SELECT as a text: query('SELECT 1')");
     }
-    select->targets[0].alias = item->name;
-    select->targets[0].expr = sql_parse_new_call(
-        p, SQL_CAST, call->location, series.dtype,
-        sql_parse_new_call(p, SQL_CAST, call->location, "int64", row_value(p, &series, count, call->location), NULL),
-        NULL);
     item->kind = SQL_FROM_SELECT;
-    item->select = select;
-    return select->targets[0].expr != NULL;
+    item->select = sql_parse_inner(p->q, sql, "query()", call->location);
+    item->alias = item->name;
+    return item->select != NULL;
 }
 
 bool
 sql_parse_repeat(struct parse *p, const PgQuery__FuncCall *call, struct sql_from *item)
 {
     struct sql_expr **args = parse_exprs(p, TAKE(p, call, args), call->n_args);
-    struct sql_select *select = SQL_NEW(p->q, struct sql_select);
     const char *count = args == NULL || args[1]->kind != SQL_LITERAL ? "" : args[1]->text;
 
-    if (args == NULL || select == NULL) {
+    if (args == NULL) {
         return false;
     }
     if (count[0] == '\0' || strspn(count, "0123456789") != strlen(count) || strlen(count) > 9) {
         return sql_fail(p->q, GRANARY_EINVAL, args[1]->position,
                         "repeat() in FROM takes a value, and how often as a number below 1000000000: repeat('a', 3)");
     }
-    *select = (struct sql_select){.position = call->location, .limit = -1, .target_count = 1};
-    select->targets = SQL_ARRAY(p->q, struct sql_target, 1);
-    select->group = SQL_ARRAY(p->q, struct sql_expr *, 1);
-    if (select->targets == NULL || select->group == NULL ||
-        !parse_without_from(p, (size_t)strtoll(count, NULL, 10), select)) {
-        return false;
-    }
-    select->targets[0] = (struct sql_target){.alias = item->name, .expr = args[0]};
-    item->kind = SQL_FROM_SELECT;
-    item->select = select;
-    return true;
+    return take_rows(p, strtoll(count, NULL, 10), args[0], call->location, item);
 }

@@ -212,6 +212,22 @@ is_literal_of(const char *dtype)
     return i < sizeof names / sizeof names[0];
 }
 
+/* timestamp_s and timestamp_ms are timestamps, rounded to their unit. */
+static struct sql_expr *
+cast_to_unit(struct parse *p, const PgQuery__TypeName *type, struct sql_expr *value, bool tries, int position)
+{
+    const char *name = parse_last(p, type->names, type->n_names);
+    bool seconds = strcasecmp(name, "timestamp_s") == 0;
+    struct sql_expr *half = sql_parse_new_expr(
+        p, SQL_LITERAL, position, seconds ? "interval '500 milliseconds'" : "interval '500 microseconds'", 0);
+    struct sql_expr *unit = sql_parse_new_expr(p, SQL_LITERAL, position, seconds ? "'second'" : "'millisecond'", 0);
+    struct sql_expr *whole = sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, "timestamp", value, NULL);
+
+    whole = half == NULL || whole == NULL ? NULL : sql_parse_new_call(p, SQL_INFIX, position, "+", whole, half);
+    return unit == NULL || whole == NULL ? NULL
+                                         : sql_parse_new_call(p, SQL_FUNCTION, position, "date_trunc", unit, whole);
+}
+
 struct sql_expr *
 sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
 {
@@ -241,6 +257,10 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
         return string == NULL ? NULL
                               : sql_parse_new_expr(p, SQL_LITERAL, position,
                                                    sql_printf(p->q, "interval %s", sql_literal(p->q, string)), 0);
+    }
+    if ((strcasecmp(name, "timestamp_s") == 0 || strcasecmp(name, "timestamp_ms") == 0) && type->n_array_bounds == 0) {
+        inner = parse_expr(p, arg);
+        return inner == NULL ? NULL : cast_to_unit(p, type, inner, tries, position);
     }
     if (value == NULL && !tries) {
         inner = parse_expr(p, arg);

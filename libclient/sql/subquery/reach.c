@@ -79,7 +79,7 @@ is_in_scope(const struct scope *scope, const struct sql_expr *expr)
         const struct scope_name *name = &scope->names[i];
 
         if (strcasecmp(name->name, expr->text) == 0 &&
-            (expr->table == NULL || (name->table != NULL && strcasecmp(name->table, expr->table) == 0))) {
+            (expr->table == NULL || sql_is_table(name->table, expr->table))) {
             return true;
         }
     }
@@ -462,7 +462,7 @@ name_targets(struct sql_statement *q, struct sql_select *select)
         for (size_t c = 0; c < scope.count; c++) {
             const char *table = scope.names[c].table;
 
-            if ((expr->table == NULL || (table != NULL && strcasecmp(table, expr->table) == 0)) &&
+            if ((expr->table == NULL || sql_is_table(table, expr->table)) &&
                 !add_output(q, select, &room, scope.names[c].name)) {
                 return false;
             }

@@ -61,6 +61,35 @@ records_fail(const struct gr_file *file, uint64_t line, const char *format, ...)
 
 /* ---- columns ---- */
 
+static bool
+is_candidate(const Granary__Attr *candidates, granary_dtype dtype)
+{
+    bool is = false;
+
+    for (size_t i = 0; i < candidates->n_strings && !is; i++) {
+        granary_dtype candidate = GRANARY_NULLTYPE;
+
+        is = gr_csv_dtype_parse(candidates->strings[i], &candidate) && candidate == dtype;
+    }
+    return is;
+}
+
+granary_dtype
+records_dtype(const Granary__Node *node, uint32_t kinds)
+{
+    const Granary__Attr *candidates = gr_attr_find(node->attrs, node->n_attrs, "candidates");
+    granary_dtype dtype = gr_dtype_of_kinds(kinds);
+    bool number = gr_dtype_is_number(dtype);
+
+    if (candidates == NULL || is_candidate(candidates, dtype)) {
+        return dtype;
+    }
+    if (number && is_candidate(candidates, GRANARY_FLOAT64)) {
+        return GRANARY_FLOAT64;
+    }
+    return dtype == GRANARY_DATE && is_candidate(candidates, GRANARY_TIMESTAMP) ? GRANARY_TIMESTAMP : GRANARY_STRING;
+}
+
 granary_err
 records_add_column(struct gr_file *file, const char *name, uint32_t kinds)
 {
@@ -76,7 +105,7 @@ records_add_column(struct gr_file *file, const char *name, uint32_t kinds)
         file->kinds = room;
     }
     file->kinds[file->type.schema.count] = kinds;
-    return gr_schema_add(&file->type.schema, name, gr_dtype_of_kinds(kinds));
+    return gr_schema_add(&file->type.schema, name, records_dtype(file->node, kinds));
 }
 
 bool

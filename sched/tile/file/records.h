@@ -35,6 +35,8 @@ granary_err
 records_fail(const struct gr_file *file, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Add a column of which these kinds were seen. Errors: EINVAL there is one of that name · ENOMEM */
 granary_err records_add_column(struct gr_file *file, const char *name, uint32_t kinds);
+/* The dtype of a column of which these kinds were seen: of what parameter `candidates` lets it be. */
+granary_dtype records_dtype(const Granary__Node *node, uint32_t kinds);
 /* Whether what is read are a file's errors: what is said of columns is said of those that they do not fit. */
 bool lists_errors(const Granary__Node *node);
 /* All columns are there: what the user says about dtypes wins over what was seen. The file is known then. Errors:

@@ -51,13 +51,16 @@ MOST_SHOWN = 50000
 # DuckDB's types whose values granary has, perhaps in a wider type.
 KNOWN = re.compile(r'(BOOLEAN|(U?(TINY|SMALL|BIG)INT)|U?INTEGER|FLOAT|DOUBLE|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE|BLOB|DECIMAL\(\d+,\d+\)|"?NULL"?|SQLNULL)(\[\])?$')
 LACKED_WORDS = re.compile(r'\b(struct|struct_pack|row|map|map_from_entries|hugeint|uhugeint|int128|enum|uuid|bit|bitstring|union_value|interval|timetz|variant|json|varint|bignum|'
-                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|'
+                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|(list_)?histogram|'
                           r'(map|struct|st|enum_range|uuid)_\w+(?=\s*\()|md5_number|uuidv\d)\b|\btime\s*(\(\d\)\s*)?with\s+time\s+zone|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:|'
-                          r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)', re.I)
+                          r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)|\'[+-]?infinity\'\s*(::|as)\s*(date|timestamp)|'
+                          r'\b(date|timestamp\w*)\s*\'[+-]?infinity\'', re.I)
 SETUP_WORDS = re.compile(r'\b(nextval|currval|getvariable|pragma_\w+|duckdb_\w+|information_schema|pg_catalog|sqlite_master|pg_\w+|current_setting|system\.|test_all_types|test_vector_types|'
                          r'repeat_row|glob|read_text|read_blob|parquet_metadata|parquet_schema|query_table|checkpoint|sql_auto_complete|json_execute\w*|which_secret|'
                          r'enum_range|enum_first|enum_last|rowid|ctid|txid_current|has_\w+_privilege)\b', re.I)
 SELECTS = re.compile(r'(\s*--[^\n]*\n)*\s*((select|with|values|from|table)\b|\()', re.I)
+TABLES = """select database_name, schema_name, table_name, estimated_size, current_database(), current_schema() from duckdb_tables() where not internal
+    union all select database_name, schema_name, view_name, 0, current_database(), current_schema() from duckdb_views() where not internal"""
 CHANGES = re.compile(r'\b(insert\s+into|delete\s+from|merge\s+into|update\s+\w+\s+set)\b', re.I)
 ORDERS = re.compile(r'\s*(?:set|pragma)\s+(?:global\s+|session\s+)?(?:default_null_order|null_order|default_order)\b', re.I)
 
@@ -184,8 +187,10 @@ def granary_rows(columns):
     return [list(row) for row in zip(*lists)]
 
 
-def peer_rows(answer):
-    return [[loose(of_duckdb(value, type)) for value, type in zip(row, answer['types'])] for row in answer['rows']]
+def peer_rows(answer, dtypes=()):
+    """dtypes: ours. A text beside a moment, as a folder's name may be, is compared as one."""
+    moments = [type == 'VARCHAR' and dtype in ('date', 'timestamp') for type, dtype in zip(answer['types'], dtypes)] + [False] * len(answer['types'])
+    return [[moment(value) if is_moment and value else loose(of_duckdb(value, type)) for value, type, is_moment in zip(row, answer['types'], moments)] for row in answer['rows']]
 
 
 def like_ours(value):
@@ -323,7 +328,7 @@ class File:
         for record in self.records():
             if record.other:
                 continue
-            sql = record.sql.strip().rstrip(';').replace('{TEST_DIR}', self.limits.written).replace('__TEST_DIR__', self.limits.written)
+            sql = record.sql.strip().rstrip(';').replace('{TEST_DIR}', self.limits.written).replace('__TEST_DIR__', self.limits.written).replace('{TEMP_DIR}', self.limits.written)
             if record.kind == 'statement' and ORDERS.match(sql):
                 continue  # both keep their own
             if record.kind == 'statement':
@@ -353,6 +358,9 @@ class File:
         made = re.match(r'\s*create\s+type\s+"?(\w+)', sql, re.I)
         if made:
             self.types.append(made.group(1).lower())
+        home = re.match(r"\s*set\s+home_directory\s*=\s*'([^']*)'", sql, re.I)
+        if home:
+            os.environ['HOME'] = home.group(1)
         macro = re.match(r'\s*create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?(?:macro|function)\s+(?:if\s+not\s+exists\s+)?"?([\w.]+)', sql, re.I)
         if macro:
             self.macros.append(macro.group(1).split('.')[-1].lower())
@@ -376,7 +384,7 @@ class File:
         lacked += [type for row in theirs['rows'] for value, type in zip(row, theirs['types'])
                    if type in ('HUGEINT', 'UHUGEINT') and value is not None and abs(int(value)) >= 10**38]
         try:
-            lacked += self.give(words)
+            lacked += self.give(sql)
             ours = self.asker.ask(sql)
         except GranaryError as error:
             text = str(error)
@@ -392,10 +400,11 @@ class File:
         except Large as large:
             return 'setup', str(large)
         tolerance = 1e-5 if any('FLOAT' in type for type in theirs['types']) or any(column.dtype == 'float32' for column in ours.values()) else 1e-8
-        told = differs(granary_rows(ours), peer_rows(theirs), False, tolerance)
+        rows = peer_rows(theirs, [column.dtype for column in ours.values()])
+        told = differs(granary_rows(ours), rows, False, tolerance)
         if told is None and re.search(r'\border\s+by\b[^()]*$', sql, re.I):
             keys = sort_keys(sql, theirs['names'])
-            told = differs(at(granary_rows(ours), keys), at(peer_rows(theirs), keys), True, tolerance)
+            told = differs(at(granary_rows(ours), keys), at(rows, keys), True, tolerance)
             told = f'in another order: {told}' if told else None
         if told is None or as_told(granary_rows(ours), record.answer):  # a file may know better than the DuckDB that is there
             return 'right', ''
@@ -414,28 +423,30 @@ class File:
     def as_second(answer, ours):
         return 'rows' in answer and differs(ours, [[like_ours(value) for value in row] for row in answer['rows']], False, 1e-5 if answer['rough'] else 1e-8) is None
 
-    def give(self, words):
+    def give(self, sql):
         """granary has the tables that are named, as they are now. What they have of types that it lacks."""
         if self.tables is None:
-            listed = self.session.ask(rows="select table_name, estimated_size from duckdb_tables() where schema_name = 'main' union all select view_name, 0 from duckdb_views() where schema_name = 'main' and not internal")
-            self.tables = {row[0]: int(row[1] or 0) for row in listed.get('rows', [])}
-        lacked = []
-        for name, size in self.tables.items():
-            if name.lower() not in words:
-                continue
-            if size > MOST_ROWS:
-                raise Large(f'{name} has {size} rows')
-            if self.loaded.get(name, (None,))[0] != self.version:
-                self.loaded[name] = (self.version, self.load(name))
-            lacked += self.loaded[name][1]
-        for name in list(self.loaded):  # dropped
-            if name not in self.tables:
-                self.engine.drop(name.lower())
+            listed = self.session.ask(rows=TABLES)
+            self.tables = {tuple(row[:3]): (int(row[3] or 0), row[4], row[5]) for row in listed.get('rows', [])}
+            names = {name.lower() for table, (_, *here) in self.tables.items() for name in names_of(table, *here)}
+            for name in [name for name in self.loaded if name.lower() not in names]:  # dropped, or of another database now
+                self.engine.drop(name)
                 del self.loaded[name]
+        lacked, plain = [], sql.replace('""', '\0').replace('"', '').replace('\0', '"')
+        wanted = {}
+        for table, (size, *here) in self.tables.items():
+            for name in names_in(plain, table, *here):
+                if size > MOST_ROWS:
+                    raise Large(f'{name} has {size} rows')
+                wanted[name] = table
+        for name, table in wanted.items():
+            if self.loaded.get(name, (None,))[:2] != (self.version, table):
+                self.loaded[name] = (self.version, table, self.load(name, table))
+            lacked += self.loaded[name][2]
         return lacked
 
-    def load(self, name):
-        quoted = '"' + name.replace('"', '""') + '"'
+    def load(self, name, table):
+        quoted = '.'.join('"' + part.replace('"', '""') + '"' for part in table)
         columns = self.session.ask(rows=f'select column_name, column_type from (describe {quoted})')
         if 'error' in columns:
             return [f'{name}: {columns["error"]}']
@@ -454,16 +465,16 @@ class File:
         copied = self.session.ask(run=f"copy (select {', '.join(list_of)} from {quoted}) to '{path}' (format parquet)")
         if 'error' in copied:
             return [copied['error']]
-        self.engine.drop(name.lower())
+        self.engine.drop(name)
         try:
-            self.engine.submit({'t': {'op': 'read_parquet', 'path': path}}, ['t'], key=name.lower())
+            self.engine.submit({'t': {'op': 'read_parquet', 'path': path}}, ['t'], key=name)
         except GranaryError as error:
             lacked.append(str(error))
         return lacked
 
     def close(self):
         for name in self.loaded:
-            self.engine.drop(name.lower())
+            self.engine.drop(name)
         for folder in (self.limits.scratch, self.limits.written):
             shutil.rmtree(folder)
             os.mkdir(folder)
@@ -471,6 +482,28 @@ class File:
 
 class Large(Exception):
     pass
+
+
+def names_of(table, database, schema):
+    """How a statement may name a table: alone in the database and schema at hand, else behind these."""
+    ways = [table]
+    if table[0] == 'temp':
+        ways.append(table[2:])
+    if table[0] == database:
+        ways.append(table[1:])
+        ways += [table[2:]] if table[1] == schema else []
+    if table[1] == 'main':
+        ways.append((table[0], table[2]))
+    return ['.'.join(way) for way in ways]
+
+
+def names_in(plain, table, database, schema):
+    """Names of a table in a statement without quotes: in lower case, as they are found without quotes, and as they are."""
+    for name in names_of(table, database, schema):
+        if re.search(r'(?<![\w.])' + re.escape(name) + r'(?!\w)', plain, re.I):
+            yield name.lower()
+            if name != name.lower() and name in plain:
+                yield name
 
 
 # ---- all files ----

@@ -129,6 +129,21 @@ def check_folder(files, known):
     assert files.rows("select count(*) from read_csv('folder/*.csv', filename => 'file') where file like '%/5.csv'") == [(2,)]
 
 
+def check_names(files, known):
+    """Columns without names have those of DuckDB, too; ~ is the user's directory."""
+    files.write('bare.csv', '1,x\n2,y\n')
+    assert files.rows("select column0, b.column1 from 'bare.csv' as b where column0 > 1") == [(2, 'y')]
+    assert files.rows("select max(column0) as m from 'bare.csv' group by column1 order by m") == [(1,), (2,)]
+    assert list(json.loads(files.must('sql', '--json', "select * from 'bare.csv'"))[0]) == ['c0', 'c1']
+    files.refuse("select column0 from 'bare.csv' as t(a)", "no column 'column0'")
+    files.refuse("select column0 from 'all.csv'", "no column 'column0'")
+    files.environment['HOME'] = files.base
+    files.sql("copy (select 7 as n) to '~/home.csv'")
+    assert files.rows("select n from '~/home.csv'") == [(7,)]
+    assert files.rows("select count(*) from read_csv(['~/home.csv', '~/hom*.csv'])") == [(2,)]
+    assert files.rows("select n from read_csv('~/home.csv', header => true)") == [(7,)]
+
+
 def check_wide(files, known):
     """Ten thousand columns come and go; of two thousand each is computed, listed by `*` and one by one."""
     for count, value, more in (10000, '*', 0), (2000, 'columns(*) + 1', 1):
@@ -177,5 +192,5 @@ def check_nothing_left(files, known):
 
 known = operators()
 with Files(binaries) as files:
-    for check in (check_round_trips, check_options, check_csv, check_folder, check_wide, check_refusals, check_nothing_left):
+    for check in (check_round_trips, check_options, check_csv, check_folder, check_names, check_wide, check_refusals, check_nothing_left):
         check(files, known)

@@ -108,18 +108,35 @@ def check_options(folders):
         "'more.csv', delim = ';', paths = ARRAY['o/k=2/a.csv']": [(5, 50, None), (None, 20, 2)],
         "'o/k=1/a.csv', delim = ';', hive = 'true'": [(1, 1)],
         "'o/k=1/a.csv', delim = ';', hive = 'auto'": [(1, 10)],
+        "'o/k=1/a.csv', delim = ';', hive_partitioning = false": [(1, 10)],
+        "'o/k=1/a.csv', delim = ';'": [(1, 1)],
         "'o/k=1/a.csv', delim = ';', filename = 'f'": [(1, 1, 'o/k=1/a.csv')],
         "'more.csv', delim = ';', also = ARRAY['q', 'a']": [(5, 50, None)],
         "'o/', sniff = true": [(1, 1, None), (20, 2, 2)],
     }
     for options, rows in cases.items():
         assert folders.rows(f'SELECT * FROM read_csv({options})') == rows, (options, folders.rows(f'SELECT * FROM read_csv({options})'))
+    assert folders.rows("SELECT * FROM 'o/k=2/a.csv'") == [(2, 20, 2)]
+    assert folders.rows("SELECT count(*) FROM read_csv('o/k=1/a.csv', delim = ';') WHERE k = 10") == [(0,)]
     assert folders.rows("SELECT * FROM 'o/' WHERE k > 0") == [(1, 1, None), (20, 2, 2)]
     assert folders.columns("SELECT * FROM read_csv('o/', delim = ';', header = false)") == ['c0', 'c1', 'k']
     ended = folders.call('sql', "SELECT k FROM read_csv('o/', delim = ';', dtypes = ARRAY['k date'])")
     assert "'1' is no date" in ended.stderr, ended.stderr
     ended = folders.call('sql', "SELECT * FROM read_csv('more.csv', paths = ARRAY['none*'])")
     assert 'no file matches' in ended.stderr, ended.stderr
+
+
+def check_dtypes(folders):
+    """What follows a file's strings becomes a string, and numbers become those that hold all, in lists, too."""
+    for name, row in (('p1', "1 as a, [1, 2]::int[] as l, 'x' as s"), ('p2', "5000000000 as a, [5000000000] as l, 7 as s"), ('p3', "'4' as a, ['q'] as l, 'y' as s")):
+        ended = folders.call('sql', f"copy (select {row}) to '{name}.parquet'")
+        assert ended.returncode == 0, ended.stderr
+    assert folders.rows("select a, list_sum(l), s from 'p[12].parquet' order by a") == [(1, 3, 'x'), (5000000000, 5000000000, '7')]
+    assert folders.rows("select a, s from 'p[12].parquet' where s < '8'") == [(5000000000, '7')]
+    assert folders.rows("select a from read_parquet(['p3.parquet', 'p1.parquet']) where a > '3'") == [('4',)]
+    for files in ("'p2.parquet', 'p1.parquet'", "'p1.parquet', 'p3.parquet'"):
+        ended = folders.call('sql', f'select a from read_parquet([{files}])')
+        assert all(name.strip(" '") in ended.stderr for name in files.split(',')) and 'string' in ended.stderr, ended.stderr
 
 
 def check_written(folders):
@@ -144,5 +161,5 @@ def check_written(folders):
 
 
 with Folders(binaries) as folders:
-    for check in (check_thousand, check_columns, check_options, check_written):
+    for check in (check_thousand, check_columns, check_options, check_dtypes, check_written):
         check(folders)

@@ -57,6 +57,23 @@ expect 1 "is no int64" granary sql --keep fast --replace "select cast('x' as big
 granary sql --csv 'select speed - 1 as speed from fast' 2>/dev/null | cmp - "$work/kept.csv" || fail "a replace that failed"
 granary forget fast
 unchanged --keep
+
+# A table may have a name of several parts. Its columns are named behind all of them, or the last.
+granary sql --keep s1.t "select 42 as c" >/dev/null 2>&1 || fail "--keep s1.t"
+granary sql --keep db.s2.t "select 84 as c, 1 as d" >/dev/null 2>&1 || fail "--keep db.s2.t"
+value() { # SQL VALUE
+    [ "$(granary sql --csv "$1" 2>/dev/null | tail -n +2)" = "$2" ] || fail "$1: $(granary sql --csv "$1" 2>&1)"
+}
+value 'select t.c, s1.t.c from s1.t where s1.T.c > 1 order by s1.t.c' 42,42
+value 'select s1.t.c, db.s2.t.c, db.t.c, s2.t.c, d from s1.t, db.s2.t' 42,84,84,84,1
+value 'select * exclude (db.s2.t.c) from s1.t join db.s2.t on s1.t.c < db.s2.t.c' 42,1
+value 'select s1.t.*, (select max(x.c) from s1.t as x where x.c = s1.t.c) from s1.t' 42,42
+expect 2 "more than one table has a column 'c'" granary sql "select t.c from s1.t, db.s2.t"
+expect 2 "'s1.t' and 'db.s2.t' are both called t" granary sql "select t.* from s1.t, db.s2.t"
+expect 4 "no table in FROM is called 'main.t'" granary sql "select main.t.c from s1.t"
+granary forget s1.t
+granary forget db.s2.t
+unchanged "names of parts"
 [ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "queries left graphs: $(granary graphs)"
 
 # Several files, one below the other; a dtype.

@@ -105,9 +105,9 @@ NAMED = {
 
 
 class Files(CommandLine):
-    def read(self, path):
+    def read(self, path, is_query=False):
         """Rows, or what is said."""
-        ended = self.call('sql', '--json', f"select * from '{path}'")
+        ended = self.call('sql', '--json', path if is_query else f"select * from '{path}'")
         return json.loads(ended.stdout) if ended.returncode == 0 else ended.stderr.strip()
 
 
@@ -122,6 +122,27 @@ def check_corpus(files):
         assert fits, f'{name}: {found!r} instead of {want!r}'
         counts['refused' if isinstance(want, str) else 'read'] += 1
     print(', '.join(f'{count} {what}' for what, count in counts.items()))
+
+
+def check_candidates(files):
+    """Types that may be inferred; many files have those of all their values."""
+    path, more = (os.path.join(files.base, name) for name in ('kinds.csv', 'more.csv'))
+    for name, text in ((path, 'i,f,d,b\n1,1.5,2024-01-31,true\n'), (more, 'i,f,d,b\n2.5,1,2024-01-31 12:00:00,x\n')):
+        with open(name, 'w') as file:
+            file.write(text)
+    cases = {
+        "auto_type_candidates = ['VARCHAR']": ('1', '1.5', '2024-01-31', 'true'),
+        'all_varchar = true': ('1', '1.5', '2024-01-31', 'true'),
+        "auto_type_candidates = ['BIGINT']": (1, '1.5', '2024-01-31', 'true'),
+        "auto_type_candidates = ['DOUBLE', 'TIMESTAMP', 'VARCHAR']": (1.0, 1.5, '2024-01-31T00:00:00', 'true'),
+        "candidates = ['bool', 'date']": ('1', '1.5', '2024-01-31', True),
+    }
+    for option, want in cases.items():
+        found = files.read(f"select * from read_csv('{path}', {option})", True)
+        assert found == [dict(zip('ifdb', want))], f'{option}: {found!r}'
+    found = files.read(f"select i from read_csv(['{path}', '{more}'], auto_type_candidates = ['BIGINT']) order by i", True)
+    assert found == [{'i': '1'}, {'i': '2.5'}], found
+    assert 'is no type that is inferred' in files.read(f"select * from read_csv('{path}', auto_type_candidates = ['MAP'])", True)
 
 
 DUCKDB = r"""
@@ -179,3 +200,4 @@ with Files(pathlib.Path(sys.argv[1]).resolve()) as files:
         survey(files, sys.argv[2])
     else:
         check_corpus(files)
+        check_candidates(files)

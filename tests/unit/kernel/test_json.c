@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "kernel/rows/json/json.h"
+#include "kernel/rows/json/path.h"
+#include "kernel/rows/json/tree.h"
 
 static enum json_checked
 check(const char *text)
@@ -150,6 +151,28 @@ assert_found(const struct rows_text *text)
     }
 }
 
+/* All values in one pass: each is JSON, lies in the one that it is in, and is found where it begins. */
+static void
+assert_tree(const struct rows_text *text)
+{
+    struct json_tree tree = {.text = NULL};
+
+    assert_int_equal(json_tree_read(&tree, text), GRANARY_OK);
+    assert_true(tree.count > 0);
+    assert_int_equal(tree.nodes[0].end, tree.count);
+    for (int32_t i = 0; i < (int32_t)tree.count; i++) {
+        const struct json_node *node = &tree.nodes[i];
+        struct rows_text value = json_tree_value(&tree, i);
+        const struct json_node *around = i == 0 ? node : &tree.nodes[node->parent];
+
+        assert_int_equal(json_check(&value), JSON_GOOD);
+        assert_int_equal(json_tree_at(&tree, value.bytes), i);
+        assert_true(node->at >= around->at && node->at + node->size <= around->at + around->size);
+        assert_true(node->end > i && node->end <= around->end);
+    }
+    json_tree_free(&tree);
+}
+
 static void
 garbled_texts(void **state)
 {
@@ -178,10 +201,54 @@ garbled_texts(void **state)
             good++;
             assert_stable(&text);
             assert_found(&text);
+            assert_tree(&text);
         }
         free(copy);
     }
     assert_true(good > 5000);
+}
+
+/* Steps of any path end with it, and no step lies behind it. */
+static void
+garbled_paths(void **state)
+{
+    static const char bytes[] = "$.[]*#-09a\"\\/~ ";
+    static const char json[] = "{\"a\": [1, {\"a\": {\"*\": 2}}], \"\": [], \"~0\": 3, \"9\": {}}";
+    const struct rows_text text = {json, sizeof json - 1};
+    int good = 0;
+    int found = 0;
+
+    (void)state;
+    srandom(8);
+    for (int run = 0; run < 200000; run++) {
+        size_t size = (size_t)random() % 9;
+        char *copy = malloc(size + 1);
+        struct json_path path = {.text = {copy, size}};
+        struct json_step step;
+        const char *at = NULL;
+        enum json_step_found is;
+        int steps = 0;
+
+        assert_non_null(copy);
+        for (size_t i = 0; i < size; i++) {
+            copy[i] = i == 0 && random() % 4 != 0 ? '$' : bytes[(size_t)random() % (sizeof bytes - 1)];
+        }
+        copy = realloc(copy, size > 0 ? size : 1); /* of that size: a sanitizer sees what is read behind it */
+        assert_non_null(copy);
+        path.text.bytes = copy;
+        while ((is = json_path_step(&path, &at, &step)) == JSON_STEP) {
+            assert_true(at <= copy + size && ++steps <= (int)size);
+            assert_true(step.key.size == 0 ||
+                        (step.key.bytes >= copy && step.key.bytes + step.key.size <= copy + size));
+        }
+        if (json_path_check(&path)) {
+            assert_int_equal(is, JSON_NO_MORE);
+            good++;
+            found += json_find(&text, &path, &size) != NULL;
+        }
+        free(copy);
+    }
+    assert_true(good > 5000 && found > 1000);
 }
 
 static void
@@ -200,6 +267,38 @@ what_is_no_json_is_an_error(void **state)
     assert_error(frame, "json_type(j)", GRANARY_EFAILED, "this is no JSON (ask `json_valid`), or no path");
     assert_error(frame, "json_keys(j)", GRANARY_EFAILED, "this is no JSON");
     assert_error(frame, "json_extract('[1]', p)", GRANARY_EFAILED, "no path to one value in it: '[1]' and '$a'");
+    assert_error(frame, "json_extract_all('[1]', p)", GRANARY_EFAILED, "no path, or it leads to more than");
+    assert_error(frame, "json_each(j, '/a', 'key')", GRANARY_EFAILED, "no path from `$` to one value");
+    assert_error(frame, "json_each(j, p, 'what')", GRANARY_ETYPE, "'key', 'value', 'type'");
+    assert_error(frame, "json_contains(j, '1')", GRANARY_EFAILED, "this is no JSON (ask `json_valid`), is deeper");
+    assert_error(frame, "json_merge_patch('{}', j)", GRANARY_EFAILED, "this is no JSON (ask `json_valid`), is deeper");
+    assert_error(frame, "json_structure(j)", GRANARY_EFAILED, "this is no JSON (ask `json_valid`), is deeper");
+    assert_error(frame, "json_pretty(j)", GRANARY_EFAILED, "this is no JSON");
+    gr_frame_destroy(frame);
+}
+
+/* What looks into two values at once, or calls itself, knows where to end. */
+static void
+what_is_large_is_an_error(void **state)
+{
+    granary_frame *frame = frame_text("n:int64", "512\n513\n");
+    static const struct expectation want[] = {
+        {"n > 512 or json_contains(repeat('[', n) || repeat(']', n), '[]')", "bool", "true true"},
+        {"n > 512 or json_structure(repeat('[', n) || repeat(']', n)) != ''", "bool", "true true"},
+        {"list_length(json_extract_all(repeat('[', n) || repeat(']', n), '$..*'))", "int64", "511 512"},
+        {"list_length(json_tree(repeat('[', n) || repeat(']', n), '$', 'fullkey'))", "int64", "512 513"},
+    };
+
+    (void)state;
+    ASSERT_ALL(frame, want);
+    assert_error(frame, "json_contains(repeat('[', n) || repeat(']', n), '1')", GRANARY_EFAILED, "is deeper than 512");
+    assert_error(frame, "json_structure(repeat('[', n) || repeat(']', n))", GRANARY_EFAILED, "is deeper than 512");
+    assert_error(frame, "json_merge_patch('{}', repeat('[', n) || repeat(']', n))", GRANARY_EFAILED,
+                 "is deeper than 512");
+    assert_error(frame, "json_contains('[' || repeat('1,', n - n + 20000) || '2]', '[' || repeat('2,', 20000) || '2]')",
+                 GRANARY_EFAILED, "too large to compare");
+    assert_error(frame, "json_extract_all(repeat('[', n) || repeat(']', n), '$..*..*..*')", GRANARY_EFAILED,
+                 "leads to more than 1048576 values");
     gr_frame_destroy(frame);
 }
 
@@ -211,7 +310,9 @@ main(void)
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(paths),
         cmocka_unit_test(garbled_texts),
+        cmocka_unit_test(garbled_paths),
         cmocka_unit_test(what_is_no_json_is_an_error),
+        cmocka_unit_test(what_is_large_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

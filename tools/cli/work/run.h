@@ -75,9 +75,10 @@ struct run {
     int lines, columns; /* in front of the statement, in the text that it is of */
 };
 
-/* What `granary sql` is, but for what runs: the options, and what they are before they are read. */
+/* What `granary sql` is, but for what runs: the options, and what they are before they are read (run_options.c). */
 extern const struct access run_access;
 extern const struct gr_option run_sql_options[];
+extern const struct gr_option run_graph_options[]; /* of `granary run` */
 #define RUN_SQL_SELF COMMAND_SELF(struct run, .source = &sql_source, .remains = {.fd = -1}, .max_rows = -1)
 granary_err run_check(struct cli *cli);
 

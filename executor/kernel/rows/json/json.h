@@ -37,6 +37,9 @@ struct json_walk {
 struct json_walk json_walk_begin(const char *value, size_t size);
 bool json_walk_next(struct json_walk *walk, struct rows_text *ret_key, struct rows_text *ret_value);
 
+/* What json_type() says. */
+const char *json_type_of(const char *value, size_t size);
+
 /* A string in quotes as the text that it says. */
 void json_add_said(const char *string, size_t size, struct gr_buf *out);
 /* A value of a column of strings, bools or numbers. */

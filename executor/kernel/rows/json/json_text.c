@@ -3,6 +3,7 @@
 
 #include "kernel/core/scratch.h"
 #include "kernel/rows/json/json.h"
+#include "kernel/rows/json/read.h"
 #include "kernel/rows/lists/lists.h"
 #include "kernel/rows/text/text.h"
 
@@ -44,19 +45,17 @@ is_integer(const char *number, size_t size)
     return !negative || value <= (uint64_t)INT64_MAX + 1;
 }
 
-static void
-give_type(const char *value, size_t size, struct gr_buf *out)
+const char *
+json_type_of(const char *value, size_t size)
 {
-    const char *name = *value == '{'                                ? "OBJECT"
-                       : *value == '['                              ? "ARRAY"
-                       : *value == '"'                              ? "VARCHAR"
-                       : *value == 't' || *value == 'f'             ? "BOOLEAN"
-                       : size == 4 && memcmp(value, "null", 4) == 0 ? "NULL"
-                       : !is_integer(value, size)                   ? "DOUBLE"
-                       : *value == '-'                              ? "BIGINT"
-                                                                    : "UBIGINT";
-
-    gr_buf_add(out, name, strlen(name));
+    return *value == '{'                                ? "OBJECT"
+           : *value == '['                              ? "ARRAY"
+           : *value == '"'                              ? "VARCHAR"
+           : *value == 't' || *value == 'f'             ? "BOOLEAN"
+           : size == 4 && memcmp(value, "null", 4) == 0 ? "NULL"
+           : !is_integer(value, size)                   ? "DOUBLE"
+           : *value == '-'                              ? "BIGINT"
+                                                        : "UBIGINT";
 }
 
 static int64_t
@@ -98,13 +97,65 @@ text_json(struct text_call *call)
     } else if (op == GR_OP_JSON_ARRAY_LENGTH) {
         call->value = items_of(value, size);
     } else if (op == GR_OP_JSON_TYPE) {
-        give_type(value, size, call->out);
+        gr_buf_addf(call->out, "%s", json_type_of(value, size));
     } else if (op == GR_OP_JSON_EXTRACT_STRING && *value == '"') {
         json_add_said(value, size, call->out);
     } else {
         json_add_value(value, size, call->out);
     }
     return true;
+}
+
+static void
+begin_line(int64_t depth, struct gr_buf *out)
+{
+    gr_buf_add(out, "\n", 1);
+    for (int64_t i = 0; i < depth; i++) {
+        gr_buf_add(out, "    ", 4);
+    }
+}
+
+/* A value without blanks gets a line for each member and item; what is empty stays in its line. */
+static void
+add_lines(const char *at, const char *end, struct gr_buf *out)
+{
+    int64_t depth = 0;
+
+    for (const char *from = at; at < end; from = at) {
+        at = *at == '"' ? json_behind_string(at) : at + 1;
+        if ((*from == '{' || *from == '[') && *at != '}' && *at != ']') {
+            gr_buf_add(out, from, 1);
+            begin_line(++depth, out);
+        } else if ((*from == '}' || *from == ']') && from[-1] != '{' && from[-1] != '[') {
+            begin_line(--depth, out);
+            gr_buf_add(out, from, 1);
+        } else {
+            gr_buf_add(out, from, (size_t)(at - from));
+            if (*from == ',') {
+                begin_line(depth, out);
+            }
+            gr_buf_add(out, " ", *from == ':' ? 1 : 0);
+        }
+    }
+}
+
+bool
+text_json_pretty(struct text_call *call)
+{
+    struct json_path whole = {.text = {NULL, 0}};
+    struct gr_buf plain = {0};
+    size_t size = 0;
+    const char *value = json_check(&call->texts[0]) != JSON_GOOD ? NULL : json_find(&call->texts[0], &whole, &size);
+
+    if (value != NULL) {
+        json_add_value(value, size, &plain);
+        if (gr_buf_ok(&plain)) {
+            add_lines(plain.bytes, plain.bytes + plain.size, call->out);
+        }
+    }
+    call->no_memory = !gr_buf_ok(&plain);
+    gr_buf_free(&plain);
+    return value != NULL && !call->no_memory;
 }
 
 /* The names of an object's members. Errors: ENOMEM, EFULL */

@@ -162,6 +162,8 @@ read_item(struct reading *r, struct lists_parts *parts, granary_err *err)
 static bool
 read_list(struct reading *r, struct lists_parts *parts, granary_err *err)
 {
+    char behind = ',';
+
     skip_blanks(r);
     if (r->at < r->end && *r->at == '{') {
         return lists_read_braces(r->at, r->end, &r->item, parts, err);
@@ -171,19 +173,16 @@ read_list(struct reading *r, struct lists_parts *parts, granary_err *err)
     }
     skip_blanks(r);
     if (r->at < r->end && *r->at == ']') {
-        r->at++;
-    } else {
-        do {
-            if (!read_item(r, parts, err)) {
-                return false;
-            }
-        } while (*err == GRANARY_OK && r->at < r->end && *r->at++ == ',');
-        if (*err != GRANARY_OK || r->at[-1] != ']') {
+        behind = *r->at++;
+    }
+    while (behind == ',' && *err == GRANARY_OK) {
+        if (!read_item(r, parts, err)) {
             return false;
         }
+        behind = r->at < r->end ? *r->at++ : '\0';
     }
     skip_blanks(r);
-    return r->at == r->end;
+    return *err == GRANARY_OK && behind == ']' && r->at == r->end;
 }
 
 granary_err

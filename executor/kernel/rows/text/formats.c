@@ -224,6 +224,7 @@ static bool
 give_real(struct text_call *call, const struct gr_spec *spec, double value)
 {
     char form[8] = {'%', '.', '*', spec->type, '\0'};
+    bool general = spec->type == '\0' && spec->precision > 0; /* so many digits, zeros too */
     char digits[WRITTEN_MOST];
     double size = fabs(value);
 
@@ -233,7 +234,9 @@ give_real(struct text_call *call, const struct gr_spec *spec, double value)
                                : value < 0  ? (struct rows_text){"-inf", 4}
                                             : (struct rows_text){"inf", 3});
     }
-    if (spec->type == '\0') {
+    if (general) {
+        (void)snprintf(digits, sizeof digits, "%#.*g", spec->precision, size);
+    } else if (spec->type == '\0') {
         write_shortest(size, digits);
     } else {
         (void)snprintf(digits, sizeof digits, form, spec->precision < 0 ? 6 : spec->precision, size);

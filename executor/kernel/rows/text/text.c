@@ -78,13 +78,32 @@ text_change_case(struct text_call *call)
 
 /* ---- parts ---- */
 
+/* Whether characters are counted as they are drawn. */
+static bool
+is_drawn(const struct text_call *call)
+{
+    return call->node->op >= GR_OP_LENGTH_DRAWN && call->node->op <= GR_OP_RIGHT_DRAWN;
+}
+
+static int64_t
+count_of(const struct text_call *call, const struct rows_text *text)
+{
+    return is_drawn(call) ? rows_drawn_count(text) : rows_utf8_count(text);
+}
+
+static size_t
+offset_of(const struct text_call *call, const struct rows_text *text, int64_t n)
+{
+    return is_drawn(call) ? rows_drawn_offset(text, n) : rows_utf8_offset(text, n);
+}
+
 bool
 text_length(struct text_call *call)
 {
     bool bits = call->node->op == GR_OP_BIT_LENGTH;
     bool bytes = bits || call->node->op == GR_OP_OCTET_LENGTH || call->node->operands[0]->dtype == GRANARY_BINARY;
 
-    call->value = bytes ? (int64_t)call->texts[0].size * (bits ? 8 : 1) : rows_utf8_count(&call->texts[0]);
+    call->value = bytes ? (int64_t)call->texts[0].size * (bits ? 8 : 1) : count_of(call, &call->texts[0]);
     return true;
 }
 
@@ -180,7 +199,7 @@ bool
 text_part(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
-    int64_t characters = rows_utf8_count(text);
+    int64_t characters = count_of(call, text);
     int64_t from = call->ints[1];
     int64_t count = call->node->count > 2 ? call->ints[2] : INT64_MAX;
     int64_t end;
@@ -200,22 +219,21 @@ text_part(struct text_call *call)
     if (end <= from) {
         return true;
     }
-    return text_give(call, text_between(text, rows_utf8_offset(text, from), rows_utf8_offset(text, end)));
+    return text_give(call, text_between(text, offset_of(call, text, from), offset_of(call, text, end)));
 }
 
 bool
 text_side(struct text_call *call)
 {
     const struct rows_text *text = &call->texts[0];
-    int64_t characters = rows_utf8_count(text);
+    int64_t characters = count_of(call, text);
     int64_t n = call->ints[1];
 
     n = n < -characters ? 0 : n < 0 ? characters + n : n > characters ? characters : n;
-    if (call->node->op == GR_OP_LEFT) {
-        return text_give(call, text_between(text, 0, rows_utf8_offset(text, n)));
+    if (call->node->op == GR_OP_LEFT || call->node->op == GR_OP_LEFT_DRAWN) {
+        return text_give(call, text_between(text, 0, offset_of(call, text, n)));
     }
-    return text_give(call,
-                     text_between(text, n == 0 ? text->size : rows_utf8_offset(text, characters - n), text->size));
+    return text_give(call, text_between(text, n == 0 ? text->size : offset_of(call, text, characters - n), text->size));
 }
 
 /* Whether a character is one that is trimmed. */

@@ -17,6 +17,9 @@ bool rows_is_ascii(const struct rows_text *text);
 int64_t rows_utf8_count(const struct rows_text *text);
 /* The byte where character n (from 0) begins, or the size. */
 size_t rows_utf8_offset(const struct rows_text *text, int64_t n);
+/* The same of characters as they are drawn, of which each may be several: a letter and its marks, a flag, a family. */
+int64_t rows_drawn_count(const struct rows_text *text);
+size_t rows_drawn_offset(const struct rows_text *text, int64_t n);
 /* Unicode's letters whatever the user's locale; 0: the C library has none. Kept for the life of the process. */
 locale_t rows_unicode(void);
 

@@ -64,6 +64,10 @@ static const struct {
     {"except", dialect_set},
     {"interval", dialect_interval},
     {"filter", dialect_filter},
+    {"not", dialect_not_null},
+    {"decimal", dialect_decimal},
+    {"numeric", dialect_decimal},
+    {"dec", dialect_decimal},
     {"ignore", dialect_nulls},
     {"respect", dialect_nulls},
 };

@@ -274,6 +274,29 @@ dialect_filter(struct dialect *d, struct dialect_token *token)
     }
 }
 
+/* x NOT NULL is x IS NOT NULL, where queries stand. */
+void
+dialect_not_null(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const makes[] = {"create", "alter", NULL};
+
+    if (dialect_is(token->next, "null") && !begins_value(token->prev) && !dialect_is_one(d->first.next, makes)) {
+        (void)dialect_add(d, token, "is", token);
+    }
+}
+
+/* DECIMAL() is DECIMAL. */
+void
+dialect_decimal(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *open = token->next;
+
+    if (dialect_is(open, "(") && open->pair != NULL && open->next == open->pair) {
+        dialect_remove(d, open->pair);
+        dialect_remove(d, open);
+    }
+}
+
 /* ---- intervals ---- */
 
 /* What the unit is called where granary reads it, its zeros, and how it counts numbers with a fraction. */

@@ -38,6 +38,18 @@ add_column(struct table *table, const char *name, granary_dtype dtype, const str
     return gr_schema_add(table->schema, name, dtype);
 }
 
+/* Whether values of another kind follow a file's strings, and become strings; so with the items of lists, which may be
+ * numbers of two dtypes, too. */
+static bool
+is_converted(granary_dtype first, granary_dtype other)
+{
+    bool lists = gr_dtype_is_list(first) && gr_dtype_is_list(other);
+    granary_dtype item = lists ? GRANARY_LIST_ITEM(first) : first;
+
+    return gr_dtype_kind(item) == GRANARY_STRING ||
+           (lists && gr_dtype_is_number(item) && gr_dtype_is_number(GRANARY_LIST_ITEM(other)));
+}
+
 /* The dtype that takes the values of both. */
 static granary_err
 unify(struct table *table, size_t part, const struct gr_field *field, size_t at)
@@ -45,7 +57,7 @@ unify(struct table *table, size_t part, const struct gr_field *field, size_t at)
     struct gr_field fields[2] = {table->schema->fields[at], *field};
     const struct gr_schema one = {.count = 1, .fields = &fields[0]};
     const struct gr_schema other = {.count = 1, .fields = &fields[1]};
-    const struct gr_concat below = {.axis = GR_CONCAT_ROWS};
+    const struct gr_concat below = {.axis = GR_CONCAT_ROWS, .convert = is_converted(fields[0].dtype, field->dtype)};
     struct gr_schema both = {0};
     struct many_column *column = &table->many->columns[at];
     granary_err err;
@@ -154,7 +166,7 @@ settle_dtypes(struct table *table)
     granary_err err = GRANARY_OK;
 
     for (size_t c = 0; c < table->schema->count && table->is_text; c++) {
-        table->schema->fields[c].dtype = gr_dtype_of_kinds(table->many->columns[c].kinds);
+        table->schema->fields[c].dtype = records_dtype(table->file->node, table->many->columns[c].kinds);
     }
     for (size_t i = 0; dtypes != NULL && !lists_errors(table->file->node) && i < dtypes->n_keys && err == GRANARY_OK;
          i++) {
