@@ -143,6 +143,7 @@ gr_frame_destroy(granary_frame *frame)
             drop_column(&frame->columns[i]);
         }
         free(frame->columns);
+        gr_names_free(&frame->names);
         free(frame->stats);
         if (frame->late != NULL) {
             frame->late->destroy(frame->late);
@@ -181,6 +182,11 @@ gr_frame_set(granary_frame *frame, size_t position, const char *name, struct gr_
     drop_column(&frame->columns[position]);
     frame->columns[position] = *column;
     frame->columns[position].view.name = copy;
+    if (position == frame->names.count) {
+        gr_names_add(&frame->names, GR_NAMED(frame->columns, view.name, position + 1));
+    } else {
+        gr_names_free(&frame->names);
+    }
     *column = (struct gr_column){.owned = false};
     return GRANARY_OK;
 }
@@ -205,12 +211,7 @@ gr_frame_move(granary_frame *frame, size_t position, granary_frame *from, size_t
 int
 gr_frame_find(const granary_frame *frame, const char *name)
 {
-    for (size_t i = 0; i < frame->count; i++) {
-        if (frame->columns[i].view.name != NULL && strcmp(frame->columns[i].view.name, name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
+    return gr_names_find(&frame->names, GR_NAMED(frame->columns, view.name, frame->count), name);
 }
 
 granary_err

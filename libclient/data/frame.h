@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/text/buf.h"
+#include "base/text/names.h"
 #include "granary/frame.h"
 
 struct gr_dictionary;
@@ -33,6 +34,7 @@ struct granary_frame {
     int64_t rows;
     size_t count;
     struct gr_column *columns;
+    struct gr_names names;         /* of columns that gr_frame_set() has set, one after the other */
     struct gr_column_stats *stats; /* one a column; NULL: nothing is known */
     granary_frame *plain;          /* gr_frame_plain() */
     struct gr_frame_late *late;    /* owned; NULL: all columns are there */

@@ -23,6 +23,7 @@ gr_schema_add(struct gr_schema *schema, const char *name, granary_dtype dtype)
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }
     fields[schema->count++] = (struct gr_field){.name = copy, .dtype = dtype};
+    gr_names_add(&schema->names, GR_NAMED(fields, name, schema->count));
     return GRANARY_OK;
 }
 
@@ -50,6 +51,7 @@ gr_schema_free(struct gr_schema *schema)
         free(schema->fields[i].name);
     }
     free(schema->fields);
+    gr_names_free(&schema->names);
     *schema = (struct gr_schema){0};
 }
 
@@ -62,12 +64,7 @@ gr_field_is_readable(const struct gr_field *field)
 int
 gr_schema_find(const struct gr_schema *schema, const char *name)
 {
-    for (size_t i = 0; i < schema->count; i++) {
-        if (strcmp(schema->fields[i].name, name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
+    return gr_names_find(&schema->names, GR_NAMED(schema->fields, name, schema->count), name);
 }
 
 const char *

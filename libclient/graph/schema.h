@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text/names.h"
 #include "granary/frame.h"
 
 struct gr_field {
@@ -15,6 +16,7 @@ struct gr_field {
 struct gr_schema {
     size_t count;
     struct gr_field *fields;
+    struct gr_names names; /* of fields that gr_schema_add() has put there; nobody changes their names */
 };
 
 /* Append a field; name is copied. Errors: ENOMEM */

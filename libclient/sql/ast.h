@@ -177,6 +177,7 @@ struct sql_from {
     /* TABLE */
     const char *name;
     const struct sql_from *before; /* the table named before it, anywhere in the statement */
+    bool recurring;                /* recurring.NAME: all rows so far of a recursion */
     bool has_time;                 /* as it was then, in ns since 1970 */
     int64_t time;
     const struct sql_file *file;       /* it is a file, and this is said of it; or NULL */
@@ -191,6 +192,7 @@ struct sql_from {
     /* UNNEST: a column of the items of each list, side by side */
     struct sql_expr **lists;
     size_t list_count;
+    bool equal;      /* they are of one length */
     bool ordinality; /* ... and behind them one of their numbers, from 1 */
     /* JOIN */
     enum sql_join join;
@@ -230,8 +232,11 @@ struct sql_with {
     size_t column_count;
     struct sql_select *select;
     int position;
-    struct sql_result *result; /* once it was translated */
-    bool recursive;            /* it may name itself */
+    const char **keys; /* USING KEY */
+    size_t key_count;
+    struct sql_result *result;    /* once it was translated */
+    struct sql_result *recurring; /* of a round: all rows so far */
+    bool recursive;               /* it may name itself */
     enum sql_with_state state;
     bool used;                       /* FROM has named it; of a round: in this one */
     bool is_walked;                  /* while it is found out what it names (reach.c), or that this is nothing */

@@ -157,6 +157,79 @@ add_round(struct sql_statement *q, const struct sql_with *with, const struct sql
     return node != GRANARY_NO_NODE && q->err == GRANARY_OK;
 }
 
+/* ---- rounds that see all rows ---- */
+
+/* Whether its rounds see more than the rows of the round before. */
+static bool
+sees_all(const struct sql_statement *q, const struct sql_with *with)
+{
+    bool sees = with->key_count > 0;
+
+    for (const struct sql_from *from = q->named; from != NULL && !sees; from = from->before) {
+        sees = from->recurring && strcasecmp(from->name, with->name) == 0;
+    }
+    return sees;
+}
+
+/* A last column that tells which rows are of the round before. */
+static bool
+add_fresh(struct sql_statement *q, struct sql_result *result, int position)
+{
+    const char *name = sql_fresh(q, "fresh");
+    const char *text = "cast(1 as int64)";
+    struct sql_output *outputs = SQL_ARRAY(q, struct sql_output, result->count + 1);
+
+    if (name == NULL || outputs == NULL || !sql_rel_assign(q, &result->rel, &name, &text, 1, position)) {
+        return false;
+    }
+    memcpy(outputs, result->outputs, result->count * sizeof *outputs);
+    outputs[result->count++] = (struct sql_output){"fresh", name};
+    result->outputs = outputs;
+    return true;
+}
+
+/* The rows of a round without that column: those of the round before, or all. */
+static bool
+cut_round(struct sql_statement *q, const struct sql_result *all, const char *condition, int position,
+          struct sql_result *ret_rows)
+{
+    const char *fresh = sql_quoted(q, all->outputs[all->count - 1].frame);
+
+    *ret_rows = *all;
+    ret_rows->count--;
+    return fresh != NULL && sql_rel_filter(q, &ret_rows->rel, sql_printf(q, "%s %s", fresh, condition), position);
+}
+
+/* By what rows replace others: also of each row of the query around. */
+static bool
+set_keys(struct sql_statement *q, const struct sql_with *with, const struct sql_result *result, bool numbered,
+         granary_node node)
+{
+    const char **keys = SQL_ARRAY(q, const char *, with->key_count + 1);
+    size_t count = 0;
+
+    for (size_t k = 0; k < with->key_count && keys != NULL; k++) {
+        size_t i = 0;
+
+        while (i + 1 < result->count && strcasecmp(result->outputs[i].name, with->keys[k]) != 0) {
+            i++;
+        }
+        if (i + 1 == result->count) {
+            return sql_fail(q, GRANARY_ENOENT, with->position, "USING KEY: '%s' has no column '%s'", with->name,
+                            with->keys[k]);
+        }
+        keys[count++] = result->outputs[i].frame;
+    }
+    if (numbered && count > 0 && keys != NULL) {
+        keys[count++] = result->outputs[result->count - 2].frame;
+    }
+    granary_node_set_string(q->graph, node, "fresh", result->outputs[result->count - 1].frame);
+    if (count > 0 && keys != NULL) {
+        granary_node_set_strings(q->graph, node, "keys", keys, sql_without_twins(keys, count));
+    }
+    return keys != NULL;
+}
+
 static bool
 add_recursion(struct sql_statement *q, const struct sql_with *with, const struct sql_result *round,
               struct sql_result *made, struct sql_result *result)
@@ -229,22 +302,33 @@ static bool
 plan_rounds(struct sql_statement *q, struct sql_with *with, const struct sql_around *around, struct sql_result *result)
 {
     const struct sql_select *select = with->select;
+    const bool all = sees_all(q, with);
     struct sql_result round;
+    struct sql_result fresh;
+    struct sql_result recurring;
     struct sql_result made;
     bool ok = check_clauses(q, with) && plan_part(q, select->left, around, result) && name_outputs(q, with, result) &&
-              add_number(q, result) && name_columns(q, result, select->position) && add_round(q, with, result, &round);
+              add_number(q, result) && (!all || add_fresh(q, result, select->position)) &&
+              name_columns(q, result, select->position) && add_round(q, with, result, &round);
 
-    if (!ok) {
+    fresh = recurring = round;
+    if (!ok || (all && (!cut_round(q, &round, ">= 1", select->position, &fresh) ||
+                        !cut_round(q, &round, "<= 1", select->position, &recurring)))) {
         return false;
     }
     with->state = SQL_WITH_ROUND;
-    with->result = &round;
+    with->result = &fresh;
+    with->recurring = all ? &recurring : NULL;
     ok = plan_part(q, select->right, around, &made);
     with->result = NULL;
+    with->recurring = NULL;
     with->used = false;
-    if (!ok || !add_number(q, &made) || !add_recursion(q, with, &round, &made, result)) {
+    if (!ok || !add_number(q, &made) || (all && !add_fresh(q, &made, select->position)) ||
+        !add_recursion(q, with, &round, &made, result) ||
+        (all && !set_keys(q, with, result, around != NULL, result->rel.node))) {
         return false;
     }
+    result->count -= all;
     if (around != NULL) {
         result->number = result->outputs[--result->count].frame;
     }
@@ -263,6 +347,11 @@ sql_plan_recursive(struct sql_statement *q, struct sql_with *with, const struct 
     with->state = SQL_WITH_FIRST;
     if (select->by_name && select_names(select, with->name)) {
         return sql_fail(q, GRANARY_EUNSUPPORTED, select->position, "BY NAME in WITH RECURSIVE is not supported");
+    }
+    if (with->key_count > 0 && (select->set != SQL_UNION || !select_names(select->right, with->name))) {
+        return sql_fail(q, GRANARY_EINVAL, with->position,
+                        "USING KEY is of a recursive query: a SELECT, UNION ALL, and a SELECT that names '%s'",
+                        with->name);
     }
     if (select->set == SQL_UNION && select_names(select->right, with->name)) {
         q->names = &names;

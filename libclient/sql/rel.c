@@ -383,11 +383,12 @@ sql_longest_list(struct sql_statement *q, const char *const *names, size_t count
 }
 
 bool
-sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer, int position)
+sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool equal, bool outer,
+               int position)
 {
-    const char *most = count > 1 ? sql_longest_list(q, names, count) : NULL;
+    const char *most = count > 1 && !equal ? sql_longest_list(q, names, count) : NULL;
 
-    for (size_t i = 0; i < count && count > 1; i++) {
+    for (size_t i = 0; i < count && count > 1 && !equal; i++) {
         const char *text = most == NULL ? NULL : sql_printf(q, "list_pad(%s, %s)", sql_quoted(q, names[i]), most);
         const char *padded = sql_fresh(q, "unnest");
 

@@ -50,9 +50,9 @@ bool sql_rel_first(struct sql_statement *q, struct sql_rel *rel, const char *con
 /* How many items the longest of these columns' lists has, as an expression. NULL: the statement has failed. */
 const char *sql_longest_list(struct sql_statement *q, const char *const *names, size_t count);
 /* A row for each item of these columns of lists, which become columns of items; outer: a row for none, too. Lists may have
- * unequal lengths: nulls stand behind the shorter ones. names become those of the items. */
-bool sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool outer,
-                    int position);
+ * unequal lengths, unless they are `equal`: nulls stand behind the shorter ones. names become those of the items. */
+bool sql_rel_unnest(struct sql_statement *q, struct sql_rel *rel, const char **names, size_t count, bool equal,
+                    bool outer, int position);
 /* rows -1: all behind offset */
 bool sql_rel_head(struct sql_statement *q, struct sql_rel *rel, int64_t offset, int64_t rows, int position);
 /* Some of its rows, drawn at random. */

@@ -301,7 +301,7 @@ unnest_targets(struct sql_block *block, const struct sql_targets *targets, struc
     if (calls == NULL || names == NULL || count == 0) {
         return calls != NULL && names != NULL;
     }
-    if (!sql_rel_unnest(q, &block->rel, names, count, false, block->select->position)) {
+    if (!sql_rel_unnest(q, &block->rel, names, count, false, false, block->select->position)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -231,7 +231,7 @@ has_table(const struct sql_from *from, const char *name)
     if (from->kind == SQL_FROM_JOIN) {
         return has_table(from->left, name) || has_table(from->right, name);
     }
-    return own != NULL && strcasecmp(own, name) == 0;
+    return sql_is_table(own, name);
 }
 
 /* Whether a column of ORDER BY may be of the SELECT: by its table, if it names one. */

@@ -248,6 +248,11 @@ find_table(struct sql_statement *q, const struct sql_from *from, const char *ali
     struct sql_table *table = q->tables;
     bool ok;
 
+    if (from->recurring) {
+        (void)sql_fail(q, GRANARY_ENOENT, from->position, "recurring.%s: no WITH RECURSIVE is called '%s'", from->name,
+                       from->name);
+        return NULL;
+    }
     while (table != NULL && (strcmp(table->name, from->name) != 0 || table->has_time != from->has_time ||
                              table->time != from->time || table->file != from->file || table->is_part)) {
         table = table->next;
@@ -464,6 +469,11 @@ add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *
     if (!sql_check_recursive(block->q, with, from->position)) {
         return false;
     }
+    if (from->recurring && with->recurring == NULL) {
+        return sql_fail(block->q, GRANARY_EINVAL, from->position,
+                        "recurring.%s is all rows so far, in the second query of WITH RECURSIVE %s alone", from->name,
+                        from->name);
+    }
     if (with->around != NULL && with->result == NULL && with->state == SQL_WITH_QUERY &&
         !sql_reach_out(with->around->block, with->select, &reached)) {
         return false;
@@ -471,7 +481,7 @@ add_with(struct sql_block *block, const struct sql_from *from, struct sql_with *
     if (reached.count > 0) {
         return add_with_around(block, from, with, &reached);
     }
-    shared = sql_with_result(block->q, with);
+    shared = from->recurring ? with->recurring : sql_with_result(block->q, with);
     with->used = true;
     if (shared == NULL || !copy_outputs(block->q, &result, shared) ||
         (again && (!select_outputs(block->q, &result, from->position) ||

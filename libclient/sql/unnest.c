@@ -76,7 +76,7 @@ sql_add_unnest(struct sql_block *block, const struct sql_from *from, bool outer)
         }
     }
     if ((from->ordinality && !assign_ordinality(q, &block->items[item], from, names)) ||
-        !sql_rel_unnest(q, &block->items[item], names, count, outer, from->position)) {
+        !sql_rel_unnest(q, &block->items[item], names, count, from->equal, outer, from->position)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

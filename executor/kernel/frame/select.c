@@ -90,30 +90,6 @@ kernel_filter(struct gr_kernel_call *call, const struct gr_chunk_filter *params)
     return call_yield(call, 0, kept, err);
 }
 
-/* The last entry of a name counts, as in a mapping. */
-static const char *
-entry_find(const Granary__Attr *map, const char *name)
-{
-    for (size_t i = map->n_keys; i > 0; i--) {
-        if (strcmp(map->keys[i - 1], name) == 0) {
-            return map->strings[i - 1];
-        }
-    }
-    return NULL;
-}
-
-/* Whether entry i is the first of its name and no column of the frame has it: it comes after the frame's columns. */
-static bool
-entry_is_new(const Granary__Attr *map, size_t i, const granary_frame *frame)
-{
-    for (size_t j = 0; j < i; j++) {
-        if (strcmp(map->keys[j], map->keys[i]) == 0) {
-            return false;
-        }
-    }
-    return gr_frame_find(frame, map->keys[i]) < 0;
-}
-
 granary_err
 kernel_assign(struct gr_kernel_call *call, const struct gr_chunk_assign *params)
 {
@@ -121,6 +97,9 @@ kernel_assign(struct gr_kernel_call *call, const struct gr_chunk_assign *params)
     const granary_frame *frame = NULL;
     granary_frame *assigned = NULL;
     struct rows_spec spec = {0};
+    struct gr_named entries = {(const char *const *)map->keys, sizeof map->keys[0], map->n_keys};
+    struct gr_names index = {0};
+    size_t *last = NULL; /* by the first entry of a name: the last one, which counts, as in a mapping */
     char **names = NULL;
     char **texts = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
@@ -130,28 +109,35 @@ kernel_assign(struct gr_kernel_call *call, const struct gr_chunk_assign *params)
     }
     names = calloc(frame->count + map->n_keys + 1, sizeof(char *));
     texts = calloc(frame->count + map->n_keys + 1, sizeof(char *));
-    if (names == NULL || texts == NULL) {
+    last = calloc(map->n_keys + 1, sizeof *last);
+    if (names == NULL || texts == NULL || last == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "assign: out of memory for %zu columns", frame->count + map->n_keys);
         goto end;
     }
+    gr_names_fill(&index, entries);
+    for (size_t i = 0; i < map->n_keys; i++) {
+        last[gr_names_find(&index, entries, map->keys[i])] = i;
+    }
     for (size_t i = 0; i < frame->count; i++) {
-        const char *text;
+        int entry;
 
         names[i] = (char *)(uintptr_t)frame->columns[i].view.name;
-        text = entry_find(map, names[i]);
-        texts[i] = text != NULL ? (char *)(uintptr_t)text : names[i];
+        entry = gr_names_find(&index, entries, names[i]);
+        texts[i] = entry >= 0 ? map->strings[last[entry]] : names[i];
     }
     spec.wanted_count = frame->count;
-    for (size_t i = 0; i < map->n_keys; i++) {
-        if (entry_is_new(map, i, frame)) {
+    for (size_t i = 0; i < map->n_keys; i++) { /* those that are new come after the frame's columns */
+        if (gr_names_find(&index, entries, map->keys[i]) == (int)i && gr_frame_find(frame, map->keys[i]) < 0) {
             names[spec.wanted_count] = map->keys[i];
-            texts[spec.wanted_count++] = (char *)(uintptr_t)entry_find(map, map->keys[i]);
+            texts[spec.wanted_count++] = map->strings[last[i]];
         }
     }
     spec.wanted = (const char *const *)texts;
     spec.stays = true;
     err = rows_frame(frame, &spec, (const char *const *)names, &assigned);
 end:
+    gr_names_free(&index);
+    free(last);
     free(names);
     free(texts);
     return call_yield(call, 0, assigned, err);

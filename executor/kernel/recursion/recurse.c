@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "data/place.h"
 #include "kernel/core/frame_call.h"
+#include "kernel/recursion/keyed.h"
 #include "kernel/recursion/rounds.h"
 #include "kernel/recursion/seen.h"
 
@@ -97,6 +98,48 @@ run_all(struct recursion *r)
     return err;
 }
 
+/* The pile is the state alone, which *takes* its place. */
+static granary_err
+set_state(struct recursion *r, granary_frame *state, granary_frame **ret_state)
+{
+    pile_free(&r->pile);
+    r->pile = (struct pile){.rows = 0};
+    *ret_state = state;
+    return pile_add(&r->pile, state);
+}
+
+/* Rounds that see all rows. */
+static granary_err
+run_keyed(struct recursion *r)
+{
+    const Granary__Attr *keys = r->params->keys;
+    const granary_frame *first;
+    struct keyed keyed = {.count = 0};
+    granary_frame *state = NULL;
+    granary_frame *made = NULL;
+    int64_t fresh = 0;
+    granary_err err = call_frame_encoded(r->rounds.call, 0, &first);
+
+    if (err == GRANARY_OK) {
+        err = keyed_begin(&keyed, first, r->params->fresh, keys == NULL ? NULL : (const char *const *)keys->strings,
+                          keys == NULL ? 0 : keys->n_strings, r->params->distinct);
+    }
+    err = err == GRANARY_OK ? keyed_round(&keyed, NULL, first, &made, &fresh) : err;
+    err = err == GRANARY_OK ? set_state(r, made, &state) : err;
+    while (err == GRANARY_OK && fresh > 0) {
+        granary_frame *round;
+
+        err = go_on(r);
+        r->count++;
+        err = err == GRANARY_OK ? rounds_run(&r->rounds, state, &round) : err;
+        err = err == GRANARY_OK ? keyed_round(&keyed, state, round, &made, &fresh) : err;
+        rounds_forget(&r->rounds);
+        err = err == GRANARY_OK ? set_state(r, made, &state) : err;
+    }
+    keyed_end(&keyed);
+    return err;
+}
+
 granary_err
 kernel_recurse(struct gr_kernel_call *call, const struct gr_chunk_recurse *params)
 {
@@ -105,7 +148,7 @@ kernel_recurse(struct gr_kernel_call *call, const struct gr_chunk_recurse *param
     granary_frame *frame = NULL;
     granary_err err = rounds_begin(&r.rounds, call);
 
-    err = err == GRANARY_OK ? run_all(&r) : err;
+    err = err != GRANARY_OK ? err : params->fresh != NULL ? run_keyed(&r) : run_all(&r);
     rounds_end(&r.rounds);
     seen_free(&r.seen);
     gr_place_set(place);

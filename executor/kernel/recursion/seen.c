@@ -165,6 +165,33 @@ hash_rows(const granary_frame *frame, uint64_t *ret_hashes)
     return err;
 }
 
+granary_err
+seen_hashes(const granary_frame *frame, const size_t *columns, size_t count, uint64_t *ret_hashes)
+{
+    granary_frame *some = gr_frame_create(count, frame->rows);
+    granary_err err = some == NULL ? gr_no_memory("recurse") : GRANARY_OK;
+
+    for (size_t c = 0; c < count && err == GRANARY_OK; c++) {
+        const granary_column *column = &frame->columns[columns[c]].view;
+
+        err = gr_frame_set_borrowed(some, c, column->name, column);
+    }
+    err = err == GRANARY_OK ? hash_rows(some, ret_hashes) : err;
+    gr_frame_destroy(some);
+    return err;
+}
+
+bool
+seen_equal(const granary_frame *a, int64_t i, const granary_frame *b, int64_t j, const size_t *columns, size_t count)
+{
+    bool equal = true;
+
+    for (size_t c = 0; c < count && equal; c++) {
+        equal = equal_values(&a->columns[columns[c]].view, i, &b->columns[columns[c]].view, j);
+    }
+    return equal;
+}
+
 /* ---- the table ---- */
 
 static bool

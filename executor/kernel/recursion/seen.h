@@ -14,6 +14,11 @@ struct seen {
  * pile's top. Nulls are equal to one another, nans, too, and -0.0 to 0.0. Errors: EFULL · ENOMEM */
 granary_err
 seen_sift(struct seen *seen, const struct pile *pile, const granary_frame *frame, granary_frame **ret_frame);
+/* Hashes of all rows by some columns. Errors: ENOMEM */
+granary_err seen_hashes(const granary_frame *frame, const size_t *columns, size_t count, uint64_t *ret_hashes);
+/* Whether two rows are equal in some columns, as above. */
+bool
+seen_equal(const granary_frame *a, int64_t i, const granary_frame *b, int64_t j, const size_t *columns, size_t count);
 /* What it takes beside the rows. */
 uint64_t seen_bytes(const struct seen *seen);
 void seen_free(struct seen *seen);

@@ -42,6 +42,30 @@ check_column(const struct gr_field *first, const struct gr_field *made, size_t p
                          first->name, granary_dtype_name(first->dtype), granary_dtype_name(made->dtype));
 }
 
+/* The column that tells what rows are, and those that tell them apart. */
+static granary_err
+check_fresh(const struct gr_node *node, const struct gr_schema *first)
+{
+    const struct gr_params_recurse *params = GR_NODE_PARAMS(recurse, node->node);
+    int at = params->fresh == NULL ? -1 : gr_schema_find(first, params->fresh);
+
+    if (params->fresh == NULL) {
+        return params->keys == NULL
+                   ? GRANARY_OK
+                   : gr_fail(GRANARY_EINVAL, "'keys' are of rounds that see all rows: name a column of "
+                                             "int64 for 'fresh'");
+    }
+    if (at < 0 || first->fields[at].dtype != GRANARY_INT64) {
+        return gr_fail(at < 0 ? GRANARY_ENOENT : GRANARY_ETYPE, "fresh: '%.100s' is no column of int64", params->fresh);
+    }
+    for (size_t k = 0; params->keys != NULL && k < params->keys->n_strings; k++) {
+        if (gr_schema_find(first, params->keys->strings[k]) < 0) {
+            return gr_fail(GRANARY_ENOENT, "keys: there is no column '%.100s'", params->keys->strings[k]);
+        }
+    }
+    return GRANARY_OK;
+}
+
 static granary_err
 infer_recurse(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
@@ -57,6 +81,7 @@ infer_recurse(const struct gr_node *node, const struct gr_node_type *const *inpu
         return gr_fail(GRANARY_EINVAL, "a round makes %zu columns, and the rows before have %zu", made->count,
                        first->count);
     }
+    err = check_fresh(node, first);
     for (size_t c = 0; c < first->count && err == GRANARY_OK; c++) {
         err = check_column(&first->fields[c], &made->fields[c], c);
     }

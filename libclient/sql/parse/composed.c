@@ -554,9 +554,10 @@ find_form(struct parse *p, const PgQuery__FuncCall *from, const char *name, cons
     const PgQuery__Node *second = from->n_args == 2 ? from->args[1] : NULL;
     bool written = second != NULL && second->node_case == PG_QUERY__NODE__NODE_A_CONST;
     bool null = written && second->a_const->isnull;
+    bool known = written || (second != NULL && second->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR);
 
     return (null && is_form(sql_printf(p->q, "%s!", name), 2, ret_form)) ||
-           (second != NULL && (null || !written) && is_form(sql_printf(p->q, "%s?", name), 2, ret_form)) ||
+           (second != NULL && (null || !known) && is_form(sql_printf(p->q, "%s?", name), 2, ret_form)) ||
            is_form(name, from->n_args, ret_form);
 }
 

@@ -57,7 +57,9 @@ struct sql_expr *
 gathered_different(const struct call *c, const struct sql_order *order, size_t count, bool with_null)
 {
     struct sql_expr *value = c->args[0];
-    struct sql_expr *list = composed_aggregate(c, "unique", &value, 1);
+    const bool framed = c->over != NULL && count == 0; /* in the order of the window */
+    struct sql_expr *list = framed ? CALL(c, SQL_FUNCTION, "list_distinct", gathered_in_order(c, value, NULL, 0, NULL))
+                                   : composed_aggregate(c, "unique", &value, 1);
     struct sql_expr *nulls, *with;
 
     if (with_null) {

@@ -85,6 +85,7 @@ sql_parse_json_rows(struct parse *p, const PgQuery__RangeFunction *from, const P
     (void)TAKE(p, from, lateral);
     rows->kind = SQL_FROM_UNNEST;
     rows->list_count = COLUMNS;
+    rows->equal = true;
     rows->lists = SQL_ARRAY(p->q, struct sql_expr *, COLUMNS);
     if (args == NULL || columns == NULL || rows->lists == NULL || !parse_alias(p, TAKE(p, from, alias), rows)) {
         return false;

@@ -73,6 +73,9 @@ struct lambda {
     size_t count;
 };
 
+/* What CYCLE marks where it stands for USING KEY. */
+#define SQL_KEY_MARK "#key"
+
 /* The alias of a subquery that has none. */
 #define SQL_NAMELESS "#subquery"
 /* ... of one that DESCRIBE or SUMMARIZE is about. */

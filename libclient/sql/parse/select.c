@@ -109,6 +109,9 @@ parse_table(struct parse *p, const PgQuery__RangeVar *table, struct sql_from *it
             return sql_fail(p->q, GRANARY_ENOENT, table->location, "there is no table '%s'", name);
         }
         item->name = parse_path(p, item->name);
+    } else if (strcmp(schema, "recurring") == 0 && catalog[0] == '\0') {
+        item->recurring = true;
+        item->name = parse_copy(p, name);
     } else {
         item->name = sql_printf(p->q, "%s%s%s%s%s", catalog, catalog[0] == '\0' ? "" : ".", schema,
                                 schema[0] == '\0' ? "" : ".", name);
@@ -237,6 +240,28 @@ parse_from(struct parse *p, const PgQuery__Node *from)
 
 /* ---- WITH, ORDER BY, LIMIT ---- */
 
+/* USING KEY, which dialect_using_key() has made CYCLE of. */
+static bool
+parse_keys(struct parse *p, const PgQuery__CTECycleClause *cycle, struct sql_with *to)
+{
+    if (cycle == NULL) {
+        return true;
+    }
+    if (strcmp(TAKE(p, cycle, cycle_mark_column), SQL_KEY_MARK) != 0) {
+        return parse_unsupported(p, cycle->location, "CYCLE of WITH RECURSIVE is");
+    }
+    (void)TAKE(p, cycle, cycle_path_column);
+    (void)parse_place(&cycle->base);
+    if (cycle->cycle_mark_value != NULL) {
+        (void)parse_expr(p, TAKE(p, cycle, cycle_mark_value));
+    }
+    if (cycle->cycle_mark_default != NULL) {
+        (void)parse_expr(p, TAKE(p, cycle, cycle_mark_default));
+    }
+    to->key_count = cycle->n_cycle_col_list;
+    return parse_names(p, TAKE(p, cycle, cycle_col_list), cycle->n_cycle_col_list, &to->keys);
+}
+
 static bool
 parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *select)
 {
@@ -267,7 +292,7 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
             return false;
         }
         to->select = parse_select(p, query->select_stmt);
-        if (to->select == NULL) {
+        if (to->select == NULL || !parse_keys(p, TAKE(p, cte, cycle_clause), to)) {
             return false;
         }
     }

@@ -216,6 +216,7 @@ granary_err
 tile_recurse(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_params_recurse *params = GR_STEP_PARAMS(recurse, step);
     struct gr_piece *inputs = gr_region_zalloc(t->memory, step->input_count, sizeof *inputs);
     struct gr_chunks_body *body;
     uint64_t first = 0;
@@ -235,7 +236,13 @@ tile_recurse(struct tiling *t, size_t i)
     }
     attrs = gr_chunks_attrs(t->chunks);
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("body", (int64_t)number));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("distinct", GR_STEP_PARAMS(recurse, step)->distinct));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_bool("distinct", params->distinct));
+    if (params->fresh != NULL) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_string("fresh", params->fresh));
+    }
+    if (params->keys != NULL) {
+        gr_attrs_add(t->chunks, attrs, gr_attr_new_strings("keys", params->keys->strings, params->keys->n_strings));
+    }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_int("most", (int64_t)(memory_of(t) / MEMORY_PARTS)));
     if (step->limit != GR_STEP_NO_LIMIT) {
         gr_attrs_add(t->chunks, attrs, gr_attr_new_int("limit", step->limit));

@@ -70,6 +70,37 @@ with Instance() as granary:
     graph = recursion({'first': table}, {'next': {'op': 'project', 'input': 'w', 'columns': {'x': '-x'}}}, 'next', True)
     assert len(granary.run(graph, 'all')['x']) == 3
 
+    # Rows with keys: a model of what is left, and of what each round is given.
+    for case in range(20):
+        distinct, keyed = case % 2 == 0, case % 3 > 0
+        count, places, most = rng.choice([1, 4, 30]), rng.choice([2, 5, 17]), rng.choice([3, 9])
+        rows = [(rng.randrange(places), rng.randrange(3)) for _ in range(count)]
+        table = granary.put({'k': Column('int64', np.array([k for k, _ in rows])), 'v': Column('int64', np.array([v for _, v in rows])),
+                             'f': Column('int64', np.zeros(count, 'i8'))}, 1 + case % 3)
+        graph = recursion({'first': table}, {'some': {'op': 'filter', 'input': 'w', 'where': f'f > 0 and v < {most}'},
+                                             'next': {'op': 'project', 'input': 'some', 'columns': {'k': f'(k * 3 + v) % {places}', 'v': 'v + 1', 'f': '5'}}},
+                          'next', distinct)
+        graph['all'].update({'fresh': 'f', **({'keys': ['k']} if keyed else {})})
+        if not keyed and not distinct:
+            graph['some']['where'] = f'f > 0 and v < {most} and k > 0'
+        state, made = [], rows
+        while True:
+            before = {k if keyed else (k, v): (k, v) for k, v, f in state if f < 2}
+            if not keyed and not distinct:
+                state = [(k, v, 0) for k, v, _ in state] + [(k, v, 1) for k, v in made]
+            else:
+                last = {**before, **{k if keyed else (k, v): (k, v) for k, v in made}}
+                changed = {key for key in {k if keyed else (k, v) for k, v in made} if not distinct or before.get(key) != last[key]}
+                places_of = {k if keyed else (k, v): at for at, (k, v) in enumerate(made)}
+                state = [(*last[key], int(key in changed)) for key in last]
+                state += [(k, v, 2) for at, (k, v) in enumerate(made) if not distinct and places_of[k if keyed else (k, v)] != at]
+            made = [((k * 3 + v) % places, v + 1) for k, v, f in state if f > 0 and v < most and (keyed or distinct or k > 0)]
+            if not any(f for _, _, f in state):
+                break
+        ours = granary.run(graph, 'all', chunk_bytes=rng.choice([0, 8]))
+        assert list(zip(ours['k'].values, ours['v'].values)) == [(k, v) for k, v, _ in state], (case, rows, state, ours)
+        assert not np.any(ours['f'].values)
+
     # A round's rows counted, sorted, numbered, grouped, and read twice.
     table = granary.put({'n': Column('int64', np.arange(40))}, 4)
     body = {'groups': {'op': 'assign', 'input': 'w', 'columns': {'k': 'n // 2'}},
@@ -110,6 +141,11 @@ with Instance() as granary:
     granary.fails(graph, 'all', "'n'", '130')
     graph['next']['columns']['n'] = "'a'"
     granary.fails(graph, 'all', 'all', "column 'n' is int8", 'string', 'cast')
+
+    # Keys that are none.
+    graph = recursion({'first': small}, {'next': {'op': 'project', 'input': 'w', 'columns': {'n': 'n', 'x': 'x'}}}, 'next')
+    for given, words in (({'keys': ['n']}, ("'keys'", "'fresh'")), ({'fresh': 'x'}, ("'x'", 'int64')), ({'fresh': 'y'}, ("'y'", 'int64'))):
+        granary.fails({**graph, 'all': {**graph['all'], **given}}, 'all', *words)
 
     # What is no recursion.
     project = {'op': 'project', 'input': 'w', 'columns': {'n': 'n + 1'}}

@@ -155,23 +155,16 @@ bodies_are_checked(void **state)
 }
 
 /* Whatever fails within, nothing is kept. */
+/* Every allocation fails once. */
 static void
-memory_may_end(void **state)
+fail_each(struct kernel_test *test)
 {
-    granary_frame *first = frame_text("n:float64,s:string", "1,a\n2,\n,b\n");
     granary_err err = GRANARY_ENOMEM;
-    struct body body = {.count = 0};
-    struct kernel_test test;
     long n;
 
-    (void)state;
-    body_add(&body, "filter", gr_attr_new_string("where", "n < 40"), 1, 0);
-    body_add(&body, "assign", mapping("n", "n + 1"), 0, 0);
-    begin(&test, &body, first);
-    kernel_test_attr(&test, gr_attr_new_bool("distinct", true));
     for (n = 0; err != GRANARY_OK; n++) {
         allocations_left = n;
-        err = kernel_test_run(&test, run_recurse);
+        err = kernel_test_run(test, run_recurse);
         if (err == GRANARY_OK && allocations_left < 0) {
             fail_msg("allocation %ld failed, and nobody said so", n);
         }
@@ -180,12 +173,79 @@ memory_may_end(void **state)
             fail_msg("allocation %ld: %s", n, granary_error_message());
         }
         if (err != GRANARY_OK) {
-            gr_value_free(&test.outputs[0]);
+            gr_value_free(&test->outputs[0]);
         }
         assert_true(n < 100000);
     }
     assert_true(n > 100);
+}
+
+static void
+memory_may_end(void **state)
+{
+    granary_frame *first = frame_text("n:float64,s:string", "1,a\n2,\n,b\n");
+    struct body body = {.count = 0};
+    struct kernel_test test;
+
+    (void)state;
+    body_add(&body, "filter", gr_attr_new_string("where", "n < 40"), 1, 0);
+    body_add(&body, "assign", mapping("n", "n + 1"), 0, 0);
+    begin(&test, &body, first);
+    kernel_test_attr(&test, gr_attr_new_bool("distinct", true));
+    fail_each(&test);
     assert_int_equal(test.outputs[0].frame->rows, 3 + 39 + 38);
+    end(&test, &body);
+    kernel_test_fini(&test);
+    gr_frame_destroy(first);
+}
+
+static Granary__Attr *
+names(const char *name, const char *text)
+{
+    char *texts[1] = {(char *)(uintptr_t)text};
+
+    return gr_attr_new_strings(name, texts, 1);
+}
+
+/* Rows with keys: the last one of each is left, and rounds are given all of them. */
+static void
+keys_are_replaced(void **state)
+{
+    granary_frame *first = frame_text("s:string,n:int64,f:int64", "a,1,0\nb,5,0\na,2,7\n,3,0\n");
+    struct body body = {.count = 0};
+    struct kernel_test test;
+    const granary_frame *all;
+
+    (void)state;
+    body_add(&body, "filter", gr_attr_new_string("where", "f = 1 and n < 40"), 1, 0);
+    body_add(&body, "assign", mapping("n", "n + 1"), 0, 0);
+    begin(&test, &body, first);
+    kernel_test_attr(&test, gr_attr_new_bool("distinct", true));
+    kernel_test_attr(&test, gr_attr_new_string("fresh", "f"));
+    kernel_test_attr(&test, names("keys", "s"));
+    fail_each(&test);
+    all = test.outputs[0].frame;
+    assert_int_equal(all->rows, 3);
+    for (int64_t row = 0; row < 3; row++) {
+        assert_int_equal(((const int64_t *)all->columns[1].view.values)[row], 40);
+        assert_int_equal(((const int64_t *)all->columns[2].view.values)[row], 0);
+    }
+    assert_true(gr_is_null(&all->columns[0].view, 2));
+    end(&test, &body);
+    kernel_test_fini(&test);
+
+    body_add(&body, "project", mapping("n", "n"), 1, 0);
+    begin(&test, &body, first);
+    kernel_test_attr(&test, gr_attr_new_string("fresh", "g"));
+    kernel_test_fails(&test, run_recurse, GRANARY_EPROTO, "'g' is no column of int64");
+    end(&test, &body);
+    kernel_test_fini(&test);
+
+    body_add(&body, "project", mapping("n", "n"), 1, 0);
+    begin(&test, &body, first);
+    kernel_test_attr(&test, gr_attr_new_string("fresh", "f"));
+    kernel_test_attr(&test, names("keys", "t"));
+    kernel_test_fails(&test, run_recurse, GRANARY_EPROTO, "there is no column 't'");
     end(&test, &body);
     kernel_test_fini(&test);
     gr_frame_destroy(first);
@@ -222,10 +282,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_run),
-        cmocka_unit_test(bodies_are_checked),
-        cmocka_unit_test(memory_may_end),
-        cmocka_unit_test(it_can_be_stopped),
+        cmocka_unit_test(rounds_run),        cmocka_unit_test(bodies_are_checked), cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(keys_are_replaced), cmocka_unit_test(it_can_be_stopped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

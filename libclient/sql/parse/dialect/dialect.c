@@ -57,7 +57,7 @@ static const struct {
     {"all", dialect_all},
     {"qualify", dialect_qualify},
     {"tablesample", dialect_tablesample},
-    {"using", dialect_using_sample},
+    {"using", dialect_using},
     {"values", dialect_values},
     {"union", dialect_set},
     {"intersect", dialect_set},

@@ -102,7 +102,7 @@ dialect_rule dialect_pivot, dialect_unpivot;
 dialect_rule dialect_lambda, dialect_columns;
 bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 /* dialect_sample.c */
-dialect_rule dialect_tablesample, dialect_using_sample;
+dialect_rule dialect_tablesample, dialect_using_sample, dialect_using;
 /* dialect_words.c */
 dialect_rule dialect_value_name, dialect_quotient, dialect_power, dialect_equal, dialect_place, dialect_try,
     dialect_join, dialect_semi, dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star,

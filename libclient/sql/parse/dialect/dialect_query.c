@@ -3,6 +3,9 @@
 
 #include "sql/parse/dialect/dialect.h"
 
+/* The last word of what USING KEY becomes. */
+#define KEY_PATH "\"#path\""
+
 const struct dialect_token *
 dialect_find_before(const struct dialect_token *token, const char *const *words)
 {
@@ -31,6 +34,9 @@ dialect_begins_query(const struct dialect_token *token)
     }
     if (dialect_is(before, "(")) {
         return !dialect_is(before->prev, "trim");
+    }
+    if (dialect_is(before, KEY_PATH)) {
+        return true; /* behind USING KEY */
     }
     if (dialect_is(before, ")") && before->pair != NULL && dialect_is_one(before->pair->prev, of_with)) {
         return true; /* behind WITH x AS (...) */
@@ -280,4 +286,47 @@ dialect_about(struct dialect *d, struct dialect_token *token)
     }
     (void)dialect_add(d, bracket->pair->next, "as", token);
     (void)dialect_add(d, bracket->pair->next->next, name, token);
+}
+
+/* t(k, v) USING KEY (k) AS (query) is t(k, v) AS (query) CYCLE k SET "#key" USING "#path", which has no other use here. */
+static void
+using_key(struct dialect *d, struct dialect_token *token)
+{
+    struct dialect_token *open = token->next->next;
+    struct dialect_token *as = open->pair->next;
+    struct dialect_token *query = dialect_is(as, "as") ? as->next : as;
+    struct dialect_token *behind;
+
+    for (const struct dialect_token *key = open->next; key != open->pair; key = key->next) {
+        if (!dialect_is_name(key) && !dialect_is(key, ",")) {
+            (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, key->at,
+                           "USING KEY takes names of columns; aggregates in it are not supported");
+            return;
+        }
+    }
+    while (dialect_is_name(query) && query->next != NULL) { /* MATERIALIZED */
+        query = query->next;
+    }
+    if (query == as || !dialect_is(query, "(") || query->pair == NULL || open->next == open->pair) {
+        return;
+    }
+    behind = query->pair->next;
+    dialect_remove(d, token->next);
+    dialect_remove(d, token);
+    dialect_move(d, open, open->pair, behind);
+    dialect_replace(d, open, "cycle");
+    dialect_replace(d, open->pair, "set");
+    dialect_add_all(d, behind, (const char *const[]){"\"" SQL_KEY_MARK "\"", "using", KEY_PATH, NULL}, token);
+    open->pair->pair = NULL;
+    open->pair = NULL;
+}
+
+void
+dialect_using(struct dialect *d, struct dialect_token *token)
+{
+    if (dialect_is(token->next, "key") && dialect_is(token->next->next, "(") && token->next->next->pair != NULL) {
+        using_key(d, token);
+    } else {
+        dialect_using_sample(d, token);
+    }
 }
