@@ -26,6 +26,7 @@ class Second:
         self.library = psycopg2
         self.server = Postgres()
         self.connection, self.number = None, 0
+        self.server.run('set statement_timeout = 0')  # a database takes its time where the machine is busy
 
     def open(self):
         self.shut()
