@@ -14,15 +14,7 @@
 #include "graph/nearest.h"
 
 enum second { SECOND_NOTHING, SECOND_DDOF, SECOND_FRACTION, SECOND_ARGUMENT, SECOND_ROWS };
-enum values {
-    VALUES_ANY,
-    VALUES_ADDABLE,
-    VALUES_AVERAGED,
-    VALUES_NUMBER,
-    VALUES_BETWEEN,
-    VALUES_ORDERED,
-    VALUES_WHOLE
-};
+enum values { VALUES_ANY, VALUES_ADDABLE, VALUES_NUMBER, VALUES_BETWEEN, VALUES_ORDERED, VALUES_WHOLE };
 
 /* From SAME on a group of no value has none. */
 enum gives {
@@ -31,7 +23,6 @@ enum gives {
     GIVES_SUM,
     GIVES_PRODUCT,
     GIVES_SAME,
-    GIVES_MEAN,
     GIVES_BETWEEN,
     GIVES_SPREAD,
     GIVES_REAL,
@@ -321,15 +312,13 @@ gr_aggregates_free(struct gr_aggregate *aggregates, size_t count)
 }
 
 static bool
-takes(enum values values, enum gr_dtype_class kind, granary_dtype dtype)
+takes(enum values values, enum gr_dtype_class kind)
 {
     switch (values) {
     case VALUES_ANY:
         return true;
     case VALUES_ADDABLE:
         return kind < GR_CLASS_MOMENT;
-    case VALUES_AVERAGED:
-        return (kind == GR_CLASS_MOMENT && dtype != GRANARY_DATE) || takes(VALUES_ADDABLE, kind, dtype);
     case VALUES_NUMBER:
         return kind <= GR_CLASS_DECIMAL;
     case VALUES_BETWEEN:
@@ -361,8 +350,6 @@ dtype_given(enum gives gives, enum gr_dtype_class kind, granary_dtype dtype)
                                            : GRANARY_INT64;
     case GIVES_SAME:
         return dtype;
-    case GIVES_MEAN:
-        return stays || kind == GR_CLASS_MOMENT ? dtype : GRANARY_FLOAT64;
     case GIVES_BETWEEN: /* two dates is a time of day */
         return dtype == GRANARY_DATE ? GRANARY_TIMESTAMP : stays || kind == GR_CLASS_MOMENT ? dtype : GRANARY_FLOAT64;
     case GIVES_SPREAD:
@@ -384,7 +371,7 @@ gr_aggregate_dtype(enum gr_aggregate_function function, granary_dtype dtype, gra
         return gr_fail(GRANARY_ETYPE, "%s takes no lists, such as %s: explode the column, or take a value of each list",
                        functions[function].name, granary_dtype_name(dtype));
     }
-    if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind, dtype)) {
+    if (function != GR_AGGREGATE_SIZE && !takes(functions[function].values, kind)) {
         return gr_fail(GRANARY_ETYPE, "%s needs %s, not %s", functions[function].name,
                        functions[function].values == VALUES_WHOLE ? "integers" : "numbers", granary_dtype_name(dtype));
     }

@@ -132,6 +132,10 @@ void gr_function_print_names(const struct gr_function_info *info, struct gr_buf 
 /* Whether there is a function of that name, in letters of any case. Errors: EINVAL "no function 'yaer'; did you mean
  * ..." */
 granary_err gr_expr_check_function(const char *name);
+/* The function of a part of dates and times by one of its names; DAYOFWEEK also stands for "isodow". false: there is none. */
+bool gr_expr_part_named(const char *name, enum gr_expr_op *ret_op);
+/* What kernels call a unit that date_trunc() knows; NULL: there is none. */
+const char *gr_expr_unit_named(const char *name);
 
 /*
  * Bind columns and give every node its dtype; conversions are inserted, constants folded. A string literal compared

@@ -756,6 +756,10 @@ def bias_free(values, least):
     return None if len(values) < least else float(series.skew() if least == 3 else series.kurt())
 
 
+def by_frequency(values):
+    return ','.join(str(v) for v in sorted(dict.fromkeys(values), key=lambda v: -values.count(v)))
+
+
 def most_frequent(values):
     return max(values, key=lambda v: (values.count(v), -values.index(v))) if values else None
 
@@ -768,6 +772,8 @@ of_list('LIST_ENTROPY', 'list_entropy([l])', 'iii', lambda row, o: entropy(there
 of_list('LIST_ENTROPY', 'list_entropy(list_value({0}, {1}, {0}, {2}))', 'sss', lambda row, o: entropy(there([*row, row[0]])))
 of_list('LIST_MODE', 'list_mode(list_value({0}, {1}, {2}, {1}))', 'iii', lambda row, o: most_frequent(there([*row, row[1]])))
 of_list('LIST_MODE', 'list_mode(list_value({0}, {1}, {2}, {2}))', 'sss', lambda row, o: most_frequent(there([*row, row[2]])))
+of_list('LIST_BY_FREQUENCY', "list_join(list_by_frequency(list_value({0}, {1}, {2}, {1})), ',')", 'iii', lambda row, o: by_frequency(there([*row, row[1]])))
+of_list('LIST_BY_FREQUENCY', "list_join(list_by_frequency(list_value({0}, {1}, {2}, {0}, {2})), ',')", 'sss', lambda row, o: by_frequency(there([*row, row[0], row[2]])))
 for name, function in (('LIST_BIT_AND', operator.and_), ('LIST_BIT_OR', operator.or_), ('LIST_BIT_XOR', operator.xor)):
     of_list(name, f'{name.lower()}([l])', 'iii', lambda row, o, function=function: functools.reduce(function, there(row)) if there(row) else None)
 of_list('LIST_SKEWNESS', 'list_skewness(list_value({0}, {1}, {2}, [0]))', 'ccc', lambda row, o: bias_free(there([*row, o[0]]), 3), [[0, 4, 9]])
@@ -948,7 +954,8 @@ both('JSON_EACH', "list_join(json_each(" + JSON_DOCUMENT + ", [0], 'value'), '|'
 both('JSON_EACH', "list_join(json_each(" + JSON_DOCUMENT + ", '$.k', [0]), '|')", 's', lambda row, o: {"'key'": '0|1|2', "'type'": 'VARCHAR|UBIGINT|OBJECT', "'fullkey'": '$.k[0]|$.k[1]|$.k[2]', "'path'": '$.k|$.k|$.k', "'id'": '3|4|5'}[o[0]], [["'key'", "'type'", "'fullkey'", "'path'", "'id'"]])
 both('JSON_TREE', "list_join(json_tree(" + JSON_DOCUMENT + ", '$', [0]), '|')", 's', lambda row, o: {"'key'": 'k|0|1|2|x', "'atom'": '%s|7|-2.5' % compact(row[0].replace('\t', '.')), "'fullkey'": '$|$.k|$.k[0]|$.k[1]|$.k[2]|$.k[2].x', "'parent'": '0|2|2|2|5'}[o[0]], [["'key'", "'atom'", "'fullkey'", "'parent'"]])
 both('JSON_CONTAINS', "json_contains(" + JSON_DOCUMENT + ", [0])", 's', lambda row, o: holds(document(row), json.loads(o[0][1:-1])), [["'7'", "'7.0'", "'[7]'", "'{\"k\":[]}'", "'{\"x\":-2.5}'", "'[{\"x\":-2.50},7]'", "'\"a\"'", "'{\"x\":1}'"]])
-both('JSON_MERGE_PATCH', "json_merge_patch(" + JSON_DOCUMENT + ", [0])", 's', lambda row, o: compact(patched(document(row), json.loads(o[0][1:-1]))), [["'{\"a\" : 1}'", "'{\"k\":null}'", "'{\"k\":{\"a\":null,\"b\":2}}'", "'[1, null]'", "'{}'"]])
+graph('JSON_MERGE_PATCH', "json_merge_patch(" + JSON_DOCUMENT + ", [0])", 's', lambda row, o: compact(patched(document(row), json.loads(o[0][1:-1]))), [["'{\"a\" : 1}'", "'{\"k\":null}'", "'{\"k\":{\"a\":null,\"b\":2}}'", "'[1, null]'", "'{}'"]])
+sql('JSON_MERGE_PATCH', "json_merge_patch(" + JSON_DOCUMENT + ", [0])", 's', lambda row, o: compact(json.loads(o[0][1:-1]) if row[0] is None else patched(document(row), json.loads(o[0][1:-1]))), [["'{\"a\" : 1}'", "'{\"k\":null}'", "'{\"k\":{\"a\":null,\"b\":2}}'", "'[1, null]'", "'{}'"]], nulls=True)
 both('JSON_PRETTY', "json_pretty(" + JSON_DOCUMENT + ")", 's', lambda row, o: json.dumps(document(row), ensure_ascii=False, indent=4))
 both('JSON_STRUCTURE', "json_structure(json_extract(" + JSON_DOCUMENT + ", [0]))", 's', lambda row, o: next(map(structure, reached(row, o[0])), None), [JSON_PATHS[:5]])
 for alias, name, model in (('json_extract_path', 'JSON_EXTRACT', compact), ('json_extract_path_text', 'JSON_EXTRACT_STRING', lambda v: v if isinstance(v, str) else compact(v))):
@@ -1066,6 +1073,15 @@ def bucket(row, options):
     return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=us - (us - origin) % width)
 
 
+def late(row):
+    return us_since_1970(row[0]) >= us_since_1970(datetime.date(2000, 1, 1))
+
+
+NAMED = "case when {0} >= date '2000-01-01' then '[0]' else '[1]' end"
+for kind in 'dm':
+    both('DATE_PART', f'date_part({NAMED}, {{0}})', kind, lambda row, o: getattr(row[0], o[0]) if late(row) else row[0].isoweekday() % (8 if o[1] == 'isodow' else 7),
+         [['year', 'month', 'day'], ['isodow', 'DOW', 'dayofweek']])
+    both('DATE_TRUNC', f'date_trunc({NAMED}, {{0}})', kind, lambda row, o: truncated(row, ["'year'" if late(row) else "'month'"]), [['year', 'YEARS'], ['month', 'Mon']])
 graph('MOMENT', 'moment({0})', 'd', lambda row, o: datetime.datetime(row[0].year, row[0].month, row[0].day))
 graph('MOMENT', 'moment({0})', 'm', lambda row, o: row[0])
 both('TIME_BUCKET', "time_bucket(interval '[0]' [1], {0})", 'd', bucket, [[1, 3, 7], ['day', 'month']])

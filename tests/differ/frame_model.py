@@ -162,8 +162,9 @@ def total(values, dtype):
 def mean(values, dtype):
     if not values:
         return None
-    if dtype in ('timestamp', 'duration'):
-        return int((decimal.Decimal(sum(values)) / len(values)).to_integral_value(decimal.ROUND_HALF_EVEN))
+    if dtype in ('date', 'timestamp', 'duration'):
+        unit = 86400000000 if dtype == 'date' else 1
+        return int((decimal.Decimal(sum(values) * unit) / len(values)).to_integral_value(decimal.ROUND_HALF_EVEN))
     if dtype in FLOATING:
         return total(values, dtype) / len(values)
     return float(decimal.Decimal(total(values, dtype)) / len(values))
@@ -229,15 +230,15 @@ def aggregate(text, frame, places):
     function, inside = re.fullmatch(r'(\w+)\((.*)\)', text).groups()
     argument, *more = inside.split(', ')
     column = frame[argument]
-    if function in ('corr', 'cov'):
+    if function in ('corr', 'cov', 'cov_pop'):
         other = frame[more[0]].values
         pairs = [(float(column.values[p]), float(other[p])) for p in places if not missing(column.values[p]) and not missing(other[p])]
-        if len(pairs) < 2:
+        if len(pairs) < (1 if function == 'cov_pop' else 2):
             return None
         a, b = (pd.Series(x) for x in zip(*pairs))
         if function == 'corr' and (a.nunique() < 2 or b.nunique() < 2):
             return None
-        return or_null(a.corr(b) if function == 'corr' else a.cov(b))
+        return or_null(a.corr(b) if function == 'corr' else a.cov(b, ddof=0) if function == 'cov_pop' else a.cov(b))
     if function in ('arg_least', 'arg_most'):
         other = frame[more[0]].values
         rows = [p for p in places if not missing(other[p])]
@@ -259,9 +260,9 @@ def aggregate_text(draw, frame):
     if draw.likely(0.1, 'arg_least', 'arg_most'):
         return f'{draw.prefer(["arg_least", "arg_most"])}({name}, {draw.choice([n for n, c in frame.items() if c["dtype"] != "float64"] or [name])})'
     if not number(dtype):
-        return f'{draw.prefer(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype == "timestamp" else ()))}({name})'
-    if draw.likely(0.1, 'corr', 'cov'):
-        return f'{draw.prefer(["corr", "cov"])}({name}, {draw.choice(numbers)})'
+        return f'{draw.prefer(OF_ANYTHING + (("sum", "mean") if dtype == "duration" else ("mean",) if dtype in ("date", "timestamp") else ()))}({name})'
+    if draw.likely(0.1, 'corr', 'cov', 'cov_pop'):
+        return f'{draw.prefer(["corr", "cov", "cov_pop"])}({name}, {draw.choice(numbers)})'
     function = draw.prefer(OF_NUMBERS + (OF_INTEGERS if 'int' in dtype else ()))
     if function == 'quantile':
         return f'quantile({name}, {draw.choice(["0", "0.25", "0.5", "0.9", "1"])})'

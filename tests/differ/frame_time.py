@@ -84,7 +84,7 @@ def rolled(text, f, rows, p):
         there = rows
     elif function in ('arg_least', 'arg_most'):
         there = [q for q in rows if not missing(f[arguments[1]].values[q])]
-    elif function in ('corr', 'cov'):
+    elif function in ('corr', 'cov', 'cov_pop'):
         there = [q for q in rows if not any(missing(f[a].values[q]) for a in arguments)]
     else:
         there = [q for q in rows if not missing(f[arguments[0]].values[q])]

@@ -11,7 +11,8 @@
 #include "kernel/core/rounding.h"
 #include "kernel/group/result_parts.h"
 
-#define AHEAD 24 /* groups that are fetched before they are used */
+#define AHEAD            24 /* groups that are fetched before they are used */
+#define DAY_MICROSECONDS 86400000000
 
 /* ---- sums and means ---- */
 
@@ -37,6 +38,7 @@ make_mean(struct making *making)
 {
     const struct group_part *sum = making_part(making, USE_SUM);
     bool real = group_is_real(making->dtype);
+    gr_int128 unit = making->dtype == GRANARY_DATE ? DAY_MICROSECONDS : 1;
     double divisor = making_divisor(making);
     size_t at = 0;
     granary_err err = GRANARY_OK;
@@ -49,7 +51,7 @@ make_mean(struct making *making)
             continue;
         }
         if (making->ints != NULL) {
-            making->ints[g] = divide_to_even(sum->ints[g], count);
+            making->ints[g] = (int64_t)divide_to_even(sum->ints[g] * unit, count);
         } else if (real) {
             err = reals_value(sum, g, &at, &making->reals[g]);
             making->reals[g] /= (double)count;
@@ -157,6 +159,7 @@ make_covariance(struct making *making)
         {.x = USE_SUM_Y, .y = USE_SUM_Y, .xy = USE_SQUARE_Y, .xy_rest = USE_SQUARE_Y_REST},
     };
     bool correlation = making->aggregate->function == GR_AGGREGATE_CORR;
+    int64_t ddof = making->aggregate->function != GR_AGGREGATE_COV_POP;
     granary_err err = GRANARY_OK;
 
     for (size_t g = 0; g < making->table->groups && err == GRANARY_OK; g++) {
@@ -164,8 +167,8 @@ make_covariance(struct making *making)
         double value = 0.0;
         double spread[2] = {0.0, 0.0};
 
-        making->there[g] = count > 1;
-        if (count <= 1) {
+        making->there[g] = count > ddof;
+        if (count <= ddof) {
             continue;
         }
         err = moment_of(making, &cross, g, count, &value);
@@ -173,7 +176,7 @@ make_covariance(struct making *making)
             err = moment_of(making, &squares[i], g, count, &spread[i]);
         }
         if (!correlation) {
-            making->reals[g] = value / (double)(count - 1);
+            making->reals[g] = value / (double)(count - ddof);
         } else if (spread[0] > 0.0 && spread[1] > 0.0 && isfinite(spread[0]) && isfinite(spread[1])) {
             value /= sqrt(spread[0]) * sqrt(spread[1]);
             making->reals[g] = value > 1.0 ? 1.0 : value < -1.0 ? -1.0 : value;

@@ -6,6 +6,8 @@
 #include "kernel/rows/node.h"
 #include "kernel/rows/store.h"
 
+#define FIRST_DAY (-719162) /* 0001-01-01 */
+
 /* hh:mm:ss[.f], without zeros at the end of the fraction */
 static void
 add_clock(int64_t us, struct gr_buf *out)
@@ -23,12 +25,26 @@ add_clock(int64_t us, struct gr_buf *out)
     }
 }
 
+/* A day before year 1 is "0044-03-15 (BC)". */
+static void
+add_date(int64_t days, struct gr_buf *out)
+{
+    struct gr_civil civil;
+
+    if (days >= FIRST_DAY) {
+        gr_date_format(days, out);
+    } else {
+        civil = gr_date_civil(days);
+        gr_buf_addf(out, "%04lld-%02d-%02d (BC)", 1 - (long long)civil.year, civil.month, civil.day);
+    }
+}
+
 static void
 add_timestamp(int64_t us, struct gr_buf *out)
 {
     int64_t clock = us % DAY_US;
 
-    gr_date_format(us / DAY_US - (clock < 0), out);
+    add_date(us / DAY_US - (clock < 0), out);
     gr_buf_add(out, " ", 1);
     add_clock(clock < 0 ? clock + DAY_US : clock, out);
 }
@@ -93,6 +109,9 @@ value_as_text(const struct node *node, int64_t i, struct gr_buf *out)
     char copy[64];
 
     switch (gr_dtype_kind(node->dtype)) {
+    case GRANARY_DATE:
+        add_date(node_int_at(node, i), out);
+        return;
     case GRANARY_TIMESTAMP:
         add_timestamp(node_int_at(node, i), out);
         return;

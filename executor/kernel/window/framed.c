@@ -130,6 +130,7 @@ choose_way(const struct gr_window *window, const granary_column *value, int *ret
     case GR_AGGREGATE_STD:
     case GR_AGGREGATE_SEM:
     case GR_AGGREGATE_COV:
+    case GR_AGGREGATE_COV_POP:
     case GR_AGGREGATE_CORR:
         return &framed_spread;
     case GR_AGGREGATE_MIN:

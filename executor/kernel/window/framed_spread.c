@@ -234,14 +234,16 @@ give_spread(struct framed *f, const struct moments *m, int64_t row)
 static void
 give_pair(struct framed *f, const struct moments *m, int64_t row)
 {
+    int64_t ddof = framed_function(f) != GR_AGGREGATE_COV_POP;
     double value = m->xy;
 
-    if (m->count < 2) {
+    if (m->count <= ddof) {
         return;
     }
-    if (framed_function(f) == GR_AGGREGATE_COV) {
+    if (framed_function(f) != GR_AGGREGATE_CORR) {
         window_put(&f->job.out, row,
-                   value / divisor_of(f->job.value.column) / divisor_of(f->job.second.column) / (double)(m->count - 1));
+                   value / divisor_of(f->job.value.column) / divisor_of(f->job.second.column) /
+                       (double)(m->count - ddof));
     } else if (m->xx > 0 && m->yy > 0) {
         value /= sqrt(m->xx) * sqrt(m->yy);
         window_put(&f->job.out, row, value > 1 ? 1 : value < -1 ? -1 : value);

@@ -393,17 +393,18 @@ give_spread(struct framed *f, const struct exact_sum *at, int64_t count, int64_t
 static void
 give_pair(struct framed *f, const struct exact_sum *at, int64_t count, int64_t row)
 {
+    int64_t ddof = framed_function(f) != GR_AGGREGATE_COV_POP;
     double value;
     double x;
     double y;
 
-    if (count < 2) {
+    if (count <= ddof) {
         return;
     }
     value = central(&at[X], &at[Y], &at[XY], count);
-    if (framed_function(f) == GR_AGGREGATE_COV) {
+    if (framed_function(f) != GR_AGGREGATE_CORR) {
         window_put(&f->job.out, row,
-                   value / divisor_of(f->job.value.column) / divisor_of(f->job.second.column) / (double)(count - 1));
+                   value / divisor_of(f->job.value.column) / divisor_of(f->job.second.column) / (double)(count - ddof));
         return;
     }
     x = central(&at[X], &at[X], &at[XX], count);

@@ -8,6 +8,8 @@
 #include "kernel/core/scratch.h"
 #include "kernel/window/frames.h"
 
+#define DAY_MICROSECONDS 86400000000
+
 struct whole {
     int64_t *counts; /* of values before each place of the partition */
     gr_int128 *sums; /* NULL: nobody asks */
@@ -71,6 +73,7 @@ whole_give(struct framed *f, const struct frame_pieces *pieces, int64_t row)
     const struct whole *whole = f->state;
     enum gr_aggregate_function function = framed_function(f);
     struct window_out *out = &f->job.out;
+    gr_int128 unit = f->job.value.column != NULL && f->job.value.column->dtype == GRANARY_DATE ? DAY_MICROSECONDS : 1;
     int64_t count = 0;
     gr_int128 sum = 0;
 
@@ -89,7 +92,7 @@ whole_give(struct framed *f, const struct frame_pieces *pieces, int64_t row)
     }
     out->valid[row] = count > 0 || function == GR_AGGREGATE_COUNT || function == GR_AGGREGATE_SIZE;
     out->integers[row] = function == GR_AGGREGATE_SUM                 ? sum
-                         : function == GR_AGGREGATE_MEAN && count > 0 ? divide_to_even(sum, count)
+                         : function == GR_AGGREGATE_MEAN && count > 0 ? divide_to_even(sum * unit, count)
                          : function == GR_AGGREGATE_ANY               ? sum > 0
                          : function == GR_AGGREGATE_ALL               ? sum == count
                                                                       : count;

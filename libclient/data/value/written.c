@@ -2,11 +2,15 @@
 #include "data/value/written.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "data/value/calendar.h"
 #include "data/value/number.h"
+
+#define DAY_US INT64_C(86400000000)
 
 static void
 trim(const char **text, size_t *size)
@@ -190,6 +194,36 @@ add_digits(struct strict *to, const char **at, const char *end, size_t width, si
     return true;
 }
 
+/* Bytes of an era behind a date, as it is written there; 0: it is another one, or none. */
+static size_t
+era_size(const char *at, const char *end, const char *era)
+{
+    size_t size = strlen(era);
+
+    return (size_t)(end - at) >= size && strncasecmp(at, era, size) == 0 && (at + size == end || at[size] == ' ') ? size
+                                                                                                                  : 0;
+}
+
+/* " (BC)" or " BC" behind a date that is all of the text so far: its year is the one before by how the strict readers
+ * count. " AD" says nothing. */
+static bool
+add_era(struct strict *to, const char **at, const char *end)
+{
+    enum { DAY = sizeof "-MM-DD" - 1 };
+    char year[8] = "";
+    char day[DAY + 1] = "";
+    size_t size = era_size(*at, end, " (BC)") + era_size(*at, end, " BC");
+
+    *at += size + era_size(*at, end, " AD");
+    if (size == 0) {
+        return true;
+    }
+    memcpy(year, to->text, to->size - DAY);
+    memcpy(day, to->text + to->size - DAY, DAY);
+    to->size = (size_t)snprintf(to->text, sizeof to->text, "-%04ld%s", strtol(year, NULL, 10) - 1, day);
+    return strtol(year, NULL, 10) > 0; /* not of a year with a sign */
+}
+
 static bool
 add_date(struct strict *to, const char **at, const char *end)
 {
@@ -198,17 +232,17 @@ add_date(struct strict *to, const char **at, const char *end)
     if (*at < end && **at == '-') {
         (void)add(to, (*at)++, 1);
     }
-    if (!add_digits(to, at, end, 4, 7) || *at == end || (**at != '-' && **at != '/')) {
+    if (!add_digits(to, at, end, 4, 7) || *at == end || **at == '\0' || strchr("-/ \\", **at) == NULL) {
         return false;
     }
     between = *(*at)++;
     if (!add(to, "-", 1) || !add_digits(to, at, end, 2, 2) || *at == end || *(*at)++ != between) {
         return false;
     }
-    return add(to, "-", 1) && add_digits(to, at, end, 2, 2);
+    return add(to, "-", 1) && add_digits(to, at, end, 2, 2) && add_era(to, at, end);
 }
 
-/* "h:mm[:ss[.f]]" and what follows, an offset. */
+/* "h:mm[:ss[.f]]"; with a colon at the end what is missing is 0. */
 static bool
 add_clock(struct strict *to, const char **at, const char *end)
 {
@@ -218,6 +252,10 @@ add_clock(struct strict *to, const char **at, const char *end)
         return false;
     }
     for (int part = 0; part < 2 && *at < end && **at == ':'; part++) {
+        if (*at + 1 == end) {
+            ++*at;
+            return add(to, ":00", 3);
+        }
         if (!add(to, (*at)++, 1) || !add_digits(to, at, end, 2, 2)) {
             return false;
         }
@@ -235,6 +273,38 @@ add_clock(struct strict *to, const char **at, const char *end)
     return true;
 }
 
+/* Whether a time of day is 24:00, which then becomes 00:00. */
+static bool
+take_midnight(char *clock, size_t size)
+{
+    if (size < 2 || memcmp(clock, "24", 2) != 0) {
+        return false;
+    }
+    for (size_t i = 2; i < size; i++) {
+        if (clock[i] == '\0' || strchr("0:.", clock[i]) == NULL) {
+            return false;
+        }
+    }
+    memcpy(clock, "00", 2);
+    return true;
+}
+
+/* What stands behind a time of day: an offset, or the name of UTC in any case. */
+static bool
+add_zone(struct strict *to, const char *at, size_t size)
+{
+    size_t blank = size > 0 && at[0] == ' ' ? 1 : 0;
+
+    return size == blank + 3 && strncasecmp(at + blank, "UTC", 3) == 0 ? add(to, "UTC", 3) : add(to, at, size);
+}
+
+/* Those that SQL knows: beyond are infinite ones, and half a day at the beginning. */
+static bool
+is_within(int64_t microseconds)
+{
+    return microseconds >= INT64_C(-9223372022400000000) && microseconds < INT64_MAX;
+}
+
 /* A date, and perhaps a time of day and an offset behind it, which may have to be one without counting. */
 static bool
 moment_written(const char *text, size_t size, bool counts, int64_t *ret_microseconds)
@@ -242,7 +312,8 @@ moment_written(const char *text, size_t size, bool counts, int64_t *ret_microsec
     struct strict strict = {.size = 0};
     const char *at;
     const char *end;
-    size_t clock = 0;
+    size_t date, clock = 0;
+    bool midnight = false;
     bool told;
 
     trim(&text, &size);
@@ -254,17 +325,32 @@ moment_written(const char *text, size_t size, bool counts, int64_t *ret_microsec
     if (at < end && (*at == 'T' || *at == 't' || *at == ' ')) {
         while (++at < end && *at == ' ') {
         }
+        date = strict.size + 1;
         if (!add(&strict, " ", 1) || !add_clock(&strict, &at, end)) {
             return false;
         }
         clock = strict.size;
-        if (!add(&strict, at, (size_t)(end - at))) {
+        midnight = take_midnight(strict.text + date, clock - date);
+        if (!add_zone(&strict, at, (size_t)(end - at))) {
             return false;
         }
         at = end;
     }
     return at == end && gr_instant_parse(strict.text, strict.size, ret_microseconds, &told) &&
-           (counts || !told || gr_timestamp_parse(strict.text, clock, ret_microseconds));
+           (counts || !told || gr_timestamp_parse(strict.text, clock, ret_microseconds)) &&
+           !__builtin_add_overflow(*ret_microseconds, midnight ? DAY_US : 0, ret_microseconds) &&
+           is_within(*ret_microseconds);
+}
+
+/* Whether a time of day stands there, and perhaps an offset. */
+static bool
+is_clock(const char *text, size_t size)
+{
+    struct strict near = {.size = 0}; /* of a day whose timestamps are all in range */
+    int64_t microseconds;
+
+    return add(&near, "1970-01-02", 10) && add(&near, text, size) &&
+           moment_written(near.text, near.size, false, &microseconds);
 }
 
 bool
@@ -272,15 +358,14 @@ gr_date_written(const char *text, size_t size, int32_t *ret_days)
 {
     struct strict strict = {.size = 0};
     const char *at;
-    int64_t microseconds;
 
     trim(&text, &size);
     at = text;
     if (!add_date(&strict, &at, text + size)) {
         return false;
     }
-    return (at == text + size || moment_written(text, size, false, &microseconds)) &&
-           gr_date_parse(strict.text, strict.size, ret_days);
+    return (at == text + size || is_clock(at, (size_t)(text + size - at))) &&
+           gr_date_parse(strict.text, strict.size, ret_days) && *ret_days > -INT32_MAX && *ret_days < INT32_MAX;
 }
 
 bool
@@ -310,8 +395,8 @@ gr_time_written(const char *text, size_t size, int64_t *ret_microseconds)
     if (!moment_written(text, size, false, ret_microseconds)) {
         return false;
     }
-    *ret_microseconds %= INT64_C(86400000000);
-    *ret_microseconds += *ret_microseconds < 0 ? INT64_C(86400000000) : 0;
+    *ret_microseconds %= DAY_US;
+    *ret_microseconds += *ret_microseconds < 0 ? DAY_US : 0;
     return true;
 }
 
@@ -354,6 +439,6 @@ gr_span_written(const char *text, size_t size, int64_t *ret_microseconds)
     at = text;
     days = take_whole_days(&at, text + size);
     return at > text && (at == text + size || gr_span_parse(at, (size_t)(text + size - at), &rest)) &&
-           !__builtin_mul_overflow(days, INT64_C(86400000000), ret_microseconds) &&
+           !__builtin_mul_overflow(days, DAY_US, ret_microseconds) &&
            !__builtin_add_overflow(*ret_microseconds, rest, ret_microseconds);
 }

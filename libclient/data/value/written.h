@@ -22,10 +22,11 @@ bool gr_decimal_written(const char *text, size_t size, int scale, gr_int128 *ret
 bool gr_real_written(const char *text, size_t size, double *ret_value);
 /* Also yes, no, y and n. */
 bool gr_bool_written(const char *text, size_t size, bool *ret_value);
-/* Months and days of one digit, years of fewer than four, "/" for "-"; a time of day behind it is left out. */
+/* Months and days of one digit, years of fewer than four and " (BC)", "/", "\" or a blank for "-"; a time of day behind it is
+ * left out. */
 bool gr_date_written(const char *text, size_t size, int32_t *ret_days);
-/* The same with a time of day, whose hours may have one digit, and whose fraction any number. An offset from UTC is
- * left out of a timestamp, and counted in of an instant. */
+/* The same with a time of day, whose hours may have one digit, and whose fraction any number; 24:00 is the next day. An
+ * offset from UTC is left out of a timestamp, and counted in of an instant. */
 bool gr_timestamp_written(const char *text, size_t size, int64_t *ret_microseconds);
 bool gr_instant_written(const char *text, size_t size, int64_t *ret_microseconds);
 /* Of a date with a time of day the time. */

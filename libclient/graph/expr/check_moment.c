@@ -23,9 +23,50 @@ static const char *const units[][5] = {
     {"millennium", "millennia", "mil", "millenium"},
 };
 
-/* The kernels' name of a unit; NULL: it is none. */
-static const char *
-unit_named(const char *name)
+/* Parts, and what a part is called. */
+static const struct {
+    enum gr_expr_op op;
+    const char *names[6];
+} parts[] = {
+    {GR_OP_YEAR, {"year", "years", "y", "yr", "yrs"}},
+    {GR_OP_QUARTER, {"quarter", "quarters"}},
+    {GR_OP_MONTH, {"month", "months", "mon", "mons"}},
+    {GR_OP_WEEK, {"week", "weeks", "w", "weekofyear"}},
+    {GR_OP_DAY, {"day", "days", "d", "dayofmonth"}},
+    {GR_OP_DAYOFWEEK, {"dow", "isodow", "dayofweek", "weekday"}},
+    {GR_OP_DAYOFYEAR, {"doy", "dayofyear"}},
+    {GR_OP_HOUR, {"hour", "hours", "h", "hr", "hrs"}},
+    {GR_OP_MINUTE, {"minute", "minutes", "m", "min", "mins"}},
+    {GR_OP_SECOND, {"second", "seconds", "s", "sec", "secs"}},
+    {GR_OP_MILLISECONDS, {"millisecond", "milliseconds", "ms", "msec", "msecs"}},
+    {GR_OP_MICROSECONDS, {"microsecond", "microseconds", "us", "usec", "usecs"}},
+    {GR_OP_NANOSECONDS, {"nanosecond", "nanoseconds"}},
+    {GR_OP_DECADE, {"decade", "decades", "dec", "decs"}},
+    {GR_OP_CENTURY, {"century", "centuries", "cent", "c"}},
+    {GR_OP_MILLENNIUM, {"millennium", "millennia", "mil", "millenium"}},
+    {GR_OP_ERA, {"era"}},
+    {GR_OP_ISOYEAR, {"isoyear"}},
+    {GR_OP_YEARWEEK, {"yearweek"}},
+    {GR_OP_JULIAN, {"julian"}},
+    {GR_OP_EPOCH, {"epoch"}},
+};
+
+bool
+gr_expr_part_named(const char *name, enum gr_expr_op *ret_op)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        for (size_t k = 0; k < 6 && parts[i].names[k] != NULL; k++) {
+            if (strcasecmp(parts[i].names[k], name) == 0) {
+                *ret_op = parts[i].op;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *
+gr_expr_unit_named(const char *name)
 {
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         for (size_t k = 0; k < 5 && units[i][k] != NULL; k++) {
@@ -34,12 +75,12 @@ unit_named(const char *name)
             }
         }
     }
-    return NULL;
+    return strcasecmp(name, "isoyear") == 0 ? "isoyear" : NULL;
 }
 
-/* The unit in quotes, operand 0, gets the kernels' name. */
+/* The unit in quotes, operand 0, gets the kernels' name. isoyear: whether that is one */
 static granary_err
-check_unit(struct gr_expr *expr, const char *more)
+check_unit(struct gr_expr *expr, bool isoyear)
 {
     struct gr_expr *unit = expr->operands[0];
     const char *name;
@@ -48,8 +89,8 @@ check_unit(struct gr_expr *expr, const char *more)
     if (!expr_is_text(unit)) {
         return expr_wrong_operand(expr, 0, "a unit in quotes, such as 'month',");
     }
-    name = strcasecmp(unit->text, more) == 0 ? more : unit_named(unit->text);
-    if (name == NULL) {
+    name = gr_expr_unit_named(unit->text);
+    if (name == NULL || (!isoyear && strcmp(name, "isoyear") == 0)) {
         return gr_fail(GRANARY_EINVAL,
                        "position %d: %s() knows year, quarter, month, week, day, hour, minute, second, millisecond, "
                        "microsecond, decade, century, millennium, not '%.60s'",
@@ -89,8 +130,15 @@ expr_check_moment(struct gr_expr *expr)
 granary_err
 expr_check_date_trunc(struct gr_expr *expr)
 {
-    granary_err err = check_unit(expr, "isoyear");
+    struct gr_expr *unit = expr->operands[0];
+    granary_err err = GRANARY_OK;
 
+    if (unit->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(unit, GRANARY_STRING);
+    }
+    if (unit->dtype != GRANARY_STRING || expr_is_text(unit)) { /* else each row says it */
+        err = check_unit(expr, true);
+    }
     if (err != GRANARY_OK) {
         return err;
     }
@@ -104,11 +152,31 @@ expr_check_date_trunc(struct gr_expr *expr)
     return GRANARY_OK;
 }
 
+granary_err
+expr_check_date_part(struct gr_expr *expr)
+{
+    struct gr_expr *at = expr->operands[1];
+
+    if (expr->operands[0]->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(expr->operands[0], GRANARY_STRING);
+    }
+    if (at->dtype == GRANARY_NULLTYPE) {
+        expr_become_null(at, GRANARY_DATE);
+    }
+    expr->dtype = GRANARY_INT64;
+    if (expr->operands[0]->dtype != GRANARY_STRING) {
+        return expr_wrong_operand(expr, 0, "the name of a part");
+    }
+    return expr_has_day(at->dtype) || at->dtype == GRANARY_TIME
+               ? GRANARY_OK
+               : expr_wrong_operand(expr, 1, "a date, time or timestamp");
+}
+
 /* Two of one dtype, which has hours where the unit is below a day. */
 granary_err
 expr_check_date_diff(struct gr_expr *expr)
 {
-    granary_err err = check_unit(expr, "");
+    granary_err err = check_unit(expr, false);
     granary_dtype dtype;
     bool clock;
 

@@ -358,9 +358,11 @@ fold_cast(struct gr_expr *expr)
                expr_read_clock(expr->target, a->text, a->text_size, &microseconds)) {
         become_literal(expr, expr->target)->value.i = microseconds;
     } else if (a->dtype == GRANARY_DATE && is_clock(expr->target) && expr->target != GRANARY_TIME) {
-        int64_t value = (int64_t)a->value.i * DAY_US;
+        gr_int128 value = a->value.i * DAY_US;
 
-        become_literal(expr, expr->target)->value.i = value;
+        if (gr_dtype_fits(expr->target, value)) {
+            become_literal(expr, expr->target)->value.i = value;
+        }
     } else if (expr_has_day(a->dtype) && is_clock(a->dtype) && expr_has_day(expr->target) && is_clock(expr->target)) {
         int64_t value = (int64_t)a->value.i;
 

@@ -123,6 +123,9 @@ form_of(const char *name, size_t count)
 static struct sql_expr *
 make_call(const struct call *c, const char *word, struct sql_expr **args, size_t count)
 {
+    static const char *const casts[][2] = {
+        {"double", "float64"}, {"bigint", "int64"}, {"string", "string"}, {"date", "date"}};
+
     if (word[0] == '_') { /* a part that forms share */
         struct call part = *c;
 
@@ -143,12 +146,10 @@ make_call(const struct call *c, const char *word, struct sql_expr **args, size_t
     if (strcmp(word, "is_null") == 0) {
         return composed_null_test(c, args[0], false);
     }
-    if (strcmp(word, "double") == 0 || strcmp(word, "bigint") == 0 || strcmp(word, "string") == 0) {
-        return composed_call(c, SQL_CAST,
-                             word[0] == 'd'   ? "float64"
-                             : word[0] == 'b' ? "int64"
-                                              : "string",
-                             args, count);
+    for (size_t i = 0; i < sizeof casts / sizeof casts[0]; i++) {
+        if (strcmp(word, casts[i][0]) == 0) {
+            return composed_call(c, SQL_CAST, casts[i][1], args, count);
+        }
     }
     if (strcmp(word, "json_of") == 0) {
         return sql_parse_json_of(c->p, args[0], c->position);
@@ -236,7 +237,8 @@ static const char *const mosts[] = {"arg_max", "max_by", "argmax", "arg_max_null
 static const char *const leasts_last[] = {"arg_min_nulls_last", "min_by_nulls_last", NULL};
 static const char *const mosts_last[] = {"arg_max_nulls_last", "max_by_nulls_last", NULL};
 static const char *const conts[] = {"quantile_cont", "percentile_cont", NULL};
-static const char *const discs[] = {"quantile_disc", "percentile_disc", "quantile", "approx_quantile", NULL};
+static const char *const discs[] = {"quantile_disc",   "percentile_disc",    "quantile",
+                                    "approx_quantile", "reservoir_quantile", NULL};
 
 /* sum(DISTINCT x) and its kin: of the list of different values. */
 static const char *const of_different[][2] = {
@@ -254,6 +256,11 @@ static const char *const of_different[][2] = {
     {"fsum", "list_sum($1)"},
     {"kahan_sum", "list_sum($1)"},
     {"favg", "list_mean($1)"},
+    {"entropy", "coalesce(list_entropy($1), 0e0)"},
+    {"mad", "list_mad($1)"},
+    {"skewness", "list_skewness($1)"},
+    {"kurtosis", "list_kurtosis($1)"},
+    {"bit_xor", "list_bit_xor($1)"},
 };
 
 /* Those whose value DISTINCT does not change. */
@@ -306,15 +313,19 @@ compose_distinct(const struct call *c, const char *name)
     return refuse_distinct(c);
 }
 
-/* Of equally frequent values it is that which comes first in the order. */
+/* Of equally frequent values it is that which comes first in the order; with DISTINCT all are. */
 static struct sql_expr *
 mode(const struct call *c, const struct inside *in)
 {
     struct sql_expr *there;
 
-    if (in->distinct || c->count != 1) {
-        (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->position, "'mode' takes one value, and no DISTINCT");
+    if (c->count != 1) {
+        (void)sql_fail(c->p->q, GRANARY_EINVAL, c->position, "'mode' takes one value");
         return NULL;
+    }
+    if (in->distinct) {
+        return in->count == 0 ? composed_aggregate(c, "first", c->args, 1)
+                              : composed_aggregate(c, in->order[0].descending ? "max" : "min", c->args, 1);
     }
     if (in->count == 1 && !in->order[0].descending && gathered_same(in->order[0].expr, c->args[0])) {
         return composed_aggregate(c, "mode", c->args, 1);
@@ -334,6 +345,17 @@ extreme_nulls_last(const struct call *c, bool most)
                          : CALL(c, SQL_FUNCTION, "list_extract", list, composed_literal(c, "1"));
 }
 
+/* approx_top_k(x, k), exactly: of equally frequent values the first. */
+static struct sql_expr *
+most_frequent(const struct call *c, const struct inside *in)
+{
+    struct sql_expr *list = in->count == 0 ? composed_aggregate(c, "list", c->args, 1)
+                                           : gathered_in_order(c, c->args[0], in->order, in->count, NULL);
+
+    return CALL(c, SQL_FUNCTION, "list_slice", CALL(c, SQL_FUNCTION, "list_by_frequency", list),
+                composed_literal(c, "1"), c->args[1]);
+}
+
 static struct sql_expr *
 compose(const struct call *c, const char *name, const struct inside *in)
 {
@@ -345,8 +367,13 @@ compose(const struct call *c, const char *name, const struct inside *in)
     if (sql_parse_is_one_of(name, list_sorts)) {
         return gathered_sorted(c, strstr(name, "reverse") != NULL);
     }
+    if (strcmp(name, "approx_top_k") == 0 && c->count == 2 && !in->distinct) {
+        return most_frequent(c, in);
+    }
     if (sql_parse_is_one_of(name, conts) || sql_parse_is_one_of(name, discs)) {
-        if (in->distinct || c->count != 2 || in->count > 1 ||
+        bool sample = c->count == 3 && strcmp(name, "reservoir_quantile") == 0; /* whose size does not matter */
+
+        if (in->distinct || (c->count != 2 && !sample) || in->count > 1 ||
             (in->count == 1 && !gathered_same(in->order[0].expr, c->args[0]))) {
             (void)sql_fail(q, GRANARY_EUNSUPPORTED, c->position,
                            "'%s' takes a value and a fraction, in the order of the value and without DISTINCT",
@@ -392,14 +419,13 @@ static const struct {
 } absent[] = {
     {"list_zip", "structs: unnest the lists side by side"},
     {"array_zip", "structs: unnest the lists side by side"},
+    {"histogram_exact", "maps: GROUP BY the value, and count"},
     {"histogram", "maps: GROUP BY the value, and count"},
     {"list_histogram", "maps: unnest the list, GROUP BY its items, and count"},
-    {"approx_top_k", "counts that are not exact: GROUP BY the value, ORDER BY count(*) DESC, and LIMIT"},
     {"current_database", "databases with names: SELECT a constant"},
     {"current_catalog", "databases with names: SELECT a constant"},
     {"version", "a version that other engines know: ask granary --version"},
     {"setseed", "a generator with a state: write random_of(seed, n), n a number of the row"},
-    {"reservoir_quantile", "a sample of its own: use quantile_cont, which is exact"},
 };
 
 /* false: it is none of these. */
@@ -435,7 +461,7 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
         return true;
     }
     if (sql_parse_is_one_of(name, lists) || sql_parse_is_one_of(name, texts) || sql_parse_is_one_of(name, discs) ||
-        sql_parse_is_one_of(name, conts) ||
+        sql_parse_is_one_of(name, conts) || strcmp(name, "approx_top_k") == 0 ||
         ((sql_parse_is_one_of(name, leasts) || sql_parse_is_one_of(name, mosts) ||
           sql_parse_is_one_of(name, leasts_last) || sql_parse_is_one_of(name, mosts_last)) &&
          (call->n_args == 2 || call->n_args == 3)) ||
@@ -445,7 +471,8 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
     return distinct ||
            (call->n_agg_order > 0 &&
             (sql_parse_is_one_of(name, firsts) || (strcmp(name, "nth_value") == 0 && call->over != NULL))) ||
-           ((call->agg_within_group || call->n_agg_order > 0) && strcmp(name, "mode") == 0);
+           ((call->agg_within_group || call->n_agg_order > 0 || (call->agg_distinct && call->over == NULL)) &&
+            strcmp(name, "mode") == 0);
 }
 
 /* An aggregate in which the order of values does not show, or none of more than one value. */

@@ -208,6 +208,19 @@ gathered_same(const struct sql_expr *a, const struct sql_expr *b)
     return same;
 }
 
+/* Whether it is made of literals by functions alone. */
+static bool
+is_constant(const struct sql_expr *expr)
+{
+    bool constant = expr->kind == SQL_LITERAL || expr->kind == SQL_CAST ||
+                    (expr->kind == SQL_FUNCTION && expr->count > 0 && strcmp(expr->text, SQL_UNNEST) != 0);
+
+    for (size_t i = 0; i < expr->count && constant; i++) {
+        constant = is_constant(expr->args[i]);
+    }
+    return constant;
+}
+
 /* A separator is one text for all rows. */
 static struct sql_expr *
 separator(const struct call *c)
@@ -215,9 +228,9 @@ separator(const struct call *c)
     if (c->count == 1) {
         return composed_literal(c, "','");
     }
-    if (c->args[1]->kind != SQL_LITERAL) {
+    if (!is_constant(c->args[1])) {
         (void)sql_fail(c->p->q, GRANARY_EUNSUPPORTED, c->args[1]->position,
-                       "the separator of '%s' must be a text as written, such as ', '", c->written);
+                       "the separator of '%s' must be a text of no column, such as ', '", c->written);
         return NULL;
     }
     return c->args[1];
@@ -318,6 +331,20 @@ without_cast(struct sql_expr *expr)
     return expr;
 }
 
+/* [], of the type that values or quantiles have; null where there are no values. */
+static struct sql_expr *
+no_quantiles(const struct call *c, bool cont)
+{
+    struct sql_expr *half[] = {c->args[0], composed_literal(c, "0.5")};
+    struct sql_expr *list = cont ? CALL(c, SQL_FUNCTION, "list_value", composed_aggregate(c, "quantile", half, 2))
+                                 : composed_aggregate(c, "list", c->args, 1);
+    struct sql_expr *counted = composed_aggregate(c, "count", c->args, 1);
+
+    return CALL(c, SQL_CASE, "", CALL(c, SQL_INFIX, "=", counted, composed_literal(c, "0")),
+                composed_literal(c, "null"),
+                CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), composed_literal(c, "0")));
+}
+
 /* Of one fraction, or a list of what each of a list gives. */
 struct sql_expr *
 gathered_quantiles(const struct call *c, struct sql_expr *given, bool cont, bool descending)
@@ -329,6 +356,10 @@ gathered_quantiles(const struct call *c, struct sql_expr *given, bool cont, bool
         list ? sql_parse_new_expr(c->p, SQL_FUNCTION, c->position, "list_value", fraction->count) : NULL;
     struct sql_expr *counted;
 
+    if (fraction->kind == SQL_FUNCTION && strcmp(fraction->text, "list_distinct") == 0 &&
+        gathered_same(fraction, composed_read(c, "list_distinct(list_value(null))"))) {
+        return no_quantiles(c, cont);
+    }
     if (negative) { /* from the other end */
         fraction =
             composed_literal(c, sql_printf(c->p->q, "%.*s", (int)strlen(fraction->text) - 3, fraction->text + 2));

@@ -24,61 +24,22 @@ parse_weekday(struct parse *p, PgQuery__Node *const *args, bool iso, int positio
                                     sql_parse_new_expr(p, SQL_LITERAL, position, "7", 0));
 }
 
-/* What SQL calls a part, and the function of it. */
-static const char *
-function_of_part(const char *part)
-{
-    static const char *const parts[][7] = {
-        {"year", "year", "years", "y", "yr", "yrs"},
-        {"quarter", "quarter", "quarters"},
-        {"month", "month", "months", "mon", "mons"},
-        {"week", "week", "weeks", "w", "weekofyear"},
-        {"day", "day", "days", "d", "dayofmonth"},
-        {"dayofyear", "doy", "dayofyear"},
-        {"hour", "hour", "hours", "h", "hr", "hrs"},
-        {"minute", "minute", "minutes", "m", "min", "mins"},
-        {"second", "second", "seconds", "s", "sec", "secs"},
-        {"milliseconds", "millisecond", "milliseconds", "ms", "msec", "msecs"},
-        {"microseconds", "microsecond", "microseconds", "us", "usec", "usecs"},
-        {"nanoseconds", "nanosecond", "nanoseconds"},
-        {"decade", "decade", "decades", "dec", "decs"},
-        {"century", "century", "centuries", "cent", "c"},
-        {"millennium", "millennium", "millennia", "mil", "millenium"},
-        {"era", "era"},
-        {"isoyear", "isoyear"},
-        {"yearweek", "yearweek"},
-        {"julian", "julian"},
-        {"epoch", "epoch"},
-    };
-
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        for (size_t k = 1; k < 7 && parts[i][k] != NULL; k++) {
-            if (strcasecmp(parts[i][k], part) == 0) {
-                return parts[i][0];
-            }
-        }
-    }
-    return NULL;
-}
-
 /* EXTRACT(part FROM x), date_part('part', x) */
 static struct sql_expr *
 parse_extract(struct parse *p, const PgQuery__FuncCall *call)
 {
     const PgQuery__Node *part = TAKE(p, call, args)[0];
+    enum gr_expr_op op;
 
-    if (part->node_case == PG_QUERY__NODE__NODE_A_CONST && part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL) {
-        const char *unit = TAKE(p, part->a_const->sval, sval);
-        const char *function = function_of_part(unit);
-        bool iso = strcasecmp("isodow", unit) == 0;
-
-        if (iso || strcasecmp("dow", unit) == 0 || strcasecmp("dayofweek", unit) == 0 ||
-            strcasecmp("weekday", unit) == 0) {
-            return parse_weekday(p, TAKE(p, call, args) + 1, iso, call->location);
-        }
-        if (function != NULL) {
-            return sql_parse_arguments(p, function, TAKE(p, call, args) + 1, 1, call->location);
-        }
+    if (part->node_case != PG_QUERY__NODE__NODE_A_CONST || part->a_const->isnull) { /* a row says it */
+        return sql_parse_arguments(p, "date_part", TAKE(p, call, args), 2, call->location);
+    }
+    if (part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL &&
+        gr_expr_part_named(TAKE(p, part->a_const->sval, sval), &op)) {
+        return op == GR_OP_DAYOFWEEK
+                   ? parse_weekday(p, TAKE(p, call, args) + 1, strcasecmp(part->a_const->sval->sval, "isodow") == 0,
+                                   call->location)
+                   : sql_parse_arguments(p, gr_expr_op_text(op), TAKE(p, call, args) + 1, 1, call->location);
     }
     (void)sql_fail(
         p->q, GRANARY_EUNSUPPORTED, call->location,

@@ -299,30 +299,34 @@ parse_with(struct parse *p, const PgQuery__WithClause *with, struct sql_select *
     return select->with != NULL;
 }
 
-/* ORDER BY create_sort_key(x, 'DESC NULLS FIRST') is ORDER BY x DESC NULLS FIRST. false: it is something else */
+/*
+ * create_sort_key(x, 'DESC NULLS FIRST') in ORDER BY is x in that order. *from becomes x. false: the statement has failed.
+ */
 static bool
-parse_sort_key(struct parse *p, const PgQuery__Node *from, struct sql_order *order)
+take_sort_key(struct parse *p, const PgQuery__Node **from, struct sql_order *order)
 {
-    static const char *const ways[] = {"asc nulls last", "asc nulls first", "desc nulls last", "desc nulls first"};
-    const PgQuery__FuncCall *call = from->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ? from->func_call : NULL;
-    const PgQuery__AConst *way = NULL;
+    static const char *const ways[] = {"ASC NULLS LAST", "DESC NULLS LAST", "ASC NULLS FIRST", "DESC NULLS FIRST"};
+    const PgQuery__FuncCall *call = (*from)->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ? (*from)->func_call : NULL;
+    const PgQuery__Node *way = call != NULL && call->n_args == 2 && call->n_funcname == 1 ? call->args[1] : NULL;
+    size_t i = 0;
 
-    if (call != NULL && call->n_args == 2 && call->args[1]->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-        call->args[1]->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL && call->n_funcname == 1 &&
-        strcmp(call->funcname[0]->string->sval, "create_sort_key") == 0 && !order->descending && !order->nulls_first) {
-        way = call->args[1]->a_const;
+    if (way == NULL || strcmp(call->funcname[0]->string->sval, "create_sort_key") != 0 ||
+        way->node_case != PG_QUERY__NODE__NODE_A_CONST || way->a_const->val_case != PG_QUERY__A__CONST__VAL_SVAL) {
+        return true;
     }
-    for (size_t i = 0; way != NULL && i < sizeof ways / sizeof ways[0]; i++) {
-        if (strcasecmp(ways[i], way->sval->sval) == 0) {
-            (void)parse_last(p, TAKE(p, call, funcname), 1);
-            parse_take(p, &way->sval->sval);
-            order->expr = parse_expr(p, TAKE(p, call, args)[0]);
-            order->descending = i >= 2;
-            order->nulls_first = i % 2 == 1;
-            return true;
-        }
+    while (i < 4 && strcasecmp(ways[i], way->a_const->sval->sval) != 0) {
+        i++;
     }
-    return false;
+    if (i == 4) {
+        return sql_fail(p->q, GRANARY_EUNSUPPORTED, call->location,
+                        "a sort key needs ASC or DESC, and NULLS FIRST or LAST");
+    }
+    (void)parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    parse_take(p, &way->a_const->sval->sval);
+    *from = TAKE(p, call, args)[0];
+    order->nulls_first = i / 2 != order->descending; /* descending keys are that of the other order */
+    order->descending = i % 2 != order->descending;
+    return true;
 }
 
 static bool
@@ -332,12 +336,11 @@ parse_sorts(struct parse *p, PgQuery__Node *const *from, size_t count, struct sq
 
     for (size_t i = 0; i < count && order != NULL; i++) {
         const PgQuery__SortBy *by = from[i]->sort_by;
+        const PgQuery__Node *key = TAKE(p, by, node);
 
         order[i].descending = TAKE(p, by, sortby_dir) == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
         order[i].nulls_first = TAKE(p, by, sortby_nulls) == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
-        if (!parse_sort_key(p, TAKE(p, by, node), &order[i])) {
-            order[i].expr = parse_expr(p, by->node);
-        }
+        order[i].expr = take_sort_key(p, &key, &order[i]) ? parse_expr(p, key) : NULL;
         if (order[i].expr == NULL) {
             return false;
         }

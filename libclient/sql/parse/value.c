@@ -1,10 +1,21 @@
 /* Constants, types and casts. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "sql/parse/private.h"
 
 /* ---- values ---- */
+
+/* 1e1000 */
+static struct sql_expr *
+infinite(struct parse *p, const char *text, int position)
+{
+    return sql_parse_new_call(p, SQL_CAST, position, "float64",
+                              sql_parse_new_expr(p, SQL_LITERAL, position, text[0] == '-' ? "'-inf'" : "'inf'", 0),
+                              NULL);
+}
 
 struct sql_expr *
 sql_parse_constant(struct parse *p, const PgQuery__AConst *value)
@@ -17,6 +28,9 @@ sql_parse_constant(struct parse *p, const PgQuery__AConst *value)
             text = sql_printf(p->q, value->ival->ival < 0 ? "(%d)" : "%d", TAKE(p, value->ival, ival));
             break;
         case PG_QUERY__A__CONST__VAL_FVAL:
+            if (isinf(strtod(value->fval->fval, NULL)) && strpbrk(value->fval->fval, "eE") != NULL) {
+                return infinite(p, TAKE(p, value->fval, fval), value->location);
+            }
             text = sql_printf(p->q,
                               value->fval->fval[0] == '-'   ? "(%s)"
                               : value->fval->fval[0] == '.' ? "0%s"
@@ -212,20 +226,64 @@ is_literal_of(const char *dtype)
     return i < sizeof names / sizeof names[0];
 }
 
-/* timestamp_s and timestamp_ms are timestamps, rounded to their unit. */
-static struct sql_expr *
-cast_to_unit(struct parse *p, const PgQuery__TypeName *type, struct sql_expr *value, bool tries, int position)
+/* What a timestamp is rounded to: of timestamp_s, timestamp_ms, timestamp(0) and timestamp(3). NULL: nothing. */
+static const char *
+rounding_unit(struct parse *p, const PgQuery__TypeName *type, const char *name)
 {
-    const char *name = parse_last(p, type->names, type->n_names);
-    bool seconds = strcasecmp(name, "timestamp_s") == 0;
-    struct sql_expr *half = sql_parse_new_expr(
-        p, SQL_LITERAL, position, seconds ? "interval '500 milliseconds'" : "interval '500 microseconds'", 0);
-    struct sql_expr *unit = sql_parse_new_expr(p, SQL_LITERAL, position, seconds ? "'second'" : "'millisecond'", 0);
-    struct sql_expr *whole = sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, "timestamp", value, NULL);
+    const PgQuery__Node *node =
+        strcmp(name, "timestamp") == 0 && type->n_typmods == 1 && type->n_array_bounds == 0 ? type->typmods[0] : NULL;
+    int digits = node != NULL && node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+                         node->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL
+                     ? node->a_const->ival->ival
+                     : -1;
 
-    whole = half == NULL || whole == NULL ? NULL : sql_parse_new_call(p, SQL_INFIX, position, "+", whole, half);
-    return unit == NULL || whole == NULL ? NULL
-                                         : sql_parse_new_call(p, SQL_FUNCTION, position, "date_trunc", unit, whole);
+    if (type->n_array_bounds > 0) {
+        return NULL;
+    }
+    if (digits == 0 || digits == 3 || digits == 6) { /* others are refused */
+        (void)typmod(p, type, 0);
+    }
+    return digits == 0 || strcasecmp(name, "timestamp_s") == 0    ? "second"
+           : digits == 3 || strcasecmp(name, "timestamp_ms") == 0 ? "millisecond"
+                                                                  : NULL;
+}
+
+/* Halves are rounded away from 1970, as in DuckDB. */
+static struct sql_expr *
+round_moment(struct parse *p, struct sql_expr *moment, const char *unit, int position)
+{
+    static const char *const steps[2][2] = {
+        {"interval '499999 microsecond'", "interval '500000 microsecond'"},
+        {"interval '499 microsecond'", "interval '500 microsecond'"},
+    };
+    struct sql_expr *when = sql_parse_new_expr(p, SQL_CASE, position, "", 3);
+    struct sql_expr *first = sql_parse_new_expr(p, SQL_LITERAL, position, "timestamp '1970-01-01'", 0);
+
+    for (int i = 0; i < 2 && when != NULL && first != NULL && moment != NULL; i++) {
+        when->args[i + 1] =
+            sql_parse_new_call(p, SQL_INFIX, position, "+", moment,
+                               sql_parse_new_expr(p, SQL_LITERAL, position, steps[unit[0] == 'm'][i], 0));
+    }
+    if (p->q->err != GRANARY_OK) {
+        return NULL;
+    }
+    when->args[0] = sql_parse_new_call(p, SQL_INFIX, position, "<", moment, first);
+    return sql_parse_new_call(p, SQL_FUNCTION, position, "date_trunc",
+                              sql_parse_new_expr(p, SQL_LITERAL, position, sql_literal(p->q, unit), 0), when);
+}
+
+/* A text of a value that SQL has and granary lacks: TRY_CAST's null would be wrong. */
+static bool
+is_lacking(const char *dtype, const char *text)
+{
+    static const char *const infinite[] = {"infinity", "-infinity", "inf", "-inf"};
+    bool lacks =
+        strcmp(dtype, "time") == 0 && strncmp(text, "24:", 3) == 0 && text[2 + strspn(text + 2, ":0.")] == '\0';
+
+    for (size_t i = 0; i < sizeof infinite / sizeof infinite[0]; i++) {
+        lacks = lacks || (strcasecmp(infinite[i], text) == 0 && strcmp(dtype, "time") != 0);
+    }
+    return lacks;
 }
 
 struct sql_expr *
@@ -238,8 +296,10 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
     const char *string = value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_SVAL ? value->sval->sval : NULL;
     int position = cast->location >= 0 ? cast->location : type->location;
     bool tries = parse_is_noted(p, cast->location, NOTED_TRY);
+    const char *rounded = rounding_unit(p, type, name);
     struct sql_expr *inner = NULL;
     const char *dtype;
+    struct sql_expr *expr;
 
     if (strcmp(name, "interval") == 0) {
         const char *unit = interval_unit(p, type);
@@ -258,25 +318,27 @@ sql_parse_cast(struct parse *p, const PgQuery__TypeCast *cast)
                               : sql_parse_new_expr(p, SQL_LITERAL, position,
                                                    sql_printf(p->q, "interval %s", sql_literal(p->q, string)), 0);
     }
-    if ((strcasecmp(name, "timestamp_s") == 0 || strcasecmp(name, "timestamp_ms") == 0) && type->n_array_bounds == 0) {
-        inner = parse_expr(p, arg);
-        return inner == NULL ? NULL : cast_to_unit(p, type, inner, tries, position);
-    }
     if (value == NULL && !tries) {
         inner = parse_expr(p, arg);
         if (inner == NULL || nested_is(inner)) {
             return inner == NULL ? NULL : cast_nested(p, type, inner, position);
         }
     }
-    dtype = parse_dtype(p, type);
+    dtype = rounded != NULL ? "timestamp" : parse_dtype(p, type);
     if (dtype == NULL) {
+        return NULL;
+    }
+    if (string != NULL && tries && is_literal_of(dtype) && is_lacking(dtype, string)) {
+        (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, position, "there is no %s '%.20s' here", dtype, string);
         return NULL;
     }
     if (string != NULL && !tries && is_literal_of(dtype)) {
         parse_take(p, &value->sval->sval);
-        return sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, sql_literal(p->q, string)),
+        expr = sql_parse_new_expr(p, SQL_LITERAL, position, sql_printf(p->q, "%s %s", dtype, sql_literal(p->q, string)),
                                   0);
+    } else {
+        expr = sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype,
+                                  inner != NULL ? inner : parse_expr(p, arg), NULL);
     }
-    return sql_parse_new_call(p, tries ? SQL_TRY_CAST : SQL_CAST, position, dtype,
-                              inner != NULL ? inner : parse_expr(p, arg), NULL);
+    return rounded == NULL || expr == NULL ? expr : round_moment(p, expr, rounded, position);
 }

@@ -391,7 +391,7 @@ what_does_not_fit_is_refused_with_its_place(void **state)
         {"d + coalesce(interval '1' month, null)", GRANARY_ETYPE, "months and years"},
         {"interval '1' month = interval '30' day", GRANARY_ETYPE, "months and years"},
         {"interval '9000' year * 2", GRANARY_ETYPE, "months and years"},
-        {"date_trunc(s, d)", GRANARY_ETYPE, "needs a unit in quotes"},
+        {"date_trunc(i, d)", GRANARY_ETYPE, "needs a unit in quotes"},
         {"date_trunc('eon', d)", GRANARY_EINVAL, "not 'eon'"},
         {"d in ('soon')", GRANARY_EINVAL, "'soon' meets date, but is no date"},
         {"d + 0.5", GRANARY_ETYPE, "'+' needs numbers, or dates with intervals, not "},

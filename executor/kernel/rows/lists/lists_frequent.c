@@ -62,6 +62,39 @@ mode_of(const struct sorted *sorted)
     return best;
 }
 
+/* A different item: where it is first, and how often it comes. */
+struct frequency {
+    int64_t first;
+    int64_t count;
+};
+
+static int
+compare_frequencies(const void *left, const void *right)
+{
+    const struct frequency *a = left;
+    const struct frequency *b = right;
+
+    return a->count != b->count ? (a->count < b->count ? 1 : -1) : (a->first > b->first) - (a->first < b->first);
+}
+
+/* Each different item once, as op_list_by_frequency() gives them. How many. */
+static int64_t
+frequencies_of(const struct sorted *sorted, struct frequency *found)
+{
+    int64_t count = 0;
+
+    for (int64_t from = 0, end; from < sorted->count; from = end) {
+        end = end_of_equals(sorted, from);
+        found[count] = (struct frequency){sorted->items[from], end - from};
+        for (int64_t k = from + 1; k < end; k++) {
+            found[count].first = sorted->items[k] < found[count].first ? sorted->items[k] : found[count].first;
+        }
+        count++;
+    }
+    qsort(found, (size_t)count, sizeof *found, compare_frequencies);
+    return count;
+}
+
 static double
 entropy_of(const struct sorted *sorted)
 {
@@ -97,6 +130,49 @@ op_list_mode(struct node *node, int64_t n)
     lists_close(view);
     free(sorted.items);
     scratch_free(indices);
+    return err;
+}
+
+/* The most frequent items first, of equally frequent ones that which is first. */
+granary_err
+op_list_by_frequency(struct node *node, int64_t n)
+{
+    int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
+    struct lists_view *view = NULL;
+    struct frequency *found = NULL;
+    struct sorted sorted = {.items = NULL};
+    int64_t *indices = NULL;
+    struct gr_column items;
+    int64_t at = 0;
+    granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
+
+    if (err == GRANARY_OK) {
+        sorted.items = malloc((size_t)(view->all + 1) * sizeof *sorted.items);
+        indices = malloc((size_t)(view->all + 1) * sizeof *indices);
+        found = malloc((size_t)(view->all + 1) * sizeof *found);
+        err = sorted.items == NULL || indices == NULL || found == NULL ? node_no_memory() : GRANARY_OK;
+    }
+    node_strict(node, n);
+    for (int64_t i = 0; i < n && err == GRANARY_OK; i++) {
+        err = sort_items(view, i, &sorted);
+        if (err == GRANARY_OK) {
+            int64_t count = frequencies_of(&sorted, found);
+
+            for (int64_t k = 0; k < count; k++) {
+                indices[at++] = found[k].first;
+            }
+            ends[i] = (int32_t)at;
+        }
+    }
+    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
+    if (err == GRANARY_OK) {
+        lists_give(node, &items, ends, n);
+    }
+    lists_close(view);
+    free(sorted.items);
+    free(indices);
+    free(found);
+    scratch_free(ends);
     return err;
 }
 

@@ -16,6 +16,7 @@ struct moment {
     int64_t days; /* since 1970-01-01 */
     int64_t year;
     int month, day, hour, minute, second, microsecond;
+    const char *zone; /* as text: "UTC" of a timestamptz, else "" */
 };
 
 /* ---- as text ---- */
@@ -35,7 +36,8 @@ moment_of(granary_dtype dtype, int64_t value)
                            .hour = seconds / 3600,
                            .minute = seconds / 60 % 60,
                            .second = seconds % 60,
-                           .microsecond = (int)(clock % 1000000)};
+                           .microsecond = (int)(clock % 1000000),
+                           .zone = dtype == GRANARY_TIMESTAMPTZ ? "UTC" : ""};
 }
 
 /* From 1. */
@@ -81,6 +83,15 @@ give_part(struct gr_buf *out, const struct moment *m, char letter)
         return true;
     case 'g':
         gr_buf_addf(out, "%03d", m->microsecond / 1000);
+        return true;
+    case 'n':
+        gr_buf_addf(out, "%06d000", m->microsecond);
+        return true;
+    case 'z':
+        gr_buf_addf(out, "+00");
+        return true;
+    case 'Z':
+        gr_buf_addf(out, "%s", m->zone);
         return true;
     case 'U':
         gr_buf_addf(out, "%02d", (day_of_year(m) + 6 - (weekday + 1) % 7) / 7);

@@ -152,6 +152,73 @@ op_date_part(struct node *node, int64_t n)
     return GRANARY_OK;
 }
 
+/* ---- parts that rows name ---- */
+
+/* What a row names. */
+struct named_part {
+    struct rows_text name;
+    bool known;
+    bool iso; /* days of the week are counted from Monday, 1 */
+    enum gr_expr_op op;
+};
+
+static void
+find_part(struct rows_text name, struct named_part *part)
+{
+    char text[16] = "";
+
+    part->name = name;
+    part->known = false;
+    if (name.size > 0 && name.size < sizeof text) {
+        memcpy(text, name.bytes, name.size);
+        part->known = gr_expr_part_named(text, &part->op) && part->op != GR_OP_EPOCH && part->op != GR_OP_JULIAN;
+        part->iso = (text[0] | 0x20) == 'i';
+    }
+}
+
+static bool
+part_one(const struct named_part *part, granary_dtype dtype, int64_t at, int64_t *ret_value)
+{
+    bool clock = dtype != GRANARY_DATE;
+
+    if (!part->known || (dtype == GRANARY_TIME && part->op < GR_OP_HOUR)) {
+        return false;
+    }
+    if (part->op >= GR_OP_HOUR) {
+        *ret_value = clock ? clock_part(part->op, clock_of(at)) : 0;
+    } else {
+        *ret_value = date_part(part->op, clock ? floor_divide(at, DAY_US) : at);
+        if (part->op == GR_OP_DAYOFWEEK) {
+            *ret_value = part->iso ? *ret_value + 1 : (*ret_value + 1) % 7;
+        }
+    }
+    return true;
+}
+
+granary_err
+op_date_part_of(struct node *node, int64_t n)
+{
+    const struct rows_text *names = node_texts(node->operands[0], n);
+    const int64_t *at = node->operands[1]->values;
+    int64_t *out = node_room(node, ROWS_INT);
+    struct named_part part = {.known = false};
+
+    node_strict(node, n);
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = 0;
+        if (!node_counts(node, i)) {
+            continue;
+        }
+        if (part.name.bytes == NULL || text_order(&part.name, &names[i]) != 0) {
+            find_part(names[i], &part);
+        }
+        if (!part_one(&part, node->operands[1]->dtype, at[i], &out[i])) {
+            node_mark_bad(node, i, n);
+        }
+    }
+    return GRANARY_OK;
+}
+
 /* ---- made ---- */
 
 /* Where days and clocks stay within what is computed with. */
@@ -192,10 +259,22 @@ truncated_day(const char *unit, int64_t days)
     return strcmp(unit, "week") == 0 ? days - day_of_week(days) : days;
 }
 
-static bool
-truncate_one(const struct node *node, int64_t at, int64_t *ret_value)
+/* The unit that a row names; NULL: there is none. */
+static const char *
+unit_of_row(struct node *names, int64_t n, int64_t i)
 {
-    const char *unit = node->operands[0]->expr->text;
+    const struct rows_text *name = &node_texts(names, n)[i];
+    char text[16] = "";
+
+    if (name->size > 0 && name->size < sizeof text) {
+        memcpy(text, name->bytes, name->size);
+    }
+    return gr_expr_unit_named(text);
+}
+
+static bool
+truncate_one(const struct node *node, const char *unit, int64_t at, int64_t *ret_value)
+{
     bool clock = node->dtype != GRANARY_DATE;
     int64_t days = clock ? floor_divide(at, DAY_US) : at;
     int64_t step = strcmp(unit, "hour") == 0          ? INT64_C(3600000000)
@@ -260,12 +339,12 @@ make_one(const struct node *node, int64_t i, int64_t *ret_value)
     struct gr_civil civil;
 
     *ret_value = 0;
-    if (year < -9999 || year > 99999 || month < 1 || month > 12 || day < 1 || day > 31) {
+    if (year < -5877641 || year > 5881580 || month < 1 || month > 12 || day < 1 || day > 31) {
         return false;
     }
     *ret_value = gr_date_days(year, (int)month, (int)day);
     civil = gr_date_civil(*ret_value);
-    return civil.day == day; /* else the month has no such day */
+    return civil.day == day && is_day(*ret_value); /* else the month has no such day */
 }
 
 /* ---- zones ---- */
@@ -341,9 +420,12 @@ granary_err
 op_date_make(struct node *node, int64_t n)
 {
     int64_t *out = node_room(node, ROWS_INT);
+    const struct gr_expr *first = node->op == GR_OP_DATE_TRUNC ? node->operands[0]->expr : NULL;
+    const char *written = first != NULL && first->kind == GR_EXPR_LITERAL ? first->text : NULL;
 
     node_strict(node, n);
     for (int64_t i = 0; i < n; i++) {
+        const char *unit = written;
         bool done;
 
         out[i] = 0;
@@ -352,7 +434,8 @@ op_date_make(struct node *node, int64_t n)
         }
         switch (node->op) {
         case GR_OP_DATE_TRUNC:
-            done = truncate_one(node, ((const int64_t *)node->operands[1]->values)[i], &out[i]);
+            unit = unit != NULL ? unit : unit_of_row(node->operands[0], n, i);
+            done = unit != NULL && truncate_one(node, unit, ((const int64_t *)node->operands[1]->values)[i], &out[i]);
             break;
         case GR_OP_LAST_DAY:
             done = last_day_one(node->operands[0], i, &out[i]);

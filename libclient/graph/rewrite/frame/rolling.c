@@ -223,7 +223,7 @@ counted_text(struct rewrite *x, const struct gr_aggregate *a)
         return value;
     }
     second = argument(x, a->second);
-    if (a->function != GR_AGGREGATE_CORR && a->function != GR_AGGREGATE_COV) {
+    if (a->function != GR_AGGREGATE_CORR && a->function != GR_AGGREGATE_COV && a->function != GR_AGGREGATE_COV_POP) {
         return second;
     }
     return rewrite_text(x, "case when %s is null or isnan(cast(%s as float64)) then null else %s end", second, second,
