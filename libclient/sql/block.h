@@ -309,8 +309,6 @@ const struct sql_select *sql_write_all_out(struct sql_statement *q, const struct
 
 /* ---- stars.c ---- */
 
-/* Whether it is a call of SQL_UNPACK. */
-bool sql_is_unpack(const struct sql_expr *expr);
 /* Arguments of the expression that are calls of SQL_UNPACK become what those stand for. */
 bool sql_unpack(struct sql_block *block, struct sql_expr *expr);
 /* The first star in an expression, which is not of SQL_UNPACK; NULL: it has none. */

@@ -383,8 +383,9 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
 
 /* ---- expressions around COLUMNS ---- */
 
-bool
-sql_is_unpack(const struct sql_expr *expr)
+/* Whether it is a call of SQL_UNPACK. */
+static bool
+is_unpack(const struct sql_expr *expr)
 {
     return expr->kind == SQL_FUNCTION && expr->count == 1 && strcmp(expr->text, SQL_UNPACK) == 0;
 }
@@ -394,7 +395,7 @@ sql_star_in(const struct sql_expr *expr)
 {
     const struct sql_expr *star = expr->kind == SQL_STAR ? expr : NULL;
 
-    for (size_t i = 0; i < expr->count && star == NULL && !sql_is_unpack(expr); i++) {
+    for (size_t i = 0; i < expr->count && star == NULL && !is_unpack(expr); i++) {
         star = sql_star_in(expr->args[i]);
     }
     for (size_t i = 0; expr->over != NULL && i < expr->over->partition_count && star == NULL; i++) {
@@ -581,7 +582,7 @@ name_starred(struct sql_statement *q, const struct sql_target *target, const str
 static size_t
 unpack_one(struct sql_block *block, struct sql_expr *arg, struct starred *list, struct sql_expr **to)
 {
-    struct sql_expr *of = sql_is_unpack(arg) ? arg->args[0] : arg;
+    struct sql_expr *of = is_unpack(arg) ? arg->args[0] : arg;
     const struct sql_expr *star = of != arg ? sql_star_in(of) : NULL;
     size_t count = 0;
 
@@ -610,7 +611,7 @@ sql_unpack(struct sql_block *block, struct sql_expr *expr)
     bool any = false;
 
     for (size_t i = 0; i < expr->count && !any; i++) {
-        any = sql_is_unpack(expr->args[i]);
+        any = is_unpack(expr->args[i]);
     }
     if (any) {
         list = SQL_ARRAY(block->q, struct starred, block->column_count + 1);
