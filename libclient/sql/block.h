@@ -101,10 +101,12 @@ bool sql_add_column(struct sql_block *block, const char *table, const char *name
 /* Bind the columns an expression names; ENOENT, EINVAL when there is none or more than one. Subqueries are not gone
  * into. */
 bool sql_bind(struct sql_block *block, struct sql_expr *expr);
+/* Whether it is to_json() of a table in FROM, which then is written out; or that has failed. */
+bool sql_bind_whole(struct sql_block *block, struct sql_expr *expr);
 /* The column that a name means in a block and those around it, as the block has it; NULL: none. */
 const struct sql_column *
 sql_reach_column(struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
-/* The column of this name in the block itself; NULL: none, and nothing has failed. ambiguous may be NULL. */
+/* The column of this name in the block itself; NULL: none, and nothing has failed. */
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous);
 /* Items of the block that an expression's columns are of. */

@@ -266,6 +266,9 @@ name_alias_of(struct sql_block *block, struct sql_expr *expr)
 bool
 sql_bind(struct sql_block *block, struct sql_expr *expr)
 {
+    if (sql_bind_whole(block, expr)) {
+        return block->q->err == GRANARY_OK;
+    }
     if (expr->kind == SQL_COLUMN && !bind_column(block, expr)) {
         return false;
     }

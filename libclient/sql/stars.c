@@ -383,6 +383,7 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
 
 /* ---- expressions around COLUMNS ---- */
 
+/* Whether it is a call of SQL_UNPACK. */
 static bool
 is_unpack(const struct sql_expr *expr)
 {

@@ -86,6 +86,15 @@ class Subqueries:
     def deep_value(self, type, scope, depth):
         return ['scalar', type, self.deep(type, scope, depth, True)]
 
+    def lifted(self, aggregate):
+        """A subquery whose value is an aggregate of the query around, which alone has its columns."""
+        draw = self.draw
+        table, entry = self.whole_table()
+        own = self.column('int', [entry])
+        item = ['bin', 'int', '+', aggregate, own] if own and aggregate[1] == 'int' and draw.chance(0.4) else aggregate
+        return ['scalar', aggregate[1], {'table': table, 'alias': entry[0], 'item': item, 'where': self.expr('bool', [entry], 1) if draw.chance(0.3) else None,
+                                         'order': [[['col', 'int', entry[0], 'id'], draw.chance(0.5), False]], 'limit': 1}]
+
     def deep_condition(self, scope, depth):
         draw = self.draw
         t = draw.choice([t for t in ('int', 'text', 'date', 'float') if self.column(t, scope)] or [None])

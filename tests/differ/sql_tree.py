@@ -436,6 +436,7 @@ class Maker(Subqueries):
             for t in types:
                 matching = [k for k in keys if k[1] == t]
                 items.append(draw.choice(matching) if matching and draw.chance(0.6) else self.aggregate(t, scope, depth) or (matching[0] if matching else ['agg', 'int', 'count', [], False, None]))
+            items = [self.lifted(i) if self.peer != 'sqlite' and i[0] == 'agg' and has(i, ('col',)) and draw.chance(0.12) else i for i in items]
             made['group'] = {'keys': keys, 'how': self.choice(['plain'] * 4 + (['rollup', 'cube', 'sets'] if several else []))} if keys else None
             if self.chance(0.3, 'having'):
                 made['having'] = ['bin', 'bool', draw.choice(['>', '<=']), self.aggregate('int', scope, 0), ['lit', 'int', draw.choice(['0', '1', '3'])]]

@@ -206,8 +206,8 @@ read_limit(const struct framed *f, const struct axis *axis, int64_t row, struct 
             return bad_distance(f, isnan(away) ? "nan" : "negative");
         }
         limit->real = axis->less ? x - away : x + away;
-        if (isnan(limit->real)) { /* an infinite value and distance: all is near enough */
-            limit->real = axis->less ? -INFINITY : INFINITY;
+        if (isnan(limit->real)) { /* an infinite value and distance: all is near enough, at either end */
+            limit->real = axis->is_end == axis->descending ? -INFINITY : INFINITY;
         }
         return GRANARY_OK;
     }

@@ -194,18 +194,30 @@ add_digits(struct strict *to, const char **at, const char *end, size_t width, si
     return true;
 }
 
-/* " (BC)" behind a date that is all of the text so far: its year is the one before by how the strict readers count. */
+/* Bytes of an era behind a date, as it is written there; 0: it is another one, or none. */
+static size_t
+era_size(const char *at, const char *end, const char *era)
+{
+    size_t size = strlen(era);
+
+    return (size_t)(end - at) >= size && strncasecmp(at, era, size) == 0 && (at + size == end || at[size] == ' ') ? size
+                                                                                                                  : 0;
+}
+
+/* " (BC)" or " BC" behind a date that is all of the text so far: its year is the one before by how the strict readers
+ * count. " AD" says nothing. */
 static bool
 add_era(struct strict *to, const char **at, const char *end)
 {
     enum { DAY = sizeof "-MM-DD" - 1 };
     char year[8] = "";
     char day[DAY + 1] = "";
+    size_t size = era_size(*at, end, " (BC)") + era_size(*at, end, " BC");
 
-    if (end - *at < 5 || strncasecmp(*at, " (BC)", 5) != 0) {
+    *at += size + era_size(*at, end, " AD");
+    if (size == 0) {
         return true;
     }
-    *at += 5;
     memcpy(year, to->text, to->size - DAY);
     memcpy(day, to->text + to->size - DAY, DAY);
     to->size = (size_t)snprintf(to->text, sizeof to->text, "-%04ld%s", strtol(year, NULL, 10) - 1, day);

@@ -138,7 +138,7 @@ void expr_become_null(struct gr_expr *expr, granary_dtype dtype);
 bool expr_is_text(const struct gr_expr *expr);
 
 /* A text as written becomes a literal: beside dates and timestamps one of either, beside decimals a number as written,
- * else of that dtype. Errors: EINVAL it is none; `beside`: what it met */
+ * else of that dtype; beside lists a cast. Errors: EINVAL it is none; `beside`: what it met */
 granary_err expr_read_text(struct gr_expr *text, granary_dtype dtype, const char *beside);
 
 /*

@@ -684,19 +684,31 @@ wide_dtype(const struct gr_expr *expr)
     return dtype;
 }
 
-/* Lists of one dtype: nulls, and lists of nulls alone, take that of the others. */
+static bool
+any_list(const struct gr_expr *expr)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < expr->operand_count; i++) {
+        any = any || expr_is_list(expr->operands[i]->dtype);
+    }
+    return any;
+}
+
+/* Lists of one dtype: nulls, lists of nulls alone, and texts as written take that of the others. */
 static granary_err
 lists_alike(struct gr_expr *expr)
 {
     granary_dtype dtype = wide_dtype(expr);
     granary_dtype item = GRANARY_LIST_ITEM(dtype);
     granary_err err = GRANARY_OK;
+    bool one = any_list(expr);
 
     for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
         struct gr_expr *operand = expr->operands[i];
         granary_dtype own;
 
-        err = need_list_at(expr, i, dtype);
+        err = one && expr_is_text(operand) ? expr_read_text(operand, dtype, "") : need_list_at(expr, i, dtype);
         if (err != GRANARY_OK || operand->dtype == dtype) {
             continue;
         }

@@ -404,6 +404,31 @@ read_bytes(struct gr_expr *text, const char *beside)
     return text->text == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : GRANARY_OK;
 }
 
+/* The text becomes a cast of itself. */
+static granary_err
+read_list(struct gr_expr *text, granary_dtype dtype)
+{
+    struct gr_expr *inner = malloc(sizeof *inner);
+    struct gr_expr *call = NULL;
+    granary_err err;
+
+    if (inner == NULL) {
+        return gr_fail(GRANARY_ENOMEM, "out of memory");
+    }
+    *inner = *text;
+    text->text = NULL; /* it is inner's */
+    text->text_size = 0;
+    err = gr_expr_call(GR_OP_CAST, &inner, 1, &call);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    call->position = text->position;
+    call->target = dtype;
+    *text = *call;
+    free(call);
+    return expr_check_cast(text);
+}
+
 bool
 expr_is_text(const struct gr_expr *expr)
 {
@@ -419,6 +444,9 @@ expr_read_text(struct gr_expr *text, granary_dtype dtype, const char *beside)
 
     if (dtype == GRANARY_BINARY) {
         return read_bytes(text, beside);
+    }
+    if (expr_is_list(dtype)) {
+        return read_list(text, dtype);
     }
     for (; size > 0 && (from[0] == ' ' || from[0] == '\t'); size--) {
         from++;

@@ -11,6 +11,7 @@ struct format {
     const char *name;
     const char *at;
     size_t next;   /* the value that a place without a number takes, from 1 */
+    bool *used;    /* of each argument: a place takes it */
     bool numbered; /* places have numbers */
 };
 
@@ -49,6 +50,7 @@ add_value(struct format *f, size_t which, const char *said)
                                          "'%05d' and '%.2f' are");
     }
     value = f->from->args[which];
+    f->used[which] = true;
     value = sql_parse_new_call(f->p, SQL_FUNCTION, value->position, "format^", value,
                                sql_parse_new_expr(f->p, SQL_LITERAL, value->position, sql_literal(f->p->q, said), 0));
     f->made->args[f->made->count++] = value;
@@ -185,6 +187,26 @@ add_parts(struct format *f, const char *end, bool percent)
     return ok && f->p->q->err == GRANARY_OK;
 }
 
+/* A null among the values that no place takes gives null, too. */
+static struct sql_expr *
+unless_null(struct format *f, struct sql_expr *made)
+{
+    for (size_t i = 1; i < f->from->count && made != NULL; i++) {
+        struct sql_expr *value = f->from->args[i];
+        bool known = value->kind == SQL_LITERAL && strcmp(value->text, "null") != 0;
+        struct sql_expr *when = f->used[i] || known ? NULL : sql_parse_new_expr(f->p, SQL_CASE, made->position, "", 3);
+
+        if (when != NULL) {
+            when->args[0] = sql_parse_new_call(f->p, SQL_POSTFIX, made->position, "is null", value, NULL);
+            when->args[1] = sql_parse_new_expr(f->p, SQL_LITERAL, made->position, "null", 0);
+            when->args[2] = made;
+            when->written = parse_copy(f->p, f->name);
+            made = when;
+        }
+    }
+    return f->p->q->err == GRANARY_OK ? made : NULL;
+}
+
 struct sql_expr *
 sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, size_t count, int position)
 {
@@ -204,12 +226,13 @@ sql_parse_format(struct parse *p, const char *name, PgQuery__Node *const *args, 
     }
     f.at = text + 1;
     f.made = sql_parse_new_expr(p, SQL_FUNCTION, position, "concat", strlen(text) + 1);
-    if (f.made == NULL) {
+    f.used = SQL_ARRAY(p->q, bool, count);
+    if (f.made == NULL || f.used == NULL) {
         return NULL;
     }
     f.made->count = 0;
     if (!add_parts(&f, text + strlen(text) - 1, strcmp(name, "printf") == 0)) {
         return NULL;
     }
-    return f.made->count > 0 ? f.made : sql_parse_new_expr(p, SQL_LITERAL, position, "''", 0);
+    return unless_null(&f, f.made->count > 0 ? f.made : sql_parse_new_expr(p, SQL_LITERAL, position, "''", 0));
 }

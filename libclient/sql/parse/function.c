@@ -1,6 +1,7 @@
 /* Calls: functions, aggregates, and windows over which they are. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "graph/expr.h"
 #include "graph/nearest.h"
@@ -145,6 +146,25 @@ static const struct {
     const char *text;
 } frame_excludes[] = {{0x8000, "exclude current row"}, {0x10000, "exclude group"}, {0x20000, "exclude ties"}};
 
+/* A distance in quotes is a number, which may be infinite. */
+static struct sql_expr *
+number_of(struct parse *p, struct sql_expr *text)
+{
+    static const char *const words[] = {"'inf'", "'infinity'", "'nan'"};
+    size_t size = strlen(text->text);
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcasecmp(text->text, words[i]) == 0) {
+            return sql_parse_new_call(p, SQL_CAST, text->position, "float64", text, NULL);
+        }
+    }
+    if (size < 3 || strspn(text->text + 1, "0123456789.") != size - 2) {
+        return text;
+    }
+    return sql_parse_new_expr(p, SQL_LITERAL, text->position, sql_printf(p->q, "%.*s", (int)size - 2, text->text + 1),
+                              0);
+}
+
 /* Where a frame begins (end 0), or ends. */
 static bool
 parse_bound(struct parse *p, const PgQuery__Node *distance, int options, int end, struct sql_window *window)
@@ -153,6 +173,10 @@ parse_bound(struct parse *p, const PgQuery__Node *distance, int options, int end
         if ((options & frame_bounds[i].bits[end]) != 0) {
             window->bounds[end].text = frame_bounds[i].text;
             window->bounds[end].distance = frame_bounds[i].has_distance ? parse_expr(p, distance) : NULL;
+            if (window->bounds[end].distance != NULL && window->bounds[end].distance->kind == SQL_LITERAL &&
+                window->bounds[end].distance->text[0] == '\'') {
+                window->bounds[end].distance = number_of(p, window->bounds[end].distance);
+            }
             return !frame_bounds[i].has_distance || window->bounds[end].distance != NULL;
         }
     }

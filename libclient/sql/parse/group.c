@@ -43,28 +43,35 @@ parse_group_key(struct parse *p, const PgQuery__Node *from)
     return parse_key(p, expr);
 }
 
-/* An expression, or several in brackets, as the next ones. */
+/* An expression as the next one. */
 static bool
-add_exprs(struct group *g, const PgQuery__Node *from, uint32_t *ret_set)
+add_expr(struct group *g, const PgQuery__Node *from, uint32_t *set)
+{
+    struct sql_expr *expr = parse_group_key(g->p, from);
+
+    if (expr == NULL) {
+        return false;
+    }
+    if (g->select->group_count == EXPRS_MAX) {
+        return sql_fail(g->p->q, GRANARY_EUNSUPPORTED, expr->position, "GROUP BY of more than %d expressions",
+                        EXPRS_MAX);
+    }
+    *set |= UINT32_C(1) << g->select->group_count;
+    g->select->group[g->select->group_count++] = expr;
+    return true;
+}
+
+/* The same, or several in brackets, which may be in others. */
+static bool
+add_exprs(struct group *g, const PgQuery__Node *from, uint32_t *set)
 {
     bool several = from->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
-    size_t count = several ? from->row_expr->n_args : 1;
+    bool ok = several || add_expr(g, from, set);
 
-    *ret_set = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct sql_expr *expr = parse_group_key(g->p, several ? TAKE(g->p, from->row_expr, args)[i] : from);
-
-        if (expr == NULL) {
-            return false;
-        }
-        if (g->select->group_count == EXPRS_MAX) {
-            return sql_fail(g->p->q, GRANARY_EUNSUPPORTED, expr->position, "GROUP BY of more than %d expressions",
-                            EXPRS_MAX);
-        }
-        *ret_set |= UINT32_C(1) << g->select->group_count;
-        g->select->group[g->select->group_count++] = expr;
+    for (size_t i = 0; several && ok && i < from->row_expr->n_args; i++) {
+        ok = add_exprs(g, TAKE(g->p, from->row_expr, args)[i], set);
     }
-    return true;
+    return ok;
 }
 
 /* ROLLUP: all, all but the last, ..., none. CUBE: every choice. */
@@ -73,7 +80,7 @@ add_choices(struct group *g, const PgQuery__GroupingSet *from, struct sets *sets
 {
     bool cube = TAKE(g->p, from, kind) == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_CUBE;
     size_t count = from->n_content;
-    uint32_t parts[EXPRS_MAX];
+    uint32_t parts[EXPRS_MAX] = {0};
     bool ok = true;
 
     if (count > (cube ? 6 : EXPRS_MAX)) {
@@ -126,7 +133,7 @@ parse_grouping_set(struct group *g, const PgQuery__GroupingSet *from, struct set
 static bool
 parse_sets(struct group *g, const PgQuery__Node *from, struct sets *ret_sets)
 {
-    uint32_t set;
+    uint32_t set = 0;
 
     if (from->node_case == PG_QUERY__NODE__NODE_GROUPING_SET) {
         return parse_grouping_set(g, from->grouping_set, ret_sets);

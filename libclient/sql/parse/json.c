@@ -144,7 +144,8 @@ sql_parse_json(struct parse *p, const PgQuery__FuncCall *call, const char *name,
                struct sql_expr **ret_expr)
 {
     bool object = strcmp(name, "json_object") == 0;
-    bool one = strcmp(name, "to_json") == 0 || strcmp(name, "json_quote") == 0 || strcmp(name, "array_to_json") == 0;
+    bool one = strcmp(name, "to_json") == 0 || strcmp(name, "json_quote") == 0 || strcmp(name, "array_to_json") == 0 ||
+               strcmp(name, "row_to_json") == 0;
     const char *of_path = call->n_args == 1 || call->n_args == 2 ? path_function(name) : NULL;
     bool merges = call->n_args > 1 && strcmp(name, "json_merge_patch") == 0;
     struct sql_expr **values;

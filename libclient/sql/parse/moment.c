@@ -105,8 +105,10 @@ sql_parse_sql_value(struct parse *p, const PgQuery__SQLValueFunction *from)
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIME:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIME:
         return parse_now(p, "time", from->location);
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_SCHEMA:
+        return sql_parse_new_expr(p, SQL_LITERAL, from->location, "'main'", 0); /* as DuckDB calls it */
     default:
-        return sql_parse_refuse(p, from->location, "the name of the user, role, schema or catalog is");
+        return sql_parse_refuse(p, from->location, "the name of the user, role or catalog is");
     }
 }
 

@@ -302,6 +302,25 @@ make_moment(struct parse *p, struct sql_expr *expr)
     return expr;
 }
 
+/* A text as written beside a list is one of its type: list_concat(text, list_slice(list, 1, 0)) */
+static struct sql_expr *
+list_beside(struct parse *p, struct sql_expr *expr, struct sql_expr *other)
+{
+    struct sql_expr *none;
+
+    if (expr == NULL || other == NULL || expr->kind != SQL_LITERAL || expr->text[0] != '\'') {
+        return expr;
+    }
+    none = sql_parse_new_expr(p, SQL_FUNCTION, expr->position, "list_slice", 3);
+    if (none == NULL) {
+        return NULL;
+    }
+    none->args[0] = other;
+    none->args[1] = sql_parse_new_expr(p, SQL_LITERAL, expr->position, "1", 0);
+    none->args[2] = sql_parse_new_expr(p, SQL_LITERAL, expr->position, "0", 0);
+    return sql_parse_new_call(p, SQL_FUNCTION, expr->position, "list_concat", expr, none);
+}
+
 /* Operators between two lists. NULL: it is none, or the statement has failed. */
 static struct sql_expr *
 parse_list_operator(struct parse *p, const PgQuery__AExpr *from, const char *name)
@@ -314,12 +333,15 @@ parse_list_operator(struct parse *p, const PgQuery__AExpr *from, const char *nam
 
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
         if (strcmp(operators[i].sql, name) == 0) {
-            struct sql_expr *left = parse_expr(p, TAKE(p, from, lexpr));
-            struct sql_expr *right = left == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
-            struct sql_expr *expr = right == NULL ? NULL
-                                                  : sql_parse_form_of_two(p, operators[i].function, from->location,
-                                                                          operators[i].exchanged ? right : left,
-                                                                          operators[i].exchanged ? left : right);
+            struct sql_expr *a = parse_expr(p, TAKE(p, from, lexpr));
+            struct sql_expr *b = a == NULL ? NULL : parse_expr(p, TAKE(p, from, rexpr));
+            struct sql_expr *left = list_beside(p, a, b);
+            struct sql_expr *right = list_beside(p, b, a);
+            struct sql_expr *expr = right == NULL || left == NULL
+                                        ? NULL
+                                        : sql_parse_form_of_two(p, operators[i].function, from->location,
+                                                                operators[i].exchanged ? right : left,
+                                                                operators[i].exchanged ? left : right);
 
             if (expr != NULL) {
                 expr->written = "value";

@@ -72,6 +72,30 @@ parse_coded(struct parse *p, const PgQuery__FuncCall *call, const char *name, Pg
     return decodes || base64 ? made : sql_parse_new_call(p, SQL_FUNCTION, call->location, "lower", made, NULL);
 }
 
+/* concat(VARIADIC l), concat_ws(',', VARIADIC l): the items of a list as one text. false: it is none of these. */
+static bool
+parse_variadic(struct parse *p, const PgQuery__FuncCall *call, const char *name, PgQuery__Node *const *args,
+               struct sql_expr **ret_expr)
+{
+    bool separated = strcmp(name, "concat_ws") == 0 && call->n_args == 2;
+    struct sql_expr **values;
+
+    if (!call->func_variadic || (!separated && (strcmp(name, "concat") != 0 || call->n_args != 1))) {
+        return false;
+    }
+    (void)TAKE(p, call, func_variadic);
+    values = parse_exprs(p, args, call->n_args);
+    *ret_expr =
+        values == NULL
+            ? NULL
+            : sql_parse_new_call(p, SQL_FUNCTION, call->location, "list_join", values[call->n_args - 1],
+                                 separated ? values[0] : sql_parse_new_expr(p, SQL_LITERAL, call->location, "''", 0));
+    if (*ret_expr != NULL) {
+        (*ret_expr)->written = parse_copy(p, name);
+    }
+    return true;
+}
+
 /* alias(x): what SELECT calls x, in each of its rows. Of a value that is no column the name is that behind AS, which is put in
  * later (select.c). */
 static struct sql_expr *
@@ -113,6 +137,9 @@ sql_parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char
     }
     if (call->n_args == 1 && strcmp(name, SQL_ALIAS_OF) == 0) {
         *ret_expr = parse_alias_of(p, args, call->location);
+        return true;
+    }
+    if (parse_variadic(p, call, name, args, ret_expr)) {
         return true;
     }
     if (call->n_args == 2 && (strcmp(name, "strptime") == 0 || strcmp(name, "try_strptime") == 0)) {

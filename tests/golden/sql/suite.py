@@ -10,6 +10,8 @@ and is asked the same. Nothing is compared with what the file says: other versio
     lacked     not right, and a type takes part that granary has not: named by the statement, the error, a column or the result,
                or by a function of that type; hugeint by numbers of more than 38 digits, and by the bits of those beyond 64
     setup      it needs what DuckDB alone was told: macros, sequences, settings, other schemas
+    error      PostgreSQL refuses what we refuse, or answer otherwise than DuckDB. Scripts of its own suite are run in it as well, where it is there (second.py);
+               its rows are right as DuckDB's are
 """
 import argparse
 import collections
@@ -40,6 +42,7 @@ from granary_test import GranaryError, _check, _GraphOptions, _library
 from logic_test import read_logic_test, read_script
 from reasons import REASONS
 from rows import ROWS
+from second import SYNTAX, Second, refuses
 
 SKIPPED = 77
 LONGEST_MS = 20000
@@ -49,8 +52,9 @@ MOST_SHOWN = 50000
 KNOWN = re.compile(r'(BOOLEAN|(U?(TINY|SMALL|BIG)INT)|U?INTEGER|FLOAT|DOUBLE|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE|BLOB|DECIMAL\(\d+,\d+\)|"?NULL"?|SQLNULL)(\[\])?$')
 LACKED_WORDS = re.compile(r'\b(struct|struct_pack|row|map|map_from_entries|hugeint|uhugeint|int128|enum|uuid|bit|bitstring|union_value|interval|timetz|variant|json|varint|bignum|'
                           r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|(list_)?histogram|'
-                          r'(map|struct|st|enum_range|uuid)_\w+(?=\s*\()|md5_number|uuidv\d)\b|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:|'
-                          r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)|\'[+-]?infinity\'\s*(::|as)\s*(date|timestamp)', re.I)
+                          r'(map|struct|st|enum_range|uuid)_\w+(?=\s*\()|md5_number|uuidv\d)\b|\btime\s*(\(\d\)\s*)?with\s+time\s+zone|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:|'
+                          r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)|\'[+-]?infinity\'\s*(::|as)\s*(date|timestamp)|'
+                          r'\b(date|timestamp\w*)\s*\'[+-]?infinity\'', re.I)
 SETUP_WORDS = re.compile(r'\b(nextval|currval|getvariable|pragma_\w+|duckdb_\w+|information_schema|pg_catalog|sqlite_master|pg_\w+|current_setting|system\.|test_all_types|test_vector_types|'
                          r'repeat_row|glob|read_text|read_blob|parquet_metadata|parquet_schema|query_table|checkpoint|sql_auto_complete|json_execute\w*|which_secret|'
                          r'enum_range|enum_first|enum_last|rowid|ctid|txid_current|has_\w+_privilege)\b', re.I)
@@ -189,6 +193,13 @@ def peer_rows(answer, dtypes=()):
     return [[moment(value) if is_moment and value else loose(of_duckdb(value, type)) for value, type, is_moment in zip(row, answer['types'], moments)] for row in answer['rows']]
 
 
+def like_ours(value):
+    """A value of PostgreSQL's."""
+    if isinstance(value, list):
+        return [like_ours(item) for item in value]
+    return moment(value.replace(' BC', ' (BC)')) if isinstance(value, str) and re.match(r'\d{4,6}-\d\d-\d\d', value) else loose(value)
+
+
 def same_item(a, b, tolerance):
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(same_item(x, y, tolerance) for x, y in zip(a, b))
@@ -215,6 +226,25 @@ def differs(ours, theirs, ordered, tolerance):
             if not same_item(x, y, tolerance):
                 return f'row {number}, column {place}: {x!r}, not {y!r}'
     return None
+
+
+def sort_keys(sql, names):
+    """The places of the columns that ORDER BY names, behind which rows may tie; None: it has expressions."""
+    keys = []
+    for item in re.search(r'.*\border\s+by\b(.*)', sql.rstrip().rstrip(';'), re.I | re.S).group(1).split(','):
+        name = re.sub(r'(?i)\s+(asc|desc|nulls\s+(first|last)|limit\s+.*|offset\s+.*)(?=\s|$)', '', item.strip(), flags=re.S).strip().strip('"')
+        lower = [column.lower() for column in names]
+        if name.isdigit() and 0 < int(name) <= len(names):
+            keys.append(int(name) - 1)
+        elif lower.count(name.split('.')[-1].lower()) == 1:
+            keys.append(lower.index(name.split('.')[-1].lower()))
+        else:
+            return None
+    return keys
+
+
+def at(rows, places):
+    return rows if places is None else [[row[place] for place in places] for row in rows]
 
 
 def as_told(rows, answer):
@@ -270,9 +300,10 @@ class Asker:
 # ---- one file ----
 
 class File:
-    def __init__(self, path, session, engine, limits):
+    def __init__(self, path, session, engine, limits, second):
         self.path, self.session, self.engine, self.limits = path, session, engine, limits
-        self.tables, self.loaded, self.macros, self.settings = None, {}, [], []
+        self.second = second if path.suffix == '.sql' else None
+        self.tables, self.loaded, self.macros, self.settings, self.types = None, {}, [], [], []
         self.version, self.asker, self.collated = 0, Asker(engine), False
 
     def records(self):
@@ -288,9 +319,11 @@ class File:
     def run(self):
         """(record, outcome, what it says) of each SELECT that DuckDB answers."""
         self.session.ask(open=True)
+        if self.second:
+            self.second.open()
         for path in self.limits.prelude:
             for record in read_script(path.read_text()):
-                self.session.ask(run=record.sql)
+                self.tell(record.sql)
         asked = 0
         for record in self.records():
             if record.other:
@@ -300,10 +333,10 @@ class File:
                 continue  # both keep their own
             if record.kind == 'statement':
                 self.note(sql)
-                self.session.ask(run=sql)
+                self.tell(sql)
                 self.tables, self.version = None, self.version + 1
             elif not SELECTS.match(sql) or CHANGES.search(sql):
-                self.session.ask(run=sql)
+                self.tell(sql)
                 self.tables, self.version = None, self.version + 1
             elif asked < self.limits.per_file:
                 if self.limits.only and not self.limits.only.search(sql):
@@ -314,9 +347,17 @@ class File:
                 asked += 1
                 yield (record, *self.judge(record, sql, theirs))
 
+    def tell(self, sql):
+        self.session.ask(run=sql)
+        if self.second:
+            self.second.run(sql)
+
     def note(self, sql):
         if re.search(r'\bcollate\b', sql, re.I):
             self.collated = True
+        made = re.match(r'\s*create\s+type\s+"?(\w+)', sql, re.I)
+        if made:
+            self.types.append(made.group(1).lower())
         home = re.match(r"\s*set\s+home_directory\s*=\s*'([^']*)'", sql, re.I)
         if home:
             os.environ['HOME'] = home.group(1)
@@ -339,6 +380,7 @@ class File:
             return 'setup', 'another answer each time'
         lacked = ['collation'] if self.collated else [] if LACKED_WORDS.search(sql) is None else [LACKED_WORDS.search(sql).group(0)]
         lacked += [type for type in theirs['types'] if not KNOWN.match(type) and type not in ('HUGEINT', 'UHUGEINT')]  # sums are
+        lacked += sorted(words & set(self.types))
         lacked += [type for row in theirs['rows'] for value, type in zip(row, theirs['types'])
                    if type in ('HUGEINT', 'UHUGEINT') and value is not None and abs(int(value)) >= 10**38]
         try:
@@ -348,22 +390,38 @@ class File:
             text = str(error)
             if "no table or file" in text or 'there is no table' in text or 'file not found' in text:
                 return 'setup', text
+            whole = re.search(r"no column '(\w+)'", text)
+            if whole and re.search(rf'\b(from|join|,|as|\))\s+"?{whole.group(1)}\b', sql, re.I):  # a table's row
+                lacked.append('row')
             lacked += ['row'] if 'a row of values is not supported' in text else []
+            if self.second and refuses(self.second.answer(sql), text):
+                return 'error', text
             return 'lacked' if lacked else 'refused' if text.startswith('line ') else 'failed', text
         except Large as large:
             return 'setup', str(large)
-        tolerance = 1e-5 if any('FLOAT' in type for type in theirs['types']) else 1e-8
+        tolerance = 1e-5 if any('FLOAT' in type for type in theirs['types']) or any(column.dtype == 'float32' for column in ours.values()) else 1e-8
         rows = peer_rows(theirs, [column.dtype for column in ours.values()])
         told = differs(granary_rows(ours), rows, False, tolerance)
         if told is None and re.search(r'\border\s+by\b[^()]*$', sql, re.I):
-            told = differs(granary_rows(ours), rows, True, tolerance)
+            keys = sort_keys(sql, theirs['names'])
+            told = differs(at(granary_rows(ours), keys), at(rows, keys), True, tolerance)
             told = f'in another order: {told}' if told else None
         if told is None or as_told(granary_rows(ours), record.answer):  # a file may know better than the DuckDB that is there
             return 'right', ''
+        if self.second:
+            second = self.second.answer(sql)
+            if self.as_second(second, granary_rows(ours)):
+                return 'right', 'as PostgreSQL'
+            if second.get('error') == SYNTAX:
+                return 'error', f'{told}: {second["error"]}'
         reason = next((why for pattern, why in REASONS if re.search(pattern, sql, re.I | re.S)), None)
         if reason:
             return 'reason', reason
         return 'lacked' if lacked else 'wrong', told
+
+    @staticmethod
+    def as_second(answer, ours):
+        return 'rows' in answer and differs(ours, [[like_ours(value) for value in row] for row in answer['rows']], False, 1e-5 if answer['rough'] else 1e-8) is None
 
     def give(self, sql):
         """granary has the tables that are named, as they are now. What they have of types that it lacks."""
@@ -488,8 +546,9 @@ def main():
         os.mkdir(options.scratch)
         os.mkdir(options.written)
         session = Session()
+        second = Second() if Second.there() and any(path.suffix == '.sql' for path in files) else None
         for path in files:
-            file = File(path, session, engine, options)
+            file = File(path, session, engine, options, second)
             for record, outcome, told in file.results():
                 counts[outcome] += 1
                 for row, pattern in ROWS:
@@ -501,6 +560,8 @@ def main():
                     print(f'{path}:{record.line}: {outcome}: {told}\n    {record.sql}', flush=True)
             file.close()
         session.close()
+        if second:
+            second.close()
     tell('all', counts)
     for row, _ in ROWS:
         if by_row[row]:
@@ -511,7 +572,7 @@ def main():
 def tell(what, counts):
     judged = counts['right'] + counts['wrong'] + counts['refused'] + counts['failed'] + counts['reason']
     share = f'{100 * counts["right"] / judged:.1f} %' if judged else '-'
-    print(f'{what}: {share} of {judged} right; ' + ', '.join(f'{counts[name]} {name}' for name in ('wrong', 'refused', 'failed', 'reason', 'lacked', 'setup') if counts[name]))
+    print(f'{what}: {share} of {judged} right; ' + ', '.join(f'{counts[name]} {name}' for name in ('wrong', 'refused', 'failed', 'reason', 'error', 'lacked', 'setup') if counts[name]))
 
 
 if __name__ == '__main__':

@@ -232,6 +232,10 @@ with Instance() as granary:
     assert got == [{'r': None, 'e': None}], got
     granary.fails({**source, 'a': {'op': 'assign', 'input': 't', 'columns': {'n': 'list_value(1, 2)'}},
                    'r': {'op': 'explode', 'input': 'a', 'columns': ['l', 'n']}}, 'r', "'r'", 'items')
+    # A window without a partition has the rows of all chunks in one, lists with them.
+    for size in (300, 500, 3000):
+        got = rows({**source, 'r': {'op': 'window', 'input': 't', 'columns': {'n': 'size()'}}}, 'r', size)
+        assert got == [{**row, 'n': len(ROWS)} for row in ROWS], size
     keys_of_lists(rows, source)
     # A list of ten million items, in and out of an object, summed, sliced, and exploded.
     text = granary.command('sql', '--discard', '--csv', 'SELECT len(l) AS n, list_sum(l) AS s, l[9999999] AS v, len(l[5:]) AS r '

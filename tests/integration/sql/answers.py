@@ -203,6 +203,9 @@ true,2024-01-01T00:00:00
 select (select count(*) filter (where o > 2) from (values (1)) i(n)) from (values (2), (3)) u(o)
 1
 
+select 1 from (values (2), (3)) u(o) where (select count(*) filter (where o > 2) from (values (1)) i(n)) > 0
+error: an aggregate of that query's rows
+
 select (select count(*) filter (where o > 2 and n = 1) from (values (1)) i(n)) c from (values (2), (3)) u(o) order by c
 0
 1

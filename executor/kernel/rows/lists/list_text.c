@@ -1,7 +1,7 @@
 /*
  * Lists of texts: "[a, 'b c', NULL, [d, e]]". Blanks around an item are left out. A stretch in quotes is what stands in
  * them, where a backslash comes before any character; outside of them it does so before a quote. NULL without quotes is a
- * null. What stands in brackets is kept as it is.
+ * null. What stands in brackets is kept as it is. One in braces is PostgreSQL's (list_braces.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +165,9 @@ read_list(struct reading *r, struct lists_parts *parts, granary_err *err)
     char behind = ',';
 
     skip_blanks(r);
+    if (r->at < r->end && *r->at == '{') {
+        return lists_read_braces(r->at, r->end, &r->item, parts, err);
+    }
     if (r->at == r->end || *r->at++ != '[') {
         return false;
     }

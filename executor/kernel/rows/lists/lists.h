@@ -57,6 +57,9 @@ struct lists_parts {
 
 /* text NULL: a null. Errors: ENOMEM · EFULL over 2 GiB */
 granary_err lists_part_add(struct lists_parts *parts, const struct rows_text *text);
+/* The items of a text that begins with a brace; item: room for one. false: it is no list, or err. Errors: ENOMEM, EFULL */
+bool
+lists_read_braces(const char *at, const char *end, struct gr_buf *item, struct lists_parts *parts, granary_err *err);
 void lists_parts_free(struct lists_parts *parts);
 /* The parts are the node's lists, which end there. Errors: ENOMEM */
 granary_err lists_parts_give(struct node *node, const struct lists_parts *parts, const int32_t *ends, int64_t n);

@@ -58,8 +58,12 @@ put_based(struct sql_statement *q, const char *text, char *at, int base, char **
     size_t size;
 
     for (; digit_of(*end, base) >= 0 || is_joint(end, base); end++) {
-        fits = fits && (value >> 59) == 0;
-        value = *end == '_' ? value : value * (uint64_t)base + (uint64_t)digit_of(*end, base);
+        if (*end != '_') {
+            uint64_t digit = (uint64_t)digit_of(*end, base);
+
+            fits = fits && value <= (UINT64_MAX - digit) / (uint64_t)base;
+            value = value * (uint64_t)base + digit;
+        }
     }
     *ret_end = end;
     if (end == at + 2 || is_in_word(*end)) { /* as the grammar will say */

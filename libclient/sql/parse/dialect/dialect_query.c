@@ -234,17 +234,22 @@ dialect_subquery(struct dialect *d, struct dialect_token *token)
     static const char *const begins[] = {"select",      "values",  "with",         "table",    "from", "pivot",
                                          "pivot_wider", "unpivot", "pivot_longer", "describe", "desc", "show",
                                          "summarize",   NULL};
+    static const char *const behind[] = {"union", "intersect", "except", "order",
+                                         "limit", "offset",    "fetch",  NULL}; /* a query in brackets */
     const struct dialect_token *first = token->next;
     struct dialect_token *close = token->pair;
+    bool begins_so = false;
 
-    while (dialect_is(first, "(")) { /* brackets in brackets are one subquery when they close together */
-        if (first->pair == NULL || first->pair->next != first->prev->pair) {
+    while (dialect_is(first, "(") && !begins_so) { /* brackets in brackets are one subquery when they close together */
+        begins_so = first->pair != NULL && dialect_is_one(first->pair->next, behind);
+        if (first->pair == NULL || (!begins_so && first->pair->next != first->prev->pair)) {
             return;
         }
         first = first->next;
     }
-    if (close != NULL && dialect_is_one(first, begins) && !dialect_is_alias(close->next) && is_in_from(token) &&
-        !(dialect_is(token->prev, "(") && token->prev->pair == close->next)) {
+    if (close != NULL && (begins_so || dialect_is_one(first, begins)) && !dialect_is_alias(close->next) &&
+        is_in_from(token) &&
+        !(dialect_is(token->prev, "(") && (token->prev->pair == close->next || dialect_is_one(close->next, behind)))) {
         (void)dialect_add(d, close->next, "as", token);
         (void)dialect_add(d, close->next->next, "\"" SQL_NAMELESS "\"", token);
     }
