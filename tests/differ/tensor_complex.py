@@ -67,7 +67,9 @@ def sign(x):
     """As NumPy 2 has it: of length 1."""
     with np.errstate(all='ignore'):
         size = np.abs(x)
-        return np.where(size == 0, 0, x / np.where(size == 0, 1, size).astype(size.dtype)).astype(x.dtype)
+        by = np.where(size == 0, 1, size).astype(size.dtype)
+        tiny = size < np.finfo(size.dtype).tiny  # NumPy's division of complex numbers overflows
+        return np.where(tiny, x.real / by + 1j * (x.imag / by), x / by).astype(x.dtype)
 
 
 def is_complex(spec):
