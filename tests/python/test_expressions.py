@@ -103,7 +103,7 @@ def build(form, operands, options):
         return None if function is None else function(*operands)
     if form == '{0} in ({1}, {2})':
         return operands[0].is_in(operands[1:])
-    if form.startswith('case when'):
+    if form.startswith('case when {0} < {1}'):
         return gr.when(operands[0] < operands[1]).then(operands[2]).otherwise(operands[0])
     if form.startswith('case {0}'):
         return gr.when(operands[0] == operands[1]).then(operands[2])
@@ -121,7 +121,8 @@ def build(form, operands, options):
         return operands[0] + step if given['[0]'] == '+' else operands[0] - step
     found = re.fullmatch(r'(\w+)\((.*)\)', form)
     if found and found.group(1) in functions('functions'):
-        return method(found.group(1), [operand(a) for a in outside(found.group(2), ',') if a.strip()])
+        made = [operand(a) for a in outside(found.group(2), ',') if a.strip()]
+        return None if any(one is None for one in made) else method(found.group(1), made)
     return None
 
 

@@ -342,6 +342,7 @@ what_is_wrong_is_told_with_its_place(void **state)
         {"select quantile_disc(x, 1.5) from a", GRANARY_EINVAL, "a number from 0 to 1"},
         {"select quantile_cont(x, [0.5, 2]) from a", GRANARY_EINVAL, "a number from 0 to 1"},
         {"select regr_slope(distinct x, id) from a", GRANARY_EUNSUPPORTED, "DISTINCT in 'regr_slope'"},
+        {"select geomean(distinct x) from a", GRANARY_EUNSUPPORTED, "DISTINCT in 'geomean'"},
         {"select list_transform([1], x) from a", GRANARY_EINVAL, "is a lambda, such as x -> x + 1"},
         {"select list_aggregate([1], 'nope') from a", GRANARY_EUNSUPPORTED, "aggregate 'nope' of a list"},
         {"select list_sort([1], 'down') from a", GRANARY_EINVAL, "takes 'ASC' or 'DESC'"},
