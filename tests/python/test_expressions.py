@@ -22,7 +22,7 @@ from test_operators import listed, to_columns
 WITHOUT_METHOD = {'hash': 'values of its own: test_hash() here'}
 # Functions that no case here comes to: those for SQL, and those whose cases have operands that Python's own cannot stand for.
 OWN_TEST = {'HAMMING': 'texts of one length: test_own_operands() here', 'EPOCH_NS': 'years that nanoseconds reach: the same',
-            'CONCAT_THERE': 'concat^ of SQL', 'PART': 'substring^ of SQL', 'REGEXP_FOUND': 'regexp_extract^ of SQL',
+            'DATE_PART': 'parts that a column names: the same', 'CONCAT_THERE': 'concat^ of SQL', 'PART': 'substring^ of SQL', 'REGEXP_FOUND': 'regexp_extract^ of SQL',
             'PARSE_FILESTEM': 'parse_filename^ of SQL', 'FORMATTED': 'format^ of SQL'}
 OPERATOR = {'+': lambda a, b: a + b, '-': lambda a, b: a - b, '*': lambda a, b: a * b, '/': lambda a, b: a / b, '//': lambda a, b: a // b,
             '%': lambda a, b: a % b, '=': lambda a, b: a == b, '<>': lambda a, b: a != b, '<': lambda a, b: a < b, '<=': lambda a, b: a <= b,
@@ -298,6 +298,8 @@ class Expressions(FramesTest):
         done = frame.select(h=gr.col('s').str.hamming(gr.col('t')), n=gr.col('d').dt.epoch_ns()).collect().to_dict()
         self.assertEqual(list(done['h']), [1, 2, None])
         self.assertEqual(list(done['n']), [86400 * 10**9, None, -86400 * 10**9])
+        dates = gr.from_dict({'part': ['month', 'dow', 'year'], 'd': [datetime.date(2024, 2, 4), datetime.date(2024, 2, 4), None]})
+        self.assertEqual(dates.select(p=gr.col('d').dt.date_part(gr.col('part'))).collect().to_dict(), {'p': [2, 0, None]})
 
     def test_hash(self):
         done = gr.from_dict({'s': ['a', 'b', 'a']}).select(h=gr.col('s').hash()).collect().to_dict()['h']
