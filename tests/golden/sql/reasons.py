@@ -17,6 +17,7 @@ REASONS = [
     (r'\b(any|all)\s*\(\s*null\s*\)', 'a comparison with a null list is null, as in PostgreSQL'),
     (r'\bstring_split_regex\s*\([^)]*\|\)', 'an empty match directly behind another one splits nothing, as in PostgreSQL'),
     (r'\bregexp_split_to_array\s*\([^)]*\\s\*', 'an empty match splits behind each character, as in PostgreSQL'),
+    (r'\d BC\'', 'a day before year 1, as in PostgreSQL, whose year counts from 0, as in DuckDB'),
     (r'\bcovar_\w+\s*\([^()]*\'nan\'', 'a nan counts as missing'),
     (r'::numeric\s*%\s*\'', 'a text beside a decimal is one, as in PostgreSQL'),
     (r'\bvalues\b.*\b(b\s*\^\s*p\s*-|log\(1\.0\s*[-+]\s*x::numeric)', 'rounded to the nearest: DuckDB makes 0.001 of 9e-8, and decimals floats in two steps'),
