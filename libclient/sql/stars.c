@@ -3,179 +3,11 @@
  * written out for each of them.
  */
 #include <ctype.h>
-#include <locale.h>
-#include <regex.h>
 #include <string.h>
 #include <strings.h>
 
 #include "sql/block.h"
-
-#define GROUPS_MAX 10 /* of a pattern: \0 to \9 in an alias */
-
-/* ---- patterns of names ---- */
-
-static size_t
-character(const char *text)
-{
-    size_t size = text[0] != '\0';
-
-    while ((text[size] & 0xc0) == 0x80) {
-        size++;
-    }
-    return size;
-}
-
-static bool
-same_letter(char a, char b, bool fold)
-{
-    return fold ? tolower((unsigned char)a) == tolower((unsigned char)b) : a == b;
-}
-
-/* LIKE, or with `fold` ILIKE: % is any text, _ a character; behind `escape`, which may be none, they are signs. */
-static bool
-is_like(const char *name, const char *pattern, char escape, bool fold)
-{
-    const char *after = NULL; /* the last %, and what it has taken up to now */
-    const char *taken = NULL;
-
-    while (*name != '\0' || *pattern != '\0') {
-        const bool sign = escape != '\0' && *pattern == escape && pattern[1] != '\0';
-
-        if (sign && *name != '\0' && same_letter(*name, pattern[1], fold)) {
-            name++;
-            pattern += 2;
-        } else if (*pattern == '%' && !sign) {
-            after = ++pattern;
-            taken = name;
-        } else if (*name != '\0' && *pattern == '_' && !sign) {
-            name += character(name);
-            pattern++;
-        } else if (*name != '\0' && !sign && same_letter(*name, *pattern, fold)) {
-            name++;
-            pattern++;
-        } else if (after != NULL && *taken != '\0') {
-            taken += character(taken);
-            name = taken;
-            pattern = after;
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The pattern in POSIX's words, which mean the same: others are refused. */
-static const char *
-posix_pattern(struct sql_statement *q, const struct sql_expr *star, bool *ret_fold)
-{
-    static const char *const classes[][2] = {{"d", "[0-9]"}, {"w", "[0-9A-Za-z_]"}, {"s", "[ \t\n\r\f\v]"}};
-    const char *from = star->star->pattern;
-    struct gr_buf out = {0};
-    bool in_bracket = false;
-    bool ok = true;
-    const char *text;
-
-    *ret_fold = strncmp(from, "(?i)", 4) == 0;
-    from += *ret_fold ? 4 : 0;
-    gr_buf_addf(&out, star->star->match == SQL_MATCH_WHOLE ? "^(" : "");
-    for (; *from != '\0' && ok; from++) {
-        size_t class = 0;
-
-        if (*from == '\\' && isalnum((unsigned char)from[1]) != 0) {
-            while (class < 3 && classes[class][0][0] != from[1]) {
-                class ++;
-            }
-            ok = class < 3 && !in_bracket;
-            gr_buf_addf(&out, "%s", ok ? classes[class][1] : "");
-            from++;
-        } else if (*from == '\\' && from[1] != '\0') {
-            ok = !in_bracket;
-            gr_buf_add(&out, from++, 2);
-        } else {
-            ok = !(*from == '(' && from[1] == '?' && !in_bracket) &&
-                 !(strchr("*+?}", *from) != NULL && strchr("*+?", from[1]) != NULL && from[1] != '\0' && !in_bracket);
-            in_bracket = in_bracket ? *from != ']' || from[-1] == '[' || from[-1] == '^' : *from == '[';
-            gr_buf_add(&out, from, 1);
-        }
-    }
-    gr_buf_addf(&out, star->star->match == SQL_MATCH_WHOLE ? ")$" : "");
-    text = ok && gr_buf_ok(&out) ? sql_printf(q, "%s", out.bytes == NULL ? "" : out.bytes) : NULL;
-    gr_buf_free(&out);
-    if (!ok) {
-        (void)sql_fail(
-            q, GRANARY_EUNSUPPORTED, star->position,
-            "this pattern of names is not supported: it may have . * + ? | ( ) [ ] { } ^ $ \\d \\w \\s, and (?i) "
-            "in front");
-    }
-    return text;
-}
-
-/* Names that match, and for an alias which parts of them did. */
-struct matcher {
-    regex_t regex;
-    bool compiled;
-    locale_t locale;
-    locale_t before;
-};
-
-static bool
-open_matcher(struct sql_statement *q, const struct sql_expr *star, struct matcher *m)
-{
-    const enum sql_match match = star->star->match;
-    const char *text;
-    bool fold;
-
-    *m = (struct matcher){.compiled = false};
-    if (match != SQL_MATCH_PART && match != SQL_MATCH_WHOLE) {
-        return true;
-    }
-    text = posix_pattern(q, star, &fold);
-    if (text == NULL) {
-        return false;
-    }
-    m->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* bytes are characters, whatever the program has set */
-    m->before = m->locale == (locale_t)0 ? (locale_t)0 : uselocale(m->locale);
-    m->compiled = m->locale != (locale_t)0 && regcomp(&m->regex, text, REG_EXTENDED | (fold ? REG_ICASE : 0)) == 0;
-    return m->compiled ||
-           sql_fail(q, GRANARY_EINVAL, star->position, "'%s' is no pattern of names", star->star->pattern);
-}
-
-static void
-close_matcher(struct matcher *m)
-{
-    if (m->compiled) {
-        regfree(&m->regex);
-    }
-    if (m->locale != (locale_t)0) {
-        (void)uselocale(m->before);
-        freelocale(m->locale);
-    }
-}
-
-static bool
-matches(const struct sql_star *star, struct matcher *m, const char *name, regmatch_t parts[GROUPS_MAX])
-{
-    bool found = false;
-
-    switch (star->match) {
-    case SQL_MATCH_ALL:
-        return true;
-    case SQL_MATCH_LIKE:
-    case SQL_MATCH_ILIKE:
-        found = is_like(name, star->pattern, star->escape, star->match == SQL_MATCH_ILIKE);
-        break;
-    case SQL_MATCH_NAMES:
-        for (size_t i = 0; i < star->name_count && !found; i++) {
-            found = strcasecmp(star->names[i], name) == 0;
-        }
-        break;
-    case SQL_MATCH_PART:
-    case SQL_MATCH_WHOLE:
-        found = regexec(&m->regex, name, GROUPS_MAX, parts, 0) == 0;
-        break;
-    }
-    return found != star->negated;
-}
+#include "sql/star_names.h"
 
 /* ---- the columns of a star ---- */
 
@@ -271,7 +103,7 @@ struct starred {
     const struct sql_column *column;
     struct sql_expr *expr; /* the column, or what REPLACE has in its place */
     const char *name;
-    regmatch_t parts[GROUPS_MAX];
+    regmatch_t parts[SQL_GROUPS_MAX];
 };
 
 static bool
@@ -331,14 +163,14 @@ is_excluded(const struct sql_block *block, const struct sql_star *star, const st
 static bool
 list_starred(struct sql_block *block, const struct sql_expr *star, struct starred *list, size_t *ret_count)
 {
-    struct matcher m = {.compiled = false};
+    struct sql_matcher m = {.compiled = false};
     const char *of_table = NULL;
-    bool ok = star->star == NULL || (check_names(block, star) && open_matcher(block->q, star, &m));
+    bool ok = star->star == NULL || (check_names(block, star) && sql_open_matcher(block->q, star, &m));
 
     *ret_count = 0;
     for (size_t i = 0; i < block->column_count && ok; i++) {
         const struct sql_column *column = block->columns[i];
-        regmatch_t parts[GROUPS_MAX];
+        regmatch_t parts[SQL_GROUPS_MAX];
         bool moves = false;
 
         if (!is_of(column, star)) {
@@ -351,7 +183,7 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
         }
         of_table = column->table != NULL ? column->table : "";
         if (star->star == NULL ||
-            (!is_excluded(block, star->star, column, &moves) && matches(star->star, &m, column->name, parts))) {
+            (!is_excluded(block, star->star, column, &moves) && sql_matches(star->star, &m, column->name, parts))) {
             ok = make_starred(block, star, column, &list[*ret_count]);
             if (star->star != NULL && m.compiled) {
                 memcpy(list[*ret_count].parts, parts, sizeof parts);
@@ -362,7 +194,7 @@ list_starred(struct sql_block *block, const struct sql_expr *star, struct starre
                                        "EXCLUDE of one side of a joined column '%s' is not supported: leave both out",
                                        column->name));
     }
-    close_matcher(&m);
+    sql_close_matcher(&m);
     if (!ok) {
         return false;
     }
@@ -547,7 +379,7 @@ write_alias(struct sql_statement *q, const char *alias, const struct starred *on
         const int which = alias[0] != '\\' || isdigit((unsigned char)alias[1]) == 0
                               ? -1
                               : alias[1] - '0' + (match == SQL_MATCH_WHOLE && alias[1] != '0');
-        const regmatch_t *part = which >= 0 && which < GROUPS_MAX ? &one->parts[which] : NULL;
+        const regmatch_t *part = which >= 0 && which < SQL_GROUPS_MAX ? &one->parts[which] : NULL;
 
         if (part == NULL) {
             alias += alias[0] == '\\' && alias[1] == '\\';
