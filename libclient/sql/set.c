@@ -601,14 +601,21 @@ plan_sides(struct sql_statement *q, const struct sql_select *select, const struc
                           : true;
 }
 
-/* Whether a value of a side is a null or list of nulls as written, in one column at least. */
+/* Whether lists of nulls as written of a side, and there are some, take a dtype from another one. */
 static bool
-has_open(const struct sql_select *select)
+takes_dtypes(const struct sql_select *select, const struct sql_select *other)
 {
     bool open = false;
 
-    for (size_t i = 0; i < select->target_count && select->set == SQL_NO_SET && !open; i++) {
-        open = untyped_value(select, i) != NULL && is_open_list(untyped_value(select, i));
+    for (size_t i = 0; i < select->target_count && select->set == SQL_NO_SET; i++) {
+        const struct sql_expr *value = untyped_value(select, i);
+
+        if (value != NULL && is_open_list(value)) {
+            open = true;
+            if (untyped_target(other, i) != NULL) {
+                return false;
+            }
+        }
     }
     return open;
 }
@@ -629,7 +636,7 @@ open_list_last(struct sql_statement *q, const struct sql_select *select)
     struct sql_select *outer, *inner;
 
     if (select->set != SQL_UNION || !select->all || select->by_name || !is_plain_union(left) ||
-        !has_open(left->right)) {
+        !takes_dtypes(left->right, select->right)) {
         return select;
     }
     outer = SQL_NEW(q, struct sql_select);

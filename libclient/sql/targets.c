@@ -128,14 +128,22 @@ put_clauses(struct aliases *a, struct sql_expr *expr)
     return expr->condition == NULL || put_list(a, &expr->condition, 1);
 }
 
-/* Whether GROUP BY names that column. */
+/* Whether GROUP BY names that column, perhaps by its alias. */
 static bool
-is_key(const struct sql_select *select, const char *name)
+is_key(const struct aliases *a, const char *name)
 {
+    const struct sql_select *select = a->block->select;
     bool found = select->group_all;
 
     for (size_t i = 0; i < select->group_count && !found; i++) {
-        found = select->group[i]->kind == SQL_COLUMN && strcasecmp(select->group[i]->text, name) == 0;
+        const struct sql_expr *key = select->group[i];
+        const struct sql_target *target = find_alias(a, key);
+        bool ambiguous = false;
+
+        if (target != NULL && sql_find_column(a->block, key->table, key->text, &ambiguous) == NULL) {
+            key = target->expr;
+        }
+        found = key->kind == SQL_COLUMN && strcasecmp(key->text, name) == 0;
     }
     return found;
 }
@@ -148,7 +156,7 @@ put_aliases(struct aliases *a, struct sql_expr *expr)
     const bool of_groups = a->of_groups;
     bool ambiguous = false;
 
-    if (target != NULL && of_groups && sql_has_aggregate(target->expr) && !is_key(a->block->select, expr->text)) {
+    if (target != NULL && of_groups && sql_has_aggregate(target->expr) && !is_key(a, expr->text)) {
         return put_target(a, target);
     }
     a->of_groups = of_groups && expr->kind != SQL_AGGREGATE;

@@ -127,7 +127,7 @@ def made_by_method(text, free):
         word, number = arguments[1].split(' ')
         more = dict(zip(('adjust', 'ignore_na', 'min_periods', 'bias'), (m.literal(a) for a in arguments[2:])))
         return getattr(gr.col(arguments[0]), function)(**{word: float(number)}, **more)
-    others = [gr.col(a) if function in ('corr', 'cov', 'arg_least', 'arg_most') else m.literal(a) if a.strip("'") != a or a in ('true', 'false') else
+    others = [gr.col(a) if function in ('corr', 'cov', 'cov_pop', 'arg_least', 'arg_most') else m.literal(a) if a.strip("'") != a or a in ('true', 'false') else
               float(a) if '.' in a else int(a) for a in arguments[1:]]
     return getattr(gr.col(arguments[0]), function)(*others)
 

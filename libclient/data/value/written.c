@@ -298,13 +298,6 @@ add_zone(struct strict *to, const char *at, size_t size)
     return size == blank + 3 && strncasecmp(at + blank, "UTC", 3) == 0 ? add(to, "UTC", 3) : add(to, at, size);
 }
 
-/* Those that SQL knows: beyond are infinite ones, and half a day at the beginning. */
-static bool
-is_within(int64_t microseconds)
-{
-    return microseconds >= INT64_C(-9223372022400000000) && microseconds < INT64_MAX;
-}
-
 /* A date, and perhaps a time of day and an offset behind it, which may have to be one without counting. */
 static bool
 moment_written(const char *text, size_t size, bool counts, int64_t *ret_microseconds)
@@ -338,8 +331,7 @@ moment_written(const char *text, size_t size, bool counts, int64_t *ret_microsec
     }
     return at == end && gr_instant_parse(strict.text, strict.size, ret_microseconds, &told) &&
            (counts || !told || gr_timestamp_parse(strict.text, clock, ret_microseconds)) &&
-           !__builtin_add_overflow(*ret_microseconds, midnight ? DAY_US : 0, ret_microseconds) &&
-           is_within(*ret_microseconds);
+           !__builtin_add_overflow(*ret_microseconds, midnight ? DAY_US : 0, ret_microseconds);
 }
 
 /* Whether a time of day stands there, and perhaps an offset. */
@@ -365,7 +357,7 @@ gr_date_written(const char *text, size_t size, int32_t *ret_days)
         return false;
     }
     return (at == text + size || is_clock(at, (size_t)(text + size - at))) &&
-           gr_date_parse(strict.text, strict.size, ret_days) && *ret_days > -INT32_MAX && *ret_days < INT32_MAX;
+           gr_date_parse(strict.text, strict.size, ret_days);
 }
 
 bool

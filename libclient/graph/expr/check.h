@@ -83,8 +83,6 @@ granary_err expr_parse_list(struct gr_expr *cast);
 /* Whether a list is [] or one of nulls as written, which may be of any dtype; and it gets one. */
 bool expr_list_is_open(const struct gr_expr *list);
 void expr_list_become(struct gr_expr *list, granary_dtype dtype);
-/* Operand i is an integer. Errors: ETYPE */
-granary_err expr_need_integer(struct gr_expr *expr, size_t i);
 /* Operand i is a list; a null becomes one of strings. Errors: ETYPE */
 granary_err expr_need_list(struct gr_expr *expr, size_t i);
 /* It is a string; a null becomes one. Errors: ETYPE */

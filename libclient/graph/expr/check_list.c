@@ -22,8 +22,8 @@ item_of(const struct gr_expr *expr)
     return GRANARY_LIST_ITEM(expr->operands[0]->dtype);
 }
 
-granary_err
-expr_need_integer(struct gr_expr *expr, size_t i)
+static granary_err
+need_integer(struct gr_expr *expr, size_t i)
 {
     struct gr_expr *operand = expr->operands[i];
 
@@ -119,7 +119,7 @@ expr_check_list_extract(struct gr_expr *expr)
     }
     err = expr_need_list(expr, 0);
 
-    err = err == GRANARY_OK ? expr_need_integer(expr, 1) : err;
+    err = err == GRANARY_OK ? need_integer(expr, 1) : err;
     expr->dtype = item_of(expr);
     return err;
 }
@@ -148,8 +148,8 @@ expr_check_list_slice(struct gr_expr *expr)
     }
     err = expr_need_list(expr, 0);
 
-    err = err == GRANARY_OK ? expr_need_integer(expr, 1) : err;
-    err = err == GRANARY_OK ? expr_need_integer(expr, 2) : err;
+    err = err == GRANARY_OK ? need_integer(expr, 1) : err;
+    err = err == GRANARY_OK ? need_integer(expr, 2) : err;
     expr->dtype = expr->operands[0]->dtype;
     return err;
 }
@@ -304,7 +304,7 @@ expr_check_regexp_list(struct gr_expr *expr)
 {
     granary_err err = expr_check_string_split(expr);
 
-    return err == GRANARY_OK && expr->operand_count > 2 ? expr_need_integer(expr, 2) : err;
+    return err == GRANARY_OK && expr->operand_count > 2 ? need_integer(expr, 2) : err;
 }
 
 granary_err
@@ -313,7 +313,7 @@ expr_check_list_range(struct gr_expr *expr)
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
-        err = expr_need_integer(expr, i);
+        err = need_integer(expr, i);
     }
     expr->dtype = GRANARY_LIST(GRANARY_INT64);
     return err;
@@ -325,7 +325,7 @@ expr_check_list_pad(struct gr_expr *expr)
     granary_err err = expr_need_list(expr, 0);
 
     expr->dtype = expr->operands[0]->dtype;
-    return err == GRANARY_OK ? expr_need_integer(expr, 1) : err;
+    return err == GRANARY_OK ? need_integer(expr, 1) : err;
 }
 
 /* ---- keys ---- */

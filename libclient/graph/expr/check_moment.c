@@ -7,12 +7,13 @@
 #include "graph/expr/check.h"
 
 /* Names of a unit, the kernels' first. */
-static const char *const units[][5] = {
+static const char *const units[][12] = {
     {"year", "years", "y", "yr", "yrs"},
     {"quarter", "quarters"},
     {"month", "months", "mon", "mons"},
     {"week", "weeks", "w", "weekofyear"},
-    {"day", "days", "d", "dayofmonth"},
+    /* of a part of a day there is no beginning but that of the day */
+    {"day", "days", "d", "dayofmonth", "dow", "isodow", "dayofweek", "weekday", "doy", "dayofyear", "julian"},
     {"hour", "hours", "h", "hr", "hrs"},
     {"minute", "minutes", "m", "min", "mins"},
     {"second", "seconds", "s", "sec", "secs"},
@@ -69,7 +70,7 @@ const char *
 gr_expr_unit_named(const char *name)
 {
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        for (size_t k = 0; k < 5 && units[i][k] != NULL; k++) {
+        for (size_t k = 0; k < 12 && units[i][k] != NULL; k++) {
             if (strcasecmp(units[i][k], name) == 0) {
                 return units[i][0];
             }

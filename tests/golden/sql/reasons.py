@@ -1,6 +1,9 @@
 """SELECTs of which granary's rows are others, with the reason: (regular expression, why). docs/semantics.md has those that users meet."""
 REASONS = [
     (r'\bapprox_|\blist_approx_', 'exact here'),
+    (r'\bhash\s*\(', 'another function of the same name'),
+    (r'\bquantile_cont\s*\(\s*\w+::decimal', 'float64, as in PostgreSQL: no digits are cut off'),
+    (r'\bquantile_disc\s*\(.*\bnum\b|\bnan\b.*\bquantile_disc', 'a nan counts as missing in aggregates'),
     (r'!?~\*?\s', '`~` finds anywhere, as in PostgreSQL'),
     (r'\breverse\s*\(', 'characters are turned round, not what is drawn as one'),
     (r'\bround\s*\(', 'halves of floats go to the even digit'),
@@ -28,6 +31,7 @@ REASONS = [
     (r'\bmax\s*\(.*can_have_nan', 'a nan counts as missing in aggregates'),
     (r'\*\s+from\s+read_csv\w*\s*\(\s*\[[^\]]*\]\s*\)', '* has the columns of all files'),
     (r'\.tsv\',\s*header\s*=\s*0\)', 'an empty line is no record, in a single column, too'),
+    (r'\b(294247-01-10 04:00:54\.775807|5881580-07-11|5877642-06-24 \(BC\)|290309-12-2\d \(BC\))', 'what stands for an infinity elsewhere is a moment as any other'),
     (r'\bilike\b.*chr\s*\(\s*0', 'a NUL is a character as any other'),
     (r'\(\s*(describe|desc|show|summarize)\b', 'types are called as granary calls them'),
     (r'with nt as \(select length\(s\)', 'as the file says it: the release of DuckDB gives something else'),
