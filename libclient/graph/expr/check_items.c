@@ -98,8 +98,9 @@ expr_check_list_resize(struct gr_expr *expr)
                : err;
 }
 
+/* A list of texts, made of texts. */
 granary_err
-expr_check_parse_path(struct gr_expr *expr)
+expr_check_texts(struct gr_expr *expr)
 {
     granary_err err = GRANARY_OK;
 

@@ -40,25 +40,6 @@ expr_check_json_keys(struct gr_expr *expr)
     return need_json(expr, GRANARY_LIST(GRANARY_STRING));
 }
 
-/* Texts alone. */
-static granary_err
-need_texts(struct gr_expr *expr)
-{
-    granary_err err = GRANARY_OK;
-
-    for (size_t i = 0; i < expr->operand_count && err == GRANARY_OK; i++) {
-        err = expr_need_text(expr, i);
-    }
-    expr->dtype = GRANARY_LIST(GRANARY_STRING);
-    return err;
-}
-
-granary_err
-expr_check_json_all(struct gr_expr *expr)
-{
-    return need_texts(expr);
-}
-
 /* What it is to tell is known before any row. */
 granary_err
 expr_check_json_each(struct gr_expr *expr)
@@ -70,7 +51,7 @@ expr_check_json_each(struct gr_expr *expr)
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !known; i++) {
         known = expr_is_literal(what) && what->dtype == GRANARY_STRING && strcmp(what->text, names[i]) == 0;
     }
-    return known ? need_texts(expr)
+    return known ? expr_check_texts(expr)
                  : expr_wrong_operand(expr, 2,
                                       "'key', 'value', 'type', 'atom', 'id', 'parent', 'fullkey' or 'path' as written");
 }

@@ -156,8 +156,7 @@ bool sql_parse_nested(struct parse *p, const PgQuery__FuncCall *call, const char
 /* Whether it is a list of lists as written. */
 bool nested_is(const struct sql_expr *expr);
 /* It as a list of so many levels of an item's type; of none: as text. An item of it. */
-struct sql_expr *
-nested_cast(struct parse *p, struct sql_expr *list, const char *item, size_t levels, int position);
+struct sql_expr *nested_cast(struct parse *p, struct sql_expr *list, const char *item, size_t levels, int position);
 struct sql_expr *nested_item(struct parse *p, struct sql_expr *list, struct sql_expr *place);
 
 /* GROUPING(a, b): a bit for each, which is 1 where the set of groups leaves the key out. */
