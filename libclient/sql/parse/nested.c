@@ -361,6 +361,9 @@ sql_parse_nested(struct parse *p, const PgQuery__FuncCall *from, const char *nam
                     : counts  ? parse_length(&call)
                               : parse_find(&call, finds ? "list_contains" : "list_position");
     }
+    if (*ret_expr != NULL && (*ret_expr)->written == NULL) {
+        (*ret_expr)->written = parse_copy(p, name); /* what SELECT calls it */
+    }
     return true;
 }
 
