@@ -4,6 +4,7 @@ OPERATORS[name] = (draw -> (inputs, parameters), (frames, parameters) -> {column
 """
 import decimal
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -306,7 +307,8 @@ def cast(value, dtype, to):
         try:
             return float(value.strip()) if to == 'float64' else int(value.strip())
         except ValueError:
-            return None
+            rounded = to == 'int64' and re.fullmatch(r'[+-]?(\d+\.\d*|\.\d+)', value.strip())  # half away from 0, as in SQL
+            return int(decimal.Decimal(rounded[0]).quantize(0, decimal.ROUND_HALF_UP)) if rounded else None
     if to == 'string':
         if dtype == 'bool':
             return 'true' if value else 'false'
