@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/value/calendar.h"
 #include "sql/parse/private.h"
@@ -328,11 +329,12 @@ static bool
 names_numbered(const struct parse *p, const char *name)
 {
     const size_t size = strlen(name);
+    const char *text = p->q->text; /* it does not end with a NUL */
     bool found = false;
 
-    for (const char *at = p->q->text; (at = strcasestr(at, name)) != NULL && !found; at += size) {
-        found = at[size] >= '0' && at[size] <= '9' &&
-                (at == p->q->text || (strchr("_$", at[-1]) == NULL && isalnum((unsigned char)at[-1]) == 0));
+    for (size_t i = 0; i + size < p->q->length && !found; i++) {
+        found = strncasecmp(text + i, name, size) == 0 && isdigit((unsigned char)text[i + size]) != 0 &&
+                (i == 0 || (strchr("_$", text[i - 1]) == NULL && isalnum((unsigned char)text[i - 1]) == 0));
     }
     return found;
 }
