@@ -303,7 +303,7 @@ plan_rounds(struct sql_statement *q, struct sql_with *with, const struct sql_aro
 {
     const struct sql_select *select = with->select;
     const bool all = sees_all(q, with);
-    struct sql_result round;
+    struct sql_result round = {0};
     struct sql_result fresh;
     struct sql_result recurring;
     struct sql_result made;
