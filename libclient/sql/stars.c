@@ -366,6 +366,13 @@ copy_with(struct sql_block *block, const struct sql_expr *expr, const struct sql
     return copy;
 }
 
+/* The same for one of the star's columns, where the star may be all of it. */
+static struct sql_expr *
+written_for(struct sql_block *block, struct sql_expr *expr, const struct sql_expr *star, const struct starred *one)
+{
+    return expr == star ? one->expr : copy_with(block, expr, star, one->expr);
+}
+
 /* An alias in which \1 is the first part of the name that the pattern has in brackets, and \0 all of it. */
 static const char *
 write_alias(struct sql_statement *q, const char *alias, const struct starred *one, enum sql_match match)
@@ -426,7 +433,7 @@ unpack_one(struct sql_block *block, struct sql_expr *arg, struct starred *list, 
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        to[i] = of == star ? list[i].expr : copy_with(block, of, star, list[i].expr);
+        to[i] = written_for(block, of, star, &list[i]);
         if (to[i] == NULL) {
             return 0;
         }
@@ -483,7 +490,7 @@ sql_expand_star(struct sql_block *block, const struct sql_target *target, struct
         struct sql_target *to = &targets->list[targets->count++];
 
         to->alias = name_starred(block->q, target, star, &list[i]);
-        to->expr = target->expr == star ? list[i].expr : copy_with(block, target->expr, star, list[i].expr);
+        to->expr = written_for(block, target->expr, star, &list[i]);
         if (to->expr == NULL || to->alias == NULL) {
             return false;
         }
@@ -514,7 +521,7 @@ expand_key(struct sql_block *block, const struct sql_order *key, struct starred 
     }
     for (size_t i = 0; i < count; i++) {
         to[i] = *key;
-        to[i].expr = key->expr == star ? list[i].expr : copy_with(block, key->expr, star, list[i].expr);
+        to[i].expr = written_for(block, key->expr, star, &list[i]);
         if (to[i].expr == NULL) {
             return 0;
         }

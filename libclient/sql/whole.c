@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "data/print.h"
 #include "sql/block.h"
 
 static struct sql_expr *
@@ -24,15 +25,9 @@ name_of(struct sql_block *block, const char *name, bool first, int position)
     struct gr_buf json = {0};
     struct sql_expr *expr;
 
-    gr_buf_addf(&json, "%c\"", first ? '{' : ',');
-    for (; *name != '\0'; name++) {
-        if ((unsigned char)*name < 0x20) {
-            gr_buf_addf(&json, "\\u%04x", (unsigned int)(unsigned char)*name);
-        } else {
-            gr_buf_addf(&json, "%s%c", *name == '"' || *name == '\\' ? "\\" : "", *name);
-        }
-    }
-    gr_buf_addf(&json, "\":");
+    gr_buf_add(&json, first ? "{" : ",", 1);
+    gr_print_json_string(name, strlen(name), &json);
+    gr_buf_add(&json, ":", 1);
     expr = gr_buf_ok(&json) ? new_expr(block, SQL_LITERAL, position,
                                        sql_literal(block->q, sql_printf(block->q, "%s", json.bytes)), 0)
                             : NULL;

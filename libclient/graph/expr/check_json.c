@@ -44,7 +44,10 @@ expr_check_json_keys(struct gr_expr *expr)
 granary_err
 expr_check_json_each(struct gr_expr *expr)
 {
-    static const char *const names[] = {"key", "value", "type", "atom", "id", "parent", "fullkey", "path"};
+    static const char *const names[] = {
+#define JSON_PART(id, name) name,
+#include "graph/json_parts.def"
+    };
     const struct gr_expr *what = expr->operands[2];
     bool known = false;
 

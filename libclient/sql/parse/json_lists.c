@@ -77,7 +77,10 @@ bool
 sql_parse_json_rows(struct parse *p, const PgQuery__RangeFunction *from, const PgQuery__FuncCall *call,
                     struct sql_from *rows)
 {
-    static const char *const names[] = {"key", "value", "type", "atom", "id", "parent", "fullkey", "path"};
+    static const char *const names[] = {
+#define JSON_PART(id, name) name,
+#include "graph/json_parts.def"
+    };
     enum { COLUMNS = sizeof names / sizeof names[0] };
     struct sql_expr **args = parse_exprs(p, TAKE(p, call, args), call->n_args);
     const char **columns = SQL_ARRAY(p->q, const char *, COLUMNS);

@@ -20,26 +20,8 @@ is_cheap(const struct pair *pair)
 static bool
 open_pair(struct text_call *call, struct pair *pair)
 {
-    for (int i = 0; i < 2; i++) {
-        struct rows_text text = call->texts[i];
-        struct json_path whole = {.text = {NULL, 0}};
-        size_t size = 0;
-        const char *value = json_check(&text) != JSON_GOOD ? NULL : json_find(&text, &whole, &size);
-
-        if (value == NULL) {
-            return false;
-        }
-        json_add_value(value, size, &pair->texts[i]);
-        text = (struct rows_text){pair->texts[i].bytes, pair->texts[i].size};
-        if (!gr_buf_ok(&pair->texts[i]) || json_tree_read(&pair->trees[i], &text) != GRANARY_OK) {
-            call->no_memory = true;
-            return false;
-        }
-        if (pair->trees[i].depth > JSON_TREE_DEPTH) {
-            return false;
-        }
-    }
-    return true;
+    return json_tree_open(call, 0, &pair->texts[0], &pair->trees[0]) &&
+           json_tree_open(call, 1, &pair->texts[1], &pair->trees[1]);
 }
 
 static void

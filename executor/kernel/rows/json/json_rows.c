@@ -244,12 +244,19 @@ add_path(struct rows *rows, int32_t from, int32_t node, const struct rows_text *
     return gr_buf_ok(&rows->text) ? GRANARY_OK : node_no_memory();
 }
 
-enum what { KEY, VALUE, TYPE, ATOM, ID, PARENT, FULLKEY, PATH, NONE };
+enum what {
+#define JSON_PART(id, name) id,
+#include "graph/json_parts.def"
+    NONE
+};
 
 static enum what
 what_of(const struct rows_text *text)
 {
-    static const char *const names[] = {"key", "value", "type", "atom", "id", "parent", "fullkey", "path"};
+    static const char *const names[] = {
+#define JSON_PART(id, name) name,
+#include "graph/json_parts.def"
+    };
     enum what what = KEY;
 
     while (what < NONE && (strlen(names[what]) != text->size || memcmp(names[what], text->bytes, text->size) != 0)) {

@@ -189,23 +189,16 @@ write_shape(const struct shapes *shapes, int32_t i, struct gr_buf *out)
 bool
 text_json_structure(struct text_call *call)
 {
-    struct json_path whole = {.text = {NULL, 0}};
     struct shapes shapes = {.all = {0}};
     struct gr_buf plain = {0};
-    size_t size = 0;
-    const char *value = json_check(&call->texts[0]) != JSON_GOOD ? NULL : json_find(&call->texts[0], &whole, &size);
-    struct rows_text text;
     int32_t *shape_of = NULL;
-    bool ok = value != NULL;
+    bool ok = json_tree_open(call, 0, &plain, &shapes.tree);
 
     if (ok) {
-        json_add_value(value, size, &plain);
-        text = (struct rows_text){plain.bytes, plain.size};
-        call->no_memory = !gr_buf_ok(&plain) || json_tree_read(&shapes.tree, &text) != GRANARY_OK;
-        shape_of = call->no_memory ? NULL : malloc(shapes.tree.count * sizeof *shape_of);
+        shape_of = malloc(shapes.tree.count * sizeof *shape_of);
         call->no_memory = shape_of == NULL;
     }
-    ok = ok && !call->no_memory && shapes.tree.depth <= JSON_TREE_DEPTH && learn(&shapes, shape_of);
+    ok = ok && shape_of != NULL && learn(&shapes, shape_of);
     if (ok) {
         write_shape(&shapes, 0, call->out);
     }

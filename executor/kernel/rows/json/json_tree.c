@@ -94,6 +94,23 @@ json_tree_free(struct json_tree *tree)
     free(tree->nodes);
 }
 
+bool
+json_tree_open(struct text_call *call, int which, struct gr_buf *plain, struct json_tree *tree)
+{
+    struct json_path whole = {.text = {NULL, 0}};
+    struct rows_text text = call->texts[which];
+    size_t size = 0;
+    const char *value = json_check(&text) != JSON_GOOD ? NULL : json_find(&text, &whole, &size);
+
+    if (value == NULL) {
+        return false;
+    }
+    json_add_value(value, size, plain);
+    text = (struct rows_text){plain->bytes, plain->size};
+    call->no_memory = !gr_buf_ok(plain) || json_tree_read(tree, &text) != GRANARY_OK;
+    return !call->no_memory && tree->depth <= JSON_TREE_DEPTH;
+}
+
 int32_t
 json_tree_member(struct json_tree *tree, int32_t node, const struct rows_text *name)
 {

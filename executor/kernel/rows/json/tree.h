@@ -3,6 +3,7 @@
 #define KERNEL_ROWS_JSON_TREE_H
 
 #include "kernel/rows/json/json.h"
+#include "kernel/rows/text/text.h"
 
 enum {
     JSON_TREE_DEPTH = 512,      /* what looks into two trees at once goes no deeper */
@@ -32,6 +33,9 @@ struct json_tree {
 /* The values of a text, which has passed json_check() and must outlive them. What the tree had is gone. Errors: ENOMEM */
 granary_err json_tree_read(struct json_tree *tree, const struct rows_text *text);
 void json_tree_free(struct json_tree *tree);
+/* The values of an argument in one form, which is put into plain. false: it is no JSON, nests too deep for what looks into
+ * trees, or there is no room, which the call is told. */
+bool json_tree_open(struct text_call *call, int which, struct gr_buf *plain, struct json_tree *tree);
 
 static inline struct rows_text
 json_tree_value(const struct json_tree *tree, int32_t node)

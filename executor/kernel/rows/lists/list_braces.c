@@ -7,21 +7,6 @@
 
 #include "kernel/rows/lists/lists.h"
 
-static bool
-is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static const char *
-skip_blanks(const char *at, const char *end)
-{
-    while (at < end && is_blank(*at)) {
-        at++;
-    }
-    return at;
-}
-
 /* Whether a character stands for itself in an item. */
 static bool
 is_plain(char c, bool quoted)
@@ -48,14 +33,14 @@ read_item(const char **at, const char *end, struct gr_buf *item, bool *ret_null)
         }
         gr_buf_add(item, *at, 1);
         escapes = escapes || escaped;
-        used = quoted || escaped || !is_blank(**at) ? item->size : used;
+        used = quoted || escaped || !lists_is_blank(**at) ? item->size : used;
     }
     if (*at == end || (quoted ? *(*at)++ != '"' : used == 0)) {
         return false;
     }
     item->size = gr_buf_ok(item) ? used : 0;
     *ret_null = !quoted && !escapes && item->size == 4 && strncasecmp(item->bytes, "null", 4) == 0;
-    *at = skip_blanks(*at, end);
+    *at = lists_behind_blanks(*at, end);
     return true;
 }
 
@@ -65,13 +50,13 @@ lists_read_braces(const char *at, const char *end, struct gr_buf *item, struct l
     bool done = false;
     bool is_null;
 
-    at = skip_blanks(at + 1, end);
+    at = lists_behind_blanks(at + 1, end);
     if (at < end && *at == '}') {
         done = true;
         at++;
     }
     while (!done) {
-        at = skip_blanks(at, end);
+        at = lists_behind_blanks(at, end);
         if (!read_item(&at, end, item, &is_null) || at == end || (*at != ',' && *at != '}')) {
             return false;
         }
@@ -80,5 +65,5 @@ lists_read_braces(const char *at, const char *end, struct gr_buf *item, struct l
         done = *err != GRANARY_OK || *at == '}';
         at++;
     }
-    return skip_blanks(at, end) == end;
+    return lists_behind_blanks(at, end) == end;
 }

@@ -18,20 +18,6 @@ struct reading {
 };
 
 static bool
-is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static void
-skip_blanks(struct reading *r)
-{
-    while (r->at < r->end && is_blank(*r->at)) {
-        r->at++;
-    }
-}
-
-static bool
 is_quote(char c)
 {
     return c == '"' || c == '\'';
@@ -101,7 +87,7 @@ read_plain(struct reading *r, size_t *used)
         if (*r->at == '\\' && r->at + 1 < r->end && is_quote(r->at[1])) {
             break;
         }
-        end = is_blank(*r->at) ? end : r->at + 1;
+        end = lists_is_blank(*r->at) ? end : r->at + 1;
     }
     *used = end > from ? r->item.size + (size_t)(end - from) : *used;
     gr_buf_add(&r->item, from, (size_t)(r->at - from));
@@ -141,7 +127,7 @@ read_item(struct reading *r, struct lists_parts *parts, granary_err *err)
     const char *from;
     size_t used = 0;
 
-    skip_blanks(r);
+    r->at = lists_behind_blanks(r->at, r->end);
     from = r->at;
     r->item.size = 0;
     while (r->at < r->end && *r->at != ',' && *r->at != ']') {
@@ -164,14 +150,14 @@ read_list(struct reading *r, struct lists_parts *parts, granary_err *err)
 {
     char behind = ',';
 
-    skip_blanks(r);
+    r->at = lists_behind_blanks(r->at, r->end);
     if (r->at < r->end && *r->at == '{') {
         return lists_read_braces(r->at, r->end, &r->item, parts, err);
     }
     if (r->at == r->end || *r->at++ != '[') {
         return false;
     }
-    skip_blanks(r);
+    r->at = lists_behind_blanks(r->at, r->end);
     if (r->at < r->end && *r->at == ']') {
         behind = *r->at++;
     }
@@ -181,7 +167,7 @@ read_list(struct reading *r, struct lists_parts *parts, granary_err *err)
         }
         behind = r->at < r->end ? *r->at++ : '\0';
     }
-    skip_blanks(r);
+    r->at = lists_behind_blanks(r->at, r->end);
     return *err == GRANARY_OK && behind == ']' && r->at == r->end;
 }
 

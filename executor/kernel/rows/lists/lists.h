@@ -40,10 +40,29 @@ lists_items_there(const struct lists_view *view, int64_t i)
 
 /* The node's lists are stretches of a column that it has from now on; *takes* that. ends: of each row's */
 void lists_give(struct node *node, struct gr_column *items, const int32_t *ends, int64_t n);
+/* The same of items that are picked, `count` of them; -1: null. Errors: ENOMEM, EFULL */
+granary_err lists_give_picked(struct node *node, const granary_column *items, const int64_t *indices, int64_t count,
+                              const int32_t *ends, int64_t n);
 /* One item a row, or null: -1. Errors: ENOMEM, EFULL */
 granary_err lists_give_taken(struct node *node, const granary_column *items, const int64_t *indices, int64_t n);
 /* A node's values as a column. Errors: ENOMEM, EFULL */
 granary_err lists_node_column(struct node *node, int64_t n, struct gr_column *ret_column);
+
+/* Blanks of lists as texts. */
+static inline bool
+lists_is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline const char *
+lists_behind_blanks(const char *at, const char *end)
+{
+    while (at < end && lists_is_blank(*at)) {
+        at++;
+    }
+    return at;
+}
 
 /* Texts of an item each, while they are found. All zero is none. */
 struct lists_parts {

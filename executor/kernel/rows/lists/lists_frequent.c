@@ -142,7 +142,6 @@ op_list_by_frequency(struct node *node, int64_t n)
     struct frequency *found = NULL;
     struct sorted sorted = {.items = NULL};
     int64_t *indices = NULL;
-    struct gr_column items;
     int64_t at = 0;
     granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
@@ -164,10 +163,7 @@ op_list_by_frequency(struct node *node, int64_t n)
             ends[i] = (int32_t)at;
         }
     }
-    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
-    if (err == GRANARY_OK) {
-        lists_give(node, &items, ends, n);
-    }
+    err = err == GRANARY_OK ? lists_give_picked(node, view->items, indices, at, ends, n) : err;
     lists_close(view);
     free(sorted.items);
     free(indices);

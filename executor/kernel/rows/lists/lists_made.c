@@ -95,7 +95,6 @@ op_list_order(struct node *node, int64_t n)
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
     int64_t *indices = NULL;
     int64_t at = 0;
-    struct gr_column items;
     granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
@@ -110,9 +109,8 @@ op_list_order(struct node *node, int64_t n)
                                                : sort_list(view, i, node->op == GR_OP_LIST_REVERSE_SORT, indices + at);
         ends[i] = (int32_t)at;
     }
-    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
+    err = err == GRANARY_OK ? lists_give_picked(node, view->items, indices, at, ends, n) : err;
     if (err == GRANARY_OK) {
-        lists_give(node, &items, ends, n);
         node_strict(node, n);
     }
     lists_close(view);
@@ -131,7 +129,6 @@ op_list_pad(struct node *node, int64_t n)
     int64_t *indices = NULL;
     int64_t all = 0;
     int64_t at = 0;
-    struct gr_column items;
     granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     if (err != GRANARY_OK) {
@@ -157,9 +154,8 @@ op_list_pad(struct node *node, int64_t n)
             indices[at++] = k < view->count[i] ? view->from[i] + k : -1;
         }
     }
-    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
+    err = err == GRANARY_OK ? lists_give_picked(node, view->items, indices, at, ends, n) : err;
     if (err == GRANARY_OK) {
-        lists_give(node, &items, ends, n);
         node_bad_of_operands(node, n);
         node->valid = NULL;
     }
@@ -184,7 +180,6 @@ op_list_repeat(struct node *node, int64_t n)
     int64_t *indices = NULL;
     int64_t all = 0;
     int64_t at = 0;
-    struct gr_column items;
     granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
 
     node_strict(node, n);
@@ -207,10 +202,7 @@ op_list_repeat(struct node *node, int64_t n)
             indices[at++] = view->from[i] + k;
         }
     }
-    err = err == GRANARY_OK ? gr_column_take(view->items, indices, at, &items) : err;
-    if (err == GRANARY_OK) {
-        lists_give(node, &items, ends, n);
-    }
+    err = err == GRANARY_OK ? lists_give_picked(node, view->items, indices, at, ends, n) : err;
     lists_close(view);
     free(indices);
     scratch_free(ends);
@@ -229,7 +221,6 @@ op_list_value(struct node *node, int64_t n)
     int64_t *indices = malloc(((size_t)n * node->count + 1) * sizeof *indices);
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
     struct gr_column all = {.owned = false};
-    struct gr_column items;
     granary_err err =
         columns == NULL || runs == NULL || indices == NULL || ends == NULL ? node_no_memory() : GRANARY_OK;
 
@@ -244,9 +235,8 @@ op_list_value(struct node *node, int64_t n)
         }
         ends[i] = (int32_t)((i + 1) * (int64_t)node->count);
     }
-    err = err == GRANARY_OK ? gr_column_take(&all.view, indices, n * (int64_t)node->count, &items) : err;
+    err = err == GRANARY_OK ? lists_give_picked(node, &all.view, indices, n * (int64_t)node->count, ends, n) : err;
     if (err == GRANARY_OK) {
-        lists_give(node, &items, ends, n);
         node_bad_of_operands(node, n);
         node->valid = NULL;
     }

@@ -137,7 +137,6 @@ op_list_resize(struct node *node, int64_t n)
     int32_t *ends = scratch_alloc((size_t)(n + 1) * sizeof *ends);
     int64_t *indices = NULL;
     struct gr_column joined = {.owned = false};
-    struct gr_column items;
     int64_t all = 0;
     int64_t at = 0;
     granary_err err = ends == NULL ? node_no_memory() : lists_open(node->operands[0], n, &view);
@@ -155,10 +154,7 @@ op_list_resize(struct node *node, int64_t n)
             indices[at++] = k < view->count[i] ? view->from[i] + k : view->items->rows + i;
         }
     }
-    err = err == GRANARY_OK ? gr_column_take(&joined.view, indices, at, &items) : err;
-    if (err == GRANARY_OK) {
-        lists_give(node, &items, ends, n);
-    }
+    err = err == GRANARY_OK ? lists_give_picked(node, &joined.view, indices, at, ends, n) : err;
     gr_column_free(&joined);
     lists_close(view);
     free(indices);

@@ -95,13 +95,7 @@ several_gather(const struct node *node, struct several *several, int64_t n)
 static granary_err
 several_give(struct node *node, const struct several *several, int64_t n)
 {
-    struct gr_column items;
-    granary_err err = gr_column_take(&several->items[0].view, several->indices, several->at, &items);
-
-    if (err == GRANARY_OK) {
-        lists_give(node, &items, several->ends, n);
-    }
-    return err;
+    return lists_give_picked(node, &several->items[0].view, several->indices, several->at, several->ends, n);
 }
 
 /* Rows whose lists have unequal lengths are bad. */
@@ -229,7 +223,6 @@ op_list_select(struct node *node, int64_t n)
     struct several several = {.count = 0};
     int64_t *indices = NULL;
     int64_t at = 0;
-    struct gr_column items;
     granary_err err = several_open(node, -1, n, &several);
 
     if (err == GRANARY_OK) {
@@ -253,10 +246,7 @@ op_list_select(struct node *node, int64_t n)
         place += wanted;
         several.ends[i] = (int32_t)at;
     }
-    err = err == GRANARY_OK ? gr_column_take(&several.items[0].view, indices, at, &items) : err;
-    if (err == GRANARY_OK) {
-        lists_give(node, &items, several.ends, n);
-    }
+    err = err == GRANARY_OK ? lists_give_picked(node, &several.items[0].view, indices, at, several.ends, n) : err;
     several_close(&several);
     free(indices);
     return err;
@@ -291,7 +281,6 @@ op_list_concat(struct node *node, int64_t n)
 {
     struct several several = {.count = 0};
     struct gr_run *runs = calloc(node->count + 1, sizeof *runs);
-    struct gr_column items;
     int64_t *from = calloc(node->count + 1, sizeof *from);
     int64_t *indices = NULL;
     struct gr_column all = {.owned = false};
@@ -326,10 +315,7 @@ op_list_concat(struct node *node, int64_t n)
         }
         several.ends[i] = (int32_t)at;
     }
-    err = err == GRANARY_OK ? gr_column_take(&all.view, indices, at, &items) : err;
-    if (err == GRANARY_OK) {
-        lists_give(node, &items, several.ends, n);
-    }
+    err = err == GRANARY_OK ? lists_give_picked(node, &all.view, indices, at, several.ends, n) : err;
     several_close(&several);
     gr_column_free(&all);
     free(indices);

@@ -103,6 +103,19 @@ lists_give(struct node *node, struct gr_column *items, const int32_t *ends, int6
     }
 }
 
+granary_err
+lists_give_picked(struct node *node, const granary_column *items, const int64_t *indices, int64_t count,
+                  const int32_t *ends, int64_t n)
+{
+    struct gr_column picked;
+    granary_err err = gr_column_take(items, indices, count, &picked);
+
+    if (err == GRANARY_OK) {
+        lists_give(node, &picked, ends, n);
+    }
+    return err;
+}
+
 /* One item a row, or null: -1. */
 granary_err
 lists_give_taken(struct node *node, const granary_column *items, const int64_t *indices, int64_t n)

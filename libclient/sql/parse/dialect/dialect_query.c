@@ -6,6 +6,11 @@
 /* The last word of what USING KEY becomes. */
 #define KEY_PATH "\"#path\""
 
+/* What a query in brackets begins with. */
+static const char *const query_begins[] = {"select",      "values",  "with",         "table",    "from", "pivot",
+                                           "pivot_wider", "unpivot", "pivot_longer", "describe", "desc", "show",
+                                           "summarize",   NULL};
+
 const struct dialect_token *
 dialect_find_before(const struct dialect_token *token, const char *const *words)
 {
@@ -231,9 +236,6 @@ dialect_is_alias(const struct dialect_token *token)
 void
 dialect_subquery(struct dialect *d, struct dialect_token *token)
 {
-    static const char *const begins[] = {"select",      "values",  "with",         "table",    "from", "pivot",
-                                         "pivot_wider", "unpivot", "pivot_longer", "describe", "desc", "show",
-                                         "summarize",   NULL};
     static const char *const behind[] = {"union", "intersect", "except", "order",
                                          "limit", "offset",    "fetch",  NULL}; /* a query in brackets */
     const struct dialect_token *first = token->next;
@@ -247,7 +249,7 @@ dialect_subquery(struct dialect *d, struct dialect_token *token)
         }
         first = first->next;
     }
-    if (close != NULL && (begins_so || dialect_is_one(first, begins)) && !dialect_is_alias(close->next) &&
+    if (close != NULL && (begins_so || dialect_is_one(first, query_begins)) && !dialect_is_alias(close->next) &&
         is_in_from(token) &&
         !(dialect_is(token->prev, "(") && (token->prev->pair == close->next || dialect_is_one(close->next, behind)))) {
         (void)dialect_add(d, close->next, "as", token);
@@ -259,9 +261,6 @@ dialect_subquery(struct dialect *d, struct dialect_token *token)
 void
 dialect_about(struct dialect *d, struct dialect_token *token)
 {
-    static const char *const begins[] = {"select",      "values",  "with",         "from", "pivot",
-                                         "pivot_wider", "unpivot", "pivot_longer", "(",    "describe",
-                                         "desc",        "show",    "summarize",    NULL};
     const char *name = dialect_is(token, "summarize") ? "\"" SQL_SUMMARIZED "\"" : "\"" SQL_DESCRIBED "\"";
     const char *const before[] = {"select", "*", "from", NULL};
     struct dialect_token *bracket = token->prev;
@@ -281,7 +280,7 @@ dialect_about(struct dialect *d, struct dialect_token *token)
         return;
     }
     dialect_remove(d, token);
-    if (!dialect_is_one(first, begins)) {
+    if (!dialect_is(first, "(") && !dialect_is_one(first, query_begins)) {
         dialect_add_all(d, first, before, token);
     }
     (void)dialect_add(d, bracket->pair->next, "as", token);
