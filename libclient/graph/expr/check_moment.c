@@ -6,77 +6,65 @@
 #include "base/error.h"
 #include "graph/expr/check.h"
 
-/* Names of a unit, the kernels' first. */
-static const char *const units[][12] = {
-    {"year", "years", "y", "yr", "yrs"},
-    {"quarter", "quarters"},
-    {"month", "months", "mon", "mons"},
-    {"week", "weeks", "w", "weekofyear"},
-    /* of a part of a day there is no beginning but that of the day */
-    {"day", "days", "d", "dayofmonth", "dow", "isodow", "dayofweek", "weekday", "doy", "dayofyear", "julian"},
-    {"hour", "hours", "h", "hr", "hrs"},
-    {"minute", "minutes", "m", "min", "mins"},
-    {"second", "seconds", "s", "sec", "secs"},
-    {"millisecond", "milliseconds", "ms", "msec", "msecs"},
-    {"microsecond", "microseconds", "us", "usec", "usecs"},
-    {"decade", "decades", "dec", "decs"},
-    {"century", "centuries", "cent", "c"},
-    {"millennium", "millennia", "mil", "millenium"},
-};
-
-/* Parts, and what a part is called. */
-static const struct {
+/* Parts of moments, what they are called, and the unit that a moment with such a part is cut to or counted in, as kernels call
+ * it; NULL: there is none. Of a part of weeks or years it is the day. */
+static const struct part {
     enum gr_expr_op op;
+    const char *unit;
     const char *names[6];
 } parts[] = {
-    {GR_OP_YEAR, {"year", "years", "y", "yr", "yrs"}},
-    {GR_OP_QUARTER, {"quarter", "quarters"}},
-    {GR_OP_MONTH, {"month", "months", "mon", "mons"}},
-    {GR_OP_WEEK, {"week", "weeks", "w", "weekofyear"}},
-    {GR_OP_DAY, {"day", "days", "d", "dayofmonth"}},
-    {GR_OP_DAYOFWEEK, {"dow", "isodow", "dayofweek", "weekday"}},
-    {GR_OP_DAYOFYEAR, {"doy", "dayofyear"}},
-    {GR_OP_HOUR, {"hour", "hours", "h", "hr", "hrs"}},
-    {GR_OP_MINUTE, {"minute", "minutes", "m", "min", "mins"}},
-    {GR_OP_SECOND, {"second", "seconds", "s", "sec", "secs"}},
-    {GR_OP_MILLISECONDS, {"millisecond", "milliseconds", "ms", "msec", "msecs"}},
-    {GR_OP_MICROSECONDS, {"microsecond", "microseconds", "us", "usec", "usecs"}},
-    {GR_OP_NANOSECONDS, {"nanosecond", "nanoseconds"}},
-    {GR_OP_DECADE, {"decade", "decades", "dec", "decs"}},
-    {GR_OP_CENTURY, {"century", "centuries", "cent", "c"}},
-    {GR_OP_MILLENNIUM, {"millennium", "millennia", "mil", "millenium"}},
-    {GR_OP_ERA, {"era"}},
-    {GR_OP_ISOYEAR, {"isoyear"}},
-    {GR_OP_YEARWEEK, {"yearweek"}},
-    {GR_OP_JULIAN, {"julian"}},
-    {GR_OP_EPOCH, {"epoch"}},
+    {GR_OP_YEAR, "year", {"year", "years", "y", "yr", "yrs"}},
+    {GR_OP_QUARTER, "quarter", {"quarter", "quarters"}},
+    {GR_OP_MONTH, "month", {"month", "months", "mon", "mons"}},
+    {GR_OP_WEEK, "week", {"week", "weeks", "w", "weekofyear"}},
+    {GR_OP_DAY, "day", {"day", "days", "d", "dayofmonth"}},
+    {GR_OP_DAYOFWEEK, "day", {"dow", "isodow", "dayofweek", "weekday"}},
+    {GR_OP_DAYOFYEAR, "day", {"doy", "dayofyear"}},
+    {GR_OP_HOUR, "hour", {"hour", "hours", "h", "hr", "hrs"}},
+    {GR_OP_MINUTE, "minute", {"minute", "minutes", "m", "min", "mins"}},
+    {GR_OP_SECOND, "second", {"second", "seconds", "s", "sec", "secs"}},
+    {GR_OP_MILLISECONDS, "millisecond", {"millisecond", "milliseconds", "ms", "msec", "msecs"}},
+    {GR_OP_MICROSECONDS, "microsecond", {"microsecond", "microseconds", "us", "usec", "usecs"}},
+    {GR_OP_NANOSECONDS, NULL, {"nanosecond", "nanoseconds"}},
+    {GR_OP_DECADE, "decade", {"decade", "decades", "dec", "decs"}},
+    {GR_OP_CENTURY, "century", {"century", "centuries", "cent", "c"}},
+    {GR_OP_MILLENNIUM, "millennium", {"millennium", "millennia", "mil", "millenium"}},
+    {GR_OP_ERA, NULL, {"era"}},
+    {GR_OP_ISOYEAR, "isoyear", {"isoyear"}},
+    {GR_OP_YEARWEEK, NULL, {"yearweek"}},
+    {GR_OP_JULIAN, "day", {"julian"}},
+    {GR_OP_EPOCH, NULL, {"epoch"}},
 };
+
+/* NULL: there is none */
+static const struct part *
+part_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        for (size_t k = 0; k < sizeof parts[i].names / sizeof parts[i].names[0] && parts[i].names[k] != NULL; k++) {
+            if (strcasecmp(parts[i].names[k], name) == 0) {
+                return &parts[i];
+            }
+        }
+    }
+    return NULL;
+}
 
 bool
 gr_expr_part_named(const char *name, enum gr_expr_op *ret_op)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        for (size_t k = 0; k < 6 && parts[i].names[k] != NULL; k++) {
-            if (strcasecmp(parts[i].names[k], name) == 0) {
-                *ret_op = parts[i].op;
-                return true;
-            }
-        }
-    }
-    return false;
+    const struct part *part = part_named(name);
+
+    *ret_op = part != NULL ? part->op : *ret_op;
+    return part != NULL;
 }
 
 const char *
 gr_expr_unit_named(const char *name)
 {
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        for (size_t k = 0; k < 12 && units[i][k] != NULL; k++) {
-            if (strcasecmp(units[i][k], name) == 0) {
-                return units[i][0];
-            }
-        }
-    }
-    return strcasecmp(name, "isoyear") == 0 ? "isoyear" : NULL;
+    const struct part *part = part_named(name);
+
+    return part != NULL ? part->unit : NULL;
 }
 
 /* The unit in quotes, operand 0, gets the kernels' name. isoyear: whether that is one */

@@ -162,18 +162,28 @@ struct named_part {
     enum gr_expr_op op;
 };
 
+/* A text that may name a part or a unit; "": none is as long. */
+static const char *
+short_name(struct rows_text name, char text[16])
+{
+    const size_t size = name.size < 16 ? name.size : 0;
+
+    if (size > 0) {
+        memcpy(text, name.bytes, size);
+    }
+    text[size] = '\0';
+    return text;
+}
+
 static void
 find_part(struct rows_text name, struct named_part *part)
 {
-    char text[16] = "";
+    char text[16];
 
     part->name = name;
-    part->known = false;
-    if (name.size > 0 && name.size < sizeof text) {
-        memcpy(text, name.bytes, name.size);
-        part->known = gr_expr_part_named(text, &part->op) && part->op != GR_OP_EPOCH && part->op != GR_OP_JULIAN;
-        part->iso = (text[0] | 0x20) == 'i';
-    }
+    part->known =
+        gr_expr_part_named(short_name(name, text), &part->op) && part->op != GR_OP_EPOCH && part->op != GR_OP_JULIAN;
+    part->iso = (text[0] | 0x20) == 'i';
 }
 
 static bool
@@ -263,13 +273,9 @@ truncated_day(const char *unit, int64_t days)
 static const char *
 unit_of_row(struct node *names, int64_t n, int64_t i)
 {
-    const struct rows_text *name = &node_texts(names, n)[i];
-    char text[16] = "";
+    char text[16];
 
-    if (name->size > 0 && name->size < sizeof text) {
-        memcpy(text, name->bytes, name->size);
-    }
-    return gr_expr_unit_named(text);
+    return gr_expr_unit_named(short_name(node_texts(names, n)[i], text));
 }
 
 static bool
