@@ -2,14 +2,11 @@
  * DESCRIBE and SUMMARIZE as tables of FROM. The types of the columns are asked for (question.h). The SELECT that tells of
  * them is then written (about.h), and parsed beside the statement. It names the query that it is about as one of WITH.
  */
-#include <string.h>
-
 #include "base/error.h"
 #include "sql/about.h"
 #include "sql/block.h"
 #include "sql/parse/parse.h"
 #include "sql/question.h"
-#include "sql/view.h"
 
 #define SOURCE "granary source"
 /* PIVOT counts its questions from 0. */
@@ -23,27 +20,6 @@ sql_about_names(const struct sql_from *from, size_t *ret_count)
 
     *ret_count = from->about == SQL_ABOUT_COLUMNS ? 2 : sizeof names / sizeof names[0];
     return names;
-}
-
-/* The text as a tree in q's memory. NULL: the statement has failed. */
-static struct sql_select *
-parse_beside(struct sql_statement *q, const char *text, int position)
-{
-    struct sql_statement beside = {.text = sql_printf(q, "%s", text), .client = q->client, .region = q->region};
-    struct sql_tree tree = {.select = NULL};
-
-    if (beside.text == NULL) {
-        return NULL;
-    }
-    beside.length = strlen(beside.text);
-    tree = sql_parse(&beside);
-    if (tree.select == NULL) {
-        (void)sql_fail(q, beside.err != GRANARY_OK ? beside.err : GRANARY_ENOMEM, position, "%.*s",
-                       (int)strcspn(beside.message, "\n"), beside.message);
-        return NULL;
-    }
-    sql_place_select(tree.select, position);
-    return tree.select;
 }
 
 /* The query stands first in WITH. */
@@ -74,7 +50,8 @@ write_about(struct sql_statement *q, const struct sql_from *from, const granary_
     if (err != GRANARY_OK) {
         (void)sql_fail(q, err, from->position, "%s", granary_error_message());
     } else if (gr_buf_ok(&text)) {
-        select = parse_beside(q, text.bytes, from->position);
+        select =
+            sql_parse_inner(q, text.bytes, from->about == SQL_ABOUT_COLUMNS ? "DESCRIBE" : "SUMMARIZE", from->position);
     } else {
         (void)sql_fail(q, GRANARY_ENOMEM, from->position, "out of memory");
     }
