@@ -84,7 +84,7 @@ main(int argc, char **argv)
 {
     struct arguments arguments = {.ready_fd = -1};
     const struct gr_options table = {.doc = "Serve the shared-memory objects of one granary instance until SIGTERM.",
-                                     .sets = {{options, &arguments}}};
+                                     .sets = {{options, &arguments, NULL}}};
     pid_t parent = getppid();
     struct store *store = NULL;
     struct gr_instance instance;
