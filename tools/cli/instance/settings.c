@@ -117,6 +117,8 @@ const struct gr_option settings_options[] = {
      GR_OPTION_SIZE(struct settled, options.chunk_bytes, 1), .as_text = true},
     {"resource", 0, "NAME=AMOUNT", "offer subtasks a resource, such as gpu=2; may be given several times",
      GR_OPTION_TAKE(take_resource), .separator = ','},
+    {"group", 0, "GROUP", "let members of this group connect to the store; default: only the user who runs it",
+     GR_OPTION_TEXT(struct settled, options.group)},
     {"topology", 0, "FILE", "read the NUMA nodes from FILE; default: those of the machine",
      GR_OPTION_TEXT(struct settled, topology)},
     {"confine", 0, "strict",

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/process/executor_page.h"
 #include "base/process/limits.h"
+#include "base/process/notify.h"
 #include "base/process/roster.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
@@ -23,9 +25,16 @@
 struct up {
     struct settings settings;
     char remote_dir[PATH_MAX];
+    bool foreground;
+    struct gr_memory_limits limits; /* before the store takes its part */
+    const struct cli *cli;
 };
 
-static const struct gr_option up_options[] = {SETTINGS_CONFIG_OPTION, {0}};
+static const struct gr_option up_options[] = {
+    SETTINGS_CONFIG_OPTION,
+    {"foreground", 0, NULL, "stay, and end with the instance; a service manager hears how it goes (sd_notify)",
+     GR_OPTION_FLAG(struct up, foreground)},
+    {0}};
 
 /* For the processes of the instance; NULL leaves it as it is. */
 static granary_err
@@ -188,16 +197,36 @@ settle_places(struct up *up)
     return err == GRANARY_OK ? settle_directory("--remote-dir", &settled->options.remote_dir, up->remote_dir) : err;
 }
 
+/* In the foreground. What is printed is not to wait for the instance's end. */
+static void
+tell_ready(void *context)
+{
+    const struct up *up = context;
+
+    tell_up(up->cli, up, getpid(), &up->limits);
+    (void)fflush(stdout);
+}
+
+/* The store's socket of a service manager; 0: there is none. */
+static int
+take_socket(const struct gr_instance *instance)
+{
+    int fd = gr_notify_take_socket(instance->store_socket);
+
+    return fd < 0 ? 0 : fd;
+}
+
 static int
 run_up(struct cli *cli)
 {
     struct up *up = cli->self;
     struct settled *settled = &up->settings.settled;
-    struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
     struct gr_instance instance;
     pid_t pid = 0;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
+    up->cli = cli;
+    up->limits = gr_memory_limits();
     if (err == GRANARY_OK) {
         err = settings_read(&up->settings, &instance);
     }
@@ -208,11 +237,19 @@ run_up(struct cli *cli)
         settled->options.executors = gr_usable_cpus();
     }
     err = settle_places(up);
+    if (up->foreground) {
+        settled->options.foreground = true;
+        settled->options.listen_fd = take_socket(&instance);
+        settled->options.ready = tell_ready;
+        settled->options.context = up;
+    }
     if (err == GRANARY_OK) {
         err = supervisor_start(&settled->options, &pid);
     }
-    if (err == GRANARY_OK) {
-        tell_up(cli, up, pid, &limits);
+    if (up->foreground) {
+        err = err == GRANARY_ECANCELLED ? GRANARY_OK : err; /* it was asked to stop while it started, and has done so */
+    } else if (err == GRANARY_OK) {
+        tell_up(cli, up, pid, &up->limits);
     }
     for (unsigned i = 0; i < settled->spill_count; i++) {
         free(settled->spill_dirs[i]);
