@@ -93,6 +93,9 @@ redirect(const struct daemon *daemon, const char *runtime, int ready_fd)
 
     (void)snprintf(log, sizeof log, "%s/log/%s.log", runtime, daemon->name);
     fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        fd = open("/dev/null", O_WRONLY); /* a disk that is full, say, is no reason to have no daemon */
+    }
     if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
         _exit(1);
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/instance/logs.h"
 #include "graph/nearest.h"
 #include "options/config.h"
 
@@ -119,6 +120,14 @@ const struct gr_option settings_options[] = {
      GR_OPTION_TAKE(take_resource), .separator = ','},
     {"group", 0, "GROUP", "let members of this group connect to the store; default: only the user who runs it",
      GR_OPTION_TEXT(struct settled, options.group)},
+    {"log", 0, "debug|info|warn|error", "write events of this level and above to the logs; default: info",
+     GR_OPTION_CHOICE(struct settled, options.log, "debug|info|warn|error")},
+    {"log-dir", 0, "DIR", "keep the logs in DIR/NAME, where they outlive the instance; default: with the instance",
+     GR_OPTION_TEXT(struct settled, options.log_dir)},
+    {"log-size", 0, "SIZE", "begin a log anew when it has so many bytes; default: 16M",
+     GR_OPTION_SIZE(struct settled, options.log_size, 4096)},
+    {"log-files", 0, "N", "keep N older logs of each daemon; default: 3",
+     GR_OPTION_NUMBER(struct settled, options.log_files, 0, 100)},
     {"topology", 0, "FILE", "read the NUMA nodes from FILE; default: those of the machine",
      GR_OPTION_TEXT(struct settled, topology)},
     {"confine", 0, "strict",
@@ -392,7 +401,10 @@ settle(struct settings *settings)
 {
     granary_err err = GRANARY_OK;
 
-    settings->settled = (struct settled){.options = {.executors = -1, .instance = settings->settled.options.instance}};
+    settings->settled = (struct settled){.options = {.executors = -1,
+                                                     .log_size = LOGS_SIZE,
+                                                     .log_files = LOGS_FILES,
+                                                     .instance = settings->settled.options.instance}};
     for (unsigned i = 0; i < settings->count; i++) {
         struct setting *row = &settings->rows[i];
 

@@ -23,6 +23,7 @@
 #include "base/process/roster.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
+#include "cli/instance/logs.h"
 #include "granary/store.h"
 
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
@@ -373,6 +374,16 @@ watch_lock(const struct supervisor *self)
     return fd;
 }
 
+/* The same descriptor tells when something was written to a log. */
+static void
+watch_logs(const struct supervisor *self)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
+    (void)inotify_add_watch(self->watch_fd, path, IN_MODIFY);
+}
+
 /* When the next thing is due by itself. */
 static int64_t
 due_ns(const struct supervisor *self)
@@ -410,6 +421,7 @@ wait_for_signal(struct supervisor *self, bool *ret_stop)
         (void)poll(fds, 3, gr_left_ms(due_ns(self)));
         if ((fds[1].revents & POLLIN) != 0) {
             (void)!read(self->watch_fd, events, sizeof events);
+            logs_rotate(self->options);
         }
         if (fstat(self->lock_fd, &lock) == 0 && lock.st_nlink == 0) {
             gr_log_error("DIRECTORY-GONE", "%s was removed: the instance ends; `granary up` has its objects again",
@@ -493,15 +505,14 @@ open_signals(struct supervisor *self)
 static granary_err
 begin(struct supervisor *self)
 {
-    char path[PATH_MAX];
     char pid[32];
     granary_err err = open_signals(self);
 
     self->watch_fd = watch_lock(self);
     self->retry_ns = INT64_MAX;
     self->watchdog_ns = self->notify.watchdog_ns > 0 ? 0 : INT64_MAX;
-    (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
-    err = err == GRANARY_OK ? gr_mkdir_private(path) : err;
+    err = err == GRANARY_OK ? logs_open(self->options) : err;
+    watch_logs(self);
     (void)snprintf(pid, sizeof pid, "%d\n", (int)getpid());
     err = err == GRANARY_OK ? gr_daemon_lock_write(self->lock_fd, pid) : err;
     return err == GRANARY_OK ? start_all(self) : err;
@@ -538,6 +549,7 @@ open_log(const struct supervisor *self)
 
     (void)snprintf(path, sizeof path, "%s/log/supervisor.log", self->options->instance.runtime);
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    log_fd = log_fd >= 0 ? log_fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
     (void)dup2(log_fd, STDOUT_FILENO);
     (void)dup2(log_fd, STDERR_FILENO);
     gr_fd_close(&log_fd);

@@ -10,6 +10,7 @@
 #define CLI_SUPERVISOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/instance.h"
@@ -29,6 +30,10 @@ struct supervisor_options {
     const char *chunk_bytes;       /* SIZE as text, or NULL */
     const char *resources;         /* NAME=AMOUNT,... or NULL */
     const char *group;             /* whose members may connect to the store, or NULL */
+    const char *log;               /* the level of logs, or NULL: $GRANARY_LOG's */
+    const char *log_dir;           /* where logs outlive the instance, in a directory of its name; NULL: nowhere */
+    uint64_t log_size;             /* of a log, before it begins anew; 0: never */
+    int log_files;                 /* so many older ones are kept */
     bool die_with_parent;          /* stop when the process that started it ends */
     bool foreground;               /* this process becomes the supervisor, and tells its service manager how it goes */
     int listen_fd;                 /* the store's socket, listening already; 0: the store makes it */

@@ -24,7 +24,7 @@
 
 struct up {
     struct settings settings;
-    char remote_dir[PATH_MAX];
+    char remote_dir[PATH_MAX], log_dir[PATH_MAX];
     bool foreground;
     struct gr_memory_limits limits; /* before the store takes its part */
     const struct cli *cli;
@@ -50,6 +50,7 @@ set_variables(const struct settled *settled)
 
     err = err == GRANARY_OK ? set_variable("GRANARY_CONFINE_READ", settled->confine_read) : err;
     err = err == GRANARY_OK ? set_variable("GRANARY_CONFINE_WRITE", settled->confine_write) : err;
+    err = err == GRANARY_OK ? set_variable("GRANARY_LOG", settled->options.log) : err;
     return err == GRANARY_OK ? set_variable("GRANARY_TOPOLOGY", settled->topology) : err;
 }
 
@@ -194,6 +195,7 @@ settle_places(struct up *up)
     }
     settled->spill_count = i; /* the rest are not ours to free */
     settled->options.spill_dirs = (const char *const *)settled->spill_dirs;
+    err = err == GRANARY_OK ? settle_directory("--log-dir", &settled->options.log_dir, up->log_dir) : err;
     return err == GRANARY_OK ? settle_directory("--remote-dir", &settled->options.remote_dir, up->remote_dir) : err;
 }
 
@@ -223,10 +225,11 @@ run_up(struct cli *cli)
     struct settled *settled = &up->settings.settled;
     struct gr_instance instance;
     pid_t pid = 0;
-    granary_err err = gr_instance_resolve(cli->instance, &instance);
+    granary_err err;
 
     up->cli = cli;
     up->limits = gr_memory_limits();
+    err = gr_instance_resolve(cli->instance, &instance);
     if (err == GRANARY_OK) {
         err = settings_read(&up->settings, &instance);
     }
