@@ -155,6 +155,7 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         argc = add(argv, argc, "--remote-dir", options->remote_dir);
         argc = add(argv, argc, "--levels", options->levels);
         argc = add(argv, argc, "--group", options->group);
+        argc = add(argv, argc, "--user-memory", options->user_memory);
         if (options->listen_fd > 0) {
             (void)dup2(options->listen_fd, LISTEN_FD);
             argc = add(argv, argc, "--listen-fd", "4");

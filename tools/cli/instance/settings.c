@@ -54,6 +54,16 @@ take_confine(void *target, char *text)
 }
 
 static granary_err
+take_pressure(void *target, char *text)
+{
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is none of yes, no", text);
+    }
+    ((struct settled *)target)->pressure = text[0] == 'y';
+    return GRANARY_OK;
+}
+
+static granary_err
 take_confine_read(void *target, char *text)
 {
     return append_directory(((struct settled *)target)->confine_read, text);
@@ -120,6 +130,11 @@ const struct gr_option settings_options[] = {
      GR_OPTION_TAKE(take_resource), .separator = ','},
     {"group", 0, "GROUP", "let members of this group connect to the store; default: only the user who runs it",
      GR_OPTION_TEXT(struct settled, options.group)},
+    {"user-memory", 0, "SIZE", "let each member of the group have so much memory; default: no limit",
+     GR_OPTION_SIZE(struct settled, options.user_memory, 0), .as_text = true},
+    {"pressure", 0, "yes|no",
+     "give memory back, down to an eighth, while the machine has too little of it; default: yes in the foreground",
+     GR_OPTION_TAKE(take_pressure)},
     {"log", 0, "debug|info|warn|error", "write events of this level and above to the logs; default: info",
      GR_OPTION_CHOICE(struct settled, options.log, "debug|info|warn|error")},
     {"log-dir", 0, "DIR", "keep the logs in DIR/NAME, where they outlive the instance; default: with the instance",
@@ -321,7 +336,10 @@ find_files(struct settings *settings, const struct gr_instance *instance)
 
     settings->files[0].path[0] = settings->files[1].path[0] = '\0';
     if (wish != NULL && wish[0] != '\0') {
-        (void)snprintf(settings->files[0].path, PATH_MAX, "%s", wish);
+        if (settings->config_path[0] == '\0' && realpath(wish, settings->config_path) == NULL) {
+            (void)snprintf(settings->config_path, PATH_MAX, "%s", wish);
+        }
+        (void)snprintf(settings->files[0].path, PATH_MAX, "%s", settings->config_path);
         return;
     }
     if (!instance->named) {
@@ -404,7 +422,8 @@ settle(struct settings *settings)
     settings->settled = (struct settled){.options = {.executors = -1,
                                                      .log_size = LOGS_SIZE,
                                                      .log_files = LOGS_FILES,
-                                                     .instance = settings->settled.options.instance}};
+                                                     .instance = settings->settled.options.instance},
+                                         .pressure = -1};
     for (unsigned i = 0; i < settings->count; i++) {
         struct setting *row = &settings->rows[i];
 
@@ -430,7 +449,8 @@ settings_read(struct settings *settings, const struct gr_instance *instance)
     granary_err err = GRANARY_OK;
 
     settings_clear(settings);
-    for (const struct gr_option *option = settings_options; option->name != NULL && err == GRANARY_OK; option++) {
+    for (const struct gr_option *option = settings_options;
+         option->name != NULL && err == GRANARY_OK && !settings->again; option++) {
         err = read_variable(settings, option, &settings->environment[option - settings_options]);
     }
     find_files(settings, instance);
@@ -441,10 +461,20 @@ settings_read(struct settings *settings, const struct gr_instance *instance)
 }
 
 void
+settings_again(const struct settings *settings, struct settings *ret_again)
+{
+    *ret_again = (struct settings){
+        .settled = settings->settled, .config = settings->config, .count = settings->count, .again = true};
+    memcpy(ret_again->rows, settings->rows, sizeof ret_again->rows);
+    memcpy(ret_again->config_path, settings->config_path, sizeof ret_again->config_path);
+    settings_clear(ret_again);
+}
+
+void
 settings_clear(struct settings *settings)
 {
     for (unsigned i = 0; i < settings->count; i++) {
-        if (settings->rows[i].from != FROM_COMMAND) {
+        if (settings->rows[i].from < (settings->again ? FROM_ENVIRONMENT : FROM_COMMAND)) {
             settings->rows[i] = (struct setting){.option = settings->rows[i].option};
         }
     }

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
@@ -24,6 +25,7 @@
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
 #include "cli/instance/logs.h"
+#include "cli/instance/reload.h"
 #include "granary/store.h"
 
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
@@ -388,7 +390,10 @@ watch_logs(const struct supervisor *self)
 static int64_t
 due_ns(const struct supervisor *self)
 {
-    return self->watchdog_ns < self->retry_ns ? self->watchdog_ns : self->retry_ns;
+    int64_t due_ns = self->watchdog_ns < self->retry_ns ? self->watchdog_ns : self->retry_ns;
+
+    due_ns = self->pressure.next_ns < due_ns ? self->pressure.next_ns : due_ns;
+    return self->pressure.calm_ns < due_ns ? self->pressure.calm_ns : due_ns;
 }
 
 /* The service manager hears that this process is not stuck, twice in the time that it gives. */
@@ -410,15 +415,18 @@ tell_watchdog(struct supervisor *self)
 static bool
 wait_for_signal(struct supervisor *self, bool *ret_stop)
 {
-    struct pollfd fds[3] = {{.fd = self->signal_fd, .events = POLLIN},
+    struct pollfd fds[4] = {{.fd = self->signal_fd, .events = POLLIN},
                             {.fd = self->watch_fd, .events = POLLIN},
-                            {.fd = self->stop_fd, .events = POLLIN}};
+                            {.fd = self->stop_fd, .events = POLLIN},
+                            {.fd = self->pressure.is_trigger ? self->pressure.fd : -1, .events = POLLPRI}};
     struct stat lock;
     char events[512];
 
     do {
         tell_watchdog(self);
-        (void)poll(fds, 3, gr_left_ms(due_ns(self)));
+        (void)poll(fds, 4, gr_left_ms(due_ns(self)));
+        pressure_turn(&self->pressure, fds[3].revents);
+        fds[3].fd = self->pressure.is_trigger ? self->pressure.fd : -1;
         if ((fds[1].revents & POLLIN) != 0) {
             (void)!read(self->watch_fd, events, sizeof events);
             logs_rotate(self->options);
@@ -469,6 +477,12 @@ supervise(struct supervisor *self)
             return false;
         }
         if (read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
+            continue;
+        }
+        if (info.ssi_signo == SIGHUP) {
+            gr_notify_tell(&self->notify, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(gr_now_ns() / 1000));
+            reload_run(self->reload, self);
+            tell_state(self, "READY=1\n");
             continue;
         }
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
@@ -567,7 +581,11 @@ supervisor_main(struct supervisor *self, int report_fd)
         gr_notify_open(&self->notify);
         gr_notify_tell(&self->notify, "STATUS=starting");
     }
-    err = begin(self);
+    self->current = *self->options;
+    self->options = &self->current;
+    self->pressure = (struct pressure){.fd = -1, .next_ns = INT64_MAX, .calm_ns = INT64_MAX};
+    err = self->options->settings == NULL ? GRANARY_OK : reload_create(self->options->settings, &self->reload);
+    err = err == GRANARY_OK ? begin(self) : err;
     if (err != GRANARY_OK) {
         fail_start(self, err, report_fd);
         goto out;
@@ -581,6 +599,9 @@ supervisor_main(struct supervisor *self, int report_fd)
         (void)gr_write_all(report_fd, &code, sizeof code);
         (void)close(report_fd);
     }
+    if (self->options->pressure) {
+        pressure_open(&self->pressure, &self->options->instance, strtoull(self->memory, NULL, 10));
+    }
     tell_state(self, "READY=1\n");
     asked = supervise(self);
     gr_notify_tell(&self->notify, "STOPPING=1\nSTATUS=%s", asked ? "stopping" : "the instance cannot go on");
@@ -591,6 +612,8 @@ supervisor_main(struct supervisor *self, int report_fd)
         err = gr_fail(GRANARY_EFAILED, "the instance cannot go on: its log says why");
     }
 out:
+    pressure_close(&self->pressure);
+    reload_destroy(self->reload);
     gr_notify_close(&self->notify);
     gr_fd_close(&self->signal_fd);
     gr_fd_close(&self->stop_fd);

@@ -239,6 +239,8 @@ run_up(struct cli *cli)
     if (settled->options.executors < 0) {
         settled->options.executors = gr_usable_cpus();
     }
+    settled->options.settings = &up->settings;
+    settled->options.pressure = settled->pressure < 0 ? up->foreground : settled->pressure;
     err = settle_places(up);
     if (up->foreground) {
         settled->options.foreground = true;
