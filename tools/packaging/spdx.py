@@ -19,9 +19,6 @@ from typing import Dict, List, Set, Tuple
 # Packages of archives that become part of programs and libraries (tools/cmake/Packages.cmake), and in which of ours they are.
 LINKED_IN = {
     "libpg-query-dev": ["granary", "libgranary0.1", "libgranary-worker0.1"],
-    "libedit-dev": ["granary"],
-    "libbsd-dev": ["granary"],
-    "libncurses-dev": ["granary"],
 }
 # Debian's short names of licences that SPDX calls otherwise. Others become a reference to what the copyright file says.
 SPDX = {
