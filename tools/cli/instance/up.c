@@ -225,14 +225,14 @@ run_up(struct cli *cli)
     pid_t pid = 0;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    up->cli = cli;
-    up->limits = gr_memory_limits();
     if (err == GRANARY_OK) {
         err = settings_read(&up->settings, &instance);
     }
     if (err != GRANARY_OK) {
         return err;
     }
+    up->cli = cli;
+    up->limits = gr_memory_limits(); /* what it cannot read would be the message of an error before */
     if (settled->options.executors < 0) {
         settled->options.executors = gr_usable_cpus();
     }
