@@ -22,8 +22,10 @@ mv "$root" "$dir/moved"
     -DCMAKE_C_COMPILER_WORKS=1 >"$dir/log" 2>&1 || fail "$(tail "$dir/log")"
 "$cmake" --build "$dir/consumer" >"$dir/log" 2>&1 || fail "$(tail "$dir/log")"
 for library in granary granary-store granary-worker; do
-    ldd "$dir/consumer/$library" | grep -q "lib$library.so.0.1 => $dir/moved/" || fail "$library: $(ldd "$dir/consumer/$library")"
-    ! ldd "$dir/consumer/$library-static" | grep libgranary || fail "$library-static has the shared library"
+    needs=$(ldd "$dir/consumer/$library") # to its end: grep -q leaves at the first line that it looks for
+    grep -q "lib$library.so.0.1 => $dir/moved/" <<<"$needs" || fail "$library: $needs"
+    needs=$(ldd "$dir/consumer/$library-static")
+    ! grep libgranary <<<"$needs" || fail "$library-static has the shared library"
     for kind in "" -static; do
         status=0
         GRANARY_INSTANCE=$dir/none "$dir/consumer/$library$kind" >"$dir/out" 2>&1 || status=$?
