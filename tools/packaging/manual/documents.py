@@ -17,6 +17,8 @@ class Page(NamedTuple):
 
 
 PAGES = [
+    Page("granary.conf", "settings of an instance: /etc/granary/NAME.conf and ~/.config/granary/NAME.conf", "operations.md", "Settings",
+         ["granary-config(1)", "granary-up(1)"]),
     Page("granary-graph", "the format of graphs", "graph-format.md", "", ["granary-run(1)", "granary_graph_submit_json(3)"]),
     Page("granary-formats", "what lies in objects, files and shared memory", "formats.md", "", ["granary-spill(5)", "granary-fsck(1)"]),
     Page("granary-spill", "files of objects that do not fit into memory", "formats.md", "Spill files", ["granary-formats(5)", "granary-store(8)"]),
