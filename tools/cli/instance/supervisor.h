@@ -28,6 +28,7 @@ struct supervisor_options {
     const char *state;             /* memory, sqlite */
     const char *chunk_bytes;       /* SIZE as text, or NULL */
     const char *resources;         /* NAME=AMOUNT,... or NULL */
+    const char *http;              /* where the page is reached, "": in the directory; NULL: there is none */
     bool die_with_parent;          /* stop when the process that started it ends */
 };
 
