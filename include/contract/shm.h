@@ -268,20 +268,9 @@ struct gr_control {
 };
 
 enum gr_account {
-    GR_ACCOUNT_CAPACITY,
-    GR_ACCOUNT_FREE,
-    GR_ACCOUNT_RESERVED,
-    GR_ACCOUNT_WRITING,
-    GR_ACCOUNT_SEALED,
-    GR_ACCOUNT_RETIRING,
-    GR_ACCOUNT_POOLED,
-    GR_ACCOUNT_SPILLED,
-    GR_ACCOUNT_DISK,
-    GR_ACCOUNT_OBJECTS,
-    GR_ACCOUNT_OBJECTS_SPILLED,
-    GR_ACCOUNT_CLIENTS,
-    GR_ACCOUNT_INDEX,  /* bytes of index, ledger, control, lease pages, events: beside the capacity */
-    GR_ACCOUNT_REMOTE, /* size of the files at the remote level */
+#define ACCOUNT(name, member, unit, part, summary) GR_ACCOUNT_##name,
+#include "contract/account.def"
+#undef ACCOUNT
     GR_ACCOUNT_COUNT
 };
 

@@ -266,6 +266,69 @@ add_shift(struct windowing *w, int64_t rows)
                : sql_printf(q, "case when %s > %s - %lld then %s else %s end", number, size, away, other, shifted);
 }
 
+/* So many rows away as a column says, which is null where that is: lag where it is above 0, lead where it is below. */
+static const char *
+add_far(struct windowing *w)
+{
+    static const char *const ends[] = {"preceding", "following"};
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    bool leads = strcmp(expr->text, "lead") == 0;
+    const char *value = sql_text(w->block, expr->args[0]);
+    const char *away = value == NULL ? NULL : sql_text(w->block, expr->args[1]);
+    const char *other = away == NULL ? NULL : expr->count < 3 ? "null" : sql_text(w->block, expr->args[2]);
+    const char *found[2] = {NULL, NULL};
+    const char *number = NULL;
+    const char *size = NULL;
+
+    if (expr->ignores_nulls) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->args[1]->position,
+                       "'%s' with IGNORE NULLS needs a number of rows as written", expr->text);
+        return NULL;
+    }
+    for (size_t i = 0; i < 2 && other != NULL; i++) {
+        const char *rows =
+            sql_printf(q, "(case when %s > %d then %d when %s > 0 then %s else 0 end)",
+                       i == 0 ? away : sql_printf(q, "-(%s)", away), ROWS_MOST, ROWS_MOST,
+                       i == 0 ? away : sql_printf(q, "-(%s)", away), i == 0 ? away : sql_printf(q, "-(%s)", away));
+
+        found[i] = rows == NULL ? NULL
+                                : add(w, &w->spec,
+                                      sql_printf(q, "nth(%s, 1) rows between %s %s and %s %s", value, rows,
+                                                 ends[leads != (i == 1)], rows, ends[leads != (i == 1)]));
+        other = found[i] == NULL ? NULL : other;
+    }
+    number = other == NULL ? NULL : add(w, &w->spec, "row_number()");
+    size = number == NULL ? NULL : add(w, &w->spec, "size()");
+    if (size == NULL) {
+        return NULL;
+    }
+    return leads ? sql_printf(q,
+                              "case when %s > %s - %s or %s < 1 - %s then %s when %s >= 0 then %s when %s < 0 then %s "
+                              "else null end",
+                              away, size, number, away, number, other, away, found[0], away, found[1])
+                 : sql_printf(q,
+                              "case when %s >= %s or %s < %s - %s then %s when %s >= 0 then %s when %s < 0 then %s "
+                              "else null end",
+                              away, number, away, number, size, other, away, found[0], away, found[1]);
+}
+
+/* A straight line between the values, over the column of ORDER BY. */
+static const char *
+add_fill(struct windowing *w)
+{
+    const struct sql_expr *expr = w->expr;
+    const char *value;
+
+    if (expr->count != 1 || w->spec.by_count != 1) {
+        (void)sql_fail(w->block->q, GRANARY_EINVAL, expr->position,
+                       "'%s' takes a value, and one column in ORDER BY, over which it draws lines", expr->text);
+        return NULL;
+    }
+    value = sql_text(w->block, expr->args[0]);
+    return value == NULL ? NULL : add(w, &w->spec, sql_printf(w->block->q, "fill(%s)", value));
+}
+
 /* row_number and its like, which know no frame. NULL: the statement has failed, or it is an aggregate. */
 static const char *
 add_ranking(struct windowing *w)
@@ -276,6 +339,9 @@ add_ranking(struct windowing *w)
     bool tiles = strcmp(expr->text, "ntile") == 0;
     int64_t rows = 1;
 
+    if (strcmp(expr->text, "fill") == 0) {
+        return add_fill(w);
+    }
     if (!shifts && !tiles) {
         return expr->count > 0 ? NULL : add_rank(w);
     }
@@ -288,6 +354,9 @@ add_ranking(struct windowing *w)
     if (tiles) {
         return read_rows(w, expr->args[0], 1, &rows) ? add(w, &w->spec, sql_printf(q, "ntile(%lld)", (long long)rows))
                                                      : NULL;
+    }
+    if (expr->count > 1 && expr->args[1]->kind != SQL_LITERAL) {
+        return add_far(w);
     }
     return expr->count > 1 && !read_rows(w, expr->args[1], -ROWS_MOST, &rows) ? NULL : add_shift(w, rows);
 }
@@ -436,8 +505,8 @@ is_nth(const char *name)
 static bool
 is_ranking(const char *name)
 {
-    static const char *const names[] = {"row_number", "rank",  "dense_rank", "percent_rank",
-                                        "cume_dist",  "ntile", "lag",        "lead"};
+    static const char *const names[] = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist",
+                                        "ntile",      "lag",  "lead",       "fill"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {

@@ -165,6 +165,7 @@ struct doors {
     int lock_fd;
     int epoll_fd;
     int listen_fd;
+    bool lent;    /* ... by a service manager, with its file */
     int spare_fd; /* given up to accept, and refuse, a client when descriptors run out */
     int stop_fd;
     struct source listen, stop, worker;

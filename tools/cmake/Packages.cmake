@@ -42,3 +42,8 @@ find_program(PROTOC_C protoc-c REQUIRED)
 if(GRANARY_TESTS AND NOT cmocka_FOUND)
   message(FATAL_ERROR "cmocka is missing: install it (tools/packages.sh) or configure with -DGRANARY_TESTS=OFF")
 endif()
+# It makes manual pages; and the Python package, where its headers are there, too.
+set(GRANARY_PYTHON /usr/bin/python3 CACHE FILEPATH "The Python for which the package is built and tested")
+if(NOT EXISTS ${GRANARY_PYTHON})
+  message(FATAL_ERROR "${GRANARY_PYTHON} is missing: install python3-minimal (tools/packages.sh), or name another Python as GRANARY_PYTHON")
+endif()

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/process/daemon.h"
 #include "cli/print/json.h"
+#include "metrics/metrics.h"
 #include "web/guard.h"
 #include "web/jobs.h"
 #include "web/listen.h"
@@ -134,6 +135,25 @@ send_history(struct server *server, struct MHD_Connection *connection)
     if (out != NULL) {
         samples_write(server->samples, out);
         (void)fclose(out);
+    }
+    return send_answer(connection, &answer, NULL);
+}
+
+/* Read from shared memory and pages, by this thread: nobody is waited for. */
+static enum MHD_Result
+send_metrics(struct server *server, struct MHD_Connection *connection)
+{
+    enum metrics_format format =
+        metrics_format_of(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+    struct gr_buf text = {0};
+    granary_err err = metrics_add(&text, server->options.instance.runtime, format);
+    struct answer answer = {.status = 200, .type = metrics_content_type(format), .size = text.size};
+
+    if (err == GRANARY_OK) {
+        answer.body = gr_buf_take(&text);
+    } else {
+        gr_buf_free(&text);
+        answer = answer_failure(err);
     }
     return send_answer(connection, &answer, NULL);
 }
@@ -258,6 +278,9 @@ route(struct server *server, struct MHD_Connection *connection, const char *path
     }
     if (strcmp(path, "api/history") == 0) {
         return send_history(server, connection);
+    }
+    if (strcmp(path, "metrics") == 0) {
+        return send_metrics(server, connection);
     }
     if (strcmp(path, "trace.json") == 0) {
         bool one = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "key") != NULL;

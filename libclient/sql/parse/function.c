@@ -59,8 +59,7 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
         return NULL;
     }
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
-    expr->count = call->n_args;
-    expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    expr->args = sql_parse_call_arguments(p, call, &expr->count);
     if (expr->args != NULL) {
         sql_parse_type_null(p, name, expr->args, expr->count);
     }
@@ -83,6 +82,29 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
+/* rank(ORDER BY x) OVER (...): a window of its own in that order, where the function looks at all of the partition. */
+static struct sql_window *
+order_window(struct parse *p, const PgQuery__FuncCall *call, const char *name, const struct sql_window *from)
+{
+    struct sql_window *window = SQL_NEW(p->q, struct sql_window);
+
+    (void)TAKE(p, call, agg_within_group);
+    if (window == NULL) {
+        return NULL;
+    }
+    *window = *from;
+    if (strcmp(name, "fill") != 0 && (from->frame != SQL_FRAME_PARTITION || from->exclude != NULL)) {
+        (void)sql_fail(
+            p->q, GRANARY_EUNSUPPORTED, call->location,
+            "ORDER BY in '%s' is not supported over a frame that is not the whole partition: leave ORDER BY out "
+            "of the window",
+            name);
+        return NULL;
+    }
+    window->order_count = call->n_agg_order;
+    return parse_order(p, TAKE(p, call, agg_order), call->n_agg_order, &window->order) ? window : NULL;
+}
+
 /* row_number() OVER (...) and its like. */
 static struct sql_expr *
 parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char *name)
@@ -93,10 +115,12 @@ parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char
         return NULL;
     }
     expr->written = parse_copy(p, parse_last(p, TAKE(p, call, funcname), call->n_funcname));
-    expr->count = call->n_args;
-    expr->args = parse_exprs(p, TAKE(p, call, args), call->n_args);
+    expr->args = sql_parse_call_arguments(p, call, &expr->count);
     expr->ignores_nulls = parse_is_noted(p, call->location, NOTED_IGNORE_NULLS);
     expr->over = expr->args == NULL ? NULL : sql_parse_window(p, TAKE(p, call, over));
+    if (expr->over != NULL && call->n_agg_order > 0) {
+        expr->over = order_window(p, call, name, expr->over);
+    }
     return expr->over == NULL ? NULL : expr;
 }
 

@@ -63,6 +63,8 @@ def questions_are_answered(web):
     assert 'nobody waits' in str(web.json('api/why')['answer'])
     assert web.json('api/rows?key=strange/table')['answer']['value'] == [{'<b>name</b>': '<script>alert(1)</script>', 'n': 1}]
     assert isinstance(web.json('trace.json?key=strange'), list) and web.json('trace.json')
+    status, headers, body = web.ask('metrics')
+    assert status == 200 and headers['content-type'].startswith('text/plain') and b'granary_up' in body, (headers, body[:80])
     assert web.json('api/history')['rows'][0][1] == 1
     for path in ('api/account', 'api/clients', 'api/spaces', 'api/leases', 'api/segments', 'api/pages', 'api/recorder?last=3', 'api/top', 'api/executors', 'api/sessions'):
         assert web.json(path)

@@ -105,7 +105,7 @@ bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 dialect_rule dialect_tablesample, dialect_using_sample, dialect_using;
 /* dialect_words.c */
 dialect_rule dialect_value_name, dialect_quotient, dialect_power, dialect_equal, dialect_place, dialect_try,
-    dialect_join, dialect_semi, dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star,
-    dialect_as, dialect_percent, dialect_filter, dialect_decimal, dialect_not_null;
+    dialect_join, dialect_semi, dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_order,
+    dialect_star, dialect_as, dialect_percent, dialect_filter, dialect_decimal, dialect_not_null;
 
 #endif
